@@ -1,0 +1,77 @@
+"""What every engine offers: an immutable grammar and a cheap cursor over one sequence."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
+
+if TYPE_CHECKING:
+    from schemagen.vocabulary import Vocabulary
+
+
+@runtime_checkable
+class Matcher(Protocol):
+    """The cursor of one sequence over a grammar.
+
+    Tokens are ids of the grammar's vocabulary. A bitmask is int32 ``[B, ceil(V/32)]`` (torch on the CPU, or numpy),
+    bit ``i % 32`` of word ``i // 32`` is token ``i``, 1 = allowed.
+    """
+
+    def fill_next_token_bitmask(self, bitmask: Any, row: int = 0) -> bool:
+        """Write the tokens allowed next into ``bitmask[row]``; return False if every token is allowed.
+
+        Raises:
+            MatcherTerminatedError: EOS was already accepted.
+            BitmaskShapeError: dtype, device or width differ from the above, or ``row`` is out of range.
+        """
+        ...
+
+    def accept_token(self, token_id: int) -> bool:
+        """Advance by one token; return False, and change nothing, if it is not allowed."""
+        ...
+
+    def accept_bytes(self, data: bytes) -> bool:
+        """Advance by text, all of it or nothing; counts as one step for `rollback`."""
+        ...
+
+    def is_accepting(self) -> bool:
+        """Whether the text may end here."""
+        ...
+
+    def is_terminated(self) -> bool:
+        """Whether EOS was accepted."""
+        ...
+
+    def rollback(self, count: int = 1) -> None:
+        """Undo the last ``count`` accepted steps."""
+        ...
+
+    def fork(self) -> Matcher:
+        """Return an independent copy, in O(1) amortised."""
+        ...
+
+    def reset(self) -> None:
+        """Go back to the start."""
+        ...
+
+    def forced_tokens(self) -> list[int]:
+        """Return the tokens that follow here without any choice (each mask on the way allows a single token)."""
+        ...
+
+    def explain(self, token_id: int) -> str:
+        """Say in a sentence why a token is, or is not, allowed here."""
+        ...
+
+    def allowed_tokens(self) -> list[int]:
+        """Return the ids allowed next, ascending (EOS ids included where the text may end)."""
+        ...
+
+
+@runtime_checkable
+class Engine(Protocol):
+    """A compiled constraint over a vocabulary, without any per-sequence state; safe to share between threads."""
+
+    vocabulary: Vocabulary
+
+    def matcher(self) -> Matcher:
+        """Return a cursor at the start."""
+        ...

@@ -1,0 +1,176 @@
+"""Every exception that schemagen raises, and the only place that renders them.
+
+    SchemagenError
+    ├── SchemaError                      the schema or type itself
+    │   ├── InvalidSchemaError           not a JSON Schema, or a reference that leads nowhere
+    │   ├── UnsupportedSchemaError       a keyword that cannot be enforced (strict=True)
+    │   ├── UnsatisfiableSchemaError     no instance can exist
+    │   └── UnsupportedTypeError         a Python type with no JSON form
+    ├── PatternError
+    │   ├── InvalidPatternError          not a regular expression in its dialect
+    │   └── UnsupportedPatternError      not regular (back-references), or not in this dialect
+    ├── LimitError                       a limit stopped the work; names both numbers and the knob
+    ├── VocabularyError                  token bytes, widths or EOS ids that cannot be known
+    ├── MatcherError
+    │   ├── MatcherTerminatedError       EOS was already accepted
+    │   ├── DeadEndError                 no token is allowed: an empty mask is never sampled
+    │   └── BitmaskShapeError            dtype, device or width of a bitmask
+    └── GenerationError                  carries the text generated so far
+        ├── BudgetError                  max_new_tokens ended the text before it was complete
+        └── ValidationFailed             the text is valid JSON for the schema, a custom validator refused it
+
+Each error states the fact with its values, then `at` (JSON pointer or position), `why`, `fix`, and `code`, which is a
+heading of docs/errors.md.
+"""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar
+
+
+class SchemagenError(Exception):
+    """Base of every error of this package.
+
+    Args:
+        fact: What happened, with the values.
+        at: Where: a JSON pointer, a position, a path.
+        why: The reason, in a sentence.
+        fix: What to do about it.
+        code: A heading of docs/errors.md; the class has a default.
+    """
+
+    default_code: ClassVar[str] = "schemagen-error"
+
+    def __init__(self, fact: str, *, at: str = "", why: str = "", fix: str = "", code: str = "") -> None:
+        super().__init__(fact)
+        self.fact = fact
+        self.at = at
+        self.why = why
+        self.fix = fix
+        self.code = code or self.default_code
+
+    def __str__(self) -> str:
+        """Render the fact, then one labelled line for each part that is known."""
+        parts = (("at", self.at), ("why", self.why), ("fix", self.fix), ("code", self.code))
+        return "\n".join([self.fact, *(f"  {label + ':':<6}{text}" for label, text in parts if text)])
+
+
+class SchemaError(SchemagenError):
+    """A schema or a type that cannot become a constraint."""
+
+    default_code = "schema-error"
+
+
+class InvalidSchemaError(SchemaError):
+    """The document is not a JSON Schema, or one of its references leads nowhere."""
+
+    default_code = "invalid-schema"
+
+
+class UnsupportedSchemaError(SchemaError):
+    """A keyword that cannot be enforced; raised instead of weakening the constraint."""
+
+    default_code = "unsupported-schema"
+
+
+class UnsatisfiableSchemaError(SchemaError):
+    """No JSON value can satisfy the schema."""
+
+    default_code = "unsatisfiable-schema"
+
+
+class UnsupportedTypeError(SchemaError):
+    """A Python type that pydantic cannot describe as JSON."""
+
+    default_code = "unsupported-type"
+
+
+class PatternError(SchemagenError):
+    """A regular expression that cannot be used; `pattern` and `position` (0-based) say where."""
+
+    default_code = "pattern-error"
+
+    def __init__(self, fact: str, *, pattern: str = "", position: int | None = None, **parts: str) -> None:
+        if position is not None and not parts.get("at"):
+            parts["at"] = f"position {position} of pattern {pattern!r}"
+        super().__init__(fact, **parts)
+        self.pattern = pattern
+        self.position = position
+
+
+class InvalidPatternError(PatternError):
+    """Not a regular expression in its dialect."""
+
+    default_code = "invalid-pattern"
+
+
+class UnsupportedPatternError(PatternError):
+    """A construct that no finite automaton can express, or that its dialect does not have."""
+
+    default_code = "unsupported-pattern"
+
+
+class LimitError(SchemagenError):
+    """A limit stopped the work: the text names the number reached, the limit and the knob."""
+
+    default_code = "limit-reached"
+
+
+class VocabularyError(SchemagenError):
+    """A tokenizer whose token bytes, width or EOS ids cannot be known."""
+
+    default_code = "vocabulary-error"
+
+
+class MatcherError(SchemagenError):
+    """Wrong use of a matcher, or a matcher that cannot go on."""
+
+    default_code = "matcher-error"
+
+
+class MatcherTerminatedError(MatcherError):
+    """EOS was already accepted."""
+
+    default_code = "matcher-terminated"
+
+
+class DeadEndError(MatcherError):
+    """No token of the vocabulary is allowed here; nothing is sampled from an empty mask."""
+
+    default_code = "dead-end"
+
+
+class BitmaskShapeError(MatcherError):
+    """A bitmask or logits tensor of the wrong dtype, device or width."""
+
+    default_code = "bitmask-shape"
+
+
+class GenerationError(SchemagenError):
+    """A generation that gave no instance; `text` is what the model wrote."""
+
+    default_code = "generation-error"
+
+    def __init__(self, fact: str, *, text: str = "", **parts: str) -> None:
+        super().__init__(fact, **parts)
+        self.text = text
+
+
+class BudgetError(GenerationError):
+    """`max_new_tokens` ended the text before it was complete; `text` holds the partial text."""
+
+    default_code = "budget-exhausted"
+
+
+class ValidationFailed(GenerationError):  # noqa: N818 - the name users know from this field
+    """The text satisfies the schema but a custom validator refused it.
+
+    `text` is the raw text, `error` the exception of pydantic, `attempts` how many generations were tried.
+    """
+
+    default_code = "validation-failed"
+
+    def __init__(self, fact: str, *, text: str = "", error: Exception | None = None, attempts: int = 1, **parts: Any) -> None:
+        super().__init__(fact, text=text, **parts)
+        self.error = error
+        self.attempts = attempts

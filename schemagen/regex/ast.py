@@ -1,0 +1,193 @@
+"""Regular expressions as values: the one representation between every front end and every engine.
+
+A node denotes a set of strings of Unicode code points. Pattern dialects parse to it (`dialects.py`), formats and
+numbers are written in it, `kernel.py` hands it to the compiled core, `text.py` prints it back as Python `re` text.
+Intersection and complement are first class (Brzozowski 1964; Owens, Reppy & Turon 2009), which is what makes
+`pattern` + `format` + `maxLength`, look-arounds and `not` expressible without approximation.
+
+Invariants: nodes are frozen and hashable; build them with the lower-case constructors below, which apply the cheap
+identities (`union()` is `EMPTY`, `concat()` is `EPSILON`, ...), so that equal languages often are equal values.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Union as _Union
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+MAX_CODE_POINT = 0x10FFFF
+
+#: Sorted, disjoint, non-adjacent inclusive ranges of code points.
+Ranges = tuple[tuple[int, int], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Chars:
+    """One code point out of ``ranges``; no ranges at all is the empty language."""
+
+    ranges: Ranges
+
+
+@dataclass(frozen=True, slots=True)
+class Concat:
+    """The parts one after the other; no parts at all is the empty string."""
+
+    parts: tuple[Regex, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Alternation:
+    """Any of the parts."""
+
+    parts: tuple[Regex, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Conjunction:
+    """All of the parts at once."""
+
+    parts: tuple[Regex, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Complement:
+    """Every string that ``inner`` does not match."""
+
+    inner: Regex
+
+
+@dataclass(frozen=True, slots=True)
+class Repeat:
+    """``inner`` at least ``low`` and at most ``high`` times; ``high=None`` is unbounded."""
+
+    inner: Regex
+    low: int
+    high: int | None
+
+
+Regex = _Union[Chars, Concat, Alternation, Conjunction, Complement, Repeat]  # noqa: UP007 - a runtime alias of forward names
+
+EMPTY = Chars(())
+EPSILON = Concat(())
+ANY_CHAR = Chars(((0, MAX_CODE_POINT),))
+ANY_STRING = Repeat(ANY_CHAR, 0, None)
+
+
+def normalise_ranges(ranges: Iterable[tuple[int, int]]) -> Ranges:
+    """Sort the ranges and merge those that overlap or touch."""
+    merged: list[tuple[int, int]] = []
+    for low, high in sorted(ranges):
+        if merged and low <= merged[-1][1] + 1:
+            merged[-1] = (merged[-1][0], max(high, merged[-1][1]))
+        else:
+            merged.append((low, high))
+    return tuple(merged)
+
+
+def invert_ranges(ranges: Ranges) -> Ranges:
+    """Return the code points that are in none of ``ranges``."""
+    gaps: list[tuple[int, int]] = []
+    start = 0
+    for low, high in ranges:
+        if start < low:
+            gaps.append((start, low - 1))
+        start = high + 1
+    if start <= MAX_CODE_POINT:
+        gaps.append((start, MAX_CODE_POINT))
+    return tuple(gaps)
+
+
+def intersect_ranges(left: Ranges, right: Ranges) -> Ranges:
+    """Return the code points that are in both."""
+    both = [(max(a, c), min(b, d)) for a, b in left for c, d in right]
+    return normalise_ranges((low, high) for low, high in both if low <= high)
+
+
+def chars(*ranges: tuple[int, int]) -> Chars:
+    """One code point out of the inclusive ranges."""
+    return Chars(normalise_ranges(ranges))
+
+
+def char_set(text: str) -> Chars:
+    """One of the characters of ``text``."""
+    return chars(*((ord(c), ord(c)) for c in text))
+
+
+def literal(text: str) -> Regex:
+    """Exactly ``text``."""
+    return concat(*(char_set(c) for c in text))
+
+
+def concat(*parts: Regex) -> Regex:
+    """The parts one after the other."""
+    flat: list[Regex] = []
+    for part in parts:
+        if part == EMPTY:
+            return EMPTY
+        flat.extend(part.parts if isinstance(part, Concat) else (part,))
+    return flat[0] if len(flat) == 1 else Concat(tuple(flat))
+
+
+def union(*parts: Regex) -> Regex:
+    """Any of the parts; duplicates and empty languages are dropped, single characters are merged."""
+    ranges: list[tuple[int, int]] = []
+    flat: dict[Regex, None] = {}
+    for part in parts:
+        for piece in part.parts if isinstance(part, Alternation) else (part,):
+            if isinstance(piece, Chars):
+                ranges.extend(piece.ranges)
+            else:
+                flat[piece] = None
+    pieces = list(flat)
+    if ranges:
+        pieces.insert(0, chars(*ranges))
+    if not pieces:
+        return EMPTY
+    return pieces[0] if len(pieces) == 1 else Alternation(tuple(pieces))
+
+
+def conjunction(*parts: Regex) -> Regex:
+    """All of the parts at once; `ANY_STRING` is neutral, no parts at all is `ANY_STRING`."""
+    flat: dict[Regex, None] = {}
+    for part in parts:
+        for piece in part.parts if isinstance(part, Conjunction) else (part,):
+            if piece == EMPTY:
+                return EMPTY
+            if piece != ANY_STRING:
+                flat[piece] = None
+    pieces = list(flat)
+    if not pieces:
+        return ANY_STRING
+    return pieces[0] if len(pieces) == 1 else Conjunction(tuple(pieces))
+
+
+def complement(inner: Regex) -> Regex:
+    """Every other string of code points."""
+    if isinstance(inner, Complement):
+        return inner.inner
+    if inner == EMPTY:
+        return ANY_STRING
+    return EMPTY if inner == ANY_STRING else Complement(inner)
+
+
+def repeat(inner: Regex, low: int, high: int | None) -> Regex:
+    """``inner`` from ``low`` to ``high`` times (`None`: without end)."""
+    if high == 0 or inner == EPSILON:
+        return EPSILON
+    if inner == EMPTY:
+        return EPSILON if low == 0 else EMPTY
+    if low == 1 and high == 1:
+        return inner
+    return Repeat(inner, low, high)
+
+
+def optional(inner: Regex) -> Regex:
+    """``inner`` or nothing."""
+    return repeat(inner, 0, 1)
+
+
+def star(inner: Regex) -> Regex:
+    """``inner`` any number of times."""
+    return repeat(inner, 0, None)
