@@ -1,0 +1,89 @@
+// What a mask engine needs from an automaton over bytes, whatever its kind: a start, a step, and whether a text may end.
+//
+// A configuration is a small value (`Leaf`) plus a chain of immutable frames: the return stack of a pushdown automaton,
+// whose frames carry registers (what was seen, how many, which alternatives are alive) so that bounds never multiply
+// states. Frames live in an arena and are never changed once made, so copying a configuration is copying a `Leaf`.
+#pragma once
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace schemagen {
+
+// Bump allocation with marks; addresses stay valid, memory is returned when the arena dies.
+class Arena {
+public:
+    struct Mark {
+        size_t chunk, used;
+    };
+    void* allocate(size_t bytes) {
+        bytes = (bytes + 15) & ~size_t{15};
+        while (chunk_ < chunks_.size() && used_ + bytes > chunks_[chunk_].size) {
+            ++chunk_;
+            used_ = 0;
+        }
+        if (chunk_ == chunks_.size()) {
+            size_t size = bytes > kChunk ? bytes : kChunk;
+            chunks_.push_back({std::make_unique<std::byte[]>(size), size});
+            used_ = 0;
+        }
+        void* out = chunks_[chunk_].data.get() + used_;
+        used_ += bytes;
+        return out;
+    }
+    Mark mark() const { return {chunk_, used_}; }
+    void release(Mark mark) {
+        chunk_ = mark.chunk;
+        used_ = mark.used;
+    }
+    size_t memory_bytes() const {
+        size_t total = 0;
+        for (const auto& chunk : chunks_) total += chunk.size;
+        return total;
+    }
+
+private:
+    static constexpr size_t kChunk = 16384;
+    struct Chunk {
+        std::unique_ptr<std::byte[]> data;
+        size_t size;
+    };
+    std::vector<Chunk> chunks_;
+    size_t chunk_ = 0, used_ = 0;
+};
+
+struct Frame;
+struct KeyByte;
+
+struct Leaf {
+    const Frame* frame = nullptr;
+    const KeyByte* key = nullptr;  // of the key being read, where its text matters
+    uint64_t hash = 0;      // of the key being read
+    uint32_t state = 0;     // automaton state, or position id before a value
+    uint32_t node = 0;      // key-trie node, kNoNode once outside the declared keys
+    uint32_t count = 0;     // code points of the string being read
+    uint16_t gap = 0;       // whitespace read in this gap
+    uint8_t mode = 0;
+};
+
+// What is known about every token of plain string characters from here: all allowed, if of at most `max_chars`.
+struct PlainText {
+    bool applies = false;
+    uint32_t max_chars = 0;
+};
+
+class Automaton {
+public:
+    virtual ~Automaton() = default;
+    virtual Leaf start() = 0;
+    virtual bool step(Leaf& leaf, uint8_t byte, Arena& arena) = 0;  // on false the leaf is unspecified
+    virtual bool accepting(const Leaf& leaf) = 0;
+    virtual PlainText plain_text(const Leaf& leaf) = 0;
+    virtual std::string describe(const Leaf& leaf) = 0;  // for error texts: what is being read
+    virtual uint64_t memory_bytes() const = 0;
+    virtual uint64_t state_count() const = 0;
+};
+
+}  // namespace schemagen

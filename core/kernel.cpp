@@ -1,0 +1,642 @@
+#include "kernel.hpp"
+
+#include <algorithm>
+#include <functional>
+
+namespace schemagen {
+
+namespace {
+
+uint64_t mix(uint64_t hash, uint64_t value) {
+    hash ^= value + 0x9E3779B97F4A7C15ull + (hash << 6) + (hash >> 2);
+    hash *= 0xFF51AFD7ED558CCDull;
+    return hash ^ (hash >> 32);
+}
+
+// The members of `ranges` in [low, high], minus `base`.
+Ranges clip(const Ranges& ranges, uint32_t low, uint32_t high, uint32_t base) {
+    Ranges out;
+    auto it = std::lower_bound(ranges.begin(), ranges.end(), low, [](const auto& r, uint32_t v) { return r.second < v; });
+    for (; it != ranges.end() && it->first <= high; ++it)
+        out.emplace_back(std::max(it->first, low) - base, std::min(it->second, high) - base);
+    return out;
+}
+
+bool contains(const Ranges& ranges, uint32_t value) {
+    auto it = std::lower_bound(ranges.begin(), ranges.end(), value, [](const auto& r, uint32_t v) { return r.second < v; });
+    return it != ranges.end() && it->first <= value;
+}
+
+Ranges normalise(Ranges ranges) {
+    std::sort(ranges.begin(), ranges.end());
+    Ranges out;
+    for (auto [low, high] : ranges) {
+        if (!out.empty() && (low <= out.back().second || low == out.back().second + 1))
+            out.back().second = std::max(out.back().second, high);
+        else
+            out.emplace_back(low, high);
+    }
+    return out;
+}
+
+Ranges unite(const Ranges& left, const Ranges& right) {
+    Ranges all(left);
+    all.insert(all.end(), right.begin(), right.end());
+    return normalise(std::move(all));
+}
+
+Ranges intersect(const Ranges& left, const Ranges& right) {
+    Ranges out;
+    size_t i = 0, j = 0;
+    while (i < left.size() && j < right.size()) {
+        uint32_t low = std::max(left[i].first, right[j].first), high = std::min(left[i].second, right[j].second);
+        if (low <= high) out.emplace_back(low, high);
+        (left[i].second < right[j].second ? i : j)++;
+    }
+    return out;
+}
+
+int hex_value(uint8_t byte, bool upper_too) {
+    if (byte >= '0' && byte <= '9') return byte - '0';
+    if (byte >= 'a' && byte <= 'f') return byte - 'a' + 10;
+    if (upper_too && byte >= 'A' && byte <= 'F') return byte - 'A' + 10;
+    return -1;
+}
+
+int short_escape(uint8_t byte) {
+    switch (byte) {
+        case '"': return '"';
+        case '\\': return '\\';
+        case 'b': return 8;
+        case 'f': return 12;
+        case 'n': return 10;
+        case 'r': return 13;
+        case 't': return 9;
+        default: return -1;
+    }
+}
+
+const Ranges kSurrogates = {{0xD800, 0xDFFF}};
+const Ranges kScalarValues = {{0, 0xD7FF}, {0xE000, kMaxCodePoint}};
+// Control characters that json.dumps writes as \u00xx: those without a short escape.
+const Ranges kLongEscapes = {{0x00, 0x07}, {0x0B, 0x0B}, {0x0E, 0x1F}};
+const Ranges kCanonicalEscapes = {{0x00, 0x1F}, {'"', '"'}, {'\\', '\\'}};
+
+}  // namespace
+
+Kernel::Kernel(uint64_t max_nodes) : max_nodes_(max_nodes) {
+    nodes_.push_back({.kind = Kind::kEmpty, .emptiness = 1});
+    nodes_.push_back({.kind = Kind::kEpsilon, .nullable = true, .emptiness = 0});
+    anything_ = intern({.kind = Kind::kNot, .nullable = true, .boolean = true, .emptiness = 0, .a = kEmpty});
+    any_[0] = any_[1] = any_[2] = UINT32_MAX;
+    for (int k = 0; k < 3; ++k)
+        any_[k] = repeat(chars(static_cast<Encoding>(k), {{0, kMaxCodePoint}}), 0, kUnbounded);
+}
+
+uint64_t Kernel::memory_bytes() const {
+    uint64_t bytes = nodes_.capacity() * (sizeof(Node) + 40) + kid_pool_.capacity() * 4 + cuts_.size() * 64 + rows_.size() * 1100;
+    for (const auto& r : ranges_) bytes += r.size() * 8 + 48;
+    return bytes;
+}
+
+NodeId Kernel::intern(Node node, const std::vector<NodeId>& kids) {
+    uint64_t hash = mix(static_cast<uint64_t>(node.kind) * 31 + static_cast<uint64_t>(node.phase), node.a);
+    hash = mix(mix(hash, node.b), node.c);
+    for (NodeId kid : kids) hash = mix(hash, kid);
+    auto [begin, end] = index_.equal_range(hash);
+    for (auto it = begin; it != end; ++it) {
+        const Node& other = nodes_[it->second];
+        if (other.kind == node.kind && other.phase == node.phase && other.a == node.a && other.b == node.b && other.c == node.c &&
+            other.kid_count == kids.size() && std::equal(kids.begin(), kids.end(), kid_pool_.begin() + other.kids))
+            return it->second;
+    }
+    if (nodes_.size() >= max_nodes_) throw LimitExceeded("max_states", nodes_.size(), max_nodes_);
+    node.hash = hash;
+    node.kids = static_cast<uint32_t>(kid_pool_.size());
+    node.kid_count = static_cast<uint32_t>(kids.size());
+    kid_pool_.insert(kid_pool_.end(), kids.begin(), kids.end());
+    NodeId id = static_cast<NodeId>(nodes_.size());
+    if (!node.boolean) node.emptiness = 0;
+    nodes_.push_back(node);
+    index_.emplace(hash, id);
+    return id;
+}
+
+RangesId Kernel::intern_ranges(Ranges ranges) {
+    uint64_t hash = 7;
+    for (auto [low, high] : ranges) hash = mix(mix(hash, low), high);
+    auto [begin, end] = ranges_index_.equal_range(hash);
+    for (auto it = begin; it != end; ++it)
+        if (ranges_[it->second] == ranges) return it->second;
+    RangesId id = static_cast<RangesId>(ranges_.size());
+    ranges_.push_back(std::move(ranges));
+    ranges_index_.emplace(hash, id);
+    return id;
+}
+
+std::vector<NodeId> Kernel::kids_of(const Node& node) const {
+    return {kid_pool_.begin() + node.kids, kid_pool_.begin() + node.kids + node.kid_count};
+}
+
+// ---- constructors -------------------------------------------------------------------------------------------------
+
+NodeId Kernel::leaf(Phase phase, Ranges ranges, uint32_t a, uint32_t b) {
+    if (ranges.empty()) return kEmpty;
+    RangesId id = intern_ranges(std::move(ranges));
+    return intern({.kind = Kind::kChars, .phase = phase, .a = a, .b = b, .c = id});
+}
+
+NodeId Kernel::chars(Encoding encoding, Ranges ranges) {
+    Phase phase = static_cast<Phase>(static_cast<uint8_t>(Phase::kStartUtf8) + static_cast<uint8_t>(encoding));
+    return leaf(phase, intersect(normalise(std::move(ranges)), kScalarValues));  // a lone surrogate has no UTF-8 form
+}
+
+NodeId Kernel::any_string(Encoding encoding) { return any_[static_cast<uint8_t>(encoding)]; }
+
+NodeId Kernel::byte_set(const std::array<uint64_t, 4>& set) {
+    if (!(set[0] | set[1] | set[2] | set[3])) return kEmpty;
+    auto it = std::find(byte_sets_.begin(), byte_sets_.end(), set);
+    uint32_t id = static_cast<uint32_t>(it - byte_sets_.begin());
+    if (it == byte_sets_.end()) byte_sets_.push_back(set);
+    return intern({.kind = Kind::kBytes, .a = id});
+}
+
+NodeId Kernel::concat(NodeId left, NodeId right) {
+    if (left == kEmpty || right == kEmpty) return kEmpty;
+    if (left == kEpsilon) return right;
+    if (right == kEpsilon) return left;
+    if (nodes_[left].kind == Kind::kConcat) {
+        NodeId first = nodes_[left].a, second = nodes_[left].b;
+        return concat(first, concat(second, right));
+    }
+    if (left == right && is_any_string(left)) return left;
+    bool nullable = nodes_[left].nullable && nodes_[right].nullable;
+    bool boolean = nodes_[left].boolean || nodes_[right].boolean;
+    return intern({.kind = Kind::kConcat, .nullable = nullable, .boolean = boolean, .a = left, .b = right});
+}
+
+NodeId Kernel::repeat(NodeId inner, uint32_t low, uint32_t high) {
+    if (high == 0 || inner == kEpsilon) return kEpsilon;
+    if (inner == kEmpty) return low == 0 ? kEpsilon : kEmpty;
+    if (low == 1 && high == 1) return inner;
+    if (nodes_[inner].nullable) low = 0;
+    if (nodes_[inner].kind == Kind::kRepeat && low <= 1 && high == kUnbounded && nodes_[inner].b <= 1 && nodes_[inner].c == kUnbounded) {
+        NodeId core = nodes_[inner].a;  // (r*)* and its like
+        return repeat(core, low == 0 || nodes_[inner].b == 0 ? 0 : 1, kUnbounded);
+    }
+    bool nullable = low == 0, boolean = nodes_[inner].boolean;
+    return intern({.kind = Kind::kRepeat, .nullable = nullable, .boolean = boolean, .a = inner, .b = low, .c = high});
+}
+
+NodeId Kernel::complement(NodeId inner) {
+    if (nodes_[inner].kind == Kind::kNot) return nodes_[inner].a;
+    bool nullable = !nodes_[inner].nullable;
+    return intern({.kind = Kind::kNot, .nullable = nullable, .boolean = true, .a = inner});
+}
+
+// Two alternatives that are one: sets of characters at the same point of their spelling, or counted repetitions whose
+// intervals touch.
+bool Kernel::merge_pair(NodeId left, NodeId right, NodeId& merged) {
+    const Node l = nodes_[left], r = nodes_[right];
+    if (l.kind != r.kind) return false;
+    if (l.kind == Kind::kChars && l.phase == r.phase && l.a == r.a && l.b == r.b) {
+        merged = leaf(l.phase, unite(ranges_[l.c], ranges_[r.c]), l.a, l.b);
+        return true;
+    }
+    if (l.kind == Kind::kBytes) {
+        auto set = byte_sets_[l.a];
+        for (int k = 0; k < 4; ++k) set[k] |= byte_sets_[r.a][k];
+        merged = byte_set(set);
+        return true;
+    }
+    if (l.kind == Kind::kRepeat && l.a == r.a) {
+        const Node& low = l.b <= r.b ? l : r;
+        const Node& high = l.b <= r.b ? r : l;
+        if (low.c != kUnbounded && high.b > low.c && high.b - low.c > 1) return false;
+        merged = repeat(l.a, low.b, std::max(low.c, high.c));
+        return true;
+    }
+    return false;
+}
+
+// Merge alternatives a.x | b.x into (a|b).x where a and b merge; keeps the sets of derivatives small.
+void Kernel::merge_heads(std::vector<NodeId>& parts) {
+    auto split = [this](NodeId part) {
+        const Node& node = nodes_[part];
+        return node.kind == Kind::kConcat ? std::pair{node.a, node.b} : std::pair{part, kEpsilon};
+    };
+    for (bool again = parts.size() <= 64; again;) {
+        again = false;
+        for (size_t i = 0; i < parts.size() && !again; ++i) {
+            auto [head, tail] = split(parts[i]);
+            for (size_t j = i + 1; j < parts.size(); ++j) {
+                auto [other, other_tail] = split(parts[j]);
+                NodeId merged;
+                if (tail != other_tail || !merge_pair(head, other, merged)) continue;
+                parts[i] = concat(merged, tail);
+                parts.erase(parts.begin() + static_cast<ptrdiff_t>(j));
+                again = true;
+                break;
+            }
+        }
+    }
+}
+
+NodeId Kernel::alternation(std::vector<NodeId> parts) {
+    std::vector<NodeId> flat;
+    for (NodeId part : parts) {
+        if (part == kEmpty) continue;
+        if (part == anything_ || is_any_string(part)) return part;  // all alternatives are in one encoding, hence inside it
+        if (nodes_[part].kind == Kind::kOr) {
+            auto kids = kids_of(nodes_[part]);
+            flat.insert(flat.end(), kids.begin(), kids.end());
+        } else {
+            flat.push_back(part);
+        }
+    }
+    std::sort(flat.begin(), flat.end());
+    flat.erase(std::unique(flat.begin(), flat.end()), flat.end());
+    if (flat.size() > 1) merge_heads(flat);
+    std::sort(flat.begin(), flat.end());
+    flat.erase(std::unique(flat.begin(), flat.end()), flat.end());
+    bool nullable = false, boolean = false;
+    for (NodeId part : flat) {
+        nullable |= part != kEpsilon && nodes_[part].nullable;
+        boolean |= nodes_[part].boolean;
+    }
+    if (nullable) flat.erase(std::remove(flat.begin(), flat.end(), kEpsilon), flat.end());
+    if (flat.empty()) return kEmpty;
+    if (flat.size() == 1) return flat[0];
+    nullable |= flat[0] == kEpsilon;
+    return intern({.kind = Kind::kOr, .nullable = nullable, .boolean = boolean}, flat);
+}
+
+NodeId Kernel::conjunction(std::vector<NodeId> parts) {
+    std::vector<NodeId> flat;
+    for (NodeId part : parts) {
+        if (part == kEmpty) return kEmpty;
+        if (part == anything_) continue;
+        if (nodes_[part].kind == Kind::kAnd) {
+            auto kids = kids_of(nodes_[part]);
+            flat.insert(flat.end(), kids.begin(), kids.end());
+        } else {
+            flat.push_back(part);
+        }
+    }
+    std::sort(flat.begin(), flat.end());
+    flat.erase(std::unique(flat.begin(), flat.end()), flat.end());
+    // Any string is neutral beside a language of the same encoding, but bounds a complement.
+    bool positive = std::any_of(flat.begin(), flat.end(), [this](NodeId p) { return nodes_[p].kind != Kind::kNot && !is_any_string(p); });
+    if (positive) flat.erase(std::remove_if(flat.begin(), flat.end(), [this](NodeId p) { return is_any_string(p); }), flat.end());
+    bool nullable = true;
+    for (size_t i = 0; i < flat.size(); ++i) {
+        const Node node = nodes_[flat[i]];
+        nullable = nullable && node.nullable;
+        if (node.kind == Kind::kNot && std::binary_search(flat.begin(), flat.end(), node.a)) return kEmpty;
+    }
+    if (std::binary_search(flat.begin(), flat.end(), kEpsilon)) return nullable ? kEpsilon : kEmpty;
+    // Sets of characters at the same point of their spelling intersect at once.
+    for (size_t i = 0; i + 1 < flat.size(); ++i) {
+        const Node l = nodes_[flat[i]];
+        if (l.kind != Kind::kChars) continue;
+        for (size_t j = i + 1; j < flat.size(); ++j) {
+            const Node r = nodes_[flat[j]];
+            if (r.kind != Kind::kChars || r.phase != l.phase || r.a != l.a || r.b != l.b) continue;
+            std::vector<NodeId> rest(flat);
+            rest[i] = leaf(l.phase, intersect(ranges_[l.c], ranges_[r.c]), l.a, l.b);
+            rest.erase(rest.begin() + static_cast<ptrdiff_t>(j));
+            return conjunction(std::move(rest));
+        }
+    }
+    if (flat.empty()) return anything_;
+    if (flat.size() == 1) return flat[0];
+    return intern({.kind = Kind::kAnd, .nullable = nullable, .boolean = true}, flat);
+}
+
+// A prefix tree, written as nested alternatives; hash-consing shares equal suffixes, so it is close to a minimal DAWG.
+NodeId Kernel::literals(std::vector<std::string> texts) {
+    std::sort(texts.begin(), texts.end());
+    texts.erase(std::unique(texts.begin(), texts.end()), texts.end());
+    size_t longest = 0;
+    for (const auto& text : texts) longest = std::max(longest, text.size());
+    if (longest > 4096) throw LimitExceeded("max_literal_bytes", longest, 4096);
+    std::function<NodeId(size_t, size_t, size_t)> build = [&](size_t begin, size_t end, size_t depth) -> NodeId {
+        // Long unshared tails are spelled without recursion.
+        if (end - begin == 1) {
+            NodeId tail = kEpsilon;
+            for (size_t k = texts[begin].size(); k > depth; --k) {
+                std::array<uint64_t, 4> set{};
+                uint8_t byte = static_cast<uint8_t>(texts[begin][k - 1]);
+                set[byte >> 6] |= 1ull << (byte & 63);
+                tail = concat(byte_set(set), tail);
+            }
+            return tail;
+        }
+        std::vector<NodeId> parts;
+        size_t i = begin;
+        if (i < end && texts[i].size() == depth) {
+            parts.push_back(kEpsilon);
+            ++i;
+        }
+        while (i < end) {
+            uint8_t byte = static_cast<uint8_t>(texts[i][depth]);
+            size_t j = i;
+            while (j < end && static_cast<uint8_t>(texts[j][depth]) == byte) ++j;
+            std::array<uint64_t, 4> set{};
+            set[byte >> 6] |= 1ull << (byte & 63);
+            parts.push_back(concat(byte_set(set), build(i, j, depth + 1)));
+            i = j;
+        }
+        return alternation(std::move(parts));
+    };
+    return texts.empty() ? kEmpty : build(0, texts.size(), 0);
+}
+
+// ---- derivatives of characters ------------------------------------------------------------------------------------
+
+NodeId Kernel::start_derivative(const Ranges& ranges, uint8_t byte, Phase phase) {
+    bool json = phase != Phase::kStartUtf8;
+    if (byte < 0x80) {
+        if (json && byte == '\\') {
+            if (phase == Phase::kStartCanonical) return leaf(Phase::kEscapeCanonical, intersect(ranges, kCanonicalEscapes));
+            return leaf(Phase::kEscapeJson, ranges);
+        }
+        if (json && (byte < 0x20 || byte == '"')) return kEmpty;
+        return contains(ranges, byte) ? kEpsilon : kEmpty;
+    }
+    // A lead byte fixes the leading bits; clipping to the range of its length rules out overlong forms.
+    if (byte >= 0xC2 && byte <= 0xDF) return leaf(Phase::kTail, clip(ranges, (byte & 0x1Fu) << 6, ((byte & 0x1Fu) << 6) + 0x3F, (byte & 0x1Fu) << 6), 1);
+    if (byte >= 0xE0 && byte <= 0xEF) {
+        uint32_t base = (byte & 0x0Fu) << 12;
+        return leaf(Phase::kTail, clip(ranges, std::max(base, 0x800u), base + 0xFFF, base), 2);
+    }
+    if (byte >= 0xF0 && byte <= 0xF4) {
+        uint32_t base = (byte & 0x07u) << 18;
+        return leaf(Phase::kTail, clip(ranges, std::max(base, 0x10000u), base + 0x3FFFF, base), 3);
+    }
+    return kEmpty;
+}
+
+NodeId Kernel::escape_derivative(const Ranges& ranges, uint8_t byte, bool canonical) {
+    if (byte == 'u') {
+        if (!canonical) return leaf(Phase::kHexAbsolute, ranges, 4, 0);
+        std::array<uint64_t, 4> zero{};
+        zero['0' >> 6] |= 1ull << ('0' & 63);
+        NodeId digits = leaf(Phase::kHexLower, intersect(ranges, kLongEscapes), 2);
+        return concat(byte_set(zero), concat(byte_set(zero), digits));
+    }
+    int value = !canonical && byte == '/' ? '/' : short_escape(byte);
+    return value >= 0 && contains(ranges, static_cast<uint32_t>(value)) ? kEpsilon : kEmpty;
+}
+
+NodeId Kernel::hex_absolute_derivative(const Node& node, const Ranges& ranges, uint8_t byte) {
+    int digit = hex_value(byte, true);
+    if (digit < 0) return kEmpty;
+    uint32_t read = node.b * 16 + static_cast<uint32_t>(digit), left = node.a - 1, shift = 4 * left;
+    uint32_t low = read << shift, high = low + (1u << shift) - 1;
+    bool surrogates = low <= 0xDFFF && high >= 0xD800;
+    if (!surrogates) {
+        Ranges rest = clip(ranges, low, high, low);
+        if (left == 0) return rest.empty() ? kEmpty : kEpsilon;
+        return leaf(Phase::kHex, std::move(rest), left);
+    }
+    if (left > 0) {
+        Ranges rest = clip(ranges, low, high, 0);
+        Ranges astral = clip(ranges, 0x10000, kMaxCodePoint, 0);
+        return leaf(Phase::kHexAbsolute, unite(rest, astral), left, read);
+    }
+    if (read > 0xDBFF) return kEmpty;  // a low surrogate cannot come first
+    uint32_t base = 0x10000 + (read - 0xD800) * 0x400;
+    return leaf(Phase::kLowBackslash, clip(ranges, base, base + 0x3FF, base));
+}
+
+NodeId Kernel::leaf_derivative(const Node& node, const Ranges& ranges, uint8_t byte) {
+    switch (node.phase) {
+        case Phase::kStartUtf8:
+        case Phase::kStartJson:
+        case Phase::kStartCanonical: return start_derivative(ranges, byte, node.phase);
+        case Phase::kEscapeJson: return escape_derivative(ranges, byte, false);
+        case Phase::kEscapeCanonical: return escape_derivative(ranges, byte, true);
+        case Phase::kHexAbsolute: return hex_absolute_derivative(node, ranges, byte);
+        case Phase::kTail: {
+            if (byte < 0x80 || byte > 0xBF) return kEmpty;
+            uint32_t shift = 6 * (node.a - 1), low = (byte & 0x3Fu) << shift;
+            if (shift == 0) return contains(ranges, low) ? kEpsilon : kEmpty;
+            return leaf(Phase::kTail, clip(ranges, low, low + (1u << shift) - 1, low), node.a - 1);
+        }
+        case Phase::kHex:
+        case Phase::kHexLower: {
+            int digit = hex_value(byte, node.phase == Phase::kHex);
+            if (digit < 0) return kEmpty;
+            uint32_t shift = 4 * (node.a - 1), low = static_cast<uint32_t>(digit) << shift;
+            if (shift == 0) return contains(ranges, low) ? kEpsilon : kEmpty;
+            return leaf(node.phase, clip(ranges, low, low + (1u << shift) - 1, low), node.a - 1);
+        }
+        case Phase::kLowBackslash: return byte == '\\' ? leaf(Phase::kLowU, ranges) : kEmpty;
+        case Phase::kLowU: return byte == 'u' ? leaf(Phase::kLowD, ranges) : kEmpty;
+        case Phase::kLowD: return byte == 'd' || byte == 'D' ? leaf(Phase::kLowNibble, ranges) : kEmpty;
+        case Phase::kLowNibble: {
+            int digit = hex_value(byte, true);
+            if (digit < 0xC) return kEmpty;
+            uint32_t low = static_cast<uint32_t>(digit - 0xC) << 8;
+            return leaf(Phase::kHex, clip(ranges, low, low + 0xFF, low), 2);
+        }
+    }
+    return kEmpty;
+}
+
+const LeafRow& Kernel::leaf_row(NodeId id) {
+    auto it = rows_.find(id);
+    if (it != rows_.end()) return it->second;
+    const Node node = nodes_[id];
+    const Ranges& ranges = ranges_[node.c];  // a deque: stays put while the rows below intern more
+    LeafRow row;
+    for (int byte = 0; byte < 256; ++byte) row[static_cast<size_t>(byte)] = leaf_derivative(node, ranges, static_cast<uint8_t>(byte));
+    return rows_.emplace(id, row).first->second;
+}
+
+NodeId Kernel::derivative(NodeId id, uint8_t byte) {
+    const Node node = nodes_[id];
+    switch (node.kind) {
+        case Kind::kEmpty:
+        case Kind::kEpsilon: return kEmpty;
+        case Kind::kBytes: return byte_sets_[node.a][byte >> 6] >> (byte & 63) & 1 ? kEpsilon : kEmpty;
+        case Kind::kChars: return leaf_row(id)[byte];
+        case Kind::kConcat: {
+            NodeId first = concat(derivative(node.a, byte), node.b);
+            if (!nodes_[node.a].nullable) return first;
+            return alternation({first, derivative(node.b, byte)});
+        }
+        case Kind::kRepeat: {
+            NodeId first = derivative(node.a, byte);
+            if (first == kEmpty) return kEmpty;
+            return concat(first, repeat(node.a, node.b ? node.b - 1 : 0, node.c == kUnbounded ? kUnbounded : node.c - 1));
+        }
+        case Kind::kNot: return complement(derivative(node.a, byte));
+        case Kind::kOr:
+        case Kind::kAnd: {
+            std::vector<NodeId> parts = kids_of(node);
+            for (NodeId& part : parts) part = derivative(part, byte);
+            return node.kind == Kind::kOr ? alternation(std::move(parts)) : conjunction(std::move(parts));
+        }
+    }
+    return kEmpty;
+}
+
+// Bytes between two cuts have the same derivative (Owens et al. §4.2, over-approximated by intervals).
+void Kernel::compute_cuts(NodeId id) {
+    const Node node = nodes_[id];
+    ByteCuts out{};
+    auto join = [&](NodeId kid) {
+        const ByteCuts& other = cuts(kid);
+        for (int k = 0; k < 4; ++k) out[static_cast<size_t>(k)] |= other[static_cast<size_t>(k)];
+    };
+    switch (node.kind) {
+        case Kind::kEmpty:
+        case Kind::kEpsilon: break;
+        case Kind::kBytes: {
+            const auto set = byte_sets_[node.a];
+            for (unsigned byte = 1; byte < 256; ++byte)
+                if ((set[byte >> 6] >> (byte & 63) & 1) != (set[(byte - 1) >> 6] >> ((byte - 1) & 63) & 1)) out[byte >> 6] |= 1ull << (byte & 63);
+            break;
+        }
+        case Kind::kChars: {
+            const LeafRow& row = leaf_row(id);
+            for (unsigned byte = 1; byte < 256; ++byte)
+                if (row[byte] != row[byte - 1]) out[byte >> 6] |= 1ull << (byte & 63);
+            break;
+        }
+        case Kind::kConcat:
+            join(node.a);
+            if (nodes_[node.a].nullable) join(node.b);
+            break;
+        case Kind::kRepeat:
+        case Kind::kNot: join(node.a); break;
+        case Kind::kOr:
+        case Kind::kAnd:
+            for (NodeId kid : kids_of(node)) join(kid);
+    }
+    cuts_[id] = out;
+    nodes_[id].has_cuts = true;
+}
+
+const ByteCuts& Kernel::cuts(NodeId id) {
+    if (!nodes_[id].has_cuts) compute_cuts(id);
+    return cuts_.at(id);
+}
+
+bool Kernel::is_empty(NodeId id) {
+    if (nodes_[id].emptiness >= 0) return nodes_[id].emptiness == 1;
+    // Breadth-first search for a nullable derivative. If none is found every node seen is empty.
+    std::vector<NodeId> order{id};
+    std::vector<uint32_t> parent{UINT32_MAX};
+    std::unordered_map<NodeId, uint32_t> seen{{id, 0}};
+    constexpr size_t kSearchLimit = 20000;
+    for (uint32_t at = 0; at < order.size(); ++at) {
+        NodeId node = order[at];
+        if (nodes_[node].nullable || nodes_[node].emptiness == 0) {
+            for (uint32_t k = at; k != UINT32_MAX; k = parent[k]) nodes_[order[k]].emptiness = 0;
+            return false;
+        }
+        if (nodes_[node].emptiness == 1) continue;
+        const ByteCuts cut = cuts(node);
+        for (unsigned byte = 0; byte < 256; ++byte) {
+            if (byte && !(cut[byte >> 6] >> (byte & 63) & 1)) continue;
+            NodeId target = derivative(node, static_cast<uint8_t>(byte));
+            if (target == kEmpty || !seen.emplace(target, order.size()).second) continue;
+            order.push_back(target);
+            parent.push_back(at);
+        }
+        if (order.size() > kSearchLimit) throw LimitExceeded("max_states", order.size(), kSearchLimit);
+    }
+    for (NodeId node : order) nodes_[node].emptiness = 1;
+    return true;
+}
+
+// Words by length: how many ways lead to each derivative, dead ones left out.
+uint64_t Kernel::count_words(NodeId start, uint64_t limit) {
+    uint64_t words = 0;
+    std::unordered_map<NodeId, uint64_t> ways;
+    if (!is_empty(start)) ways[start] = 1;
+    while (!ways.empty() && words < limit) {
+        std::unordered_map<NodeId, uint64_t> longer;
+        for (auto [node, count] : ways) {
+            if (nodes_[node].nullable) words += count;
+            const ByteCuts cut = cuts(node);
+            for (unsigned byte = 0; byte < 256;) {
+                unsigned next = byte + 1;
+                while (next < 256 && !(cut[next >> 6] >> (next & 63) & 1)) ++next;
+                NodeId target = derivative(node, static_cast<uint8_t>(byte));
+                if (target != kEmpty && !is_empty(target)) {
+                    uint64_t& sum = longer[target];
+                    sum = std::min(limit, sum + std::min(limit, count * (next - byte)));
+                }
+                byte = next;
+            }
+        }
+        ways = std::move(longer);
+    }
+    return std::min(words, limit);
+}
+
+// ---- lazy automaton -----------------------------------------------------------------------------------------------
+
+LazyDfa::LazyDfa(Kernel& kernel, uint64_t max_states) : kernel_(kernel), max_states_(max_states) {
+    states_.push_back({});
+    row_pool_.emplace_back().fill(0);
+    rows_.push_back(row_pool_.back().data());
+}
+
+uint64_t LazyDfa::memory_bytes() const { return states_.size() * (sizeof(State) + 1024 + 48) + components_.capacity() * 4; }
+
+uint32_t LazyDfa::intern(const std::vector<NodeId>& raw, bool marked) {
+    std::vector<NodeId> components(raw);
+    size_t real = components.size() - (marked ? 1 : 0);
+    uint64_t accepts = 0, alive = 0, hash = marked ? 11 : 5;
+    for (size_t k = 0; k < real; ++k) {
+        if (kernel_.is_empty(components[k])) components[k] = kEmpty;
+        if (components[k] != kEmpty) alive |= 1ull << k;
+        if (kernel_.nullable(components[k])) accepts |= 1ull << k;
+    }
+    if (!alive) return 0;
+    for (NodeId node : components) hash = mix(hash, node);
+    auto [begin, end] = index_.equal_range(hash);
+    for (auto it = begin; it != end; ++it) {
+        const State& other = states_[it->second];
+        if (other.marked == marked && other.count == real && std::equal(components.begin(), components.end(), components_.begin() + other.first))
+            return it->second;
+    }
+    if (states_.size() >= max_states_) throw LimitExceeded("max_states", states_.size(), max_states_);
+    bool boundary = marked && kernel_.is_any_string(components.back());
+    bool universal = real == 1 && kernel_.is_any_string(components[0]);
+    uint32_t id = static_cast<uint32_t>(states_.size());
+    states_.push_back({static_cast<uint32_t>(components_.size()), static_cast<uint16_t>(real), marked, boundary, universal, accepts, alive});
+    components_.insert(components_.end(), components.begin(), components.end());
+    row_pool_.emplace_back().fill(kUnknown);
+    rows_.push_back(row_pool_.back().data());
+    index_.emplace(hash, id);
+    return id;
+}
+
+uint32_t LazyDfa::compute(uint32_t id, uint8_t byte) {
+    const State from = states_[id];
+    size_t total = from.count + (from.marked ? 1u : 0u);
+    // 1) The interval of bytes that behave alike here.
+    ByteCuts cut{};
+    for (size_t k = 0; k < total; ++k) {
+        const ByteCuts& other = kernel_.cuts(components_[from.first + k]);
+        for (int w = 0; w < 4; ++w) cut[static_cast<size_t>(w)] |= other[static_cast<size_t>(w)];
+    }
+    auto is_cut = [&](unsigned b) { return cut[b >> 6] >> (b & 63) & 1; };
+    unsigned low = byte, high = byte + 1u;
+    while (low > 0 && !is_cut(low)) --low;
+    while (high < 256 && !is_cut(high)) ++high;
+    // 2) One derivative for all of them.
+    std::vector<NodeId> target(total);
+    for (size_t k = 0; k < total; ++k) target[k] = kernel_.derivative(components_[from.first + k], byte);
+    uint32_t to = intern(target, from.marked);
+    for (unsigned b = low; b < high; ++b) rows_[id][b] = to;
+    return to;
+}
+
+}  // namespace schemagen

@@ -1,0 +1,158 @@
+// Regular expressions as hash-consed derivatives (Brzozowski 1964; Owens, Reppy & Turon 2009).
+//
+// A node is a language of byte strings. Nodes are interned, so equal terms are equal ids; the constructors apply the
+// identities that keep the set of derivatives finite (associativity, commutativity, idempotence of | and &).
+// Characters are leaves that know their encoding: a `Chars` leaf is one code point out of a set, spelled in UTF-8, as
+// the content of a JSON string with every legal escape, or in the one canonical JSON spelling (json.dumps). Its
+// derivative by a byte is again such a leaf, with the code points still possible, so Unicode classes never expand into
+// byte automata and complement stays exact: within one encoding every text decodes to one string.
+//
+// Invariants: id 0 is the empty language, id 1 the empty string; a node without & and ~ is empty only if its id is 0.
+#pragma once
+#include <array>
+#include <cstdint>
+#include <deque>
+#include <stdexcept>
+#include <string>
+#include <unordered_map>
+#include <utility>
+#include <vector>
+
+namespace schemagen {
+
+using NodeId = uint32_t;
+using RangesId = uint32_t;
+using Ranges = std::vector<std::pair<uint32_t, uint32_t>>;
+
+constexpr NodeId kEmpty = 0;
+constexpr NodeId kEpsilon = 1;
+constexpr uint32_t kUnbounded = UINT32_MAX;
+constexpr uint32_t kMaxCodePoint = 0x10FFFF;
+
+// A limit stopped the work. `what` is the knob of schemagen.Limits.
+struct LimitExceeded : std::runtime_error {
+    LimitExceeded(std::string knob_, uint64_t reached_, uint64_t limit_)
+        : std::runtime_error(knob_), knob(std::move(knob_)), reached(reached_), limit(limit_) {}
+    std::string knob;
+    uint64_t reached, limit;
+};
+
+enum class Encoding : uint8_t { kUtf8, kJson, kCanonical };
+
+enum class Kind : uint8_t { kEmpty, kEpsilon, kBytes, kChars, kConcat, kRepeat, kOr, kAnd, kNot };
+
+// How much of the spelling of one code point has been read. `Start*` and `Escape*` hold absolute code points; `Tail` and
+// `Hex` hold them relative to what was read, so that equal remainders are equal nodes.
+enum class Phase : uint8_t {
+    kStartUtf8, kStartJson, kStartCanonical,
+    kTail,              // a = continuation bytes left
+    kEscapeJson, kEscapeCanonical,
+    kHexAbsolute,       // a = digits left, b = digits read: surrogates are still possible
+    kHex, kHexLower,    // a = digits left
+    kLowBackslash, kLowU, kLowD, kLowNibble,  // the \uDC00-\uDFFF after a high surrogate
+};
+
+using ByteCuts = std::array<uint64_t, 4>;  // bit b: byte b may behave differently from byte b - 1
+using LeafRow = std::array<NodeId, 256>;
+
+class Kernel {
+public:
+    explicit Kernel(uint64_t max_nodes);
+
+    NodeId chars(Encoding encoding, Ranges ranges);
+    NodeId concat(NodeId left, NodeId right);
+    NodeId alternation(std::vector<NodeId> parts);
+    NodeId conjunction(std::vector<NodeId> parts);
+    NodeId complement(NodeId inner);
+    NodeId repeat(NodeId inner, uint32_t low, uint32_t high);
+    NodeId byte_set(const std::array<uint64_t, 4>& set);
+    NodeId literals(std::vector<std::string> texts);  // any of these byte strings, prefixes shared
+    NodeId any_string(Encoding encoding);
+
+    bool nullable(NodeId node) const { return nodes_[node].nullable; }
+    NodeId derivative(NodeId node, uint8_t byte);
+    const ByteCuts& cuts(NodeId node);
+    bool is_empty(NodeId node);  // exact; searches derivatives where & or ~ occur
+    uint64_t count_words(NodeId node, uint64_t limit);  // how many words, counting no further than `limit`
+    bool is_any_string(NodeId node) const { return node == any_[0] || node == any_[1] || node == any_[2]; }
+    size_t size() const { return nodes_.size(); }
+    uint64_t memory_bytes() const;
+
+private:
+    struct Node {
+        Kind kind;
+        Phase phase = Phase::kStartUtf8;
+        bool nullable = false;
+        bool boolean = false;   // contains & or ~
+        int8_t emptiness = -1;  // -1 unknown, 0 not empty, 1 empty
+        bool has_cuts = false;
+        uint32_t a = 0, b = 0, c = 0;
+        uint32_t kids = 0, kid_count = 0;
+        uint64_t hash = 0;
+    };
+
+    NodeId intern(Node node, const std::vector<NodeId>& kids = {});
+    RangesId intern_ranges(Ranges ranges);
+    NodeId leaf(Phase phase, Ranges ranges, uint32_t a = 0, uint32_t b = 0);
+    const LeafRow& leaf_row(NodeId node);
+    NodeId leaf_derivative(const Node& node, const Ranges& ranges, uint8_t byte);
+    NodeId start_derivative(const Ranges& ranges, uint8_t byte, Phase phase);
+    NodeId escape_derivative(const Ranges& ranges, uint8_t byte, bool canonical);
+    NodeId hex_absolute_derivative(const Node& node, const Ranges& ranges, uint8_t byte);
+    std::vector<NodeId> kids_of(const Node& node) const;
+    void merge_heads(std::vector<NodeId>& parts);
+    bool merge_pair(NodeId left, NodeId right, NodeId& merged);
+    void compute_cuts(NodeId node);
+
+    std::vector<Node> nodes_;
+    std::vector<NodeId> kid_pool_;
+    std::unordered_multimap<uint64_t, NodeId> index_;
+    std::deque<Ranges> ranges_;
+    std::unordered_multimap<uint64_t, RangesId> ranges_index_;
+    std::vector<std::array<uint64_t, 4>> byte_sets_;
+    std::unordered_map<NodeId, ByteCuts> cuts_;
+    std::unordered_map<NodeId, LeafRow> rows_;
+    NodeId any_[3];
+    NodeId anything_;  // every byte string: the complement of nothing
+    uint64_t max_nodes_;
+};
+
+// Deterministic automaton over vectors of nodes, built as it is walked. State 0 is dead. One component is the common
+// case; several are a product whose components are told apart by `accepts` and `alive`. A vector may end in a marker
+// component (any string), which only shows whether a character has just ended.
+class LazyDfa {
+public:
+    struct State {
+        uint32_t first;        // offset of its components
+        uint16_t count;        // real components, without the marker
+        bool marked;           // a marker component follows
+        bool boundary;         // at the end of a character (only if marked)
+        bool universal;        // component 0 alone, and it takes any string
+        uint64_t accepts;      // bit i: component i may end here
+        uint64_t alive;        // bit i: component i can still be completed
+    };
+
+    LazyDfa(Kernel& kernel, uint64_t max_states);
+    uint32_t intern(const std::vector<NodeId>& components, bool marked);
+    uint32_t next(uint32_t state, uint8_t byte) {
+        uint32_t target = rows_[state][byte];
+        return target != kUnknown ? target : compute(state, byte);
+    }
+    const State& state(uint32_t id) const { return states_[id]; }
+    NodeId component(uint32_t id, uint32_t k) const { return components_[states_[id].first + k]; }
+    size_t size() const { return states_.size(); }
+    uint64_t memory_bytes() const;
+
+private:
+    static constexpr uint32_t kUnknown = UINT32_MAX;
+    uint32_t compute(uint32_t state, uint8_t byte);
+    Kernel& kernel_;
+    uint64_t max_states_;
+    std::vector<State> states_;
+    std::vector<NodeId> components_;
+    std::vector<uint32_t*> rows_;
+    std::deque<std::array<uint32_t, 256>> row_pool_;
+    std::unordered_multimap<uint64_t, uint32_t> index_;
+};
+
+}  // namespace schemagen

@@ -1,0 +1,281 @@
+// The Python face of the core: thin, every error mapped to a class of schemagen.errors.
+#include <nanobind/nanobind.h>
+#include <nanobind/ndarray.h>
+#include <nanobind/stl/pair.h>
+#include <nanobind/stl/shared_ptr.h>
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/tuple.h>
+#include <nanobind/stl/vector.h>
+
+#include <cstdint>
+#include <string>
+
+#include "json_automaton.hpp"
+#include "kernel.hpp"
+#include "matcher.hpp"
+#include "vocabulary.hpp"
+
+namespace nb = nanobind;
+using namespace nb::literals;
+
+namespace schemagen {
+
+namespace {
+
+struct ShapeError : std::runtime_error {
+    using std::runtime_error::runtime_error;
+};
+struct TerminatedError : std::runtime_error {
+    using std::runtime_error::runtime_error;
+};
+struct DeadEnd : std::runtime_error {
+    using std::runtime_error::runtime_error;
+};
+
+void raise_ours(const char* name, const std::string& fact, const char* why, const char* fix) {
+    nb::object type = nb::module_::import_("schemagen.errors").attr(name);
+    nb::object error = type(nb::str(fact.c_str()), "why"_a = why, "fix"_a = fix);
+    PyErr_SetObject(type.ptr(), error.ptr());
+}
+
+void translate(const std::exception_ptr& pointer, void*) {
+    try {
+        std::rethrow_exception(pointer);
+    } catch (const LimitExceeded& e) {
+        std::string fact = std::to_string(e.reached) + " automaton states or alternatives were needed, the limit is " + std::to_string(e.limit);
+        std::string fix = "raise schemagen.Limits(" + e.knob + "=...) or make the schema smaller";
+        raise_ours("LimitError", fact, "the constraint needs more work than its limits allow", fix.c_str());
+    } catch (const ShapeError& e) {
+        raise_ours("BitmaskShapeError", e.what(), "", "use schemagen.allocate_token_bitmask(batch_size, vocabulary.size)");
+    } catch (const TerminatedError& e) {
+        raise_ours("MatcherTerminatedError", e.what(), "nothing can follow the end of the text", "call reset(), rollback() or take a new matcher");
+    } catch (const DeadEnd& e) {
+        raise_ours("DeadEndError", e.what(), "no token of the vocabulary continues the text and it may not end here", "use a vocabulary with every byte as a token");
+    }
+}
+
+using Bitmask = nb::ndarray<nb::device::cpu>;
+
+uint32_t* row_of(const Bitmask& bitmask, const VocabularyTables& tables, int64_t row) {
+    if (bitmask.dtype() != nb::dtype<int32_t>()) throw ShapeError("the bitmask is not of dtype int32");
+    if (bitmask.ndim() != 2) throw ShapeError("the bitmask has " + std::to_string(bitmask.ndim()) + " dimensions instead of 2");
+    if (bitmask.shape(1) != tables.words())
+        throw ShapeError("the bitmask has " + std::to_string(bitmask.shape(1)) + " words a row, a vocabulary of " + std::to_string(tables.size()) +
+                         " tokens needs " + std::to_string(tables.words()));
+    if (bitmask.shape(1) > 1 && bitmask.stride(1) != 1) throw ShapeError("the rows of the bitmask are not contiguous");
+    if (row < 0 || static_cast<size_t>(row) >= bitmask.shape(0))
+        throw ShapeError("row " + std::to_string(row) + " of a bitmask with " + std::to_string(bitmask.shape(0)) + " rows");
+    return static_cast<uint32_t*>(bitmask.data()) + row * bitmask.stride(0);
+}
+
+bool fill(Matcher& matcher, const Bitmask& bitmask, int64_t row) {
+    uint32_t* words = row_of(bitmask, matcher.tables(), row);
+    if (matcher.terminated()) throw TerminatedError("the matcher has accepted EOS");
+    uint32_t allowed = matcher.fill(words);
+    if (!allowed) throw DeadEnd("no token is allowed after " + std::to_string(matcher.steps()) + " steps");
+    return allowed != matcher.tables().size();
+}
+
+std::vector<uint32_t> allowed_tokens(Matcher& matcher) {
+    if (matcher.terminated()) throw TerminatedError("the matcher has accepted EOS");
+    std::vector<uint32_t> words(matcher.tables().words());
+    matcher.fill(words.data());
+    std::vector<uint32_t> ids;
+    for (uint32_t id = 0; id < matcher.tables().size(); ++id)
+        if (words[id >> 5] >> (id & 31) & 1) ids.push_back(id);
+    return ids;
+}
+
+// Follow the text while every mask allows a single token that is not EOS.
+std::vector<uint32_t> forced_tokens(Matcher& matcher) {
+    constexpr size_t kMost = 1024;
+    std::vector<uint32_t> forced;
+    if (matcher.terminated()) return forced;
+    while (forced.size() < kMost) {
+        std::vector<uint32_t> words(matcher.tables().words());
+        if (matcher.fill(words.data()) != 1) break;
+        uint32_t id = 0;
+        while (!(words[id >> 5] >> (id & 31) & 1)) ++id;
+        if (matcher.tables().token(id).empty()) break;
+        matcher.accept_token(id);
+        forced.push_back(id);
+    }
+    matcher.rollback(forced.size());
+    return forced;
+}
+
+std::string explain(Matcher& matcher, int64_t id) {
+    const VocabularyTables& tables = matcher.tables();
+    std::string name = "token " + std::to_string(id);
+    if (matcher.terminated()) return name + " is not allowed: EOS was already accepted";
+    if (id < 0 || id >= tables.size()) return name + " is not allowed: the vocabulary has " + std::to_string(tables.size()) + " ids";
+    for (uint32_t eos : tables.eos())
+        if (eos == id) return name + " (EOS) is " + (matcher.accepting() ? "allowed: the text may end here" : "not allowed: the text is not complete");
+    std::string_view bytes = tables.token(static_cast<uint32_t>(id));
+    if (bytes.empty()) return name + " is not allowed: it is a special or padding id without text";
+    name += " " + std::string(nb::repr(nb::bytes(bytes.data(), bytes.size())).c_str());
+    auto [read, expected] = matcher.probe(bytes);
+    if (read == bytes.size()) return name + " is allowed";
+    return name + " is not allowed: after " + std::to_string(read) + " of its " + std::to_string(bytes.size()) + " bytes, " + expected + " is expected";
+}
+
+std::string_view view(const nb::bytes& bytes) { return {bytes.c_str(), bytes.size()}; }
+
+// What schemagen/engine/native.py fills: a kernel, a JSON automaton over it, and in the end a constraint.
+class Builder {
+public:
+    Builder(bool any_order, int whitespace, uint32_t max_indent, uint64_t max_states)
+        : kernel_(std::make_shared<Kernel>(max_states * 8)),
+          json_(std::make_shared<JsonAutomaton>(kernel_, JsonOptions{any_order, static_cast<Whitespace>(whitespace), max_indent}, max_states)),
+          max_states_(max_states) {}
+
+    NodeId chars(int encoding, const std::vector<uint32_t>& flat) {
+        Ranges ranges;
+        for (size_t k = 0; k + 1 < flat.size(); k += 2) ranges.emplace_back(flat[k], flat[k + 1]);
+        return kernel_->chars(static_cast<Encoding>(encoding), std::move(ranges));
+    }
+    NodeId concat(const std::vector<NodeId>& parts) {
+        NodeId out = kEpsilon;
+        for (size_t k = parts.size(); k-- > 0;) out = kernel_->concat(parts[k], out);
+        return out;
+    }
+    NodeId literals(const std::vector<nb::bytes>& texts) {
+        std::vector<std::string> copies;
+        for (const auto& text : texts) copies.emplace_back(view(text));
+        return kernel_->literals(std::move(copies));
+    }
+    NodeId alternation(const std::vector<NodeId>& parts) { return kernel_->alternation(parts); }
+    NodeId conjunction(const std::vector<NodeId>& parts) { return kernel_->conjunction(parts); }
+    NodeId complement(NodeId inner) { return kernel_->complement(inner); }
+    NodeId repeat(NodeId inner, uint32_t low, int64_t high) { return kernel_->repeat(inner, low, high < 0 ? kUnbounded : static_cast<uint32_t>(high)); }
+    NodeId any_string(int encoding) { return kernel_->any_string(static_cast<Encoding>(encoding)); }
+    bool is_empty(NodeId node) { return kernel_->is_empty(node); }
+    bool matches(NodeId node, const nb::bytes& text) {
+        for (char c : view(text)) node = kernel_->derivative(node, static_cast<uint8_t>(c));
+        return kernel_->nullable(node);
+    }
+
+    ValueId declare_value() { return json_->declare_value(); }
+    void define_value(ValueId id, NodeId bare, const std::vector<std::tuple<NodeId, uint32_t, int64_t>>& strings, std::vector<uint32_t> arrays,
+                      std::vector<uint32_t> objects) {
+        ValueNode node;
+        node.bare = bare;
+        for (auto [regex, low, high] : strings) node.strings.push_back({regex, low, clamp(high)});
+        node.arrays = std::move(arrays);
+        node.objects = std::move(objects);
+        json_->define_value(id, std::move(node));
+    }
+    uint32_t add_object(const std::vector<std::tuple<nb::bytes, ValueId, bool>>& properties, const std::vector<std::tuple<NodeId, ValueId, bool>>& extras,
+                        uint32_t low, int64_t high) {
+        ObjectArm arm;
+        for (const auto& [key, value, required] : properties) arm.properties.push_back({std::string(view(key)), value, required});
+        for (auto [regex, value, open] : extras) arm.extras.push_back({regex, value, open});
+        arm.min_properties = low;
+        arm.max_properties = clamp(high);
+        return json_->add_object(std::move(arm));
+    }
+    uint32_t add_array(std::vector<ValueId> prefix, ValueId items, uint32_t low, int64_t high) {
+        return json_->add_array({std::move(prefix), items, low, clamp(high)});
+    }
+    bool productive(ValueId id) const { return json_->productive(id); }
+    void settle(ValueId root) { json_->finish(root); }
+
+    std::shared_ptr<Constraint> json(std::shared_ptr<VocabularyTables> tables) {
+        auto out = std::make_shared<Constraint>();
+        out->automaton = json_;
+        out->tables = std::move(tables);
+        return out;
+    }
+    std::shared_ptr<Constraint> regex(NodeId node, std::shared_ptr<VocabularyTables> tables) {
+        auto out = std::make_shared<Constraint>();
+        out->automaton = std::make_shared<RegexAutomaton>(kernel_, node, max_states_);
+        out->tables = std::move(tables);
+        return out;
+    }
+
+private:
+    static uint32_t clamp(int64_t high) { return high < 0 || high >= kUnbounded ? kUnbounded : static_cast<uint32_t>(high); }
+    std::shared_ptr<Kernel> kernel_;
+    std::shared_ptr<JsonAutomaton> json_;
+    uint64_t max_states_;
+};
+
+}  // namespace
+
+}  // namespace schemagen
+
+NB_MODULE(_core, m) {
+    using namespace schemagen;
+    m.doc() = "Compiled kernels of schemagen; use the package, not this module.";
+    nb::register_exception_translator(translate);
+
+    nb::class_<VocabularyTables>(m, "VocabularyTables")
+        .def("__init__",
+             [](VocabularyTables* self, const nb::list& tokens, const std::vector<uint32_t>& eos) {
+                 std::vector<std::string_view> views;
+                 views.reserve(tokens.size());
+                 for (nb::handle token : tokens) {
+                     if (!PyBytes_Check(token.ptr())) throw nb::type_error("tokens must be bytes");
+                     views.emplace_back(PyBytes_AS_STRING(token.ptr()), static_cast<size_t>(PyBytes_GET_SIZE(token.ptr())));
+                 }
+                 new (self) VocabularyTables(std::move(views), eos);
+             },
+             "tokens"_a, "eos_token_ids"_a)
+        .def_prop_ro("size", &VocabularyTables::size)
+        .def_prop_ro("memory_bytes", &VocabularyTables::memory_bytes)
+        .def_prop_ro("trie_nodes", [](const VocabularyTables& t) { return t.all().size(); })
+        .def_prop_ro("not_plain_nodes", [](const VocabularyTables& t) { return t.not_plain().size(); });
+
+    nb::class_<Builder>(m, "Builder")
+        .def(nb::init<bool, int, uint32_t, uint64_t>(), "any_order"_a = false, "whitespace"_a = 0, "max_indent"_a = 40, "max_states"_a = 200000)
+        .def("chars", &Builder::chars)
+        .def("concat", &Builder::concat)
+        .def("alternation", &Builder::alternation)
+        .def("conjunction", &Builder::conjunction)
+        .def("complement", &Builder::complement)
+        .def("repeat", &Builder::repeat)
+        .def("literals", &Builder::literals)
+        .def("any_string", &Builder::any_string)
+        .def("is_empty", &Builder::is_empty)
+        .def("matches", &Builder::matches)
+        .def("declare_value", &Builder::declare_value)
+        .def("define_value", &Builder::define_value)
+        .def("add_object", &Builder::add_object)
+        .def("add_array", &Builder::add_array)
+        .def("settle", &Builder::settle)
+        .def("productive", &Builder::productive)
+        .def("json", &Builder::json)
+        .def("regex", &Builder::regex);
+
+    nb::class_<Constraint>(m, "Constraint")
+        .def("matcher", [](std::shared_ptr<Constraint> self) { return Matcher(std::move(self)); })
+        .def_prop_ro("memory_bytes", [](Constraint& c) { std::lock_guard lock(c.mutex); return c.automaton->memory_bytes(); })
+        .def_prop_ro("state_count", [](Constraint& c) { std::lock_guard lock(c.mutex); return c.automaton->state_count(); });
+
+    nb::class_<Matcher>(m, "Matcher")
+        .def("fill_next_token_bitmask", &fill, "bitmask"_a, "row"_a = 0)
+        .def("accept_token", [](Matcher& self, int64_t id) { return id >= 0 && id < UINT32_MAX && self.accept_token(static_cast<uint32_t>(id)); }, "token_id"_a)
+        .def("accept_bytes", [](Matcher& self, const nb::bytes& data) { return self.accept_bytes(view(data)); }, "data"_a)
+        .def("is_accepting", &Matcher::accepting)
+        .def("is_terminated", &Matcher::terminated)
+        .def("rollback",
+             [](Matcher& self, int64_t count) {
+                 if (count < 0 || static_cast<size_t>(count) > self.steps())
+                     throw nb::value_error(("cannot undo " + std::to_string(count) + " of " + std::to_string(self.steps()) + " steps").c_str());
+                 self.rollback(static_cast<size_t>(count));
+             },
+             "count"_a = 1)
+        .def("fork", &Matcher::fork)
+        .def("__copy__", &Matcher::fork)
+        .def("reset", &Matcher::reset)
+        .def("forced_tokens", &forced_tokens)
+        .def("allowed_tokens", &allowed_tokens)
+        .def("explain", &explain, "token_id"_a);
+
+    m.def("fill_next_token_bitmasks", [](const nb::list& matchers, const Bitmask& bitmask) {
+        if (static_cast<size_t>(matchers.size()) > bitmask.shape(0))
+            throw ShapeError(std::to_string(matchers.size()) + " matchers for a bitmask of " + std::to_string(bitmask.shape(0)) + " rows");
+        int64_t row = 0;
+        for (nb::handle matcher : matchers) fill(nb::cast<Matcher&>(matcher), bitmask, row++);
+    });
+}

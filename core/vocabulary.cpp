@@ -1,0 +1,109 @@
+#include "vocabulary.hpp"
+
+#include <algorithm>
+#include <numeric>
+#include <stdexcept>
+
+namespace schemagen {
+
+namespace {
+
+// Code points of a token that is plain JSON string content, -1 for any other token.
+int plain_chars(std::string_view token) {
+    int count = 0;
+    for (size_t i = 0; i < token.size();) {
+        auto byte = static_cast<uint8_t>(token[i]);
+        size_t length = byte < 0x80 ? 1 : byte >= 0xC2 && byte <= 0xDF ? 2 : (byte & 0xF0) == 0xE0 ? 3 : byte >= 0xF0 && byte <= 0xF4 ? 4 : 0;
+        if (!length || i + length > token.size() || byte < 0x20 || byte == '"' || byte == '\\') return -1;
+        uint32_t value = length == 1 ? byte : byte & (0x7Fu >> length);
+        for (size_t k = 1; k < length; ++k) {
+            auto next = static_cast<uint8_t>(token[i + k]);
+            if ((next & 0xC0) != 0x80) return -1;
+            value = value << 6 | (next & 0x3Fu);
+        }
+        static constexpr uint32_t kLeast[] = {0, 0, 0x80, 0x800, 0x10000};
+        if (value < kLeast[length] || value > 0x10FFFF || (value >= 0xD800 && value <= 0xDFFF)) return -1;
+        i += length;
+        ++count;
+    }
+    return count;
+}
+
+Trie build(const VocabularyTables& tables, const std::vector<uint32_t>& sorted) {
+    Trie trie;
+    std::vector<uint32_t> open;  // nodes on the path of the previous token
+    std::string_view previous;
+    std::vector<uint32_t> counts;
+    for (uint32_t id : sorted) {
+        std::string_view token = tables.token(id);
+        size_t common = 0;
+        while (common < previous.size() && common < token.size() && previous[common] == token[common]) ++common;
+        while (open.size() > common) {
+            trie.skip[open.back()] = static_cast<uint32_t>(trie.size());
+            open.pop_back();
+        }
+        for (size_t k = common; k < token.size(); ++k) {
+            open.push_back(static_cast<uint32_t>(trie.size()));
+            trie.byte.push_back(static_cast<uint8_t>(token[k]));
+            trie.depth.push_back(static_cast<uint16_t>(k));
+            trie.skip.push_back(0);
+            counts.push_back(0);
+        }
+        trie.max_depth = std::max(trie.max_depth, static_cast<uint32_t>(token.size()));
+        counts[open.back()]++;
+        previous = token;
+    }
+    while (!open.empty()) {
+        trie.skip[open.back()] = static_cast<uint32_t>(trie.size());
+        open.pop_back();
+    }
+    // Depth-first order is sorted order, so the tokens of the nodes follow each other.
+    trie.first_token.resize(trie.size() + 1, 0);
+    for (size_t k = 0; k < counts.size(); ++k) trie.first_token[k + 1] = trie.first_token[k] + counts[k];
+    trie.tokens = sorted;
+    return trie;
+}
+
+}  // namespace
+
+VocabularyTables::VocabularyTables(std::vector<std::string_view> tokens, std::vector<uint32_t> eos) : eos_(std::move(eos)) {
+    size_t total = 0;
+    for (auto token : tokens) total += token.size();
+    if (total > UINT32_MAX) throw std::length_error("the tokens of the vocabulary take more than 4 GiB");
+    bytes_.reserve(total);
+    offsets_.push_back(0);
+    for (auto token : tokens) {
+        if (token.size() > 65535) throw std::length_error("a token is longer than 65535 bytes");
+        bytes_.insert(bytes_.end(), token.begin(), token.end());
+        offsets_.push_back(static_cast<uint32_t>(bytes_.size()));
+    }
+    for (uint32_t id : eos_)
+        if (id >= size()) throw std::out_of_range("an EOS id lies outside the vocabulary");
+    std::vector<uint32_t> sorted;
+    for (uint32_t id = 0; id < size(); ++id)
+        if (!token(id).empty()) sorted.push_back(id);
+    std::sort(sorted.begin(), sorted.end(), [this](uint32_t a, uint32_t b) { return token(a) != token(b) ? token(a) < token(b) : a < b; });
+    all_ = build(*this, sorted);
+
+    std::vector<int> chars(size(), -1);
+    for (uint32_t id : sorted) chars[id] = plain_chars(token(id));
+    for (uint32_t id : sorted)
+        if (chars[id] <= static_cast<int>(kLengthRanks)) longest_plain_ = std::max(longest_plain_, static_cast<uint32_t>(std::max(chars[id], 0)));
+    plain_.assign(longest_plain_ + 1, std::vector<uint32_t>(words(), 0));
+    std::vector<uint32_t> rest;
+    for (uint32_t id : sorted) {
+        if (chars[id] < 0 || chars[id] > static_cast<int>(longest_plain_))
+            rest.push_back(id);
+        else
+            plain_[static_cast<size_t>(chars[id])][id >> 5] |= 1u << (id & 31);
+    }
+    for (uint32_t k = 1; k <= longest_plain_; ++k)
+        for (uint32_t w = 0; w < words(); ++w) plain_[k][w] |= plain_[k - 1][w];
+    not_plain_ = build(*this, rest);
+}
+
+size_t VocabularyTables::memory_bytes() const {
+    return bytes_.size() + offsets_.size() * 4 + all_.memory_bytes() + not_plain_.memory_bytes() + plain_.size() * words() * 4;
+}
+
+}  // namespace schemagen
