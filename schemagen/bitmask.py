@@ -1,0 +1,87 @@
+"""Token bitmasks: allocate them, fill them for a batch, apply them to logits.
+
+A bitmask is int32 ``[B, ceil(V/32)]``; bit ``i % 32`` of word ``i // 32`` belongs to token ``i``, 1 = allowed. The layout is
+that of the other engines of this field, so a mask can be handed from one to another.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from schemagen.errors import BitmaskShapeError
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    import torch
+
+    from schemagen.engine.protocol import Matcher
+
+BITS = 32
+
+
+def allocate_token_bitmask(batch_size: int, vocab_size: int) -> torch.Tensor:
+    """Return a bitmask int32 ``[batch_size, ceil(vocab_size / 32)]`` on the CPU, every token allowed.
+
+    Pinned memory is used where a GPU is present, so that copying it there does not block.
+    """
+    import torch
+
+    if batch_size < 0 or vocab_size < 1:
+        raise BitmaskShapeError(f"a bitmask of {batch_size} rows over {vocab_size} tokens")
+    words = -(-vocab_size // BITS)
+    return torch.full((batch_size, words), -1, dtype=torch.int32, pin_memory=torch.cuda.is_available())
+
+
+def fill_next_token_bitmasks(matchers: Sequence[Matcher], bitmask: Any) -> None:
+    """Write the tokens that ``matchers[r]`` allows next into ``bitmask[r]``, for every matcher.
+
+    Args:
+        matchers: At most as many as the bitmask has rows; other rows are left as they are.
+        bitmask: int32 ``[B, ceil(V/32)]`` on the CPU (torch or numpy).
+
+    Raises:
+        BitmaskShapeError: More matchers than rows, or a wrong dtype, device or width.
+        MatcherTerminatedError: One of them has accepted EOS.
+    """
+    if len(matchers) > bitmask.shape[0]:
+        raise BitmaskShapeError(f"{len(matchers)} matchers for a bitmask of {bitmask.shape[0]} rows")
+    for row, matcher in enumerate(matchers):
+        matcher.fill_next_token_bitmask(bitmask, row)
+
+
+def apply_token_bitmask_inplace(logits: torch.Tensor, bitmask: torch.Tensor, *, vocab_size: int | None = None) -> None:
+    """Set the logits of the tokens that are not allowed to -inf, in place.
+
+    The meaning is ``logits[b, v] = -inf unless bitmask[b, v // 32] >> (v % 32) & 1``. Logits beyond ``vocab_size`` (padding of
+    the model's embedding) are always masked.
+
+    Args:
+        logits: float ``[B, W]`` or ``[W]``, any device, W >= the width the mask covers.
+        bitmask: int32 ``[B, ceil(V/32)]`` or ``[ceil(V/32)]``; moved to the device of the logits.
+        vocab_size: V, if the last word is not full; by default every bit counts.
+
+    Raises:
+        BitmaskShapeError: The shapes do not fit.
+
+    Cost: O(B W) on the device of the logits; the copy of the mask (V/8 bytes a row) does not synchronise.
+    """
+    import torch
+
+    rows = logits.unsqueeze(0) if logits.dim() == 1 else logits
+    mask = bitmask.unsqueeze(0) if bitmask.dim() == 1 else bitmask
+    if mask.dtype != torch.int32 or rows.dim() != 2 or mask.dim() != 2 or mask.shape[0] != rows.shape[0]:
+        raise BitmaskShapeError(
+            f"logits {tuple(logits.shape)} with a bitmask {tuple(bitmask.shape)} of {bitmask.dtype}",
+            why="each row of logits needs one row of int32 words",
+        )
+    width = rows.shape[1]
+    covered = mask.shape[1] * BITS if vocab_size is None else vocab_size
+    if covered > mask.shape[1] * BITS or (vocab_size is not None and width < vocab_size):
+        raise BitmaskShapeError(f"{vocab_size} tokens, {mask.shape[1]} words a row, logits of width {width}")
+    mask = mask.to(rows.device, non_blocking=True)
+    shifts = torch.arange(BITS, dtype=torch.int32, device=rows.device)
+    allowed = (mask.unsqueeze(-1) >> shifts & 1).bool().flatten(1)[:, : min(covered, width)]
+    rows[:, : allowed.shape[1]].masked_fill_(~allowed, float("-inf"))
+    if width > allowed.shape[1]:
+        rows[:, allowed.shape[1] :] = float("-inf")

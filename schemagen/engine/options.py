@@ -1,0 +1,62 @@
+"""What a compilation may do, and how far it may go."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass, field
+from typing import Literal
+
+from schemagen.errors import LimitError
+from schemagen.schema.numbers import NumberStyle
+
+PropertyOrder = Literal["schema", "any"]
+WhitespacePolicy = Literal["flexible", "compact", "spaced"]
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """Bounds that stop the work at once; a schema may be hostile.
+
+    Attributes:
+        max_states: Most automaton states, sub-schemas and positions, each; the states of patterns are made lazily, so
+            this also bounds what a long generation may add.
+        max_seconds: Most wall-clock seconds for `compile`.
+        max_depth: Most schemas nested in one another without a value between them (`$ref` to `allOf` to `$ref` ...).
+    """
+
+    max_states: int = 200_000
+    max_seconds: float = 10.0
+    max_depth: int = 200
+
+
+@dataclass(frozen=True, slots=True)
+class Options:
+    """How a grammar writes JSON.
+
+    Attributes:
+        property_order: "schema": keys in the order of declaration, additional keys last; "any": any order.
+        whitespace: "flexible": compact, spaced and indented layouts, mixed; "compact": none; "spaced": as json.dumps.
+        max_indent: Most spaces or tabs after a line break (a soft cap against runaways).
+        number_style: Soft caps on the digits of numbers.
+        limits: Bounds on the work.
+    """
+
+    property_order: PropertyOrder = "schema"
+    whitespace: WhitespacePolicy = "flexible"
+    max_indent: int = 40
+    number_style: NumberStyle = field(default_factory=NumberStyle)
+    limits: Limits = field(default_factory=Limits)
+    started: float = field(default_factory=time.monotonic, compare=False)
+
+    def check_time(self) -> None:
+        """Stop if the compilation has taken too long.
+
+        Raises:
+            LimitError: More than `Limits.max_seconds` have passed.
+        """
+        passed = time.monotonic() - self.started
+        if passed > self.limits.max_seconds:
+            raise LimitError(
+                f"compiled for {passed:.1f} s, limit {self.limits.max_seconds} s",
+                fix="raise schemagen.Limits(max_seconds=...) or make the schema smaller",
+            )

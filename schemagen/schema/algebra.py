@@ -1,0 +1,398 @@
+"""Union, intersection and complement of `Value`s, arm by arm.
+
+Union concatenates arms. Intersection multiplies them: (A | B) & (C | D) has up to four arms, of which the empty ones are
+dropped at once, and identical ones merge. Complement follows De Morgan: an arm is a conjunction, so its complement is a
+union of arms that each break one of its constraints; where breaking a constraint cannot be said by an arm (some item
+somewhere, some undeclared key) `NotExpressibleError` is raised and nothing is approximated.
+
+Inside arms, intersection and complement build expressions, not values, so recursion is never followed here.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from fractions import Fraction
+from functools import reduce
+from typing import TYPE_CHECKING, TypeVar
+
+from schemagen.errors import LimitError
+from schemagen.regex import ast
+from schemagen.regex.derivatives import matches
+from schemagen.schema.nodes import (
+    ANY,
+    ANYTHING,
+    NEVER,
+    ArrayArm,
+    KeyRule,
+    NumberArm,
+    ObjectArm,
+    StringArm,
+    Value,
+    both,
+    neither,
+)
+from schemagen.schema.strings import known_format, known_superset
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+
+    from schemagen.schema.nodes import Expression
+
+#: Arms of one type in one value; beyond it a schema is refused instead of being compiled for minutes.
+MAX_ARMS = 1024
+
+Arm = TypeVar("Arm")
+
+
+class NotExpressibleError(Exception):
+    """The complement of a constraint that no arm can state; `keyword` names it."""
+
+    def __init__(self, keyword: str) -> None:
+        super().__init__(keyword)
+        self.keyword = keyword
+
+
+def union(values: Iterable[Value]) -> Value:
+    """The values that are in some part."""
+    parts = list(values)
+    return Value(
+        null=any(v.null for v in parts),
+        true=any(v.true for v in parts),
+        false=any(v.false for v in parts),
+        numbers=_merge_numbers(_distinct(a for v in parts for a in v.numbers)),
+        strings=_merge_strings(_distinct(a for v in parts for a in v.strings)),
+        arrays=_distinct(a for v in parts for a in v.arrays),
+        objects=_distinct(a for v in parts for a in v.objects),
+    )
+
+
+def intersection(left: Value, right: Value) -> Value:
+    """The values that are in both."""
+    if left == ANYTHING:
+        return right
+    if right == ANYTHING:
+        return left
+    return Value(
+        null=left.null and right.null,
+        true=left.true and right.true,
+        false=left.false and right.false,
+        numbers=_product(left.numbers, right.numbers, both_numbers),
+        strings=_product(left.strings, right.strings, both_strings),
+        arrays=_product(left.arrays, right.arrays, both_arrays),
+        objects=_product(left.objects, right.objects, both_objects),
+    )
+
+
+def complement(value: Value) -> Value:
+    """The values that are not in ``value``.
+
+    Raises:
+        NotExpressibleError: An arm has a constraint whose violation no arm can state.
+    """
+    return Value(
+        null=not value.null,
+        true=not value.true,
+        false=not value.false,
+        numbers=_none_of(value.numbers, (NumberArm(),), not_number, both_numbers),
+        strings=_none_of(value.strings, (StringArm(),), not_string, both_strings),
+        arrays=_none_of(value.arrays, (ArrayArm(),), not_array, both_arrays),
+        objects=_none_of(value.objects, (ObjectArm(),), not_object, both_objects),
+    )
+
+
+def _none_of(
+    arms: tuple[Arm, ...],
+    free: tuple[Arm, ...],
+    negate: Callable[[Arm], tuple[Arm, ...]],
+    meet: Callable[[Arm, Arm], Arm | None],
+) -> tuple[Arm, ...]:
+    if free[0] in arms:
+        return ()
+    return reduce(lambda have, arm: _product(have, negate(arm), meet), arms, free)
+
+
+def _distinct(arms: Iterable[Arm]) -> tuple[Arm, ...]:
+    return tuple(dict.fromkeys(arms))
+
+
+def _product(left: tuple[Arm, ...], right: tuple[Arm, ...], meet: Callable[[Arm, Arm], Arm | None]) -> tuple[Arm, ...]:
+    if len(left) * len(right) > MAX_ARMS * 16:
+        raise _too_many(len(left) * len(right))
+    arms = dict.fromkeys(arm for a in left for b in right if (arm := meet(a, b)) is not None)
+    if len(arms) > MAX_ARMS:
+        raise _too_many(len(arms))
+    return tuple(arms)
+
+
+def _too_many(count: int) -> LimitError:
+    return LimitError(
+        f"{count} alternatives of one JSON type, limit {MAX_ARMS}",
+        why="combining anyOf, oneOf, not and if multiplies their alternatives",
+        fix="state the common part once, or tell the alternatives apart by a required property with a const",
+    )
+
+
+# --- numbers -----------------------------------------------------------------------------------------------------------
+
+
+def both_numbers(a: NumberArm, b: NumberArm) -> NumberArm | None:
+    """The numbers in both arms, None if that is plainly empty."""
+    low, low_open = max((a.low, a.low_open), (b.low, b.low_open), key=_low_key)
+    high, high_open = min((a.high, a.high_open), (b.high, b.high_open), key=_high_key)
+    if a.integer is not None and b.integer is not None and a.integer != b.integer:
+        return None
+    values = a.values if b.values is None else b.values if a.values is None else a.values & b.values
+    arm = NumberArm(
+        low=low,
+        low_open=low_open,
+        high=high,
+        high_open=high_open,
+        integer=a.integer if a.integer is not None else b.integer,
+        multiples=a.multiples | b.multiples,
+        not_multiples=a.not_multiples | b.not_multiples,
+        values=values,
+        not_values=a.not_values | b.not_values,
+    )
+    return _settle_number(arm)
+
+
+def _low_key(end: tuple[Fraction | None, bool]) -> tuple[bool, Fraction, bool]:
+    return (end[0] is not None, end[0] or Fraction(0), end[1])
+
+
+def _high_key(end: tuple[Fraction | None, bool]) -> tuple[bool, Fraction, bool]:
+    return (end[0] is None, end[0] or Fraction(0), not end[1])
+
+
+def _settle_number(arm: NumberArm) -> NumberArm | None:
+    if arm.values is not None:
+        kept = frozenset(v for v in arm.values if number_allows(replace(arm, values=None), v))
+        return NumberArm(values=kept) if kept else None
+    if arm.low is not None and arm.high is not None:
+        if arm.low > arm.high or (arm.low == arm.high and (arm.low_open or arm.high_open)):
+            return None
+        if arm.low == arm.high:
+            return NumberArm(values=frozenset({arm.low})) if number_allows(arm, arm.low) else None
+    return arm
+
+
+def number_allows(arm: NumberArm, value: Fraction) -> bool:
+    """Whether a number satisfies the arm."""
+    below = arm.low is not None and (value < arm.low or (value == arm.low and arm.low_open))
+    above = arm.high is not None and (value > arm.high or (value == arm.high and arm.high_open))
+    if below or above or value in arm.not_values or (arm.values is not None and value not in arm.values):
+        return False
+    if arm.integer is not None and (value.denominator == 1) != arm.integer:
+        return False
+    divisible = all((value / m).denominator == 1 for m in arm.multiples)
+    return divisible and not any((value / m).denominator == 1 for m in arm.not_multiples)
+
+
+def not_number(arm: NumberArm) -> tuple[NumberArm, ...]:
+    """Arms that each break one constraint of ``arm``."""
+    broken: list[NumberArm] = []
+    if arm.values is not None:
+        return (NumberArm(not_values=arm.values),)
+    if arm.low is not None:
+        broken.append(NumberArm(high=arm.low, high_open=not arm.low_open))
+    if arm.high is not None:
+        broken.append(NumberArm(low=arm.high, low_open=not arm.high_open))
+    if arm.integer is not None:
+        broken.append(NumberArm(integer=not arm.integer))
+    broken.extend(NumberArm(not_multiples=frozenset({m})) for m in sorted(arm.multiples))
+    broken.extend(NumberArm(multiples=frozenset({m})) for m in sorted(arm.not_multiples))
+    if arm.not_values:
+        broken.append(NumberArm(values=arm.not_values))
+    return tuple(broken)
+
+
+def _merge_numbers(arms: tuple[NumberArm, ...]) -> tuple[NumberArm, ...]:
+    if NumberArm() in arms:
+        return (NumberArm(),)
+    listed = [arm.values for arm in arms if arm.values is not None]
+    others = tuple(arm for arm in arms if arm.values is None)
+    return (*others, NumberArm(values=frozenset().union(*listed))) if listed else others
+
+
+# --- strings -----------------------------------------------------------------------------------------------------------
+
+
+def both_strings(a: StringArm, b: StringArm) -> StringArm | None:
+    """The strings in both arms, None if that is plainly empty."""
+    lengths = [m for m in (a.max_length, b.max_length) if m is not None]
+    values = a.values if b.values is None else b.values if a.values is None else a.values & b.values
+    arm = StringArm(
+        pattern=ast.conjunction(a.pattern, b.pattern),
+        formats=a.formats | b.formats,
+        min_length=max(a.min_length, b.min_length),
+        max_length=min(lengths) if lengths else None,
+        values=values,
+    )
+    if values is not None:
+        kept = frozenset(v for v in values if string_allows(replace(arm, values=None), v))
+        return StringArm(values=kept) if kept else None
+    if arm.pattern == ast.EMPTY or (arm.max_length is not None and arm.min_length > arm.max_length):
+        return None
+    return arm
+
+
+def string_allows(arm: StringArm, value: str) -> bool:
+    """Whether a string satisfies the arm."""
+    if arm.values is not None and value not in arm.values:
+        return False
+    if len(value) < arm.min_length or (arm.max_length is not None and len(value) > arm.max_length):
+        return False
+    if arm.pattern != ast.ANY_STRING and not matches(arm.pattern, value):
+        return False
+    return all(matches(known_format(name), value) for name in arm.formats)
+
+
+def not_string(arm: StringArm) -> tuple[StringArm, ...]:
+    """Arms that each break one constraint of ``arm``."""
+    broken: list[StringArm] = []
+    if arm.values is not None:
+        listed = ast.union(*(ast.literal(v) for v in sorted(arm.values)))
+        return (StringArm(pattern=ast.complement(listed)),)
+    if arm.pattern != ast.ANY_STRING:
+        broken.append(StringArm(pattern=ast.complement(arm.pattern)))
+    # A format is enforced by a language that may be smaller than its own; outside it means outside the larger one.
+    broken.extend(StringArm(pattern=ast.complement(known_superset(name))) for name in sorted(arm.formats))
+    if arm.min_length > 0:
+        broken.append(StringArm(max_length=arm.min_length - 1))
+    if arm.max_length is not None:
+        broken.append(StringArm(min_length=arm.max_length + 1))
+    return tuple(broken)
+
+
+def _merge_strings(arms: tuple[StringArm, ...]) -> tuple[StringArm, ...]:
+    if StringArm() in arms:
+        return (StringArm(),)
+    listed = [arm.values for arm in arms if arm.values is not None]
+    others = tuple(arm for arm in arms if arm.values is None)
+    return (*others, StringArm(values=frozenset().union(*listed))) if listed else others
+
+
+# --- arrays ------------------------------------------------------------------------------------------------------------
+
+
+def both_arrays(a: ArrayArm, b: ArrayArm) -> ArrayArm | None:
+    """The arrays in both arms, None if that is plainly empty."""
+    length = max(len(a.prefix), len(b.prefix))
+    bounds = [m for m in (a.max_items, b.max_items) if m is not None]
+    arm = ArrayArm(
+        prefix=tuple(both(a.item(k), b.item(k)) for k in range(length)),
+        items=both(a.items, b.items),
+        min_items=max(a.min_items, b.min_items),
+        max_items=min(bounds) if bounds else None,
+    )
+    return settle_array(arm)
+
+
+def settle_array(arm: ArrayArm) -> ArrayArm | None:
+    """The arm with its bound lowered to the items that can exist; None if that is below its minimum."""
+    possible = arm.max_items
+    for index, item in enumerate((*arm.prefix, arm.items)):
+        if item == NEVER and (possible is None or index < possible):
+            possible = index
+    if possible is not None and arm.min_items > possible:
+        return None
+    if possible is not None and len(arm.prefix) > possible:
+        arm = replace(arm, prefix=arm.prefix[:possible])
+    return replace(arm, max_items=possible)
+
+
+def not_array(arm: ArrayArm) -> tuple[ArrayArm, ...]:
+    """Arms that each break one constraint of ``arm``."""
+    broken: list[ArrayArm] = []
+    if arm.min_items > 0:
+        broken.append(ArrayArm(max_items=arm.min_items - 1))
+    if arm.max_items is not None:
+        broken.append(ArrayArm(min_items=arm.max_items + 1))
+    for index, item in enumerate(arm.prefix):
+        if item != ANY:
+            broken.append(ArrayArm(prefix=(ANY,) * index + (neither(item),), min_items=index + 1))
+    if arm.items != ANY:
+        broken.extend(_some_item_breaks(arm))
+    return tuple(broken)
+
+
+def _some_item_breaks(arm: ArrayArm) -> list[ArrayArm]:
+    first = len(arm.prefix)
+    if arm.items == NEVER:
+        return [ArrayArm(min_items=first + 1)]
+    if arm.max_items is None or arm.max_items - first > 16:
+        raise NotExpressibleError("items")
+    wrong = neither(arm.items)
+    return [ArrayArm(prefix=(ANY,) * k + (wrong,), min_items=k + 1) for k in range(first, arm.max_items)]
+
+
+# --- objects -----------------------------------------------------------------------------------------------------------
+
+
+def undeclared(arm: ObjectArm, key: str) -> Expression:
+    """What the arm asks of the value of a key that it does not declare; `NEVER` if it forbids the key."""
+    if arm.names != ast.ANY_STRING and not matches(arm.names, key):
+        return NEVER
+    parts: list[Expression] = []
+    for rule in arm.rules:
+        hits = [value for pattern, value in rule.patterns if matches(pattern, key)]
+        parts.extend(hits or [rule.additional])
+    return both(*parts)
+
+
+def both_objects(a: ObjectArm, b: ObjectArm) -> ObjectArm | None:
+    """The objects in both arms, None if that is plainly empty."""
+    left, right = dict(a.properties), dict(b.properties)
+    merged = {k: both(v, right[k] if k in right else undeclared(b, k)) for k, v in left.items()}
+    for key, value in right.items():
+        if key not in left:
+            merged[key] = both(undeclared(a, key), value)
+    bounds = [m for m in (a.max_properties, b.max_properties) if m is not None]
+    arm = ObjectArm(
+        properties=tuple(merged.items()),
+        required=a.required | b.required,
+        rules=tuple(dict.fromkeys(a.rules + b.rules)),
+        names=ast.conjunction(a.names, b.names),
+        min_properties=max(a.min_properties, b.min_properties),
+        max_properties=min(bounds) if bounds else None,
+    )
+    return settle_object(arm)
+
+
+def settle_object(arm: ObjectArm) -> ObjectArm | None:
+    """The arm, or None if a required key cannot have a value or there is no room for the required ones."""
+    if any(value == NEVER for key, value in arm.properties if key in arm.required):
+        return None
+    if arm.max_properties is not None and max(len(arm.required), arm.min_properties) > arm.max_properties:
+        return None
+    closed = any(not rule.patterns and rule.additional == NEVER for rule in arm.rules)
+    if closed and sum(value != NEVER for _, value in arm.properties) < arm.min_properties:
+        return None
+    return arm
+
+
+def not_object(arm: ObjectArm) -> tuple[ObjectArm, ...]:
+    """Arms that each break one constraint of ``arm``."""
+    broken: list[ObjectArm] = []
+    for key in sorted(arm.required):
+        broken.append(ObjectArm(properties=((key, NEVER),)))
+    for key, value in arm.properties:
+        if value != ANY:
+            broken.append(ObjectArm(properties=((key, neither(value)),), required=frozenset({key})))
+    if arm.min_properties > 0:
+        broken.append(ObjectArm(max_properties=arm.min_properties - 1))
+    if arm.max_properties is not None:
+        broken.append(ObjectArm(min_properties=arm.max_properties + 1))
+    if arm.names != ast.ANY_STRING:
+        raise NotExpressibleError("propertyNames")
+    for rule in arm.rules:
+        if rule.patterns:
+            raise NotExpressibleError("patternProperties")
+        if rule.additional != ANY:
+            raise NotExpressibleError("additionalProperties")
+    return tuple(broken)
+
+
+def plain_rule(additional: Expression) -> tuple[KeyRule, ...]:
+    """The rules of a schema without patterns."""
+    return () if additional == ANY else (KeyRule((), additional),)

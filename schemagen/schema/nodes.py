@@ -1,0 +1,206 @@
+"""The intermediate representation: what a JSON value may be, by type.
+
+A schema denotes a set of JSON values. Every such set used here is a `Value`: for each JSON type a list of *arms*, and a
+value belongs to the set if it satisfies some arm of its type. An arm is a conjunction of constraints that concern one
+type only, so intersection works type by type, arm by arm (`algebra.py`). What arms say about the values inside them is an
+*expression* over places in the schema document, which is only looked into when it is needed; that is how recursive
+schemas stay finite.
+
+Invariants: everything is frozen and hashable. Equal expressions denote equal sets (the converse need not hold).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from fractions import Fraction
+from typing import Union
+
+from schemagen.regex import ast
+
+# --- expressions: sets of JSON values, by name -----------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """What the schema at a place of the document allows; ``index`` counts places (`document.py`)."""
+
+    index: int
+
+
+@dataclass(frozen=True, slots=True)
+class Const:
+    """One JSON value, by its canonical text (sorted keys, so that equal values are equal texts)."""
+
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Both:
+    """Values that are in every part; no parts: any value."""
+
+    parts: frozenset[Expression]
+    order: tuple[Expression, ...] = field(compare=False)  # keys keep the order of the schemas they come from
+
+
+@dataclass(frozen=True, slots=True)
+class Either:
+    """Values that are in some part; no parts: none."""
+
+    parts: tuple[Expression, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Neither:
+    """Values that are not in ``inner``."""
+
+    inner: Expression
+
+
+Expression = Union[Place, Const, Both, Either, Neither]  # noqa: UP007 - a runtime alias of forward names
+
+ANY: Expression = Both(frozenset(), ())
+NEVER: Expression = Either(())
+
+
+def both(*parts: Expression) -> Expression:
+    """The intersection of the parts."""
+    flat: dict[Expression, None] = {}
+    for part in parts:
+        if part == NEVER:
+            return NEVER
+        for piece in part.order if isinstance(part, Both) else (part,):
+            flat[piece] = None
+    return next(iter(flat)) if len(flat) == 1 else Both(frozenset(flat), tuple(flat))
+
+
+def either(*parts: Expression) -> Expression:
+    """The union of the parts."""
+    flat: dict[Expression, None] = {}
+    for part in parts:
+        if part == ANY:
+            return ANY
+        for piece in part.parts if isinstance(part, Either) else (part,):
+            flat[piece] = None
+    return next(iter(flat)) if len(flat) == 1 else Either(tuple(flat))
+
+
+def neither(inner: Expression) -> Expression:
+    """The complement."""
+    if inner == ANY:
+        return NEVER
+    if inner == NEVER:
+        return ANY
+    return inner.inner if isinstance(inner, Neither) else Neither(inner)
+
+
+# --- arms: conjunctions that concern one JSON type ---------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class NumberArm:
+    """Numbers by value.
+
+    Attributes:
+        low: Lower end, None for none.
+        low_open: Whether ``low`` itself is outside.
+        high: Upper end, None for none.
+        high_open: Whether ``high`` itself is outside.
+        integer: True: integers only; False: no integers; None: both.
+        multiples: Divisors that must divide the value.
+        not_multiples: Divisors that must not.
+        values: If not None, the value is one of these.
+        not_values: The value is none of these.
+    """
+
+    low: Fraction | None = None
+    low_open: bool = False
+    high: Fraction | None = None
+    high_open: bool = False
+    integer: bool | None = None
+    multiples: frozenset[Fraction] = frozenset()
+    not_multiples: frozenset[Fraction] = frozenset()
+    values: frozenset[Fraction] | None = None
+    not_values: frozenset[Fraction] = frozenset()
+
+
+@dataclass(frozen=True, slots=True)
+class StringArm:
+    """Strings by code points: in ``pattern`` and every format, between the lengths, one of ``values`` if given."""
+
+    pattern: ast.Regex = ast.ANY_STRING
+    formats: frozenset[str] = frozenset()
+    min_length: int = 0
+    max_length: int | None = None
+    values: frozenset[str] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class ArrayArm:
+    """Arrays: ``prefix`` for the first items, ``items`` for the others, and how many there may be."""
+
+    prefix: tuple[Expression, ...] = ()
+    items: Expression = ANY
+    min_items: int = 0
+    max_items: int | None = None
+
+    def item(self, index: int) -> Expression:
+        """What the item at ``index`` must be."""
+        return self.prefix[index] if index < len(self.prefix) else self.items
+
+
+@dataclass(frozen=True, slots=True)
+class KeyRule:
+    """What one schema asks of keys it does not declare: every matching pattern's value, else ``additional``."""
+
+    patterns: tuple[tuple[ast.Regex, Expression], ...]
+    additional: Expression
+
+
+@dataclass(frozen=True, slots=True)
+class ObjectArm:
+    """Objects.
+
+    Attributes:
+        properties: Declared keys in order, with all that is asked of their values (patterns and names included).
+        required: Keys that must be present; every one of them is declared.
+        rules: What is asked of the keys that are not declared, one rule per source schema.
+        names: What every undeclared key must match, as a whole.
+        min_properties: Least number of members.
+        max_properties: Most, None for no bound.
+    """
+
+    properties: tuple[tuple[str, Expression], ...] = ()
+    required: frozenset[str] = frozenset()
+    rules: tuple[KeyRule, ...] = ()
+    names: ast.Regex = ast.ANY_STRING
+    min_properties: int = 0
+    max_properties: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Value:
+    """A set of JSON values: a union of arms for each type."""
+
+    null: bool = False
+    true: bool = False
+    false: bool = False
+    numbers: tuple[NumberArm, ...] = ()
+    strings: tuple[StringArm, ...] = ()
+    arrays: tuple[ArrayArm, ...] = ()
+    objects: tuple[ObjectArm, ...] = ()
+
+    def is_nothing(self) -> bool:
+        """Whether there is no arm at all."""
+        return not (self.null or self.true or self.false or self.numbers or self.strings or self.arrays or self.objects)
+
+
+NOTHING = Value()
+ANYTHING = Value(
+    null=True,
+    true=True,
+    false=True,
+    numbers=(NumberArm(),),
+    strings=(StringArm(),),
+    arrays=(ArrayArm(),),
+    objects=(ObjectArm(),),
+)

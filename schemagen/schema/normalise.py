@@ -1,0 +1,299 @@
+"""Expressions to values: the lazy heart of the front end.
+
+`Normaliser.value` looks one level deep: a place becomes the `Value` of its own keywords, intersected with the values of
+the expressions that apply to the same instance (`allOf`, `$ref`, ...). Children stay expressions, so a recursive schema
+is visited once per distinct expression and never unrolled. Results are memoised.
+
+Invariant: an expression that needs its own value to be known (`{"$ref": "#"}`) has no meaning and is an error.
+"""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any, Literal, cast
+
+from schemagen.errors import InvalidSchemaError, LimitError, UnsupportedSchemaError
+from schemagen.regex import ast
+from schemagen.regex.derivatives import is_empty
+from schemagen.schema.algebra import NotExpressibleError, complement, intersection, plain_rule, union
+from schemagen.schema.document import Document, PlaceRecord
+from schemagen.schema.keywords import COMPANIONS, KEYWORDS, Node, exact, exactly_one
+from schemagen.schema.nodes import (
+    ANYTHING,
+    NEVER,
+    NOTHING,
+    ArrayArm,
+    Both,
+    Const,
+    Either,
+    Expression,
+    NumberArm,
+    ObjectArm,
+    Place,
+    StringArm,
+    Value,
+    both,
+    neither,
+)
+from schemagen.schema.strings import string_pattern
+from schemagen.schema.report import Entry, Report, Status
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+Dialect = Literal["json-schema", "python"]
+
+
+class Normaliser:
+    """The values of the expressions over one schema.
+
+    Args:
+        schema: The root schema, a dict or a bool.
+        resources: Documents by URI that references may lead to.
+        strict: Whether a keyword that cannot be enforced is an error, or checked afterwards.
+        dialect: Which reading of formats is wanted: the RFCs', or what Python's types parse.
+        max_depth: Most nested evaluations; a deeper schema is refused.
+    """
+
+    def __init__(
+        self,
+        schema: Any,
+        *,
+        resources: Mapping[str, Any] | None = None,
+        strict: bool = True,
+        dialect: Dialect = "json-schema",
+        max_depth: int = 200,
+    ) -> None:
+        self.document = Document(schema, resources)
+        self.root = Place(0)
+        self.strict = strict
+        self.dialect: Dialect = dialect
+        self.max_depth = max_depth
+        self._memo: dict[Expression, Value] = {}
+        self._open: list[Expression] = []
+        self._constants: dict[str, Any] = {}
+        self._nodes: dict[int, Node] = {}
+        self._entries: dict[tuple[str, str], Entry] = {}
+        self._empty: dict[Expression, bool] = {}
+
+    # --- what keywords ask for ---------------------------------------------------------------------------------------
+
+    def place(self, parent: PlaceRecord, schema: Any, *tokens: str) -> Place:
+        """Return the place of a sub-schema."""
+        if not isinstance(schema, dict | bool):
+            pointer = parent.pointer + "".join(f"/{t}" for t in tokens)
+            raise InvalidSchemaError(f"a schema is {json.dumps(schema, default=repr)[:80]}, expected an object or a boolean", at=pointer)
+        return Place(self.document.child(parent, schema, *tokens))
+
+    def reference(self, parent: PlaceRecord, uri: str) -> Place:
+        """Return the place that a reference leads to."""
+        return Place(self.document.follow(parent, uri))
+
+    def const(self, value: Any) -> Const:
+        """Return the expression of one JSON value; numbers are compared by value, booleans are not numbers."""
+        text = json.dumps(_canonical(value), sort_keys=True, ensure_ascii=True)
+        self._constants.setdefault(text, value)
+        return Const(text)
+
+    def disjoint(self, parts: list[Expression]) -> bool:
+        """Whether no value is plainly in all of the parts; False where that is not obvious."""
+        return self.is_plainly_empty(both(*parts))
+
+    def name_pattern(self, names: Place) -> ast.Regex:
+        """Return the strings that a schema allows, as a pattern."""
+        return ast.union(*(string_pattern(arm) for arm in self.value(names).strings))
+
+    def unsupported(self, node: Node, keyword: str, why: str) -> None:
+        """Refuse the keyword (strict), or note that it is checked afterwards."""
+        pointer = f"{node.record.pointer}/{keyword}"
+        if self.strict:
+            raise UnsupportedSchemaError(
+                f"the keyword {keyword!r} cannot be enforced here",
+                at=pointer,
+                why=why,
+                fix="leave it out, or compile with strict=False to have it checked on the finished value",
+            )
+        self.note(node, keyword, "checked_after", why)
+
+    def note(self, node: Node, keyword: str, status: str, note: str = "") -> None:
+        """Record what became of a keyword; the first word on it stands."""
+        self._entries.setdefault((node.record.pointer, keyword), Entry(node.record.pointer, keyword, cast("Status", status), note))
+
+    def report(self) -> Report:
+        """Return what became of every keyword that was reached."""
+        return Report(tuple(self._entries.values()))
+
+    # --- values ------------------------------------------------------------------------------------------------------
+
+    def value(self, expression: Expression) -> Value:
+        """Return the set of values that an expression denotes, one level deep."""
+        known = self._memo.get(expression)
+        if known is not None:
+            return known
+        if expression in self._open:
+            raise self._endless(expression)
+        if len(self._open) >= self.max_depth:
+            raise LimitError(
+                f"{len(self._open)} schemas nested in one another without a value between them, limit {self.max_depth}",
+                at=self._pointer(expression),
+                fix="raise schemagen.Limits(max_depth=...)",
+            )
+        self._open.append(expression)
+        try:
+            value = self._evaluate(expression)
+        finally:
+            self._open.pop()
+        self._memo[expression] = value
+        return value
+
+    def _evaluate(self, expression: Expression) -> Value:
+        if isinstance(expression, Place):
+            return self._local(-1 - expression.index) if expression.index < 0 else self._place(expression)
+        if isinstance(expression, Const):
+            return self._const(self._constants[expression.text])
+        if isinstance(expression, Both):
+            value = ANYTHING
+            for part in expression.order:
+                value = intersection(value, self.value(part))
+            return value
+        if isinstance(expression, Either):
+            return union(self.value(part) for part in expression.parts)
+        return self._complement(expression.inner)
+
+    def _complement(self, inner: Expression) -> Value:
+        if isinstance(inner, Both):
+            return union(self.value(neither(part)) for part in inner.order)
+        if isinstance(inner, Either):
+            return self.value(both(*(neither(part) for part in inner.parts)))
+        try:
+            return complement(self.value(inner))
+        except NotExpressibleError as error:
+            pointer = self._pointer(inner)
+            why = f"it forbids what {error.keyword!r} allows, and that some member breaks {error.keyword!r} is not tracked yet"
+            if self.strict:
+                raise UnsupportedSchemaError(
+                    "a negated schema (under not, oneOf or if) cannot be enforced here",
+                    at=pointer,
+                    why=why,
+                    fix="tell the alternatives apart by a required property with a const, or compile with strict=False",
+                ) from None
+            self._entries.setdefault((pointer, "not"), Entry(pointer, "not", "checked_after", why))
+            return ANYTHING
+
+    def _place(self, place: Place) -> Value:
+        record = self.document[place.index]
+        if isinstance(record.schema, bool):
+            return ANYTHING if record.schema else NOTHING
+        if not isinstance(record.schema, dict):
+            shown = json.dumps(record.schema, default=repr)[:80]
+            raise InvalidSchemaError(f"a schema is {shown}, expected an object or a boolean", at=record.pointer)
+        node = self._node(place)
+        value = self.value(node.local)
+        for expression in node.conjuncts:
+            value = intersection(value, self.value(expression))
+        context: list[Expression] = [node.local, *node.conjuncts]
+        for parts in node.exclusive:
+            chosen = exactly_one(node, parts, context)
+            value = intersection(value, self.value(chosen))
+            context.append(chosen)
+        return value
+
+    def _local(self, index: int) -> Value:
+        return self._node(Place(index)).local_value()
+
+    def _node(self, place: Place) -> Node:
+        known = self._nodes.get(place.index)
+        if known is not None:
+            return known
+        record = self.document[place.index]
+        node = Node(self, record, record.schema, place)
+        schema = record.schema
+        if record.draft <= 7 and "$ref" in schema:  # before 2019-09 a reference hides its siblings
+            for name in schema:
+                self.note(node, name, "enforced" if name == "$ref" else "annotation", "" if name == "$ref" else "beside $ref in an old draft")
+            schema = {"$ref": schema["$ref"]}
+        for name, (function, since) in KEYWORDS.items():
+            if name in schema and record.draft >= since:
+                function(node, schema[name])
+                self.note(node, name, "enforced")
+        for name in schema:
+            known_here = name in COMPANIONS or (name in KEYWORDS and record.draft >= KEYWORDS[name][1])
+            self.note(node, name, "enforced" if known_here else "annotation")
+        self._nodes[place.index] = node
+        return node
+
+    def _const(self, value: Any) -> Value:
+        if value is None:
+            return Value(null=True)
+        if isinstance(value, bool):
+            return Value(true=value, false=not value)
+        if isinstance(value, int | float):
+            return Value(numbers=(NumberArm(values=frozenset({exact(value)})),))
+        if isinstance(value, str):
+            return Value(strings=(StringArm(values=frozenset({value})),))
+        if isinstance(value, list):
+            length = len(value)
+            arm = ArrayArm(tuple(self.const(item) for item in value), NEVER, length, length)
+            return Value(arrays=(arm,))
+        members = tuple((key, self.const(item)) for key, item in value.items())
+        return Value(objects=(ObjectArm(members, frozenset(value), plain_rule(NEVER)),))
+
+    # --- obvious emptiness ---------------------------------------------------------------------------------------------
+
+    def is_plainly_empty(self, expression: Expression) -> bool:
+        """Whether no value is in the expression, as far as a look along required parts shows; recursion counts as not empty."""
+        known = self._empty.get(expression)
+        if known is not None:
+            return known
+        self._empty[expression] = False  # met again below: a recursive schema, not plainly empty
+        value = self.value(expression)
+        empty = not (value.null or value.true or value.false or value.numbers)
+        empty = empty and all(self._no_string(arm) for arm in value.strings)
+        empty = empty and all(self._no_array(arm) for arm in value.arrays)
+        empty = empty and all(self._no_object(arm) for arm in value.objects)
+        self._empty[expression] = empty
+        return empty
+
+    @staticmethod
+    def _no_string(arm: StringArm) -> bool:
+        if arm.values is not None or (arm.pattern == ast.ANY_STRING and not arm.formats):
+            return False
+        try:
+            return is_empty(string_pattern(arm), max_states=500)
+        except LimitError:
+            return False  # not plainly: the caller takes the careful way
+
+    def _no_array(self, arm: ArrayArm) -> bool:
+        return any(self.is_plainly_empty(arm.item(k)) for k in range(min(arm.min_items, len(arm.prefix) + 1)))
+
+    def _no_object(self, arm: ObjectArm) -> bool:
+        return any(self.is_plainly_empty(value) for key, value in arm.properties if key in arm.required)
+
+    # --- errors ------------------------------------------------------------------------------------------------------
+
+    def _pointer(self, expression: Expression) -> str:
+        if isinstance(expression, Place):
+            return self.document[expression.index if expression.index >= 0 else -1 - expression.index].pointer
+        places = [e for e in self._open if isinstance(e, Place)]
+        return self._pointer(places[-1]) if places else ""
+
+    def _endless(self, expression: Expression) -> InvalidSchemaError:
+        return InvalidSchemaError(
+            "the schema refers to itself before any value is read",
+            at=self._pointer(expression),
+            why="such a reference says nothing: to know what it allows one has to know what it allows",
+            fix="let the reference stand below properties or items",
+            code="endless-reference",
+        )
+
+
+def _canonical(value: Any) -> Any:
+    """Make equal JSON values equal texts: 1.0 is 1."""
+    if isinstance(value, float) and value.is_integer():
+        return int(value)
+    if isinstance(value, list):
+        return [_canonical(item) for item in value]
+    if isinstance(value, dict):
+        return {key: _canonical(item) for key, item in value.items()}
+    return value
+

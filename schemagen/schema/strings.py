@@ -1,0 +1,41 @@
+"""Arms of strings as regular expressions over code points, and the formats by the names that arms carry.
+
+A format name in an arm is prefixed by the dialect where it is not the RFC's own: ``python:date-time``.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from schemagen.regex import ast
+from schemagen.schema.formats import format_regex, format_superset_regex
+
+if TYPE_CHECKING:
+    from schemagen.schema.nodes import StringArm
+
+PYTHON_PREFIX = "python:"
+
+
+def known_format(name: str) -> ast.Regex:
+    """Return a language inside that of a format: every match is valid."""
+    plain = name.removeprefix(PYTHON_PREFIX)
+    regex = format_regex(plain, dialect="python" if plain != name else "json-schema")
+    assert regex is not None, f"format {name!r} was checked when the keyword was read"
+    return regex
+
+
+def known_superset(name: str) -> ast.Regex:
+    """Return a language around that of a format: every valid string matches."""
+    regex = format_superset_regex(name.removeprefix(PYTHON_PREFIX))
+    assert regex is not None, f"format {name!r} was checked when the keyword was read"
+    return regex
+
+
+def string_pattern(arm: StringArm) -> ast.Regex:
+    """Return the strings of an arm as one pattern over code points."""
+    if arm.values is not None:
+        return ast.union(*(ast.literal(v) for v in sorted(arm.values)))
+    parts = [arm.pattern, *(known_format(name) for name in sorted(arm.formats))]
+    if arm.min_length > 0 or arm.max_length is not None:
+        parts.append(ast.repeat(ast.ANY_CHAR, arm.min_length, arm.max_length))
+    return ast.conjunction(*parts)

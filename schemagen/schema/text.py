@@ -1,0 +1,276 @@
+"""The JSON texts of a schema as one regular expression: what `to_regex` prints and the reference engine runs.
+
+A regular language has no stack and no memory, so three things are refused that the pushdown automaton can do: recursion
+(unless a depth is asked for), objects whose undeclared keys must not repeat, and keys in any order. Everything else is
+the same language, in schema order.
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import TYPE_CHECKING
+
+from schemagen.errors import LimitError, UnsupportedSchemaError
+from schemagen.regex import ast
+from schemagen.schema.nodes import NEVER, ArrayArm, Expression, ObjectArm, StringArm, Value
+from schemagen.schema.scalars import number_pattern
+from schemagen.schema.strings import string_pattern
+
+if TYPE_CHECKING:
+    from schemagen.schema.normalise import Normaliser
+    from schemagen.schema.numbers import NumberStyle
+
+MAX_NODES = 20_000
+_SHORT_ESCAPES = {'"': '"', "\\": "\\", "/": "/", "\b": "b", "\f": "f", "\n": "n", "\r": "r", "\t": "t"}
+_RAW = ast.invert_ranges(ast.normalise_ranges([(0, 0x1F), (0x22, 0x22), (0x5C, 0x5C), (0xD800, 0xDFFF)]))
+_BMP = ((0, 0xD7FF), (0xE000, 0xFFFF))
+_ASTRAL = ((0x10000, 0x10FFFF),)
+
+
+@dataclass(frozen=True, slots=True)
+class Layout:
+    """How JSON is laid out in a regular expression: gaps after punctuation, and the style of numbers."""
+
+    list_gap: ast.Regex
+    colon_gap: ast.Regex
+    close_gap: ast.Regex
+    item_gap: ast.Regex
+    numbers: NumberStyle
+
+
+def layout(whitespace: str, max_indent: int, numbers: NumberStyle) -> Layout:
+    """Return the gaps of a whitespace policy."""
+    space = ast.literal(" ")
+    if whitespace == "compact":
+        return Layout(ast.EPSILON, ast.EPSILON, ast.EPSILON, ast.EPSILON, numbers)
+    if whitespace == "spaced":
+        return Layout(ast.EPSILON, space, ast.EPSILON, space, numbers)
+    line = ast.concat(ast.literal("\n"), ast.repeat(ast.char_set(" \t"), 0, max_indent))
+    gap = ast.optional(ast.union(space, line))
+    return Layout(gap, ast.optional(space), gap, gap, numbers)
+
+
+# --- string content ----------------------------------------------------------------------------------------------------
+
+
+def json_content(regex: ast.Regex) -> ast.Regex:
+    """Return every JSON spelling of the strings of a regex, between the quotes: raw, or with any legal escape."""
+    if isinstance(regex, ast.Chars):
+        return _spellings(regex.ranges)
+    if isinstance(regex, ast.Repeat):
+        return ast.repeat(json_content(regex.inner), regex.low, regex.high)
+    if isinstance(regex, ast.Complement):
+        return ast.conjunction(json_content(ast.ANY_STRING), ast.complement(json_content(regex.inner)))
+    parts = [json_content(part) for part in regex.parts]
+    if isinstance(regex, ast.Concat):
+        return ast.concat(*parts)
+    return ast.union(*parts) if isinstance(regex, ast.Alternation) else ast.conjunction(*parts)
+
+
+@lru_cache(maxsize=512)
+def _spellings(ranges: ast.Ranges) -> ast.Regex:
+    raw = ast.Chars(ast.intersect_ranges(ranges, _RAW))
+    short = ast.char_set("".join(_SHORT_ESCAPES[c] for c in _SHORT_ESCAPES if _inside(ord(c), ranges)))
+    bmp = [_hex(low, high, 4) for low, high in ast.intersect_ranges(ranges, _BMP)]
+    coded = ast.union(*bmp, *(_surrogates(low, high) for low, high in ast.intersect_ranges(ranges, _ASTRAL)))
+    return ast.union(raw, ast.concat(ast.literal("\\"), ast.union(short, ast.concat(ast.literal("u"), coded))))
+
+
+def _inside(code: int, ranges: ast.Ranges) -> bool:
+    return any(low <= code <= high for low, high in ranges)
+
+
+def _digit(low: int, high: int) -> ast.Regex:
+    digits = "0123456789abcdef"[low : high + 1]
+    return ast.char_set(digits + digits.upper())
+
+
+def _hex(low: int, high: int, width: int) -> ast.Regex:
+    """Return the hexadecimal numbers of ``width`` digits in a range, either case."""
+    if width == 1:
+        return _digit(low, high)
+    size = 16 ** (width - 1)
+    first, last = low // size, high // size
+    if first == last:
+        return ast.concat(_digit(first, first), _hex(low % size, high % size, width - 1))
+    parts: list[ast.Regex] = []
+    if low % size:
+        parts.append(ast.concat(_digit(first, first), _hex(low % size, size - 1, width - 1)))
+        first += 1
+    if high % size != size - 1:
+        parts.append(ast.concat(_digit(last, last), _hex(0, high % size, width - 1)))
+        last -= 1
+    if first <= last:
+        parts.append(ast.concat(_digit(first, last), ast.repeat(_digit(0, 15), width - 1, width - 1)))
+    return ast.union(*parts)
+
+
+def _surrogates(low: int, high: int) -> ast.Regex:
+    """Return the pairs of escapes, without the first backslash-u, of the code points of a range above U+FFFF."""
+    first, last = (low - 0x10000) >> 10, (high - 0x10000) >> 10
+    parts: list[ast.Regex] = []
+
+    def pair(high_from: int, high_to: int, low_from: int, low_to: int) -> ast.Regex:
+        return ast.concat(
+            _hex(0xD800 + high_from, 0xD800 + high_to, 4), ast.literal("\\u"), _hex(0xDC00 + low_from, 0xDC00 + low_to, 4)
+        )
+
+    low_rest, high_rest = (low - 0x10000) & 0x3FF, (high - 0x10000) & 0x3FF
+    if first == last:
+        return pair(first, last, low_rest, high_rest)
+    if low_rest:
+        parts.append(pair(first, first, low_rest, 0x3FF))
+        first += 1
+    if high_rest != 0x3FF:
+        parts.append(pair(last, last, 0, high_rest))
+        last -= 1
+    if first <= last:
+        parts.append(pair(first, last, 0, 0x3FF))
+    return ast.union(*parts)
+
+
+def _quoted(content: ast.Regex) -> ast.Regex:
+    return ast.concat(ast.literal('"'), content, ast.literal('"'))
+
+
+# --- values ------------------------------------------------------------------------------------------------------------
+
+
+def json_text(normaliser: Normaliser, page: Layout, *, depth: int | None = None) -> ast.Regex:
+    """Return the JSON texts of a schema.
+
+    Args:
+        normaliser: The schema.
+        page: The layout.
+        depth: How often a schema may occur inside itself; None: recursion is an error.
+
+    Raises:
+        UnsupportedSchemaError: The language is not regular.
+        LimitError: The expression has more than `MAX_NODES` parts.
+    """
+    return _Writer(normaliser, page, depth).text(normaliser.root)
+
+
+class _Writer:
+    def __init__(self, normaliser: Normaliser, page: Layout, depth: int | None) -> None:
+        self.normaliser = normaliser
+        self.page = page
+        self.depth = depth
+        self.open: list[Expression] = []
+        self.written = 0
+
+    def text(self, expression: Expression) -> ast.Regex:
+        inside = self.open.count(expression)
+        if inside and self.depth is None:
+            raise _not_regular("the schema is recursive", "ask for a depth: to_regex(spec, depth=3)")
+        if self.depth is not None and inside > self.depth:
+            return ast.EMPTY
+        self.written += 1
+        if self.written > MAX_NODES:
+            raise LimitError(f"a regular expression of more than {MAX_NODES} parts", fix="compile the schema instead of printing it")
+        self.open.append(expression)
+        try:
+            return self.value(self.normaliser.value(expression))
+        finally:
+            self.open.pop()
+
+    def value(self, value: Value) -> ast.Regex:
+        names = [ast.literal(n) for n, there in (("null", value.null), ("true", value.true), ("false", value.false)) if there]
+        return ast.union(
+            *names,
+            *(number_pattern(arm, self.page.numbers) for arm in value.numbers),
+            *(_string(arm) for arm in value.strings),
+            *(self.array(arm) for arm in value.arrays),
+            *(self.object(arm) for arm in value.objects),
+        )
+
+    # --- arrays ------------------------------------------------------------------------------------------------------
+
+    def array(self, arm: ArrayArm) -> ast.Regex:
+        page = self.page
+        inner: ast.Regex = ast.union(*([page.close_gap] if arm.min_items == 0 else []), self.items(arm))
+        return ast.concat(ast.literal("["), inner, ast.literal("]"))
+
+    def items(self, arm: ArrayArm) -> ast.Regex:
+        """Return one item or more, built from the last prefix item backwards."""
+        page = self.page
+        separator = ast.concat(ast.literal(","), page.item_gap)
+        prefix = len(arm.prefix)
+        tail = self.tail(arm, separator)
+        for index in reversed(range(prefix if prefix else 1)):
+            if arm.max_items is not None and index >= arm.max_items:
+                tail = ast.EPSILON
+                continue
+            item = self.text(arm.item(index))
+            head = ast.concat(page.list_gap if index == 0 else separator, item)
+            may_stop = index > 0 and arm.min_items <= index
+            tail = ast.union(*([ast.EPSILON] if may_stop else []), ast.concat(head, tail))
+        if arm.max_items == 0:
+            return ast.EMPTY
+        return ast.concat(tail, page.close_gap)
+
+    def tail(self, arm: ArrayArm, separator: ast.Regex) -> ast.Regex:
+        done = max(len(arm.prefix), 1)
+        most = None if arm.max_items is None else max(arm.max_items - done, 0)
+        if arm.items == NEVER or most == 0:
+            return ast.EPSILON if arm.min_items <= done else ast.EMPTY
+        item = ast.concat(separator, self.text(arm.items))
+        return ast.repeat(item, max(arm.min_items - done, 0), most)
+
+    # --- objects -----------------------------------------------------------------------------------------------------
+
+    def object(self, arm: ObjectArm) -> ast.Regex:
+        if not self.closed(arm):
+            raise _not_regular("undeclared keys may not repeat", "declare the keys and set additionalProperties to false")
+        members = [(key, text, key in arm.required) for key, value in arm.properties if (text := self.text(value)) != ast.EMPTY]
+        if {key for key, _, needed in members if needed} != arm.required:
+            return ast.EMPTY
+        counted = arm.min_properties > 0 or arm.max_properties is not None
+        body = self.members(members, arm, counted)
+        empty = [self.page.close_gap] if not arm.required and arm.min_properties == 0 else []
+        return ast.concat(ast.literal("{"), ast.union(*empty, ast.concat(body, self.page.close_gap)), ast.literal("}"))
+
+    def closed(self, arm: ObjectArm) -> bool:
+        if arm.names == ast.EMPTY or (arm.max_properties is not None and arm.max_properties <= 0):
+            return True
+        return any(not rule.patterns and rule.additional == NEVER for rule in arm.rules)
+
+    def members(self, members: list[tuple[str, ast.Regex, bool]], arm: ObjectArm, counted: bool) -> ast.Regex:
+        """Return one member or more, in order: rest[c] is what may follow when c members (or just some) were written."""
+        page = self.page
+        top = len(members) if counted else 1
+        most = len(members) if arm.max_properties is None else arm.max_properties
+        rest: list[ast.Regex] = [
+            ast.EPSILON if c > 0 and (not counted or arm.min_properties <= c <= most) else ast.EMPTY for c in range(top + 2)
+        ]
+        for key, text, needed in reversed(members):
+            spelled = ast.literal(json.dumps(key, ensure_ascii=False))
+            member = ast.concat(spelled, ast.literal(":"), page.colon_gap, text)
+            following: list[ast.Regex] = []
+            for c in range(top + 1):
+                lead = page.list_gap if c == 0 else ast.concat(ast.literal(","), page.item_gap)
+                taken = ast.concat(lead, member, rest[c + 1 if counted else 1])
+                following.append(taken if needed else ast.union(taken, rest[c]))
+            rest = [*following, ast.EMPTY]
+        return rest[0]
+
+
+def _string(arm: StringArm) -> ast.Regex:
+    if arm.values is not None:
+        return ast.union(*(ast.literal(json.dumps(v, ensure_ascii=False)) for v in sorted(arm.values) if _encodable(v)))
+    return _quoted(json_content(string_pattern(arm)))
+
+
+def _encodable(text: str) -> bool:
+    return not any(0xD800 <= ord(c) <= 0xDFFF for c in text)
+
+
+def _not_regular(fact: str, fix: str) -> UnsupportedSchemaError:
+    return UnsupportedSchemaError(
+        f"no regular expression has this language: {fact}",
+        why="a regular expression has neither a stack nor a memory",
+        fix=f"{fix}, or use the compiled engine, which can do it",
+        code="not-regular",
+    )
