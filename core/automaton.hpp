@@ -59,7 +59,9 @@ struct KeyByte;
 
 struct Leaf {
     const Frame* frame = nullptr;
-    const KeyByte* key = nullptr;  // of the key being read, where its text matters
+    const KeyByte* key = nullptr;    // of the key being read, where its text matters
+    const KeyByte* text = nullptr;   // of everything since the start, inside an array with unique items
+    const KeyByte* start = nullptr;  // where in `text` the scalar being read began
     uint64_t hash = 0;      // of the key being read
     uint32_t state = 0;     // automaton state, or position id before a value
     uint32_t node = 0;      // key-trie node, kNoNode once outside the declared keys

@@ -11,7 +11,9 @@
 // Liveness: a text is let through only while some arm can still be completed: keys whose value has no instance are not
 // offered, counts are looked ahead, prefixes of keys and strings are kept inside their language (kernel.hpp `is_empty`).
 #pragma once
+#include <functional>
 #include <memory>
+#include <string_view>
 #include <unordered_map>
 
 #include "automaton.hpp"
@@ -20,6 +22,7 @@
 namespace schemagen {
 
 using ValueId = uint32_t;  // 0: no instance
+struct ValueList;
 
 struct StringArm {
     NodeId regex;        // over the content, between the quotes, JSON spelling
@@ -27,28 +30,40 @@ struct StringArm {
     uint32_t max_chars;  // kUnbounded: none
 };
 
+// One way to take a member or an item: what its value must be, and the state of the arm afterwards. An arm that counts
+// (contains, or "some member breaks ...") has one state per count; an arm that does not has the single state 0.
+struct Option {
+    ValueId value;
+    uint32_t target;
+    bool operator==(const Option&) const = default;
+};
+using Options = std::vector<std::vector<Option>>;  // [state]
+
 struct Property {
     std::string key;  // content between the quotes, canonical spelling
-    ValueId value;
     bool required;
+    Options options;
 };
 
 struct ExtraKeys {
     NodeId regex;  // canonical spelling, declared keys excluded
-    ValueId value;
-    bool open;  // no prefix of a key leads to finitely many keys
+    bool open;     // no prefix of a key leads to finitely many keys
+    Options options;
 };
 
 struct ObjectArm {
     std::vector<Property> properties;
     std::vector<ExtraKeys> extras;  // disjoint
     uint32_t min_properties = 0, max_properties = kUnbounded;
+    std::vector<bool> final;  // [state] counts are as they must be at the end
 };
 
 struct ArrayArm {
-    std::vector<ValueId> prefix;
-    ValueId items = 0;
+    std::vector<Options> prefix;
+    Options items;
     uint32_t min_items = 0, max_items = kUnbounded;
+    std::vector<bool> final;
+    bool unique = false;
 };
 
 struct ValueNode {
@@ -93,26 +108,36 @@ private:
         uint32_t low, high;             // sorted keys below
         uint32_t key;                   // kNoKey unless a key ends here
     };
-    // The objects that may stand at one position.
+    // The objects that may stand at one position. An arm with n states takes n places in the bit sets ("slots").
     struct ObjectSet {
-        std::vector<uint32_t> arms;
-        std::vector<uint8_t> owner;                 // arm -> component of the position
+        std::vector<uint32_t> arms;                 // [slot]
+        std::vector<uint32_t> state;                // [slot] state of its arm
+        std::vector<uint8_t> owner;                 // [slot] component of the position
+        uint64_t initial = 0;                       // slots alive at the start
         std::vector<std::string> keys;              // sorted, of all arms
         std::vector<TrieNode> trie;
-        std::vector<std::vector<ValueId>> child;    // [arm][key]
-        std::vector<std::vector<uint32_t>> place;   // [arm][key] -> declaration index, kNoKey: an extra key
-        std::vector<std::vector<uint32_t>> key_at;  // [arm][declaration index] -> key
-        std::vector<uint64_t> extra_capacity;       // [arm] extra keys that exist, counted up to minProperties
+        std::vector<std::vector<const std::vector<Option>*>> options;  // [slot][key], null: the key is forbidden
+        std::vector<std::vector<uint32_t>> place;   // [slot][key] -> declaration index, kNoKey: an extra key
+        std::vector<std::vector<uint32_t>> key_at;  // [slot][declaration index] -> key
+        std::vector<uint64_t> extra_capacity;       // [slot] extra keys that exist, counted up to minProperties
         bool tracks_keys = false;                   // some class of extra keys is finite from some prefix on
-        std::vector<std::pair<uint8_t, uint32_t>> components;  // of the extra-key automaton: (arm, extras index)
+        std::vector<std::pair<uint8_t, uint32_t>> components;  // of the extra-key automaton: (first slot, extras index)
         uint32_t extra_start = 0;
         uint32_t words = 0;
     };
     struct ArraySet {
         std::vector<uint32_t> arms;
+        std::vector<uint32_t> state;
         std::vector<uint8_t> owner;
-        std::vector<uint32_t> limit;  // [arm] items that can exist
-        uint32_t longest_prefix = 0;
+        uint64_t initial = 0;
+        uint32_t base(uint32_t slot) const { return slot - state[slot]; }
+    };
+    // How far an array arm is from its end, by state: `live[count * states + state]` up to `settled`, beyond it by `need`.
+    struct ArrayOutlook {
+        bool ready = false;
+        uint32_t settled = 0;
+        std::vector<bool> live;
+        std::vector<uint32_t> need;
     };
     // A place where a value is expected: the values that the living arms ask for.
     struct Position {
@@ -127,10 +152,16 @@ private:
         std::unique_ptr<ObjectSet> objects;
         std::unique_ptr<ArraySet> arrays;
     };
-    // What follows a key, or stands at an index: the position, and for each arm its component in it.
+    // What follows a key, or stands at an index: the position, and which slot each satisfied component leads to.
+    struct Move {
+        ValueId value;
+        uint32_t slot;
+        bool operator==(const Move&) const = default;
+    };
     struct Child {
         uint32_t position;
-        std::vector<uint8_t> component;  // [arm], kNoComponent if the arm is dead
+        std::vector<Move> moves;
+        std::vector<uint8_t> component;  // [move]
     };
 
     uint32_t position(std::vector<ValueId> values);
@@ -140,23 +171,43 @@ private:
     void prepare_objects(Position& p);
     void prepare_arrays(Position& p);
     void build_trie(ObjectSet& set);
+    void place_keys(ObjectSet& set, uint32_t slot);
     void settle_productive();
+    bool productive_option(const Option& option) const { return values_[option.value].productive; }
     bool object_productive(const ObjectArm& arm) const;
+    ArrayOutlook outlook(const ArrayArm& arm) const;
+    bool array_live(uint32_t arm, uint32_t state, uint64_t count);
     uint64_t extra_capacity(const ObjectArm& arm) const;
-    uint64_t extras_left(const Frame* frame, uint32_t arm) const;
+    uint64_t extras_left(const Frame* frame, uint32_t slot) const;
+    uint64_t keys_to_finish(const ObjectArm& arm, uint32_t state, const std::vector<bool>& usable, bool extras) const;
     void use_extra_key(Frame* frame, const Leaf& leaf, Arena& arena);
-    uint32_t child(uint32_t position, uint64_t kind, uint64_t label, uint64_t arms, const std::vector<ValueId>& values);
+    uint32_t child(std::vector<Move> moves);
+
+    ValueList* list(const std::vector<std::string_view>& values, Arena& arena) const;
+    bool all_unique(const Frame* frame, uint64_t slots) const;
+    bool must_close(const Frame* frame, Arena& arena);
+    void set_forbidden(Frame* frame, std::string_view key, Arena& arena);
+    bool note_value(Frame* frame, const Leaf& leaf, const KeyByte* start, uint8_t last, uint64_t& alive, Arena& arena);
+    bool is_forbidden(const Frame* frame) const;
+    NodeId spelled(std::vector<std::u32string> texts);
+    uint32_t string_start_without(const Position& p, const ValueList& forbidden);
+    uint32_t bare_start_without(const Position& p, const ValueList& forbidden);
 
     Frame* copy(const Frame* from, Arena& arena) const;
     Frame* open_object(const Leaf& leaf, uint32_t position, Arena& arena);
     Frame* open_array(const Leaf& leaf, uint32_t position, Arena& arena);
     void refresh_object(Frame* frame);
-    void refresh_arm(Frame* frame, uint32_t arm);
+    void refresh_plain(Frame* frame, uint32_t slot);
+    void refresh_counting(Frame* frame, uint32_t slot);
+    bool counting_live(const Frame* frame, uint32_t slot, const Option& option, uint32_t key) const;
+    void take_moves(const Frame* frame, uint32_t slot, const std::vector<Option>& options, uint32_t key, std::vector<Move>& moves) const;
     void refresh_array(Frame* frame);
+    bool extra_possible(const Frame* frame, uint32_t state) const;
     bool key_possible(const Frame* frame, const TrieNode& node) const;
     bool close_key(Leaf& leaf, Arena& arena);
-    bool close_value(Leaf& leaf, uint64_t satisfied, Arena& arena);
-    bool close_container(Leaf& leaf, Arena& arena);
+    bool close_value(Leaf& leaf, uint64_t satisfied, const KeyByte* start, uint8_t last, Arena& arena);
+    bool close_container(Leaf& leaf, uint8_t last, Arena& arena);
+    bool advance(Leaf& leaf, uint8_t byte, Arena& arena);
     void expect_item(Leaf& leaf, Arena& arena, uint8_t mode);
     bool begin_value(Leaf& leaf, uint8_t byte, Arena& arena);
     bool gap(Leaf& leaf, uint8_t byte, bool line_breaks) const;
@@ -176,10 +227,11 @@ private:
     std::vector<ValueNode> values_;
     std::vector<ObjectArm> objects_;
     std::vector<ArrayArm> arrays_;
+    std::vector<ArrayOutlook> outlooks_;
     std::vector<std::unique_ptr<Position>> positions_;
     std::unordered_multimap<uint64_t, uint32_t> position_index_;
     std::vector<Child> children_;
-    std::unordered_multimap<uint64_t, std::pair<std::array<uint64_t, 4>, uint32_t>> child_index_;
+    std::unordered_multimap<uint64_t, uint32_t> child_index_;
     ValueId root_ = 0;
     Arena root_arena_;
     const Frame* root_frame_ = nullptr;

@@ -445,6 +445,69 @@ NodeId Kernel::leaf_derivative(const Node& node, const Ranges& ranges, uint8_t b
     return kEmpty;
 }
 
+// ---- divisibility -------------------------------------------------------------------------------------------------
+
+namespace {
+
+enum MultiplePhase : uint32_t { kStart, kSigned, kZero, kInteger, kPoint, kFraction };
+
+uint64_t power_mod(uint64_t exponent, uint64_t modulus) {
+    uint64_t out = 1 % modulus;
+    while (exponent--) out = out * 10 % modulus;
+    return out;
+}
+
+// Whether some `digits` further digits make a remainder zero: the least one that does must have so few digits.
+bool completes(uint64_t remainder, uint32_t digits, uint64_t divisor) {
+    uint64_t wanted = (divisor - remainder * power_mod(digits, divisor) % divisor) % divisor, below = 1;
+    for (uint32_t k = 0; k < digits && below <= wanted; ++k) below *= 10;
+    return wanted < below;
+}
+
+}  // namespace
+
+NodeId Kernel::multiple(const Divisibility& rule) {
+    if (rule.divisor == 0 || rule.divisor >= 1u << 30) throw LimitExceeded("max_divisor", rule.divisor, 1u << 30);
+    auto it = std::find(rules_.begin(), rules_.end(), rule);
+    auto id = static_cast<uint32_t>(it - rules_.begin());
+    if (it == rules_.end()) rules_.push_back(rule);
+    return multiple_node(id, kStart, 0, 0);
+}
+
+// One state of the remainder automaton; states that no digits can complete are the empty language, so that a node is live.
+NodeId Kernel::multiple_node(uint32_t id, uint32_t phase, uint32_t remainder, uint32_t digits) {
+    const Divisibility& rule = rules_[id];
+    bool whole = phase == kZero || phase == kInteger, fraction = phase == kPoint || phase == kFraction;
+    bool capped = (fraction ? rule.fraction_digits : rule.integer_digits) != kUnbounded;
+    if (!capped) digits = std::min(digits, fraction ? rule.scale : 0u);
+    uint32_t left = fraction ? rule.scale - std::min(digits, rule.scale) : rule.scale;
+    bool live = phase == kStart || phase == kSigned || completes(remainder, left, rule.divisor);
+    if (phase == kInteger && !live)
+        for (uint32_t more = 1; !live && more <= 10 && (rule.integer_digits == kUnbounded || digits + more <= rule.integer_digits); ++more)
+            live = completes(remainder, left + more, rule.divisor);
+    if (!live) return kEmpty;
+    bool nullable = (whole || phase == kFraction) && remainder * power_mod(left, rule.divisor) % rule.divisor == 0;
+    return intern({.kind = Kind::kMultiple, .nullable = nullable, .a = id, .b = remainder, .c = phase << 24 | digits});
+}
+
+NodeId Kernel::multiple_derivative(const Node& node, uint8_t byte) {
+    const Divisibility rule = rules_[node.a];
+    uint32_t phase = node.c >> 24, digits = node.c & 0xFFFFFF;
+    if (byte == '-') return phase == kStart ? multiple_node(node.a, kSigned, 0, 0) : kEmpty;
+    if (byte == '.') return (phase == kZero || phase == kInteger) && rule.fraction_digits ? multiple_node(node.a, kPoint, node.b, 0) : kEmpty;
+    if (byte < '0' || byte > '9' || phase == kZero) return kEmpty;
+    uint32_t digit = byte - '0';
+    if (phase == kPoint || phase == kFraction) {
+        if (rule.fraction_digits != kUnbounded && digits >= rule.fraction_digits) return kEmpty;
+        if (digits >= rule.scale) return digit == 0 ? multiple_node(node.a, kFraction, node.b, digits + 1) : kEmpty;
+    } else if (rule.integer_digits != kUnbounded && digits >= rule.integer_digits) {
+        return kEmpty;
+    }
+    auto remainder = static_cast<uint32_t>((uint64_t{node.b} * 10 + digit) % rule.divisor);
+    uint32_t next = phase == kPoint || phase == kFraction ? kFraction : phase != kInteger && digit == 0 ? kZero : kInteger;
+    return multiple_node(node.a, next, remainder, digits + 1);
+}
+
 const LeafRow& Kernel::leaf_row(NodeId id) {
     auto it = rows_.find(id);
     if (it != rows_.end()) return it->second;
@@ -462,6 +525,7 @@ NodeId Kernel::derivative(NodeId id, uint8_t byte) {
         case Kind::kEpsilon: return kEmpty;
         case Kind::kBytes: return byte_sets_[node.a][byte >> 6] >> (byte & 63) & 1 ? kEpsilon : kEmpty;
         case Kind::kChars: return leaf_row(id)[byte];
+        case Kind::kMultiple: return multiple_derivative(node, byte);
         case Kind::kConcat: {
             NodeId first = concat(derivative(node.a, byte), node.b);
             if (!nodes_[node.a].nullable) return first;
@@ -506,6 +570,9 @@ void Kernel::compute_cuts(NodeId id) {
                 if (row[byte] != row[byte - 1]) out[byte >> 6] |= 1ull << (byte & 63);
             break;
         }
+        case Kind::kMultiple:
+            for (unsigned byte = '-'; byte <= '9' + 1; ++byte) out[byte >> 6] |= 1ull << (byte & 63);
+            break;
         case Kind::kConcat:
             join(node.a);
             if (nodes_[node.a].nullable) join(node.b);
@@ -527,27 +594,31 @@ const ByteCuts& Kernel::cuts(NodeId id) {
 
 bool Kernel::is_empty(NodeId id) {
     if (nodes_[id].emptiness >= 0) return nodes_[id].emptiness == 1;
-    // Breadth-first search for a nullable derivative. If none is found every node seen is empty.
-    std::vector<NodeId> order{id};
-    std::vector<uint32_t> parent{UINT32_MAX};
-    std::unordered_map<NodeId, uint32_t> seen{{id, 0}};
-    constexpr size_t kSearchLimit = 20000;
-    for (uint32_t at = 0; at < order.size(); ++at) {
-        NodeId node = order[at];
+    // Depth-first search for a nullable derivative, letters and digits first: bounds are reached along one path. If the
+    // search ends without finding one, every node seen is empty.
+    std::vector<NodeId> order{id}, waiting{id};
+    std::unordered_map<NodeId, NodeId> parent{{id, UINT32_MAX}};
+    const uint64_t limit = max_nodes_ / 8;
+    while (!waiting.empty()) {
+        NodeId node = waiting.back();
+        waiting.pop_back();
         if (nodes_[node].nullable || nodes_[node].emptiness == 0) {
-            for (uint32_t k = at; k != UINT32_MAX; k = parent[k]) nodes_[order[k]].emptiness = 0;
+            for (NodeId k = node; k != UINT32_MAX; k = parent[k]) nodes_[k].emptiness = 0;
             return false;
         }
         if (nodes_[node].emptiness == 1) continue;
         const ByteCuts cut = cuts(node);
-        for (unsigned byte = 0; byte < 256; ++byte) {
-            if (byte && !(cut[byte >> 6] >> (byte & 63) & 1)) continue;
-            NodeId target = derivative(node, static_cast<uint8_t>(byte));
-            if (target == kEmpty || !seen.emplace(target, order.size()).second) continue;
-            order.push_back(target);
-            parent.push_back(at);
-        }
-        if (order.size() > kSearchLimit) throw LimitExceeded("max_states", order.size(), kSearchLimit);
+        // Pushed last is looked at first: other bytes, then those above '"' up to 'z'.
+        for (int pass = 0; pass < 2; ++pass)
+            for (unsigned byte = 0; byte < 256; ++byte) {
+                bool likely = byte >= '0' && byte <= 'z' && byte != '\\';
+                if (likely != (pass == 1) || (byte && byte != '0' && !(cut[byte >> 6] >> (byte & 63) & 1))) continue;
+                NodeId target = derivative(node, static_cast<uint8_t>(byte));
+                if (target == kEmpty || !parent.emplace(target, node).second) continue;
+                order.push_back(target);
+                waiting.push_back(target);
+            }
+        if (order.size() > limit) throw LimitExceeded("max_states", order.size(), limit);
     }
     for (NodeId node : order) nodes_[node].emptiness = 1;
     return true;

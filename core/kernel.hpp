@@ -39,7 +39,7 @@ struct LimitExceeded : std::runtime_error {
 
 enum class Encoding : uint8_t { kUtf8, kJson, kCanonical };
 
-enum class Kind : uint8_t { kEmpty, kEpsilon, kBytes, kChars, kConcat, kRepeat, kOr, kAnd, kNot };
+enum class Kind : uint8_t { kEmpty, kEpsilon, kBytes, kChars, kMultiple, kConcat, kRepeat, kOr, kAnd, kNot };
 
 // How much of the spelling of one code point has been read. `Start*` and `Escape*` hold absolute code points; `Tail` and
 // `Hex` hold them relative to what was read, so that equal remainders are equal nodes.
@@ -50,6 +50,12 @@ enum class Phase : uint8_t {
     kHexAbsolute,       // a = digits left, b = digits read: surrogates are still possible
     kHex, kHexLower,    // a = digits left
     kLowBackslash, kLowU, kLowD, kLowNibble,  // the \uDC00-\uDFFF after a high surrogate
+};
+
+// JSON number texts without exponent whose value times 10^scale is divisible by `divisor`, and how long they may be.
+struct Divisibility {
+    uint32_t divisor, scale, integer_digits, fraction_digits;  // digits: kUnbounded for no cap
+    bool operator==(const Divisibility&) const = default;
 };
 
 using ByteCuts = std::array<uint64_t, 4>;  // bit b: byte b may behave differently from byte b - 1
@@ -66,6 +72,7 @@ public:
     NodeId complement(NodeId inner);
     NodeId repeat(NodeId inner, uint32_t low, uint32_t high);
     NodeId byte_set(const std::array<uint64_t, 4>& set);
+    NodeId multiple(const Divisibility& rule);
     NodeId literals(std::vector<std::string> texts);  // any of these byte strings, prefixes shared
     NodeId any_string(Encoding encoding);
 
@@ -99,6 +106,8 @@ private:
     NodeId start_derivative(const Ranges& ranges, uint8_t byte, Phase phase);
     NodeId escape_derivative(const Ranges& ranges, uint8_t byte, bool canonical);
     NodeId hex_absolute_derivative(const Node& node, const Ranges& ranges, uint8_t byte);
+    NodeId multiple_node(uint32_t rule, uint32_t phase, uint32_t remainder, uint32_t digits);
+    NodeId multiple_derivative(const Node& node, uint8_t byte);
     std::vector<NodeId> kids_of(const Node& node) const;
     void merge_heads(std::vector<NodeId>& parts);
     bool merge_pair(NodeId left, NodeId right, NodeId& merged);
@@ -110,6 +119,7 @@ private:
     std::deque<Ranges> ranges_;
     std::unordered_multimap<uint64_t, RangesId> ranges_index_;
     std::vector<std::array<uint64_t, 4>> byte_sets_;
+    std::vector<Divisibility> rules_;
     std::unordered_map<NodeId, ByteCuts> cuts_;
     std::unordered_map<NodeId, LeafRow> rows_;
     NodeId any_[3];

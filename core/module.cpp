@@ -149,6 +149,9 @@ public:
     NodeId complement(NodeId inner) { return kernel_->complement(inner); }
     NodeId repeat(NodeId inner, uint32_t low, int64_t high) { return kernel_->repeat(inner, low, high < 0 ? kUnbounded : static_cast<uint32_t>(high)); }
     NodeId any_string(int encoding) { return kernel_->any_string(static_cast<Encoding>(encoding)); }
+    NodeId multiple(uint32_t divisor, uint32_t scale, int64_t integer_digits, int64_t fraction_digits) {
+        return kernel_->multiple({divisor, scale, clamp(integer_digits), clamp(fraction_digits)});
+    }
     bool is_empty(NodeId node) { return kernel_->is_empty(node); }
     bool matches(NodeId node, const nb::bytes& text) {
         for (char c : view(text)) node = kernel_->derivative(node, static_cast<uint8_t>(c));
@@ -165,17 +168,27 @@ public:
         node.objects = std::move(objects);
         json_->define_value(id, std::move(node));
     }
-    uint32_t add_object(const std::vector<std::tuple<nb::bytes, ValueId, bool>>& properties, const std::vector<std::tuple<NodeId, ValueId, bool>>& extras,
-                        uint32_t low, int64_t high) {
+    using OptionList = std::vector<std::vector<std::pair<ValueId, uint32_t>>>;
+
+    uint32_t add_object(const std::vector<std::tuple<nb::bytes, bool, OptionList>>& properties, const std::vector<std::tuple<NodeId, bool, OptionList>>& extras,
+                        uint32_t low, int64_t high, std::vector<bool> final) {
         ObjectArm arm;
-        for (const auto& [key, value, required] : properties) arm.properties.push_back({std::string(view(key)), value, required});
-        for (auto [regex, value, open] : extras) arm.extras.push_back({regex, value, open});
+        for (const auto& [key, required, options] : properties) arm.properties.push_back({std::string(view(key)), required, read(options)});
+        for (const auto& [regex, open, options] : extras) arm.extras.push_back({regex, open, read(options)});
         arm.min_properties = low;
         arm.max_properties = clamp(high);
+        arm.final = std::move(final);
         return json_->add_object(std::move(arm));
     }
-    uint32_t add_array(std::vector<ValueId> prefix, ValueId items, uint32_t low, int64_t high) {
-        return json_->add_array({std::move(prefix), items, low, clamp(high)});
+    uint32_t add_array(const std::vector<OptionList>& prefix, const OptionList& items, uint32_t low, int64_t high, std::vector<bool> final, bool unique) {
+        ArrayArm arm;
+        arm.unique = unique;
+        for (const OptionList& options : prefix) arm.prefix.push_back(read(options));
+        arm.items = read(items);
+        arm.min_items = low;
+        arm.max_items = clamp(high);
+        arm.final = std::move(final);
+        return json_->add_array(std::move(arm));
     }
     bool productive(ValueId id) const { return json_->productive(id); }
     void settle(ValueId root) { json_->finish(root); }
@@ -194,6 +207,14 @@ public:
     }
 
 private:
+    static Options read(const OptionList& lists) {
+        Options out;
+        for (const auto& list : lists) {
+            out.emplace_back();
+            for (auto [value, target] : list) out.back().push_back({value, target});
+        }
+        return out;
+    }
     static uint32_t clamp(int64_t high) { return high < 0 || high >= kUnbounded ? kUnbounded : static_cast<uint32_t>(high); }
     std::shared_ptr<Kernel> kernel_;
     std::shared_ptr<JsonAutomaton> json_;
@@ -207,6 +228,7 @@ private:
 NB_MODULE(_core, m) {
     using namespace schemagen;
     m.doc() = "Compiled kernels of schemagen; use the package, not this module.";
+    nb::set_leak_warnings(false);  // caches of the package live until the interpreter is gone
     nb::register_exception_translator(translate);
 
     nb::class_<VocabularyTables>(m, "VocabularyTables")
@@ -235,6 +257,7 @@ NB_MODULE(_core, m) {
         .def("complement", &Builder::complement)
         .def("repeat", &Builder::repeat)
         .def("literals", &Builder::literals)
+        .def("multiple", &Builder::multiple)
         .def("any_string", &Builder::any_string)
         .def("is_empty", &Builder::is_empty)
         .def("matches", &Builder::matches)

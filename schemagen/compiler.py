@@ -17,10 +17,14 @@ if TYPE_CHECKING:
 
     from schemagen.engine.protocol import Engine, Matcher
     from schemagen.regex import ast
+    from schemagen.schema.normalise import Normaliser
     from schemagen.types import Target
     from schemagen.vocabulary import Vocabulary
 
 __all__ = ["Choice", "Grammar", "Limits", "Regex", "compile", "to_regex"]
+
+#: Its automaton is built whole, in Python: more states would take minutes.
+MAX_REFERENCE_STATES = 20_000
 
 EngineName = Literal["auto", "native", "reference"]
 
@@ -63,7 +67,7 @@ class Grammar:
         engine: "native" or "reference".
     """
 
-    def __init__(
+    def __init__(  # noqa: PLR0913 - made by compile() alone
         self,
         spec: Any,
         vocabulary: Vocabulary,
@@ -134,7 +138,7 @@ _cache: OrderedDict[Any, Grammar] = OrderedDict()
 _cache_lock = Lock()
 
 
-def compile(  # noqa: A001 - the field's verb, as in re.compile
+def compile(  # noqa: A001, PLR0913 - the field's verb, as in re.compile; options are keywords
     spec: Any,
     vocabulary: Vocabulary,
     *,
@@ -191,7 +195,16 @@ def _cache_key(spec: Any, vocabulary: Vocabulary, options: Options, strict: bool
     elif not isinstance(spec, Regex | Choice):
         spec = ("type", spec)
     shown = None if resources is None else json.dumps(dict(resources), default=repr, sort_keys=True)
-    key = (spec, vocabulary.fingerprint, options.property_order, options.whitespace, options.limits, strict, shown, engine)
+    key = (
+        spec,
+        vocabulary.fingerprint,
+        options.property_order,
+        options.whitespace,
+        options.limits,
+        strict,
+        shown,
+        engine,
+    )
     try:
         hash(key)
     except TypeError:
@@ -199,8 +212,11 @@ def _cache_key(spec: Any, vocabulary: Vocabulary, options: Options, strict: bool
     return key
 
 
-def _compile(spec: Any, vocabulary: Vocabulary, options: Options, strict: bool, resources: Any, engine: EngineName) -> Grammar:
+def _compile(
+    spec: Any, vocabulary: Vocabulary, options: Options, strict: bool, resources: Any, engine: EngineName
+) -> Grammar:
     chosen = _choose(engine)
+    implementation: Engine
     if isinstance(spec, Regex | Choice):
         implementation = _pattern_engine(pattern_of(spec), vocabulary, options, chosen)
         report = Report((Entry("", type(spec).__name__.lower(), "enforced"),))
@@ -221,13 +237,9 @@ def _compile(spec: Any, vocabulary: Vocabulary, options: Options, strict: bool, 
     if chosen == "native":
         from schemagen.engine.native import JsonLowering
 
-        implementation: Engine = JsonLowering(normaliser, options).compile(vocabulary)  # type: ignore[assignment]
+        implementation = JsonLowering(normaliser, options).compile(vocabulary)
     else:
-        from schemagen.engine.reference import ReferenceEngine
-        from schemagen.schema.text import json_text, layout
-
-        page = layout(options.whitespace, options.max_indent, options.number_style)
-        implementation = ReferenceEngine(json_text(normaliser, page), vocabulary)
+        implementation = _reference_engine(normaliser, options, vocabulary)
     report = normaliser.report()
     check = None if target is not None or report.is_exact else schema
     return Grammar(
@@ -242,6 +254,20 @@ def _compile(spec: Any, vocabulary: Vocabulary, options: Options, strict: bool, 
     )
 
 
+def _reference_engine(normaliser: Normaliser, options: Options, vocabulary: Vocabulary) -> Engine:
+    from schemagen.schema.text import json_text, layout
+
+    page = layout(options.whitespace, options.max_indent, options.number_style)
+    return _reference(json_text(normaliser, page), vocabulary, options.limits)
+
+
+def _reference(regex: ast.Regex, vocabulary: Vocabulary, limits: Limits) -> Engine:
+    from schemagen.engine.reference import ReferenceEngine
+
+    states = min(limits.max_states, MAX_REFERENCE_STATES)
+    return ReferenceEngine(regex, vocabulary, max_states=states, max_seconds=limits.max_seconds)
+
+
 def _styled(options: Options, target: Target[Any] | None) -> Options:
     """Python's int is written without a fraction; a JSON Schema integer may be 1.0."""
     from dataclasses import replace
@@ -253,8 +279,18 @@ def _styled(options: Options, target: Target[Any] | None) -> Options:
 def _with_caps(report: Report, options: Options) -> Report:
     style = options.number_style
     caps = (
-        Entry("", "whitespace", "enforced", f"{options.whitespace}; soft cap: {options.max_indent} characters of indentation"),
-        Entry("", "digits", "enforced", f"soft cap: {style.max_integer_digits} before and {style.max_fraction_digits} after the point"),
+        Entry(
+            "",
+            "whitespace",
+            "enforced",
+            f"{options.whitespace}; soft cap: {options.max_indent} characters of indentation",
+        ),
+        Entry(
+            "",
+            "digits",
+            "enforced",
+            f"soft cap: {style.max_integer_digits} before and {style.max_fraction_digits} after the point",
+        ),
     )
     return Report((*report.entries, *caps))
 
@@ -283,7 +319,9 @@ def pattern_of(spec: Regex | Choice) -> ast.Regex:
     if isinstance(spec, Regex):
         return parse_python(spec.pattern)
     if not spec.options:
-        raise UnsatisfiableSchemaError("a Choice without options", why="there is nothing to choose", fix="give at least one text")
+        raise UnsatisfiableSchemaError(
+            "a Choice without options", why="there is nothing to choose", fix="give at least one text"
+        )
     return ast.union(*(ast.literal(option) for option in spec.options))
 
 
@@ -291,10 +329,8 @@ def _pattern_engine(regex: ast.Regex, vocabulary: Vocabulary, options: Options, 
     if engine == "native":
         from schemagen.engine.native import compile_pattern
 
-        return compile_pattern(regex, vocabulary, options)  # type: ignore[return-value]
-    from schemagen.engine.reference import ReferenceEngine
-
-    return ReferenceEngine(regex, vocabulary)
+        return compile_pattern(regex, vocabulary, options)
+    return _reference(regex, vocabulary, options.limits)
 
 
 def to_regex(

@@ -8,13 +8,15 @@ become disjoint classes of keys.
 from __future__ import annotations
 
 import json
+import math
 from typing import TYPE_CHECKING
 
 from schemagen.errors import LimitError, UnsatisfiableSchemaError
 from schemagen.regex import ast
-from schemagen.schema.nodes import NEVER, Expression, ObjectArm, StringArm, both
+from schemagen.regex.derivatives import matches
+from schemagen.schema.nodes import NEVER, ArrayArm, Expression, NumberArm, ObjectArm, StringArm, both, neither
+from schemagen.schema.scalars import common_multiple, listed_numbers, range_pattern, remainder
 from schemagen.schema.strings import string_pattern
-from schemagen.schema.scalars import number_pattern
 
 if TYPE_CHECKING:
     from schemagen import _core
@@ -23,6 +25,8 @@ if TYPE_CHECKING:
     from schemagen.vocabulary import Vocabulary
 
 UTF8, JSON, CANONICAL = 0, 1, 2
+MAX_COUNT_STATES = 64
+OptionLists = list[list[tuple[int, int]]]
 WHITESPACE = {"flexible": 0, "compact": 1, "spaced": 2}
 EMPTY_NODE, EPSILON_NODE = 0, 1
 
@@ -54,14 +58,78 @@ class PatternLowering:
         if isinstance(regex, ast.Chars):
             return self.builder.chars(encoding, [end for pair in regex.ranges for end in pair])
         if isinstance(regex, ast.Repeat):
-            return self.builder.repeat(self.lower(regex.inner, encoding), regex.low, -1 if regex.high is None else regex.high)
+            return self.builder.repeat(
+                self.lower(regex.inner, encoding), regex.low, -1 if regex.high is None else regex.high
+            )
         if isinstance(regex, ast.Complement):
             inner = self.builder.complement(self.lower(regex.inner, encoding))
             return self.builder.conjunction([self.builder.any_string(encoding), inner])
         parts = [self.lower(part, encoding) for part in regex.parts]
         if isinstance(regex, ast.Concat):
             return self.builder.concat(parts)
-        return self.builder.alternation(parts) if isinstance(regex, ast.Alternation) else self.builder.conjunction(parts)
+        return (
+            self.builder.alternation(parts) if isinstance(regex, ast.Alternation) else self.builder.conjunction(parts)
+        )
+
+
+class Counters:
+    """The states of an arm that counts: one number per count, no higher than matters, in mixed radix.
+
+    A count without an upper bound stops at its lower one, and what it leaves uncounted need not be told apart; with an
+    upper bound what is not counted must be outside.
+    """
+
+    def __init__(self, bounds: list[tuple[int, int | None]]) -> None:
+        self.bounds = bounds
+        self.tops = [low if high is None else high for low, high in bounds]
+        self.size = 1
+        for top in self.tops:
+            self.size *= top + 1
+        if self.size > MAX_COUNT_STATES:
+            raise LimitError(
+                f"{self.size} combinations of counts, limit {MAX_COUNT_STATES}",
+                why="contains with minContains or maxContains, and negated members, are counted one by one",
+                fix="lower minContains or maxContains",
+            )
+
+    def numbers(self, state: int) -> list[int]:
+        """Return the counts of a state."""
+        out: list[int] = []
+        for top in self.tops:
+            out.append(state % (top + 1))
+            state //= top + 1
+        return out
+
+    def state(self, numbers: list[int]) -> int:
+        """Return the state of the counts."""
+        state = 0
+        for number, top in zip(reversed(numbers), reversed(self.tops), strict=True):
+            state = state * (top + 1) + number
+        return state
+
+    def final(self) -> list[bool]:
+        """Return which states satisfy the lower bounds."""
+        return [
+            all(n >= low for n, (low, _) in zip(self.numbers(s), self.bounds, strict=True)) for s in range(self.size)
+        ]
+
+    def moves(self, state: int, counted: list[Expression | None]) -> list[tuple[list[Expression], int]]:
+        """Return what else a value must be, and the state afterwards, for each way to count it; None is not counted."""
+        ways: list[tuple[list[Expression], list[int]]] = [([], [])]
+        for number, top, (_, high), value in zip(self.numbers(state), self.tops, self.bounds, counted, strict=True):
+            choices: list[tuple[list[Expression], int]] = []
+            if value is None:
+                choices.append(([], number))
+            elif high is None:
+                choices.append(([], number))
+                if number < top:
+                    choices.append(([value], number + 1))
+            else:
+                choices.append(([neither(value)], number))
+                if number < top:
+                    choices.append(([value], number + 1))
+            ways = [(asked + more, [*numbers, n]) for asked, numbers in ways for more, n in choices]
+        return [(asked, self.state(numbers)) for asked, numbers in ways]
 
 
 class JsonLowering:
@@ -118,18 +186,12 @@ class JsonLowering:
 
     def _define(self, expression: Expression) -> None:
         value = self.normaliser.value(expression)
-        names = [name for name, there in ((b"null", value.null), (b"true", value.true), (b"false", value.false)) if there]
-        bare = [self.builder.literals(names)] if names else []
-        bare.extend(self.patterns.lower(number_pattern(arm, self.options.number_style), UTF8) for arm in value.numbers)
-        arrays = [
-            self.builder.add_array(
-                [self._value(item) for item in arm.prefix],
-                self._value(arm.items),
-                arm.min_items,
-                -1 if arm.max_items is None else arm.max_items,
-            )
-            for arm in value.arrays
+        names = [
+            name for name, there in ((b"null", value.null), (b"true", value.true), (b"false", value.false)) if there
         ]
+        bare = [self.builder.literals(names)] if names else []
+        bare.extend(self._number(arm) for arm in value.numbers)
+        arrays = [self._array(arm) for arm in value.arrays]
         objects = [self._object(arm) for arm in value.objects]
         self.builder.define_value(
             self._values[expression],
@@ -138,6 +200,24 @@ class JsonLowering:
             arrays,
             objects,
         )
+
+    # --- numbers -----------------------------------------------------------------------------------------------------
+
+    def _number(self, arm: NumberArm) -> int:
+        style = self.options.number_style
+        if arm.values is not None:
+            return self.patterns.lower(listed_numbers(arm, style), UTF8)
+        parts: list[int] = []
+        multiple = common_multiple(arm.multiples)
+        bounded = arm.low is not None or arm.high is not None or arm.not_values or arm.integer is False
+        if multiple is None or bounded or arm.not_multiples:
+            parts.append(self.patterns.lower(range_pattern(arm, style), UTF8))
+        if multiple is not None:
+            parts.append(self.builder.multiple(*remainder(multiple, style, integer=arm.integer is True)))
+        for other in sorted(arm.not_multiples):
+            divisor, scale, _, _ = remainder(other, style, integer=False)
+            parts.append(self.builder.complement(self.builder.multiple(divisor, scale, -1, -1)))
+        return self.builder.conjunction(parts)
 
     # --- strings -----------------------------------------------------------------------------------------------------
 
@@ -160,24 +240,84 @@ class JsonLowering:
             return self.builder.literals(texts)
         return self.patterns.lower(string_pattern(arm), JSON)
 
+    # --- arrays ------------------------------------------------------------------------------------------------------
+
+    def _array(self, arm: ArrayArm) -> int:
+        counters = Counters([(count.low, count.high) for count in arm.counts])
+        length = max([len(arm.prefix), *(count.start for count in arm.counts)])
+
+        def options(index: int) -> OptionLists:
+            counted = [count.value if index >= count.start else None for count in arm.counts]
+            return self._options(counters, arm.item(index), counted)
+
+        most = arm.max_items
+        if arm.unique and not arm.prefix:
+            different = self._cardinality(arm.items)
+            if different is not None:
+                most = different if most is None else min(most, different)
+        return self.builder.add_array(
+            [options(index) for index in range(length)],
+            options(length),
+            arm.min_items,
+            -1 if most is None else most,
+            counters.final(),
+            arm.unique,
+        )
+
+    def _cardinality(self, items: Expression) -> int | None:
+        """Return how many different values there are, where they are listed scalars; None otherwise."""
+        value = self.normaliser.value(items)
+        if value.arrays or value.objects:
+            return None
+        count = value.null + value.true + value.false
+        for string in value.strings:
+            if string.values is None:
+                return None
+            count += len(string.values)
+        for number in value.numbers:
+            if number.values is not None:
+                count += len(number.values)
+            elif number.integer and number.low is not None and number.high is not None:
+                count += max(0, math.floor(number.high) - math.ceil(number.low) + 1)
+            else:
+                return None
+        return count
+
+    def _options(self, counters: Counters, value: Expression, counted: list[Expression | None]) -> OptionLists:
+        """Return, for each state of the counters, the values an item or member may have and the state they lead to."""
+        return [
+            [
+                (self._value(both(value, *extra)), target)
+                for extra, target in counters.moves(state, counted)
+                if both(value, *extra) != NEVER
+            ]
+            for state in range(counters.size)
+        ]
+
     # --- objects -----------------------------------------------------------------------------------------------------
 
     def _object(self, arm: ObjectArm) -> int:
-        properties: list[tuple[bytes, int, bool]] = []
+        counters = Counters([(count.low, count.high) for count in arm.counts])
+        properties: list[tuple[bytes, bool, OptionLists]] = []
         for key, value in arm.properties:
             spelled = canonical(key)
             if spelled is not None:
-                properties.append((spelled, self._value(value), key in arm.required))
+                counted = [count.value if matches(count.names, key) else None for count in arm.counts]
+                properties.append((spelled, key in arm.required, self._options(counters, value, counted)))
             elif key in arm.required:
-                return self.builder.add_object([(b"", 0, True)], [], 0, -1)
+                return self.builder.add_object([(b"", True, [[]])], [], 0, -1, [True])
         declared = [key for key, _, _ in properties]
-        extras = [(regex, self._value(value), is_open) for regex, value, is_open in self._extra_keys(arm, declared)]
-        return self.builder.add_object(
-            properties, extras, arm.min_properties, -1 if arm.max_properties is None else arm.max_properties
-        )
+        extras = [
+            (regex, is_open, self._options(counters, value, counted))
+            for regex, value, is_open, counted in self._extra_keys(arm, declared)
+        ]
+        high = -1 if arm.max_properties is None else arm.max_properties
+        return self.builder.add_object(properties, extras, arm.min_properties, high, counters.final())
 
-    def _extra_keys(self, arm: ObjectArm, declared: list[bytes]) -> list[tuple[int, Expression, bool]]:
-        """Split the keys that are not declared into disjoint classes by the patterns they match."""
+    def _extra_keys(
+        self, arm: ObjectArm, declared: list[bytes]
+    ) -> list[tuple[int, Expression, bool, list[Expression | None]]]:
+        """Split the keys that are not declared into disjoint classes by the patterns and counts they belong to."""
         build = self.builder
         start = build.any_string(CANONICAL)
         if declared:
@@ -197,8 +337,34 @@ class JsonLowering:
                     why="every combination of patternProperties that a key may match is a class of its own",
                     fix="use patterns that exclude each other",
                 )
-        done = [(regex, both(*values), free) for regex, values, free in classes]
-        return [(regex, value, free) for regex, value, free in done if value != NEVER]
+        done: list[tuple[int, Expression, bool, list[Expression | None]]] = []
+        for regex, values, free in classes:
+            value = both(*values)
+            if value != NEVER:
+                done.extend(
+                    (node, value, fresh, counted) for node, fresh, counted in self._split_counts(regex, free, arm)
+                )
+        return done
+
+    def _split_counts(self, regex: int, free: bool, arm: ObjectArm) -> list[tuple[int, bool, list[Expression | None]]]:
+        build = self.builder
+        pieces: list[tuple[int, bool, list[Expression | None]]] = [(regex, free, [])]
+        for count in arm.counts:
+            if count.names == ast.ANY_STRING:
+                pieces = [(node, fresh, [*counted, count.value]) for node, fresh, counted in pieces]
+                continue
+            inside = self.patterns.lower(count.names, CANONICAL)
+            outside = build.complement(inside)
+            split: list[tuple[int, bool, list[Expression | None]]] = []
+            for node, _, counted in pieces:
+                for part, mark in (
+                    (build.conjunction([node, inside]), count.value),
+                    (build.conjunction([node, outside]), None),
+                ):
+                    if not build.is_empty(part):
+                        split.append((part, False, [*counted, mark]))
+            pieces = split
+        return pieces
 
     def _split(
         self,
@@ -215,7 +381,10 @@ class JsonLowering:
             outside = build.complement(inside)
             split: list[tuple[int, tuple[Expression, ...]]] = []
             for node, hits in pieces:
-                for part, more in ((build.conjunction([node, inside]), (*hits, value)), (build.conjunction([node, outside]), hits)):
+                for part, more in (
+                    (build.conjunction([node, inside]), (*hits, value)),
+                    (build.conjunction([node, outside]), hits),
+                ):
                     if not build.is_empty(part):
                         split.append((part, more))
             pieces = split
@@ -243,5 +412,7 @@ def compile_pattern(regex: ast.Regex, vocabulary: Vocabulary, options: Options) 
     builder = _core.Builder(max_states=options.limits.max_states)
     node = PatternLowering(builder).lower(regex, UTF8)
     if builder.is_empty(node):
-        raise UnsatisfiableSchemaError("no text can match the pattern", why="its parts exclude each other", fix="correct the pattern")
+        raise UnsatisfiableSchemaError(
+            "no text can match the pattern", why="its parts exclude each other", fix="correct the pattern"
+        )
     return builder.regex(node, vocabulary.tables)

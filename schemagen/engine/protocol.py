@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
-
-if TYPE_CHECKING:
-    from schemagen.vocabulary import Vocabulary
+from typing import Any, Protocol, runtime_checkable
 
 
 @runtime_checkable
@@ -69,8 +66,6 @@ class Matcher(Protocol):
 @runtime_checkable
 class Engine(Protocol):
     """A compiled constraint over a vocabulary, without any per-sequence state; safe to share between threads."""
-
-    vocabulary: Vocabulary
 
     def matcher(self) -> Matcher:
         """Return a cursor at the start."""

@@ -2,14 +2,16 @@
 
 Union concatenates arms. Intersection multiplies them: (A | B) & (C | D) has up to four arms, of which the empty ones are
 dropped at once, and identical ones merge. Complement follows De Morgan: an arm is a conjunction, so its complement is a
-union of arms that each break one of its constraints; where breaking a constraint cannot be said by an arm (some item
-somewhere, some undeclared key) `NotExpressibleError` is raised and nothing is approximated.
+union of arms that each break one of its constraints. That some item or some member breaks a rule is itself a constraint,
+a count of at least one (`ItemCount`, `MemberCount`), so nothing is approximated. One constraint has no complement here, that
+all items differ; `NotExpressibleError` is raised for it.
 
 Inside arms, intersection and complement build expressions, not values, so recursion is never followed here.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 from fractions import Fraction
 from functools import reduce
@@ -23,7 +25,10 @@ from schemagen.schema.nodes import (
     ANYTHING,
     NEVER,
     ArrayArm,
+    Both,
+    ItemCount,
     KeyRule,
+    MemberCount,
     NumberArm,
     ObjectArm,
     StringArm,
@@ -34,7 +39,7 @@ from schemagen.schema.nodes import (
 from schemagen.schema.strings import known_format, known_superset
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Iterable
 
     from schemagen.schema.nodes import Expression
 
@@ -42,6 +47,7 @@ if TYPE_CHECKING:
 MAX_ARMS = 1024
 
 Arm = TypeVar("Arm")
+Viable = Callable[[ObjectArm], bool]
 
 
 class NotExpressibleError(Exception):
@@ -54,20 +60,28 @@ class NotExpressibleError(Exception):
 
 def union(values: Iterable[Value]) -> Value:
     """The values that are in some part."""
-    parts = list(values)
+    parts = [value for value in values if not value.is_nothing()]
+    if len(parts) == 1:
+        return parts[0]
     return Value(
         null=any(v.null for v in parts),
         true=any(v.true for v in parts),
         false=any(v.false for v in parts),
         numbers=_merge_numbers(_distinct(a for v in parts for a in v.numbers)),
         strings=_merge_strings(_distinct(a for v in parts for a in v.strings)),
-        arrays=_distinct(a for v in parts for a in v.arrays),
-        objects=_distinct(a for v in parts for a in v.objects),
+        arrays=_absorb(_distinct(a for v in parts for a in v.arrays), array_inside),
+        objects=_absorb(_distinct(a for v in parts for a in v.objects), object_inside),
     )
 
 
-def intersection(left: Value, right: Value) -> Value:
-    """The values that are in both."""
+def intersection(left: Value, right: Value, viable: Viable | None = None) -> Value:
+    """The values that are in both.
+
+    Args:
+        left: One set.
+        right: The other.
+        viable: Tells whether an object arm may have an instance; arms that plainly have none are dropped.
+    """
     if left == ANYTHING:
         return right
     if right == ANYTHING:
@@ -78,17 +92,13 @@ def intersection(left: Value, right: Value) -> Value:
         false=left.false and right.false,
         numbers=_product(left.numbers, right.numbers, both_numbers),
         strings=_product(left.strings, right.strings, both_strings),
-        arrays=_product(left.arrays, right.arrays, both_arrays),
-        objects=_product(left.objects, right.objects, both_objects),
+        arrays=_absorb(_product(left.arrays, right.arrays, both_arrays), array_inside),
+        objects=_absorb(_product(left.objects, right.objects, _viably(both_objects, viable)), object_inside),
     )
 
 
-def complement(value: Value) -> Value:
-    """The values that are not in ``value``.
-
-    Raises:
-        NotExpressibleError: An arm has a constraint whose violation no arm can state.
-    """
+def complement(value: Value, viable: Viable | None = None) -> Value:
+    """The values that are not in ``value``; ``viable`` as for `intersection`."""
     return Value(
         null=not value.null,
         true=not value.true,
@@ -96,8 +106,21 @@ def complement(value: Value) -> Value:
         numbers=_none_of(value.numbers, (NumberArm(),), not_number, both_numbers),
         strings=_none_of(value.strings, (StringArm(),), not_string, both_strings),
         arrays=_none_of(value.arrays, (ArrayArm(),), not_array, both_arrays),
-        objects=_none_of(value.objects, (ObjectArm(),), not_object, both_objects),
+        objects=_none_of(value.objects, (ObjectArm(),), not_object, _viably(both_objects, viable), object_inside),
     )
+
+
+def _viably(
+    meet: Callable[[ObjectArm, ObjectArm], ObjectArm | None], viable: Viable | None
+) -> Callable[[ObjectArm, ObjectArm], ObjectArm | None]:
+    if viable is None:
+        return meet
+
+    def checked(a: ObjectArm, b: ObjectArm) -> ObjectArm | None:
+        arm = meet(a, b)
+        return arm if arm is not None and viable(arm) else None
+
+    return checked
 
 
 def _none_of(
@@ -105,10 +128,29 @@ def _none_of(
     free: tuple[Arm, ...],
     negate: Callable[[Arm], tuple[Arm, ...]],
     meet: Callable[[Arm, Arm], Arm | None],
+    inside: Callable[[Arm, Arm], bool] | None = None,
 ) -> tuple[Arm, ...]:
     if free[0] in arms:
         return ()
-    return reduce(lambda have, arm: _product(have, negate(arm), meet), arms, free)
+
+    def without(have: tuple[Arm, ...], arm: Arm) -> tuple[Arm, ...]:
+        left = _product(have, negate(arm), meet)
+        return left if inside is None else _absorb(left, inside)
+
+    return reduce(without, arms, free)
+
+
+def _absorb(arms: tuple[Arm, ...], inside: Callable[[Arm, Arm], bool]) -> tuple[Arm, ...]:
+    """Drop every arm that lies inside another one; O(n^2), so only while that is cheap."""
+    if not 1 < len(arms) <= 256:
+        return arms
+    kept: list[Arm] = []
+    for arm in arms:
+        if any(inside(arm, other) for other in kept):
+            continue
+        kept = [other for other in kept if not inside(other, arm)]
+        kept.append(arm)
+    return tuple(kept)
 
 
 def _distinct(arms: Iterable[Arm]) -> tuple[Arm, ...]:
@@ -284,12 +326,16 @@ def both_arrays(a: ArrayArm, b: ArrayArm) -> ArrayArm | None:
         items=both(a.items, b.items),
         min_items=max(a.min_items, b.min_items),
         max_items=min(bounds) if bounds else None,
+        counts=tuple(dict.fromkeys(a.counts + b.counts)),
+        unique=a.unique or b.unique,
     )
     return settle_array(arm)
 
 
 def settle_array(arm: ArrayArm) -> ArrayArm | None:
     """The arm with its bound lowered to the items that can exist; None if that is below its minimum."""
+    if any(count.high is not None and count.low > count.high for count in arm.counts):
+        return None
     possible = arm.max_items
     for index, item in enumerate((*arm.prefix, arm.items)):
         if item == NEVER and (possible is None or index < possible):
@@ -301,8 +347,34 @@ def settle_array(arm: ArrayArm) -> ArrayArm | None:
     return replace(arm, max_items=possible)
 
 
+def array_inside(inner: ArrayArm, outer: ArrayArm) -> bool:
+    """Whether every array of ``inner`` is plainly in ``outer``."""
+    if outer.min_items > inner.min_items or not _no_looser(inner.max_items, outer.max_items):
+        return False
+    if not set(outer.counts) <= set(inner.counts) or (outer.unique and not inner.unique):
+        return False
+    length = max(len(inner.prefix), len(outer.prefix))
+    pairs = [(inner.item(k), outer.item(k)) for k in range(length)] + [(inner.items, outer.items)]
+    return all(expression_inside(a, b) for a, b in pairs)
+
+
+def expression_inside(inner: Expression, outer: Expression) -> bool:
+    """Whether ``inner`` is plainly a part of ``outer``: equal, or with more conjuncts."""
+    if inner in (outer, NEVER) or outer == ANY:
+        return True
+    inner_parts = inner.parts if isinstance(inner, Both) else frozenset((inner,))
+    outer_parts = outer.parts if isinstance(outer, Both) else frozenset((outer,))
+    return outer_parts <= inner_parts
+
+
+def _no_looser(inner: int | None, outer: int | None) -> bool:
+    return outer is None or (inner is not None and inner <= outer)
+
+
 def not_array(arm: ArrayArm) -> tuple[ArrayArm, ...]:
     """Arms that each break one constraint of ``arm``."""
+    if arm.unique:
+        raise NotExpressibleError("uniqueItems")
     broken: list[ArrayArm] = []
     if arm.min_items > 0:
         broken.append(ArrayArm(max_items=arm.min_items - 1))
@@ -311,19 +383,16 @@ def not_array(arm: ArrayArm) -> tuple[ArrayArm, ...]:
     for index, item in enumerate(arm.prefix):
         if item != ANY:
             broken.append(ArrayArm(prefix=(ANY,) * index + (neither(item),), min_items=index + 1))
-    if arm.items != ANY:
-        broken.extend(_some_item_breaks(arm))
-    return tuple(broken)
-
-
-def _some_item_breaks(arm: ArrayArm) -> list[ArrayArm]:
-    first = len(arm.prefix)
     if arm.items == NEVER:
-        return [ArrayArm(min_items=first + 1)]
-    if arm.max_items is None or arm.max_items - first > 16:
-        raise NotExpressibleError("items")
-    wrong = neither(arm.items)
-    return [ArrayArm(prefix=(ANY,) * k + (wrong,), min_items=k + 1) for k in range(first, arm.max_items)]
+        broken.append(ArrayArm(min_items=len(arm.prefix) + 1))
+    elif arm.items != ANY:
+        broken.append(ArrayArm(counts=(ItemCount(neither(arm.items), 1, start=len(arm.prefix)),)))
+    for count in arm.counts:
+        if count.low > 0:
+            broken.append(ArrayArm(counts=(replace(count, low=0, high=count.low - 1),)))
+        if count.high is not None:
+            broken.append(ArrayArm(counts=(replace(count, low=count.high + 1, high=None),)))
+    return tuple(broken)
 
 
 # --- objects -----------------------------------------------------------------------------------------------------------
@@ -355,6 +424,7 @@ def both_objects(a: ObjectArm, b: ObjectArm) -> ObjectArm | None:
         names=ast.conjunction(a.names, b.names),
         min_properties=max(a.min_properties, b.min_properties),
         max_properties=min(bounds) if bounds else None,
+        counts=tuple(dict.fromkeys(a.counts + b.counts)),
     )
     return settle_object(arm)
 
@@ -371,26 +441,65 @@ def settle_object(arm: ObjectArm) -> ObjectArm | None:
     return arm
 
 
+def object_inside(inner: ObjectArm, outer: ObjectArm) -> bool:
+    """Whether every object of ``inner`` is plainly in ``outer``."""
+    if not outer.required <= inner.required or outer.min_properties > max(inner.min_properties, len(inner.required)):
+        return False
+    if not _no_looser(inner.max_properties, outer.max_properties):
+        return False
+    if outer.names not in (ast.ANY_STRING, inner.names) or not set(outer.counts) <= set(inner.counts):
+        return False
+    if not set(outer.rules) <= set(inner.rules):
+        return False
+    mine, theirs = dict(inner.properties), dict(outer.properties)
+    if not all(expression_inside(mine[k] if k in mine else undeclared(inner, k), v) for k, v in theirs.items()):
+        return False
+    # A key that only the inner arm declares is an undeclared key of the outer one.
+    return not outer.rules or all(
+        expression_inside(v, undeclared(outer, k)) for k, v in mine.items() if k not in theirs
+    )
+
+
 def not_object(arm: ObjectArm) -> tuple[ObjectArm, ...]:
     """Arms that each break one constraint of ``arm``."""
-    broken: list[ObjectArm] = []
-    for key in sorted(arm.required):
-        broken.append(ObjectArm(properties=((key, NEVER),)))
-    for key, value in arm.properties:
-        if value != ANY:
-            broken.append(ObjectArm(properties=((key, neither(value)),), required=frozenset({key})))
+    broken = [ObjectArm(properties=((key, NEVER),)) for key in sorted(arm.required)]
+    broken += [
+        ObjectArm(properties=((key, neither(value)),), required=frozenset({key}))
+        for key, value in arm.properties
+        if value != ANY
+    ]
     if arm.min_properties > 0:
         broken.append(ObjectArm(max_properties=arm.min_properties - 1))
     if arm.max_properties is not None:
         broken.append(ObjectArm(min_properties=arm.max_properties + 1))
+    return (*broken, *_broken_rules(arm), *_broken_counts(arm))
+
+
+def _broken_rules(arm: ObjectArm) -> list[ObjectArm]:
+    broken: list[ObjectArm] = []
     if arm.names != ast.ANY_STRING:
-        raise NotExpressibleError("propertyNames")
+        broken.append(_some_member(ast.complement(arm.names), ANY))
+    declared = ast.union(*(ast.literal(key) for key, _ in arm.properties))
     for rule in arm.rules:
-        if rule.patterns:
-            raise NotExpressibleError("patternProperties")
+        broken.extend(_some_member(pattern, neither(value)) for pattern, value in rule.patterns if value != ANY)
         if rule.additional != ANY:
-            raise NotExpressibleError("additionalProperties")
-    return tuple(broken)
+            named = ast.union(declared, *(pattern for pattern, _ in rule.patterns))
+            broken.append(_some_member(ast.complement(named), neither(rule.additional)))
+    return broken
+
+
+def _broken_counts(arm: ObjectArm) -> list[ObjectArm]:
+    broken: list[ObjectArm] = []
+    for count in arm.counts:
+        if count.low > 0:
+            broken.append(ObjectArm(counts=(replace(count, low=0, high=count.low - 1),)))
+        if count.high is not None:
+            broken.append(ObjectArm(counts=(replace(count, low=count.high + 1, high=None),)))
+    return broken
+
+
+def _some_member(names: ast.Regex, value: Expression) -> ObjectArm:
+    return ObjectArm(counts=(MemberCount(names, value, 1),))
 
 
 def plain_rule(additional: Expression) -> tuple[KeyRule, ...]:

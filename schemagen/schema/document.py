@@ -154,11 +154,11 @@ class Document:
         return Resource.from_contents(schema, default_specification=specification_with(_DIALECTS[draft]))
 
     def _root_resolver(self) -> Resolver[Any]:
-        from referencing import Registry
+        from jsonschema_specifications import REGISTRY  # type: ignore[import-untyped]  # the metaschemas
 
         resources = {uri: self._resource(doc, draft_of(doc, self._draft)) for uri, doc in self._resources.items()}
         root = self._resource(self.root, self._draft)
-        registry: Registry[Any] = Registry().with_resources(resources.items())
+        registry: Registry[Any] = REGISTRY.with_resources(resources.items())
         base = root.id() or ""
         self._registry = registry.with_resource(base, root).crawl()
         return self._registry.resolver(base)

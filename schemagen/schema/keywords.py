@@ -9,6 +9,7 @@ combined by `Node.local_value`.
 from __future__ import annotations
 
 import json
+import math
 from dataclasses import dataclass, field, replace
 from decimal import Decimal
 from fractions import Fraction
@@ -24,6 +25,7 @@ from schemagen.schema.nodes import (
     ArrayArm,
     Const,
     Expression,
+    ItemCount,
     KeyRule,
     NumberArm,
     ObjectArm,
@@ -46,7 +48,10 @@ TYPES = frozenset({"null", "boolean", "integer", "number", "string", "array", "o
 class Reader(Protocol):
     """What keywords need from the normaliser."""
 
-    dialect: str
+    @property
+    def dialect(self) -> str:
+        """Which reading of formats is wanted."""
+        ...
 
     def place(self, parent: PlaceRecord, schema: Any, *tokens: str) -> Place:
         """Return the place of a sub-schema."""
@@ -86,9 +91,9 @@ class Node:
     schema: Mapping[str, Any]
     place: Place
     types: frozenset[str] = TYPES
-    number: NumberArm = NumberArm()
-    string: StringArm = StringArm()
-    array: ArrayArm = ArrayArm()
+    number: NumberArm = field(default_factory=NumberArm)
+    string: StringArm = field(default_factory=StringArm)
+    array: ArrayArm = field(default_factory=ArrayArm)
     required: tuple[str, ...] = ()
     properties: dict[str, Expression] = field(default_factory=dict)
     patterns: list[tuple[ast.Regex, Expression]] = field(default_factory=list)
@@ -182,7 +187,7 @@ def exact(value: float) -> Fraction:
 
 
 def _number(node: Node, keyword: str, value: Any) -> Fraction:
-    if isinstance(value, bool) or not isinstance(value, int | float) or value != value or value in (float("inf"), float("-inf")):
+    if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
         raise node.invalid(keyword, value, "a finite number")
     return exact(value)
 
@@ -273,7 +278,10 @@ def exactly_one(node: Node, parts: tuple[Expression, ...], context: list[Express
     for i, left in enumerate(parts):
         for j in range(i + 1, len(parts)):
             apart[i][j] = apart[j][i] = node.reader.disjoint([*context, left, parts[j]])
-    arms = [both(part, *(neither(parts[j]) for j in range(len(parts)) if j != i and not apart[i][j])) for i, part in enumerate(parts)]
+    arms = [
+        both(part, *(neither(parts[j]) for j in range(len(parts)) if j != i and not apart[i][j]))
+        for i, part in enumerate(parts)
+    ]
     return either(*arms)
 
 
@@ -314,12 +322,20 @@ def _bound(node: Node, **changes: Any) -> None:
 
 def minimum(node: Node, value: Any) -> None:
     """`minimum`; draft 4 may make it exclusive."""
-    _bound(node, low=_number(node, "minimum", value), low_open=node.record.draft == 4 and node.schema.get("exclusiveMinimum") is True)
+    _bound(
+        node,
+        low=_number(node, "minimum", value),
+        low_open=node.record.draft == 4 and node.schema.get("exclusiveMinimum") is True,
+    )
 
 
 def maximum(node: Node, value: Any) -> None:
     """`maximum`; draft 4 may make it exclusive."""
-    _bound(node, high=_number(node, "maximum", value), high_open=node.record.draft == 4 and node.schema.get("exclusiveMaximum") is True)
+    _bound(
+        node,
+        high=_number(node, "maximum", value),
+        high_open=node.record.draft == 4 and node.schema.get("exclusiveMaximum") is True,
+    )
 
 
 def exclusive_minimum(node: Node, value: Any) -> None:
@@ -377,8 +393,9 @@ def format_(node: Node, value: Any) -> None:
 
     if not isinstance(value, str):
         raise node.invalid("format", value, "a name")
-    name = value if node.reader.dialect == "json-schema" else f"python:{value}"
-    if format_regex(value) is not None:
+    python = node.reader.dialect == "python"
+    name = f"python:{value}" if python else value
+    if format_regex(value, dialect="python" if python else "json-schema") is not None:
         node.string = replace(node.string, formats=node.string.formats | {name})
         node.reader.note(node, "format", "enforced", value)
     else:
@@ -421,18 +438,17 @@ def max_items(node: Node, value: Any) -> None:
 
 
 def unique_items(node: Node, value: Any) -> None:
-    """`uniqueItems`: not enforced yet, except where it cannot be violated."""
-    limit = node.schema.get("maxItems")
-    if value is True and not (isinstance(limit, int) and limit <= 1) and "array" in node.types:
-        node.reader.unsupported(node, "uniqueItems", "items are not compared with each other yet")
+    """`uniqueItems`: items that differ as JSON values (1 is 1.0, the order of keys is nothing)."""
+    if value is True:
+        _array(node, unique=True)
 
 
 def contains(node: Node, value: Any) -> None:
-    """`contains`: not enforced yet."""
-    del value
-    if node.schema.get("minContains") == 0 and "maxContains" not in node.schema:
-        return
-    node.reader.unsupported(node, "contains", "items that satisfy a schema are not counted yet")
+    """`contains` with `minContains` and `maxContains`: how many items a schema allows."""
+    new = node.record.draft >= 2019
+    low = _count(node, "minContains", node.schema.get("minContains", 1)) if new else 1
+    high = _count(node, "maxContains", node.schema["maxContains"]) if new and "maxContains" in node.schema else None
+    _array(node, counts=(ItemCount(node.child(value, "contains"), low, high),))
 
 
 # --- objects -----------------------------------------------------------------------------------------------------------
@@ -515,7 +531,9 @@ def dependencies(node: Node, value: Any) -> None:
             _when_present(node, key, node.child(what, "dependencies", key))
 
 
-_IN_PLACE = frozenset({"$ref", "allOf", "anyOf", "oneOf", "if", "not", "dependentSchemas", "dependencies", "$dynamicRef", "$recursiveRef"})
+_IN_PLACE = frozenset(
+    {"$ref", "allOf", "anyOf", "oneOf", "if", "not", "dependentSchemas", "dependencies", "$dynamicRef", "$recursiveRef"}
+)
 
 
 def unevaluated_properties(node: Node, value: Any) -> None:
@@ -523,17 +541,25 @@ def unevaluated_properties(node: Node, value: Any) -> None:
     if value is True or "additionalProperties" in node.schema:
         return
     if _IN_PLACE & node.schema.keys():
-        node.reader.unsupported(node, "unevaluatedProperties", "beside other schemas it needs to know which keys they looked at")
+        node.reader.unsupported(
+            node, "unevaluatedProperties", "beside other schemas it needs to know which keys they looked at"
+        )
     else:
         node.additional = node.child(value, "unevaluatedProperties")
 
 
 def unevaluated_items(node: Node, value: Any) -> None:
     """`unevaluatedItems`: enforced where it means the same as `items`."""
-    if value is True or ("items" in node.schema and not isinstance(node.schema["items"], list)) or "additionalItems" in node.schema:
+    if (
+        value is True
+        or ("items" in node.schema and not isinstance(node.schema["items"], list))
+        or "additionalItems" in node.schema
+    ):
         return
     if (_IN_PLACE | {"contains"}) & node.schema.keys():
-        node.reader.unsupported(node, "unevaluatedItems", "beside other schemas it needs to know which items they looked at")
+        node.reader.unsupported(
+            node, "unevaluatedItems", "beside other schemas it needs to know which items they looked at"
+        )
     else:
         _array(node, items=node.child(value, "unevaluatedItems"))
 

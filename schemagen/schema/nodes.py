@@ -12,10 +12,12 @@ Invariants: everything is frozen and hashable. Equal expressions denote equal se
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from fractions import Fraction
-from typing import Union
+from typing import TYPE_CHECKING, Union
 
 from schemagen.regex import ast
+
+if TYPE_CHECKING:
+    from fractions import Fraction
 
 # --- expressions: sets of JSON values, by name -----------------------------------------------------------------------
 
@@ -135,13 +137,25 @@ class StringArm:
 
 
 @dataclass(frozen=True, slots=True)
+class ItemCount:
+    """How many of the items from ``start`` on are in ``value``: at least ``low``, at most ``high``."""
+
+    value: Expression
+    low: int
+    high: int | None = None
+    start: int = 0
+
+
+@dataclass(frozen=True, slots=True)
 class ArrayArm:
-    """Arrays: ``prefix`` for the first items, ``items`` for the others, and how many there may be."""
+    """Arrays: ``prefix`` for the first items, ``items`` for the others, how many, what is counted, if all differ."""
 
     prefix: tuple[Expression, ...] = ()
     items: Expression = ANY
     min_items: int = 0
     max_items: int | None = None
+    counts: tuple[ItemCount, ...] = ()
+    unique: bool = False
 
     def item(self, index: int) -> Expression:
         """What the item at ``index`` must be."""
@@ -157,6 +171,16 @@ class KeyRule:
 
 
 @dataclass(frozen=True, slots=True)
+class MemberCount:
+    """How many members whose key matches ``names`` have a value in ``value``: at least ``low``, at most ``high``."""
+
+    names: ast.Regex
+    value: Expression
+    low: int
+    high: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class ObjectArm:
     """Objects.
 
@@ -167,6 +191,7 @@ class ObjectArm:
         names: What every undeclared key must match, as a whole.
         min_properties: Least number of members.
         max_properties: Most, None for no bound.
+        counts: Members that are counted.
     """
 
     properties: tuple[tuple[str, Expression], ...] = ()
@@ -175,6 +200,7 @@ class ObjectArm:
     names: ast.Regex = ast.ANY_STRING
     min_properties: int = 0
     max_properties: int | None = None
+    counts: tuple[MemberCount, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

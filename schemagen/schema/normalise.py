@@ -35,13 +35,20 @@ from schemagen.schema.nodes import (
     both,
     neither,
 )
-from schemagen.schema.strings import string_pattern
 from schemagen.schema.report import Entry, Report, Status
+from schemagen.schema.strings import string_pattern
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
 Dialect = Literal["json-schema", "python"]
+
+#: How deep required parts are followed to see that nothing can satisfy them.
+MAX_LOOK = 6
+
+
+class _InProgressError(Exception):
+    """A look ahead met an expression whose value is being worked out."""
 
 
 class Normaliser:
@@ -75,6 +82,7 @@ class Normaliser:
         self._nodes: dict[int, Node] = {}
         self._entries: dict[tuple[str, str], Entry] = {}
         self._empty: dict[Expression, bool] = {}
+        self._looking = 0
 
     # --- what keywords ask for ---------------------------------------------------------------------------------------
 
@@ -82,7 +90,9 @@ class Normaliser:
         """Return the place of a sub-schema."""
         if not isinstance(schema, dict | bool):
             pointer = parent.pointer + "".join(f"/{t}" for t in tokens)
-            raise InvalidSchemaError(f"a schema is {json.dumps(schema, default=repr)[:80]}, expected an object or a boolean", at=pointer)
+            raise InvalidSchemaError(
+                f"a schema is {json.dumps(schema, default=repr)[:80]}, expected an object or a boolean", at=pointer
+            )
         return Place(self.document.child(parent, schema, *tokens))
 
     def reference(self, parent: PlaceRecord, uri: str) -> Place:
@@ -117,7 +127,9 @@ class Normaliser:
 
     def note(self, node: Node, keyword: str, status: str, note: str = "") -> None:
         """Record what became of a keyword; the first word on it stands."""
-        self._entries.setdefault((node.record.pointer, keyword), Entry(node.record.pointer, keyword, cast("Status", status), note))
+        self._entries.setdefault(
+            (node.record.pointer, keyword), Entry(node.record.pointer, keyword, cast("Status", status), note)
+        )
 
     def report(self) -> Report:
         """Return what became of every keyword that was reached."""
@@ -131,6 +143,8 @@ class Normaliser:
         if known is not None:
             return known
         if expression in self._open:
+            if self._looking:
+                raise _InProgressError
             raise self._endless(expression)
         if len(self._open) >= self.max_depth:
             raise LimitError(
@@ -154,7 +168,7 @@ class Normaliser:
         if isinstance(expression, Both):
             value = ANYTHING
             for part in expression.order:
-                value = intersection(value, self.value(part))
+                value = intersection(value, self.value(part), self._viable)
             return value
         if isinstance(expression, Either):
             return union(self.value(part) for part in expression.parts)
@@ -166,19 +180,22 @@ class Normaliser:
         if isinstance(inner, Either):
             return self.value(both(*(neither(part) for part in inner.parts)))
         try:
-            return complement(self.value(inner))
+            return complement(self.value(inner), self._viable)
         except NotExpressibleError as error:
-            pointer = self._pointer(inner)
-            why = f"it forbids what {error.keyword!r} allows, and that some member breaks {error.keyword!r} is not tracked yet"
-            if self.strict:
-                raise UnsupportedSchemaError(
-                    "a negated schema (under not, oneOf or if) cannot be enforced here",
-                    at=pointer,
-                    why=why,
-                    fix="tell the alternatives apart by a required property with a const, or compile with strict=False",
-                ) from None
-            self._entries.setdefault((pointer, "not"), Entry(pointer, "not", "checked_after", why))
-            return ANYTHING
+            return self._uncomplemented(inner, error.keyword)
+
+    def _uncomplemented(self, inner: Expression, keyword: str) -> Value:
+        pointer = self._pointer(inner)
+        why = f"that {keyword!r} is broken cannot be stated by an automaton here"
+        if self.strict:
+            raise UnsupportedSchemaError(
+                "a negated schema (under not, oneOf or if) cannot be enforced here",
+                at=pointer,
+                why=why,
+                fix="tell the alternatives apart by a required property with a const, or compile with strict=False",
+            )
+        self._entries.setdefault((pointer, "not"), Entry(pointer, "not", "checked_after", why))
+        return ANYTHING
 
     def _place(self, place: Place) -> Value:
         record = self.document[place.index]
@@ -190,11 +207,11 @@ class Normaliser:
         node = self._node(place)
         value = self.value(node.local)
         for expression in node.conjuncts:
-            value = intersection(value, self.value(expression))
+            value = intersection(value, self.value(expression), self._viable)
         context: list[Expression] = [node.local, *node.conjuncts]
         for parts in node.exclusive:
             chosen = exactly_one(node, parts, context)
-            value = intersection(value, self.value(chosen))
+            value = intersection(value, self.value(chosen), self._viable)
             context.append(chosen)
         return value
 
@@ -210,7 +227,12 @@ class Normaliser:
         schema = record.schema
         if record.draft <= 7 and "$ref" in schema:  # before 2019-09 a reference hides its siblings
             for name in schema:
-                self.note(node, name, "enforced" if name == "$ref" else "annotation", "" if name == "$ref" else "beside $ref in an old draft")
+                self.note(
+                    node,
+                    name,
+                    "enforced" if name == "$ref" else "annotation",
+                    "" if name == "$ref" else "beside $ref in an old draft",
+                )
             schema = {"$ref": schema["$ref"]}
         for name, (function, since) in KEYWORDS.items():
             if name in schema and record.draft >= since:
@@ -240,17 +262,32 @@ class Normaliser:
 
     # --- obvious emptiness ---------------------------------------------------------------------------------------------
 
+    def _viable(self, arm: ObjectArm) -> bool:
+        return not self._no_object(arm)
+
     def is_plainly_empty(self, expression: Expression) -> bool:
-        """Whether no value is in the expression, as far as a look along required parts shows; recursion counts as not empty."""
+        """Whether no value is in the expression, as far as a look along required parts shows.
+
+        What is still being evaluated further up, and what is met again below, counts as not empty.
+        """
         known = self._empty.get(expression)
         if known is not None:
             return known
-        self._empty[expression] = False  # met again below: a recursive schema, not plainly empty
-        value = self.value(expression)
-        empty = not (value.null or value.true or value.false or value.numbers)
-        empty = empty and all(self._no_string(arm) for arm in value.strings)
-        empty = empty and all(self._no_array(arm) for arm in value.arrays)
-        empty = empty and all(self._no_object(arm) for arm in value.objects)
+        if self._looking > MAX_LOOK:
+            return False
+        self._empty[expression] = False
+        self._looking += 1
+        try:
+            value = self.value(expression)
+            empty = not (value.null or value.true or value.false or value.numbers)
+            empty = empty and all(self._no_string(arm) for arm in value.strings)
+            empty = empty and all(self._no_array(arm) for arm in value.arrays)
+            empty = empty and all(self._no_object(arm) for arm in value.objects)
+        except _InProgressError:
+            del self._empty[expression]
+            return False
+        finally:
+            self._looking -= 1
         self._empty[expression] = empty
         return empty
 
@@ -296,4 +333,3 @@ def _canonical(value: Any) -> Any:
     if isinstance(value, dict):
         return {key: _canonical(item) for key, item in value.items()}
     return value
-

@@ -53,5 +53,8 @@ class Report:
 
     def __str__(self) -> str:
         """Render one line per entry."""
-        lines = [f"{e.status:<13} {e.pointer or '/'} {e.keyword}{'  (' + e.note + ')' if e.note else ''}" for e in self.entries]
+        lines = [
+            f"{e.status:<13} {e.pointer or '/'} {e.keyword}{'  (' + e.note + ')' if e.note else ''}"
+            for e in self.entries
+        ]
         return "\n".join(lines)

@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from fractions import Fraction
 from functools import reduce
 from math import lcm
 from typing import TYPE_CHECKING
 
+from schemagen.errors import LimitError
 from schemagen.regex import ast
 from schemagen.schema.numbers import (
     NumberBounds,
     NumberStyle,
     number_literal_regex,
+    number_range_regex,
     number_regex,
     number_superset_regex,
     number_value_regex,
@@ -21,28 +24,94 @@ if TYPE_CHECKING:
     from schemagen.schema.nodes import NumberArm
 
 
+MAX_SCALE = 20
+
+
 def common_multiple(divisors: frozenset[Fraction]) -> Fraction | None:
     """Return the least number that all of the divisors divide; None without divisors."""
     if not divisors:
         return None
-    return reduce(lambda a, b: Fraction(lcm(a.numerator * b.denominator, b.numerator * a.denominator), a.denominator * b.denominator), sorted(divisors))
+    return reduce(
+        lambda a, b: Fraction(
+            lcm(a.numerator * b.denominator, b.numerator * a.denominator), a.denominator * b.denominator
+        ),
+        sorted(divisors),
+    )
 
 
-def number_pattern(arm: NumberArm, style: NumberStyle) -> ast.Regex:
-    """Return the JSON texts of the numbers in an arm; listed values in their one canonical form."""
-    if arm.values is not None:
-        return ast.union(*(number_literal_regex(v) for v in sorted(arm.values)))
-    bounds = NumberBounds(
+def number_bounds(arm: NumberArm) -> NumberBounds:
+    """Return the ends of an arm, without what it says about multiples and listed values."""
+    return NumberBounds(
         minimum=arm.low,
         maximum=arm.high,
         exclusive_minimum=arm.low_open,
         exclusive_maximum=arm.high_open,
-        multiple_of=common_multiple(arm.multiples),
         integer=arm.integer is True,
     )
-    parts = [number_regex(bounds, style)]
+
+
+def listed_numbers(arm: NumberArm, style: NumberStyle) -> ast.Regex:
+    """Return the texts of the values that an arm lists."""
+    return ast.union(*(_listed(v, style) for v in sorted(arm.values or ())))
+
+
+def range_pattern(arm: NumberArm, style: NumberStyle) -> ast.Regex:
+    """Return the texts of the numbers between the ends of an arm, less the values and kinds it excludes.
+
+    Where multiples matter no exponents are written, so that a remainder automaton over the digits can be added.
+    """
+    if arm.multiples or arm.not_multiples:
+        style = replace(style, exponents=False)
+    parts = [number_range_regex(number_bounds(arm), style)]
     if arm.integer is False:
         parts.append(ast.complement(number_superset_regex(NumberBounds(integer=True), style)))
-    parts.extend(ast.complement(number_superset_regex(NumberBounds(multiple_of=m), style)) for m in sorted(arm.not_multiples))
     parts.extend(ast.complement(number_value_regex(v, style)) for v in sorted(arm.not_values))
     return ast.conjunction(*parts)
+
+
+def number_pattern(arm: NumberArm, style: NumberStyle) -> ast.Regex:
+    """Return the JSON texts of the numbers in an arm as one expression; multiples are spelled out.
+
+    Raises:
+        LimitError: The multiples need too large an expression (the compiled engine has an automaton for them).
+    """
+    if arm.values is not None:
+        return listed_numbers(arm, style)
+    multiple = common_multiple(arm.multiples)
+    if multiple is None and not arm.not_multiples:
+        return range_pattern(arm, style)
+    bounds = replace(number_bounds(arm), multiple_of=multiple)
+    outside = [number_superset_regex(NumberBounds(multiple_of=m), style) for m in sorted(arm.not_multiples)]
+    return ast.conjunction(range_pattern(arm, style), number_regex(bounds, style), *map(ast.complement, outside))
+
+
+def remainder(multiple: Fraction, style: NumberStyle, *, integer: bool) -> tuple[int, int, int, int]:
+    """Return divisor, scale and the caps on digits of the remainder automaton of a multiple.
+
+    A value is divisible by ``multiple`` if and only if value * 10**scale is divisible by the divisor.
+    """
+    if integer:
+        multiple = Fraction(multiple.numerator)  # an integer is a multiple of p/q (reduced) iff p divides it
+    scale, value = 0, multiple
+    while value.denominator != 1:
+        scale, value = scale + 1, value * 10
+        if scale > MAX_SCALE:
+            return _no_decimal(multiple)
+    fraction_digits = style.max_fraction_digits if style.integer_fraction else 0
+    return (
+        value.numerator,
+        scale,
+        style.max_integer_digits,
+        fraction_digits if integer else max(style.max_fraction_digits, scale),
+    )
+
+
+def _no_decimal(multiple: Fraction) -> tuple[int, int, int, int]:
+    raise LimitError(f"multipleOf {multiple} has more than {MAX_SCALE} decimal places", fix="round it")
+
+
+def _listed(value: Fraction, style: NumberStyle) -> ast.Regex:
+    canonical = number_literal_regex(value)
+    if value.denominator != 1 or not style.integer_fraction:
+        return canonical
+    return ast.concat(canonical, ast.optional(ast.literal(".0")))  # 1.0 is 1 in JSON Schema

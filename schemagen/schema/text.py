@@ -114,7 +114,9 @@ def _surrogates(low: int, high: int) -> ast.Regex:
 
     def pair(high_from: int, high_to: int, low_from: int, low_to: int) -> ast.Regex:
         return ast.concat(
-            _hex(0xD800 + high_from, 0xD800 + high_to, 4), ast.literal("\\u"), _hex(0xDC00 + low_from, 0xDC00 + low_to, 4)
+            _hex(0xD800 + high_from, 0xD800 + high_to, 4),
+            ast.literal("\\u"),
+            _hex(0xDC00 + low_from, 0xDC00 + low_to, 4),
         )
 
     low_rest, high_rest = (low - 0x10000) & 0x3FF, (high - 0x10000) & 0x3FF
@@ -169,7 +171,9 @@ class _Writer:
             return ast.EMPTY
         self.written += 1
         if self.written > MAX_NODES:
-            raise LimitError(f"a regular expression of more than {MAX_NODES} parts", fix="compile the schema instead of printing it")
+            raise LimitError(
+                f"a regular expression of more than {MAX_NODES} parts", fix="compile the schema instead of printing it"
+            )
         self.open.append(expression)
         try:
             return self.value(self.normaliser.value(expression))
@@ -177,7 +181,9 @@ class _Writer:
             self.open.pop()
 
     def value(self, value: Value) -> ast.Regex:
-        names = [ast.literal(n) for n, there in (("null", value.null), ("true", value.true), ("false", value.false)) if there]
+        names = [
+            ast.literal(n) for n, there in (("null", value.null), ("true", value.true), ("false", value.false)) if there
+        ]
         return ast.union(
             *names,
             *(number_pattern(arm, self.page.numbers) for arm in value.numbers),
@@ -190,6 +196,10 @@ class _Writer:
 
     def array(self, arm: ArrayArm) -> ast.Regex:
         page = self.page
+        if arm.counts:
+            raise _not_regular("items are counted by what they are", "drop contains and negated items")
+        if arm.unique and (arm.max_items is None or arm.max_items > 1):
+            raise _not_regular("items are compared with each other", "drop uniqueItems")
         inner: ast.Regex = ast.union(*([page.close_gap] if arm.min_items == 0 else []), self.items(arm))
         return ast.concat(ast.literal("["), inner, ast.literal("]"))
 
@@ -222,9 +232,15 @@ class _Writer:
     # --- objects -----------------------------------------------------------------------------------------------------
 
     def object(self, arm: ObjectArm) -> ast.Regex:
+        if arm.counts:
+            raise _not_regular("members are counted by what they are", "drop negated members")
         if not self.closed(arm):
-            raise _not_regular("undeclared keys may not repeat", "declare the keys and set additionalProperties to false")
-        members = [(key, text, key in arm.required) for key, value in arm.properties if (text := self.text(value)) != ast.EMPTY]
+            raise _not_regular(
+                "undeclared keys may not repeat", "declare the keys and set additionalProperties to false"
+            )
+        members = [
+            (key, text, key in arm.required) for key, value in arm.properties if (text := self.text(value)) != ast.EMPTY
+        ]
         if {key for key, _, needed in members if needed} != arm.required:
             return ast.EMPTY
         counted = arm.min_properties > 0 or arm.max_properties is not None
@@ -243,7 +259,8 @@ class _Writer:
         top = len(members) if counted else 1
         most = len(members) if arm.max_properties is None else arm.max_properties
         rest: list[ast.Regex] = [
-            ast.EPSILON if c > 0 and (not counted or arm.min_properties <= c <= most) else ast.EMPTY for c in range(top + 2)
+            ast.EPSILON if c > 0 and (not counted or arm.min_properties <= c <= most) else ast.EMPTY
+            for c in range(top + 2)
         ]
         for key, text, needed in reversed(members):
             spelled = ast.literal(json.dumps(key, ensure_ascii=False))

@@ -1,0 +1,233 @@
+// Frames: opening them, and what their registers allow next.
+#include <algorithm>
+#include <cstring>
+
+#include "json_frames.hpp"
+
+namespace schemagen {
+
+namespace {
+
+bool any_in(const uint64_t* words, uint32_t low, uint32_t high) {
+    for (uint32_t w = low >> 6; low < high; ++w) {
+        uint32_t end = std::min(high, (w + 1) << 6);
+        uint64_t mask = ~0ull << (low & 63);
+        if (end & 63) mask &= (1ull << (end & 63)) - 1;
+        if (words[w] & mask) return true;
+        low = end;
+    }
+    return false;
+}
+
+// What a new container takes over from the frame around it.
+void track(Frame* frame, const Leaf& leaf) {
+    frame->tracking = leaf.frame->tracking;
+    frame->start = leaf.start;
+    frame->forbidden = leaf.frame->child_forbidden;
+}
+
+}  // namespace
+
+Frame* JsonAutomaton::copy(const Frame* from, Arena& arena) const {
+    auto* base = static_cast<std::byte*>(arena.allocate(from->bytes));
+    std::memcpy(base, from, from->bytes);
+    auto* frame = reinterpret_cast<Frame*>(base);
+    const auto* old = reinterpret_cast<const std::byte*>(from);
+    auto move = [&](auto*& pointer) {
+        if (pointer) pointer = reinterpret_cast<std::remove_reference_t<decltype(pointer)>>(base + (reinterpret_cast<const std::byte*>(pointer) - old));
+    };
+    move(frame->next);
+    move(frame->seen);
+    move(frame->offered);
+    return frame;
+}
+
+uint32_t JsonAutomaton::position_of(const Frame* frame) const { return children_[frame->child].position; }
+
+Frame* JsonAutomaton::open_object(const Leaf& leaf, uint32_t at, Arena& arena) {
+    const ObjectSet& set = *positions_[at]->objects;
+    size_t slots = set.arms.size();
+    size_t next_bytes = (slots * 4 + 7) & ~size_t{7};
+    size_t bytes = sizeof(Frame) + next_bytes + (1 + slots) * set.words * 8;
+    auto* base = static_cast<std::byte*>(arena.allocate(bytes));
+    std::memset(base, 0, bytes);
+    auto* frame = reinterpret_cast<Frame*>(base);
+    frame->parent = leaf.frame;
+    frame->kind = FrameKind::kObjectFrame;
+    frame->position = at;
+    frame->alive = set.initial;
+    frame->bytes = static_cast<uint32_t>(bytes);
+    frame->extra_start = set.extra_start;
+    track(frame, leaf);
+    frame->next = reinterpret_cast<uint32_t*>(base + sizeof(Frame));
+    frame->seen = reinterpret_cast<uint64_t*>(base + sizeof(Frame) + next_bytes);
+    frame->offered = frame->seen + set.words;
+    refresh_object(frame);
+    return frame;
+}
+
+Frame* JsonAutomaton::open_array(const Leaf& leaf, uint32_t at, Arena& arena) {
+    auto* frame = static_cast<Frame*>(arena.allocate(sizeof(Frame)));
+    *frame = Frame{};
+    frame->parent = leaf.frame;
+    frame->kind = FrameKind::kArrayFrame;
+    frame->position = at;
+    frame->alive = positions_[at]->arrays->initial;
+    frame->bytes = sizeof(Frame);
+    track(frame, leaf);
+    const ArraySet& set = *positions_[at]->arrays;
+    for (uint32_t id : set.arms) frame->tracking |= arrays_[id].unique;
+    refresh_array(frame);
+    return frame;
+}
+
+void JsonAutomaton::refresh_array(Frame* frame) {
+    const ArraySet& set = *positions_[frame->position]->arrays;
+    frame->closable = frame->more = 0;
+    for (uint32_t slot = 0; slot < set.arms.size(); ++slot) {
+        if (!(frame->alive >> slot & 1)) continue;
+        const ArrayArm& arm = arrays_[set.arms[slot]];
+        uint32_t state = set.state[slot];
+        if (arm.final[state] && frame->count >= arm.min_items && frame->count <= arm.max_items) frame->closable |= 1ull << slot;
+        if (frame->count >= arm.max_items) continue;
+        const Options& options = frame->count < arm.prefix.size() ? arm.prefix[frame->count] : arm.items;
+        for (const Option& option : options[state])
+            if (productive_option(option) && array_live(set.arms[slot], option.target, uint64_t{frame->count} + 1)) frame->more |= 1ull << slot;
+    }
+}
+
+void JsonAutomaton::refresh_object(Frame* frame) {
+    const ObjectSet& set = *positions_[frame->position]->objects;
+    frame->closable = frame->more = frame->extra = 0;
+    std::memset(frame->offered, 0, set.arms.size() * set.words * 8);
+    for (uint32_t slot = 0; slot < set.arms.size(); ++slot) {
+        if (!(frame->alive >> slot & 1)) continue;
+        if (objects_[set.arms[slot]].final.size() == 1)
+            refresh_plain(frame, slot);
+        else
+            refresh_counting(frame, slot);
+    }
+}
+
+uint64_t JsonAutomaton::extras_left(const Frame* frame, uint32_t slot) const {
+    const ObjectSet& set = *positions_[frame->position]->objects;
+    if (!frame->extra_start) return 0;
+    uint64_t alive = dfa_.state(frame->extra_start).alive;
+    uint32_t base = slot - set.state[slot];
+    for (size_t k = 0; k < set.components.size(); ++k) {
+        if (set.components[k].first != base || !(alive >> k & 1)) continue;
+        const ExtraKeys& extra = objects_[set.arms[slot]].extras[set.components[k].second];
+        const auto& options = extra.options[set.state[slot]];
+        if (std::none_of(options.begin(), options.end(), [&](const Option& o) { return productive_option(o); })) continue;
+        if (extra.open) return kUnbounded;
+        uint64_t capacity = set.extra_capacity[slot];
+        return capacity > frame->used_count ? capacity - frame->used_count : 1;
+    }
+    return 0;
+}
+
+// Which keys an arm can take now so that it can still be completed: required keys fit under maxProperties, enough keys
+// remain for minProperties, and in schema order nothing required is skipped.
+void JsonAutomaton::refresh_plain(Frame* frame, uint32_t slot) {
+    const ObjectSet& set = *positions_[frame->position]->objects;
+    const ObjectArm& arm = objects_[set.arms[slot]];
+    bool any_order = options_.any_order;
+    uint32_t from = any_order ? 0 : frame->next[slot];
+    auto possible = [&](uint32_t d) {
+        const auto& options = arm.properties[d].options[0];
+        return !options.empty() && productive_option(options[0]);
+    };
+    uint64_t missing = 0, available = 0;
+    for (uint32_t d = from; d < arm.properties.size(); ++d) {
+        if (bit(frame->seen, set.key_at[slot][d])) continue;
+        missing += arm.properties[d].required;
+        available += possible(d);
+    }
+    if (missing == 0 && frame->count >= arm.min_properties && frame->count <= arm.max_properties) frame->closable |= 1ull << slot;
+    if (frame->count >= arm.max_properties) return;
+    uint64_t* offered = frame->offered + size_t{slot} * set.words;
+    bool room_for_optional = frame->count + 1 + missing <= arm.max_properties;
+    uint64_t left = extras_left(frame, slot);
+    uint64_t skipped = 0;
+    for (uint32_t d = from; d < arm.properties.size(); ++d) {
+        uint32_t key = set.key_at[slot][d];
+        if (bit(frame->seen, key)) continue;
+        bool room = arm.properties[d].required || room_for_optional;
+        bool enough = any_order || frame->count + available - skipped + left >= arm.min_properties;
+        if (possible(d) && room && enough) set_bit(offered, key), frame->more |= 1ull << slot;
+        skipped += possible(d);
+        if (arm.properties[d].required && !any_order) break;
+    }
+    if (!room_for_optional || (!any_order && missing > 0)) return;
+    if (left > 0) frame->extra |= 1ull << slot, frame->more |= 1ull << slot;
+    // Keys that only other arms declare are extra keys of this one.
+    for (uint32_t key = 0; key < set.keys.size(); ++key) {
+        const auto* options = set.options[slot][key];
+        if (set.place[slot][key] != kNoKey || !options || bit(frame->seen, key)) continue;
+        if (!options->empty() && productive_option((*options)[0])) set_bit(offered, key), frame->more |= 1ull << slot;
+    }
+}
+
+// Whether a counting arm can be completed after taking `key` (kNoKey: an extra key) by `option`.
+bool JsonAutomaton::counting_live(const Frame* frame, uint32_t slot, const Option& option, uint32_t key) const {
+    if (!productive_option(option)) return false;
+    const ObjectSet& set = *positions_[frame->position]->objects;
+    const ObjectArm& arm = objects_[set.arms[slot]];
+    uint32_t place = key == kNoKey ? kNoKey : set.place[slot][key];
+    uint32_t from = options_.any_order ? 0 : place == kNoKey ? static_cast<uint32_t>(arm.properties.size()) : place + 1;
+    std::vector<bool> usable(arm.properties.size(), false);
+    uint64_t available = 0;
+    for (uint32_t d = 0; d < arm.properties.size(); ++d) {
+        if (bit(frame->seen, set.key_at[slot][d]) || d == place) continue;
+        if (d < from && !options_.any_order) {
+            if (arm.properties[d].required && d >= frame->next[slot]) return false;
+            continue;
+        }
+        usable[d] = true;
+        available += 1;
+    }
+    uint64_t used = uint64_t{frame->count} + 1, left = extras_left(frame, slot);
+    if (used + available + left < arm.min_properties) return false;
+    uint64_t needed = keys_to_finish(arm, option.target, usable, left > (key == kNoKey ? 1u : 0u));
+    return needed < kUnbounded && used + needed <= arm.max_properties;
+}
+
+void JsonAutomaton::refresh_counting(Frame* frame, uint32_t slot) {
+    const ObjectSet& set = *positions_[frame->position]->objects;
+    const ObjectArm& arm = objects_[set.arms[slot]];
+    bool missing = false;
+    for (uint32_t d = 0; d < arm.properties.size(); ++d) missing |= arm.properties[d].required && !bit(frame->seen, set.key_at[slot][d]);
+    bool enough = frame->count >= arm.min_properties && frame->count <= arm.max_properties;
+    if (arm.final[set.state[slot]] && !missing && enough) frame->closable |= 1ull << slot;
+    if (frame->count >= arm.max_properties) return;
+    std::vector<Move> moves;
+    for (uint32_t key = 0; key < set.keys.size(); ++key) {
+        if (!set.options[slot][key] || bit(frame->seen, key)) continue;
+        uint32_t place = set.place[slot][key];
+        if (!options_.any_order && place != kNoKey && place < frame->next[slot]) continue;
+        moves.clear();
+        take_moves(frame, slot, *set.options[slot][key], key, moves);
+        if (!moves.empty()) set_bit(frame->offered + size_t{slot} * set.words, key), frame->more |= 1ull << slot;
+    }
+    if (!extras_left(frame, slot)) return;
+    moves.clear();
+    for (const ExtraKeys& extra : arm.extras) take_moves(frame, slot, extra.options[set.state[slot]], kNoKey, moves);
+    if (!moves.empty()) frame->extra |= 1ull << slot, frame->more |= 1ull << slot;
+}
+
+void JsonAutomaton::take_moves(const Frame* frame, uint32_t slot, const std::vector<Option>& options, uint32_t key, std::vector<Move>& moves) const {
+    const ObjectSet& set = *positions_[frame->position]->objects;
+    bool counting = objects_[set.arms[slot]].final.size() > 1;
+    for (const Option& option : options)
+        if (counting ? counting_live(frame, slot, option, key) : productive_option(option))
+            moves.push_back({option.value, slot - set.state[slot] + option.target});
+}
+
+bool JsonAutomaton::key_possible(const Frame* frame, const TrieNode& node) const {
+    const ObjectSet& set = *positions_[frame->position]->objects;
+    for (uint32_t a = 0; a < set.arms.size(); ++a)
+        if (frame->alive >> a & 1 && any_in(frame->offered + size_t{a} * set.words, node.low, node.high)) return true;
+    return false;
+}
+
+}  // namespace schemagen

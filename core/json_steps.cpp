@@ -1,0 +1,393 @@
+// Transitions: one byte at a time.
+#include <algorithm>
+
+#include "json_frames.hpp"
+
+namespace schemagen {
+
+namespace {
+
+bool is_space(uint8_t byte) { return byte == ' ' || byte == '\n' || byte == '\t' || byte == '\r'; }
+
+}  // namespace
+
+Leaf JsonAutomaton::start() {
+    Leaf leaf;
+    leaf.frame = root_frame_;
+    leaf.mode = kValue;
+    leaf.gap = UINT16_MAX;  // no whitespace before the text
+    leaf.state = position_of(root_frame_);
+    return leaf;
+}
+
+bool JsonAutomaton::gap(Leaf& leaf, uint8_t byte, bool line_breaks) const {
+    // 0: nothing read, 1: one space, n >= 2: a line break and n - 2 spaces or tabs.
+    if (options_.whitespace != Whitespace::kFlexible) return false;
+    if (leaf.gap == 0 && byte == ' ') return leaf.gap = 1, true;
+    if (leaf.gap == 0 && byte == '\n' && line_breaks) return leaf.gap = 2, true;
+    if (leaf.gap >= 2 && leaf.gap < options_.max_indent + 2 && (byte == ' ' || byte == '\t')) return ++leaf.gap, true;
+    return false;
+}
+
+bool JsonAutomaton::step(Leaf& leaf, uint8_t byte, Arena& arena) {
+    if (!advance(leaf, byte, arena)) return false;
+    if (leaf.frame->tracking) {
+        auto* last = static_cast<KeyByte*>(arena.allocate(sizeof(KeyByte)));
+        *last = {leaf.text, byte};
+        leaf.text = last;
+    }
+    return true;
+}
+
+bool JsonAutomaton::advance(Leaf& leaf, uint8_t byte, Arena& arena) {
+    switch (leaf.mode) {
+        case kString: return step_string(leaf, byte, arena);
+        case kBare: return step_bare(leaf, byte, arena);
+        case kKey: return step_key(leaf, byte, arena);
+        case kColon:
+            if (byte != ':') return false;
+            leaf.mode = kValue;
+            leaf.gap = 0;
+            leaf.state = position_of(leaf.frame);
+            return true;
+        case kValue:
+        case kItem:
+        case kFirstItem: return step_value(leaf, byte, arena);
+        case kFirstKey:
+        case kNextKey: return step_before_key(leaf, byte, arena);
+        case kAfter: return step_after(leaf, byte, arena);
+        default: return false;
+    }
+}
+
+bool JsonAutomaton::step_value(Leaf& leaf, uint8_t byte, Arena& arena) {
+    if (is_space(byte)) {
+        if (leaf.gap == UINT16_MAX) return false;
+        if (options_.whitespace == Whitespace::kSpaced && leaf.mode != kFirstItem) return byte == ' ' && leaf.gap == 0 && (leaf.gap = 1);
+        return gap(leaf, byte, leaf.mode != kValue);
+    }
+    if (options_.whitespace == Whitespace::kSpaced && leaf.gap == 0 && leaf.mode != kFirstItem) return false;
+    if (leaf.mode == kFirstItem) {
+        if (byte == ']') return leaf.frame->closable && close_container(leaf, byte, arena);
+        if (!leaf.frame->more) return false;
+        expect_item(leaf, arena, kItem);
+    }
+    return begin_value(leaf, byte, arena);
+}
+
+// Make the array frame expect its next item.
+void JsonAutomaton::expect_item(Leaf& leaf, Arena& arena, uint8_t mode) {
+    const ArraySet& set = *positions_[leaf.frame->position]->arrays;
+    Frame* frame = copy(leaf.frame, arena);
+    std::vector<Move> moves;
+    for (uint32_t slot = 0; slot < set.arms.size(); ++slot) {
+        if (!(frame->more >> slot & 1)) continue;
+        const ArrayArm& arm = arrays_[set.arms[slot]];
+        const Options& options = frame->count < arm.prefix.size() ? arm.prefix[frame->count] : arm.items;
+        for (const Option& option : options[set.state[slot]])
+            if (productive_option(option) && array_live(set.arms[slot], option.target, uint64_t{frame->count} + 1))
+                moves.push_back({option.value, set.base(slot) + option.target});
+    }
+    frame->child = child(std::move(moves));
+    frame->count++;
+    if (frame->items || frame->forbidden) set_forbidden(frame, {}, arena);
+    leaf.frame = frame;
+    leaf.state = position_of(frame);
+    leaf.mode = mode;
+    leaf.gap = 0;
+}
+
+bool JsonAutomaton::begin_value(Leaf& leaf, uint8_t byte, Arena& arena) {
+    uint32_t at = leaf.state;
+    Position& p = prepared(at);
+    leaf.gap = 0;
+    leaf.count = 0;
+    leaf.start = leaf.text;
+    const ValueList* forbidden = leaf.frame->child_forbidden;
+    if (byte == '"') {
+        leaf.mode = kString;
+        leaf.state = forbidden ? string_start_without(p, *forbidden) : p.string_start;
+        return leaf.state != 0;
+    }
+    if (byte == '{') {
+        if (!p.objects) return false;
+        leaf.frame = open_object(leaf, at, arena);
+        leaf.mode = kFirstKey;
+        return true;
+    }
+    if (byte == '[') {
+        if (!p.arrays) return false;
+        leaf.frame = open_array(leaf, at, arena);
+        leaf.mode = kFirstItem;
+        return true;
+    }
+    leaf.mode = kBare;
+    uint32_t start = forbidden ? bare_start_without(p, *forbidden) : p.bare_start;
+    leaf.state = start ? dfa_.next(start, byte) : 0;
+    return leaf.state != 0;
+}
+
+bool JsonAutomaton::step_string(Leaf& leaf, uint8_t byte, Arena& arena) {
+    uint32_t target = dfa_.next(leaf.state, byte);
+    if (target) {
+        leaf.state = target;
+        const LazyDfa::State& state = dfa_.state(target);
+        if (!state.marked) return true;
+        leaf.count += state.boundary;
+        uint32_t chars = leaf.count + (state.boundary ? 0 : 1);
+        const Position& p = *positions_[position_of(leaf.frame)];
+        for (size_t k = 0; k < p.strings.size(); ++k)
+            if (state.alive >> k & 1 && (chars < p.strings[k].max_chars || (chars == p.strings[k].max_chars && (!state.boundary || state.accepts >> k & 1))))
+                return true;
+        return false;
+    }
+    if (byte != '"') return false;
+    const LazyDfa::State& state = dfa_.state(leaf.state);
+    const Position& p = *positions_[position_of(leaf.frame)];
+    uint64_t satisfied = 0;
+    for (size_t k = 0; k < p.strings.size(); ++k)
+        if (state.accepts >> k & 1 && leaf.count >= p.strings[k].min_chars && leaf.count <= p.strings[k].max_chars) satisfied |= 1ull << p.string_owner[k];
+    return satisfied && close_value(leaf, satisfied, leaf.start, byte, arena);
+}
+
+uint64_t JsonAutomaton::bare_satisfied(const Leaf& leaf) {
+    const Position& p = *positions_[position_of(leaf.frame)];
+    uint64_t accepts = dfa_.state(leaf.state).accepts, satisfied = 0;
+    for (size_t k = 0; k < p.bare_owner.size(); ++k)
+        if (accepts >> k & 1) satisfied |= 1ull << p.bare_owner[k];
+    return satisfied;
+}
+
+bool JsonAutomaton::step_bare(Leaf& leaf, uint8_t byte, Arena& arena) {
+    uint32_t target = dfa_.next(leaf.state, byte);
+    if (target) {
+        leaf.state = target;
+        return true;
+    }
+    // A number has no closing mark: it ends where a byte follows that cannot belong to it.
+    if (leaf.frame->kind == FrameKind::kRootFrame) return false;
+    uint64_t satisfied = bare_satisfied(leaf);
+    return satisfied && close_value(leaf, satisfied, leaf.start, 0, arena) && advance(leaf, byte, arena);
+}
+
+bool JsonAutomaton::step_before_key(Leaf& leaf, uint8_t byte, Arena&  arena) {
+    const Frame* frame = leaf.frame;
+    bool spaced = options_.whitespace == Whitespace::kSpaced && leaf.mode == kNextKey;
+    if (is_space(byte)) {
+        if (spaced) return byte == ' ' && leaf.gap == 0 && (leaf.gap = 1);
+        return gap(leaf, byte, true);
+    }
+    if (spaced && leaf.gap == 0) return false;
+    if (byte == '}' && leaf.mode == kFirstKey) return frame->closable && close_container(leaf, byte, arena);
+    if (byte != '"' || !frame->more) return false;
+    leaf.mode = kKey;
+    leaf.node = 0;
+    leaf.hash = 0;
+    leaf.key = nullptr;
+    leaf.state = frame->extra ? frame->extra_start : 0;
+    return true;
+}
+
+// Whether some slot that can take an extra key can take one that starts like this.
+bool JsonAutomaton::extra_possible(const Frame* frame, uint32_t state) const {
+    const ObjectSet& set = *positions_[frame->position]->objects;
+    if (frame->extra == frame->alive && set.components.size() == 1) return true;
+    uint64_t alive = dfa_.state(state).alive;
+    std::vector<Move> moves;
+    for (size_t k = 0; k < set.components.size(); ++k) {
+        auto [base, e] = set.components[k];
+        for (uint32_t slot = base; alive >> k & 1 && slot < set.arms.size() && slot - set.state[slot] == base; ++slot) {
+            if (!(frame->extra >> slot & 1)) continue;
+            take_moves(frame, slot, objects_[set.arms[slot]].extras[e].options[set.state[slot]], kNoKey, moves);
+            if (!moves.empty()) return true;
+        }
+    }
+    return false;
+}
+
+bool JsonAutomaton::step_key(Leaf& leaf, uint8_t byte, Arena& arena) {
+    const ObjectSet& set = *positions_[leaf.frame->position]->objects;
+    uint32_t extra = leaf.state ? dfa_.next(leaf.state, byte) : 0;
+    uint32_t node = kNoNode;
+    if (leaf.node != kNoNode) {
+        uint32_t it = set.trie[leaf.node].first_child;
+        while (it && set.trie[it].byte != byte) it = set.trie[it].sibling;
+        if (it && key_possible(leaf.frame, set.trie[it])) node = it;
+        // Declared keys that are not offered any more must not pass as prefixes of extra ones: the extra keys' own
+        // language excludes them, so nothing else is needed here.
+    }
+    if (extra && !extra_possible(leaf.frame, extra)) extra = 0;
+    if (extra || node != kNoNode) {
+        leaf.state = extra;
+        leaf.node = node;
+        leaf.hash = mix(leaf.hash + 1, byte);
+        if (set.tracks_keys || leaf.frame->forbidden) {
+            auto* last = static_cast<KeyByte*>(arena.allocate(sizeof(KeyByte)));
+            *last = {leaf.key, byte};
+            leaf.key = last;
+        }
+        return true;
+    }
+    return byte == '"' && close_key(leaf, arena);
+}
+
+bool JsonAutomaton::close_key(Leaf& leaf, Arena& arena) {
+    const Frame* from = leaf.frame;
+    const ObjectSet& set = *positions_[from->position]->objects;
+    uint32_t slots = static_cast<uint32_t>(set.arms.size());
+    uint32_t key = leaf.node != kNoNode ? set.trie[leaf.node].key : kNoKey;
+    std::vector<Move> moves;
+    if (key != kNoKey) {
+        for (uint32_t slot = 0; slot < slots; ++slot)
+            if (from->alive >> slot & 1 && bit(from->offered + size_t{slot} * set.words, key)) take_moves(from, slot, *set.options[slot][key], key, moves);
+    } else {
+        if (!leaf.state) return false;
+        for (const UsedKey* used = from->used; used; used = used->previous)
+            if (used->hash == leaf.hash) return false;
+        uint64_t accepts = dfa_.state(leaf.state).accepts;
+        for (size_t k = 0; k < set.components.size(); ++k) {
+            auto [base, e] = set.components[k];
+            for (uint32_t slot = base; accepts >> k & 1 && slot < slots && slot - set.state[slot] == base; ++slot)
+                if (from->extra >> slot & 1) take_moves(from, slot, objects_[set.arms[slot]].extras[e].options[set.state[slot]], kNoKey, moves);
+        }
+    }
+    if (moves.empty()) return false;
+    Frame* frame = copy(from, arena);
+    frame->count++;
+    frame->child = child(std::move(moves));
+    if (key != kNoKey)
+        set_bit(frame->seen, key);
+    else
+        use_extra_key(frame, leaf, arena);
+    for (uint32_t slot = 0; slot < slots; ++slot) {
+        uint32_t place = key == kNoKey ? kNoKey : set.place[slot][key];
+        frame->next[slot] = place == kNoKey ? static_cast<uint32_t>(objects_[set.arms[slot]].properties.size()) : place + 1;
+    }
+    if (frame->forbidden) {
+        std::string text = "\"";
+        for (const KeyByte* at = leaf.key; at; at = at->previous) text.push_back(static_cast<char>(at->byte));
+        text.push_back('"');
+        std::reverse(text.begin(), text.end());
+        auto* stored = static_cast<char*>(arena.allocate(text.size()));
+        std::copy(text.begin(), text.end(), stored);
+        frame->key = {stored, text.size()};
+        set_forbidden(frame, frame->key, arena);
+    }
+    leaf.frame = frame;
+    leaf.mode = kColon;
+    return true;
+}
+
+// Remember an extra key. Where no prefix has only finitely many keys below it, a repeated key is refused at its closing
+// quote; elsewhere it is taken out of the language, or the text could run into a prefix with no key left.
+void JsonAutomaton::use_extra_key(Frame* frame, const Leaf& leaf, Arena& arena) {
+    auto* used = static_cast<UsedKey*>(arena.allocate(sizeof(UsedKey)));
+    *used = {leaf.hash, frame->used};
+    frame->used = used;
+    frame->used_count++;
+    const ObjectSet& set = *positions_[frame->position]->objects;
+    if (!set.tracks_keys) return;
+    std::string text;
+    for (const KeyByte* at = leaf.key; at; at = at->previous) text.push_back(static_cast<char>(at->byte));
+    std::reverse(text.begin(), text.end());
+    NodeId others = kernel_->complement(kernel_->literals({text}));
+    std::vector<NodeId> components;
+    for (uint32_t k = 0; k < set.components.size(); ++k) {
+        auto [a, e] = set.components[k];
+        NodeId regex = dfa_.component(frame->extra_start, k);
+        components.push_back(objects_[set.arms[a]].extras[e].open ? regex : kernel_->conjunction({regex, others}));
+    }
+    frame->extra_start = dfa_.intern(components, false);
+}
+
+bool JsonAutomaton::close_value(Leaf& leaf, uint64_t satisfied, const KeyByte* start, uint8_t last, Arena& arena) {
+    const Frame* from = leaf.frame;
+    if (from->kind == FrameKind::kRootFrame) {
+        leaf.mode = kDone;
+        return satisfied & 1;
+    }
+    const Child& child = children_[from->child];
+    uint64_t alive = 0;
+    for (size_t m = 0; m < child.moves.size(); ++m)
+        if (satisfied >> child.component[m] & 1) alive |= 1ull << child.moves[m].slot;
+    if (!alive) return false;
+    Frame* frame = copy(from, arena);
+    if (frame->tracking && !note_value(frame, leaf, start, last, alive, arena)) return false;
+    frame->alive = alive;
+    if (frame->kind == FrameKind::kObjectFrame)
+        refresh_object(frame);
+    else
+        refresh_array(frame);
+    leaf.frame = frame;
+    leaf.mode = kAfter;
+    leaf.gap = 0;
+    return frame->closable || frame->more;
+}
+
+bool JsonAutomaton::close_container(Leaf& leaf, uint8_t last, Arena& arena) {
+    const Frame* frame = leaf.frame;
+    if (frame->forbidden && is_forbidden(frame)) return false;
+    const Position& p = *positions_[frame->position];
+    const std::vector<uint8_t>& owner = frame->kind == FrameKind::kObjectFrame ? p.objects->owner : p.arrays->owner;
+    uint64_t satisfied = 0;
+    for (size_t a = 0; a < owner.size(); ++a)
+        if (frame->closable >> a & 1) satisfied |= 1ull << owner[a];
+    leaf.frame = frame->parent;
+    return close_value(leaf, satisfied, frame->start, last, arena);
+}
+
+bool JsonAutomaton::step_after(Leaf& leaf, uint8_t byte, Arena& arena) {
+    const Frame* frame = leaf.frame;
+    bool object = frame->kind == FrameKind::kObjectFrame;
+    if (byte == ',' && leaf.gap == 0) {
+        if (!frame->more) return false;
+        leaf.gap = 0;
+        if (object)
+            leaf.mode = kNextKey;
+        else
+            expect_item(leaf, arena, kItem);
+        return true;
+    }
+    if (!frame->closable) return false;
+    if (byte == (object ? '}' : ']')) return close_container(leaf, byte, arena);
+    return is_space(byte) && gap(leaf, byte, true);
+}
+
+bool JsonAutomaton::accepting(const Leaf& leaf) {
+    if (leaf.mode == kDone) return true;
+    return leaf.mode == kBare && leaf.frame->kind == FrameKind::kRootFrame && (bare_satisfied(leaf) & 1);
+}
+
+PlainText JsonAutomaton::plain_text(const Leaf& leaf) {
+    if (leaf.mode != kString) return {};
+    const LazyDfa::State& state = dfa_.state(leaf.state);
+    if (state.marked && !state.boundary) return {};
+    const Position& p = *positions_[position_of(leaf.frame)];
+    bool all = true;
+    uint32_t most = 0;
+    for (uint32_t k = 0; k < state.count; ++k) {
+        if (!(state.alive >> k & 1)) continue;
+        if (!kernel_->is_any_string(dfa_.component(leaf.state, k))) {
+            all = false;
+            continue;
+        }
+        uint32_t limit = p.strings[k].max_chars;
+        if (limit == kUnbounded) return {true, kUnbounded};
+        most = std::max(most, limit > leaf.count ? limit - leaf.count : 0);
+    }
+    return {all, most};
+}
+
+std::string JsonAutomaton::describe(const Leaf& leaf) {
+    static const char* const kNames[] = {"a value", "an array item", "an array item or ']'", "a key or '}'", "a key", "the inside of a key", "':'",
+                                         "the inside of a string", "a number or literal", "',' or a closing bracket", "the end of the text"};
+    std::string path;
+    for (const Frame* frame = leaf.frame; frame; frame = frame->parent)
+        if (frame->kind == FrameKind::kArrayFrame)
+            path = "[" + std::to_string(frame->count ? frame->count - 1 : 0) + "]" + path;
+        else if (frame->kind == FrameKind::kObjectFrame)
+            path = "{" + std::to_string(frame->count) + "}" + path;
+    return std::string(kNames[leaf.mode]) + (path.empty() ? "" : " at " + path);
+}
+
+}  // namespace schemagen

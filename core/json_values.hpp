@@ -1,0 +1,24 @@
+// JSON values as text: one canonical form per value, so that equality is equality of bytes.
+//
+// Canonical: no whitespace; members sorted by key; strings with the escapes of json.dumps and raw UTF-8 otherwise; numbers
+// as the shortest plain decimal, or digits with an exponent where that would be long. 1, 1.0 and 10e-1 are one value.
+#pragma once
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace schemagen {
+
+// `text` must be a JSON text. Empty if it is not (nothing is checked twice, so this is no validator).
+std::string canonical_json(std::string_view text);
+
+// Views into canonical text: the members of an object (key still quoted), the items of an array; empty for scalars.
+struct Member {
+    std::string_view key, value;
+};
+std::vector<Member> members_of(std::string_view canonical);
+
+// The code points of a canonical string.
+std::u32string decode_string(std::string_view canonical);
+
+}  // namespace schemagen

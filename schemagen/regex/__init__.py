@@ -1,0 +1,12 @@
+"""Regular expressions: values (`ast`), pattern dialects that parse to them, and text and matching for them.
+
+dialects -> parse -> syntax           pattern text, with its assertions
+dialects -> assertions -> automaton   assertions -> intersection and complement
+derivatives, text                     matching, emptiness, Python `re` text
+"""
+
+from schemagen.regex.derivatives import Recogniser, is_empty, is_subset, matches
+from schemagen.regex.dialects import parse_ecma, parse_python
+from schemagen.regex.text import to_python_re
+
+__all__ = ["Recogniser", "is_empty", "is_subset", "matches", "parse_ecma", "parse_python", "to_python_re"]

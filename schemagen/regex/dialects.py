@@ -1,0 +1,66 @@
+r"""The two pattern dialects: ECMA-262 for the keyword `pattern`, Python's `re` for `schemagen.Regex`.
+
+Both are read by `parse.py` and freed of their assertions by `assertions.py`.
+
+Leniency of `parse_ecma` beyond ECMA-262 with the `u` flag, for patterns as they are found in real schemas: identity
+escapes of any character that is neither letter nor digit, lone ``{`` ``}`` ``]``, ``{,n}``, ``(?P<name>...)``, ``(?i)`` and
+``(?i:...)`` with the flags i, m and s (without a group they reach to the end of the enclosing group), and ``\A`` ``\z``
+``\Z`` as the two ends of the text.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from schemagen.errors import LimitError, UnsupportedPatternError
+from schemagen.regex.assertions import denote
+from schemagen.regex.parse import parse_syntax
+
+if TYPE_CHECKING:
+    from schemagen.regex.ast import Regex
+
+
+def parse_ecma(pattern: str, *, search: bool = True) -> Regex:
+    """Return the language of an ECMA-262 pattern with the meaning of its `u` flag.
+
+    Args:
+        pattern: The pattern, without slashes around it.
+        search: True: the texts in which the pattern matches somewhere (JSON Schema 2020-12 validation, section 6.3.3).
+            False: the texts that it matches as a whole.
+
+    Raises:
+        InvalidPatternError: Not a pattern of this dialect; ``position`` says where.
+        UnsupportedPatternError: Not regular (back-references), or a construct of another dialect.
+        LimitError: Nested too deep, counters too large, or assertions that multiply beyond the limits.
+    """
+    return _language(pattern, python=False, search=search)
+
+
+def parse_python(pattern: str, *, search: bool = False) -> Regex:
+    r"""Return the language of a pattern of Python's `re` for `str`, as `re.fullmatch` (or `re.search`) has it.
+
+    `\B` matches in the empty text, as it does since Python 3.14.
+
+    Args:
+        pattern: The pattern, inline flags i, m, s, x, a, u included.
+        search: False: the texts that `re.fullmatch` accepts. True: those that `re.search` accepts.
+
+    Raises:
+        InvalidPatternError: Not a pattern of this dialect; ``position`` says where.
+        UnsupportedPatternError: Not regular (back-references, conditional groups), atomic or possessive.
+        LimitError: Nested too deep, counters too large, or assertions that multiply beyond the limits.
+    """
+    return _language(pattern, python=True, search=search)
+
+
+def _language(pattern: str, *, python: bool, search: bool) -> Regex:
+    """Parse and translate; an error of the translation, which does not know the text, is told where it belongs."""
+    syntax = parse_syntax(pattern, python=python)
+    try:
+        return denote(syntax, search=search)
+    except UnsupportedPatternError as error:
+        raise UnsupportedPatternError(
+            error.fact, pattern=pattern, position=error.position, why=error.why, fix=error.fix
+        ) from error
+    except LimitError as error:
+        raise LimitError(error.fact, at=f"pattern {pattern[:200]!r}", why=error.why, fix=error.fix) from error

@@ -1,0 +1,1 @@
+"""JSON Schema: from documents to the normal form that engines compile, and back to regular expressions."""

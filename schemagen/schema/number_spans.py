@@ -1,0 +1,122 @@
+"""Ranges of exact values, and how their ends move so that float64 cannot misjudge a text.
+
+Every end is a rational. `float_safe` moves ends to the midpoint of two neighbouring float64 numbers, where rounding
+turns from one to the other; `on_grid` and `capped_outwards` then make them decimals of affordable length.
+
+Invariant: moving inwards never adds a value, moving outwards never removes one.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, replace
+from decimal import Decimal
+from fractions import Fraction
+
+#: Ends are exact up to this many digits on each side of the point; beyond it they move inwards (superset: outwards).
+MAX_BOUND_DIGITS = 40
+#: At least 10 ** this is no restriction: every text of `number_regex` parses to less.
+FINITE_EXPONENT = 308
+
+
+@dataclass(frozen=True, slots=True)
+class Span:
+    """A range of exact values; None is unbounded."""
+
+    low: Fraction | None
+    low_strict: bool
+    high: Fraction | None
+    high_strict: bool
+
+    def is_empty(self) -> bool:
+        """Whether no value at all is inside."""
+        if self.low is None or self.high is None:
+            return False
+        return self.low > self.high or (self.low == self.high and (self.low_strict or self.high_strict))
+
+    def mirrored(self) -> Span:
+        """The range of the magnitudes of its negative values, zero counted among them."""
+        low = None if self.high is None else -self.high
+        high = None if self.low is None else -self.low
+        return Span(low, self.high_strict, high, self.low_strict)
+
+    def magnitudes(self) -> Span:
+        """Its part at and above zero."""
+        if self.low is not None and self.low >= 0:
+            return self
+        return replace(self, low=Fraction(0), low_strict=False)
+
+
+def clamped(value: Decimal | Fraction | None) -> Fraction | None:
+    """The exact value; an absurd exponent is cut to one beyond float64, whose expansion is affordable."""
+    if value is None:
+        return None
+    if isinstance(value, Decimal) and value and abs(value.adjusted()) > 2 * FINITE_EXPONENT:
+        exponent = 2 * FINITE_EXPONENT if value.adjusted() > 0 else -2 * FINITE_EXPONENT
+        return Fraction(Decimal((value.as_tuple().sign, (1,), exponent)))
+    return Fraction(value)
+
+
+def float_safe(span: Span, *, inwards: bool) -> Span:
+    """Move the ends so that no float64 of a text inside (``inwards``) or outside of the result is on the other side."""
+    shift = _raise_end if inwards else _sink_end
+    low, low_strict = shift(span.low, span.low_strict)
+    high, high_strict = shift(None if span.high is None else -span.high, span.high_strict)
+    return Span(low, low_strict, None if high is None else -high, high_strict)
+
+
+def _raise_end(low: Fraction | None, strict: bool) -> tuple[Fraction | None, bool]:
+    """A lower end above which exact value and float64 both satisfy the given one."""
+    if not low or abs(low) >= 10**FINITE_EXPONENT:
+        return low, strict
+    nearest = float(low)
+    integral_no_float = low.denominator == 1 and Fraction(nearest) < low
+    if not strict and not integral_no_float:
+        return low, strict
+    middle = (Fraction(nearest) + Fraction(math.nextafter(nearest, math.inf))) / 2
+    return max(low, middle), True
+
+
+def _sink_end(low: Fraction | None, strict: bool) -> tuple[Fraction | None, bool]:
+    """A lower end below which neither exact value nor float64 satisfies the given one."""
+    if low is None or abs(low) >= 10**FINITE_EXPONENT:
+        return low, strict
+    nearest = float(low)
+    if strict and (low.denominator != 1 or Fraction(nearest) == low):
+        return low, strict
+    return min(low, (Fraction(nearest) + Fraction(math.nextafter(nearest, -math.inf))) / 2), False
+
+
+def on_grid(span: Span, digits: int) -> Span:
+    """Move ends that need more than ``digits`` fraction digits inwards to one that does not, which loses no text."""
+    scale = 10**digits
+    low, low_strict, high, high_strict = span.low, span.low_strict, span.high, span.high_strict
+    if low is not None and (low * scale).denominator != 1:
+        low, low_strict = Fraction(math.ceil(low * scale), scale), False
+    if high is not None and (high * scale).denominator != 1:
+        high, high_strict = Fraction(math.floor(high * scale), scale), False
+    if digits == 0:
+        # Integers: a strict end is the next integer, which keeps the walk along the digits short.
+        low, low_strict = (low + 1, False) if low is not None and low_strict else (low, False)
+        high, high_strict = (high - 1, False) if high is not None and high_strict else (high, False)
+    return Span(low, low_strict, high, high_strict)
+
+
+def capped_outwards(span: Span) -> Span:
+    """Move ends that need too many digits outwards, and drop those that no affordable text reaches."""
+    scale, largest = 10**MAX_BOUND_DIGITS, Fraction(10**MAX_BOUND_DIGITS)
+    low, low_strict, high, high_strict = span.low, span.low_strict, span.high, span.high_strict
+    if low is not None and (low * scale).denominator != 1:
+        low, low_strict = Fraction(math.floor(low * scale), scale), False
+    if high is not None and (high * scale).denominator != 1:
+        high, high_strict = Fraction(math.ceil(high * scale), scale), False
+    if low is not None and abs(low) > largest:
+        low = None if low < 0 else largest
+    if high is not None and abs(high) > largest:
+        high = None if high > 0 else -largest
+    return Span(low, low_strict, high, high_strict)
+
+
+def fraction_length(value: Fraction) -> int:
+    """How many fraction digits the decimal needs, cut off at `MAX_BOUND_DIGITS`."""
+    return next((k for k in range(MAX_BOUND_DIGITS) if (value * 10**k).denominator == 1), MAX_BOUND_DIGITS)
