@@ -170,7 +170,9 @@ class ValidationFailed(GenerationError):  # noqa: N818 - the name users know fro
 
     default_code = "validation-failed"
 
-    def __init__(self, fact: str, *, text: str = "", error: Exception | None = None, attempts: int = 1, **parts: Any) -> None:
+    def __init__(
+        self, fact: str, *, text: str = "", error: Exception | None = None, attempts: int = 1, **parts: Any
+    ) -> None:
         super().__init__(fact, text=text, **parts)
         self.error = error
         self.attempts = attempts

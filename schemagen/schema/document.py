@@ -9,15 +9,14 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
-from urllib.parse import unquote
+from urllib.parse import unquote, urljoin
 
 from schemagen.errors import InvalidSchemaError
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterator, Mapping
 
     from referencing import Registry
-    from referencing._core import Resolver
 
 #: By the last path segment but one of `$schema`; anything else is read as 2020-12.
 _DRAFTS = {"draft-03": 4, "draft-04": 4, "draft-06": 6, "draft-07": 7, "2019-09": 2019, "2020-12": 2020}
@@ -31,14 +30,27 @@ _DIALECTS = {
 LATEST_DRAFT = 2020
 
 
+#: Name of a dynamic anchor -> base URI of the outermost resource passed through that has it, outermost first.
+Scope = tuple[tuple[str, str], ...]
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class PlaceRecord:
-    """A sub-schema and its surroundings."""
+    """A sub-schema and its surroundings.
+
+    Attributes:
+        schema: The sub-schema.
+        pointer: Where it is, for error texts.
+        draft: 4, 6, 7, 2019 or 2020.
+        base: Base URI of its resource; None where local pointers are all there is.
+        scope: Where dynamic references lead to from here.
+    """
 
     schema: Any
     pointer: str
     draft: int
-    resolver: Resolver[Any] | None
+    base: str | None = None
+    scope: Scope = ()
 
 
 def draft_of(schema: Any, default: int = LATEST_DRAFT) -> int:
@@ -64,26 +76,27 @@ class Document:
 
     def __init__(self, schema: Any, resources: Mapping[str, Any] | None = None) -> None:
         self.root = schema
-        self._resources = dict(resources or {})
         self._records: list[PlaceRecord] = []
-        self._index: dict[tuple[int, str], int] = {}
+        self._index: dict[tuple[Any, ...], int] = {}
+        self._anchors: dict[str, tuple[str, ...]] = {}
+        self._draft = draft_of(schema)
         self._registry: Registry[Any] | None = None
-        self._plain = not self._resources and not _mentions_ids(schema)
-        draft = draft_of(schema)
-        self._draft = draft
-        resolver = None if self._plain else self._root_resolver()
-        self.add(PlaceRecord(schema, "", draft, resolver))
+        base: str | None = None
+        scope: Scope = ()
+        if resources or _mentions_ids(schema):
+            base = self._register(dict(resources or {}))
+            scope = self._entered(base, ())
+        self.add(PlaceRecord(schema, "", self._draft, base, scope))
 
     def __getitem__(self, index: int) -> PlaceRecord:
         """Return the place with this index; 0 is the root."""
         return self._records[index]
 
     def add(self, record: PlaceRecord) -> int:
-        """Return the index of a place, the same for the same object under the same base."""
-        base = "" if record.resolver is None else record.resolver._base_uri  # noqa: SLF001 - not exposed otherwise
-        key = (id(record.schema), base)
+        """Return the index of a place, the same for the same object under the same base and scope."""
+        key: tuple[Any, ...] = (id(record.schema), record.base, record.scope)
         if not isinstance(record.schema, dict):
-            key = (id(record.schema), f"{base} {record.pointer}")
+            key = (*key, record.pointer)
         index = self._index.get(key)
         if index is None:
             index = self._index[key] = len(self._records)
@@ -93,11 +106,11 @@ class Document:
     def child(self, parent: PlaceRecord, schema: Any, *tokens: str) -> int:
         """Return the place of a sub-schema of ``parent``; ``tokens`` lead to it."""
         pointer = parent.pointer + "".join(f"/{escape(token)}" for token in tokens)
-        resolver, draft = parent.resolver, parent.draft
-        if isinstance(schema, dict) and resolver is not None and _own_id(schema, draft):
-            resolver = resolver.in_subresource(self._resource(schema, draft))
-            draft = draft_of(schema, draft)
-        return self.add(PlaceRecord(schema, pointer, draft, resolver))
+        base, draft, scope = parent.base, parent.draft, parent.scope
+        if isinstance(schema, dict) and base is not None and (own := _own_id(schema, draft)) is not None:
+            base, draft = urljoin(base, own.rstrip("#")), draft_of(schema, draft)
+            scope = self._entered(base, scope)
+        return self.add(PlaceRecord(schema, pointer, draft, base, scope))
 
     def follow(self, place: PlaceRecord, reference: str) -> int:
         """Return the place that a `$ref` leads to.
@@ -105,13 +118,30 @@ class Document:
         Raises:
             InvalidSchemaError: It leads nowhere.
         """
-        if place.resolver is None:
+        if place.base is None:
             if reference == "#":
                 return 0
             if reference.startswith("#/"):
                 return self._follow_pointer(place, reference)
             raise self._unresolvable(place, reference)
-        return self._follow_uri(place, reference)
+        return self._follow_uri(place, place.base, reference)
+
+    def follow_dynamic(self, place: PlaceRecord, reference: str) -> int:
+        """Return the place that a `$dynamicRef` or `$recursiveRef` leads to.
+
+        It is that of a `$ref`, unless it has a dynamic anchor of that name: then that of the outermost resource passed
+        through that has one.
+        """
+        index = self.follow(place, reference)
+        target = self._records[index]
+        name = reference.rpartition("#")[2]
+        anchored = isinstance(target.schema, dict) and (
+            target.schema.get("$dynamicAnchor") == name if name else target.schema.get("$recursiveAnchor") is True
+        )
+        base = dict(place.scope).get(name)
+        if not anchored or base is None:
+            return index
+        return self._follow_uri(place, base, f"#{name}")
 
     def _follow_pointer(self, place: PlaceRecord, reference: str) -> int:
         target: Any = self.root
@@ -123,19 +153,36 @@ class Document:
             except (KeyError, IndexError, ValueError, TypeError):
                 raise self._unresolvable(place, reference) from None
             pointer += f"/{escape(token)}"
-        return self.add(PlaceRecord(target, pointer, place.draft, None))
+        return self.add(PlaceRecord(target, pointer, place.draft))
 
-    def _follow_uri(self, place: PlaceRecord, reference: str) -> int:
+    def _follow_uri(self, place: PlaceRecord, base: str, reference: str) -> int:
         from referencing.exceptions import Unresolvable
 
-        assert place.resolver is not None
+        assert self._registry is not None, "places with a base have a registry"
         try:
-            found = place.resolver.lookup(reference)
+            found = self._registry.resolver(base).lookup(reference)
         except (Unresolvable, ValueError, KeyError, TypeError, AttributeError):
             raise self._unresolvable(place, reference) from None
         draft = draft_of(found.contents, place.draft)
         pointer = reference if not reference.startswith("#/") else unquote(reference[1:])
-        return self.add(PlaceRecord(found.contents, pointer, draft, found.resolver))
+        entered = found.resolver._base_uri  # noqa: SLF001 - not exposed otherwise
+        return self.add(PlaceRecord(found.contents, pointer, draft, entered, self._entered(entered, place.scope)))
+
+    def _entered(self, base: str, scope: Scope) -> Scope:
+        """Return the scope inside a resource: its dynamic anchors join, those already bound stay."""
+        bound = {name for name, _ in scope}
+        return scope + tuple((name, base) for name in self._dynamic_anchors(base) if name not in bound)
+
+    def _dynamic_anchors(self, base: str) -> tuple[str, ...]:
+        known = self._anchors.get(base)
+        if known is None:
+            assert self._registry is not None, "resources have a registry"
+            try:
+                contents = self._registry.resolver(base).lookup("").contents
+            except LookupError:
+                contents = None
+            known = self._anchors[base] = tuple(dict.fromkeys(_anchors_of(contents)))
+        return known
 
     @staticmethod
     def _unresolvable(place: PlaceRecord, reference: str) -> InvalidSchemaError:
@@ -153,22 +200,40 @@ class Document:
 
         return Resource.from_contents(schema, default_specification=specification_with(_DIALECTS[draft]))
 
-    def _root_resolver(self) -> Resolver[Any]:
+    def _register(self, resources: Mapping[str, Any]) -> str:
+        """Make the registry of all documents; return the base URI of the root."""
         from jsonschema_specifications import REGISTRY  # type: ignore[import-untyped]  # the metaschemas
 
-        resources = {uri: self._resource(doc, draft_of(doc, self._draft)) for uri, doc in self._resources.items()}
+        known = {uri: self._resource(doc, draft_of(doc, self._draft)) for uri, doc in resources.items()}
         root = self._resource(self.root, self._draft)
-        registry: Registry[Any] = REGISTRY.with_resources(resources.items())
-        base = root.id() or ""
-        self._registry = registry.with_resource(base, root).crawl()
-        return self._registry.resolver(base)
+        base: str = root.id() or ""
+        registry: Registry[Any] = REGISTRY.with_resources(known.items()).with_resource(base, root)
+        self._registry = registry.crawl()
+        return base
 
 
-def _own_id(schema: dict[str, Any], draft: int) -> bool:
-    return isinstance(schema.get("id" if draft == 4 else "$id"), str)
+def _own_id(schema: dict[str, Any], draft: int) -> str | None:
+    value = schema.get("id" if draft == 4 else "$id")
+    plain = isinstance(value, str) and not value.startswith("#") and not (draft <= 7 and "$ref" in schema)
+    return value if plain else None
 
 
-_ID_KEYS = frozenset({"$id", "id", "$anchor", "$dynamicAnchor", "$recursiveAnchor"})
+def _anchors_of(contents: Any) -> Iterator[str]:
+    """Yield the names of the dynamic anchors of a resource, embedded resources left out; "" for `$recursiveAnchor`."""
+    stack = [(contents, True)]
+    while stack:
+        node, is_root = stack.pop()
+        if isinstance(node, list):
+            stack.extend((item, False) for item in node)
+        elif isinstance(node, dict) and (is_root or not isinstance(node.get("$id"), str)):
+            if isinstance(name := node.get("$dynamicAnchor"), str):
+                yield name
+            if is_root and node.get("$recursiveAnchor") is True:
+                yield ""
+            stack.extend((value, False) for key, value in node.items() if key not in _DATA_KEYS)
+
+
+_ID_KEYS = frozenset({"$id", "id", "$anchor", "$dynamicAnchor", "$dynamicRef", "$recursiveRef"})
 _DATA_KEYS = frozenset({"enum", "const", "default", "examples", "example"})
 
 

@@ -61,6 +61,10 @@ class Reader(Protocol):
         """Return the place that a reference leads to."""
         ...
 
+    def dynamic_reference(self, parent: PlaceRecord, uri: str) -> Place:
+        """Return the place that a dynamic reference leads to from here."""
+        ...
+
     def const(self, value: Any) -> Const:
         """Return the expression of one JSON value."""
         ...
@@ -103,6 +107,10 @@ class Node:
     max_properties: int | None = None
     conjuncts: list[Expression] = field(default_factory=list)
     exclusive: list[tuple[Expression, ...]] = field(default_factory=list)
+    references: list[Place] = field(default_factory=list)
+    key_patterns: dict[str, ast.Regex] = field(default_factory=dict)
+    unevaluated_keys: Expression | None = None
+    unevaluated_items: Expression | None = None
 
     @property
     def local(self) -> Place:
@@ -271,18 +279,22 @@ def one_of(node: Node, value: Any) -> None:
 
 
 def exactly_one(node: Node, parts: tuple[Expression, ...], context: list[Expression]) -> Expression:
-    """Return the values in exactly one part: each part without those that it is not already disjoint from."""
+    """Return the values in exactly one part."""
+    return either(*branches_alone(node, parts, context))
+
+
+def branches_alone(node: Node, parts: tuple[Expression, ...], context: list[Expression]) -> list[Expression]:
+    """Return each part without those of the others that it is not already disjoint from, in the given context."""
     if len(parts) == 1:
-        return parts[0]
+        return [parts[0]]
     apart = [[True] * len(parts) for _ in parts]
     for i, left in enumerate(parts):
         for j in range(i + 1, len(parts)):
             apart[i][j] = apart[j][i] = node.reader.disjoint([*context, left, parts[j]])
-    arms = [
+    return [
         both(part, *(neither(parts[j]) for j in range(len(parts)) if j != i and not apart[i][j]))
         for i, part in enumerate(parts)
     ]
-    return either(*arms)
 
 
 def not_(node: Node, value: Any) -> None:
@@ -308,7 +320,9 @@ def ref(node: Node, value: Any) -> None:
     """`$ref`: the schema that the reference leads to."""
     if not isinstance(value, str):
         raise node.invalid("$ref", value, "a URI reference")
-    node.conjuncts.append(node.reader.reference(node.record, value))
+    target = node.reader.reference(node.record, value)
+    node.references.append(target)
+    node.conjuncts.append(target)
 
 
 # --- numbers -----------------------------------------------------------------------------------------------------------
@@ -464,6 +478,7 @@ def pattern_properties(node: Node, value: Any) -> None:
     """`patternProperties`: schemas for all keys in which a pattern occurs."""
     for text, schema in _mapping(node, "patternProperties", value).items():
         found = _pattern(node, "patternProperties", text)
+        node.key_patterns[text] = ast.EMPTY if found is None else found
         if found is not None:
             node.patterns.append((found, node.child(schema, "patternProperties", text)))
 
@@ -531,47 +546,33 @@ def dependencies(node: Node, value: Any) -> None:
             _when_present(node, key, node.child(what, "dependencies", key))
 
 
-_IN_PLACE = frozenset(
-    {"$ref", "allOf", "anyOf", "oneOf", "if", "not", "dependentSchemas", "dependencies", "$dynamicRef", "$recursiveRef"}
-)
-
-
 def unevaluated_properties(node: Node, value: Any) -> None:
-    """`unevaluatedProperties`: enforced where it means the same as `additionalProperties`."""
-    if value is True or "additionalProperties" in node.schema:
-        return
-    if _IN_PLACE & node.schema.keys():
-        node.reader.unsupported(
-            node, "unevaluatedProperties", "beside other schemas it needs to know which keys they looked at"
-        )
-    else:
-        node.additional = node.child(value, "unevaluatedProperties")
+    """`unevaluatedProperties`: the keys that no satisfied schema of this place looked at."""
+    if value is not True and "additionalProperties" not in node.schema:
+        node.unevaluated_keys = node.child(value, "unevaluatedProperties")
 
 
 def unevaluated_items(node: Node, value: Any) -> None:
-    """`unevaluatedItems`: enforced where it means the same as `items`."""
-    if (
-        value is True
-        or ("items" in node.schema and not isinstance(node.schema["items"], list))
-        or "additionalItems" in node.schema
-    ):
-        return
-    if (_IN_PLACE | {"contains"}) & node.schema.keys():
-        node.reader.unsupported(
-            node, "unevaluatedItems", "beside other schemas it needs to know which items they looked at"
-        )
-    else:
-        _array(node, items=node.child(value, "unevaluatedItems"))
+    """`unevaluatedItems`: the items that no satisfied schema of this place looked at."""
+    if value is not True:
+        node.unevaluated_items = node.child(value, "unevaluatedItems")
 
 
 def dynamic_ref(node: Node, value: Any) -> None:
-    """`$dynamicRef` and `$recursiveRef`: not supported yet."""
-    del value
-    name = "$dynamicRef" if "$dynamicRef" in node.schema else "$recursiveRef"
-    node.reader.unsupported(node, name, "what it leads to depends on the schemas that were passed through")
+    """`$dynamicRef`: the outermost schema that was passed through and has the same dynamic anchor."""
+    if not isinstance(value, str):
+        raise node.invalid("$dynamicRef", value, "a URI reference")
+    target = node.reader.dynamic_reference(node.record, value)
+    node.references.append(target)
+    node.conjuncts.append(target)
 
 
-Keyword = "Callable[[Node, Any], None]"
+def recursive_ref(node: Node, value: Any) -> None:
+    """`$recursiveRef`: the same for draft 2019-09, where the anchor has no name."""
+    if value != "#":
+        raise node.invalid("$recursiveRef", value, '"#"')
+    dynamic_ref(node, value)
+
 
 #: keyword -> (function, first draft that has it). The order is that of application: `properties` before `required`.
 KEYWORDS: dict[str, tuple[Callable[[Node, Any], None], int]] = {
@@ -612,7 +613,7 @@ KEYWORDS: dict[str, tuple[Callable[[Node, Any], None], int]] = {
     "unevaluatedProperties": (unevaluated_properties, 2019),
     "unevaluatedItems": (unevaluated_items, 2019),
     "$dynamicRef": (dynamic_ref, 2020),
-    "$recursiveRef": (dynamic_ref, 2019),
+    "$recursiveRef": (recursive_ref, 2019),
 }
 #: Read together with the keyword they belong to.
 COMPANIONS = frozenset({"then", "else", "additionalItems", "minContains", "maxContains"})

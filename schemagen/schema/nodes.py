@@ -58,7 +58,14 @@ class Neither:
     inner: Expression
 
 
-Expression = Union[Place, Const, Both, Either, Neither]  # noqa: UP007 - a runtime alias of forward names
+@dataclass(frozen=True, slots=True)
+class Given:
+    """A set of values that was worked out already."""
+
+    value: Value
+
+
+Expression = Union[Place, Const, Both, Either, Neither, Given]  # noqa: UP007 - a runtime alias of forward names
 
 ANY: Expression = Both(frozenset(), ())
 NEVER: Expression = Either(())

@@ -15,9 +15,10 @@ from typing import TYPE_CHECKING, Any, Literal, cast
 from schemagen.errors import InvalidSchemaError, LimitError, UnsupportedSchemaError
 from schemagen.regex import ast
 from schemagen.regex.derivatives import is_empty
+from schemagen.schema import unevaluated
 from schemagen.schema.algebra import NotExpressibleError, complement, intersection, plain_rule, union
 from schemagen.schema.document import Document, PlaceRecord
-from schemagen.schema.keywords import COMPANIONS, KEYWORDS, Node, exact, exactly_one
+from schemagen.schema.keywords import COMPANIONS, KEYWORDS, Node, branches_alone, exact, exactly_one
 from schemagen.schema.nodes import (
     ANYTHING,
     NEVER,
@@ -27,6 +28,7 @@ from schemagen.schema.nodes import (
     Const,
     Either,
     Expression,
+    Given,
     NumberArm,
     ObjectArm,
     Place,
@@ -99,6 +101,10 @@ class Normaliser:
         """Return the place that a reference leads to."""
         return Place(self.document.follow(parent, uri))
 
+    def dynamic_reference(self, parent: PlaceRecord, uri: str) -> Place:
+        """Return the place that a dynamic reference leads to from here."""
+        return Place(self.document.follow_dynamic(parent, uri))
+
     def const(self, value: Any) -> Const:
         """Return the expression of one JSON value; numbers are compared by value, booleans are not numbers."""
         text = json.dumps(_canonical(value), sort_keys=True, ensure_ascii=True)
@@ -163,6 +169,8 @@ class Normaliser:
     def _evaluate(self, expression: Expression) -> Value:
         if isinstance(expression, Place):
             return self._local(-1 - expression.index) if expression.index < 0 else self._place(expression)
+        if isinstance(expression, Given):
+            return expression.value
         if isinstance(expression, Const):
             return self._const(self._constants[expression.text])
         if isinstance(expression, Both):
@@ -213,7 +221,29 @@ class Normaliser:
             chosen = exactly_one(node, parts, context)
             value = intersection(value, self.value(chosen), self._viable)
             context.append(chosen)
+        if node.unevaluated_keys is not None or node.unevaluated_items is not None:
+            ways = unevaluated.alternatives(self, place)
+            rule = unevaluated.restricted(ways, node.unevaluated_keys, node.unevaluated_items)
+            value = intersection(value, self.value(rule), self._viable)
         return value
+
+    # --- what unevaluated keywords ask for (unevaluated.Source) ------------------------------------------------------
+
+    def record(self, place: Place) -> PlaceRecord:
+        """Return a place's schema and surroundings."""
+        return self.document[place.index]
+
+    def references(self, place: Place) -> list[Place]:
+        """Return the places that the references of a schema lead to."""
+        return list(self._node(place).references)
+
+    def key_pattern(self, place: Place, text: str) -> ast.Regex:
+        """Return the keys that a pattern of `patternProperties` matches."""
+        return self._node(place).key_patterns[text]
+
+    def one_of(self, place: Place) -> list[Expression]:
+        """Return the branches of `oneOf`, each without the others."""
+        return branches_alone(self._node(place), self._node(place).exclusive[0], [])
 
     def _local(self, index: int) -> Value:
         return self._node(Place(index)).local_value()

@@ -1,0 +1,138 @@
+"""Turn a Python type into a guarantee: constrained decoding from a type to a validated instance of it.
+
+    import schemagen
+    from pydantic import BaseModel
+
+    @schemagen.structured
+    class Person(BaseModel):
+        name: str
+        age: int
+
+    Person.generate("Ada Lovelace, 36, London")     # -> Person
+
+Everything public is named here. Names other than the exceptions are imported when they are first used, so that
+`import schemagen` loads neither torch nor transformers.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+from schemagen import errors
+from schemagen.errors import (
+    BitmaskShapeError,
+    BudgetError,
+    DeadEndError,
+    GenerationError,
+    InvalidPatternError,
+    InvalidSchemaError,
+    LimitError,
+    MatcherError,
+    MatcherTerminatedError,
+    PatternError,
+    SchemaError,
+    SchemagenError,
+    UnsatisfiableSchemaError,
+    UnsupportedPatternError,
+    UnsupportedSchemaError,
+    UnsupportedTypeError,
+    ValidationFailed,
+    VocabularyError,
+)
+
+# Not lazy, and light: a module of the same name as the function would take its place if it were imported later.
+from schemagen.structured import Structured, structured
+
+if TYPE_CHECKING:
+    from schemagen.bitmask import (
+        allocate_token_bitmask,
+        apply_token_bitmask_inplace,
+        fill_next_token_bitmasks,
+    )
+    from schemagen.compiler import Choice, Grammar, Limits, Regex, compile, to_regex  # noqa: A004 - the field's verb
+    from schemagen.decode import LogitsProcessor
+    from schemagen.generator import Generator
+    from schemagen.lm.language_model import Generation, LanguageModel
+    from schemagen.lm.load import from_transformers, load, load_bundled
+    from schemagen.vocabulary import Vocabulary
+
+__version__ = "0.1.0"
+
+#: Public name -> the module that defines it. The TYPE_CHECKING block above says the same to type checkers.
+_HOMES = {
+    "Choice": "schemagen.compiler",
+    "Generation": "schemagen.lm.language_model",
+    "Generator": "schemagen.generator",
+    "Grammar": "schemagen.compiler",
+    "LanguageModel": "schemagen.lm.language_model",
+    "Limits": "schemagen.compiler",
+    "LogitsProcessor": "schemagen.decode",
+    "Regex": "schemagen.compiler",
+    "Vocabulary": "schemagen.vocabulary",
+    "allocate_token_bitmask": "schemagen.bitmask",
+    "apply_token_bitmask_inplace": "schemagen.bitmask",
+    "compile": "schemagen.compiler",
+    "fill_next_token_bitmasks": "schemagen.bitmask",
+    "from_transformers": "schemagen.lm.load",
+    "load": "schemagen.lm.load",
+    "load_bundled": "schemagen.lm.load",
+    "to_regex": "schemagen.compiler",
+}
+
+__all__ = [
+    "BitmaskShapeError",
+    "BudgetError",
+    "Choice",
+    "DeadEndError",
+    "Generation",
+    "GenerationError",
+    "Generator",
+    "Grammar",
+    "InvalidPatternError",
+    "InvalidSchemaError",
+    "LanguageModel",
+    "LimitError",
+    "Limits",
+    "LogitsProcessor",
+    "MatcherError",
+    "MatcherTerminatedError",
+    "PatternError",
+    "Regex",
+    "SchemaError",
+    "SchemagenError",
+    "Structured",
+    "UnsatisfiableSchemaError",
+    "UnsupportedPatternError",
+    "UnsupportedSchemaError",
+    "UnsupportedTypeError",
+    "ValidationFailed",
+    "Vocabulary",
+    "VocabularyError",
+    "__version__",
+    "allocate_token_bitmask",
+    "apply_token_bitmask_inplace",
+    "compile",
+    "errors",
+    "fill_next_token_bitmasks",
+    "from_transformers",
+    "load",
+    "load_bundled",
+    "structured",
+    "to_regex",
+]
+
+
+def __getattr__(name: str) -> Any:
+    """Import a public name on first use (PEP 562) and keep it."""
+    home = _HOMES.get(name)
+    if home is None:
+        raise AttributeError(f"module 'schemagen' has no attribute {name!r}")
+    value = getattr(import_module(home), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    """Return the public names, whether they were used yet or not."""
+    return sorted({*globals(), *__all__})

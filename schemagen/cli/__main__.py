@@ -1,0 +1,8 @@
+"""`python -m schemagen.cli`, for where the console script is not on the path."""
+
+from __future__ import annotations
+
+from schemagen.cli.app import main
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,109 @@
+"""The commands and their options; the work is done by the modules beside this one."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+import schemagen
+from schemagen.cli.console import busy, render_errors, show_data, show_note, show_text
+from schemagen.cli.specs import read_spec
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+app = typer.Typer(
+    name="schemagen",
+    help="Turn a Python type into a guarantee: constrained decoding to validated instances.",
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    rich_markup_mode=None,
+)
+
+SpecArgument = Annotated[
+    str,
+    typer.Argument(
+        metavar="SPEC",
+        help="A Python type as module:Class, the path of a JSON Schema, a JSON Schema itself, or - for standard input.",
+        show_default=False,
+    ),
+]
+
+
+def print_version(wanted: bool) -> None:
+    """Print the version and stop, if the option was given."""
+    if wanted:
+        show_text(f"schemagen {schemagen.__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def options(
+    _version: Annotated[
+        bool, typer.Option("--version", callback=print_version, is_eager=True, help="Print the version and exit.")
+    ] = False,
+) -> None:
+    """Turn a Python type into a guarantee: constrained decoding to validated instances."""
+
+
+@app.command()
+@render_errors()
+def demo() -> None:
+    """Turn six sentences into six typed instances with the bundled model, offline."""
+    from schemagen.cli.demo import run_demo
+
+    if not run_demo():
+        raise typer.Exit(1)
+
+
+@app.command()
+@render_errors()
+def generate(
+    spec: SpecArgument,
+    prompt: Annotated[str, typer.Argument(help="The text to turn into an instance.", show_default=False)],
+    model: Annotated[
+        str | None, typer.Option(help="Name or folder of a transformers model.", show_default="the bundled model")
+    ] = None,
+    max_new_tokens: Annotated[
+        int | None, typer.Option(min=1, help="Budget of the generation, in tokens.", show_default="the model's own")
+    ] = None,
+) -> None:
+    """Generate one instance of SPEC from PROMPT and print it as JSON."""
+    from schemagen.cli.generation import generate_one
+
+    target = read_spec(spec)
+    generation = generate_one(target, prompt, model=model, max_new_tokens=max_new_tokens)
+    show_data(generation.text)
+    show_note(generation)
+
+
+@app.command(name="compile")
+@render_errors()
+def compile_(
+    spec: SpecArgument,
+    tokenizer: Annotated[
+        str | None, typer.Option(help="Name or folder of a tokenizer.", show_default="the bundled one")
+    ] = None,
+    report: Annotated[bool, typer.Option("--report", help="List what became of every keyword.")] = False,
+) -> None:
+    """Compile SPEC for a tokenizer and say what it costs and, with --report, what is enforced."""
+    from schemagen.cli.compilation import compile_one
+
+    compile_one(read_spec(spec), tokenizer=tokenizer, with_report=report)
+
+
+@app.command()
+@render_errors()
+def regex(spec: SpecArgument) -> None:
+    """Print the regular expression (Python `re` syntax) of the texts that SPEC allows."""
+    target = read_spec(spec)
+    with busy("writing the regular expression"):
+        text = schemagen.to_regex(target)
+    show_text(text)
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    """Run the command line; leaves through `SystemExit` with the exit status."""
+    app(args=list(arguments) if arguments is not None else None, prog_name="schemagen")

@@ -1,0 +1,69 @@
+"""`schemagen compile`: what a spec costs and what of it is enforced."""
+
+from __future__ import annotations
+
+from collections import Counter
+from importlib.resources import as_file, files
+from time import perf_counter
+from typing import TYPE_CHECKING, Any
+
+import typer
+from rich.table import Table
+from rich.text import Text
+
+import schemagen
+from schemagen.cli.console import busy, output
+
+if TYPE_CHECKING:
+    from schemagen import Grammar, Vocabulary
+
+_STYLES = {"enforced": "green", "checked_after": "yellow", "annotation": "dim"}
+
+
+def load_vocabulary(name: str | None) -> Vocabulary:
+    """Return the vocabulary of a tokenizer by name or folder; the bundled one without a name."""
+    from transformers import AutoTokenizer
+
+    try:
+        if name is not None:
+            return schemagen.Vocabulary.from_tokenizer(AutoTokenizer.from_pretrained(name))
+        with as_file(files("schemagen.lm") / "bundled") as folder:
+            return schemagen.Vocabulary.from_tokenizer(AutoTokenizer.from_pretrained(str(folder)))
+    except OSError as error:
+        raise typer.BadParameter(f"cannot load {name!r}: {error}", param_hint="--tokenizer") from error
+
+
+def compile_one(target: Any, *, tokenizer: str | None, with_report: bool) -> None:
+    """Compile, then print the cost and, on request, the report."""
+    with busy("loading the tokenizer"):
+        vocabulary = load_vocabulary(tokenizer)
+    start = perf_counter()
+    with busy("compiling"):
+        grammar = schemagen.compile(target, vocabulary)
+        compiled = perf_counter()
+        first = grammar.matcher().allowed_tokens()
+    done = perf_counter()
+    facts = Table.grid(padding=(0, 2))
+    facts.add_row("compiled in", f"{(compiled - start) * 1e3:.2f} ms")
+    facts.add_row("first mask in", f"{(done - compiled) * 1e3:.2f} ms")
+    facts.add_row("vocabulary", f"{vocabulary.size} tokens")
+    facts.add_row("allowed first", f"{len(first)} tokens")
+    facts.add_row("keywords", summary(grammar))
+    output().print(facts)
+    if with_report:
+        output().print(report_table(grammar))
+
+
+def summary(grammar: Grammar) -> str:
+    """Return how many keywords have which status."""
+    counts = Counter(entry.status for entry in grammar.report)
+    return ", ".join(f"{count} {status}" for status, count in counts.items()) or "none"
+
+
+def report_table(grammar: Grammar) -> Table:
+    """Return the report of a grammar, one row for each keyword."""
+    table = Table("where", "keyword", "status", "note")
+    for entry in grammar.report:
+        status = Text(entry.status, style=_STYLES[entry.status])
+        table.add_row(Text(entry.pointer or "(root)"), Text(entry.keyword), status, Text(entry.note))
+    return table

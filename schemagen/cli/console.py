@@ -1,0 +1,90 @@
+"""Everything that is written to the terminal: results to stdout, the rest to stderr.
+
+Results stay machine-readable: JSON or plain text, coloured on a terminal only. Numbers, progress and errors go to
+stderr.
+"""
+
+from __future__ import annotations
+
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
+
+import typer
+from rich.console import Console, Group
+from rich.json import JSON
+from rich.panel import Panel
+from rich.table import Table
+from rich.text import Text
+
+from schemagen.errors import GenerationError, SchemagenError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+
+def output() -> Console:
+    """Return the console of results."""
+    return Console()
+
+
+def notes() -> Console:
+    """Return the console of everything else."""
+    return Console(stderr=True)
+
+
+def show_text(text: str) -> None:
+    """Write one line of text as it is: no markup, no wrapping."""
+    typer.echo(text)
+
+
+def show_data(text: str) -> None:
+    """Write JSON text: laid out and coloured on a terminal, as it is otherwise, and so is text that is not JSON."""
+    console = output()
+    if console.is_terminal and text.lstrip()[:1] in {"{", "["}:
+        console.print(JSON(text, ensure_ascii=False))
+    else:
+        show_text(text)
+
+
+def show_note(generation: Any) -> None:
+    """Write what a generation cost."""
+    notes().print(Text(cost_of(generation), style="dim"))
+
+
+def cost_of(generation: Any) -> str:
+    """Return tokens, tokens/s and the share of the probability mass that the constraint removed, as a sentence."""
+    speed = generation.new_tokens / generation.seconds if generation.seconds > 0 else 0.0
+    text = f"{generation.new_tokens} tokens, {speed:.0f} tokens/s"
+    if generation.masked_mass is None:
+        return text
+    return f"{text}, the constraint removed {generation.masked_mass:.2%} of the probability mass"
+
+
+@contextmanager
+def busy(what: str) -> Iterator[None]:
+    """Show a spinner with what is being done, on a terminal; nothing elsewhere."""
+    with notes().status(f"{what} ..."):
+        yield
+
+
+@contextmanager
+def render_errors() -> Iterator[None]:
+    """Show a schemagen error as a panel and leave with status 1."""
+    try:
+        yield
+    except SchemagenError as error:
+        notes().print(error_panel(error))
+        raise typer.Exit(1) from None
+
+
+def error_panel(error: SchemagenError) -> Panel:
+    """Return the parts of an error, one labelled row each."""
+    parts = Table.grid(padding=(0, 1))
+    labelled = [("at", error.at), ("why", error.why), ("fix", error.fix), ("code", error.code)]
+    if isinstance(error, GenerationError):
+        labelled.append(("text", error.text))
+    for label, text in labelled:
+        if text:
+            parts.add_row(Text(f"{label}:", style="dim"), Text(text))
+    body = Group(Text(error.fact, style="bold"), parts)
+    return Panel(body, title=Text(type(error).__name__), title_align="left", border_style="red")

@@ -1,0 +1,32 @@
+"""`schemagen generate`."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import typer
+
+import schemagen
+from schemagen.cli.console import busy
+
+if TYPE_CHECKING:
+    from schemagen import LanguageModel
+
+
+def load_model(name: str | None) -> LanguageModel:
+    """Return the bundled model, or a transformers model by name or folder."""
+    with busy(f"loading {name or 'the bundled model'}"):
+        if name is None:
+            return schemagen.load_bundled()
+        try:
+            return schemagen.load(name)
+        except OSError as error:
+            raise typer.BadParameter(f"cannot load {name!r}: {error}", param_hint="--model") from error
+
+
+def generate_one(target: Any, prompt: str, *, model: str | None, max_new_tokens: int | None) -> Any:
+    """Return the `Generation` of one prompt."""
+    lm = load_model(model)
+    budget = {} if max_new_tokens is None else {"max_new_tokens": max_new_tokens}
+    with busy("generating"):
+        return lm.generate(prompt, target, **budget)

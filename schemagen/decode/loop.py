@@ -1,0 +1,172 @@
+"""One constrained generation: a rendered prompt and a grammar in, a complete text out.
+
+The loop itself is ``model.generate`` of transformers, so that its search strategies, caches and options all work; here
+are the things around it that decide whether its result may be trusted: EOS ids, budget, seed, completeness.
+"""
+
+from __future__ import annotations
+
+import time
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import torch
+
+from schemagen.decode.logits_processor import LogitsProcessor
+from schemagen.errors import BudgetError, GenerationError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from schemagen.compiler import Grammar
+
+#: Tokens when neither `max_new_tokens` nor `max_length` is given.
+DEFAULT_MAX_NEW_TOKENS = 512
+_SAMPLING = frozenset({"temperature", "top_k", "top_p", "min_p", "typical_p", "epsilon_cutoff", "eta_cutoff", "top_h"})
+
+
+@dataclass(frozen=True, slots=True)
+class Decoded:
+    """What one call of ``model.generate`` gave.
+
+    Attributes:
+        text: The generated text, without EOS.
+        token_ids: Its tokens, EOS included if it was generated.
+        prompt_tokens: Length of the prompt.
+        seconds: Wall-clock time of ``generate``.
+        masked_mass: Mean probability that the constraint removed per token; None if there was none to measure.
+    """
+
+    text: str
+    token_ids: tuple[int, ...]
+    prompt_tokens: int
+    seconds: float
+    masked_mass: float | None
+
+
+def decode(
+    model: Any,
+    inputs: dict[str, torch.Tensor],
+    grammar: Grammar,
+    *,
+    seed: int | None = None,
+    **generate_kwargs: Any,
+) -> Decoded:
+    """Generate a text of the grammar.
+
+    Args:
+        model: With the ``generate`` of transformers.
+        inputs: ``input_ids`` int64 [1, T] and ``attention_mask``, on the device of the model.
+        grammar: What the text must be.
+        seed: For sampling; the global random state is left as it was.
+        generate_kwargs: Options of ``generate``. Greedy unless ``do_sample`` or a sampling option is given.
+
+    Raises:
+        BudgetError: ``max_new_tokens`` ended the text too early.
+        GenerationError: Something else ended it too early, such as a stopping criterion.
+        ValueError: As transformers raises it, for options that it does not know.
+    """
+    processor = LogitsProcessor(grammar, measure_mass=True)
+    ends = list(grammar.vocabulary.eos_token_ids)
+    options = _options(model, inputs["input_ids"].shape[1], generate_kwargs)
+    others = list(options.pop("logits_processor", None) or [])
+    options = {"eos_token_id": ends, "pad_token_id": ends[0], **options}
+    started = time.perf_counter()
+    with _seeded(seed, inputs["input_ids"].device):
+        output = model.generate(**inputs, **options, logits_processor=[*others, processor])
+    seconds = time.perf_counter() - started
+    sequences = getattr(output, "sequences", output)  # [1, T + new]
+    prompt_tokens = inputs["input_ids"].shape[1]
+    generated = sequences[0, prompt_tokens:].tolist()
+    text, used = _finish(grammar, generated, options)
+    return Decoded(text, tuple(generated[:used]), prompt_tokens, seconds, processor.masked_mass)
+
+
+def decode_freely(
+    model: Any, inputs: dict[str, torch.Tensor], *, seed: int | None = None, **generate_kwargs: Any
+) -> list[int]:
+    """Generate without a constraint; return the new tokens. Arguments and errors as for `decode`."""
+    prompt_tokens = inputs["input_ids"].shape[1]
+    options = _options(model, prompt_tokens, generate_kwargs)
+    with _seeded(seed, inputs["input_ids"].device):
+        output = model.generate(**inputs, **options)
+    sequences = getattr(output, "sequences", output)
+    return [int(token_id) for token_id in sequences[0, prompt_tokens:].tolist()]
+
+
+def _options(model: Any, prompt_tokens: int, given: dict[str, Any]) -> dict[str, Any]:
+    """Complete the options of ``generate``: greedy, and a budget that fits the model."""
+    if given.get("num_return_sequences", 1) != 1:
+        raise GenerationError(
+            f"num_return_sequences={given['num_return_sequences']} asks for several results, a call returns one",
+            fix="call once per result, each with another seed",
+            code="one-result",
+        )
+    room = _room(model, prompt_tokens)
+    options = {key: value for key, value in given.items() if value is not None}
+    if "do_sample" not in options and "generation_config" not in options:
+        options["do_sample"] = not _SAMPLING.isdisjoint(options)
+    if options.get("do_sample") is False:
+        # The sampling defaults of a model's generation_config would only cause warnings.
+        options = {"temperature": None, "top_k": None, "top_p": None, **options}
+    if not {"max_new_tokens", "max_length", "generation_config"} & options.keys():
+        options["max_new_tokens"] = min(DEFAULT_MAX_NEW_TOKENS, room)
+    return options
+
+
+def _room(model: Any, prompt_tokens: int) -> int:
+    """How many tokens fit into the context of the model behind the prompt."""
+    config = model.config.get_text_config() if hasattr(model.config, "get_text_config") else model.config
+    context = getattr(config, "max_position_embeddings", None)
+    if not isinstance(context, int):
+        return DEFAULT_MAX_NEW_TOKENS  # unknown, so nothing is known against it
+    if prompt_tokens >= context:
+        raise BudgetError(
+            f"the prompt has {prompt_tokens} tokens, the context of the model {context}",
+            why="there is no room for an answer",
+            fix="shorten the prompt, or leave out the schema with show_schema=False",
+        )
+    return context - prompt_tokens
+
+
+def _finish(grammar: Grammar, generated: list[int], options: dict[str, Any]) -> tuple[str, int]:
+    """Return the text and how many tokens it took, EOS included; raise if it is not complete.
+
+    The check does not rely on the processor: a fresh matcher reads the tokens once more.
+    """
+    matcher = grammar.matcher()
+    used = 0
+    while used < len(generated) and not matcher.is_terminated() and matcher.accept_token(generated[used]):
+        used += 1
+    body = generated[: used - 1] if matcher.is_terminated() else generated[:used]
+    data = grammar.vocabulary.decode(body)
+    if matcher.is_terminated() or (matcher.is_accepting() and used == len(generated)):
+        return data.decode("utf-8"), used
+    partial = data.decode("utf-8", errors="replace")
+    if used < len(generated):
+        raise GenerationError(
+            f"token {generated[used]} after {used} tokens is not in the grammar",
+            text=partial,
+            why="another processor or generate option changed the scores after the mask",
+            fix="remove options that force tokens",
+            code="foreign-token",
+        )
+    raise BudgetError(
+        f"the text is not complete after {used} tokens",
+        text=partial,
+        at=f"...{partial[-40:]}",
+        why=f"the budget was {options.get('max_new_tokens', options.get('max_length'))} tokens",
+        fix="raise max_new_tokens, or bound the strings and lists of the type",
+    )
+
+
+@contextmanager
+def _seeded(seed: int | None, device: torch.device) -> Iterator[None]:
+    """Seed torch for a block and restore its state afterwards."""
+    if seed is None:
+        yield
+        return
+    with torch.random.fork_rng(devices=[device] if device.type == "cuda" else []):
+        torch.manual_seed(seed)
+        yield

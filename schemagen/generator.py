@@ -1,0 +1,66 @@
+"""`Generator`: one language model and one type, compiled once."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Generic, TypeVar, overload
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from typing_extensions import TypeForm
+
+    from schemagen.compiler import Choice, Regex
+    from schemagen.engine.options import PropertyOrder, WhitespacePolicy
+    from schemagen.lm.language_model import Generation, LanguageModel, Prompt
+
+T = TypeVar("T")
+
+
+class Generator(Generic[T]):
+    """Answers of a model as values of one type; reusable, and as safe for threads as the model.
+
+    Args:
+        lm: The model.
+        spec: A type, a JSON Schema, a `Regex` or a `Choice`; compiled here, once.
+        whitespace: As for `schemagen.compile`.
+        property_order: As for `schemagen.compile`.
+        options: Defaults for every call, as for `LanguageModel.generate`.
+
+    Attributes:
+        lm: The model.
+        grammar: The compiled constraint.
+    """
+
+    @overload
+    def __init__(self, lm: LanguageModel, spec: type[T], **options: Any) -> None: ...
+    @overload
+    def __init__(self: Generator[str], lm: LanguageModel, spec: Regex | Choice, **options: Any) -> None: ...
+    @overload
+    def __init__(self: Generator[Any], lm: LanguageModel, spec: Mapping[str, Any] | bool, **options: Any) -> None: ...
+    @overload
+    def __init__(self, lm: LanguageModel, spec: TypeForm[T], **options: Any) -> None: ...
+    def __init__(
+        self,
+        lm: LanguageModel,
+        spec: Any,
+        *,
+        whitespace: WhitespacePolicy = "flexible",
+        property_order: PropertyOrder = "schema",
+        **options: Any,
+    ) -> None:
+        self.lm = lm
+        self.grammar = lm.compile(spec, whitespace=whitespace, property_order=property_order)
+        self._options = options
+
+    def __call__(self, prompt: Prompt, **options: Any) -> T:
+        """Return the answer to a prompt as a value; arguments and errors as for `LanguageModel.generate`."""
+        return self.generate(prompt, **options).value
+
+    def generate(self, prompt: Prompt, **options: Any) -> Generation[T]:
+        """Return the answer with its circumstances; arguments and errors as for `LanguageModel.generate`."""
+        found: Generation[T] = self.lm.generate(prompt, self.grammar, **{**self._options, **options})
+        return found
+
+    def __repr__(self) -> str:
+        """Show the constraint."""
+        return f"Generator({self.grammar!r})"

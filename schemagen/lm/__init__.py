@@ -1,0 +1,9 @@
+"""Language models: any causal model of transformers, or the small one that comes with the package.
+
+torch and transformers are imported when a model is loaded, not with this package.
+"""
+
+from schemagen.lm.language_model import Generation, LanguageModel
+from schemagen.lm.load import from_transformers, load, load_bundled
+
+__all__ = ["Generation", "LanguageModel", "from_transformers", "load", "load_bundled"]

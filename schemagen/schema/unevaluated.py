@@ -1,0 +1,221 @@
+"""`unevaluatedProperties` and `unevaluatedItems`: what the other schemas of a place looked at, alternative by alternative.
+
+Which members count as evaluated depends on which of the schemas applied in place were satisfied. So the place is split
+into alternatives, one for each way its `anyOf`, `oneOf`, `if` and dependencies can be satisfied, and each alternative
+carries what its schemas evaluate. For `anyOf` every non-empty subset of its branches is an alternative; none of them has
+to deny the other branches, because evaluating less only asks for more, and the larger subset is an alternative too.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from itertools import combinations
+from typing import TYPE_CHECKING, Any, Protocol
+
+from schemagen.errors import LimitError
+from schemagen.schema.nodes import (
+    ANY,
+    ANYTHING,
+    ArrayArm,
+    Expression,
+    Given,
+    KeyRule,
+    ObjectArm,
+    Place,
+    Value,
+    both,
+    either,
+    neither,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from schemagen.regex import ast
+    from schemagen.schema.document import PlaceRecord
+
+MAX_ALTERNATIVES = 256
+MAX_DEPTH = 24
+
+
+class Source(Protocol):
+    """What is asked of the normaliser."""
+
+    def record(self, place: Place) -> PlaceRecord:
+        """Return a place's schema and surroundings."""
+        ...
+
+    def place(self, parent: PlaceRecord, schema: Any, *tokens: str) -> Place:
+        """Return the place of a sub-schema."""
+        ...
+
+    def references(self, place: Place) -> list[Place]:
+        """Return the places that the references of a schema lead to."""
+        ...
+
+    def key_pattern(self, place: Place, text: str) -> ast.Regex:
+        """Return the keys that a pattern of `patternProperties` matches."""
+        ...
+
+    def one_of(self, place: Place) -> list[Expression]:
+        """Return the branches of `oneOf`, each without the others."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Evaluated:
+    """What a satisfied schema has looked at.
+
+    Attributes:
+        names: Keys.
+        patterns: Patterns of keys.
+        every_key: All keys.
+        items: Number of leading items.
+        every_item: All items.
+        matching: Items that satisfy one of these.
+    """
+
+    names: frozenset[str] = frozenset()
+    patterns: frozenset[ast.Regex] = frozenset()
+    every_key: bool = False
+    items: int = 0
+    every_item: bool = False
+    matching: frozenset[Expression] = frozenset()
+
+    def __or__(self, other: Evaluated) -> Evaluated:
+        """Return what either has looked at."""
+        return Evaluated(
+            self.names | other.names,
+            self.patterns | other.patterns,
+            self.every_key or other.every_key,
+            max(self.items, other.items),
+            self.every_item or other.every_item,
+            self.matching | other.matching,
+        )
+
+
+Alternative = tuple[Expression, Evaluated]
+_NOTHING: Alternative = (ANY, Evaluated())
+
+
+def alternatives(source: Source, place: Place, depth: int = 0) -> list[Alternative]:
+    """Return the ways to satisfy what is applied in place at ``place``, each with what it evaluates.
+
+    The expressions do not repeat the constraints of ``place`` itself.
+    """
+    record = source.record(place)
+    schema = record.schema
+    if not isinstance(schema, dict):
+        return [_NOTHING]
+    if depth > MAX_DEPTH:
+        raise LimitError(
+            f"more than {MAX_DEPTH} schemas applied in place of one another", at=record.pointer, fix="flatten them"
+        )
+
+    def inner(sub: Place) -> list[Alternative]:
+        return [(both(sub, expression), seen) for expression, seen in alternatives(source, sub, depth + 1)]
+
+    def child(value: Any, *tokens: str) -> list[Alternative]:
+        return inner(source.place(record, value, *tokens))
+
+    ways: list[Alternative] = [(ANY, own(source, place, nested=depth > 0))]
+    for target in source.references(place):
+        ways = _product(ways, inner(target))
+    for index, branch in enumerate(schema.get("allOf", [])):
+        ways = _product(ways, child(branch, "allOf", str(index)))
+    if "anyOf" in schema:
+        ways = _product(ways, _any([child(b, "anyOf", str(k)) for k, b in enumerate(schema["anyOf"])]))
+    if "oneOf" in schema:
+        alone = source.one_of(place)
+        branches = [child(b, "oneOf", str(k)) for k, b in enumerate(schema["oneOf"])]
+        ways = _product(ways, [(both(e, w), s) for e, branch in zip(alone, branches, strict=True) for w, s in branch])
+    if "if" in schema:
+        ways = _product(ways, _conditional(schema, child))
+    for key, value in (schema.get("dependentSchemas") or {}).items():
+        absent = source.place(record, {"properties": {key: False}}, "dependentSchemas", key, "absent")
+        present = source.place(record, {"required": [key]}, "dependentSchemas", key, "present")
+        consequence = [(both(present, e), s) for e, s in child(value, "dependentSchemas", key)]
+        ways = _product(ways, [(absent, Evaluated()), *consequence])
+    return ways
+
+
+def _conditional(schema: dict[str, Any], child: Any) -> list[Alternative]:
+    condition = child(schema["if"], "if")
+    then = child(schema.get("then", True), "then")
+    otherwise = child(schema.get("else", True), "else")
+    failed = both(*(neither(e) for e, _ in condition))
+    return [*_product(condition, then), *((both(failed, e), s) for e, s in otherwise)]
+
+
+def _any(branches: list[list[Alternative]]) -> list[Alternative]:
+    ways: list[Alternative] = []
+    for size in range(1, len(branches) + 1):
+        for chosen in combinations(branches, size):
+            combined = [_NOTHING]
+            for branch in chosen:
+                combined = _product(combined, branch)
+            ways.extend(combined)
+            _check(len(ways))
+    return ways
+
+
+def _product(left: list[Alternative], right: list[Alternative]) -> list[Alternative]:
+    _check(len(left) * len(right))
+    return [(both(a, b), seen | more) for a, seen in left for b, more in right]
+
+
+def _check(count: int) -> None:
+    if count > MAX_ALTERNATIVES:
+        raise LimitError(
+            f"{count} ways to satisfy the schemas beside an unevaluated keyword, limit {MAX_ALTERNATIVES}",
+            fix="use additionalProperties, or fewer branches",
+        )
+
+
+def own(source: Source, place: Place, *, nested: bool) -> Evaluated:
+    """Return what the keywords of a schema evaluate by themselves; its unevaluated ones only where it is nested."""
+    record = source.record(place)
+    schema, draft = record.schema, record.draft
+    items = schema.get("items")
+    prefix = schema.get("prefixItems", []) if draft >= 2020 else items if isinstance(items, list) else []
+    rest = "items" in schema if draft >= 2020 else isinstance(items, dict | bool) or "additionalItems" in schema
+    matching: frozenset[Expression] = frozenset()
+    if draft >= 2020 and "contains" in schema:
+        matching = frozenset({source.place(record, schema["contains"], "contains")})
+    return Evaluated(
+        names=frozenset(schema.get("properties", ())),
+        patterns=frozenset(source.key_pattern(place, text) for text in schema.get("patternProperties", ())),
+        every_key="additionalProperties" in schema or (nested and "unevaluatedProperties" in schema),
+        items=len(prefix),
+        every_item=rest or (nested and "unevaluatedItems" in schema),
+        matching=matching,
+    )
+
+
+def restricted(ways: Iterable[Alternative], keys: Expression | None, items: Expression | None) -> Expression:
+    """Return the alternatives with the rule for what they left unevaluated.
+
+    Args:
+        ways: The alternatives of the place, without its unevaluated keywords.
+        keys: What unevaluated members must be, None without `unevaluatedProperties`.
+        items: What unevaluated items must be, None without `unevaluatedItems`.
+    """
+    return either(*(both(expression, Given(_rule(seen, keys, items))) for expression, seen in ways))
+
+
+def _rule(seen: Evaluated, keys: Expression | None, items: Expression | None) -> Value:
+    obj, array = ObjectArm(), ArrayArm()
+    if keys is not None and not seen.every_key:
+        rule = KeyRule(tuple((pattern, ANY) for pattern in sorted(seen.patterns, key=repr)), keys)
+        obj = ObjectArm(properties=tuple((name, ANY) for name in sorted(seen.names)), rules=(rule,))
+    if items is not None and not seen.every_item:
+        array = ArrayArm(prefix=(ANY,) * seen.items, items=either(*sorted(seen.matching, key=repr), items))
+    return Value(
+        ANYTHING.null,
+        ANYTHING.true,
+        ANYTHING.false,
+        ANYTHING.numbers,
+        ANYTHING.strings,
+        arrays=(array,),
+        objects=(obj,),
+    )

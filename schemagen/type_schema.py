@@ -1,0 +1,403 @@
+"""pydantic's JSON Schema, made sound: what is in the schema is what validation accepts.
+
+Idea: pydantic writes schemas for readers, we write them for a mask. Wherever `TypeAdapter.json_schema` says less than
+`TypeAdapter.validate_json` demands (keys of dicts, tags of unions, Decimal digits, schemes of URLs, time zones, ...)
+the missing half is added here; where the forms are many (a Decimal as number or as string) one is chosen.
+
+Invariants: closed objects unless ``extra="allow"``; no pattern with a look-around; nothing is dropped in silence: what
+no keyword can say is appended to the list given to `generator_class`, for the caller to report.
+
+Alternative rejected: walking pydantic's core schema ourselves. It has no stability promise; the methods overridden
+here are the documented extension points of `GenerateJsonSchema`.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from contextlib import suppress
+from decimal import Decimal
+from typing import TYPE_CHECKING, Any
+
+from pydantic import EncodedStr, ImportString
+from pydantic.errors import PydanticInvalidForJsonSchema
+from pydantic.json_schema import GenerateJsonSchema
+from pydantic_core import SchemaValidator, ValidationError, to_jsonable_python
+
+from schemagen.type_texts import (
+    BYTE_SIZE_PATTERN,
+    COMPLEX_PATTERN,
+    FRACTION_PATTERN,
+    TRIMMED_PATTERN,
+    ascii_base64_pattern,
+    bytes_schema,
+    date_bounds_pattern,
+    decimal_schemas,
+    integer_key_schema,
+    json_text_pattern,
+    number_key_schema,
+    portable_pattern,
+    scheme_pattern,
+    zone_schema,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+Json = dict[str, Any]
+
+_SCALARS = {"type": ["string", "number", "boolean", "null"]}
+_UNHASHABLE = frozenset({"list", "dict", "set", "deque", "typed-dict"})
+_BOUNDS = ("ge", "gt", "le", "lt")
+_BASE64_FORMATS = frozenset({"base64", "base64url"})
+_INNER = frozenset({"nullable", "default", "function-after", "function-wrap", "function-before", "custom-error"})
+
+
+def generator_class(checked: list[str]) -> type[GenerateJsonSchema]:
+    """Return a schema generator that appends what it cannot express to ``checked``."""
+
+    class BoundTypeSchema(TypeSchema):
+        unsaid = checked
+
+    return BoundTypeSchema
+
+
+class TypeSchema(GenerateJsonSchema):
+    """`GenerateJsonSchema` whose result validation agrees with; `unsaid` collects the rest."""
+
+    unsaid: list[str]
+
+    def emit_warning(self, kind: Any, detail: str) -> None:
+        """Stay silent: defaults without JSON form and members of unions without JSON form narrow nothing."""
+
+    def generate_inner(self, schema: Any) -> Json:
+        """Any schema."""
+        metadata = schema.get("metadata", {})
+        functions = (*metadata.get("pydantic_js_functions", ()), *metadata.get("pydantic_js_annotation_functions", ()))
+        owners = [getattr(function, "__self__", None) for function in functions]
+        if any(owner is ImportString or type(owner) is ImportString for owner in owners):
+            self.handle_invalid_for_json_schema(schema, "an import path: reading it would run what a model wrote")
+        result = super().generate_inner(schema)
+        if any(isinstance(owner, EncodedStr) for owner in owners) and result.get("format") in _BASE64_FORMATS:
+            result["pattern"] = ascii_base64_pattern(url_safe=result["format"] == "base64url")
+        return result
+
+    # --- objects ----------------------------------------------------------------------------------------------------
+
+    def model_schema(self, schema: Any) -> Json:
+        """A model: a closed object, or whatever the root of a RootModel is."""
+        result = super().model_schema(schema)
+        return result if schema.get("root_model") else _closed(result)
+
+    def dataclass_schema(self, schema: Any) -> Json:
+        """A dataclass: a closed object."""
+        return _closed(super().dataclass_schema(schema))
+
+    def typed_dict_schema(self, schema: Any) -> Json:
+        """A TypedDict: a closed object."""
+        return _closed(super().typed_dict_schema(schema))
+
+    def model_field_schema(self, schema: Any) -> Json:
+        """A field of a model."""
+        self._refuse_nested_alias(schema)
+        return super().model_field_schema(schema)
+
+    def dataclass_field_schema(self, schema: Any) -> Json:
+        """A field of a dataclass."""
+        self._refuse_nested_alias(schema)
+        return super().dataclass_field_schema(schema)
+
+    def typed_dict_field_schema(self, schema: Any) -> Json:
+        """A field of a TypedDict."""
+        self._refuse_nested_alias(schema)
+        return super().typed_dict_field_schema(schema)
+
+    def _refuse_nested_alias(self, schema: Any) -> None:
+        """Refuse a field that is only reachable through an `AliasPath` of several steps."""
+        alias = schema.get("validation_alias")
+        if not isinstance(alias, list):
+            return
+        paths = alias if alias and isinstance(alias[0], list) else [alias]
+        if all(len(path) > 1 for path in paths):
+            self.handle_invalid_for_json_schema(schema, f"a field found only by the alias path {paths[0]}")
+
+    def tagged_union_schema(self, schema: Any) -> Json:
+        """A discriminated union: the tag is required even where the class has a default for it."""
+        result = super().tagged_union_schema(schema)
+        if not result["oneOf"]:
+            self.handle_invalid_for_json_schema(schema, "a union without any member that JSON can express")
+        # The members exclude each other by their tag, so `anyOf` says the same and costs less to decide.
+        union: Json = {"anyOf": result["oneOf"]}
+        tag = result.get("discriminator", {}).get("propertyName")
+        if tag is not None:
+            return {**union, "required": [tag]}
+        if not callable(schema["discriminator"]):
+            self.unsaid.append(f"discriminator {schema['discriminator']}")
+        return union
+
+    # --- maps and sets ----------------------------------------------------------------------------------------------
+
+    def dict_schema(self, schema: Any) -> Json:
+        """A dict: its keys are strings that validation reads as the key type."""
+        return self._keyed(schema, super().dict_schema(schema))
+
+    def ordered_dict_schema(self, schema: Any) -> Json:
+        """An OrderedDict."""
+        return self._keyed(schema, super().ordered_dict_schema(schema))
+
+    def counter_schema(self, schema: Any) -> Json:
+        """A Counter."""
+        return self._keyed(schema, super().counter_schema(schema))
+
+    def frozendict_schema(self, schema: Any) -> Json:
+        """A frozendict."""
+        return self._keyed(schema, super().frozendict_schema(schema))
+
+    def _keyed(self, schema: Any, result: Json) -> Json:
+        if "keys_schema" not in schema:
+            return result
+        patterned = result.pop("patternProperties", None)
+        if patterned:
+            result["additionalProperties"] = next(iter(patterned.values()))
+        result.pop("propertyNames", None)
+        names = self._key_names(schema["keys_schema"])
+        if names is not None:
+            result["propertyNames"] = names
+        return result
+
+    def _key_names(self, keys: Any) -> Json | None:
+        """The schema of the keys, which JSON writes as strings whatever their type is; None: any string."""
+        kind = keys["type"]
+        if kind in _INNER and "schema" in keys:
+            return self._key_names(keys["schema"])
+        if kind == "union":
+            return self._key_union([c[0] if isinstance(c, tuple) else c for c in keys["choices"]])
+        if kind == "enum":
+            values = [str(member.value) for member in keys["members"] if isinstance(member.value, (str, int))]
+            return self._some_of(values, keys)
+        if kind == "literal":
+            return self._some_of([value for value in keys["expected"] if isinstance(value, str)], keys)
+        return self._named_by(self._inlined(self.generate_inner(keys)), keys)
+
+    def _key_union(self, choices: list[Any]) -> Json | None:
+        found = []
+        for choice in choices:
+            # A member of the union that can be no key only narrows the union.
+            with suppress(PydanticInvalidForJsonSchema):
+                found.append(self._key_names(choice))
+        if not found:
+            raise PydanticInvalidForJsonSchema("none of these types can be the key of a JSON object")
+        return None if None in found else {"anyOf": found}
+
+    def _named_by(self, value: Json, keys: Any) -> Json | None:
+        """The string form of a JSON value as a key."""
+        plain = {key: part for key, part in value.items() if key not in {"title", "description", "default"}}
+        if "anyOf" in plain:
+            parts = [part for part in plain["anyOf"] if part.get("type") == "string"]
+            return {"anyOf": parts} if parts else self._no_key(keys)
+        if "enum" in plain or "const" in plain:
+            values = plain.get("enum", [plain.get("const")])
+            return self._some_of([str(v) for v in values if isinstance(v, (str, int))], keys)
+        kind = plain.get("type")
+        if not plain or plain == {"type": "string"}:
+            return None
+        if kind == "string":
+            return plain
+        if kind == "boolean":
+            return {"enum": ["true", "false"]}
+        named = {"integer": integer_key_schema, "number": number_key_schema}.get(str(kind))
+        found = named(plain) if named else None
+        return found if found is not None else self._no_key(keys)
+
+    def _some_of(self, values: list[str], keys: Any) -> Json:
+        return {"enum": values} if values else self._no_key(keys)
+
+    def _no_key(self, keys: Any) -> Any:
+        return self.handle_invalid_for_json_schema(keys, f"keys of type {keys['type']!r}")
+
+    def _inlined(self, value: Json) -> Json:
+        """Follow a reference, so that the type of a key can be seen."""
+        return self.resolve_ref_schema(value) if "$ref" in value else value
+
+    def set_schema(self, schema: Any) -> Json:
+        """A set."""
+        return self._unordered(schema, super().set_schema(schema))
+
+    def frozenset_schema(self, schema: Any) -> Json:
+        """A frozenset."""
+        return self._unordered(schema, super().frozenset_schema(schema))
+
+    def _unordered(self, schema: Any, result: Json) -> Json:
+        kind = schema.get("items_schema", {}).get("type", "any")
+        if kind in _UNHASHABLE:
+            self.handle_invalid_for_json_schema(schema, f"a set of {kind}, which Python cannot hash")
+        if kind == "any":
+            result["items"] = dict(_SCALARS)
+        if not schema.get("min_length"):
+            # A list with duplicates still validates into the set, so the costly keyword is only needed where
+            # duplicates could leave the set too small.
+            result.pop("uniqueItems", None)
+        return result
+
+    # --- values -----------------------------------------------------------------------------------------------------
+
+    def enum_schema(self, schema: Any) -> Json:
+        """An Enum: the JSON values that validation reads as a member."""
+        return self._only_read(schema, [m.value for m in schema["members"]], super().enum_schema(schema))
+
+    def literal_schema(self, schema: Any) -> Json:
+        """A Literal: the JSON values that validation reads as one of its values."""
+        return self._only_read(schema, schema["expected"], super().literal_schema(schema))
+
+    def _only_read(self, schema: Any, values: list[Any], result: Json) -> Json:
+        if all(type(value) in {str, int, bool, type(None)} for value in values):
+            return result
+        bare = {key: part for key, part in schema.items() if key not in {"metadata", "ref", "serialization"}}
+        accepts = _reader(bare)
+        forms = (form for value in values for form in _json_forms(value))
+        readable = [form for form in forms if accepts(json.dumps(form))]
+        if not readable:
+            self.handle_invalid_for_json_schema(schema, f"any of the values {values}")
+        result.pop("const", None)
+        result.pop("type", None)
+        result["enum"] = readable
+        return result
+
+    def str_schema(self, schema: Any) -> Json:
+        """A string; where spaces at its ends are cut off before its length is checked it has none."""
+        pattern = schema.get("pattern")
+        result = super().str_schema(schema)
+        flags = getattr(pattern, "flags", 0) & 0b1011010  # IGNORECASE, MULTILINE, DOTALL, VERBOSE
+        if flags:
+            self.handle_invalid_for_json_schema(schema, f"the pattern {pattern.pattern!r} compiled with flags")
+        if "pattern" in result:
+            compiled = isinstance(pattern, re.Pattern) or self._config.regex_engine == "python-re"
+            portable = portable_pattern(result["pattern"], "python-re" if compiled else "rust-regex")
+            if portable is None:
+                self.handle_invalid_for_json_schema(schema, f"a class with \\W in the pattern {result['pattern']!r}")
+            result["pattern"] = portable
+        strips = schema.get("strip_whitespace", self._config.str_strip_whitespace)
+        if strips and result.keys() & {"minLength", "pattern"}:
+            result["allOf"] = [{"pattern": TRIMMED_PATTERN}]
+        return result
+
+    def bytes_schema(self, schema: Any) -> Json:
+        """Bytes: UTF-8 text, base64 or hexadecimal, as the configuration reads them; lengths count bytes."""
+        return bytes_schema(self._config.val_json_bytes, schema.get("min_length"), schema.get("max_length"))
+
+    def decimal_schema(self, schema: Any) -> Json:
+        """A Decimal as a JSON number; pydantic's own pattern for the string form has look-arounds."""
+        branches = decimal_schemas(schema)
+        return branches[0] if len(branches) == 1 else {"anyOf": branches}
+
+    def fraction_schema(self, schema: Any) -> Json:
+        """A Fraction as text, or as a number where it is bounded."""
+        bounds: Any = {key: float(schema[key]) for key in _BOUNDS if schema.get(key) is not None}
+        if not bounds:
+            return {"type": "string", "pattern": FRACTION_PATTERN}
+        result: Json = {"type": "number"}
+        self.update_with_validations(result, bounds, self.ValidationsMapping.numeric)
+        return result
+
+    def complex_schema(self, schema: Any) -> Json:  # noqa: ARG002 - the signature of the extension point
+        """A complex number as text."""
+        return {"type": "string", "pattern": COMPLEX_PATTERN}
+
+    def json_schema(self, schema: Any) -> Json:
+        """A string that holds JSON: the compact texts of the inner type, as a pattern."""
+        result = super().json_schema(schema)
+        pattern = json_text_pattern(result["contentSchema"], self._inlined)
+        if pattern is None:
+            self.handle_invalid_for_json_schema(schema, "JSON inside a string, of a type that no pattern describes")
+        return {"type": "string", "pattern": f"^(?:{pattern})$"}
+
+    def url_schema(self, schema: Any) -> Json:
+        """A URL with its schemes."""
+        return self._located(schema, super().url_schema(schema))
+
+    def multi_host_url_schema(self, schema: Any) -> Json:
+        """A URL that may name several hosts; one is written."""
+        return self._located(schema, {**super().multi_host_url_schema(schema), "format": "uri"})
+
+    def _located(self, schema: Any, result: Json) -> Json:
+        schemes = schema.get("allowed_schemes")
+        if schemes:
+            result["pattern"] = scheme_pattern(schemes)
+        return result
+
+    def union_schema(self, schema: Any) -> Json:
+        """A union; that of ByteSize is for sizes with a unit that it knows."""
+        if schema.get("custom_error_type") == "byte_size":
+            return {"anyOf": [{"type": "integer", "minimum": 0}, {"type": "string", "pattern": BYTE_SIZE_PATTERN}]}
+        return super().union_schema(schema)
+
+    def custom_error_schema(self, schema: Any) -> Json:
+        """A schema with an error text of its own; `Hashable` is one."""
+        if schema.get("custom_error_type") == "is_hashable":
+            return dict(_SCALARS)
+        return super().custom_error_schema(schema)
+
+    def is_subclass_schema(self, schema: Any) -> Json:
+        """A class as a value: not JSON."""
+        return self.handle_invalid_for_json_schema(schema, f"a subclass of {schema['cls']}")
+
+    # --- time -------------------------------------------------------------------------------------------------------
+
+    def date_schema(self, schema: Any) -> Json:
+        """A date; its bounds become a pattern, as dates are ordered like their text."""
+        result = super().date_schema(schema)
+        pattern = date_bounds_pattern(schema)
+        if pattern:
+            result["pattern"] = pattern
+        self._note_time(schema, ("now_op",))
+        return result
+
+    def datetime_schema(self, schema: Any) -> Json:
+        """A datetime, with or without time zone as it demands."""
+        result = super().datetime_schema(schema)
+        self._note_time(schema, (*_BOUNDS, "now_op"))
+        return {**result, **zone_schema(schema.get("tz_constraint"), with_date=True)}
+
+    def time_schema(self, schema: Any) -> Json:
+        """A time of day, with or without time zone as it demands."""
+        result = super().time_schema(schema)
+        self._note_time(schema, _BOUNDS)
+        return {**result, **zone_schema(schema.get("tz_constraint"), with_date=False)}
+
+    def timedelta_schema(self, schema: Any) -> Json:
+        """A duration."""
+        result = super().timedelta_schema(schema)
+        self._note_time(schema, _BOUNDS)
+        return result
+
+    def _note_time(self, schema: Any, keys: tuple[str, ...]) -> None:
+        """Note the demands on a time that no keyword of JSON Schema can state."""
+        self.unsaid.extend(f"{schema['type']} {key}={schema[key]}" for key in keys if schema.get(key) is not None)
+
+
+def _closed(result: Json) -> Json:
+    """Close an object against keys that it does not name."""
+    if result.get("type") == "object":
+        result.setdefault("additionalProperties", False)
+    return result
+
+
+def _reader(core: Any) -> Callable[[str], bool]:
+    """Return whether validation takes a JSON text."""
+    validator = SchemaValidator(core)  # a part of a schema that pydantic built
+
+    def accepts(text: str) -> bool:
+        try:
+            validator.validate_json(text)
+        except ValidationError:
+            return False
+        return True
+
+    return accepts
+
+
+def _json_forms(value: Any) -> list[Any]:
+    """The JSON values that could stand for a Python value."""
+    if isinstance(value, Decimal):
+        return [float(value)]
+    return [to_jsonable_python(value)]  # of a member of an Enum: its value

@@ -1,0 +1,124 @@
+"""Models that want the wrong thing: the result is valid, or the error is ours."""
+
+from __future__ import annotations
+
+from enum import Enum
+from typing import Annotated, Literal
+
+import pytest
+import torch
+from pydantic import BaseModel, Field
+
+import schemagen
+from schemagen.errors import BudgetError
+
+
+class Unit(Enum):
+    METRE = "m"
+    FOOT = "ft"
+
+
+class Measurement(BaseModel):
+    label: Annotated[str, Field(max_length=8)]
+    value: float
+    count: int
+    unit: Unit
+    tags: Annotated[list[Literal["new", "old"]], Field(max_length=3)]
+    note: str | None = Field(max_length=5)
+
+
+class Note(BaseModel):
+    text: str
+
+
+def always(piece, strength=1e4):
+    """Return a maker of distortions that put all weight on one token."""
+
+    def make(tokenizer):
+        token_id = tokenizer.convert_tokens_to_ids(piece)
+
+        def distort(logits):
+            logits = logits.clone()
+            logits[..., token_id] = strength
+            return logits
+
+        return distort
+
+    return make
+
+
+def constant(value):
+    """Return a maker of distortions that make all logits equal."""
+    return lambda tokenizer: lambda logits: torch.full_like(logits, value)  # noqa: ARG005
+
+
+def padding_wins(tokenizer):
+    """Put all weight on an id behind the tokenizer."""
+
+    def distort(logits):
+        logits = logits.clone()
+        logits[..., len(tokenizer) + 10 :] = 1e4
+        return logits
+
+    return distort
+
+
+ADVERSARIES = {
+    "quote": always('"'),
+    "newline": always("Ċ"),
+    "space": always("Ġ"),
+    "tab": always("ĉ"),
+    "digit": always("9"),
+    "zero": always("0"),
+    "minus": always("-"),
+    "exponent": always("e"),
+    "comma": always(","),
+    "bracket": always("["),
+    "backslash": always("\\"),
+    "letter": always("a"),
+    "half a character": always("Ã"),
+    "eos": always("<eos>"),
+    "pad": always("<pad>"),
+    "infinity": always("9", float("inf")),
+    "surplus ids": padding_wins,
+    "uniform": constant(0.0),
+    "nan": constant(float("nan")),
+    "minus infinity": constant(float("-inf")),
+    "plus infinity": constant(float("inf")),
+}
+
+
+@pytest.mark.parametrize("wish", ADVERSARIES)
+@pytest.mark.parametrize("whitespace", ["flexible", "compact"])
+def test_bounded_types_come_out_valid(make_lm, tokenizer, wish, whitespace):
+    """Whatever the model wants, a type with bounded parts is complete and valid within its budget."""
+    lm = make_lm(ADVERSARIES[wish](tokenizer))
+    # The soft cap on a gap is 41 bytes, and the type has 21 gaps.
+    found = lm.generate("x", Measurement, whitespace=whitespace, max_new_tokens=1500)
+    assert isinstance(found.value, Measurement)
+    assert Measurement.model_validate_json(found.text) == found.value
+
+
+@pytest.mark.parametrize("wish", ["uniform", "nan", "plus infinity"])
+def test_sampling_from_broken_logits_is_valid(make_lm, tokenizer, wish):
+    """Sampling meets the same guarantee as greedy search."""
+    lm = make_lm(ADVERSARIES[wish](tokenizer))
+    found = lm("x", Measurement, do_sample=True, seed=3, whitespace="compact", max_new_tokens=400)
+    assert isinstance(found, Measurement)
+
+
+def test_a_string_without_end_is_a_budget_error(make_lm, tokenizer):
+    """An unbounded string that never ends costs the budget, and the error holds what was written."""
+    lm = make_lm(ADVERSARIES["letter"](tokenizer))
+    with pytest.raises(BudgetError, match="not complete after 40 tokens") as caught:
+        lm("x", Note, max_new_tokens=40, whitespace="compact")
+    assert caught.value.text.startswith('{"text":"')
+    assert caught.value.text.endswith("aaaa")
+
+
+def test_text_without_a_bound_still_ends_in_a_choice(make_lm, tokenizer):
+    """Choices and patterns hold against the same models."""
+    for wish in ADVERSARIES.values():
+        lm = make_lm(wish(tokenizer))
+        assert lm("x", schemagen.Choice(["yes", "no"])) in {"yes", "no"}
+        assert len(lm("x", schemagen.Regex("[a-c]{3}"))) == 3

@@ -1,0 +1,99 @@
+"""What type checkers must know about the public surface; read by mypy and pyright, never run."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Annotated, Any, Literal, NamedTuple, Optional, TypedDict, Union
+
+from pydantic import BaseModel, Field
+from typing_extensions import assert_type
+
+import schemagen
+
+
+class Person(schemagen.Structured, BaseModel):
+    name: str
+    age: int
+
+
+@dataclass
+class Point(schemagen.Structured):
+    x: int
+    y: int
+
+
+@schemagen.structured
+class City(BaseModel):
+    name: str
+
+
+class Movie(TypedDict):
+    title: str
+
+
+class Pair(NamedTuple):
+    left: int
+    right: str
+
+
+def structured_classes(lm: schemagen.LanguageModel) -> None:
+    assert_type(Person.generate("Ada, 36"), Person)
+    assert_type(Person.generate("Ada, 36", lm=lm, max_new_tokens=32), Person)
+    assert_type(Point.generate("1 and 2"), Point)
+    # The constructors are those of the classes.
+    assert_type(Person(name="Ada", age=36), Person)
+    assert_type(Point(1, y=2), Point)
+    # The decorator leaves the class as it is.
+    assert_type(City(name="Paris"), City)
+
+
+def call(lm: schemagen.LanguageModel) -> None:
+    assert_type(lm("", Person), Person)
+    assert_type(lm("", Point, max_new_tokens=8, temperature=0.5), Point)
+    assert_type(lm("", Movie), Movie)
+    assert_type(lm("", Pair), Pair)
+    assert_type(lm("", int), int)
+    assert_type(lm("", list[Person]), list[Person])
+    assert_type(lm("", dict[str, int]), dict[str, int])
+    assert_type(lm("", tuple[int, str]), tuple[int, str])
+    assert_type(lm([{"role": "user", "content": "hi"}], Person), Person)
+
+
+def special_forms(lm: schemagen.LanguageModel) -> None:
+    assert_type(lm("", int | None), Optional[int])
+    assert_type(lm("", Union[int, str]), Union[int, str])
+    assert_type(lm("", Literal["a", "b"]), Literal["a", "b"])
+    assert_type(lm("", Annotated[int, Field(ge=1)]), int)
+
+
+def other_specs(lm: schemagen.LanguageModel, grammar: schemagen.Grammar) -> None:
+    assert_type(lm("", schemagen.Regex("[0-9]+")), str)
+    assert_type(lm("", schemagen.Choice(["yes", "no"])), str)
+    assert_type(lm("", {"type": "integer"}), Any)
+    assert_type(lm("", spec=True), Any)
+    assert_type(lm("", grammar), Any)
+
+
+def with_circumstances(lm: schemagen.LanguageModel) -> None:
+    found = lm.generate("", Person)
+    assert_type(found.value, Person)
+    assert_type(found.text, str)
+    assert_type(found.new_tokens, int)
+    assert_type(lm.generate("", schemagen.Choice(["a"])).value, str)
+    assert_type(lm.generate_text(""), str)
+    assert_type(lm.render("", Person), str)
+
+
+def generators(lm: schemagen.LanguageModel) -> None:
+    generator = schemagen.Generator(lm, Person, retries=2)
+    assert_type(generator, schemagen.Generator[Person])
+    assert_type(generator(""), Person)
+    assert_type(generator.generate("").value, Person)
+    assert_type(schemagen.Generator(lm, list[int])(""), list[int])
+    assert_type(schemagen.Generator(lm, int | None)(""), Optional[int])
+    assert_type(schemagen.Generator(lm, schemagen.Regex("a"))(""), str)
+
+
+def loading() -> None:
+    assert_type(schemagen.load("gpt2", device_map="cpu"), schemagen.LanguageModel)
+    assert_type(schemagen.load_bundled(), schemagen.LanguageModel)

@@ -1,0 +1,179 @@
+"""The command line: arguments, output, exit status, errors."""
+
+import json
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+from typer.testing import CliRunner, Result
+
+import schemagen
+from schemagen.cli.app import app
+from schemagen.cli.console import cost_of
+from schemagen.cli.demo import CASES
+
+ROOT = Path(__file__).parents[2]
+AGE = '{"type": "integer", "minimum": 3, "maximum": 17}'
+
+
+def run(*arguments: str, text: str | None = None) -> Result:
+    """Run the command line in this process."""
+    return CliRunner().invoke(app, list(arguments), input=text)
+
+
+class FakeModel:
+    """A language model that answers every prompt with 7, and remembers what it was asked."""
+
+    def __init__(self) -> None:
+        self.calls: list[tuple[Any, ...]] = []
+
+    def generate(self, prompt: str, spec: Any, **options: Any) -> Any:
+        self.calls.append((prompt, spec, options))
+        return SimpleNamespace(value=7, text="7", new_tokens=2, seconds=0.5, masked_mass=0.25)
+
+
+@pytest.fixture
+def fake_model(monkeypatch: pytest.MonkeyPatch) -> FakeModel:
+    """The bundled model, replaced."""
+    model = FakeModel()
+    monkeypatch.setattr(schemagen, "load_bundled", lambda: model)
+    return model
+
+
+def test_version() -> None:
+    """`--version` prints the version of the package."""
+    result = run("--version")
+    assert (result.exit_code, result.stdout) == (0, f"schemagen {schemagen.__version__}\n")
+
+
+def test_no_arguments_shows_the_commands() -> None:
+    """Without arguments the commands are listed."""
+    assert all(name in run().output for name in ("demo", "generate", "compile", "regex"))
+
+
+@pytest.mark.parametrize("spec", ["nowhere.json", "nowhere:Class", "schemagen:nothing", "not a spec"])
+def test_a_spec_that_is_nothing_is_wrong_usage(spec: str) -> None:
+    """A spec that is no file, JSON or importable name ends with status 2."""
+    result = run("regex", spec)
+    assert result.exit_code == 2
+    assert "Invalid value" in result.stderr
+
+
+def test_broken_json_is_an_error_with_its_place() -> None:
+    """Text that starts like JSON and is not ends with status 1, and says where."""
+    result = run("regex", '{"type": ')
+    assert result.exit_code == 1
+    assert result.stdout == ""
+    assert "InvalidSchemaError" in result.stderr
+    assert "line 1, column 10" in result.stderr
+
+
+def test_an_error_shows_its_parts_literally() -> None:
+    """Where, why, fix and code are shown; square brackets in a schema are not taken for markup."""
+    result = run("regex", '{"type": "[bold]"}')
+    assert result.exit_code == 1
+    assert "[bold]" in result.stderr
+    assert "code: invalid-schema" in result.stderr
+
+
+@pytest.mark.parametrize("source", ["inline", "file", "stdin", "class"])
+def test_regex_reads_every_kind_of_spec(source: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The pattern on stdout matches what the schema allows, wherever the schema came from."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(sys, "path", sys.path.copy())
+    Path("age.json").write_text(AGE, encoding="utf-8")
+    module = f"ages_{source}"
+    Path(f"{module}.py").write_text(
+        "from typing import Annotated\nfrom pydantic import Field\nclass Types:\n    Age = Annotated[int, Field(ge=3, le=17)]\n",
+        encoding="utf-8",
+    )
+    spec = {"inline": AGE, "file": "age.json", "stdin": "-", "class": f"{module}:Types.Age"}[source]
+    result = run("regex", spec, text=AGE)
+    assert result.exit_code == 0, result.output
+    pattern = result.stdout.removesuffix("\n")
+    assert [n for n in range(30) if re.fullmatch(pattern, str(n))] == list(range(3, 18))
+
+
+def test_generate_prints_json_and_nothing_else_on_stdout(fake_model: FakeModel) -> None:
+    """The value goes to stdout, its cost to stderr."""
+    result = run("generate", AGE, "How old?", "--max-new-tokens", "9")
+    assert result.exit_code == 0, result.output
+    assert result.stdout == "7\n"
+    assert "2 tokens, 4 tokens/s" in result.stderr
+    assert fake_model.calls == [("How old?", json.loads(AGE), {"max_new_tokens": 9})]
+
+
+def test_generate_leaves_the_budget_to_the_model(fake_model: FakeModel) -> None:
+    """Without the option no budget is passed on."""
+    run("generate", "true", "Anything")
+    assert fake_model.calls == [("Anything", True, {})]
+
+
+def test_generate_names_a_model_that_cannot_be_loaded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A folder without a model ends with status 2 and names it."""
+
+    def fail(name: str) -> None:
+        raise OSError(f"{name} has no config.json")
+
+    monkeypatch.setattr(schemagen, "load", fail)
+    result = run("generate", "true", "Anything", "--model", str(tmp_path))
+    assert result.exit_code == 2
+    assert "--model" in result.stderr
+
+
+def test_a_failed_generation_shows_the_text(monkeypatch: pytest.MonkeyPatch) -> None:
+    """When the budget ends too early the partial text is shown."""
+
+    def fail(*_arguments: Any, **_options: Any) -> None:
+        raise schemagen.BudgetError("stopped", text='{"name": "Ad')
+
+    monkeypatch.setattr(schemagen, "load_bundled", lambda: SimpleNamespace(generate=fail))
+    result = run("generate", "true", "Anything")
+    assert result.exit_code == 1
+    assert '{"name": "Ad' in result.stderr
+
+
+def test_compile_reports_every_keyword() -> None:
+    """`compile --report` lists keywords with their status; without it only the cost."""
+    schema = '{"type": "string", "maxLength": 8, "title": "Name"}'
+    result = run("compile", schema, "--report")
+    assert result.exit_code == 0, result.output
+    for keyword, status in (("maxLength", "enforced"), ("title", "annotation")):
+        assert re.search(rf"{keyword}\W+{status}", result.stdout), result.stdout
+    assert "annotation │" not in run("compile", schema).stdout
+
+
+def test_cost_without_measured_mass() -> None:
+    """The mass is left out when it was not measured, and no time is no division by zero."""
+    assert cost_of(SimpleNamespace(new_tokens=3, seconds=0.0, masked_mass=None)) == "3 tokens, 0 tokens/s"
+
+
+def test_demo_gives_the_right_values() -> None:
+    """The first command of the README: six instances with the values of their sentences, in a process of its own."""
+    environment = {**os.environ, "HF_HUB_OFFLINE": "1", "COLUMNS": "200", "NO_COLOR": "1"}
+    command = [sys.executable, "-m", "schemagen.cli", "demo"]
+    run = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True, check=False)
+    assert run.returncode == 0, run.stdout + run.stderr
+    shown = " ".join(run.stdout.replace("│", " ").split())
+    for instance in (
+        "Person(name='Ada Lovelace', age=36, city='London')",
+        "customer='Maria Silva'",
+        "Item(product='lamp",
+        "quantity=2",
+        "Item(product='chair",
+        "quantity=3",
+        "paid=True",
+        "Ticket(category='bug', priority='high')",
+        "Contact(name='Tom Baker', email='tom@example.org', phone=None)",
+        "Booking(guest='Lena Fischer', guests=2, check_in=datetime.date(2024, 5, 3), nights=4, price=129.5)",
+        "Review(sentiment='negative', stars=1)",
+    ):
+        assert instance in shown, shown
+    assert f"{len(CASES)} of {len(CASES)} are validated instances" in shown
+    assert shown.count("of the probability mass") == len(CASES)
+    assert shown.count("unconstrained") == len(CASES)

@@ -1,0 +1,122 @@
+"""Imports go one way only, and each layer knows only the third parties that are its business."""
+
+import ast
+import sys
+from pathlib import Path
+
+import pytest
+
+PACKAGE = Path(__file__).parents[2] / "schemagen"
+
+#: Lowest first. A row is a layer; it imports itself and the rows before it.
+LAYERS = (
+    ("errors",),
+    ("regex",),
+    ("schema",),
+    ("types", "type_schema", "type_texts"),
+    ("vocabulary",),
+    ("engine",),
+    ("compiler",),
+    ("bitmask",),
+    ("device",),
+    ("decode",),
+    ("lm",),
+    ("generator",),
+    ("structured",),
+    ("cli",),
+)
+RANK = {name: rank for rank, row in enumerate(LAYERS) for name in row}
+#: The facade, `import schemagen`, names what lies below it; only the command line stands above.
+RANK[""] = RANK["cli"]
+
+#: What a layer may import beside the standard library. The compiled core counts as a third party.
+THIRD_PARTIES = {
+    "errors": set(),
+    "regex": {"_core"},
+    "schema": {"referencing", "jsonschema", "jsonschema_specifications"},
+    "types": {"pydantic", "pydantic_core", "annotated_types"},
+    "type_schema": {"pydantic", "pydantic_core", "annotated_types"},
+    "type_texts": set(),
+    "vocabulary": {"_core", "numpy", "transformers", "tokenizers"},
+    "engine": {"_core", "numpy", "torch", "interegular"},
+    "compiler": {"_core", "pydantic", "jsonschema"},
+    "bitmask": {"_core", "numpy", "torch"},
+    "device": {"numpy", "torch", "triton"},
+    "decode": {"numpy", "torch", "transformers"},
+    "lm": {"numpy", "torch", "transformers", "tokenizers", "accelerate", "safetensors", "pydantic"},
+    "generator": {"pydantic"},
+    "structured": {"pydantic"},
+    "cli": {"pydantic", "typer", "click", "rich", "transformers"},
+}
+EVERYWHERE = {"typing_extensions"}
+
+
+def modules() -> list[Path]:
+    """Every module of the package except the facade."""
+    return sorted(path for path in PACKAGE.rglob("*.py") if path != PACKAGE / "__init__.py")
+
+
+def layer_of(path: Path) -> str:
+    """First folder or file name below the package."""
+    return path.relative_to(PACKAGE).with_suffix("").parts[0]
+
+
+def runtime_imports(node: ast.AST) -> list[tuple[int, str]]:
+    """Line and dotted name of each import that runs; those under `if TYPE_CHECKING` do not."""
+    if isinstance(node, ast.Import):
+        return [(node.lineno, alias.name) for alias in node.names]
+    if isinstance(node, ast.ImportFrom):
+        return from_import(node)
+    guarded = isinstance(node, ast.If) and "TYPE_CHECKING" in ast.dump(node.test)
+    children = node.orelse if guarded else ast.iter_child_nodes(node)
+    return [pair for child in children for pair in runtime_imports(child)]
+
+
+def from_import(node: ast.ImportFrom) -> list[tuple[int, str]]:
+    """One pair for a module, or one for each name that is taken from the package itself."""
+    if node.level:
+        return [(node.lineno, "." * node.level + (node.module or ""))]
+    if node.module == "schemagen":
+        return [(node.lineno, f"schemagen.{alias.name}") for alias in node.names]
+    return [(node.lineno, node.module or "")]
+
+
+def test_every_module_belongs_to_a_layer() -> None:
+    """A new file or folder has a place in the order before it is merged."""
+    unknown = {layer_of(path) for path in modules()} - RANK.keys()
+    assert not unknown, f"add to LAYERS: {sorted(unknown)}"
+
+
+def test_third_parties_are_listed_for_every_layer() -> None:
+    """The two tables of this file speak about the same layers."""
+    assert THIRD_PARTIES.keys() | {""} == RANK.keys()
+
+
+@pytest.mark.parametrize("path", modules(), ids=lambda path: path.relative_to(PACKAGE).as_posix())
+def test_imports_go_down(path: Path) -> None:
+    """A module imports its own layer and lower ones, by absolute name, and only its third parties."""
+    layer = layer_of(path)
+    allowed = THIRD_PARTIES.get(layer, set()) | EVERYWHERE
+    wrong = []
+    for line, name in runtime_imports(ast.parse(path.read_text(encoding="utf-8"))):
+        top, _, rest = name.partition(".")
+        inner = rest.partition(".")[0]
+        if name.startswith("."):
+            wrong.append(f"{path}:{line}: relative import {name}")
+        elif top == "schemagen" and inner == "_core":
+            wrong += [] if "_core" in allowed else [f"{path}:{line}: {layer} must not know the compiled core"]
+        elif top == "schemagen" and RANK.get(inner, len(LAYERS)) > RANK[layer]:
+            wrong.append(f"{path}:{line}: {layer} must not import {name} (a higher layer)")
+        elif top != "schemagen" and top not in sys.stdlib_module_names and top not in allowed:
+            wrong.append(f"{path}:{line}: {layer} must not import {top}")
+    assert not wrong, "\n".join(wrong)
+
+
+def test_a_wrong_import_is_seen() -> None:
+    """The reader of imports finds them in functions too, and leaves out what only type checkers run."""
+    source = (
+        "if TYPE_CHECKING:\n    import torch\nelse:\n    import rich\n"
+        "def f():\n    from schemagen import compiler\n    from schemagen.lm import load\n"
+    )
+    names = [name for _, name in runtime_imports(ast.parse(source))]
+    assert names == ["rich", "schemagen.compiler", "schemagen.lm"]
