@@ -1,6 +1,7 @@
 #include "kernel.hpp"
 
 #include <algorithm>
+#include <chrono>
 #include <functional>
 
 namespace schemagen {
@@ -84,7 +85,7 @@ const Ranges kCanonicalEscapes = {{0x00, 0x1F}, {'"', '"'}, {'\\', '\\'}};
 
 }  // namespace
 
-Kernel::Kernel(uint64_t max_nodes) : max_nodes_(max_nodes) {
+Kernel::Kernel(uint64_t max_nodes, double max_seconds) : max_nodes_(max_nodes), max_seconds_(max_seconds) {
     nodes_.push_back({.kind = Kind::kEmpty, .emptiness = 1});
     nodes_.push_back({.kind = Kind::kEpsilon, .nullable = true, .emptiness = 0});
     anything_ = intern({.kind = Kind::kNot, .nullable = true, .boolean = true, .emptiness = 0, .a = kEmpty});
@@ -401,8 +402,10 @@ NodeId Kernel::hex_absolute_derivative(const Node& node, const Ranges& ranges, u
         return leaf(Phase::kHex, std::move(rest), left);
     }
     if (left > 0) {
-        Ranges rest = clip(ranges, low, high, 0);
-        Ranges astral = clip(ranges, 0x10000, kMaxCodePoint, 0);
+        // Of what lies beyond the BMP, the pairs whose high surrogate starts like this are left.
+        uint32_t first = std::max(low, 0xD800u), last = std::min(high, 0xDBFFu);
+        Ranges rest = clip(ranges, low, high, 0), astral;
+        if (first <= last) astral = clip(ranges, 0x10000 + (first - 0xD800) * 0x400, 0x10000 + (last - 0xD800) * 0x400 + 0x3FF, 0);
         return leaf(Phase::kHexAbsolute, unite(rest, astral), left, read);
     }
     if (read > 0xDBFF) return kEmpty;  // a low surrogate cannot come first
@@ -599,7 +602,10 @@ bool Kernel::is_empty(NodeId id) {
     std::vector<NodeId> order{id}, waiting{id};
     std::unordered_map<NodeId, NodeId> parent{{id, UINT32_MAX}};
     const uint64_t limit = max_nodes_ / 8;
-    while (!waiting.empty()) {
+    const auto started = std::chrono::steady_clock::now();
+    for (uint64_t looked = 0; !waiting.empty(); ++looked) {
+        if (looked % 256 == 255 && std::chrono::duration<double>(std::chrono::steady_clock::now() - started).count() > max_seconds_)
+            throw LimitExceeded("max_seconds", static_cast<uint64_t>(max_seconds_) + 1, static_cast<uint64_t>(max_seconds_));
         NodeId node = waiting.back();
         waiting.pop_back();
         if (nodes_[node].nullable || nodes_[node].emptiness == 0) {

@@ -63,7 +63,7 @@ using LeafRow = std::array<NodeId, 256>;
 
 class Kernel {
 public:
-    explicit Kernel(uint64_t max_nodes);
+    Kernel(uint64_t max_nodes, double max_seconds);
 
     NodeId chars(Encoding encoding, Ranges ranges);
     NodeId concat(NodeId left, NodeId right);
@@ -125,6 +125,7 @@ private:
     NodeId any_[3];
     NodeId anything_;  // every byte string: the complement of nothing
     uint64_t max_nodes_;
+    double max_seconds_;  // for one search
 };
 
 // Deterministic automaton over vectors of nodes, built as it is walked. State 0 is dead. One component is the common

@@ -42,7 +42,8 @@ void translate(const std::exception_ptr& pointer, void*) {
     try {
         std::rethrow_exception(pointer);
     } catch (const LimitExceeded& e) {
-        std::string fact = std::to_string(e.reached) + " automaton states or alternatives were needed, the limit is " + std::to_string(e.limit);
+        std::string unit = e.knob == "max_seconds" ? " seconds" : " automaton states or alternatives";
+        std::string fact = std::to_string(e.reached) + unit + " were needed, the limit is " + std::to_string(e.limit);
         std::string fix = "raise schemagen.Limits(" + e.knob + "=...) or make the schema smaller";
         raise_ours("LimitError", fact, "the constraint needs more work than its limits allow", fix.c_str());
     } catch (const ShapeError& e) {
@@ -124,8 +125,8 @@ std::string_view view(const nb::bytes& bytes) { return {bytes.c_str(), bytes.siz
 // What schemagen/engine/native.py fills: a kernel, a JSON automaton over it, and in the end a constraint.
 class Builder {
 public:
-    Builder(bool any_order, int whitespace, uint32_t max_indent, uint64_t max_states)
-        : kernel_(std::make_shared<Kernel>(max_states * 8)),
+    Builder(bool any_order, int whitespace, uint32_t max_indent, uint64_t max_states, double max_seconds)
+        : kernel_(std::make_shared<Kernel>(max_states * 8, max_seconds)),
           json_(std::make_shared<JsonAutomaton>(kernel_, JsonOptions{any_order, static_cast<Whitespace>(whitespace), max_indent}, max_states)),
           max_states_(max_states) {}
 
@@ -249,7 +250,8 @@ NB_MODULE(_core, m) {
         .def_prop_ro("not_plain_nodes", [](const VocabularyTables& t) { return t.not_plain().size(); });
 
     nb::class_<Builder>(m, "Builder")
-        .def(nb::init<bool, int, uint32_t, uint64_t>(), "any_order"_a = false, "whitespace"_a = 0, "max_indent"_a = 40, "max_states"_a = 200000)
+        .def(nb::init<bool, int, uint32_t, uint64_t, double>(), "any_order"_a = false, "whitespace"_a = 0, "max_indent"_a = 40, "max_states"_a = 200000,
+             "max_seconds"_a = 10.0)
         .def("chars", &Builder::chars)
         .def("concat", &Builder::concat)
         .def("alternation", &Builder::alternation)

@@ -15,7 +15,12 @@ class VocabularyTables:
 
 class Builder:
     def __init__(
-        self, any_order: bool = False, whitespace: int = 0, max_indent: int = 40, max_states: int = 200_000
+        self,
+        any_order: bool = False,
+        whitespace: int = 0,
+        max_indent: int = 40,
+        max_states: int = 200_000,
+        max_seconds: float = 10.0,
     ) -> None: ...
     def chars(self, encoding: int, ranges: list[int]) -> int: ...
     def concat(self, parts: list[int]) -> int: ...

@@ -241,6 +241,9 @@ def _compile(
     else:
         implementation = _reference_engine(normaliser, options, vocabulary)
     report = normaliser.report()
+    if target is not None:
+        checked = tuple(Entry("", what, "checked_after", "by pydantic, on the finished value") for what in target.checked)
+        report = Report((*report.entries, *checked))
     check = None if target is not None or report.is_exact else schema
     return Grammar(
         spec,

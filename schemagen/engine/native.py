@@ -146,6 +146,7 @@ class JsonLowering:
             whitespace=WHITESPACE[options.whitespace],
             max_indent=options.max_indent,
             max_states=limits.max_states,
+            max_seconds=limits.max_seconds,
         )
         self.patterns = PatternLowering(self.builder)
         self._values: dict[Expression, int] = {NEVER: 0}
@@ -409,7 +410,7 @@ def compile_pattern(regex: ast.Regex, vocabulary: Vocabulary, options: Options) 
     """
     from schemagen import _core
 
-    builder = _core.Builder(max_states=options.limits.max_states)
+    builder = _core.Builder(max_states=options.limits.max_states, max_seconds=options.limits.max_seconds)
     node = PatternLowering(builder).lower(regex, UTF8)
     if builder.is_empty(node):
         raise UnsatisfiableSchemaError(
