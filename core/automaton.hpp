@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <memory>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace schemagen {
@@ -70,10 +71,15 @@ struct Leaf {
     uint8_t mode = 0;
 };
 
-// What is known about every token of plain string characters from here: all allowed, if of at most `max_chars`.
-struct PlainText {
-    bool applies = false;
-    uint32_t max_chars = 0;
+class LazyDfa;
+
+// Where a configuration is inside a string (or a key that is not declared), and its future depends on little more than the
+// state of the string automaton: what StringMasks needs.
+struct StringBody {
+    uint32_t state = 0;     // 0: nowhere like that
+    bool counting = false;  // only `room` code points are left
+    uint32_t room = 0;
+    bool key = false;       // declared keys have to be walked besides
 };
 
 class Automaton {
@@ -82,7 +88,14 @@ public:
     virtual Leaf start() = 0;
     virtual bool step(Leaf& leaf, uint8_t byte, Arena& arena) = 0;  // on false the leaf is unspecified
     virtual bool accepting(const Leaf& leaf) = 0;
-    virtual PlainText plain_text(const Leaf& leaf) = 0;
+    virtual StringBody string_body(const Leaf& leaf) = 0;
+    // Move to behind the closing quote, as if `chars` more code points had led to `state`; false: it may not close there.
+    // `alike` tells closings apart whose future differs.
+    virtual bool close_string(Leaf& leaf, uint32_t state, uint32_t chars, Arena& arena, uint64_t& alike) = 0;
+    // Whether keys were used that are not declared, and whether the key being read plus `bytes` is one of them.
+    virtual bool has_used_keys(const Leaf& leaf) = 0;
+    virtual bool key_used(const Leaf& leaf, std::string_view bytes) = 0;
+    virtual LazyDfa& dfa() = 0;
     virtual std::string describe(const Leaf& leaf) = 0;  // for error texts: what is being read
     virtual uint64_t memory_bytes() const = 0;
     virtual uint64_t state_count() const = 0;

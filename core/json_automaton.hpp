@@ -96,7 +96,11 @@ public:
     Leaf start() override;
     bool step(Leaf& leaf, uint8_t byte, Arena& arena) override;
     bool accepting(const Leaf& leaf) override;
-    PlainText plain_text(const Leaf& leaf) override;
+    StringBody string_body(const Leaf& leaf) override;
+    bool close_string(Leaf& leaf, uint32_t state, uint32_t chars, Arena& arena, uint64_t& alike) override;
+    bool has_used_keys(const Leaf& leaf) override;
+    bool key_used(const Leaf& leaf, std::string_view bytes) override;
+    LazyDfa& dfa() override { return dfa_; }
     std::string describe(const Leaf& leaf) override;
     uint64_t memory_bytes() const override;
     uint64_t state_count() const override { return dfa_.size(); }
@@ -217,6 +221,7 @@ private:
     bool step_value(Leaf& leaf, uint8_t byte, Arena& arena);
     bool step_after(Leaf& leaf, uint8_t byte, Arena& arena);
     bool step_before_key(Leaf& leaf, uint8_t byte, Arena& arena);
+    uint64_t string_satisfied(const Leaf& leaf);
     uint64_t bare_satisfied(const Leaf& leaf);
     uint32_t position_of(const Frame* frame) const;
 
@@ -244,7 +249,11 @@ public:
     Leaf start() override;
     bool step(Leaf& leaf, uint8_t byte, Arena& arena) override;
     bool accepting(const Leaf& leaf) override;
-    PlainText plain_text(const Leaf&) override { return {}; }
+    StringBody string_body(const Leaf&) override { return {}; }
+    bool close_string(Leaf&, uint32_t, uint32_t, Arena&, uint64_t&) override { return false; }
+    bool has_used_keys(const Leaf&) override { return false; }
+    bool key_used(const Leaf&, std::string_view) override { return false; }
+    LazyDfa& dfa() override { return dfa_; }
     std::string describe(const Leaf&) override { return "the text of a pattern"; }
     uint64_t memory_bytes() const override { return kernel_->memory_bytes() + dfa_.memory_bytes(); }
     uint64_t state_count() const override { return dfa_.size(); }

@@ -142,12 +142,18 @@ bool JsonAutomaton::step_string(Leaf& leaf, uint8_t byte, Arena& arena) {
         return false;
     }
     if (byte != '"') return false;
+    uint64_t satisfied = string_satisfied(leaf);
+    return satisfied && close_value(leaf, satisfied, leaf.start, byte, arena);
+}
+
+// Which components of the position a string satisfies if it ends here.
+uint64_t JsonAutomaton::string_satisfied(const Leaf& leaf) {
     const LazyDfa::State& state = dfa_.state(leaf.state);
     const Position& p = *positions_[position_of(leaf.frame)];
     uint64_t satisfied = 0;
     for (size_t k = 0; k < p.strings.size(); ++k)
         if (state.accepts >> k & 1 && leaf.count >= p.strings[k].min_chars && leaf.count <= p.strings[k].max_chars) satisfied |= 1ull << p.string_owner[k];
-    return satisfied && close_value(leaf, satisfied, leaf.start, byte, arena);
+    return satisfied;
 }
 
 uint64_t JsonAutomaton::bare_satisfied(const Leaf& leaf) {
@@ -358,24 +364,43 @@ bool JsonAutomaton::accepting(const Leaf& leaf) {
     return leaf.mode == kBare && leaf.frame->kind == FrameKind::kRootFrame && (bare_satisfied(leaf) & 1);
 }
 
-PlainText JsonAutomaton::plain_text(const Leaf& leaf) {
+// Where tokens can be looked up by automaton state. Not inside arrays with unique items, where the text matters.
+StringBody JsonAutomaton::string_body(const Leaf& leaf) {
+    if (leaf.frame->tracking || !leaf.state) return {};
+    if (leaf.mode == kKey) {
+        const ObjectSet& set = *positions_[leaf.frame->position]->objects;
+        bool simple = !set.tracks_keys && set.components.size() == 1 && leaf.frame->extra == leaf.frame->alive;
+        return simple ? StringBody{leaf.state, false, 0, true} : StringBody{};
+    }
     if (leaf.mode != kString) return {};
     const LazyDfa::State& state = dfa_.state(leaf.state);
-    if (state.marked && !state.boundary) return {};
-    const Position& p = *positions_[position_of(leaf.frame)];
-    bool all = true;
-    uint32_t most = 0;
-    for (uint32_t k = 0; k < state.count; ++k) {
-        if (!(state.alive >> k & 1)) continue;
-        if (!kernel_->is_any_string(dfa_.component(leaf.state, k))) {
-            all = false;
-            continue;
-        }
-        uint32_t limit = p.strings[k].max_chars;
-        if (limit == kUnbounded) return {true, kUnbounded};
-        most = std::max(most, limit > leaf.count ? limit - leaf.count : 0);
+    if (!state.marked) return {leaf.state, false, 0, false};
+    if (!state.boundary || state.count != 1 || !kernel_->is_any_string(dfa_.component(leaf.state, 0))) return {};
+    uint32_t limit = positions_[position_of(leaf.frame)]->strings[0].max_chars;
+    return {leaf.state, true, limit == kUnbounded ? kUnbounded : limit - leaf.count, false};
+}
+
+bool JsonAutomaton::close_string(Leaf& leaf, uint32_t state, uint32_t chars, Arena& arena, uint64_t& alike) {
+    leaf.state = state;
+    if (leaf.mode == kKey) {
+        leaf.node = kNoNode;
+        leaf.hash = 0;  // the hash of no key: used ones are told apart by `key_used`
+        alike = dfa_.state(state).accepts;
+        return close_key(leaf, arena);
     }
-    return {all, most};
+    leaf.count += chars;
+    alike = string_satisfied(leaf);
+    return alike && close_value(leaf, alike, leaf.start, '"', arena);
+}
+
+bool JsonAutomaton::has_used_keys(const Leaf& leaf) { return leaf.mode == kKey && leaf.frame->used; }
+
+bool JsonAutomaton::key_used(const Leaf& leaf, std::string_view bytes) {
+    uint64_t hash = leaf.hash;
+    for (char c : bytes) hash = mix(hash + 1, static_cast<uint8_t>(c));
+    for (const UsedKey* used = leaf.frame->used; used; used = used->previous)
+        if (used->hash == hash) return true;
+    return false;
 }
 
 std::string JsonAutomaton::describe(const Leaf& leaf) {

@@ -32,17 +32,60 @@ void Matcher::walk(const Trie& trie, const Leaf& from, uint32_t* words) {
     }
 }
 
+// The tails that may follow a closing quote, as a bitmask: one walk over their trie.
+std::vector<uint32_t> Matcher::tails_behind(const Leaf& behind) {
+    const VocabularyTables& tables = *constraint_->tables;
+    std::vector<uint32_t> words(tables.tail_count() / 32 + 1, 0);
+    walk(tables.tails(), behind, words.data());
+    return words;
+}
+
+void Matcher::fill_string(const StringBody& body, const Leaf& from, uint32_t* words) {
+    const VocabularyTables& tables = *constraint_->tables;
+    Automaton& automaton = *constraint_->automaton;
+    const StringMask& mask = constraint_->strings.get(body.state, body.counting, automaton.dfa(), tables);
+    // 1) Tokens that stay inside.
+    const bool tight = body.counting && body.room < tables.longest_token();
+    std::memcpy(words, tight ? tables.plain_up_to(body.room) : mask.inner.data(), tables.words() * sizeof(uint32_t));
+    if (tight)
+        for (auto [chars, token] : mask.counted)
+            if (chars <= body.room) words[token >> 5] |= 1u << (token & 31);
+    // 2) Tokens that leave it: what may follow is found once for all closings that are alike.
+    std::vector<std::pair<uint64_t, std::vector<uint32_t>>> known;
+    const bool used_keys = automaton.has_used_keys(from);
+    for (const StringExit& exit : mask.exits) {
+        Leaf behind = from;
+        uint64_t alike = 0;
+        if (!automaton.close_string(behind, exit.state, exit.chars, *arena_, alike)) continue;
+        auto it = std::find_if(known.begin(), known.end(), [&](const auto& pair) { return pair.first == alike; });
+        if (it == known.end()) it = known.insert(known.end(), {alike, tails_behind(behind)});
+        for (auto [tail, token] : exit.tails) {
+            std::string_view after = tables.tail_text(tail), text = tables.token(token);
+            if (!after.empty() && !(it->second[tail >> 5] >> (tail & 31) & 1)) continue;
+            if (used_keys && automaton.key_used(from, text.substr(0, text.size() - after.size() - 1))) continue;
+            words[token >> 5] |= 1u << (token & 31);
+        }
+    }
+    // 3) Declared keys.
+    if (body.key) {
+        Leaf declared = from;
+        declared.state = 0;
+        walk(tables.all(), declared, words);
+    }
+}
+
 uint32_t Matcher::fill(uint32_t* words) {
     std::lock_guard lock(constraint_->mutex);
     const VocabularyTables& tables = *constraint_->tables;
     const Leaf from = leaf();
     Arena::Mark mark = arena_->mark();
-    PlainText plain = constraint_->automaton->plain_text(from);
-    if (plain.applies)
-        std::memcpy(words, tables.plain_up_to(plain.max_chars), tables.words() * sizeof(uint32_t));
-    else
+    StringBody body = constraint_->automaton->string_body(from);
+    if (body.state) {
+        fill_string(body, from, words);
+    } else {
         std::memset(words, 0, tables.words() * sizeof(uint32_t));
-    walk(plain.applies ? tables.not_plain() : tables.all(), from, words);
+        walk(tables.all(), from, words);
+    }
     arena_->release(mark);
     if (constraint_->automaton->accepting(from))
         for (uint32_t id : tables.eos()) words[id >> 5] |= 1u << (id & 31);

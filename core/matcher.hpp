@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "automaton.hpp"
+#include "string_masks.hpp"
 #include "vocabulary.hpp"
 
 namespace schemagen {
@@ -14,6 +15,7 @@ namespace schemagen {
 struct Constraint {
     std::shared_ptr<Automaton> automaton;
     std::shared_ptr<const VocabularyTables> tables;
+    StringMasks strings;
     std::mutex mutex;
 };
 
@@ -37,6 +39,8 @@ public:
 
 private:
     const Leaf& leaf() const { return history_.back(); }
+    void fill_string(const StringBody& body, const Leaf& from, uint32_t* words);
+    std::vector<uint32_t> tails_behind(const Leaf& behind);
     void walk(const Trie& trie, const Leaf& from, uint32_t* words);
     bool advance(std::string_view bytes);
 

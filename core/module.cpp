@@ -247,7 +247,7 @@ NB_MODULE(_core, m) {
         .def_prop_ro("size", &VocabularyTables::size)
         .def_prop_ro("memory_bytes", &VocabularyTables::memory_bytes)
         .def_prop_ro("trie_nodes", [](const VocabularyTables& t) { return t.all().size(); })
-        .def_prop_ro("not_plain_nodes", [](const VocabularyTables& t) { return t.not_plain().size(); });
+        .def_prop_ro("tail_count", &VocabularyTables::tail_count);
 
     nb::class_<Builder>(m, "Builder")
         .def(nb::init<bool, int, uint32_t, uint64_t, double>(), "any_order"_a = false, "whitespace"_a = 0, "max_indent"_a = 40, "max_states"_a = 200000,

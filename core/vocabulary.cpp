@@ -29,13 +29,15 @@ int plain_chars(std::string_view token) {
     return count;
 }
 
-Trie build(const VocabularyTables& tables, const std::vector<uint32_t>& sorted) {
+// `text(id)` for ids in sorted order of their texts, none of which is empty.
+template <class Text>
+Trie build(const Text& text, const std::vector<uint32_t>& sorted) {
     Trie trie;
-    std::vector<uint32_t> open;  // nodes on the path of the previous token
+    std::vector<uint32_t> open;  // nodes on the path of the previous text
     std::string_view previous;
     std::vector<uint32_t> counts;
     for (uint32_t id : sorted) {
-        std::string_view token = tables.token(id);
+        std::string_view token = text(id);
         size_t common = 0;
         while (common < previous.size() && common < token.size() && previous[common] == token[common]) ++common;
         while (open.size() > common) {
@@ -73,7 +75,7 @@ VocabularyTables::VocabularyTables(std::vector<std::string_view> tokens, std::ve
     bytes_.reserve(total);
     offsets_.push_back(0);
     for (auto token : tokens) {
-        if (token.size() > 65535) throw std::length_error("a token is longer than 65535 bytes");
+        if (token.size() > 65534) throw std::length_error("a token is longer than 65534 bytes");
         bytes_.insert(bytes_.end(), token.begin(), token.end());
         offsets_.push_back(static_cast<uint32_t>(bytes_.size()));
     }
@@ -83,27 +85,39 @@ VocabularyTables::VocabularyTables(std::vector<std::string_view> tokens, std::ve
     for (uint32_t id = 0; id < size(); ++id)
         if (!token(id).empty()) sorted.push_back(id);
     std::sort(sorted.begin(), sorted.end(), [this](uint32_t a, uint32_t b) { return token(a) != token(b) ? token(a) < token(b) : a < b; });
-    all_ = build(*this, sorted);
+    all_ = build([this](uint32_t id) { return token(id); }, sorted);
+    rank_plain(sorted);
+    collect_tails(sorted);
+}
 
+void VocabularyTables::rank_plain(const std::vector<uint32_t>& sorted) {
     std::vector<int> chars(size(), -1);
-    for (uint32_t id : sorted) chars[id] = plain_chars(token(id));
-    for (uint32_t id : sorted)
-        if (chars[id] <= static_cast<int>(kLengthRanks)) longest_plain_ = std::max(longest_plain_, static_cast<uint32_t>(std::max(chars[id], 0)));
-    plain_.assign(longest_plain_ + 1, std::vector<uint32_t>(words(), 0));
-    std::vector<uint32_t> rest;
     for (uint32_t id : sorted) {
-        if (chars[id] < 0 || chars[id] > static_cast<int>(longest_plain_))
-            rest.push_back(id);
-        else
-            plain_[static_cast<size_t>(chars[id])][id >> 5] |= 1u << (id & 31);
+        chars[id] = plain_chars(token(id));
+        if (chars[id] <= static_cast<int>(kLengthRanks)) longest_plain_ = std::max(longest_plain_, static_cast<uint32_t>(std::max(chars[id], 0)));
     }
+    plain_.assign(longest_plain_ + 1, std::vector<uint32_t>(words(), 0));
+    for (uint32_t id : sorted)
+        if (chars[id] >= 0 && chars[id] <= static_cast<int>(longest_plain_)) plain_[static_cast<size_t>(chars[id])][id >> 5] |= 1u << (id & 31);
     for (uint32_t k = 1; k <= longest_plain_; ++k)
         for (uint32_t w = 0; w < words(); ++w) plain_[k][w] |= plain_[k - 1][w];
-    not_plain_ = build(*this, rest);
+}
+
+void VocabularyTables::collect_tails(const std::vector<uint32_t>& sorted) {
+    for (uint32_t id : sorted)
+        for (size_t at = token(id).find('"'); at != std::string_view::npos; at = token(id).find('"', at + 1)) {
+            std::string_view tail = token(id).substr(at + 1);
+            if (tail_index_.emplace(tail, static_cast<uint32_t>(tail_texts_.size())).second) tail_texts_.push_back(tail);
+        }
+    std::vector<uint32_t> order;
+    for (uint32_t id = 0; id < tail_texts_.size(); ++id)
+        if (!tail_texts_[id].empty()) order.push_back(id);
+    std::sort(order.begin(), order.end(), [this](uint32_t a, uint32_t b) { return tail_texts_[a] < tail_texts_[b]; });
+    tails_ = build([this](uint32_t id) { return tail_texts_[id]; }, order);
 }
 
 size_t VocabularyTables::memory_bytes() const {
-    return bytes_.size() + offsets_.size() * 4 + all_.memory_bytes() + not_plain_.memory_bytes() + plain_.size() * words() * 4;
+    return bytes_.size() + offsets_.size() * 4 + all_.memory_bytes() + tails_.memory_bytes() + plain_.size() * words() * 4 + tail_texts_.size() * 72;
 }
 
 }  // namespace schemagen

@@ -125,7 +125,8 @@ def run_case(lm: LanguageModel, number: int, case: Case) -> Any:
     rows.add_row(Text("prompt", style="dim"), Text(case.prompt))
     rows.add_row(Text("instance", style="green"), Pretty(generation.value))
     rows.add_row(Text("unconstrained", style="yellow"), verdict(case.target, free_text))
-    output().print(Panel(rows, title=title, title_align="left", subtitle=Text(cost_of(generation), style="dim")))
+    rows.add_row(Text("cost", style="dim"), Text(cost_of(generation), style="dim"))
+    output().print(Panel(rows, title=title, title_align="left"))
     return generation
 
 
