@@ -179,6 +179,7 @@ private:
     void settle_productive();
     bool productive_option(const Option& option) const { return values_[option.value].productive; }
     bool object_productive(const ObjectArm& arm) const;
+    bool settled_live(const ArrayArm& arm, const ArrayOutlook& out, size_t state, uint64_t count) const;
     ArrayOutlook outlook(const ArrayArm& arm) const;
     bool array_live(uint32_t arm, uint32_t state, uint64_t count);
     uint64_t extra_capacity(const ObjectArm& arm) const;

@@ -92,11 +92,20 @@ uint64_t JsonAutomaton::extra_capacity(const ObjectArm& arm) const {
 
 // From which states and counts an array can still be finished. Past the prefix and minItems only the distance to a final
 // state matters, so the table stops there.
+bool JsonAutomaton::settled_live(const ArrayArm& arm, const ArrayOutlook& out, size_t state, uint64_t count) const {
+    if (out.need[state] == kUnbounded) return false;
+    if (count + out.need[state] >= arm.min_items) return count + out.need[state] <= arm.max_items;
+    bool goes_on = std::any_of(arm.items[state].begin(), arm.items[state].end(), [&](const Option& o) { return productive_option(o); });
+    return goes_on && arm.min_items <= arm.max_items;  // only an arm with a single state gets here
+}
+
 JsonAutomaton::ArrayOutlook JsonAutomaton::outlook(const ArrayArm& arm) const {
     ArrayOutlook out;
     out.ready = true;
     size_t states = arm.final.size();
-    out.settled = std::max(static_cast<uint32_t>(arm.prefix.size()), arm.min_items);
+    // An arm that counts nothing only needs to know whether items can go on: no table, however high minItems is.
+    out.settled = static_cast<uint32_t>(arm.prefix.size());
+    if (states > 1) out.settled = std::max(out.settled, arm.min_items);
     if (uint64_t{out.settled} * states > 50'000'000) throw LimitExceeded("max_states", uint64_t{out.settled} * states, 50'000'000);
     out.need.assign(states, kUnbounded);
     for (size_t s = 0; s < states; ++s)
@@ -111,8 +120,7 @@ JsonAutomaton::ArrayOutlook JsonAutomaton::outlook(const ArrayArm& arm) const {
                 }
     }
     auto at = [&](uint64_t count, size_t s) {
-        if (count >= out.settled) return out.need[s] < kUnbounded && count + out.need[s] <= arm.max_items;
-        return bool{out.live[count * states + s]};
+        return count >= out.settled ? settled_live(arm, out, s, count) : bool{out.live[count * states + s]};
     };
     out.live.assign(size_t{out.settled} * states, false);
     for (uint64_t count = out.settled; count-- > 0;)
@@ -130,14 +138,13 @@ bool JsonAutomaton::array_live(uint32_t id, uint32_t state, uint64_t count) {
     if (outlooks_.size() < arrays_.size()) outlooks_.resize(arrays_.size());
     ArrayOutlook& out = outlooks_[id];
     if (!out.ready) out = outlook(arm);
-    if (count >= out.settled) return out.need[state] < kUnbounded && count + out.need[state] <= arm.max_items;
-    return out.live[count * arm.final.size() + state];
+    return count >= out.settled ? settled_live(arm, out, state, count) : bool{out.live[count * arm.final.size() + state]};
 }
 
 // Least fixpoint: a value has an instance if one of its alternatives needs only values that have one.
 void JsonAutomaton::settle_productive() {
-    auto live = [](const ArrayOutlook& out, const ArrayArm& arm) {
-        return out.settled ? bool{out.live[0]} : out.need[0] < kUnbounded && out.need[0] <= arm.max_items;
+    auto live = [this](const ArrayOutlook& out, const ArrayArm& arm) {
+        return out.settled ? bool{out.live[0]} : settled_live(arm, out, 0, 0);
     };
     for (bool changed = true; changed;) {
         changed = false;
@@ -157,6 +164,13 @@ void JsonAutomaton::settle_productive() {
 void JsonAutomaton::finish(ValueId root) {
     settle_productive();
     root_ = root;
+    for (const ValueNode& value : values_) {
+        size_t objects = 0, arrays = 0;
+        for (uint32_t id : value.objects) objects += objects_[id].final.size();
+        for (uint32_t id : value.arrays) arrays += arrays_[id].final.size();
+        size_t most = std::max({objects, arrays, value.strings.size()});
+        if (most > kMaxSlots) throw LimitExceeded("alternatives in one place", most, kMaxSlots);
+    }
     if (!values_[root].productive) return;
     auto* frame = static_cast<Frame*>(root_arena_.allocate(sizeof(Frame)));
     *frame = {};

@@ -44,7 +44,8 @@ void translate(const std::exception_ptr& pointer, void*) {
     } catch (const LimitExceeded& e) {
         std::string unit = e.knob == "max_seconds" ? " seconds" : " automaton states or alternatives";
         std::string fact = std::to_string(e.reached) + unit + " were needed, the limit is " + std::to_string(e.limit);
-        std::string fix = "raise schemagen.Limits(" + e.knob + "=...) or make the schema smaller";
+        bool fixed = e.knob != "max_states" && e.knob != "max_seconds";  // bit sets of the core
+        std::string fix = fixed ? "tell alternatives apart by the first key, or split the schema" : "raise schemagen.Limits(" + e.knob + "=...) or make the schema smaller";
         raise_ours("LimitError", fact, "the constraint needs more work than its limits allow", fix.c_str());
     } catch (const ShapeError& e) {
         raise_ours("BitmaskShapeError", e.what(), "", "use schemagen.allocate_token_bitmask(batch_size, vocabulary.size)");

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import json
+import warnings
 from collections import OrderedDict
 from dataclasses import dataclass
+from functools import lru_cache
 from threading import Lock
 from typing import TYPE_CHECKING, Any, Literal
 
 from schemagen.engine.options import Limits, Options, PropertyOrder, WhitespacePolicy
-from schemagen.errors import SchemagenError, UnsatisfiableSchemaError, ValidationFailed
+from schemagen.errors import LimitError, SchemagenError, UnsatisfiableSchemaError, ValidationFailed
 from schemagen.schema.report import Entry, Report
 
 if TYPE_CHECKING:
@@ -179,7 +181,13 @@ def compile(  # noqa: A001, PLR0913 - the field's verb, as in re.compile; option
             if known is not None:
                 _cache.move_to_end(key)
                 return known
-    grammar = _compile(spec, vocabulary, options, strict, resources, engine)
+    try:
+        grammar = _compile(spec, vocabulary, options, strict, resources, engine)
+    except RecursionError as error:
+        raise LimitError(
+            "the schema is nested deeper than Python's recursion limit",
+            fix="flatten it, or raise sys.setrecursionlimit",
+        ) from error
     if key is not None:
         with _cache_lock:
             _cache[key] = grammar
@@ -190,11 +198,14 @@ def compile(  # noqa: A001, PLR0913 - the field's verb, as in re.compile; option
 
 def _cache_key(spec: Any, vocabulary: Vocabulary, options: Options, strict: bool, resources: Any, engine: str) -> Any:
     """Return a hashable key, or None where there is none (the grammar is then compiled anew)."""
-    if isinstance(spec, dict | bool):
-        spec = ("schema", json.dumps(spec, default=repr))
-    elif not isinstance(spec, Regex | Choice):
-        spec = ("type", spec)
-    shown = None if resources is None else json.dumps(dict(resources), default=repr, sort_keys=True)
+    try:
+        shown = None if resources is None else json.dumps(dict(resources), default=repr, sort_keys=True)
+        if isinstance(spec, dict | bool):
+            spec = ("schema", json.dumps(spec, default=repr))
+        elif not isinstance(spec, Regex | Choice):
+            spec = ("type", spec)
+    except (ValueError, TypeError, RecursionError):  # not JSON: compile says what is wrong with it
+        return None
     key = (
         spec,
         vocabulary.fingerprint,
@@ -232,6 +243,8 @@ def _compile(
         strict=strict,
         dialect="json-schema" if target is None else "python",
         max_depth=options.limits.max_depth,
+        max_alternatives=options.limits.max_alternatives,
+        check_time=options.check_time,
     )
     options = _styled(options, target)
     if chosen == "native":
@@ -242,7 +255,9 @@ def _compile(
         implementation = _reference_engine(normaliser, options, vocabulary)
     report = normaliser.report()
     if target is not None:
-        checked = tuple(Entry("", what, "checked_after", "by pydantic, on the finished value") for what in target.checked)
+        checked = tuple(
+            Entry("", what, "checked_after", "by pydantic, on the finished value") for what in target.checked
+        )
         report = Report((*report.entries, *checked))
     check = None if target is not None or report.is_exact else schema
     return Grammar(
@@ -311,8 +326,20 @@ def _choose(engine: EngineName) -> Literal["native", "reference"]:
                 fix="install a C++20 compiler and reinstall schemagen, or use engine='reference'",
                 code="no-compiled-core",
             ) from error
+        _warn_slow()
         return "reference"
     return "native"
+
+
+@lru_cache(maxsize=1)
+def _warn_slow() -> None:
+    """Say once that the compiled core is missing."""
+    warnings.warn(
+        "schemagen runs without its compiled core: the pure-Python engine is slow and knows no recursion. "
+        "Install a C++20 compiler and reinstall schemagen.",
+        RuntimeWarning,
+        stacklevel=4,
+    )
 
 
 def pattern_of(spec: Regex | Choice) -> ast.Regex:

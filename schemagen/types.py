@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, Any, Generic, Literal, TypeVar
 import typing_extensions
 from pydantic import BaseModel, PydanticUserError, TypeAdapter
 from pydantic.errors import PydanticInvalidForJsonSchema, PydanticSchemaGenerationError, PydanticUndefinedAnnotation
+from pydantic_core import SchemaError
 
 from schemagen.errors import UnsupportedTypeError
 from schemagen.type_schema import generator_class
@@ -32,6 +33,9 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 _FAILURES = (
+    OverflowError,
+    ValueError,
+    SchemaError,
     PydanticSchemaGenerationError,
     PydanticInvalidForJsonSchema,
     PydanticUndefinedAnnotation,

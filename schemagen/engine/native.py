@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 
 UTF8, JSON, CANONICAL = 0, 1, 2
 MAX_COUNT_STATES = 64
+MAX_KEY_CLASSES = 64
 OptionLists = list[list[tuple[int, int]]]
 WHITESPACE = {"flexible": 0, "compact": 1, "spaced": 2}
 EMPTY_NODE, EPSILON_NODE = 0, 1
@@ -37,6 +38,20 @@ def canonical(text: str) -> bytes | None:
         return json.dumps(text, ensure_ascii=False)[1:-1].encode()
     except UnicodeEncodeError:
         return None
+
+
+def check_key_classes(count: int) -> None:
+    """Stop where patterns overlap too much.
+
+    Raises:
+        LimitError: More than `MAX_KEY_CLASSES`.
+    """
+    if count > MAX_KEY_CLASSES:
+        raise LimitError(
+            f"{count} classes of keys by the patterns they match, limit {MAX_KEY_CLASSES}",
+            why="every combination of patternProperties that a key may match is a class of its own",
+            fix="use patterns that exclude each other",
+        )
 
 
 class PatternLowering:
@@ -162,7 +177,10 @@ class JsonLowering:
         root = self._value(self.normaliser.root)
         while self._waiting:
             expression = self._waiting.pop()
-            self._define(expression)
+            try:
+                self._define(expression)
+            except OverflowError as error:
+                raise LimitError("a number of the schema is larger than float64 can hold", why=str(error)) from error
             self._check_limits()
         self.builder.settle(root)
         if not self.builder.productive(root):
@@ -208,11 +226,8 @@ class JsonLowering:
         style = self.options.number_style
         if arm.values is not None:
             return self.patterns.lower(listed_numbers(arm, style), UTF8)
-        parts: list[int] = []
+        parts = [self.patterns.lower(range_pattern(arm, style), UTF8)]
         multiple = common_multiple(arm.multiples)
-        bounded = arm.low is not None or arm.high is not None or arm.not_values or arm.integer is False
-        if multiple is None or bounded or arm.not_multiples:
-            parts.append(self.patterns.lower(range_pattern(arm, style), UTF8))
         if multiple is not None:
             parts.append(self.builder.multiple(*remainder(multiple, style, integer=arm.integer is True)))
         for other in sorted(arm.not_multiples):
@@ -332,12 +347,7 @@ class JsonLowering:
             for regex, values, free in classes:
                 split.extend(self._split(regex, values, free, rule.patterns, rule.additional))
             classes = split
-            if len(classes) > 64:
-                raise LimitError(
-                    f"{len(classes)} classes of keys by the patterns they match, limit 64",
-                    why="every combination of patternProperties that a key may match is a class of its own",
-                    fix="use patterns that exclude each other",
-                )
+            check_key_classes(len(classes))
         done: list[tuple[int, Expression, bool, list[Expression | None]]] = []
         for regex, values, free in classes:
             value = both(*values)
@@ -389,6 +399,8 @@ class JsonLowering:
                     if not build.is_empty(part):
                         split.append((part, more))
             pieces = split
+            check_key_classes(len(pieces))
+            self.options.check_time()
         free = free and not patterns
         return [(node, values + (hits or (additional,)), free) for node, hits in pieces]
 

@@ -19,12 +19,15 @@ class Limits:
 
     Attributes:
         max_states: Most automaton states, sub-schemas and positions, each; the states of patterns are made lazily, so
-            this also bounds what a long generation may add.
+            this also bounds what a long generation may add. A state takes about 1.5 KB.
+        max_alternatives: Most alternatives of one JSON type in one place: what combining anyOf, oneOf, not and if
+            multiplies.
         max_seconds: Most wall-clock seconds for `compile`.
         max_depth: Most schemas nested in one another without a value between them (`$ref` to `allOf` to `$ref` ...).
     """
 
-    max_states: int = 200_000
+    max_states: int = 100_000
+    max_alternatives: int = 1024
     max_seconds: float = 10.0
     max_depth: int = 200
 

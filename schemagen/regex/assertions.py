@@ -27,6 +27,8 @@ Invariant: each result is a language of complete rests of the text; nothing is a
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from schemagen.regex.ast import (
     ANY_STRING,
     EMPTY,
@@ -68,6 +70,9 @@ from schemagen.regex.syntax import (
     Syntax,
     sequence,
 )
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 MAX_UNROLL = 64
 MAX_WORK = 400_000
@@ -139,9 +144,8 @@ class Translator:
         raise NotAlgebraicError
 
     @staticmethod
-    def _map(follow: Follow, change: object) -> Follow:
+    def _map(follow: Follow, change: Callable[[Regex], Regex]) -> Follow:
         """Apply ``change`` once per distinct language of a continuation."""
-        assert callable(change)
         known: dict[int, Regex] = {}
         for language in follow:
             if id(language) not in known:
@@ -277,33 +281,7 @@ def join(head: Regex, tail: Regex) -> Regex:
     return concat(head, tail)
 
 
-def denote(syntax: Syntax, *, search: bool) -> Regex:
-    """Return the language of the texts in which a pattern matches: somewhere (``search``), or as a whole.
-
-    Raises:
-        UnsupportedPatternError: A look-behind whose inside looks at the text after it.
-        LimitError: The assertions of the pattern multiply beyond the limits.
-    """
-    if isinstance(syntax, PLAIN):
-        return join(ANY_STRING, absorb_right(syntax)) if search else syntax
-    alternatives = syntax.parts if isinstance(syntax, Choice) else (syntax,)
-    whole = [sequence((ANY_STRING, part)) if search else part for part in alternatives]
-    end = ANY_STRING if search else EPSILON
-    return union(*(_denote_one(part, end) for part in whole))
-
-
-def _denote_one(syntax: Syntax, end: Regex) -> Regex:
-    """Return the language of one top-level alternative followed by ``end``."""
-    from schemagen.regex.automaton import pattern_language
-
-    try:
-        translator = Translator(syntax)
-        return translator.translate(_top_level_look_behinds(syntax), translator.same(end))[0]
-    except NotAlgebraicError:
-        return pattern_language(syntax, end)
-
-
-def _top_level_look_behinds(syntax: Syntax) -> Syntax:
+def top_level_look_behinds(syntax: Syntax) -> Syntax:
     """Turn the look-behinds of a top-level sequence into intersections with the text before them.
 
     Only where the text before them looks left alone; otherwise its language is not known without the text after it.
@@ -317,7 +295,7 @@ def _top_level_look_behinds(syntax: Syntax) -> Syntax:
             if prefix is None or behind is None:
                 raise NotAlgebraicError
             here = intersect(prefix, complement(behind) if part.negative else behind)
-            return _top_level_look_behinds(sequence((Before((), edge=True), here, *syntax.parts[index + 1 :])))
+            return top_level_look_behinds(sequence((Before((), edge=True), here, *syntax.parts[index + 1 :])))
     return syntax
 
 

@@ -13,7 +13,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from schemagen.errors import LimitError, UnsupportedPatternError
-from schemagen.regex.assertions import denote
+from schemagen.regex.languages import denote
 from schemagen.regex.parse import parse_syntax
 
 if TYPE_CHECKING:

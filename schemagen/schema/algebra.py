@@ -47,6 +47,7 @@ if TYPE_CHECKING:
 MAX_ARMS = 1024
 
 Arm = TypeVar("Arm")
+Count = TypeVar("Count", ItemCount, MemberCount)
 Viable = Callable[[ObjectArm], bool]
 
 
@@ -74,40 +75,76 @@ def union(values: Iterable[Value]) -> Value:
     )
 
 
-def intersection(left: Value, right: Value, viable: Viable | None = None) -> Value:
-    """The values that are in both.
+class Algebra:
+    """Intersection and complement under a bound.
 
     Args:
-        left: One set.
-        right: The other.
         viable: Tells whether an object arm may have an instance; arms that plainly have none are dropped.
+        max_arms: Most arms of one type in one value.
     """
-    if left == ANYTHING:
-        return right
-    if right == ANYTHING:
-        return left
-    return Value(
-        null=left.null and right.null,
-        true=left.true and right.true,
-        false=left.false and right.false,
-        numbers=_product(left.numbers, right.numbers, both_numbers),
-        strings=_product(left.strings, right.strings, both_strings),
-        arrays=_absorb(_product(left.arrays, right.arrays, both_arrays), array_inside),
-        objects=_absorb(_product(left.objects, right.objects, _viably(both_objects, viable)), object_inside),
-    )
 
+    def __init__(self, viable: Viable | None = None, max_arms: int = MAX_ARMS) -> None:
+        self.max_arms = max_arms
+        self._objects = _viably(both_objects, viable)
 
-def complement(value: Value, viable: Viable | None = None) -> Value:
-    """The values that are not in ``value``; ``viable`` as for `intersection`."""
-    return Value(
-        null=not value.null,
-        true=not value.true,
-        false=not value.false,
-        numbers=_none_of(value.numbers, (NumberArm(),), not_number, both_numbers),
-        strings=_none_of(value.strings, (StringArm(),), not_string, both_strings),
-        arrays=_none_of(value.arrays, (ArrayArm(),), not_array, both_arrays),
-        objects=_none_of(value.objects, (ObjectArm(),), not_object, _viably(both_objects, viable), object_inside),
-    )
+    def intersection(self, left: Value, right: Value) -> Value:
+        """Return the values that are in both."""
+        if left == ANYTHING:
+            return right
+        if right == ANYTHING:
+            return left
+        return Value(
+            null=left.null and right.null,
+            true=left.true and right.true,
+            false=left.false and right.false,
+            numbers=self._product(left.numbers, right.numbers, both_numbers),
+            strings=self._product(left.strings, right.strings, both_strings),
+            arrays=_absorb(self._product(left.arrays, right.arrays, both_arrays), array_inside),
+            objects=_absorb(self._product(left.objects, right.objects, self._objects), object_inside),
+        )
+
+    def complement(self, value: Value) -> Value:
+        """Return the values that are not in ``value``.
+
+        Raises:
+            NotExpressibleError: It asks for unique items.
+        """
+        return Value(
+            null=not value.null,
+            true=not value.true,
+            false=not value.false,
+            numbers=self._none_of(value.numbers, (NumberArm(),), not_number, both_numbers),
+            strings=self._none_of(value.strings, (StringArm(),), not_string, both_strings),
+            arrays=self._none_of(value.arrays, (ArrayArm(),), not_array, both_arrays, array_inside),
+            objects=self._none_of(value.objects, (ObjectArm(),), not_object, self._objects, object_inside),
+        )
+
+    def _none_of(
+        self,
+        arms: tuple[Arm, ...],
+        free: tuple[Arm, ...],
+        negate: Callable[[Arm], tuple[Arm, ...]],
+        meet: Callable[[Arm, Arm], Arm | None],
+        inside: Callable[[Arm, Arm], bool] | None = None,
+    ) -> tuple[Arm, ...]:
+        if free[0] in arms:
+            return ()
+
+        def without(have: tuple[Arm, ...], arm: Arm) -> tuple[Arm, ...]:
+            left = self._product(have, negate(arm), meet)
+            return left if inside is None else _absorb(left, inside)
+
+        return reduce(without, arms, free)
+
+    def _product(
+        self, left: tuple[Arm, ...], right: tuple[Arm, ...], meet: Callable[[Arm, Arm], Arm | None]
+    ) -> tuple[Arm, ...]:
+        if len(left) * len(right) > self.max_arms * 16:
+            raise _too_many(len(left) * len(right), self.max_arms)
+        arms = dict.fromkeys(arm for a in left for b in right if (arm := meet(a, b)) is not None)
+        if len(arms) > self.max_arms:
+            raise _too_many(len(arms), self.max_arms)
+        return tuple(arms)
 
 
 def _viably(
@@ -121,23 +158,6 @@ def _viably(
         return arm if arm is not None and viable(arm) else None
 
     return checked
-
-
-def _none_of(
-    arms: tuple[Arm, ...],
-    free: tuple[Arm, ...],
-    negate: Callable[[Arm], tuple[Arm, ...]],
-    meet: Callable[[Arm, Arm], Arm | None],
-    inside: Callable[[Arm, Arm], bool] | None = None,
-) -> tuple[Arm, ...]:
-    if free[0] in arms:
-        return ()
-
-    def without(have: tuple[Arm, ...], arm: Arm) -> tuple[Arm, ...]:
-        left = _product(have, negate(arm), meet)
-        return left if inside is None else _absorb(left, inside)
-
-    return reduce(without, arms, free)
 
 
 def _absorb(arms: tuple[Arm, ...], inside: Callable[[Arm, Arm], bool]) -> tuple[Arm, ...]:
@@ -157,20 +177,11 @@ def _distinct(arms: Iterable[Arm]) -> tuple[Arm, ...]:
     return tuple(dict.fromkeys(arms))
 
 
-def _product(left: tuple[Arm, ...], right: tuple[Arm, ...], meet: Callable[[Arm, Arm], Arm | None]) -> tuple[Arm, ...]:
-    if len(left) * len(right) > MAX_ARMS * 16:
-        raise _too_many(len(left) * len(right))
-    arms = dict.fromkeys(arm for a in left for b in right if (arm := meet(a, b)) is not None)
-    if len(arms) > MAX_ARMS:
-        raise _too_many(len(arms))
-    return tuple(arms)
-
-
-def _too_many(count: int) -> LimitError:
+def _too_many(count: int, limit: int) -> LimitError:
     return LimitError(
-        f"{count} alternatives of one JSON type, limit {MAX_ARMS}",
+        f"{count} alternatives of one JSON type, limit {limit}",
         why="combining anyOf, oneOf, not and if multiplies their alternatives",
-        fix="state the common part once, or tell the alternatives apart by a required property with a const",
+        fix="tell the alternatives apart by a required property with a const, or raise Limits(max_alternatives=...)",
     )
 
 
@@ -387,12 +398,18 @@ def not_array(arm: ArrayArm) -> tuple[ArrayArm, ...]:
         broken.append(ArrayArm(min_items=len(arm.prefix) + 1))
     elif arm.items != ANY:
         broken.append(ArrayArm(counts=(ItemCount(neither(arm.items), 1, start=len(arm.prefix)),)))
-    for count in arm.counts:
-        if count.low > 0:
-            broken.append(ArrayArm(counts=(replace(count, low=0, high=count.low - 1),)))
-        if count.high is not None:
-            broken.append(ArrayArm(counts=(replace(count, low=count.high + 1, high=None),)))
+    broken.extend(ArrayArm(counts=(count,)) for given in arm.counts for count in _other_counts(given))
     return tuple(broken)
+
+
+def _other_counts(count: Count) -> list[Count]:
+    """Return the counts that a count forbids: fewer than its lower bound, more than its upper one."""
+    others: list[Count] = []
+    if count.low > 0:
+        others.append(replace(count, low=0, high=count.low - 1))
+    if count.high is not None:
+        others.append(replace(count, low=count.high + 1, high=None))
+    return others
 
 
 # --- objects -----------------------------------------------------------------------------------------------------------
@@ -472,7 +489,8 @@ def not_object(arm: ObjectArm) -> tuple[ObjectArm, ...]:
         broken.append(ObjectArm(max_properties=arm.min_properties - 1))
     if arm.max_properties is not None:
         broken.append(ObjectArm(min_properties=arm.max_properties + 1))
-    return (*broken, *_broken_rules(arm), *_broken_counts(arm))
+    counts = [ObjectArm(counts=(count,)) for given in arm.counts for count in _other_counts(given)]
+    return (*broken, *_broken_rules(arm), *counts)
 
 
 def _broken_rules(arm: ObjectArm) -> list[ObjectArm]:
@@ -485,16 +503,6 @@ def _broken_rules(arm: ObjectArm) -> list[ObjectArm]:
         if rule.additional != ANY:
             named = ast.union(declared, *(pattern for pattern, _ in rule.patterns))
             broken.append(_some_member(ast.complement(named), neither(rule.additional)))
-    return broken
-
-
-def _broken_counts(arm: ObjectArm) -> list[ObjectArm]:
-    broken: list[ObjectArm] = []
-    for count in arm.counts:
-        if count.low > 0:
-            broken.append(ObjectArm(counts=(replace(count, low=0, high=count.low - 1),)))
-        if count.high is not None:
-            broken.append(ObjectArm(counts=(replace(count, low=count.high + 1, high=None),)))
     return broken
 
 

@@ -61,6 +61,13 @@ def draft_of(schema: Any, default: int = LATEST_DRAFT) -> int:
     return next((draft for name, draft in _DRAFTS.items() if name in uri), default)
 
 
+def _index(token: str) -> int:
+    """Read an array index as RFC 6901 has it: no sign, no leading zero."""
+    if not token.isascii() or not token.isdigit() or (token.startswith("0") and len(token) > 1):
+        raise ValueError(token)
+    return int(token)
+
+
 def escape(token: str) -> str:
     """Escape one reference token of a JSON pointer (RFC 6901)."""
     return token.replace("~", "~0").replace("/", "~1")
@@ -84,8 +91,13 @@ class Document:
         base: str | None = None
         scope: Scope = ()
         if resources or _mentions_ids(schema):
-            base = self._register(dict(resources or {}))
-            scope = self._entered(base, ())
+            try:
+                base = self._register(dict(resources or {}))
+                scope = self._entered(base, ())
+            except (ValueError, TypeError, AttributeError) as error:
+                raise InvalidSchemaError(
+                    "an $id, $anchor or resource of the schema is no URI", at="/$id", why=str(error), fix="correct it"
+                ) from error
         self.add(PlaceRecord(schema, "", self._draft, base, scope))
 
     def __getitem__(self, index: int) -> PlaceRecord:
@@ -108,7 +120,10 @@ class Document:
         pointer = parent.pointer + "".join(f"/{escape(token)}" for token in tokens)
         base, draft, scope = parent.base, parent.draft, parent.scope
         if isinstance(schema, dict) and base is not None and (own := _own_id(schema, draft)) is not None:
-            base, draft = urljoin(base, own.rstrip("#")), draft_of(schema, draft)
+            try:
+                base, draft = urljoin(base, own.rstrip("#")), draft_of(schema, draft)
+            except ValueError as error:
+                raise InvalidSchemaError(f"$id {own!r} is no URI", at=f"{pointer}/$id", why=str(error)) from error
             scope = self._entered(base, scope)
         return self.add(PlaceRecord(schema, pointer, draft, base, scope))
 
@@ -149,7 +164,7 @@ class Document:
         for raw in unquote(reference[2:]).split("/"):
             token = raw.replace("~1", "/").replace("~0", "~")
             try:
-                target = target[int(token)] if isinstance(target, list) else target[token]
+                target = target[_index(token)] if isinstance(target, list) else target[token]
             except (KeyError, IndexError, ValueError, TypeError):
                 raise self._unresolvable(place, reference) from None
             pointer += f"/{escape(token)}"
@@ -176,10 +191,12 @@ class Document:
     def _dynamic_anchors(self, base: str) -> tuple[str, ...]:
         known = self._anchors.get(base)
         if known is None:
+            from referencing.exceptions import Unresolvable
+
             assert self._registry is not None, "resources have a registry"
             try:
                 contents = self._registry.resolver(base).lookup("").contents
-            except LookupError:
+            except (Unresolvable, LookupError, ValueError):
                 contents = None
             known = self._anchors[base] = tuple(dict.fromkeys(_anchors_of(contents)))
         return known
@@ -214,8 +231,9 @@ class Document:
 
 def _own_id(schema: dict[str, Any], draft: int) -> str | None:
     value = schema.get("id" if draft == 4 else "$id")
-    plain = isinstance(value, str) and not value.startswith("#") and not (draft <= 7 and "$ref" in schema)
-    return value if plain else None
+    if not isinstance(value, str) or (draft <= 7 and "$ref" in schema):
+        return None
+    return value if not value.rstrip("#").count("#") and value != "#" else None  # with a fragment it names an anchor
 
 
 def _anchors_of(contents: Any) -> Iterator[str]:

@@ -76,7 +76,7 @@ def _set(*, ecma: bool) -> ast.Regex:
     """A character set of single characters, escapes and the three usual ranges; ECMA-262 also has empty ones."""
     item = ast.union(
         ALNUM,
-        ast.char_set("_ .,:;@/+*?"),
+        ast.char_set("_ .,:;@/+*?'\"<>=%#!~`(){}$|"),
         ast.literal("a-z"),
         ast.literal("A-Z"),
         ast.literal("0-9"),

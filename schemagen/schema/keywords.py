@@ -42,6 +42,10 @@ if TYPE_CHECKING:
 
     from schemagen.schema.document import PlaceRecord
 
+#: About a thousand decimal digits.
+MAX_NUMBER_BITS = 3322
+#: Higher counts are as good as this one: no text is that long.
+MAX_COUNT = 2**31 - 1
 TYPES = frozenset({"null", "boolean", "integer", "number", "string", "array", "object"})
 
 
@@ -195,15 +199,22 @@ def exact(value: float) -> Fraction:
 
 
 def _number(node: Node, keyword: str, value: Any) -> Fraction:
-    if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        raise node.invalid(keyword, value, "a number")
+    if isinstance(value, float) and not math.isfinite(value):
         raise node.invalid(keyword, value, "a finite number")
+    if isinstance(value, int) and value.bit_length() > MAX_NUMBER_BITS:
+        raise LimitError(
+            f"{keyword} has some {value.bit_length() * 3 // 10} digits", at=f"{node.record.pointer}/{keyword}"
+        )
     return exact(value)
 
 
 def _count(node: Node, keyword: str, value: Any) -> int:
-    if isinstance(value, bool) or not isinstance(value, int | float) or value < 0 or value != int(value):
+    whole = isinstance(value, int) or (isinstance(value, float) and value.is_integer())
+    if isinstance(value, bool) or not whole or value < 0:
         raise node.invalid(keyword, value, "a non-negative integer")
-    return int(value)
+    return min(int(value), MAX_COUNT)
 
 
 def _schemas(node: Node, keyword: str, value: Any) -> list[Expression]:
@@ -213,8 +224,8 @@ def _schemas(node: Node, keyword: str, value: Any) -> list[Expression]:
 
 
 def _mapping(node: Node, keyword: str, value: Any) -> dict[str, Any]:
-    if not isinstance(value, dict):
-        raise node.invalid(keyword, value, "an object")
+    if not isinstance(value, dict) or not all(isinstance(key, str) for key in value):
+        raise node.invalid(keyword, value, "an object with names as keys")
     return value
 
 
@@ -255,12 +266,28 @@ def enum(node: Node, value: Any) -> None:
     """`enum`: one of the listed values."""
     if not isinstance(value, list):
         raise node.invalid("enum", value, "a list of values")
-    node.conjuncts.append(either(*(node.reader.const(item) for item in value)))
+    node.conjuncts.append(either(*(_constant(node, "enum", item) for item in value)))
 
 
 def const(node: Node, value: Any) -> None:
     """`const`: this value."""
-    node.conjuncts.append(node.reader.const(value))
+    node.conjuncts.append(_constant(node, "const", value))
+
+
+def _constant(node: Node, keyword: str, value: Any) -> Const:
+    if not _is_json(value):
+        raise node.invalid(keyword, value, "a JSON value (no NaN or infinity, names as keys)")
+    return node.reader.const(value)
+
+
+def _is_json(value: Any) -> bool:
+    if isinstance(value, list):
+        return all(map(_is_json, value))
+    if isinstance(value, dict):
+        return all(isinstance(key, str) and _is_json(item) for key, item in value.items())
+    if isinstance(value, int) and value.bit_length() > MAX_NUMBER_BITS:
+        return False
+    return value is None or isinstance(value, bool | int | str) or (isinstance(value, float) and math.isfinite(value))
 
 
 def all_of(node: Node, value: Any) -> None:

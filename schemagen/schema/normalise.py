@@ -16,7 +16,7 @@ from schemagen.errors import InvalidSchemaError, LimitError, UnsupportedSchemaEr
 from schemagen.regex import ast
 from schemagen.regex.derivatives import is_empty
 from schemagen.schema import unevaluated
-from schemagen.schema.algebra import NotExpressibleError, complement, intersection, plain_rule, union
+from schemagen.schema.algebra import MAX_ARMS, Algebra, NotExpressibleError, plain_rule, union
 from schemagen.schema.document import Document, PlaceRecord
 from schemagen.schema.keywords import COMPANIONS, KEYWORDS, Node, branches_alone, exact, exactly_one
 from schemagen.schema.nodes import (
@@ -41,7 +41,7 @@ from schemagen.schema.report import Entry, Report, Status
 from schemagen.schema.strings import string_pattern
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
 
 Dialect = Literal["json-schema", "python"]
 
@@ -62,6 +62,8 @@ class Normaliser:
         strict: Whether a keyword that cannot be enforced is an error, or checked afterwards.
         dialect: Which reading of formats is wanted: the RFCs', or what Python's types parse.
         max_depth: Most nested evaluations; a deeper schema is refused.
+        max_alternatives: Most alternatives of one JSON type in one place.
+        check_time: Called now and then; raises when the work takes too long.
     """
 
     def __init__(
@@ -72,12 +74,16 @@ class Normaliser:
         strict: bool = True,
         dialect: Dialect = "json-schema",
         max_depth: int = 200,
+        max_alternatives: int = MAX_ARMS,
+        check_time: Callable[[], None] | None = None,
     ) -> None:
         self.document = Document(schema, resources)
         self.root = Place(0)
         self.strict = strict
         self.dialect: Dialect = dialect
         self.max_depth = max_depth
+        self._algebra = Algebra(self._viable, max_alternatives)
+        self._check_time = check_time or (lambda: None)
         self._memo: dict[Expression, Value] = {}
         self._open: list[Expression] = []
         self._constants: dict[str, Any] = {}
@@ -176,7 +182,7 @@ class Normaliser:
         if isinstance(expression, Both):
             value = ANYTHING
             for part in expression.order:
-                value = intersection(value, self.value(part), self._viable)
+                value = self._algebra.intersection(value, self.value(part))
             return value
         if isinstance(expression, Either):
             return union(self.value(part) for part in expression.parts)
@@ -188,7 +194,7 @@ class Normaliser:
         if isinstance(inner, Either):
             return self.value(both(*(neither(part) for part in inner.parts)))
         try:
-            return complement(self.value(inner), self._viable)
+            return self._algebra.complement(self.value(inner))
         except NotExpressibleError as error:
             return self._uncomplemented(inner, error.keyword)
 
@@ -215,16 +221,16 @@ class Normaliser:
         node = self._node(place)
         value = self.value(node.local)
         for expression in node.conjuncts:
-            value = intersection(value, self.value(expression), self._viable)
+            value = self._algebra.intersection(value, self.value(expression))
         context: list[Expression] = [node.local, *node.conjuncts]
         for parts in node.exclusive:
             chosen = exactly_one(node, parts, context)
-            value = intersection(value, self.value(chosen), self._viable)
+            value = self._algebra.intersection(value, self.value(chosen))
             context.append(chosen)
         if node.unevaluated_keys is not None or node.unevaluated_items is not None:
             ways = unevaluated.alternatives(self, place)
             rule = unevaluated.restricted(ways, node.unevaluated_keys, node.unevaluated_items)
-            value = intersection(value, self.value(rule), self._viable)
+            value = self._algebra.intersection(value, self.value(rule))
         return value
 
     # --- what unevaluated keywords ask for (unevaluated.Source) ------------------------------------------------------
@@ -293,6 +299,7 @@ class Normaliser:
     # --- obvious emptiness ---------------------------------------------------------------------------------------------
 
     def _viable(self, arm: ObjectArm) -> bool:
+        self._check_time()
         return not self._no_object(arm)
 
     def is_plainly_empty(self, expression: Expression) -> bool:

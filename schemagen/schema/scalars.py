@@ -25,6 +25,8 @@ if TYPE_CHECKING:
 
 
 MAX_SCALE = 20
+#: What the remainder automaton can count to.
+MAX_DIVISOR = 2**30
 
 
 def common_multiple(divisors: frozenset[Fraction]) -> Fraction | None:
@@ -62,7 +64,8 @@ def range_pattern(arm: NumberArm, style: NumberStyle) -> ast.Regex:
     """
     if arm.multiples or arm.not_multiples:
         style = replace(style, exponents=False)
-    parts = [number_range_regex(number_bounds(arm), style)]
+    bounds = replace(number_bounds(arm), multiple_of=common_multiple(arm.multiples))
+    parts = [number_range_regex(bounds, style)]
     if arm.integer is False:
         parts.append(ast.complement(number_superset_regex(NumberBounds(integer=True), style)))
     parts.extend(ast.complement(number_value_regex(v, style)) for v in sorted(arm.not_values))
@@ -97,6 +100,11 @@ def remainder(multiple: Fraction, style: NumberStyle, *, integer: bool) -> tuple
         scale, value = scale + 1, value * 10
         if scale > MAX_SCALE:
             return _no_decimal(multiple)
+    if value.numerator >= MAX_DIVISOR:
+        raise LimitError(
+            f"multipleOf {float(multiple):g} has a divisor of {len(str(value.numerator))} digits, limit {MAX_DIVISOR}",
+            fix="use a smaller one, or list the values in an enum",
+        )
     fraction_digits = style.max_fraction_digits if style.integer_fraction else 0
     return (
         value.numerator,

@@ -209,7 +209,7 @@ class _Writer:
         separator = ast.concat(ast.literal(","), page.item_gap)
         prefix = len(arm.prefix)
         tail = self.tail(arm, separator)
-        for index in reversed(range(prefix if prefix else 1)):
+        for index in reversed(range(prefix or 1)):
             if arm.max_items is not None and index >= arm.max_items:
                 tail = ast.EPSILON
                 continue

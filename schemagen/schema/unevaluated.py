@@ -107,10 +107,7 @@ def alternatives(source: Source, place: Place, depth: int = 0) -> list[Alternati
     schema = record.schema
     if not isinstance(schema, dict):
         return [_NOTHING]
-    if depth > MAX_DEPTH:
-        raise LimitError(
-            f"more than {MAX_DEPTH} schemas applied in place of one another", at=record.pointer, fix="flatten them"
-        )
+    _check_depth(depth, record)
 
     def inner(sub: Place) -> list[Alternative]:
         return [(both(sub, expression), seen) for expression, seen in alternatives(source, sub, depth + 1)]
@@ -132,11 +129,21 @@ def alternatives(source: Source, place: Place, depth: int = 0) -> list[Alternati
     if "if" in schema:
         ways = _product(ways, _conditional(schema, child))
     for key, value in (schema.get("dependentSchemas") or {}).items():
-        absent = source.place(record, {"properties": {key: False}}, "dependentSchemas", key, "absent")
-        present = source.place(record, {"required": [key]}, "dependentSchemas", key, "present")
-        consequence = [(both(present, e), s) for e, s in child(value, "dependentSchemas", key)]
-        ways = _product(ways, [(absent, Evaluated()), *consequence])
+        ways = _product(ways, _dependent(source, record, key, child(value, "dependentSchemas", key)))
     return ways
+
+
+def _dependent(source: Source, record: PlaceRecord, key: str, consequence: list[Alternative]) -> list[Alternative]:
+    absent = source.place(record, {"properties": {key: False}}, "dependentSchemas", key, "absent")
+    present = source.place(record, {"required": [key]}, "dependentSchemas", key, "present")
+    return [(absent, Evaluated()), *((both(present, e), s) for e, s in consequence)]
+
+
+def _check_depth(depth: int, record: PlaceRecord) -> None:
+    if depth > MAX_DEPTH:
+        raise LimitError(
+            f"more than {MAX_DEPTH} schemas applied in place of one another", at=record.pointer, fix="flatten them"
+        )
 
 
 def _conditional(schema: dict[str, Any], child: Any) -> list[Alternative]:
