@@ -159,6 +159,7 @@ void JsonAutomaton::refresh_plain(Frame* frame, uint32_t slot) {
         if (arm.properties[d].required && !any_order) break;
     }
     if (!room_for_optional || (!any_order && missing > 0)) return;
+    if (!any_order && frame->count + left < arm.min_properties) return;  // no declared key can follow an extra one
     if (left > 0) frame->extra |= 1ull << slot, frame->more |= 1ull << slot;
     // Keys that only other arms declare are extra keys of this one.
     for (uint32_t key = 0; key < set.keys.size(); ++key) {

@@ -7,6 +7,7 @@ namespace schemagen {
 constexpr uint32_t kNoKey = UINT32_MAX;
 constexpr uint32_t kNoNode = UINT32_MAX;
 constexpr size_t kMaxSlots = 64;
+constexpr uint64_t kNoBytes = 0x243F6A8885A308D3ull;  // where the hash of a key starts
 
 enum Mode : uint8_t {
     kValue,        // a value; after ':' (one space at most)

@@ -75,7 +75,8 @@ bool JsonAutomaton::object_productive(const ObjectArm& arm) const {
         available += there;
     }
     if (arm.min_properties > arm.max_properties || available + extra_capacity(arm) < arm.min_properties) return false;
-    return keys_to_finish(arm, 0, std::vector<bool>(arm.properties.size(), true), true) <= arm.max_properties;
+    uint64_t needed = keys_to_finish(arm, 0, std::vector<bool>(arm.properties.size(), true), true);
+    return needed < kUnbounded && needed <= arm.max_properties;
 }
 
 // How many keys that are not declared there can be, as far as minProperties makes it matter.

@@ -188,7 +188,7 @@ bool JsonAutomaton::step_before_key(Leaf& leaf, uint8_t byte, Arena&  arena) {
     if (byte != '"' || !frame->more) return false;
     leaf.mode = kKey;
     leaf.node = 0;
-    leaf.hash = 0;
+    leaf.hash = kNoBytes;
     leaf.key = nullptr;
     leaf.state = frame->extra ? frame->extra_start : 0;
     return true;
@@ -384,7 +384,7 @@ bool JsonAutomaton::close_string(Leaf& leaf, uint32_t state, uint32_t chars, Are
     leaf.state = state;
     if (leaf.mode == kKey) {
         leaf.node = kNoNode;
-        leaf.hash = 0;  // the hash of no key: used ones are told apart by `key_used`
+        leaf.hash = ~kNoBytes;  // the hash of no key: used ones are told apart by `key_used`
         alike = dfa_.state(state).accepts;
         return close_key(leaf, arena);
     }

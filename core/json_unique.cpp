@@ -176,14 +176,16 @@ uint32_t JsonAutomaton::string_start_without(const Position& p, const ValueList&
 }
 
 // The start of a number or literal name at a position, without the values it must not become. Plain decimals are taken
-// out with any number of trailing zeros; a repeated value with an exponent is refused where it ends.
+// out with any number of trailing zeros; exponents, which have endless ways to spell a value, are not offered any more.
 uint32_t JsonAutomaton::bare_start_without(const Position& p, const ValueList& forbidden) {
     std::vector<NodeId> out;
+    bool exponents = false;
     for (uint32_t k = 0; k < forbidden.count; ++k) {
         std::string text(forbidden.values[k]);
         if (text[0] == '"' || text[0] == '{' || text[0] == '[') continue;
         NodeId node = kernel_->literals({text});
         bool number = text[0] == '-' || (text[0] >= '0' && text[0] <= '9');
+        exponents |= number;
         if (number && text.find('e') == std::string::npos) {
             NodeId zeros = kernel_->repeat(kernel_->literals({"0"}), text.find('.') == std::string::npos ? 1 : 0, kUnbounded);
             NodeId tail = text.find('.') == std::string::npos ? kernel_->alternation({kEpsilon, kernel_->concat(kernel_->literals({"."}), zeros)}) : zeros;
@@ -193,6 +195,13 @@ uint32_t JsonAutomaton::bare_start_without(const Position& p, const ValueList& f
         out.push_back(node);
     }
     if (out.empty() || !p.bare_start) return p.bare_start;
+    if (exponents) {
+        std::array<uint64_t, 4> plain{}, mark{};
+        for (unsigned byte : std::string_view("-+.0123456789")) plain[byte >> 6] |= 1ull << (byte & 63);
+        for (unsigned byte : std::string_view("eE")) mark[byte >> 6] |= 1ull << (byte & 63);
+        NodeId mantissa = kernel_->repeat(kernel_->byte_set(plain), 1, kUnbounded);
+        out.push_back(kernel_->concat(mantissa, kernel_->concat(kernel_->byte_set(mark), kernel_->repeat(kernel_->byte_set(plain), 0, kUnbounded))));
+    }
     NodeId others = kernel_->complement(kernel_->alternation(std::move(out)));
     std::vector<NodeId> components;
     for (uint32_t k = 0; k < p.bare_owner.size(); ++k) components.push_back(kernel_->conjunction({dfa_.component(p.bare_start, k), others}));

@@ -154,6 +154,7 @@ public:
     NodeId multiple(uint32_t divisor, uint32_t scale, int64_t integer_digits, int64_t fraction_digits) {
         return kernel_->multiple({divisor, scale, clamp(integer_digits), clamp(fraction_digits)});
     }
+    uint64_t count_words(NodeId node, uint64_t limit) { return kernel_->count_words(node, limit); }
     bool is_empty(NodeId node) { return kernel_->is_empty(node); }
     bool matches(NodeId node, const nb::bytes& text) {
         for (char c : view(text)) node = kernel_->derivative(node, static_cast<uint8_t>(c));
@@ -262,6 +263,7 @@ NB_MODULE(_core, m) {
         .def("literals", &Builder::literals)
         .def("multiple", &Builder::multiple)
         .def("any_string", &Builder::any_string)
+        .def("count_words", &Builder::count_words)
         .def("is_empty", &Builder::is_empty)
         .def("matches", &Builder::matches)
         .def("declare_value", &Builder::declare_value)

@@ -17,6 +17,7 @@ import json
 import re
 from contextlib import suppress
 from decimal import Decimal
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from pydantic import EncodedStr, ImportString
@@ -47,6 +48,17 @@ if TYPE_CHECKING:
 Json = dict[str, Any]
 
 _SCALARS = {"type": ["string", "number", "boolean", "null"]}
+#: Functions by which pydantic checks bounds on types that have none of their own, such as unions.
+_BOUND_VALIDATORS = (
+    "greater_than_validator",
+    "greater_than_or_equal_validator",
+    "less_than_validator",
+    "less_than_or_equal_validator",
+    "multiple_of_validator",
+    "min_length_validator",
+    "max_length_validator",
+)
+_FILE_VALIDATORS = frozenset({"validate_file", "validate_directory", "validate_new", "validate_socket"})
 _UNHASHABLE = frozenset({"list", "dict", "set", "deque", "typed-dict"})
 _BOUNDS = ("ge", "gt", "le", "lt")
 _BASE64_FORMATS = frozenset({"base64", "base64url"})
@@ -81,6 +93,34 @@ class TypeSchema(GenerateJsonSchema):
         if any(isinstance(owner, EncodedStr) for owner in owners) and result.get("format") in _BASE64_FORMATS:
             result["pattern"] = ascii_base64_pattern(url_safe=result["format"] == "base64url")
         return result
+
+    # --- functions ---------------------------------------------------------------------------------------------------
+
+    def function_after_schema(self, schema: Any) -> Json:
+        """A validator run on the finished value."""
+        self._note_validator(schema)
+        return super().function_after_schema(schema)
+
+    def function_wrap_schema(self, schema: Any) -> Json:
+        """A validator run around another."""
+        self._note_validator(schema)
+        return super().function_wrap_schema(schema)
+
+    def function_plain_schema(self, schema: Any) -> Json:
+        """A validator instead of a schema."""
+        self._note_validator(schema)
+        return super().function_plain_schema(schema)
+
+    def _note_validator(self, schema: Any) -> None:
+        """List validators of the user, and bounds that pydantic checks by a function because no schema holds them."""
+        function = schema["function"]["function"]
+        while isinstance(function, partial):
+            function = function.func
+        module, name = getattr(function, "__module__", ""), getattr(function, "__name__", repr(function))
+        bound = module == "pydantic._internal._validators" and name.endswith(_BOUND_VALIDATORS)
+        path = module == "pydantic._internal._generate_schema" or name in _FILE_VALIDATORS
+        if bound or path or not str(module).startswith("pydantic"):
+            self.unsaid.append(f"validator {name.strip('_')}")
 
     # --- objects ----------------------------------------------------------------------------------------------------
 
@@ -229,7 +269,8 @@ class TypeSchema(GenerateJsonSchema):
 
     def _unordered(self, schema: Any, result: Json) -> Json:
         kind = schema.get("items_schema", {}).get("type", "any")
-        if kind in _UNHASHABLE:
+        owner = schema.get("items_schema", {}).get("cls")
+        if kind in _UNHASHABLE or (owner is not None and owner.__hash__ is None):
             self.handle_invalid_for_json_schema(schema, f"a set of {kind}, which Python cannot hash")
         if kind == "any":
             result["items"] = dict(_SCALARS)

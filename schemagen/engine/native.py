@@ -9,12 +9,24 @@ from __future__ import annotations
 
 import json
 import math
+from fractions import Fraction
 from typing import TYPE_CHECKING
 
 from schemagen.errors import LimitError, UnsatisfiableSchemaError
 from schemagen.regex import ast
 from schemagen.regex.derivatives import matches
-from schemagen.schema.nodes import NEVER, ArrayArm, Expression, NumberArm, ObjectArm, StringArm, both, neither
+from schemagen.schema.nodes import (
+    NEVER,
+    ArrayArm,
+    Expression,
+    Given,
+    NumberArm,
+    ObjectArm,
+    StringArm,
+    Value,
+    both,
+    neither,
+)
 from schemagen.schema.scalars import common_multiple, listed_numbers, range_pattern, remainder
 from schemagen.schema.strings import string_pattern
 
@@ -27,6 +39,8 @@ if TYPE_CHECKING:
 UTF8, JSON, CANONICAL = 0, 1, 2
 MAX_COUNT_STATES = 64
 MAX_KEY_CLASSES = 64
+MAX_LOOK = 8
+MANY = 10_000
 OptionLists = list[list[tuple[int, int]]]
 WHITESPACE = {"flexible": 0, "compact": 1, "spaced": 2}
 EMPTY_NODE, EPSILON_NODE = 0, 1
@@ -52,6 +66,17 @@ def check_key_classes(count: int) -> None:
             why="every combination of patternProperties that a key may match is a class of its own",
             fix="use patterns that exclude each other",
         )
+
+
+def numbers_of(arm: NumberArm) -> int | None:
+    """Return how many numbers an arm has, None where there is no end (or only that of the digits)."""
+    if arm.values is not None:
+        return len(arm.values)
+    step = common_multiple(arm.multiples | ({Fraction(1)} if arm.integer else frozenset()))
+    if step is None or arm.low is None or arm.high is None:
+        return None
+    first, last = math.ceil(arm.low / step), math.floor(arm.high / step)
+    return max(0, last - first + 1)
 
 
 class PatternLowering:
@@ -266,8 +291,16 @@ class JsonLowering:
             counted = [count.value if index >= count.start else None for count in arm.counts]
             return self._options(counters, arm.item(index), counted)
 
-        most = arm.max_items
-        if arm.unique and not arm.prefix:
+        most, unique = arm.max_items, arm.unique
+        if unique and self._may_run_out(arm):
+            self.normaliser.refuse(
+                arm.items,
+                "uniqueItems",
+                "the items are arrays or objects of which there are finitely many, or each place has its own few values; "
+                "whether enough different ones are left is not worked out",
+            )
+            unique = False
+        if unique and not arm.prefix:
             different = self._cardinality(arm.items)
             if different is not None:
                 most = different if most is None else min(most, different)
@@ -277,27 +310,72 @@ class JsonLowering:
             arm.min_items,
             -1 if most is None else most,
             counters.final(),
-            arm.unique,
+            unique,
         )
 
     def _cardinality(self, items: Expression) -> int | None:
-        """Return how many different values there are, where they are listed scalars; None otherwise."""
+        """Return how many different values there are, None where there is no end or containers are among them."""
         value = self.normaliser.value(items)
         if value.arrays or value.objects:
             return None
         count = value.null + value.true + value.false
         for string in value.strings:
-            if string.values is None:
+            there = self._strings_of(string)
+            if there is None:
                 return None
-            count += len(string.values)
+            count += there
         for number in value.numbers:
-            if number.values is not None:
-                count += len(number.values)
-            elif number.integer and number.low is not None and number.high is not None:
-                count += max(0, math.floor(number.high) - math.ceil(number.low) + 1)
-            else:
+            there = numbers_of(number)
+            if there is None:
                 return None
+            count += there
         return count
+
+    def _strings_of(self, arm: StringArm) -> int | None:
+        if arm.values is not None:
+            return len(arm.values)
+        if self._is_free(arm):
+            return None if arm.max_length != 0 else 1
+        found = self.builder.count_words(self.patterns.lower(string_pattern(arm), CANONICAL), MANY)
+        return found if found < MANY else None
+
+    def _may_run_out(self, arm: ArrayArm) -> bool:
+        """Whether different items could run out in a way that counting them does not show.
+
+        A place with more scalars than there are places before it cannot run out.
+        """
+        for index, item in enumerate(arm.prefix):
+            enough = self._cardinality(item)
+            if self._is_finite(item, 0) and (enough is None or enough <= index):
+                return True
+        if arm.items == NEVER or not self._is_finite(arm.items, 0):
+            return False
+        different = self._cardinality(arm.items)
+        if different is None:
+            return arm.max_items is None or arm.max_items > 1
+        return bool(arm.prefix) and (arm.max_items is None or arm.max_items > different)
+
+    def _is_finite(self, expression: Expression, depth: int) -> bool:
+        """Whether an expression plainly has finitely many values; what is deep counts as endless."""
+        if depth > MAX_LOOK:
+            return False
+        value = self.normaliser.value(expression)
+        scalars = Value(numbers=value.numbers, strings=value.strings)
+        if self._cardinality(Given(scalars)) is None:
+            return False
+        for array in value.arrays:
+            every = (*array.prefix, array.items) if array.max_items is None else array.prefix
+            if array.max_items is None and array.items != NEVER:
+                return False
+            if array.max_items is not None and len(array.prefix) < array.max_items:
+                every = (*array.prefix, array.items)
+            if not all(item == NEVER or self._is_finite(item, depth + 1) for item in every):
+                return False
+        for obj in value.objects:
+            closed = obj.names == ast.EMPTY or any(not r.patterns and r.additional == NEVER for r in obj.rules)
+            if not closed or not all(v == NEVER or self._is_finite(v, depth + 1) for _, v in obj.properties):
+                return False
+        return True
 
     def _options(self, counters: Counters, value: Expression, counted: list[Expression | None]) -> OptionLists:
         """Return, for each state of the counters, the values an item or member may have and the state they lead to."""

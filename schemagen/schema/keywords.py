@@ -131,8 +131,9 @@ class Node:
 
     def invalid(self, keyword: str, value: Any, expected: str) -> InvalidSchemaError:
         """Return the error for a keyword with a value of the wrong kind."""
-        shown = json.dumps(value, ensure_ascii=False, default=repr)[:80]
-        return InvalidSchemaError(f"{keyword} is {shown}, expected {expected}", at=f"{self.record.pointer}/{keyword}")
+        return InvalidSchemaError(
+            f"{keyword} is {shown(value)}, expected {expected}", at=f"{self.record.pointer}/{keyword}"
+        )
 
     def local_value(self) -> Value:
         """Return the set of values that the type keywords allow, applicators left aside."""
@@ -188,6 +189,14 @@ class Node:
 
 def _fields(arm: NumberArm) -> dict[str, Any]:
     return {name: getattr(arm, name) for name in NumberArm.__slots__}
+
+
+def shown(value: Any) -> str:
+    """Return the start of a value as JSON, for error texts."""
+    try:
+        return json.dumps(value, ensure_ascii=False, default=repr)[:80]
+    except (ValueError, TypeError, RecursionError):  # numbers of thousands of digits, keys that are no names, depth
+        return f"a {type(value).__name__} that cannot be written as JSON"
 
 
 # --- reading values ----------------------------------------------------------------------------------------------------

@@ -18,7 +18,7 @@ from schemagen.regex.derivatives import is_empty
 from schemagen.schema import unevaluated
 from schemagen.schema.algebra import MAX_ARMS, Algebra, NotExpressibleError, plain_rule, union
 from schemagen.schema.document import Document, PlaceRecord
-from schemagen.schema.keywords import COMPANIONS, KEYWORDS, Node, branches_alone, exact, exactly_one
+from schemagen.schema.keywords import COMPANIONS, KEYWORDS, Node, branches_alone, exact, exactly_one, shown
 from schemagen.schema.nodes import (
     ANYTHING,
     NEVER,
@@ -98,9 +98,7 @@ class Normaliser:
         """Return the place of a sub-schema."""
         if not isinstance(schema, dict | bool):
             pointer = parent.pointer + "".join(f"/{t}" for t in tokens)
-            raise InvalidSchemaError(
-                f"a schema is {json.dumps(schema, default=repr)[:80]}, expected an object or a boolean", at=pointer
-            )
+            raise InvalidSchemaError(f"a schema is {shown(schema)}, expected an object or a boolean", at=pointer)
         return Place(self.document.child(parent, schema, *tokens))
 
     def reference(self, parent: PlaceRecord, uri: str) -> Place:
@@ -198,6 +196,18 @@ class Normaliser:
         except NotExpressibleError as error:
             return self._uncomplemented(inner, error.keyword)
 
+    def refuse(self, expression: Expression, keyword: str, why: str) -> None:
+        """Refuse a keyword found too hard after its value was worked out (strict), or leave it to the check afterwards."""
+        pointer = self._pointer(expression)
+        if self.strict:
+            raise UnsupportedSchemaError(
+                f"the keyword {keyword!r} cannot be enforced here",
+                at=pointer,
+                why=why,
+                fix="leave it out, or compile with strict=False to have it checked on the finished value",
+            )
+        self._entries[pointer, keyword] = Entry(pointer, keyword, "checked_after", why)
+
     def _uncomplemented(self, inner: Expression, keyword: str) -> Value:
         pointer = self._pointer(inner)
         why = f"that {keyword!r} is broken cannot be stated by an automaton here"
@@ -216,8 +226,9 @@ class Normaliser:
         if isinstance(record.schema, bool):
             return ANYTHING if record.schema else NOTHING
         if not isinstance(record.schema, dict):
-            shown = json.dumps(record.schema, default=repr)[:80]
-            raise InvalidSchemaError(f"a schema is {shown}, expected an object or a boolean", at=record.pointer)
+            raise InvalidSchemaError(
+                f"a schema is {shown(record.schema)}, expected an object or a boolean", at=record.pointer
+            )
         node = self._node(place)
         value = self.value(node.local)
         for expression in node.conjuncts:

@@ -243,8 +243,6 @@ EXAMPLES: dict[str, tuple[list[str], list[str]]] = {
     "json-pointer": (["", "/", "/a~0b~1c", "//", "/ü\n"], ["a", "/~", "/~2", "#/a"]),
     "relative-json-pointer": (["0", "1#", "10/a", "0/"], ["", "/a", "01", "-1", "0##", "1a"]),
     "regex": (["^a+$", "(a|b)*?", r"[^a-z\d]{2,}", "", "(?=a)b", "(?<n>a)", "[]", r"\cA"], ["(", "[a", "*", "a**", ")", "\\"]),
-    "base64": (["", "AA==", "AAA=", "AAAA", "Zm9vYmFy+/8="], ["A", "AA", "AAA", "AB==", "A===", "AA==AAAA", "-_=="]),
-    "base64url": (["", "AA", "AAA", "AA==", "_-8="], ["A", "+/8=", "AB"]),
 }
 # fmt: on
 
@@ -267,6 +265,7 @@ PYTHON_EXAMPLES: dict[str, tuple[list[str], list[str]]] = {
         ["http://localhost:8000/a", "https://u:p@a.b/?q#f", "wss://1.2.3.4", "mailto:a@b.co", "foo:bar", "file:///a/b"],
         ["http:", "http://", "http://a:65536/", "http://1.2.3", "http://a%20b/", "http://xn--a/", "//a", "https:x"],
     ),
+    "base64": (["", "AA==", "AAA=", "AAAA", "Zm9vYmFy+/8="], ["A", "AA", "AAA", "AB==", "A===", "AA==AAAA", "-_=="]),
     "base64url": (["AA==", ""], ["AA"]),
 }
 # fmt: on
@@ -326,7 +325,7 @@ def test_supersets_of_the_long_formats_contain_random_members() -> None:
 
 def test_python_dialect_is_within_the_format_apart_from_naive_times() -> None:
     """Only a missing offset goes beyond the RFC in the Python dialect."""
-    for name in set(PYTHON_FORMATS) - {"time", "date-time"}:
+    for name in (set(PYTHON_FORMATS) & set(FORMATS)) - {"time", "date-time"}:
         texts = samples(format_regex(name, dialect="python"))
         assert [text for text in texts if not recogniser(name).matches(text)] == []
 
@@ -340,9 +339,10 @@ def test_other_names_are_annotations(name: str) -> None:
 
 
 def test_tables_name_known_formats_only() -> None:
-    """Overrides of the tables refer to formats that exist."""
-    assert set(PYTHON_FORMATS) <= set(FORMATS)
-    assert set(SUPERSETS) <= set(FORMATS)
+    """Overrides of the tables refer to formats that exist; those of Base64 are pydantic's alone."""
+    base64 = {"base64", "base64url", "byte"}
+    assert set(PYTHON_FORMATS) - base64 <= set(FORMATS)
+    assert set(SUPERSETS) <= set(FORMATS) | base64
 
 
 def test_local_part_of_international_mail_counts_octets() -> None:

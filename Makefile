@@ -1,0 +1,121 @@
+# Everything a contributor runs. `make` alone lists the targets.
+#
+#   PYTHON=python3.12 make test      which interpreter creates the environment
+#   VENV=/tmp/venv make demo         where it lives
+#   TESTS=tests/unit ARGS=-x make pytest
+
+VENV    ?= .venv
+PYTHON  ?= python3
+BUILD   ?= build/dev
+TESTS   ?= tests
+ARGS    ?=
+BIN     := $(VENV)/bin
+PIP     := $(BIN)/python -m pip
+# One marker per way of installing; the development one wins, because it follows the source tree.
+INSTALLED := $(VENV)/.schemagen-installed
+DEV       := $(VENV)/.schemagen-dev
+SOURCES   := $(shell find schemagen core -name '*.py' -o -name '*.cpp' -o -name '*.hpp' -o -name '*.h' -o -path 'schemagen/lm/bundled/*' -type f)
+
+# Sanitizers: the runtime must be loaded before Python, libstdc++ beside it so that exceptions are intercepted.
+CXX        ?= c++
+ASAN_TREE  := build/asan/tree
+ASAN_TESTS ?= tests/suite tests/property tests/unit/test_paper_examples.py tests/docs/test_supported_schema.py
+# The editable install answers `import schemagen` before the current directory does; the copy must win here.
+ASAN_PYTEST = import sys, pytest; \
+              sys.meta_path[:] = [f for f in sys.meta_path if "ScikitBuild" not in type(f).__name__]; \
+              sys.path.insert(0, ""); sys.exit(pytest.main(sys.argv[1:]))
+ASAN_ENV    = LD_PRELOAD="$$($(CXX) -print-file-name=libasan.so) $$($(CXX) -print-file-name=libstdc++.so)" \
+              ASAN_OPTIONS=detect_leaks=0 UBSAN_OPTIONS=print_stacktrace=1 PYTHONMALLOC=malloc
+
+.DEFAULT_GOAL := help
+.DELETE_ON_ERROR:
+.PHONY: help demo test test-all pytest check format core core-asan docs serve-docs bench golden clean
+
+help: ## List the targets
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+
+# --- set-up ----------------------------------------------------------------------------------------------------------
+
+$(BIN)/python:
+	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 10) and "schemagen needs Python >= 3.10")'
+	$(PYTHON) -m venv $(VENV)
+
+# What a user gets: the wheel, compiled, with the run-time dependencies.
+$(INSTALLED): pyproject.toml CMakeLists.txt constraints.txt $(SOURCES) | $(BIN)/python
+	$(PIP) install --quiet -c constraints.txt .
+	@cd / && $(abspath $(BIN))/python -c 'import schemagen._core' 2>/dev/null || printf '%s\n' \
+	  'WARNING: schemagen was installed WITHOUT its compiled core, usually for want of a C++20 compiler:' \
+	  '         everything but recursive types works, slowly. `$(PIP) install -v .` shows what failed.'
+	@touch $@
+
+# What a contributor gets: every tool, and `import schemagen` means the source tree, with the core built in place.
+$(DEV): pyproject.toml constraints.txt | $(BIN)/python
+	SCHEMAGEN_CORE_IN_PLACE=1 $(PIP) install --quiet -c constraints.txt --editable ".[dev]"
+	@touch $@
+
+# The build directory remembers its interpreter; another environment means configuring again.
+$(BUILD)/build.ninja: CMakeLists.txt $(DEV)
+	@$(BIN)/cmake -S . -B $(BUILD) -G Ninja -DCMAKE_BUILD_TYPE=Release --log-level=NOTICE \
+	  -DCMAKE_MAKE_PROGRAM="$(abspath $(BIN))/ninja" -DPython_EXECUTABLE="$(abspath $(BIN))/python" \
+	  -Dnanobind_DIR="$$($(BIN)/python -m nanobind --cmake_dir)"
+	@touch $@
+
+core: $(BUILD)/build.ninja ## Build the compiled core into schemagen/, incrementally
+	@$(BIN)/cmake --build $(BUILD)
+	@# `install` replaces the file instead of writing into one that a running process may have mapped.
+	@for so in $(BUILD)/_core*.so; do \
+	  cmp -s $$so schemagen/$$(basename $$so) || install -m 755 $$so schemagen/; done
+
+# --- the two commands of a newcomer ----------------------------------------------------------------------------------
+
+demo: $(if $(wildcard $(DEV)),core,$(INSTALLED)) ## Install, then turn six sentences into six typed instances, offline
+	@$(BIN)/schemagen demo
+
+test: check pytest ## Install with the development tools, then run every check and the whole test-suite
+
+test-all: test ## Everything of `test`, then the slow tests, then the core under the sanitizers
+	$(BIN)/python -m pytest -m 'slow and not network and not gpu' $(TESTS) $(ARGS)
+	$(MAKE) core-asan
+
+# --- parts -----------------------------------------------------------------------------------------------------------
+
+pytest: core ## Run the tests alone (TESTS=tests/unit ARGS=-x)
+	$(BIN)/python -m pytest $(TESTS) $(ARGS)
+
+check: $(DEV) ## Lint, types and spelling: ruff, mypy, pyright, codespell
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+	$(BIN)/pyright --pythonpath $(BIN)/python
+	$(BIN)/codespell
+
+format: $(DEV) ## Rewrite the sources in the house format
+	$(BIN)/ruff check --fix .
+	$(BIN)/ruff format .
+
+core-asan: $(DEV) ## Build the core with ASan and UBSan, and run the tests that exercise it
+	@$(BIN)/cmake -S . -B build/asan -G Ninja -DCMAKE_BUILD_TYPE=Debug -DSCHEMAGEN_SANITIZE=ON --log-level=NOTICE \
+	  -DCMAKE_MAKE_PROGRAM="$(abspath $(BIN))/ninja" -DPython_EXECUTABLE="$(abspath $(BIN))/python" \
+	  -Dnanobind_DIR="$$($(BIN)/python -m nanobind --cmake_dir)"
+	@$(BIN)/cmake --build build/asan
+	@rm -rf $(ASAN_TREE) && mkdir -p $(ASAN_TREE)
+	@cp -R schemagen tests docs pyproject.toml $(ASAN_TREE)/
+	@rm -f $(ASAN_TREE)/schemagen/_core*.so && cp build/asan/_core*.so $(ASAN_TREE)/schemagen/
+	cd $(ASAN_TREE) && $(ASAN_ENV) $(abspath $(BIN))/python -c '$(ASAN_PYTEST)' -p no:cacheprovider $(ASAN_TESTS) $(ARGS)
+
+docs: $(DEV) ## Build the documentation into site/, warnings are errors
+	$(BIN)/mkdocs build --strict
+
+serve-docs: $(DEV) ## Serve the documentation on http://127.0.0.1:8000
+	$(BIN)/mkdocs serve
+
+bench: core ## Run the benchmarks, results to benchmarks/results/
+	@for script in benchmarks/bench_*.py; do echo "== $$script"; $(BIN)/python $$script || exit 1; done
+
+golden: core ## Rewrite the golden files (review the diff before you commit it)
+	SCHEMAGEN_GOLDEN=1 $(BIN)/python -m pytest tests/golden $(ARGS)
+
+clean: ## Remove everything that was built; the environment stays
+	rm -rf build dist site .mypy_cache .ruff_cache .pytest_cache .hypothesis
+	rm -f schemagen/_core*.so
+	find schemagen tests examples benchmarks tools -name __pycache__ -type d -exec rm -rf {} +

@@ -1,0 +1,257 @@
+r"""Run the JSON-Schema-Test-Suite and MaskBench through the mask, and keep the verdicts.
+
+    python tools/conformance.py                  compare with the committed verdicts
+    python tools/conformance.py --update         write them, and docs/supported-schema.md
+    python tools/conformance.py --maskbench ../shared/maskbench/dev.jsonl.gz --jobs 2 --update
+
+A file holds one group of tests per line: ``{"id", "schema", "tests": [{"valid", "data"}]}``. Each instance is written as
+`json.dumps` writes it and fed to a matcher over bytes (any order of keys); it counts as accepted if every byte was
+allowed and the text may end. The verdict of a group:
+
+    pass            every instance was judged right
+    unsatisfiable   the schema was refused because it has no instance, and the tests say the same: right
+    refused         another error of the package, which is named: nothing can be generated, nothing wrong either
+    false_reject    a valid instance was not accepted; the indices of these tests are kept
+    false_accept    an invalid instance was accepted: never to happen
+    error, timeout  any other exception; more than `TIMEOUT_S` seconds
+
+No text of the suite is copied: the verdict files hold ids, indices and names of errors.
+"""
+
+from __future__ import annotations
+
+import argparse
+import gzip
+import json
+import os
+import signal
+import sys
+from collections import Counter
+from concurrent.futures import ProcessPoolExecutor
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import schemagen
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping
+
+ROOT = Path(__file__).resolve().parents[1]
+SHARED = Path(os.environ.get("SCHEMAGEN_SHARED", ROOT.parent / "shared"))
+SUITE = SHARED / "json-schema-test-suite" / "suite.jsonl.gz"
+REMOTES = SHARED / "json-schema-test-suite" / "remotes.jsonl.gz"
+MASKBENCH = SHARED / "maskbench" / "dev.jsonl.gz"
+VERDICTS = ROOT / "tests" / "conformance" / "verdicts.json"
+MASKBENCH_VERDICTS = ROOT / "tests" / "conformance" / "maskbench.json"
+TIMEOUT_S = 20
+
+#: Best first; "unsatisfiable" is as right as "pass".
+RANKS = {
+    name: rank for rank, name in enumerate(("pass", "refused", "false_reject", "timeout", "error", "false_accept"))
+}
+RIGHT = frozenset({"pass", "unsatisfiable"})
+
+
+class CaseTimeoutError(BaseException):
+    """A case took longer than `TIMEOUT_S`; not an Exception, so that nobody on the way catches it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """What became of one group.
+
+    Attributes:
+        name: See the module.
+        tests: Indices of the tests that were judged wrong.
+        error: Class and code of the exception, if there was one.
+    """
+
+    name: str
+    tests: tuple[int, ...] = ()
+    error: str = ""
+
+    @property
+    def is_right(self) -> bool:
+        """Whether nothing is to be said against it."""
+        return self.name in RIGHT
+
+    def is_worse_than(self, other: Verdict) -> bool:
+        """Whether this is a step back: a worse verdict, or more tests with the same one."""
+        ranks = (RANKS[v.name if v.name in RANKS else "pass"] for v in (self, other))
+        mine, theirs = ranks
+        return mine > theirs or (mine == theirs and not set(self.tests) <= set(other.tests))
+
+    def to_json(self) -> Any:
+        """Return the compact form: the name alone where there is no more to say."""
+        if not self.tests and not self.error:
+            return self.name
+        return [self.name, list(self.tests), *([self.error] if self.error else [])]
+
+    @classmethod
+    def from_json(cls, value: Any) -> Verdict:
+        """Read what `to_json` wrote."""
+        if isinstance(value, str):
+            return cls(value)
+        return cls(value[0], tuple(value[1]), value[2] if len(value) > 2 else "")
+
+
+def read(path: Path) -> list[dict[str, Any]]:
+    """Return the groups of a file."""
+    with gzip.open(path, "rt", encoding="utf-8") as file:
+        return [json.loads(line) for line in file]
+
+
+def judge(case: Mapping[str, Any], resources: Mapping[str, Any] | None = None) -> Verdict:
+    """Return the verdict of one group; stops it after `TIMEOUT_S` seconds where the platform has alarms."""
+    try:
+        with _alarm(TIMEOUT_S):
+            return _judge(case, resources)
+    except CaseTimeoutError:
+        return Verdict("timeout")
+    except Exception as error:  # noqa: BLE001 - a verdict, whatever it is
+        return Verdict("error", error=type(error).__name__)
+
+
+def _judge(case: Mapping[str, Any], resources: Mapping[str, Any] | None) -> Verdict:
+    tests = case["tests"]
+    try:
+        vocabulary = schemagen.Vocabulary.byte_vocabulary()
+        grammar = schemagen.compile(case["schema"], vocabulary, property_order="any", resources=resources, cache=None)
+        matcher = grammar.matcher()
+        accepted = [_accepts(matcher, test["data"]) for test in tests]
+    except schemagen.UnsatisfiableSchemaError:
+        wrong = tuple(index for index, test in enumerate(tests) if test["valid"])
+        return Verdict("false_reject", wrong, "UnsatisfiableSchemaError") if wrong else Verdict("unsatisfiable")
+    except schemagen.SchemagenError as error:
+        return Verdict("refused", error=f"{type(error).__name__} {error.code}")
+    too_wide, too_narrow = (
+        tuple(index for index, test in enumerate(tests) if accepted[index] is kind and test["valid"] is not kind)
+        for kind in (True, False)
+    )
+    if too_wide:
+        return Verdict("false_accept", too_wide)
+    return Verdict("false_reject", too_narrow) if too_narrow else Verdict("pass")
+
+
+def _accepts(matcher: Any, value: Any) -> bool:
+    matcher.reset()
+    text = json.dumps(value, ensure_ascii=False).encode("utf-8", "surrogatepass")
+    return bool(matcher.accept_bytes(text) and matcher.is_accepting())
+
+
+@contextmanager
+def _alarm(seconds: int) -> Iterator[None]:
+    """Raise `CaseTimeoutError` in this thread after so many seconds; does nothing where there are no alarms."""
+    if not hasattr(signal, "SIGALRM"):
+        yield
+        return
+
+    def stop(*_: Any) -> None:
+        raise CaseTimeoutError
+
+    before = signal.signal(signal.SIGALRM, stop)
+    signal.alarm(seconds)
+    try:
+        yield
+    finally:
+        signal.alarm(0)
+        signal.signal(signal.SIGALRM, before)
+
+
+def run(cases: Iterable[Mapping[str, Any]], resources: Mapping[str, Any] | None, jobs: int = 1) -> dict[str, Verdict]:
+    """Return the verdicts by id, sorted; with several jobs in as many processes."""
+    cases = list(cases)
+    if jobs == 1:
+        found = {case["id"]: judge(case, resources) for case in cases}
+    else:
+        with ProcessPoolExecutor(jobs) as pool:
+            verdicts = pool.map(judge, cases, [resources] * len(cases), chunksize=16)
+            found = dict(zip((case["id"] for case in cases), verdicts, strict=True))
+    return dict(sorted(found.items()))
+
+
+def compare(new: Mapping[str, Verdict], old: Mapping[str, Verdict]) -> tuple[list[str], list[str]]:
+    """Return the regressions and the improvements, a line each; an id without an old verdict must be right."""
+    worse, better = [], []
+    for case, verdict in new.items():
+        known = old.get(case, Verdict("pass"))
+        line = f"{case}: {known.to_json()} -> {verdict.to_json()}"
+        if verdict.is_worse_than(known):
+            worse.append(line)
+        elif known.is_worse_than(verdict):
+            better.append(line)
+    return worse, better
+
+
+def load_verdicts(path: Path = VERDICTS) -> dict[str, Verdict]:
+    """Return the committed verdicts of the test suite, one per group."""
+    return {case: Verdict.from_json(value) for case, value in json.loads(path.read_text(encoding="utf-8")).items()}
+
+
+def load_maskbench(path: Path = MASKBENCH_VERDICTS) -> tuple[dict[str, int], dict[str, Verdict]]:
+    """Return the counts of all verdicts, and every verdict that is not "pass" by id."""
+    table = json.loads(path.read_text(encoding="utf-8"))
+    return table["counts"], {case: Verdict.from_json(value) for case, value in table["not_pass"].items()}
+
+
+def _lines(table: Mapping[str, Any]) -> str:
+    """One entry per line, so that a difference can be read."""
+    return ",\n".join(f"{json.dumps(key)}: {json.dumps(value)}" for key, value in table.items())
+
+
+def save_verdicts(verdicts: Mapping[str, Verdict], path: Path = VERDICTS) -> None:
+    """Write the verdicts of the test suite."""
+    path.write_text(f"{{\n{_lines({k: v.to_json() for k, v in verdicts.items()})}\n}}\n", encoding="utf-8")
+
+
+def save_maskbench(verdicts: Mapping[str, Verdict], path: Path = MASKBENCH_VERDICTS) -> None:
+    """Write the counts of MaskBench, and what did not pass."""
+    counts = dict(sorted(Counter(verdict.name for verdict in verdicts.values()).items()))
+    others = {case: verdict.to_json() for case, verdict in verdicts.items() if verdict.name != "pass"}
+    text = f'{{\n"counts": {json.dumps(counts)},\n"not_pass": {{\n{_lines(others)}\n}}\n}}\n'
+    path.write_text(text, encoding="utf-8")
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """Run what was asked for; the exit status is 1 after a regression."""
+    parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n", 1)[0])
+    parser.add_argument("--suite", type=Path, default=SUITE, help="groups of the JSON-Schema-Test-Suite")
+    parser.add_argument("--remotes", type=Path, default=REMOTES, help="documents that its schemas refer to")
+    parser.add_argument("--maskbench", type=Path, help="judge this file of MaskBench instead of the suite")
+    parser.add_argument("--update", action="store_true", help="write the verdicts and the pages made from them")
+    parser.add_argument("--pages", action="store_true", help="only write the pages, from the committed verdicts")
+    parser.add_argument("--jobs", type=int, default=1, help="processes")
+    options = parser.parse_args(arguments)
+    if options.pages:
+        return _write_pages()
+    if options.maskbench:
+        new = run(read(options.maskbench), None, options.jobs)
+        old = load_maskbench()[1] if MASKBENCH_VERDICTS.exists() else {}
+    else:
+        remotes = {entry["uri"]: entry["schema"] for entry in read(options.remotes)}
+        new = run(read(options.suite), remotes, options.jobs)
+        old = load_verdicts() if VERDICTS.exists() else {}
+    worse, better = compare(new, old)
+    print(
+        f"{len(new)} groups: " + ", ".join(f"{n} {k}" for k, n in Counter(v.name for v in new.values()).most_common())
+    )
+    print("\n".join([*(f"worse   {line}" for line in worse), *(f"better  {line}" for line in better)]))
+    if not options.update:
+        return int(bool(worse))
+    (save_maskbench if options.maskbench else save_verdicts)(new)
+    return _write_pages()
+
+
+def _write_pages() -> int:
+    """Write the pages of the documentation that are made from the verdicts."""
+    sys.path.insert(0, str(Path(__file__).parent))
+    import conformance_pages
+
+    conformance_pages.write(load_verdicts(), load_maskbench())
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

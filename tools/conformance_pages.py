@@ -1,0 +1,169 @@
+"""docs/supported-schema.md from the verdicts: a template of prose, with tables made of what was measured."""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from schemagen.engine.options import Limits
+from schemagen.schema.keywords import KEYWORDS
+from schemagen.schema.numbers import NumberStyle
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from conformance import Verdict
+
+ROOT = Path(__file__).resolve().parents[1]
+TEMPLATE = ROOT / "tests" / "conformance" / "supported-schema.template.md"
+PAGE = ROOT / "docs" / "supported-schema.md"
+DRAFTS = {"draft7": "draft 7", "draft2020-12": "draft 2020-12"}
+
+#: Keyword -> what a reader has to know besides "enforced"; one row each.
+REMARKS = {
+    "type": "lists of types, too; 1.0 is an integer in JSON Schema, and is never written for Python's `int`",
+    "enum": "any JSON values; written as `json.dumps(..., ensure_ascii=False)` writes them",
+    "const": "as `enum`",
+    "$ref": "true recursion, `$defs`, `definitions`, `$id`, `$anchor`, siblings; other documents from `resources=`",
+    "$dynamicRef": "with `$dynamicAnchor`, resolved along the path that led there",
+    "$recursiveRef": "draft 2019-09, with `$recursiveAnchor`",
+    "allOf": "by intersection",
+    "anyOf": "by union",
+    "oneOf": "exactly one: by intersection with the negation of the others, unless they exclude each other anyway",
+    "not": "by complement",
+    "if": "with `then` and `else`",
+    "minimum": "compared as decimals: 0.1 is a tenth",
+    "exclusiveMinimum": "a number, or a boolean in draft 4",
+    "exclusiveMaximum": "as `exclusiveMinimum`",
+    "multipleOf": "decimals, too",
+    "minLength": "in code points",
+    "maxLength": "counted, not unrolled",
+    "pattern": "ECMA-262 with the `u` flag, found anywhere in the string; look-arounds by intersection and complement",
+    "format": "for the names below; an unknown name is an annotation, as the standard says",
+    "items": "a list of schemas and `additionalItems` before 2020-12",
+    "uniqueItems": "by value: 1 is 1.0, and the order of keys is nothing",
+    "contains": "with `minContains`, `maxContains`",
+    "properties": "keys in the order of declaration by default",
+    "patternProperties": "overlapping patterns, too",
+    "additionalProperties": "keys never repeat",
+    "required": "keys that `properties` does not name, too",
+    "dependencies": "drafts before 2019-09",
+    "unevaluatedProperties": "through every applicator beside it",
+    "unevaluatedItems": "through every applicator beside it",
+}
+
+#: File of the suite -> why its groups do not pass.
+REASONS = {
+    "optional/format/ecmascript-regex": "a back-reference inside the text of a pattern: the format `regex` offers a subset",
+    "optional/format/hostname": "labels in Punycode (`xn--`): whether one decodes to a valid label is not regular, "
+    "so none is written",
+    "optional/format/idn-hostname": "a label in Punycode; a label that only stays within 63 bytes once it is "
+    "encoded: the mask stops at a length that is safe",
+    "vocabulary": "a meta-schema of one's own that switches a vocabulary off: keywords always assert here",
+}
+
+#: Class and code of an error -> what is behind it.
+ERRORS = {
+    "LimitError limit-reached": "a limit on alternatives, counts or states stopped the work",
+    "UnsupportedSchemaError unsupported-schema": "the negation of `uniqueItems`",
+    "UnsatisfiableSchemaError": "no instance exists: every test that is called valid contradicts the schema",
+}
+
+#: Group of MaskBench -> why its label is not followed, or why the instance is not written.
+ARGUED = {
+    "Github_hard---o16749": "a `regex` beyond the subset that the format offers",
+}
+
+
+def write(verdicts: Mapping[str, Verdict], maskbench: tuple[Mapping[str, int], Mapping[str, Verdict]]) -> None:
+    """Write the page."""
+    PAGE.write_text(render(verdicts, maskbench), encoding="utf-8")
+
+
+def render(verdicts: Mapping[str, Verdict], maskbench: tuple[Mapping[str, int], Mapping[str, Verdict]]) -> str:
+    """Return the page.
+
+    Args:
+        verdicts: Of the JSON-Schema-Test-Suite, by id.
+        maskbench: The counts of the verdicts of MaskBench, and those that are not "pass" by id.
+    """
+    style, limits, counts = NumberStyle(), Limits(), Counter(verdict.name for verdict in verdicts.values())
+    right = sum(verdict.is_right for verdict in verdicts.values())
+    parts = {
+        "keywords": _keywords(),
+        "summary": f"{right} of {len(verdicts)} groups are judged right ({_counted(counts)}); {_hits(counts)}",
+        "suite": _suite(verdicts),
+        "departures": _not_pass(verdicts),
+        "maskbench": _maskbench(*maskbench),
+        "integer_digits": str(style.max_integer_digits),
+        "fraction_digits": str(style.max_fraction_digits),
+        "max_states": f"{limits.max_states:,}",
+        "max_seconds": f"{limits.max_seconds:g}",
+        "max_depth": str(limits.max_depth),
+    }
+    text = TEMPLATE.read_text(encoding="utf-8")
+    for name, value in parts.items():
+        text = text.replace("{{" + name + "}}", value)
+    return text
+
+
+def _keywords() -> str:
+    rows = [f"| `{keyword}` | enforced | {REMARKS.get(keyword, '')} |".replace("|  |", "| |") for keyword in KEYWORDS]
+    return "\n".join(["| keyword | status | remark |", "|---|---|---|", *rows])
+
+
+def _counted(counts: Mapping[str, int]) -> str:
+    return ", ".join(f"{count:,} {name}" for name, count in sorted(counts.items(), key=lambda pair: -pair[1]))
+
+
+def _hits(counts: Mapping[str, int]) -> str:
+    wrong = counts.get("false_accept", 0)
+    return "no invalid instance is accepted." if not wrong else f"**{wrong} accept an invalid instance.**"
+
+
+def file_of(case: str) -> tuple[str, str]:
+    """Return the draft and the file of a group: ``draft7---optional---format---date---0`` is in optional/format/date."""
+    draft, *path, _ = case.split("---")
+    return draft, "/".join(path)
+
+
+def _suite(verdicts: Mapping[str, Verdict]) -> str:
+    cells: dict[str, dict[str, Counter[str]]] = defaultdict(lambda: defaultdict(Counter))
+    for case, verdict in verdicts.items():
+        draft, file = file_of(case)
+        cells[file][draft][verdict.name] += 1
+    rows = [
+        f"| {file} | " + " | ".join(_counted(drafts[draft]) for draft in DRAFTS) + " |"
+        for file, drafts in sorted(cells.items())
+    ]
+    heads = ["| file of the suite | " + " | ".join(DRAFTS.values()) + " |", "|---|" + "---|" * len(DRAFTS)]
+    return "\n".join([*heads, *rows]).replace("|  |", "| |")
+
+
+def _not_pass(verdicts: Mapping[str, Verdict]) -> str:
+    rows = [
+        f"| `{case}` | {verdict.name} | {', '.join(map(str, verdict.tests))} | {reason_for(case, verdict)} |"
+        for case, verdict in verdicts.items()
+        if not verdict.is_right
+    ]
+    return "\n".join(["| group | verdict | tests | reason |", "|---|---|---|---|", *rows])
+
+
+def reason_for(case: str, verdict: Verdict) -> str:
+    """Return why a group does not pass; "" if nobody has said so yet."""
+    if verdict.name == "unsatisfiable":
+        return "right: it has no instance, and its tests call none valid"
+    return ARGUED.get(case) or ERRORS.get(verdict.error) or REASONS.get(file_of(case)[1], "")
+
+
+def _maskbench(counts: Mapping[str, int], not_pass: Mapping[str, Verdict]) -> str:
+    total, passed = sum(counts.values()), counts.get("pass", 0)
+    rows = [
+        f"| `{case}` | {verdict.name} | {verdict.error or ', '.join(map(str, verdict.tests))} "
+        f"| {reason_for(case, verdict)} |"
+        for case, verdict in not_pass.items()
+    ]
+    heads = ["| schema | verdict | error or tests | reason |", "|---|---|---|---|"]
+    share = f"{passed:,} of {total:,} schemas pass, {100 * passed / total:.2f} % ({_counted(counts)})."
+    return "\n".join([f"{share} {_hits(counts).capitalize()}", "", *heads, *rows])
