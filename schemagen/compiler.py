@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import marshal
 import warnings
 from collections import OrderedDict
 from dataclasses import dataclass
@@ -174,7 +175,13 @@ def compile(  # noqa: A001, PLR0913 - the field's verb, as in re.compile; option
     Cost: about 0.1 ms per sub-schema; automaton states are made when they are first needed.
     """
     options = Options(property_order=property_order, whitespace=whitespace, limits=limits or Limits())
-    key = None if cache is None else _cache_key(spec, vocabulary, options, strict, resources, engine)
+    spec, frozen = _freeze(spec)
+    resources, frozen_resources = _freeze(None if resources is None else dict(resources))
+    key = (
+        (frozen, vocabulary.fingerprint, property_order, whitespace, options.limits, strict, frozen_resources, engine)
+        if cache is not None and frozen is not None and frozen_resources is not None
+        else None
+    )
     if key is not None:
         with _cache_lock:
             known = _cache.get(key)
@@ -196,31 +203,24 @@ def compile(  # noqa: A001, PLR0913 - the field's verb, as in re.compile; option
     return grammar
 
 
-def _cache_key(spec: Any, vocabulary: Vocabulary, options: Options, strict: bool, resources: Any, engine: str) -> Any:
-    """Return a hashable key, or None where there is none (the grammar is then compiled anew)."""
+def _freeze(spec: Any) -> tuple[Any, Any]:
+    """Return a copy that the caller cannot change any more, and a key for it; None where there is none.
+
+    `marshal` copies plain JSON values faster than anything else and, unlike JSON, tells 1 from "1" and lists from tuples.
+    """
+    if isinstance(spec, dict):
+        try:
+            text = marshal.dumps(spec, 2)
+            return marshal.loads(text), ("schema", text)  # noqa: S302 - written one line above
+        except ValueError:  # something that is no JSON, or nested very deep: compile says what is wrong with it
+            return spec, None
+    if isinstance(spec, bool | Regex | Choice) or spec is None:
+        return spec, (type(spec), spec)
     try:
-        shown = None if resources is None else json.dumps(dict(resources), default=repr, sort_keys=True)
-        if isinstance(spec, dict | bool):
-            spec = ("schema", json.dumps(spec, default=repr))
-        elif not isinstance(spec, Regex | Choice):
-            spec = ("type", spec)
-    except (ValueError, TypeError, RecursionError):  # not JSON: compile says what is wrong with it
-        return None
-    key = (
-        spec,
-        vocabulary.fingerprint,
-        options.property_order,
-        options.whitespace,
-        options.limits,
-        strict,
-        shown,
-        engine,
-    )
-    try:
-        hash(key)
+        hash(spec)
     except TypeError:
-        return None
-    return key
+        return spec, None
+    return spec, ("type", spec)
 
 
 def _compile(

@@ -118,7 +118,7 @@ class TypeSchema(GenerateJsonSchema):
             function = function.func
         module, name = getattr(function, "__module__", ""), getattr(function, "__name__", repr(function))
         bound = module == "pydantic._internal._validators" and name.endswith(_BOUND_VALIDATORS)
-        path = module == "pydantic._internal._generate_schema" or name in _FILE_VALIDATORS
+        path = name in _FILE_VALIDATORS
         if bound or path or not str(module).startswith("pydantic"):
             self.unsaid.append(f"validator {name.strip('_')}")
 

@@ -191,6 +191,8 @@ class JsonLowering:
         self.patterns = PatternLowering(self.builder)
         self._values: dict[Expression, int] = {NEVER: 0}
         self._waiting: list[Expression] = []
+        self._numbers: dict[NumberArm, int] = {}
+        self._texts: dict[StringArm, int] = {}
 
     def compile(self, vocabulary: Vocabulary) -> _core.Constraint:
         """Return the constraint of the whole schema.
@@ -234,7 +236,10 @@ class JsonLowering:
             name for name, there in ((b"null", value.null), (b"true", value.true), (b"false", value.false)) if there
         ]
         bare = [self.builder.literals(names)] if names else []
-        bare.extend(self._number(arm) for arm in value.numbers)
+        for arm in value.numbers:
+            if arm not in self._numbers:
+                self._numbers[arm] = self._number(arm)
+            bare.append(self._numbers[arm])
         arrays = [self._array(arm) for arm in value.arrays]
         objects = [self._object(arm) for arm in value.objects]
         self.builder.define_value(
@@ -264,7 +269,12 @@ class JsonLowering:
 
     def _strings(self, arms: tuple[StringArm, ...]) -> list[tuple[int, int, int]]:
         counted = [self._counted(arm) for arm in arms if self._is_free(arm)]
-        nodes = [self._string(arm) for arm in arms if not self._is_free(arm)]
+        nodes: list[int] = []
+        for arm in arms:
+            if not self._is_free(arm):
+                if arm not in self._texts:
+                    self._texts[arm] = self._string(arm)
+                nodes.append(self._texts[arm])
         merged = self.builder.alternation(nodes) if nodes else EMPTY_NODE
         return counted if merged == EMPTY_NODE else [*counted, (merged, 0, -1)]
 

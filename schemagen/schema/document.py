@@ -257,12 +257,13 @@ _DATA_KEYS = frozenset({"enum", "const", "default", "examples", "example"})
 
 def _mentions_ids(schema: Any) -> bool:
     """Whether the document may need more than local pointers; cheap, and wrong only on the careful side."""
-    stack = [schema]
+    stack, seen = [schema], set[int]()  # a Python object may contain itself
     while stack:
         node = stack.pop()
         if isinstance(node, list):
             stack.extend(node)
-        elif isinstance(node, dict):
+        elif isinstance(node, dict) and id(node) not in seen:
+            seen.add(id(node))
             if any(isinstance(node.get(k), str) for k in _ID_KEYS):
                 return True
             reference = node.get("$ref")

@@ -13,6 +13,10 @@ _OPENERS = frozenset(b"[{\\ \n\t")
 _WORDS = frozenset(b"abcdefghijklmnopqrstuvwxyz0123456789\xc3\xa9")
 
 
+class NoEnd(AssertionError):
+    """A walk did not come to an end in time."""
+
+
 def mask_of(matcher, vocabulary):
     """Return the mask as int32 words of one row."""
     words = np.zeros((1, -(-vocabulary.size // 32)), dtype=np.int32)
@@ -40,8 +44,19 @@ def random_steps(matcher, vocabulary, rng, count):
     return bytes(text)
 
 
+def equals_brute_force(matcher, vocabulary):
+    """Whether a token is in the mask exactly if its bytes can follow, for all ids."""
+    expected = {i for i, token in enumerate(vocabulary.tokens) if token and matcher.fork().accept_bytes(token)}
+    expected |= set(vocabulary.eos_token_ids) if matcher.is_accepting() else set()
+    return set(ids_in(mask_of(matcher, vocabulary))) == expected
+
+
 def close(matcher, vocabulary, rng, limit=3000):
-    """Bring a text to its end, preferring tokens that close; return the bytes. Fails after too many tokens."""
+    """Bring a text to its end, preferring tokens that close; return the bytes.
+
+    Raises:
+        NoEnd: Too many tokens. What `contains` or a pattern waits for may be out of reach of chance.
+    """
     text = bytearray()
     for _ in range(limit):
         allowed = matcher.allowed_tokens()
@@ -51,7 +66,7 @@ def close(matcher, vocabulary, rng, limit=3000):
         if matcher.is_terminated():
             return bytes(text)
         text += vocabulary.tokens[token]
-    raise AssertionError(f"no end within {limit} tokens: {bytes(text[:200])!r}")
+    raise NoEnd(f"no end within {limit} tokens: {bytes(text[:200])!r}")
 
 
 def _closing(matcher, allowed, vocabulary, rng):
