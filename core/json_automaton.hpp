@@ -202,6 +202,7 @@ private:
     Frame* open_object(const Leaf& leaf, uint32_t position, Arena& arena);
     Frame* open_array(const Leaf& leaf, uint32_t position, Arena& arena);
     void refresh_object(Frame* frame);
+    bool foreign_key(const Frame* frame, uint32_t slot, uint32_t key) const;
     void refresh_plain(Frame* frame, uint32_t slot);
     void refresh_counting(Frame* frame, uint32_t slot);
     bool counting_live(const Frame* frame, uint32_t slot, const Option& option, uint32_t key) const;

@@ -147,26 +147,32 @@ void JsonAutomaton::refresh_plain(Frame* frame, uint32_t slot) {
     if (frame->count >= arm.max_properties) return;
     uint64_t* offered = frame->offered + size_t{slot} * set.words;
     bool room_for_optional = frame->count + 1 + missing <= arm.max_properties;
-    uint64_t left = extras_left(frame, slot);
+    uint64_t left = extras_left(frame, slot), others = 0;
+    for (uint32_t key = 0; set.arms.size() > 1 && key < set.keys.size(); ++key) others += foreign_key(frame, slot, key);
     uint64_t skipped = 0;
     for (uint32_t d = from; d < arm.properties.size(); ++d) {
         uint32_t key = set.key_at[slot][d];
         if (bit(frame->seen, key)) continue;
         bool room = arm.properties[d].required || room_for_optional;
-        bool enough = any_order || frame->count + available - skipped + left >= arm.min_properties;
+        bool enough = any_order || frame->count + available - skipped + left + others >= arm.min_properties;
         if (possible(d) && room && enough) set_bit(offered, key), frame->more |= 1ull << slot;
         skipped += possible(d);
         if (arm.properties[d].required && !any_order) break;
     }
     if (!room_for_optional || (!any_order && missing > 0)) return;
-    if (!any_order && frame->count + left < arm.min_properties) return;  // no declared key can follow an extra one
+    if (!any_order && frame->count + left + others < arm.min_properties) return;  // no declared key can follow an extra one
     if (left > 0) frame->extra |= 1ull << slot, frame->more |= 1ull << slot;
     // Keys that only other arms declare are extra keys of this one.
-    for (uint32_t key = 0; key < set.keys.size(); ++key) {
-        const auto* options = set.options[slot][key];
-        if (set.place[slot][key] != kNoKey || !options || bit(frame->seen, key)) continue;
-        if (!options->empty() && productive_option((*options)[0])) set_bit(offered, key), frame->more |= 1ull << slot;
-    }
+    for (uint32_t key = 0; key < set.keys.size(); ++key)
+        if (foreign_key(frame, slot, key)) set_bit(offered, key), frame->more |= 1ull << slot;
+}
+
+// Whether a key that only other arms declare is still free, and an extra key of this one.
+bool JsonAutomaton::foreign_key(const Frame* frame, uint32_t slot, uint32_t key) const {
+    const ObjectSet& set = *positions_[frame->position]->objects;
+    const auto* options = set.options[slot][key];
+    if (set.place[slot][key] != kNoKey || !options || bit(frame->seen, key)) return false;
+    return std::any_of(options->begin(), options->end(), [&](const Option& o) { return productive_option(o); });
 }
 
 // Whether a counting arm can be completed after taking `key` (kNoKey: an extra key) by `option`.
@@ -188,6 +194,7 @@ bool JsonAutomaton::counting_live(const Frame* frame, uint32_t slot, const Optio
         available += 1;
     }
     uint64_t used = uint64_t{frame->count} + 1, left = extras_left(frame, slot);
+    for (uint32_t other = 0; other < set.keys.size(); ++other) left += other != key && foreign_key(frame, slot, other);
     if (used + available + left < arm.min_properties) return false;
     uint64_t needed = keys_to_finish(arm, option.target, usable, left > (key == kNoKey ? 1u : 0u));
     return needed < kUnbounded && used + needed <= arm.max_properties;

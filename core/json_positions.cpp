@@ -316,6 +316,8 @@ void JsonAutomaton::prepare_objects(Position& p) {
             components.push_back(regex);
             set->components.emplace_back(static_cast<uint8_t>(slot), e);
             set->tracks_keys |= !arm.extras[e].open;
+            uint64_t enough = std::max<uint64_t>(arm.min_properties, 1), there = arm.extras[e].open ? kUnbounded : kernel_->count_words(regex, enough);
+            for (size_t s = slot; s < set->arms.size() && s - set->state[s] == slot; ++s) set->extra_capacity[s] += there;
         }
     }
     if (components.size() > kMaxSlots) throw LimitExceeded("max_alternatives", components.size(), kMaxSlots);
@@ -347,7 +349,7 @@ void JsonAutomaton::place_keys(ObjectSet& set, uint32_t slot) {
     set.options.push_back(std::move(options));
     set.place.push_back(std::move(place));
     set.key_at.push_back(std::move(key_at));
-    set.extra_capacity.push_back(extra_capacity(arm));
+    set.extra_capacity.push_back(0);
 }
 
 void JsonAutomaton::build_trie(ObjectSet& set) {

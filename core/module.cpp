@@ -28,6 +28,9 @@ struct ShapeError : std::runtime_error {
 struct TerminatedError : std::runtime_error {
     using std::runtime_error::runtime_error;
 };
+struct UsageError : std::runtime_error {
+    using std::runtime_error::runtime_error;
+};
 struct DeadEnd : std::runtime_error {
     using std::runtime_error::runtime_error;
 };
@@ -51,12 +54,20 @@ void translate(const std::exception_ptr& pointer, void*) {
         raise_ours("BitmaskShapeError", e.what(), "", "use schemagen.allocate_token_bitmask(batch_size, vocabulary.size)");
     } catch (const TerminatedError& e) {
         raise_ours("MatcherTerminatedError", e.what(), "nothing can follow the end of the text", "call reset(), rollback() or take a new matcher");
+    } catch (const UsageError& e) {
+        raise_ours("MatcherError", e.what(), "only accepted steps can be undone", "count the steps, or call reset()");
     } catch (const DeadEnd& e) {
         raise_ours("DeadEndError", e.what(), "no token of the vocabulary continues the text and it may not end here", "use a vocabulary with every byte as a token");
     }
 }
 
 using Bitmask = nb::ndarray<nb::device::cpu>;
+
+Bitmask bitmask_of(const nb::object& object) {
+    Bitmask bitmask;
+    if (!nb::try_cast(object, bitmask)) throw ShapeError("a bitmask is a writable int32 tensor or array on the CPU");
+    return bitmask;
+}
 
 uint32_t* row_of(const Bitmask& bitmask, const VocabularyTables& tables, int64_t row) {
     if (bitmask.dtype() != nb::dtype<int32_t>()) throw ShapeError("the bitmask is not of dtype int32");
@@ -70,13 +81,15 @@ uint32_t* row_of(const Bitmask& bitmask, const VocabularyTables& tables, int64_t
     return static_cast<uint32_t*>(bitmask.data()) + row * bitmask.stride(0);
 }
 
-bool fill(Matcher& matcher, const Bitmask& bitmask, int64_t row) {
+bool fill_row(Matcher& matcher, const Bitmask& bitmask, int64_t row) {
     uint32_t* words = row_of(bitmask, matcher.tables(), row);
     if (matcher.terminated()) throw TerminatedError("the matcher has accepted EOS");
     uint32_t allowed = matcher.fill(words);
     if (!allowed) throw DeadEnd("no token is allowed after " + std::to_string(matcher.steps()) + " steps");
     return allowed != matcher.tables().size();
 }
+
+bool fill(Matcher& matcher, const nb::object& bitmask, int64_t row) { return fill_row(matcher, bitmask_of(bitmask), row); }
 
 std::vector<uint32_t> allowed_tokens(Matcher& matcher) {
     if (matcher.terminated()) throw TerminatedError("the matcher has accepted EOS");
@@ -281,7 +294,7 @@ NB_MODULE(_core, m) {
         .def_prop_ro("state_count", [](Constraint& c) { std::lock_guard lock(c.mutex); return c.automaton->state_count(); });
 
     nb::class_<Matcher>(m, "Matcher")
-        .def("fill_next_token_bitmask", &fill, "bitmask"_a, "row"_a = 0)
+        .def("fill_next_token_bitmask", &fill, "bitmask"_a.none(), "row"_a = 0)
         .def("accept_token", [](Matcher& self, int64_t id) { return id >= 0 && id < UINT32_MAX && self.accept_token(static_cast<uint32_t>(id)); }, "token_id"_a)
         .def("accept_bytes", [](Matcher& self, const nb::bytes& data) { return self.accept_bytes(view(data)); }, "data"_a)
         .def("is_accepting", &Matcher::accepting)
@@ -289,7 +302,7 @@ NB_MODULE(_core, m) {
         .def("rollback",
              [](Matcher& self, int64_t count) {
                  if (count < 0 || static_cast<size_t>(count) > self.steps())
-                     throw nb::value_error(("cannot undo " + std::to_string(count) + " of " + std::to_string(self.steps()) + " steps").c_str());
+                     throw UsageError("cannot undo " + std::to_string(count) + " of " + std::to_string(self.steps()) + " steps");
                  self.rollback(static_cast<size_t>(count));
              },
              "count"_a = 1)
@@ -300,10 +313,11 @@ NB_MODULE(_core, m) {
         .def("allowed_tokens", &allowed_tokens)
         .def("explain", &explain, "token_id"_a);
 
-    m.def("fill_next_token_bitmasks", [](const nb::list& matchers, const Bitmask& bitmask) {
+    m.def("fill_next_token_bitmasks", [](const nb::list& matchers, const nb::object& object) {
+        Bitmask bitmask = bitmask_of(object);
         if (static_cast<size_t>(matchers.size()) > bitmask.shape(0))
             throw ShapeError(std::to_string(matchers.size()) + " matchers for a bitmask of " + std::to_string(bitmask.shape(0)) + " rows");
         int64_t row = 0;
-        for (nb::handle matcher : matchers) fill(nb::cast<Matcher&>(matcher), bitmask, row++);
+        for (nb::handle matcher : matchers) fill_row(nb::cast<Matcher&>(matcher), bitmask, row++);
     });
 }

@@ -68,6 +68,8 @@ def apply_token_bitmask_inplace(logits: torch.Tensor, bitmask: torch.Tensor, *, 
     """
     import torch
 
+    if not torch.is_floating_point(logits):
+        raise BitmaskShapeError(f"logits of type {logits.dtype}, a float tensor is needed")
     rows = logits.unsqueeze(0) if logits.dim() == 1 else logits
     mask = bitmask.unsqueeze(0) if bitmask.dim() == 1 else bitmask
     if mask.dtype != torch.int32 or rows.dim() != 2 or mask.dim() != 2 or mask.shape[0] != rows.shape[0]:
@@ -77,7 +79,7 @@ def apply_token_bitmask_inplace(logits: torch.Tensor, bitmask: torch.Tensor, *, 
         )
     width = rows.shape[1]
     covered = mask.shape[1] * BITS if vocab_size is None else vocab_size
-    if covered > mask.shape[1] * BITS or (vocab_size is not None and width < vocab_size):
+    if covered < 1 or covered > mask.shape[1] * BITS or (vocab_size is not None and width < vocab_size):
         raise BitmaskShapeError(f"{vocab_size} tokens, {mask.shape[1]} words a row, logits of width {width}")
     mask = mask.to(rows.device, non_blocking=True)
     shifts = torch.arange(BITS, dtype=torch.int32, device=rows.device)

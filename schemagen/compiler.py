@@ -12,7 +12,7 @@ from threading import Lock
 from typing import TYPE_CHECKING, Any, Literal
 
 from schemagen.engine.options import Limits, Options, PropertyOrder, WhitespacePolicy
-from schemagen.errors import LimitError, SchemagenError, UnsatisfiableSchemaError, ValidationFailed
+from schemagen.errors import LimitError, SchemagenError, UnsatisfiableSchemaError, ValidationFailed, VocabularyError
 from schemagen.schema.report import Entry, Report
 
 if TYPE_CHECKING:
@@ -42,6 +42,11 @@ class Regex:
 
     pattern: str
 
+    def __post_init__(self) -> None:
+        """Refuse what is no text at once."""
+        if not isinstance(self.pattern, str):
+            raise TypeError(f"a pattern is a str, not {type(self.pattern).__name__}")
+
 
 @dataclass(frozen=True, slots=True, init=False)
 class Choice:
@@ -56,7 +61,10 @@ class Choice:
     def __init__(self, options: Iterable[str]) -> None:
         if isinstance(options, str):
             raise TypeError("Choice takes a list of texts, not a single one")
-        object.__setattr__(self, "options", tuple(options))
+        texts = tuple(options)
+        if not all(isinstance(text, str) for text in texts):
+            raise TypeError("the options of a Choice are texts; for other values use Literal or an enum schema")
+        object.__setattr__(self, "options", texts)
 
 
 class Grammar:
@@ -90,6 +98,7 @@ class Grammar:
         self._implementation = implementation
         self._target = target
         self._check = check
+        self._arguments: dict[str, Any] = {}
 
     def matcher(self) -> Matcher:
         """Return a cursor at the start of a text."""
@@ -115,6 +124,10 @@ class Grammar:
         if self._check is not None:
             _check_afterwards(self._check, value, text)
         return value
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Pickle as what it was made of: it is compiled again where it is unpickled."""
+        return (_recompile, (self.spec, self.vocabulary, self._arguments))
 
     def __repr__(self) -> str:
         """Show what was compiled and by which engine."""
@@ -174,6 +187,7 @@ def compile(  # noqa: A001, PLR0913 - the field's verb, as in re.compile; option
 
     Cost: about 0.1 ms per sub-schema; automaton states are made when they are first needed.
     """
+    _check_arguments(vocabulary, property_order=property_order, whitespace=whitespace, engine=engine, cache=cache)
     options = Options(property_order=property_order, whitespace=whitespace, limits=limits or Limits())
     spec, frozen = _freeze(spec)
     resources, frozen_resources = _freeze(None if resources is None else dict(resources))
@@ -195,12 +209,44 @@ def compile(  # noqa: A001, PLR0913 - the field's verb, as in re.compile; option
             "the schema is nested deeper than Python's recursion limit",
             fix="flatten it, or raise sys.setrecursionlimit",
         ) from error
+    grammar._arguments = {  # noqa: SLF001 - its own class
+        "property_order": property_order,
+        "whitespace": whitespace,
+        "strict": strict,
+        "resources": resources,
+        "limits": options.limits,
+        "engine": engine,
+    }
     if key is not None:
         with _cache_lock:
             _cache[key] = grammar
             while len(_cache) > _CACHE_SIZE:
                 _cache.popitem(last=False)
     return grammar
+
+
+def _recompile(spec: Any, vocabulary: Vocabulary, arguments: dict[str, Any]) -> Grammar:
+    return compile(spec, vocabulary, **arguments)
+
+
+_CHOICES: dict[str, tuple[Any, ...]] = {
+    "property_order": ("schema", "any"),
+    "whitespace": ("flexible", "compact", "spaced"),
+    "engine": ("auto", "native", "reference"),
+    "cache": ("memory", None),
+}
+
+
+def _check_arguments(vocabulary: Any, **chosen: Any) -> None:
+    """Refuse a mistyped option: taken for its default it would change the language without a word."""
+    for name, value in chosen.items():
+        if value not in _CHOICES[name]:
+            raise ValueError(f"{name}={value!r}: choose one of {', '.join(map(repr, _CHOICES[name]))}")
+    if not hasattr(vocabulary, "fingerprint"):
+        raise VocabularyError(
+            f"compile() got a {type(vocabulary).__name__} instead of a Vocabulary",
+            fix="pass schemagen.Vocabulary.from_tokenizer(tokenizer)",
+        )
 
 
 def _freeze(spec: Any) -> tuple[Any, Any]:

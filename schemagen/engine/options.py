@@ -31,6 +31,13 @@ class Limits:
     max_seconds: float = 10.0
     max_depth: int = 200
 
+    def __post_init__(self) -> None:
+        """Refuse limits that let nothing through."""
+        for name in ("max_states", "max_alternatives", "max_seconds", "max_depth"):
+            value = getattr(self, name)
+            if not isinstance(value, int | float) or not 0 < value < 2**31:
+                raise ValueError(f"Limits({name}={value!r}): a number above 0 and below 2**31 is needed")
+
 
 @dataclass(frozen=True, slots=True)
 class Options:

@@ -27,7 +27,13 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from schemagen.engine.reference_fsm import byte_fsm, rows_of, symbols_of
-from schemagen.errors import BitmaskShapeError, DeadEndError, MatcherTerminatedError, UnsatisfiableSchemaError
+from schemagen.errors import (
+    BitmaskShapeError,
+    DeadEndError,
+    MatcherError,
+    MatcherTerminatedError,
+    UnsatisfiableSchemaError,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -269,10 +275,14 @@ class ReferenceMatcher:
         """Undo the last ``count`` accepted steps.
 
         Raises:
-            ValueError: Fewer steps were accepted, or ``count`` is negative.
+            MatcherError: Fewer steps were accepted, or ``count`` is negative.
         """
         if not 0 <= count <= self._step.count:
-            raise ValueError(f"cannot undo {count} of {self._step.count} steps")
+            raise MatcherError(
+                f"cannot undo {count} of {self._step.count} steps",
+                why="only accepted steps can be undone",
+                fix="count the steps, or call reset()",
+            )
         for _ in range(count):
             self._step = self._step.previous or self._step
 

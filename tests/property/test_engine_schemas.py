@@ -186,14 +186,18 @@ def check_sound(schema, seed, steps, order, whitespace, vocabulary):
 
 def check_complete(schema, value, seed, vocabulary):
     """A valid instance is accepted in every layout of json.dumps, in any split into tokens."""
-    assume(not complaints(schema, value))
+    # Compiled first: on a reference that leads to itself the judge would not only fail but panic.
     try:
         grammar = schemagen.compile(schema, vocabulary, cache=None, engine="native", property_order="any")
+    except schemagen.UnsatisfiableSchemaError:
+        assert complaints(schema, value) != [], value
+        return
     except schemagen.LimitError:
         return
     except schemagen.InvalidSchemaError as error:
         assert error.code == "endless-reference", error
         return
+    assume(not complaints(schema, value))
     event("instance of " + type(value).__name__)
     rng = random.Random(seed)
     by_text = {token: i for i, token in enumerate(vocabulary.tokens) if token}
@@ -261,50 +265,6 @@ def test_an_invalid_value_is_refused(schema, candidates):
 def test_every_state_has_a_way_out(schema, seed, order):
     """After 200 uniformly random tokens there is still a token, and closing ends the text."""
     ended(compiled(schema, PIECES, property_order=order), seed, 200)
-
-
-@settings(max_examples=4000, **FEW)
-@given(schemas(leaves=12), SEEDS, st.integers(0, 80), ORDERS, LAYOUTS, VOCABULARIES)
-def test_many_masked_walks_end_in_instances(schema, seed, steps, order, whitespace, vocabulary):
-    """Any text that the masks let through to the end parses, repeats no key and satisfies jsonschema: many more."""
-    check_sound(schema, seed, steps, order, whitespace, vocabulary)
-
-
-@settings(max_examples=300, **FEW)
-@given(schemas(formats=False), values(), SEEDS)
-def test_a_valid_instance_is_accepted(schema, value, seed):
-    """What json.dumps writes for a valid instance is accepted: compact, spaced and indented, however it is split."""
-    check_complete(schema, value, seed, PIECES)
-
-
-@pytest.mark.slow
-@settings(max_examples=5000, **FEW)
-@given(schemas(formats=False, leaves=10), values(10), SEEDS)
-def test_many_valid_instances_are_accepted(schema, value, seed):
-    """What json.dumps writes for a valid instance is accepted: many more."""
-    check_complete(schema, value, seed, PIECES)
-
-
-@settings(max_examples=200, **FEW)
-@given(schemas(formats=False), st.lists(values(), min_size=1, max_size=3))
-def test_an_invalid_value_is_refused(schema, candidates):
-    """What json.dumps writes for a value that jsonschema refuses is never accepted."""
-    grammar = compiled(schema, property_order="any")
-    for value in candidates:
-        if complaints(schema, value):
-            matcher = grammar.matcher()
-            text = json.dumps(value, ensure_ascii=False)
-            assert not (matcher.accept_bytes(text.encode()) and matcher.is_accepting()), text
-
-
-@settings(max_examples=100, **FEW)
-@given(schemas(), SEEDS, ORDERS)
-def test_every_state_has_a_way_out(schema, seed, order):
-    """After 200 uniformly random tokens there is still a token, and closing ends the text."""
-    grammar = compiled(schema, PIECES, property_order=order)
-    rng, matcher = random.Random(seed), grammar.matcher()
-    walks.random_steps(matcher, PIECES, rng, 200)
-    walks.close(matcher, PIECES, rng)
 
 
 @settings(max_examples=40, **FEW)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-import datetime
+import datetime as dt
 import decimal
 import enum
 import importlib.util
@@ -106,15 +106,15 @@ class Open(BaseModel):
 
 class Closed(BaseModel):
     model_config = ConfigDict(extra="forbid")
-    a: Literal[1, "x", None]
+    a: Literal[1, "x", None]  # noqa: PYI061 - users write it so
     b: Literal[True] = True
 
 
 class Times(BaseModel):
-    day: datetime.date
-    moment: datetime.datetime
-    clock: datetime.time
-    span: datetime.timedelta
+    day: dt.date
+    moment: dt.datetime
+    clock: dt.time
+    span: dt.timedelta
 
 
 class Network(BaseModel):
@@ -182,10 +182,10 @@ EXAMPLES = [
         Times,
         [
             Times(
-                day=datetime.date(2024, 2, 29),
-                moment=datetime.datetime(2024, 2, 29, 12, 30, 15, tzinfo=datetime.timezone.utc),
-                clock=datetime.time(1, 2, 3),
-                span=datetime.timedelta(days=1, hours=2),
+                day=dt.date(2024, 2, 29),
+                moment=dt.datetime(2024, 2, 29, 12, 30, 15, tzinfo=dt.timezone.utc),
+                clock=dt.time(1, 2, 3),
+                span=dt.timedelta(days=1, hours=2),
             )
         ],
     ),

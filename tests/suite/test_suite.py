@@ -29,7 +29,8 @@ WALK_STEPS = 12
 
 def _params(keep):
     def param(case):
-        marks = [pytest.mark.xfail(reason=case.xfail, strict=True)] if case.xfail else []
+        # Not strict: a defect shows in one of the tests of its case, the others pass.
+        marks = [pytest.mark.xfail(reason=case.xfail, strict=False)] if case.xfail else []
         return pytest.param(case, id=case.id, marks=marks)
 
     return [param(case) for case in suite.load_cases() if keep(case)]

@@ -222,12 +222,8 @@ def run_apart(name):
 
 #: Defects: a case that is repaired makes its test fail, so that the line is taken out.
 KNOWN = {
-    "30 overlapping patternProperties": "hangs",
-    "a million letters by nested repetition": "takes 250 MB until the limit of states is reached",
-    "arrays nested 1,000 deep": "RecursionError",
-    "arrays nested 10,000 deep": "RecursionError",
-    "anyOf of 2,000 objects": "names a knob that does not exist",
-    "integers of 5,000 digits": "OverflowError",
+    "arrays nested 10,000 deep": "takes 310 MB and seconds",
+    "integers of 5,000 digits": "names neither its limit nor what to do",
 }
 
 

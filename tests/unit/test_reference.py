@@ -315,7 +315,7 @@ class TestMatcher:
         assert matcher.allowed_tokens() == [0, 2]
         matcher.rollback(0)
         for count in (1, -1):
-            with pytest.raises(ValueError, match=f"cannot undo {count} of 0 steps"):
+            with pytest.raises(MatcherError, match=f"cannot undo {count} of 0 steps"):
                 matcher.rollback(count)
 
     def test_accept_bytes(self, matcher):
