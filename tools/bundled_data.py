@@ -58,7 +58,7 @@ DEMOS = frozenset(
 
 Maker = Callable[[World], Example]
 DOMAINS: tuple[tuple[Maker, float], ...] = (
-    (person, 5), (introduction, 2.5), (point, 1), (contact, 3), (event, 3), (product, 2.5), (work, 2), (various, 4), (order, 5), (top_items, 2), (people_list, 2), (word_list, 3), (address, 2.5),
+    (person, 5), (introduction, 4), (point, 1), (contact, 3), (event, 3), (product, 2.5), (work, 2), (various, 4), (order, 5), (top_items, 2), (people_list, 2), (word_list, 3), (address, 2.5),
     (booking, 4), (invoice, 2), (classify, 4), (ticket, 3), (review, 3), (tool, 3.5), (yes_no, 1.5), (bare, 1.5), (labelled, 4), (pick_mentioned, 1.5),
 )  # fmt: skip
 EASY: tuple[tuple[Maker, float], ...] = (

@@ -154,9 +154,10 @@ def people_list(w: World) -> Example:
 
 def word_list(w: World) -> Example:
     """Make an example of a list of words or numbers."""
-    kind = w.pick(["food", "food", "city", "name", "number", "thing", "syllables"])
+    kind = w.pick(["food", "food", "city", "name", "number", "thing", "syllables", "common", "common"])
+    common = w.pick([words.COLORS, words.COLORS, words.PETS, words.HOBBIES, words.JOBS, COUNT_WORDS])
     makers: dict[str, Callable[[], Any]] = {
-        "food": lambda: w.word(words.FOODS), "city": w.city, "name": w.name, "number": lambda: w.between(0, 999), "thing": w.thing,
+        "food": lambda: w.word(words.FOODS), "city": w.city, "name": w.name, "number": lambda: w.between(0, 999), "thing": w.thing, "common": lambda: w.pick(common),
         "syllables": lambda: w.own(lambda: w.syllables(1, 3)),
     }  # fmt: skip
     values = list(dict.fromkeys(makers[kind]() for _ in range(w.between(1, 6))))

@@ -30,16 +30,17 @@ REMARKS = {
     "$recursiveRef": "draft 2019-09, with `$recursiveAnchor`",
     "allOf": "by intersection",
     "anyOf": "by union",
-    "oneOf": "exactly one: by intersection with the negation of the others, unless they exclude each other anyway",
-    "not": "by complement",
-    "if": "with `then` and `else`",
+    "oneOf": "exactly one: by intersection with the negation of the others, unless they exclude each other; as `not`",
+    "not": "by complement; raises where `uniqueItems` is negated",
+    "if": "with `then` and `else`; as `not`",
     "minimum": "compared as decimals: 0.1 is a tenth",
     "exclusiveMinimum": "a number, or a boolean in draft 4",
     "exclusiveMaximum": "as `exclusiveMinimum`",
     "multipleOf": "decimals, too",
     "minLength": "in code points",
     "maxLength": "counted, not unrolled",
-    "pattern": "ECMA-262 with the `u` flag, found anywhere in the string; look-arounds by intersection and complement",
+    "pattern": "ECMA-262 with the `u` flag, found anywhere in the string; look-arounds by intersection and complement; "
+    "back-references raise",
     "format": "for the names below; an unknown name is an annotation, as the standard says",
     "items": "a list of schemas and `additionalItems` before 2020-12",
     "uniqueItems": "by value: 1 is 1.0, and the order of keys is nothing",
@@ -52,6 +53,9 @@ REMARKS = {
     "unevaluatedProperties": "through every applicator beside it",
     "unevaluatedItems": "through every applicator beside it",
 }
+
+#: Keywords with a form that no automaton can enforce, which raises.
+IN_PART = frozenset({"oneOf", "not", "if", "pattern"})
 
 #: File of the suite -> why its groups do not pass.
 REASONS = {
@@ -99,6 +103,7 @@ def render(verdicts: Mapping[str, Verdict], maskbench: tuple[Mapping[str, int], 
         "integer_digits": str(style.max_integer_digits),
         "fraction_digits": str(style.max_fraction_digits),
         "max_states": f"{limits.max_states:,}",
+        "max_alternatives": f"{limits.max_alternatives:,}",
         "max_seconds": f"{limits.max_seconds:g}",
         "max_depth": str(limits.max_depth),
     }
@@ -109,8 +114,11 @@ def render(verdicts: Mapping[str, Verdict], maskbench: tuple[Mapping[str, int], 
 
 
 def _keywords() -> str:
-    rows = [f"| `{keyword}` | enforced | {REMARKS.get(keyword, '')} |".replace("|  |", "| |") for keyword in KEYWORDS]
-    return "\n".join(["| keyword | status | remark |", "|---|---|---|", *rows])
+    rows = [
+        f"| `{keyword}` | enforced{', in part' * (keyword in IN_PART)} | {REMARKS.get(keyword, '')} |"
+        for keyword in KEYWORDS
+    ]
+    return "\n".join(["| keyword | status | remark |", "|---|---|---|", *rows]).replace("|  |", "| |")
 
 
 def _counted(counts: Mapping[str, int]) -> str:

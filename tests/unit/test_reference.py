@@ -22,6 +22,7 @@ from schemagen.errors import (
     BitmaskShapeError,
     DeadEndError,
     LimitError,
+    MatcherError,
     MatcherTerminatedError,
     UnsatisfiableSchemaError,
 )
