@@ -116,8 +116,8 @@ private:
     struct ObjectSet {
         std::vector<uint32_t> arms;                 // [slot]
         std::vector<uint32_t> state;                // [slot] state of its arm
-        std::vector<uint8_t> owner;                 // [slot] component of the position
-        uint64_t initial = 0;                       // slots alive at the start
+        std::vector<uint16_t> owner;                 // [slot] component of the position
+        Bits initial;                               // slots alive at the start
         std::vector<std::string> keys;              // sorted, of all arms
         std::vector<TrieNode> trie;
         std::vector<std::vector<const std::vector<Option>*>> options;  // [slot][key], null: the key is forbidden
@@ -125,15 +125,15 @@ private:
         std::vector<std::vector<uint32_t>> key_at;  // [slot][declaration index] -> key
         std::vector<uint64_t> extra_capacity;       // [slot] extra keys that exist, counted up to minProperties
         bool tracks_keys = false;                   // some class of extra keys is finite from some prefix on
-        std::vector<std::pair<uint8_t, uint32_t>> components;  // of the extra-key automaton: (first slot, extras index)
+        std::vector<std::pair<uint16_t, uint32_t>> components;  // of the extra-key automaton: (first slot, extras index)
         uint32_t extra_start = 0;
         uint32_t words = 0;
     };
     struct ArraySet {
         std::vector<uint32_t> arms;
         std::vector<uint32_t> state;
-        std::vector<uint8_t> owner;
-        uint64_t initial = 0;
+        std::vector<uint16_t> owner;
+        Bits initial;
         uint32_t base(uint32_t slot) const { return slot - state[slot]; }
     };
     // How far an array arm is from its end, by state: `live[count * states + state]` up to `settled`, beyond it by `need`.
@@ -149,10 +149,10 @@ private:
         bool prepared = false;
         uint32_t string_start = 0;
         std::vector<StringArm> strings;
-        std::vector<uint8_t> string_owner;
+        std::vector<uint16_t> string_owner;
         bool counted = false;
         uint32_t bare_start = 0;
-        std::vector<uint8_t> bare_owner;
+        std::vector<uint16_t> bare_owner;
         std::unique_ptr<ObjectSet> objects;
         std::unique_ptr<ArraySet> arrays;
     };
@@ -165,7 +165,7 @@ private:
     struct Child {
         uint32_t position;
         std::vector<Move> moves;
-        std::vector<uint8_t> component;  // [move]
+        std::vector<uint16_t> component;  // [move]
     };
 
     uint32_t position(std::vector<ValueId> values);
@@ -189,10 +189,10 @@ private:
     uint32_t child(std::vector<Move> moves);
 
     ValueList* list(const std::vector<std::string_view>& values, Arena& arena) const;
-    bool all_unique(const Frame* frame, uint64_t slots) const;
+    bool all_unique(const Frame* frame, const Bits& slots) const;
     bool must_close(const Frame* frame, Arena& arena);
     void set_forbidden(Frame* frame, std::string_view key, Arena& arena);
-    bool note_value(Frame* frame, const Leaf& leaf, const KeyByte* start, uint8_t last, uint64_t& alive, Arena& arena);
+    bool note_value(Frame* frame, const Leaf& leaf, const KeyByte* start, uint8_t last, Bits& alive, Arena& arena);
     bool is_forbidden(const Frame* frame) const;
     NodeId spelled(std::vector<std::u32string> texts);
     uint32_t string_start_without(const Position& p, const ValueList& forbidden);
@@ -211,7 +211,7 @@ private:
     bool extra_possible(const Frame* frame, uint32_t state) const;
     bool key_possible(const Frame* frame, const TrieNode& node) const;
     bool close_key(Leaf& leaf, Arena& arena);
-    bool close_value(Leaf& leaf, uint64_t satisfied, const KeyByte* start, uint8_t last, Arena& arena);
+    bool close_value(Leaf& leaf, Bits satisfied, const KeyByte* start, uint8_t last, Arena& arena);
     bool close_container(Leaf& leaf, uint8_t last, Arena& arena);
     bool advance(Leaf& leaf, uint8_t byte, Arena& arena);
     void expect_item(Leaf& leaf, Arena& arena, uint8_t mode);
@@ -223,8 +223,8 @@ private:
     bool step_value(Leaf& leaf, uint8_t byte, Arena& arena);
     bool step_after(Leaf& leaf, uint8_t byte, Arena& arena);
     bool step_before_key(Leaf& leaf, uint8_t byte, Arena& arena);
-    uint64_t string_satisfied(const Leaf& leaf);
-    uint64_t bare_satisfied(const Leaf& leaf);
+    Bits string_satisfied(const Leaf& leaf);
+    Bits bare_satisfied(const Leaf& leaf);
     uint32_t position_of(const Frame* frame) const;
 
     std::shared_ptr<Kernel> kernel_;

@@ -83,25 +83,28 @@ Frame* JsonAutomaton::open_array(const Leaf& leaf, uint32_t at, Arena& arena) {
 
 void JsonAutomaton::refresh_array(Frame* frame) {
     const ArraySet& set = *positions_[frame->position]->arrays;
-    frame->closable = frame->more = 0;
+    frame->closable.reset();
+    frame->more.reset();
     for (uint32_t slot = 0; slot < set.arms.size(); ++slot) {
-        if (!(frame->alive >> slot & 1)) continue;
+        if (!frame->alive[slot]) continue;
         const ArrayArm& arm = arrays_[set.arms[slot]];
         uint32_t state = set.state[slot];
-        if (arm.final[state] && frame->count >= arm.min_items && frame->count <= arm.max_items) frame->closable |= 1ull << slot;
+        if (arm.final[state] && frame->count >= arm.min_items && frame->count <= arm.max_items) frame->closable.set(slot);
         if (frame->count >= arm.max_items) continue;
         const Options& options = frame->count < arm.prefix.size() ? arm.prefix[frame->count] : arm.items;
         for (const Option& option : options[state])
-            if (productive_option(option) && array_live(set.arms[slot], option.target, uint64_t{frame->count} + 1)) frame->more |= 1ull << slot;
+            if (productive_option(option) && array_live(set.arms[slot], option.target, uint64_t{frame->count} + 1)) frame->more.set(slot);
     }
 }
 
 void JsonAutomaton::refresh_object(Frame* frame) {
     const ObjectSet& set = *positions_[frame->position]->objects;
-    frame->closable = frame->more = frame->extra = 0;
+    frame->closable.reset();
+    frame->more.reset();
+    frame->extra.reset();
     std::memset(frame->offered, 0, set.arms.size() * set.words * 8);
     for (uint32_t slot = 0; slot < set.arms.size(); ++slot) {
-        if (!(frame->alive >> slot & 1)) continue;
+        if (!frame->alive[slot]) continue;
         if (objects_[set.arms[slot]].final.size() == 1)
             refresh_plain(frame, slot);
         else
@@ -112,10 +115,10 @@ void JsonAutomaton::refresh_object(Frame* frame) {
 uint64_t JsonAutomaton::extras_left(const Frame* frame, uint32_t slot) const {
     const ObjectSet& set = *positions_[frame->position]->objects;
     if (!frame->extra_start) return 0;
-    uint64_t alive = dfa_.state(frame->extra_start).alive;
+    const Bits alive = dfa_.state(frame->extra_start).alive;
     uint32_t base = slot - set.state[slot];
     for (size_t k = 0; k < set.components.size(); ++k) {
-        if (set.components[k].first != base || !(alive >> k & 1)) continue;
+        if (set.components[k].first != base || !alive[k]) continue;
         const ExtraKeys& extra = objects_[set.arms[slot]].extras[set.components[k].second];
         const auto& options = extra.options[set.state[slot]];
         if (std::none_of(options.begin(), options.end(), [&](const Option& o) { return productive_option(o); })) continue;
@@ -143,7 +146,7 @@ void JsonAutomaton::refresh_plain(Frame* frame, uint32_t slot) {
         missing += arm.properties[d].required;
         available += possible(d);
     }
-    if (missing == 0 && frame->count >= arm.min_properties && frame->count <= arm.max_properties) frame->closable |= 1ull << slot;
+    if (missing == 0 && frame->count >= arm.min_properties && frame->count <= arm.max_properties) frame->closable.set(slot);
     if (frame->count >= arm.max_properties) return;
     uint64_t* offered = frame->offered + size_t{slot} * set.words;
     bool room_for_optional = frame->count + 1 + missing <= arm.max_properties;
@@ -155,16 +158,16 @@ void JsonAutomaton::refresh_plain(Frame* frame, uint32_t slot) {
         if (bit(frame->seen, key)) continue;
         bool room = arm.properties[d].required || room_for_optional;
         bool enough = any_order || frame->count + available - skipped + left + others >= arm.min_properties;
-        if (possible(d) && room && enough) set_bit(offered, key), frame->more |= 1ull << slot;
+        if (possible(d) && room && enough) set_bit(offered, key), frame->more.set(slot);
         skipped += possible(d);
         if (arm.properties[d].required && !any_order) break;
     }
     if (!room_for_optional || (!any_order && missing > 0)) return;
     if (!any_order && frame->count + left + others < arm.min_properties) return;  // no declared key can follow an extra one
-    if (left > 0) frame->extra |= 1ull << slot, frame->more |= 1ull << slot;
+    if (left > 0) frame->extra.set(slot), frame->more.set(slot);
     // Keys that only other arms declare are extra keys of this one.
     for (uint32_t key = 0; key < set.keys.size(); ++key)
-        if (foreign_key(frame, slot, key)) set_bit(offered, key), frame->more |= 1ull << slot;
+        if (foreign_key(frame, slot, key)) set_bit(offered, key), frame->more.set(slot);
 }
 
 // Whether a key that only other arms declare is still free, and an extra key of this one.
@@ -206,7 +209,7 @@ void JsonAutomaton::refresh_counting(Frame* frame, uint32_t slot) {
     bool missing = false;
     for (uint32_t d = 0; d < arm.properties.size(); ++d) missing |= arm.properties[d].required && !bit(frame->seen, set.key_at[slot][d]);
     bool enough = frame->count >= arm.min_properties && frame->count <= arm.max_properties;
-    if (arm.final[set.state[slot]] && !missing && enough) frame->closable |= 1ull << slot;
+    if (arm.final[set.state[slot]] && !missing && enough) frame->closable.set(slot);
     if (frame->count >= arm.max_properties) return;
     std::vector<Move> moves;
     for (uint32_t key = 0; key < set.keys.size(); ++key) {
@@ -215,12 +218,12 @@ void JsonAutomaton::refresh_counting(Frame* frame, uint32_t slot) {
         if (!options_.any_order && place != kNoKey && place < frame->next[slot]) continue;
         moves.clear();
         take_moves(frame, slot, *set.options[slot][key], key, moves);
-        if (!moves.empty()) set_bit(frame->offered + size_t{slot} * set.words, key), frame->more |= 1ull << slot;
+        if (!moves.empty()) set_bit(frame->offered + size_t{slot} * set.words, key), frame->more.set(slot);
     }
     if (!extras_left(frame, slot)) return;
     moves.clear();
     for (const ExtraKeys& extra : arm.extras) take_moves(frame, slot, extra.options[set.state[slot]], kNoKey, moves);
-    if (!moves.empty()) frame->extra |= 1ull << slot, frame->more |= 1ull << slot;
+    if (!moves.empty()) frame->extra.set(slot), frame->more.set(slot);
 }
 
 void JsonAutomaton::take_moves(const Frame* frame, uint32_t slot, const std::vector<Option>& options, uint32_t key, std::vector<Move>& moves) const {
@@ -234,7 +237,7 @@ void JsonAutomaton::take_moves(const Frame* frame, uint32_t slot, const std::vec
 bool JsonAutomaton::key_possible(const Frame* frame, const TrieNode& node) const {
     const ObjectSet& set = *positions_[frame->position]->objects;
     for (uint32_t a = 0; a < set.arms.size(); ++a)
-        if (frame->alive >> a & 1 && any_in(frame->offered + size_t{a} * set.words, node.low, node.high)) return true;
+        if (frame->alive[a] && any_in(frame->offered + size_t{a} * set.words, node.low, node.high)) return true;
     return false;
 }
 

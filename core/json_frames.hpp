@@ -6,7 +6,6 @@ namespace schemagen {
 
 constexpr uint32_t kNoKey = UINT32_MAX;
 constexpr uint32_t kNoNode = UINT32_MAX;
-constexpr size_t kMaxSlots = 64;
 constexpr uint64_t kNoBytes = 0x243F6A8885A308D3ull;  // where the hash of a key starts
 
 enum Mode : uint8_t {
@@ -50,10 +49,10 @@ struct Frame {
     uint32_t position;     // where the container stands
     uint32_t child;        // what its current value must satisfy
     uint32_t count;        // members or items, the current one included
-    uint64_t alive;        // slots
-    uint64_t closable;     // slots that may end here
-    uint64_t more;         // slots that can take another item, or a key
-    uint64_t extra;        // slots that can take an extra key
+    Bits alive;            // slots
+    Bits closable;         // slots that may end here
+    Bits more;             // slots that can take another item, or a key
+    Bits extra;            // slots that can take an extra key
     const UsedKey* used;
     uint32_t used_count;
     uint32_t extra_start;  // automaton of the extra keys that are left

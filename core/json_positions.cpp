@@ -176,7 +176,7 @@ void JsonAutomaton::finish(ValueId root) {
     auto* frame = static_cast<Frame*>(root_arena_.allocate(sizeof(Frame)));
     *frame = {};
     frame->kind = FrameKind::kRootFrame;
-    frame->alive = 1;
+    frame->alive.set(0);
     frame->bytes = sizeof(Frame);
     frame->child = child({{root, 0}});
     root_frame_ = frame;
@@ -211,7 +211,7 @@ uint32_t JsonAutomaton::child(std::vector<Move> moves) {
     if (distinct.size() > kMaxSlots) throw LimitExceeded("max_alternatives", distinct.size(), kMaxSlots);
     Child made;
     for (const Move& move : moves)
-        made.component.push_back(static_cast<uint8_t>(std::lower_bound(distinct.begin(), distinct.end(), move.value) - distinct.begin()));
+        made.component.push_back(static_cast<uint16_t>(std::lower_bound(distinct.begin(), distinct.end(), move.value) - distinct.begin()));
     made.moves = std::move(moves);
     made.position = position(std::move(distinct));
     uint32_t id = static_cast<uint32_t>(children_.size());
@@ -238,7 +238,7 @@ void JsonAutomaton::prepare_strings(Position& p) {
         for (const StringArm& arm : values_[p.values[k]].strings) {
             if (arm.min_chars > arm.max_chars || kernel_->is_empty(arm.regex)) continue;
             p.strings.push_back(arm);
-            p.string_owner.push_back(static_cast<uint8_t>(k));
+            p.string_owner.push_back(static_cast<uint16_t>(k));
             components.push_back(arm.regex);
             p.counted |= arm.min_chars > 0 || arm.max_chars != kUnbounded;
         }
@@ -254,7 +254,7 @@ void JsonAutomaton::prepare_bare(Position& p) {
     for (size_t k = 0; k < p.values.size(); ++k) {
         if (values_[p.values[k]].bare == kEmpty) continue;
         components.push_back(values_[p.values[k]].bare);
-        p.bare_owner.push_back(static_cast<uint8_t>(k));
+        p.bare_owner.push_back(static_cast<uint16_t>(k));
     }
     if (!components.empty()) p.bare_start = dfa_.intern(components, false);
 }
@@ -266,11 +266,11 @@ void JsonAutomaton::prepare_arrays(Position& p) {
             if (!array_live(id, 0, 0)) continue;
             size_t states = arrays_[id].final.size();
             if (set->arms.size() + states > kMaxSlots) throw LimitExceeded("max_alternatives", set->arms.size() + states, kMaxSlots);
-            set->initial |= 1ull << set->arms.size();
+            set->initial.set(set->arms.size());
             for (uint32_t s = 0; s < states; ++s) {
                 set->arms.push_back(id);
                 set->state.push_back(s);
-                set->owner.push_back(static_cast<uint8_t>(k));
+                set->owner.push_back(static_cast<uint16_t>(k));
             }
         }
     }
@@ -285,12 +285,12 @@ void JsonAutomaton::prepare_objects(Position& p) {
             if (!object_productive(objects_[id])) continue;
             size_t states = objects_[id].final.size();
             if (set->arms.size() + states > kMaxSlots) throw LimitExceeded("max_alternatives", set->arms.size() + states, kMaxSlots);
-            set->initial |= 1ull << set->arms.size();
+            set->initial.set(set->arms.size());
             ++arms;
             for (uint32_t s = 0; s < states; ++s) {
                 set->arms.push_back(id);
                 set->state.push_back(s);
-                set->owner.push_back(static_cast<uint8_t>(k));
+                set->owner.push_back(static_cast<uint16_t>(k));
             }
         }
     }
@@ -314,7 +314,7 @@ void JsonAutomaton::prepare_objects(Position& p) {
             NodeId regex = arms > 1 ? kernel_->conjunction({arm.extras[e].regex, others}) : arm.extras[e].regex;
             if (kernel_->is_empty(regex)) continue;
             components.push_back(regex);
-            set->components.emplace_back(static_cast<uint8_t>(slot), e);
+            set->components.emplace_back(static_cast<uint16_t>(slot), e);
             set->tracks_keys |= !arm.extras[e].open;
             uint64_t enough = std::max<uint64_t>(arm.min_properties, 1), there = arm.extras[e].open ? kUnbounded : kernel_->count_words(regex, enough);
             for (size_t s = slot; s < set->arms.size() && s - set->state[s] == slot; ++s) set->extra_capacity[s] += there;
@@ -343,7 +343,7 @@ void JsonAutomaton::place_keys(ObjectSet& set, uint32_t slot) {
             if (options[key]) continue;
             uint32_t at = start;
             for (char c : set.keys[key]) at = at ? dfa_.next(at, static_cast<uint8_t>(c)) : 0;
-            if (at && dfa_.state(at).accepts) options[key] = &extra.options[state];
+            if (at && dfa_.state(at).accepts.any()) options[key] = &extra.options[state];
         }
     }
     set.options.push_back(std::move(options));

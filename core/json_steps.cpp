@@ -68,8 +68,8 @@ bool JsonAutomaton::step_value(Leaf& leaf, uint8_t byte, Arena& arena) {
     }
     if (options_.whitespace == Whitespace::kSpaced && leaf.gap == 0 && leaf.mode != kFirstItem) return false;
     if (leaf.mode == kFirstItem) {
-        if (byte == ']') return leaf.frame->closable && close_container(leaf, byte, arena);
-        if (!leaf.frame->more) return false;
+        if (byte == ']') return leaf.frame->closable.any() && close_container(leaf, byte, arena);
+        if (leaf.frame->more.none()) return false;
         expect_item(leaf, arena, kItem);
     }
     return begin_value(leaf, byte, arena);
@@ -81,7 +81,7 @@ void JsonAutomaton::expect_item(Leaf& leaf, Arena& arena, uint8_t mode) {
     Frame* frame = copy(leaf.frame, arena);
     std::vector<Move> moves;
     for (uint32_t slot = 0; slot < set.arms.size(); ++slot) {
-        if (!(frame->more >> slot & 1)) continue;
+        if (!frame->more[slot]) continue;
         const ArrayArm& arm = arrays_[set.arms[slot]];
         const Options& options = frame->count < arm.prefix.size() ? arm.prefix[frame->count] : arm.items;
         for (const Option& option : options[set.state[slot]])
@@ -137,30 +137,31 @@ bool JsonAutomaton::step_string(Leaf& leaf, uint8_t byte, Arena& arena) {
         uint32_t chars = leaf.count + (state.boundary ? 0 : 1);
         const Position& p = *positions_[position_of(leaf.frame)];
         for (size_t k = 0; k < p.strings.size(); ++k)
-            if (state.alive >> k & 1 && (chars < p.strings[k].max_chars || (chars == p.strings[k].max_chars && (!state.boundary || state.accepts >> k & 1))))
+            if (state.alive[k] && (chars < p.strings[k].max_chars || (chars == p.strings[k].max_chars && (!state.boundary || state.accepts[k]))))
                 return true;
         return false;
     }
     if (byte != '"') return false;
-    uint64_t satisfied = string_satisfied(leaf);
-    return satisfied && close_value(leaf, satisfied, leaf.start, byte, arena);
+    Bits satisfied = string_satisfied(leaf);
+    return satisfied.any() && close_value(leaf, satisfied, leaf.start, byte, arena);
 }
 
 // Which components of the position a string satisfies if it ends here.
-uint64_t JsonAutomaton::string_satisfied(const Leaf& leaf) {
+Bits JsonAutomaton::string_satisfied(const Leaf& leaf) {
     const LazyDfa::State& state = dfa_.state(leaf.state);
     const Position& p = *positions_[position_of(leaf.frame)];
-    uint64_t satisfied = 0;
+    Bits satisfied;
     for (size_t k = 0; k < p.strings.size(); ++k)
-        if (state.accepts >> k & 1 && leaf.count >= p.strings[k].min_chars && leaf.count <= p.strings[k].max_chars) satisfied |= 1ull << p.string_owner[k];
+        if (state.accepts[k] && leaf.count >= p.strings[k].min_chars && leaf.count <= p.strings[k].max_chars) satisfied.set(p.string_owner[k]);
     return satisfied;
 }
 
-uint64_t JsonAutomaton::bare_satisfied(const Leaf& leaf) {
+Bits JsonAutomaton::bare_satisfied(const Leaf& leaf) {
     const Position& p = *positions_[position_of(leaf.frame)];
-    uint64_t accepts = dfa_.state(leaf.state).accepts, satisfied = 0;
+    const Bits accepts = dfa_.state(leaf.state).accepts;
+    Bits satisfied;
     for (size_t k = 0; k < p.bare_owner.size(); ++k)
-        if (accepts >> k & 1) satisfied |= 1ull << p.bare_owner[k];
+        if (accepts[k]) satisfied.set(p.bare_owner[k]);
     return satisfied;
 }
 
@@ -172,8 +173,8 @@ bool JsonAutomaton::step_bare(Leaf& leaf, uint8_t byte, Arena& arena) {
     }
     // A number has no closing mark: it ends where a byte follows that cannot belong to it.
     if (leaf.frame->kind == FrameKind::kRootFrame) return false;
-    uint64_t satisfied = bare_satisfied(leaf);
-    return satisfied && close_value(leaf, satisfied, leaf.start, 0, arena) && advance(leaf, byte, arena);
+    Bits satisfied = bare_satisfied(leaf);
+    return satisfied.any() && close_value(leaf, satisfied, leaf.start, 0, arena) && advance(leaf, byte, arena);
 }
 
 bool JsonAutomaton::step_before_key(Leaf& leaf, uint8_t byte, Arena&  arena) {
@@ -184,13 +185,13 @@ bool JsonAutomaton::step_before_key(Leaf& leaf, uint8_t byte, Arena&  arena) {
         return gap(leaf, byte, true);
     }
     if (spaced && leaf.gap == 0) return false;
-    if (byte == '}' && leaf.mode == kFirstKey) return frame->closable && close_container(leaf, byte, arena);
-    if (byte != '"' || !frame->more) return false;
+    if (byte == '}' && leaf.mode == kFirstKey) return frame->closable.any() && close_container(leaf, byte, arena);
+    if (byte != '"' || frame->more.none()) return false;
     leaf.mode = kKey;
     leaf.node = 0;
     leaf.hash = kNoBytes;
     leaf.key = nullptr;
-    leaf.state = frame->extra ? frame->extra_start : 0;
+    leaf.state = frame->extra.any() ? frame->extra_start : 0;
     return true;
 }
 
@@ -198,12 +199,12 @@ bool JsonAutomaton::step_before_key(Leaf& leaf, uint8_t byte, Arena&  arena) {
 bool JsonAutomaton::extra_possible(const Frame* frame, uint32_t state) const {
     const ObjectSet& set = *positions_[frame->position]->objects;
     if (frame->extra == frame->alive && set.components.size() == 1) return true;
-    uint64_t alive = dfa_.state(state).alive;
+    const Bits alive = dfa_.state(state).alive;
     std::vector<Move> moves;
     for (size_t k = 0; k < set.components.size(); ++k) {
         auto [base, e] = set.components[k];
-        for (uint32_t slot = base; alive >> k & 1 && slot < set.arms.size() && slot - set.state[slot] == base; ++slot) {
-            if (!(frame->extra >> slot & 1)) continue;
+        for (uint32_t slot = base; alive[k] && slot < set.arms.size() && slot - set.state[slot] == base; ++slot) {
+            if (!frame->extra[slot]) continue;
             take_moves(frame, slot, objects_[set.arms[slot]].extras[e].options[set.state[slot]], kNoKey, moves);
             if (!moves.empty()) return true;
         }
@@ -245,16 +246,16 @@ bool JsonAutomaton::close_key(Leaf& leaf, Arena& arena) {
     std::vector<Move> moves;
     if (key != kNoKey) {
         for (uint32_t slot = 0; slot < slots; ++slot)
-            if (from->alive >> slot & 1 && bit(from->offered + size_t{slot} * set.words, key)) take_moves(from, slot, *set.options[slot][key], key, moves);
+            if (from->alive[slot] && bit(from->offered + size_t{slot} * set.words, key)) take_moves(from, slot, *set.options[slot][key], key, moves);
     } else {
         if (!leaf.state) return false;
         for (const UsedKey* used = from->used; used; used = used->previous)
             if (used->hash == leaf.hash) return false;
-        uint64_t accepts = dfa_.state(leaf.state).accepts;
+        const Bits accepts = dfa_.state(leaf.state).accepts;
         for (size_t k = 0; k < set.components.size(); ++k) {
             auto [base, e] = set.components[k];
-            for (uint32_t slot = base; accepts >> k & 1 && slot < slots && slot - set.state[slot] == base; ++slot)
-                if (from->extra >> slot & 1) take_moves(from, slot, objects_[set.arms[slot]].extras[e].options[set.state[slot]], kNoKey, moves);
+            for (uint32_t slot = base; accepts[k] && slot < slots && slot - set.state[slot] == base; ++slot)
+                if (from->extra[slot]) take_moves(from, slot, objects_[set.arms[slot]].extras[e].options[set.state[slot]], kNoKey, moves);
         }
     }
     if (moves.empty()) return false;
@@ -306,17 +307,17 @@ void JsonAutomaton::use_extra_key(Frame* frame, const Leaf& leaf, Arena& arena) 
     frame->extra_start = dfa_.intern(components, false);
 }
 
-bool JsonAutomaton::close_value(Leaf& leaf, uint64_t satisfied, const KeyByte* start, uint8_t last, Arena& arena) {
+bool JsonAutomaton::close_value(Leaf& leaf, Bits satisfied, const KeyByte* start, uint8_t last, Arena& arena) {
     const Frame* from = leaf.frame;
     if (from->kind == FrameKind::kRootFrame) {
         leaf.mode = kDone;
-        return satisfied & 1;
+        return satisfied[0];
     }
     const Child& child = children_[from->child];
-    uint64_t alive = 0;
+    Bits alive;
     for (size_t m = 0; m < child.moves.size(); ++m)
-        if (satisfied >> child.component[m] & 1) alive |= 1ull << child.moves[m].slot;
-    if (!alive) return false;
+        if (satisfied[child.component[m]]) alive.set(child.moves[m].slot);
+    if (alive.none()) return false;
     Frame* frame = copy(from, arena);
     if (frame->tracking && !note_value(frame, leaf, start, last, alive, arena)) return false;
     frame->alive = alive;
@@ -327,17 +328,17 @@ bool JsonAutomaton::close_value(Leaf& leaf, uint64_t satisfied, const KeyByte* s
     leaf.frame = frame;
     leaf.mode = kAfter;
     leaf.gap = 0;
-    return frame->closable || frame->more;
+    return frame->closable.any() || frame->more.any();
 }
 
 bool JsonAutomaton::close_container(Leaf& leaf, uint8_t last, Arena& arena) {
     const Frame* frame = leaf.frame;
     if (frame->forbidden && is_forbidden(frame)) return false;
     const Position& p = *positions_[frame->position];
-    const std::vector<uint8_t>& owner = frame->kind == FrameKind::kObjectFrame ? p.objects->owner : p.arrays->owner;
-    uint64_t satisfied = 0;
+    const std::vector<uint16_t>& owner = frame->kind == FrameKind::kObjectFrame ? p.objects->owner : p.arrays->owner;
+    Bits satisfied;
     for (size_t a = 0; a < owner.size(); ++a)
-        if (frame->closable >> a & 1) satisfied |= 1ull << owner[a];
+        if (frame->closable[a]) satisfied.set(owner[a]);
     leaf.frame = frame->parent;
     return close_value(leaf, satisfied, frame->start, last, arena);
 }
@@ -346,7 +347,7 @@ bool JsonAutomaton::step_after(Leaf& leaf, uint8_t byte, Arena& arena) {
     const Frame* frame = leaf.frame;
     bool object = frame->kind == FrameKind::kObjectFrame;
     if (byte == ',' && leaf.gap == 0) {
-        if (!frame->more) return false;
+        if (frame->more.none()) return false;
         leaf.gap = 0;
         if (object)
             leaf.mode = kNextKey;
@@ -354,14 +355,14 @@ bool JsonAutomaton::step_after(Leaf& leaf, uint8_t byte, Arena& arena) {
             expect_item(leaf, arena, kItem);
         return true;
     }
-    if (!frame->closable) return false;
+    if (frame->closable.none()) return false;
     if (byte == (object ? '}' : ']')) return close_container(leaf, byte, arena);
     return is_space(byte) && gap(leaf, byte, true);
 }
 
 bool JsonAutomaton::accepting(const Leaf& leaf) {
     if (leaf.mode == kDone) return true;
-    return leaf.mode == kBare && leaf.frame->kind == FrameKind::kRootFrame && (bare_satisfied(leaf) & 1);
+    return leaf.mode == kBare && leaf.frame->kind == FrameKind::kRootFrame && bare_satisfied(leaf)[0];
 }
 
 // Where tokens can be looked up by automaton state. Not inside arrays with unique items, where the text matters.
@@ -385,12 +386,13 @@ bool JsonAutomaton::close_string(Leaf& leaf, uint32_t state, uint32_t chars, Are
     if (leaf.mode == kKey) {
         leaf.node = kNoNode;
         leaf.hash = ~kNoBytes;  // the hash of no key: used ones are told apart by `key_used`
-        alike = dfa_.state(state).accepts;
+        alike = std::hash<Bits>()(dfa_.state(state).accepts);
         return close_key(leaf, arena);
     }
     leaf.count += chars;
-    alike = string_satisfied(leaf);
-    return alike && close_value(leaf, alike, leaf.start, '"', arena);
+    const Bits satisfied = string_satisfied(leaf);
+    alike = std::hash<Bits>()(satisfied);
+    return satisfied.any() && close_value(leaf, satisfied, leaf.start, '"', arena);
 }
 
 bool JsonAutomaton::has_used_keys(const Leaf& leaf) { return leaf.mode == kKey && leaf.frame->used; }

@@ -52,25 +52,25 @@ ValueList* JsonAutomaton::list(const std::vector<std::string_view>& values, Aren
 }
 
 // Whether every arm that may still be alive asks for unique items.
-bool JsonAutomaton::all_unique(const Frame* frame, uint64_t slots) const {
+bool JsonAutomaton::all_unique(const Frame* frame, const Bits& slots) const {
     if (frame->kind != FrameKind::kArrayFrame) return false;
     const ArraySet& set = *positions_[frame->position]->arrays;
     for (uint32_t slot = 0; slot < set.arms.size(); ++slot)
-        if (slots >> slot & 1 && !arrays_[set.arms[slot]].unique) return false;
-    return slots != 0;
+        if (slots[slot] && !arrays_[set.arms[slot]].unique) return false;
+    return slots.any();
 }
 
 // Whether nothing can follow the value being read but closing brackets, up to the innermost array with unique items.
 bool JsonAutomaton::must_close(const Frame* frame, Arena& arena) {
-    uint64_t targets = 0;
-    for (const Move& move : children_[frame->child].moves) targets |= 1ull << move.slot;
+    Bits targets;
+    for (const Move& move : children_[frame->child].moves) targets.set(move.slot);
     Frame* after = copy(frame, arena);
     after->alive = targets;
     if (frame->kind == FrameKind::kObjectFrame)
         refresh_object(after);
     else
         refresh_array(after);
-    return !after->more;
+    return after->more.none();
 }
 
 // Called when `frame` expects a value under `key` (quoted, canonical) or at its current index: what that value must not be.
@@ -78,8 +78,8 @@ void JsonAutomaton::set_forbidden(Frame* frame, std::string_view key, Arena& are
     frame->child_forbidden = nullptr;
     std::vector<std::string_view> values;
     if (frame->items) {
-        uint64_t targets = 0;
-        for (const Move& move : children_[frame->child].moves) targets |= 1ull << move.slot;
+        Bits targets;
+        for (const Move& move : children_[frame->child].moves) targets.set(move.slot);
         if (all_unique(frame, targets))
             for (uint32_t k = 0; k < frame->items->count; ++k) values.push_back(frame->items->values[k]);
     }
@@ -95,7 +95,7 @@ void JsonAutomaton::set_forbidden(Frame* frame, std::string_view key, Arena& are
 }
 
 // Called when a value has been read in `frame`: narrow what it must not become, remember an item. False: an item repeats.
-bool JsonAutomaton::note_value(Frame* frame, const Leaf& leaf, const KeyByte* start, uint8_t last, uint64_t& alive, Arena& arena) {
+bool JsonAutomaton::note_value(Frame* frame, const Leaf& leaf, const KeyByte* start, uint8_t last, Bits& alive, Arena& arena) {
     if (!frame->forbidden && frame->kind != FrameKind::kArrayFrame) return true;
     std::string canonical = canonical_json(text_since(leaf.text, start, last));
     if (frame->forbidden) {
@@ -112,9 +112,9 @@ bool JsonAutomaton::note_value(Frame* frame, const Leaf& leaf, const KeyByte* st
     bool repeated = false, wanted = false;
     for (uint32_t k = 0; frame->items && k < frame->items->count; ++k) repeated |= frame->items->values[k] == canonical;
     for (uint32_t slot = 0; slot < set.arms.size(); ++slot) {
-        if (!(alive >> slot & 1) || !arrays_[set.arms[slot]].unique) continue;
+        if (!alive[slot] || !arrays_[set.arms[slot]].unique) continue;
         if (repeated)
-            alive &= ~(1ull << slot);
+            alive.reset(slot);
         else
             wanted = true;
     }
@@ -124,7 +124,7 @@ bool JsonAutomaton::note_value(Frame* frame, const Leaf& leaf, const KeyByte* st
         items.push_back(store(canonical, arena));
         frame->items = list(items, arena);
     }
-    return alive != 0;
+    return alive.any();
 }
 
 // Whether the container just closed is one of the values it must not become.

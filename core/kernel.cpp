@@ -669,13 +669,14 @@ uint64_t LazyDfa::memory_bytes() const { return states_.size() * (sizeof(State) 
 uint32_t LazyDfa::intern(const std::vector<NodeId>& raw, bool marked) {
     std::vector<NodeId> components(raw);
     size_t real = components.size() - (marked ? 1 : 0);
-    uint64_t accepts = 0, alive = 0, hash = marked ? 11 : 5;
+    Bits accepts, alive;
+    uint64_t hash = marked ? 11 : 5;
     for (size_t k = 0; k < real; ++k) {
         if (kernel_.is_empty(components[k])) components[k] = kEmpty;
-        if (components[k] != kEmpty) alive |= 1ull << k;
-        if (kernel_.nullable(components[k])) accepts |= 1ull << k;
+        if (components[k] != kEmpty) alive.set(k);
+        if (kernel_.nullable(components[k])) accepts.set(k);
     }
-    if (!alive) return 0;
+    if (alive.none()) return 0;
     for (NodeId node : components) hash = mix(hash, node);
     auto [begin, end] = index_.equal_range(hash);
     for (auto it = begin; it != end; ++it) {

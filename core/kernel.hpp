@@ -10,6 +10,7 @@
 // Invariants: id 0 is the empty language, id 1 the empty string; a node without & and ~ is empty only if its id is 0.
 #pragma once
 #include <array>
+#include <bitset>
 #include <cstdint>
 #include <deque>
 #include <stdexcept>
@@ -28,6 +29,10 @@ constexpr NodeId kEmpty = 0;
 constexpr NodeId kEpsilon = 1;
 constexpr uint32_t kUnbounded = UINT32_MAX;
 constexpr uint32_t kMaxCodePoint = 0x10FFFF;
+
+// Alternatives that are followed side by side: slots of a frame, components of a position.
+constexpr size_t kMaxSlots = 512;
+using Bits = std::bitset<kMaxSlots>;
 
 // A limit stopped the work. `what` is the knob of schemagen.Limits.
 struct LimitExceeded : std::runtime_error {
@@ -139,8 +144,8 @@ public:
         bool marked;           // a marker component follows
         bool boundary;         // at the end of a character (only if marked)
         bool universal;        // component 0 alone, and it takes any string
-        uint64_t accepts;      // bit i: component i may end here
-        uint64_t alive;        // bit i: component i can still be completed
+        Bits accepts;          // bit i: component i may end here
+        Bits alive;            // bit i: component i can still be completed
     };
 
     LazyDfa(Kernel& kernel, uint64_t max_states);

@@ -16,6 +16,6 @@ bool RegexAutomaton::step(Leaf& leaf, uint8_t byte, Arena&) {
     return leaf.state != 0;
 }
 
-bool RegexAutomaton::accepting(const Leaf& leaf) { return leaf.state && dfa_.state(leaf.state).accepts; }
+bool RegexAutomaton::accepting(const Leaf& leaf) { return leaf.state && dfa_.state(leaf.state).accepts.any(); }
 
 }  // namespace schemagen

@@ -44,7 +44,7 @@ StringMask StringMasks::build(uint32_t from, bool counting, LazyDfa& dfa, const 
             ++k;
             continue;
         }
-        if (trie.byte[k] == '"' && dfa.state(at.state).accepts) {
+        if (trie.byte[k] == '"' && dfa.state(at.state).accepts.any()) {
             auto [group, fresh] = groups.try_emplace({at.state, at.chars}, out.exits.size());
             if (fresh) out.exits.push_back({at.state, at.chars, {}});
             for (uint32_t t = trie.first_token[k]; t < trie.first_token[trie.skip[k]]; ++t) {

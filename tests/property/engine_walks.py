@@ -13,7 +13,7 @@ _OPENERS = frozenset(b"[{\\ \n\t")
 _WORDS = frozenset(b"abcdefghijklmnopqrstuvwxyz0123456789\xc3\xa9")
 
 
-class NoEnd(AssertionError):
+class NoEndError(AssertionError):
     """A walk did not come to an end in time."""
 
 
@@ -55,7 +55,7 @@ def close(matcher, vocabulary, rng, limit=3000):
     """Bring a text to its end, preferring tokens that close; return the bytes.
 
     Raises:
-        NoEnd: Too many tokens. What `contains` or a pattern waits for may be out of reach of chance.
+        NoEndError: Too many tokens. What `contains` or a pattern waits for may be out of reach of chance.
     """
     text = bytearray()
     for _ in range(limit):
@@ -66,7 +66,7 @@ def close(matcher, vocabulary, rng, limit=3000):
         if matcher.is_terminated():
             return bytes(text)
         text += vocabulary.tokens[token]
-    raise NoEnd(f"no end within {limit} tokens: {bytes(text[:200])!r}")
+    raise NoEndError(f"no end within {limit} tokens: {bytes(text[:200])!r}")
 
 
 def _closing(matcher, allowed, vocabulary, rng):
