@@ -123,7 +123,6 @@ private:
         std::vector<std::vector<const std::vector<Option>*>> options;  // [slot][key], null: the key is forbidden
         std::vector<std::vector<uint32_t>> place;   // [slot][key] -> declaration index, kNoKey: an extra key
         std::vector<std::vector<uint32_t>> key_at;  // [slot][declaration index] -> key
-        std::vector<uint64_t> extra_capacity;       // [slot] extra keys that exist, counted up to minProperties
         bool tracks_keys = false;                   // some class of extra keys is finite from some prefix on
         std::vector<std::pair<uint16_t, uint32_t>> components;  // of the extra-key automaton: (first slot, extras index)
         uint32_t extra_start = 0;
@@ -183,8 +182,9 @@ private:
     ArrayOutlook outlook(const ArrayArm& arm) const;
     bool array_live(uint32_t arm, uint32_t state, uint64_t count);
     uint64_t extra_capacity(const ObjectArm& arm) const;
-    uint64_t extras_left(const Frame* frame, uint32_t slot) const;
-    uint64_t keys_to_finish(const ObjectArm& arm, uint32_t state, const std::vector<bool>& usable, bool extras) const;
+    uint64_t extras_left(const Frame* frame, uint32_t slot);
+    uint64_t words_left(NodeId language, uint64_t limit);
+    uint64_t keys_to_finish(const ObjectArm& arm, uint32_t state, const std::vector<bool>& usable, uint64_t extras) const;
     void use_extra_key(Frame* frame, const Leaf& leaf, Arena& arena);
     uint32_t child(std::vector<Move> moves);
 
@@ -205,10 +205,10 @@ private:
     bool foreign_key(const Frame* frame, uint32_t slot, uint32_t key) const;
     void refresh_plain(Frame* frame, uint32_t slot);
     void refresh_counting(Frame* frame, uint32_t slot);
-    bool counting_live(const Frame* frame, uint32_t slot, const Option& option, uint32_t key) const;
-    void take_moves(const Frame* frame, uint32_t slot, const std::vector<Option>& options, uint32_t key, std::vector<Move>& moves) const;
+    bool counting_live(const Frame* frame, uint32_t slot, const Option& option, uint32_t key);
+    void take_moves(const Frame* frame, uint32_t slot, const std::vector<Option>& options, uint32_t key, std::vector<Move>& moves);
     void refresh_array(Frame* frame);
-    bool extra_possible(const Frame* frame, uint32_t state) const;
+    bool extra_possible(const Frame* frame, uint32_t state);
     bool key_possible(const Frame* frame, const TrieNode& node) const;
     bool close_key(Leaf& leaf, Arena& arena);
     bool close_value(Leaf& leaf, Bits satisfied, const KeyByte* start, uint8_t last, Arena& arena);
@@ -235,6 +235,7 @@ private:
     std::vector<ObjectArm> objects_;
     std::vector<ArrayArm> arrays_;
     std::vector<ArrayOutlook> outlooks_;
+    std::unordered_map<uint64_t, uint64_t> word_counts_;
     std::vector<std::unique_ptr<Position>> positions_;
     std::unordered_multimap<uint64_t, uint32_t> position_index_;
     std::vector<Child> children_;

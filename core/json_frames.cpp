@@ -112,21 +112,29 @@ void JsonAutomaton::refresh_object(Frame* frame) {
     }
 }
 
-uint64_t JsonAutomaton::extras_left(const Frame* frame, uint32_t slot) const {
+// How many keys that no arm declares a slot can still take, counted no further than it can matter.
+uint64_t JsonAutomaton::extras_left(const Frame* frame, uint32_t slot) {
     const ObjectSet& set = *positions_[frame->position]->objects;
     if (!frame->extra_start) return 0;
     const Bits alive = dfa_.state(frame->extra_start).alive;
+    const ObjectArm& arm = objects_[set.arms[slot]];
     uint32_t base = slot - set.state[slot];
-    for (size_t k = 0; k < set.components.size(); ++k) {
+    uint64_t left = 0, enough = std::min<uint64_t>(arm.min_properties, 100'000) + arm.final.size() + 1;
+    for (uint32_t k = 0; k < set.components.size() && left < enough; ++k) {
         if (set.components[k].first != base || !alive[k]) continue;
-        const ExtraKeys& extra = objects_[set.arms[slot]].extras[set.components[k].second];
+        const ExtraKeys& extra = arm.extras[set.components[k].second];
         const auto& options = extra.options[set.state[slot]];
         if (std::none_of(options.begin(), options.end(), [&](const Option& o) { return productive_option(o); })) continue;
         if (extra.open) return kUnbounded;
-        uint64_t capacity = set.extra_capacity[slot];
-        return capacity > frame->used_count ? capacity - frame->used_count : 1;
+        left += words_left(dfa_.component(frame->extra_start, k), enough);
     }
-    return 0;
+    return left;
+}
+
+uint64_t JsonAutomaton::words_left(NodeId language, uint64_t limit) {
+    auto [it, fresh] = word_counts_.try_emplace(uint64_t{language} << 20 | std::min<uint64_t>(limit, 0xFFFFF), 0);
+    if (fresh) it->second = kernel_->count_words(language, limit);
+    return it->second;
 }
 
 // Which keys an arm can take now so that it can still be completed: required keys fit under maxProperties, enough keys
@@ -179,7 +187,7 @@ bool JsonAutomaton::foreign_key(const Frame* frame, uint32_t slot, uint32_t key)
 }
 
 // Whether a counting arm can be completed after taking `key` (kNoKey: an extra key) by `option`.
-bool JsonAutomaton::counting_live(const Frame* frame, uint32_t slot, const Option& option, uint32_t key) const {
+bool JsonAutomaton::counting_live(const Frame* frame, uint32_t slot, const Option& option, uint32_t key) {
     if (!productive_option(option)) return false;
     const ObjectSet& set = *positions_[frame->position]->objects;
     const ObjectArm& arm = objects_[set.arms[slot]];
@@ -198,8 +206,9 @@ bool JsonAutomaton::counting_live(const Frame* frame, uint32_t slot, const Optio
     }
     uint64_t used = uint64_t{frame->count} + 1, left = extras_left(frame, slot);
     for (uint32_t other = 0; other < set.keys.size(); ++other) left += other != key && foreign_key(frame, slot, other);
+    if (key == kNoKey && left > 0 && left < kUnbounded) --left;
     if (used + available + left < arm.min_properties) return false;
-    uint64_t needed = keys_to_finish(arm, option.target, usable, left > (key == kNoKey ? 1u : 0u));
+    uint64_t needed = keys_to_finish(arm, option.target, usable, left);
     return needed < kUnbounded && used + needed <= arm.max_properties;
 }
 
@@ -226,7 +235,7 @@ void JsonAutomaton::refresh_counting(Frame* frame, uint32_t slot) {
     if (!moves.empty()) frame->extra.set(slot), frame->more.set(slot);
 }
 
-void JsonAutomaton::take_moves(const Frame* frame, uint32_t slot, const std::vector<Option>& options, uint32_t key, std::vector<Move>& moves) const {
+void JsonAutomaton::take_moves(const Frame* frame, uint32_t slot, const std::vector<Option>& options, uint32_t key, std::vector<Move>& moves) {
     const ObjectSet& set = *positions_[frame->position]->objects;
     bool counting = objects_[set.arms[slot]].final.size() > 1;
     for (const Option& option : options)

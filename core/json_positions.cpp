@@ -36,7 +36,7 @@ uint64_t JsonAutomaton::memory_bytes() const {
 
 // Fewest further keys that bring an arm from `state` to a final state, taking every required key that is `usable` and any
 // other only if it helps; kUnbounded if nothing does. Counts commute, so the order of the keys does not matter.
-uint64_t JsonAutomaton::keys_to_finish(const ObjectArm& arm, uint32_t state, const std::vector<bool>& usable, bool extras) const {
+uint64_t JsonAutomaton::keys_to_finish(const ObjectArm& arm, uint32_t state, const std::vector<bool>& usable, uint64_t extras) const {
     std::vector<uint64_t> fewest(arm.final.size(), kUnbounded);
     fewest[state] = 0;
     auto relax = [&](const std::vector<uint64_t>& from, const Options& options, std::vector<uint64_t>& to) {
@@ -51,7 +51,7 @@ uint64_t JsonAutomaton::keys_to_finish(const ObjectArm& arm, uint32_t state, con
         relax(fewest, arm.properties[d].options, next);
         fewest = std::move(next);
     }
-    for (size_t round = 0; extras && round < fewest.size(); ++round)
+    for (size_t round = 0; round < std::min<uint64_t>(extras, fewest.size()); ++round)
         for (const ExtraKeys& extra : arm.extras) {
             std::vector<uint64_t> from(fewest);
             relax(from, extra.options, fewest);
@@ -75,7 +75,7 @@ bool JsonAutomaton::object_productive(const ObjectArm& arm) const {
         available += there;
     }
     if (arm.min_properties > arm.max_properties || available + extra_capacity(arm) < arm.min_properties) return false;
-    uint64_t needed = keys_to_finish(arm, 0, std::vector<bool>(arm.properties.size(), true), true);
+    uint64_t needed = keys_to_finish(arm, 0, std::vector<bool>(arm.properties.size(), true), kUnbounded);
     return needed < kUnbounded && needed <= arm.max_properties;
 }
 
@@ -316,8 +316,6 @@ void JsonAutomaton::prepare_objects(Position& p) {
             components.push_back(regex);
             set->components.emplace_back(static_cast<uint16_t>(slot), e);
             set->tracks_keys |= !arm.extras[e].open;
-            uint64_t enough = std::max<uint64_t>(arm.min_properties, 1), there = arm.extras[e].open ? kUnbounded : kernel_->count_words(regex, enough);
-            for (size_t s = slot; s < set->arms.size() && s - set->state[s] == slot; ++s) set->extra_capacity[s] += there;
         }
     }
     if (components.size() > kMaxSlots) throw LimitExceeded("max_alternatives", components.size(), kMaxSlots);
@@ -349,7 +347,6 @@ void JsonAutomaton::place_keys(ObjectSet& set, uint32_t slot) {
     set.options.push_back(std::move(options));
     set.place.push_back(std::move(place));
     set.key_at.push_back(std::move(key_at));
-    set.extra_capacity.push_back(0);
 }
 
 void JsonAutomaton::build_trie(ObjectSet& set) {

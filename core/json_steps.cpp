@@ -196,7 +196,7 @@ bool JsonAutomaton::step_before_key(Leaf& leaf, uint8_t byte, Arena&  arena) {
 }
 
 // Whether some slot that can take an extra key can take one that starts like this.
-bool JsonAutomaton::extra_possible(const Frame* frame, uint32_t state) const {
+bool JsonAutomaton::extra_possible(const Frame* frame, uint32_t state) {
     const ObjectSet& set = *positions_[frame->position]->objects;
     if (frame->extra == frame->alive && set.components.size() == 1) return true;
     const Bits alive = dfa_.state(state).alive;

@@ -32,6 +32,7 @@ std::string_view store(const std::string& text, Arena& arena) {
 
 // The value of `key` (an object) or at `index` (an array) in canonical text, and how many parts there are.
 std::string_view part(std::string_view value, bool object, std::string_view key, size_t index, size_t& parts) {
+    if (value[0] != (object ? '{' : '[')) return {};
     auto members = members_of(value);
     parts = members.size();
     if (!object) return index < members.size() ? members[index].value : std::string_view();
@@ -129,8 +130,9 @@ bool JsonAutomaton::note_value(Frame* frame, const Leaf& leaf, const KeyByte* st
 
 // Whether the container just closed is one of the values it must not become.
 bool JsonAutomaton::is_forbidden(const Frame* frame) const {
+    char opening = frame->kind == FrameKind::kObjectFrame ? '{' : '[';
     for (uint32_t k = 0; frame->forbidden && k < frame->forbidden->count; ++k)
-        if (members_of(frame->forbidden->values[k]).size() == frame->count) return true;
+        if (frame->forbidden->values[k][0] == opening && members_of(frame->forbidden->values[k]).size() == frame->count) return true;
     return false;
 }
 

@@ -122,7 +122,7 @@ class Grammar:
             return text
         value = json.loads(text)
         if self._check is not None:
-            _check_afterwards(self._check, value, text)
+            _check_afterwards(self._check, value, text, self._arguments.get("resources"))
         return value
 
     def __reduce__(self) -> tuple[Any, ...]:
@@ -134,12 +134,14 @@ class Grammar:
         return f"Grammar({self.spec!r:.80}, vocabulary={self.vocabulary.size}, engine={self.engine!r})"
 
 
-def _check_afterwards(schema: Any, value: Any, text: str) -> None:
+def _check_afterwards(schema: Any, value: Any, text: str, resources: Mapping[str, Any] | None) -> None:
+    """Check a finished value by jsonschema, with the given documents only and patterns read as ECMA-262."""
     from jsonschema import ValidationError
-    from jsonschema.validators import validator_for
+
+    from schemagen.schema.checks import validator
 
     try:
-        validator_for(schema)(schema).validate(value)
+        validator(schema, resources).validate(value)
     except ValidationError as error:
         raise ValidationFailed(
             f"the text breaks a keyword that is only checked afterwards: {error.message}",

@@ -131,6 +131,7 @@ class World:
             self.pick(words.ONSETS) + self.pick(words.VOWELS) + self.pick(words.CODAS)
             for _ in range(self.between(low, high))
         )
+        body = body.lstrip("bcdfghjklmnprstvwz") if self.chance(0.15) else body
         return body + self.pick(ends)
 
     def first(self) -> str:

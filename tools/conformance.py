@@ -10,6 +10,7 @@ allowed and the text may end. The verdict of a group:
 
     pass            every instance was judged right
     unsatisfiable   the schema was refused because it has no instance, and the tests say the same: right
+    slow            `Limits.max_seconds` was over: another machine may say otherwise, so this is never a regression
     refused         another error of the package, which is named: nothing can be generated, nothing wrong either
     false_reject    a valid instance was not accepted; the indices of these tests are kept
     false_accept    an invalid instance was accepted: never to happen
@@ -24,6 +25,7 @@ import argparse
 import gzip
 import json
 import os
+import re
 import signal
 import sys
 from collections import Counter
@@ -65,7 +67,7 @@ class Verdict:
     Attributes:
         name: See the module.
         tests: Indices of the tests that were judged wrong.
-        error: Class and code of the exception, if there was one.
+        error: Class and code of the exception, if there was one; a limit also says which.
     """
 
     name: str
@@ -79,6 +81,8 @@ class Verdict:
 
     def is_worse_than(self, other: Verdict) -> bool:
         """Whether this is a step back: a worse verdict, or more tests with the same one."""
+        if "slow" in {self.name, other.name}:
+            return self.name in {"false_accept", "error"}
         ranks = (RANKS[v.name if v.name in RANKS else "pass"] for v in (self, other))
         mine, theirs = ranks
         return mine > theirs or (mine == theirs and not set(self.tests) <= set(other.tests))
@@ -125,7 +129,7 @@ def _judge(case: Mapping[str, Any], resources: Mapping[str, Any] | None) -> Verd
         wrong = tuple(index for index, test in enumerate(tests) if test["valid"])
         return Verdict("false_reject", wrong, "UnsatisfiableSchemaError") if wrong else Verdict("unsatisfiable")
     except schemagen.SchemagenError as error:
-        return Verdict("refused", error=f"{type(error).__name__} {error.code}")
+        return Verdict("slow" if "max_seconds" in error.fix else "refused", error=_named(error))
     too_wide, too_narrow = (
         tuple(index for index, test in enumerate(tests) if accepted[index] is kind and test["valid"] is not kind)
         for kind in (True, False)
@@ -133,6 +137,14 @@ def _judge(case: Mapping[str, Any], resources: Mapping[str, Any] | None) -> Verd
     if too_wide:
         return Verdict("false_accept", too_wide)
     return Verdict("false_reject", too_narrow) if too_narrow else Verdict("pass")
+
+
+def _named(error: schemagen.SchemagenError) -> str:
+    """Class and code; for a limit also which one, without the numbers."""
+    name = f"{type(error).__name__} {error.code}"
+    if not isinstance(error, schemagen.LimitError):
+        return name
+    return f"{name}: {re.sub('[0-9][0-9,.]*', 'N', error.fact)}"
 
 
 def _accepts(matcher: Any, value: Any) -> bool:

@@ -20,7 +20,7 @@ def load_model(name: str | None) -> LanguageModel:
             return schemagen.load_bundled()
         try:
             return schemagen.load(name)
-        except OSError as error:
+        except (OSError, ValueError) as error:
             raise typer.BadParameter(f"cannot load {name!r}: {error}", param_hint="--model") from error
 
 

@@ -33,10 +33,20 @@ def read_spec(spec: str) -> Any:
         return parse_json(spec, "the argument")
     path = Path(spec)
     if path.is_file():
-        return parse_json(path.read_text(encoding="utf-8"), str(path))
+        return parse_json(read_text(path), str(path))
     if _PYTHON_NAME.fullmatch(spec):
         return import_object(spec)
+    if path.suffix:
+        raise typer.BadParameter(f"no such file: {spec!r}")
     raise typer.BadParameter(f"{spec!r} is neither a file, nor JSON, nor module:Class")
+
+
+def read_text(path: Path) -> str:
+    """Return the text of a file."""
+    try:
+        return path.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        raise typer.BadParameter(f"cannot read {str(path)!r}: {error}") from error
 
 
 def parse_json(text: str, source: str) -> Any:
@@ -49,6 +59,8 @@ def parse_json(text: str, source: str) -> Any:
             at=f"line {error.lineno}, column {error.colno}",
             fix="give a JSON Schema, or a Python type as module:Class",
         ) from error
+    except RecursionError as error:
+        raise InvalidSchemaError(f"{source} is nested deeper than Python reads JSON", fix="flatten it") from error
 
 
 def import_object(spec: str) -> Any:
@@ -58,8 +70,8 @@ def import_object(spec: str) -> Any:
         sys.path.insert(0, "")
     try:
         target: Any = import_module(module_name)
-    except ModuleNotFoundError as error:
-        raise typer.BadParameter(f"cannot import {module_name!r}: {error}") from error
+    except Exception as error:  # whatever the module does while it is imported is its author's business
+        raise typer.BadParameter(f"cannot import {module_name!r}: {type(error).__name__}: {error}") from error
     for attribute in attributes.split("."):
         if not hasattr(target, attribute):
             raise typer.BadParameter(f"{module_name!r} has no {attributes!r}")

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Generic, TypeVar, overload
 from pydantic import ValidationError
 
 from schemagen.compiler import Grammar, compile as compile_grammar
-from schemagen.errors import ValidationFailed
+from schemagen.errors import ValidationFailed, VocabularyError
 from schemagen.lm.prompts import as_messages, render, with_correction, with_shape
 
 if TYPE_CHECKING:
@@ -161,9 +161,7 @@ class LanguageModel:
         """
         from schemagen.decode.loop import decode
 
-        if not isinstance(spec, Grammar):
-            spec = self.compile(spec, whitespace=whitespace, property_order=property_order)
-        grammar: Grammar = spec
+        grammar = self._grammar(spec, whitespace=whitespace, property_order=property_order)
         messages = self._messages(prompt, grammar, show_schema=show_schema)
         seconds = 0.0
         for attempt in count(1):
@@ -198,13 +196,24 @@ class LanguageModel:
 
     def render(self, prompt: Prompt, spec: Any, *, show_schema: bool = True, chat_template: bool = True) -> str:
         """Return the exact text that `generate` sends to the model; arguments as for `generate`."""
-        grammar = spec if isinstance(spec, Grammar) else self.compile(spec)
+        grammar = self._grammar(spec)
         messages = self._messages(prompt, grammar, show_schema=show_schema)
         return render(self.tokenizer, messages, chat_template=chat_template)[0]
 
     def __repr__(self) -> str:
         """Show the model and the width of its logits."""
         return f"LanguageModel({type(self.model).__name__}, vocabulary={self.vocabulary.size})"
+
+    def _grammar(self, spec: Any, **options: Any) -> Grammar:
+        if not isinstance(spec, Grammar):
+            return self.compile(spec, **options)
+        if spec.vocabulary != self.vocabulary:
+            raise VocabularyError(
+                f"the grammar is over {spec.vocabulary!r}, the model over {self.vocabulary!r}",
+                why="its masks would allow other tokens than they mean",
+                fix="compile it with schemagen.compile(spec, lm.vocabulary)",
+            )
+        return spec
 
     def _messages(self, prompt: Prompt, grammar: Grammar, *, show_schema: bool) -> list[dict[str, Any]]:
         """The chat to render; patterns and choices have no schema to show."""

@@ -134,7 +134,7 @@ PYTHON_FORMATS: Mapping[str, Callable[[], ast.Regex]] = MappingProxyType(
     {
         "time": format_times.python_time_regex,
         "date-time": format_times.python_date_time_regex,
-        "duration": format_times.python_duration_regex,
+        "duration": format_times.timedelta_regex,
         "email": format_hosts.python_email_regex,
         "uri": format_uris.python_uri_regex,
         "regex": format_patterns.pattern_regex,

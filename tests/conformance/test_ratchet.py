@@ -71,7 +71,7 @@ def test_all_of_maskbench(capsys):
 def test_nothing_invalid_is_accepted():
     """The committed verdicts hold no false accept, no crash and no timeout."""
     verdicts = [*conformance.load_verdicts().values(), *conformance.load_maskbench()[1].values()]
-    assert {v.name for v in verdicts} <= {"pass", "unsatisfiable", "refused", "false_reject"}
+    assert {v.name for v in verdicts} <= {"pass", "unsatisfiable", "refused", "slow", "false_reject"}
 
 
 def test_enough_is_right():
@@ -132,6 +132,9 @@ def test_judge(tests, schema, expected):
         (V("false_reject", (1,)), V("false_reject", (1, 2)), 0, 1),
         (V("pass"), V("false_reject", (1,)), 0, 1),
         (V("false_accept", (0,)), V("error"), 1, 0),
+        (V("slow"), V("pass"), 0, 0),
+        (V("pass"), V("slow"), 0, 0),
+        (V("error"), V("slow"), 1, 0),
     ],
 )
 def test_compare(new, old, worse, better):

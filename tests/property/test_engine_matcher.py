@@ -23,7 +23,8 @@ sys.modules["schemagen_engine_walks"] = walks
 _SPEC.loader.exec_module(walks)
 
 VOCABULARY = Vocabulary.from_tokens(
-    [bytes([i]) for i in range(256)] + [b'{"', b'":', b'",', b'"}', b"]}", b"true", b"12", b"\xf0\x9f", b"\x98\x80", b'"a"', None, b"", None],
+    [bytes([i]) for i in range(256)]
+    + [b'{"', b'":', b'",', b'"}', b"]}", b"true", b"12", b"\xf0\x9f", b"\x98\x80", b'"a"', None, b"", None],
     eos_token_ids=[266, 268],
 )
 REGULAR = {
@@ -37,7 +38,13 @@ REGULAR = {
     "additionalProperties": False,
 }
 RECURSIVE = {
-    "$defs": {"t": {"type": "object", "properties": {"v": {"type": "string", "pattern": "^[a-z😀]*$"}}, "additionalProperties": {"$ref": "#/$defs/t"}}},
+    "$defs": {
+        "t": {
+            "type": "object",
+            "properties": {"v": {"type": "string", "pattern": "^[a-z😀]*$"}},
+            "additionalProperties": {"$ref": "#/$defs/t"},
+        }
+    },
     "$ref": "#/$defs/t",
 }
 SPECS = {
@@ -208,7 +215,12 @@ def test_after_the_end_there_is_nothing(name, engine):
 def test_a_mask_that_does_not_fit_is_an_error(name, engine):
     """Wrong dtype, width, rank or row are named; a row in range is written and no other."""
     matcher, words = grammar_of(name, engine).matcher(), -(-VOCABULARY.size // 32)
-    wrong = [np.zeros((1, words), np.int64), np.zeros((1, words + 1), np.int32), np.zeros((1, words - 1), np.int32), np.zeros(words, np.int32)]
+    wrong = [
+        np.zeros((1, words), np.int64),
+        np.zeros((1, words + 1), np.int32),
+        np.zeros((1, words - 1), np.int32),
+        np.zeros(words, np.int32),
+    ]
     for bitmask in wrong:
         with pytest.raises(schemagen.BitmaskShapeError):
             matcher.fill_next_token_bitmask(bitmask)

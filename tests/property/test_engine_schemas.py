@@ -27,16 +27,38 @@ BYTES = Vocabulary.byte_vocabulary()
 PIECES = Vocabulary.from_tokens(
     [bytes([i]) for i in range(256)]
     + [b'{"', b'":', b'": ', b'",', b'", "', b'"}', b'"]', b"},", b"}}", b"]]", b"], [", b"[]", b"{}", b"null", b"true"]
-    + [b"tr", b"false", b"10", b"12", b".5", b"\n  ", b'\\"', b"\\u00", b"ab", b"\xc3\xa9", b"\xf0\x9f", b"\x98\x80", b'a": 1']
+    + [
+        b"tr",
+        b"false",
+        b"10",
+        b"12",
+        b".5",
+        b"\n  ",
+        b'\\"',
+        b"\\u00",
+        b"ab",
+        b"\xc3\xa9",
+        b"\xf0\x9f",
+        b"\x98\x80",
+        b'a": 1',
+    ]
     + [None],
     eos_token_ids=[284],
 )
 # Shrinking would compile hundreds of schemas more; what is generated is small enough to read.
-FEW = {"phases": [Phase.explicit, Phase.generate], "derandomize": True, "deadline": None, "database": None, "suppress_health_check": list(HealthCheck)}
+FEW = {
+    "phases": [Phase.explicit, Phase.generate],
+    "derandomize": True,
+    "deadline": None,
+    "database": None,
+    "suppress_health_check": list(HealthCheck),
+}
 
 KEYS = st.sampled_from(["a", "b", "ab", 'é"', ""])
 # `$` alone would match before a last line break in Python, but not in ECMA-262.
-PATTERNS = st.sampled_from(["a", "^[a-c]", "^(?:a|bc)$(?!\n)", "[^a]", "^[a-z0-9]{1,3}", "(?=b)", '\\\\|"', "x|^b", "é+"])
+PATTERNS = st.sampled_from(
+    ["a", "^[a-c]", "^(?:a|bc)$(?!\n)", "[^a]", "^[a-z0-9]{1,3}", "(?=b)", '\\\\|"', "x|^b", "é+"]
+)
 FORMATS = st.sampled_from(["date", "ipv4", "uuid", "ipv6", "unknown-format"])
 SCALARS = st.sampled_from([None, True, False, 0, 1, -2, 3, 10, 2.5, -0.5, "", "a", "ab", "bc", "é", "😀", 'q"', "\n"])
 BOUNDS = st.sampled_from([-10, -2, -1, 0, 0.5, 1, 2, 2.5, 3, 10, 12])
@@ -60,14 +82,20 @@ def optional(**keywords):
 def strings(formats):
     """Schemas of strings."""
     more = {"format": FORMATS} if formats else {}
-    return optional(minLength=SMALL, maxLength=st.integers(0, 6), pattern=PATTERNS, **more).map(lambda s: {"type": "string", **s})
+    return optional(minLength=SMALL, maxLength=st.integers(0, 6), pattern=PATTERNS, **more).map(
+        lambda s: {"type": "string", **s}
+    )
 
 
 NUMBERS = st.builds(
     lambda kind, rest: {"type": kind, **rest},
     st.sampled_from(["integer", "number"]),
     optional(
-        minimum=BOUNDS, maximum=BOUNDS, exclusiveMinimum=BOUNDS, exclusiveMaximum=BOUNDS, multipleOf=st.sampled_from([1, 2, 3, 0.5, 0.25])
+        minimum=BOUNDS,
+        maximum=BOUNDS,
+        exclusiveMinimum=BOUNDS,
+        exclusiveMaximum=BOUNDS,
+        multipleOf=st.sampled_from([1, 2, 3, 0.5, 0.25]),
     ),
 )
 

@@ -169,7 +169,13 @@ class Maps(BaseModel):
 
 EXAMPLES = [
     (Person, [Person(name='A"b\\c\n é😀', age=-3)]),
-    (Bounded, [Bounded(age=150, ratio=0.5, code="AB1234", tags=["x"]), Bounded(age=0, ratio=0.001, code="ZZ0", tags=["", "a", "b"])]),
+    (
+        Bounded,
+        [
+            Bounded(age=150, ratio=0.5, code="AB1234", tags=["x"]),
+            Bounded(age=0, ratio=0.001, code="ZZ0", tags=["", "a", "b"]),
+        ],
+    ),
     (Optionals, [Optionals(), Optionals(a=1, c=[1, 2], d=False)]),
     (Nested, [Nested(person=Person(name="a", age=1), friends=[Person(name="b", age=2)])]),
     (Node, [Node(value=1, children=[Node(value=2), Node(value=3, children=[Node(value=4)])])]),
@@ -193,7 +199,13 @@ EXAMPLES = [
         Network,
         [Network(v4=ipaddress.IPv4Address("10.0.0.1"), v6=ipaddress.IPv6Address("::1"), id=uuid.UUID(int=7))],
     ),
-    (Enums, [Enums(colour=Colour.RED, level=Level.HIGH, either=Colour.BLUE), Enums(colour=Colour.BLUE, level=Level.LOW, either=None)]),
+    (
+        Enums,
+        [
+            Enums(colour=Colour.RED, level=Level.HIGH, either=Colour.BLUE),
+            Enums(colour=Colour.BLUE, level=Level.LOW, either=None),
+        ],
+    ),
     (Box[int], [Box[int](content=3)]),
     (Box[list[Person]], [Box[list[Person]](content=[Person(name="", age=0)])]),
     (Tags, [Tags([]), Tags(["a", "b"])]),

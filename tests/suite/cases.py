@@ -109,7 +109,8 @@ def load_cases() -> tuple[Case, ...]:
         with path.open("rb") as file:
             table = tomllib.load(file)
         cases.extend(
-            Case(group=path.stem, **{key: _tupled(value) for key, value in case.items()}) for case in table.get("case", [])
+            Case(group=path.stem, **{key: _tupled(value) for key, value in case.items()})
+            for case in table.get("case", [])
         )
     return tuple(cases)
 

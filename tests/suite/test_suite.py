@@ -74,7 +74,9 @@ def small_vocabulary(request):
         tokens.update(vocabulary.tokens[i] for text in texts for i in tokenizer.encode(text, add_special_tokens=False))
     ordered = sorted(tokens - {b""})
     rng.shuffle(ordered)
-    return Vocabulary.from_tokens([None, *ordered, None, b"{", None], eos_token_ids=(len(ordered) + 1, len(ordered) + 3))
+    return Vocabulary.from_tokens(
+        [None, *ordered, None, b"{", None], eos_token_ids=(len(ordered) + 1, len(ordered) + 3)
+    )
 
 
 def own_tokens(text, vocabulary, tokenizer, ids, rng):
@@ -119,7 +121,9 @@ def feed(matcher, tokens, vocabulary):
 def check_accepted(matcher, tokens, vocabulary, text):
     """All tokens are allowed, the text may end after them, and EOS ends it."""
     read = feed(matcher, tokens, vocabulary)
-    assert read == len(tokens), f"{text!r}: {vocabulary.tokens[tokens[read]]!r} refused after {vocabulary.decode(tokens[:read])!r}"
+    assert read == len(tokens), (
+        f"{text!r}: {vocabulary.tokens[tokens[read]]!r} refused after {vocabulary.decode(tokens[:read])!r}"
+    )
     assert matcher.is_accepting(), text
     if vocabulary.eos_token_ids:
         eos = vocabulary.eos_token_ids[-1]

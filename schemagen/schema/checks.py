@@ -1,0 +1,51 @@
+"""What the automaton left to a check of the finished value, by the jsonschema library.
+
+Only documents that were given are looked at (nothing is fetched), formats are asserted, and patterns are read as
+everywhere in this package; what is no regular language (back-references) is left to Python's `re`.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Any
+
+from schemagen.errors import PatternError, UnsupportedSchemaError
+from schemagen.regex import parse_ecma
+from schemagen.regex.derivatives import matches
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+
+def validator(schema: Any, resources: Mapping[str, Any] | None) -> Any:
+    """Return a validator of jsonschema for a schema."""
+    from jsonschema.validators import extend, validator_for
+    from jsonschema_specifications import REGISTRY  # type: ignore[import-untyped]
+    from referencing import Resource
+    from referencing.jsonschema import DRAFT202012
+
+    cls = extend(validator_for(schema), {"pattern": _pattern})  # type: ignore[no-untyped-call]
+    documents = {
+        uri: Resource.from_contents(doc, default_specification=DRAFT202012) for uri, doc in (resources or {}).items()
+    }
+    registry = REGISTRY.with_resources(documents.items())
+    return cls(schema, registry=registry, format_checker=cls.FORMAT_CHECKER)
+
+
+def _pattern(_: Any, text: str, instance: Any, __: Any) -> Iterator[Exception]:
+    from jsonschema import ValidationError
+
+    if isinstance(instance, str) and not _found(text, instance):
+        yield ValidationError(f"{instance!r} does not match {text!r}")
+
+
+def _found(text: str, instance: str) -> bool:
+    try:
+        return matches(parse_ecma(text), instance)
+    except PatternError:
+        try:
+            return re.search(text, instance) is not None
+        except re.error as error:
+            raise UnsupportedSchemaError(
+                f"the pattern {text!r} can be checked neither by an automaton nor by Python's re", why=str(error)
+            ) from error
