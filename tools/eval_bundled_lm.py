@@ -17,10 +17,11 @@ from collections import Counter
 from collections.abc import Callable
 from itertools import islice, product
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
 import jsonschema
 import torch
+from pydantic import WithJsonSchema
 from rich.console import Console
 from rich.table import Table
 
@@ -38,14 +39,24 @@ BROKEN = object()
 """Stands for an answer that is no JSON, or was not finished."""
 
 
-def closed(schema: Any) -> Any:
-    """Forbid unknown properties, as schemagen does for Python types; a schema in a dict means what it says."""
+def closed(schema: Any, definitions: dict[str, Any]) -> Any:
+    """Inline the references of a schema, and forbid unknown properties as schemagen does for Python types."""
     if isinstance(schema, list):
-        return [closed(part) for part in schema]
+        return [closed(part, definitions) for part in schema]
     if not isinstance(schema, dict):
         return schema
-    inner = {key: closed(part) for key, part in schema.items()}
+    if "$ref" in schema:
+        return closed(definitions[schema["$ref"].rsplit("/", 1)[-1]], definitions)
+    inner = {key: closed(part, definitions) for key, part in schema.items() if key != "$defs"}
     return {**inner, "additionalProperties": False} if isinstance(schema.get("properties"), dict) else inner
+
+
+def type_of(example: Example) -> Any:
+    """Return a Python type with the schema of an example.
+
+    A schema in a dict means what JSON Schema says: a `time` needs an offset, objects are open. A type means Python's.
+    """
+    return Annotated[Any, WithJsonSchema(closed(example.schema, example.schema.get("$defs", {})))]
 
 
 def constrained(lm: Any) -> Answer:
@@ -53,7 +64,7 @@ def constrained(lm: Any) -> Answer:
 
     def answer(example: Example) -> Any:
         try:
-            return lm(example.prompt, closed(example.schema), max_new_tokens=300)
+            return lm(example.prompt, type_of(example), max_new_tokens=300)
         except schemagen.GenerationError:
             return BROKEN
 
@@ -75,7 +86,8 @@ def unconstrained(lm: Any) -> Answer:
 
 def well_formed(example: Example, value: Any) -> bool:
     """Whether an answer is JSON that the schema accepts."""
-    return value is not BROKEN and jsonschema.Draft202012Validator(closed(example.schema)).is_valid(value)
+    schema = closed(example.schema, example.schema.get("$defs", {}))
+    return value is not BROKEN and jsonschema.Draft202012Validator(schema).is_valid(value)
 
 
 def same(left: Any, right: Any) -> bool:

@@ -117,7 +117,7 @@ V6 = st.ip_addresses(v=6)
 ENTRIES = {
     "bool": Entry(bool),
     "int": Entry(int, INTS, departure="soft cap of 20 digits"),
-    "float": Entry(float, FLOATS, departure="exponents beyond 299 are not written; nan and inf are not JSON"),
+    "float": Entry(float, FLOATS, departure="soft caps of 20 digits after the point and of exponents; nan and inf are not JSON"),
     "str": Entry(str),
     "bytes": Entry(bytes, TEXT.map(str.encode)),
     "none": Entry(None, st.none()),
@@ -179,7 +179,7 @@ ENTRIES = {
     "default dict": Entry(collections.defaultdict[str, list[bool]], st.dictionaries(KEYS, st.lists(st.booleans(), max_size=2), max_size=4)),
     "counter": Entry(collections.Counter[str], st.dictionaries(KEYS, st.integers(0, 9), max_size=4).map(collections.Counter)),
     "typed dict": Entry(Movie, MOVIES),
-    "typed dict, not total": Entry(Partial, st.fixed_dictionaries({"title": TEXT}, optional={"tags": st.lists(TEXT, max_size=3), "rating": st.floats(0, 5).filter(lambda x: x == 0 or x > 1e-200)})),
+    "typed dict, not total": Entry(Partial, st.fixed_dictionaries({"title": TEXT}, optional={"tags": st.lists(TEXT, max_size=3), "rating": st.floats(0, 5).filter(lambda x: x == 0 or x > 1e-4)})),
     "typed dict, open": Entry(OpenDict, st.builds(lambda more, x: {**more, "x": x}, st.dictionaries(KEYS, JSON_VALUES, max_size=3), INTS)),
     "typed dict, nested": Entry(Nested, st.fixed_dictionaries({"movie": MOVIES, "others": st.dictionaries(KEYS, MOVIES, max_size=2)})),
     "ipv4 address": Entry(ipaddress.IPv4Address, V4),
