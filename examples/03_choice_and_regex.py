@@ -6,7 +6,7 @@ import schemagen
 
 lm = schemagen.load_bundled()
 
-category = lm("The app crashes when I click save.", schemagen.Choice(["billing", "bug", "feature"]))
+category = lm("I was charged twice this month.", schemagen.Choice(["billing", "bug", "feature"]))
 print("category:", category)
 
 pattern = r"[A-Z]{2}[0-9]{4}"

@@ -13,7 +13,7 @@ EXAMPLES = sorted((ROOT / "examples").glob("[0-9]*.py"))
 EXPECTED = {
     "01_person.py": "Ada Lovelace will be 37 next year",
     "02_nested_order.py": "5 pieces for Maria Silva, paid",
-    "03_choice_and_regex.py": "category: bug",
+    "03_choice_and_regex.py": "category: billing",
     "04_own_loop_with_matcher.py": "{'name': 'Ada Lovelace', 'age': 36}",
     "05_plain_transformers_processor.py": "Lena Fischer arrives on 2024-05-03 and stays 4 nights",
 }
