@@ -1,5 +1,6 @@
 // Private to the JSON automaton: its modes, and the frames of its return stack.
 #pragma once
+#include "hash.hpp"
 #include "json_automaton.hpp"
 
 namespace schemagen {
@@ -68,12 +69,6 @@ struct Frame {
     const ValueList* forbidden;        // values this container must not become, as far as they still agree
     const ValueList* child_forbidden;  // values its current value must not become
 };
-
-inline uint64_t mix(uint64_t hash, uint64_t value) {
-    hash ^= value + 0x9E3779B97F4A7C15ull + (hash << 6) + (hash >> 2);
-    hash *= 0xFF51AFD7ED558CCDull;
-    return hash ^ (hash >> 32);
-}
 
 inline bool bit(const uint64_t* words, uint32_t k) { return words[k >> 6] >> (k & 63) & 1; }
 inline void set_bit(uint64_t* words, uint32_t k) { words[k >> 6] |= 1ull << (k & 63); }
