@@ -185,6 +185,7 @@ private:
     uint64_t extras_left(const Frame* frame, uint32_t slot);
     uint64_t words_left(NodeId language, uint64_t limit);
     uint64_t keys_to_finish(const ObjectArm& arm, uint32_t state, const std::vector<bool>& usable, uint64_t extras) const;
+    void settle_extra_keys(Frame* frame);
     void use_extra_key(Frame* frame, const Leaf& leaf, Arena& arena);
     uint32_t child(std::vector<Move> moves);
 

@@ -99,6 +99,7 @@ void JsonAutomaton::refresh_array(Frame* frame) {
 
 void JsonAutomaton::refresh_object(Frame* frame) {
     const ObjectSet& set = *positions_[frame->position]->objects;
+    if (frame->pending) settle_extra_keys(frame);
     frame->closable.reset();
     frame->more.reset();
     frame->extra.reset();

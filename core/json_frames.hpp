@@ -55,8 +55,9 @@ struct Frame {
     Bits more;             // slots that can take another item, or a key
     Bits extra;            // slots that can take an extra key
     const UsedKey* used;
-    uint32_t used_count;
-    uint32_t extra_start;  // automaton of the extra keys that are left
+    uint32_t extra_start;  // automaton of the extra keys that are left, once the pending one is taken out
+    const KeyByte* pending_key;
+    bool pending;
     uint32_t* next;        // [slot] schema order: first declaration index still allowed
     uint64_t* seen;        // [words] keys
     uint64_t* offered;     // [slot][words] keys that the slot can take

@@ -291,11 +291,18 @@ void JsonAutomaton::use_extra_key(Frame* frame, const Leaf& leaf, Arena& arena) 
     auto* used = static_cast<UsedKey*>(arena.allocate(sizeof(UsedKey)));
     *used = {leaf.hash, frame->used};
     frame->used = used;
-    frame->used_count++;
     const ObjectSet& set = *positions_[frame->position]->objects;
-    if (!set.tracks_keys) return;
+    frame->pending = set.tracks_keys;
+    frame->pending_key = leaf.key;
+}
+
+// Take the key used last out of the language of those that are left. Done when its value has been read, not when it
+// closes: a mask closes hundreds of keys that no text will have, and each would leave its states behind.
+void JsonAutomaton::settle_extra_keys(Frame* frame) {
+    const ObjectSet& set = *positions_[frame->position]->objects;
+    frame->pending = false;
     std::string text;
-    for (const KeyByte* at = leaf.key; at; at = at->previous) text.push_back(static_cast<char>(at->byte));
+    for (const KeyByte* at = frame->pending_key; at; at = at->previous) text.push_back(static_cast<char>(at->byte));
     std::reverse(text.begin(), text.end());
     NodeId others = kernel_->complement(kernel_->literals({text}));
     std::vector<NodeId> components;
