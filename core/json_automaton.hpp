@@ -209,13 +209,15 @@ private:
     bool counting_live(const Frame* frame, uint32_t slot, const Option& option, uint32_t key);
     void take_moves(const Frame* frame, uint32_t slot, const std::vector<Option>& options, uint32_t key, std::vector<Move>& moves);
     void refresh_array(Frame* frame);
+    std::vector<Move> item_moves(const Frame* frame, uint32_t slot);
+    std::vector<Move> extra_moves(const Frame* frame, const Bits& components);
     bool extra_possible(const Frame* frame, uint32_t state);
     bool key_possible(const Frame* frame, const TrieNode& node) const;
     bool close_key(Leaf& leaf, Arena& arena);
     bool close_value(Leaf& leaf, Bits satisfied, const KeyByte* start, uint8_t last, Arena& arena);
     bool close_container(Leaf& leaf, uint8_t last, Arena& arena);
     bool advance(Leaf& leaf, uint8_t byte, Arena& arena);
-    void expect_item(Leaf& leaf, Arena& arena, uint8_t mode);
+    void expect_item(Leaf& leaf, Arena& arena);
     bool begin_value(Leaf& leaf, uint8_t byte, Arena& arena);
     bool gap(Leaf& leaf, uint8_t byte, bool line_breaks) const;
     bool step_string(Leaf& leaf, uint8_t byte, Arena& arena);
@@ -241,7 +243,6 @@ private:
     std::unordered_multimap<uint64_t, uint32_t> position_index_;
     std::vector<Child> children_;
     std::unordered_multimap<uint64_t, uint32_t> child_index_;
-    ValueId root_ = 0;
     Arena root_arena_;
     const Frame* root_frame_ = nullptr;
 };

@@ -90,11 +90,21 @@ void JsonAutomaton::refresh_array(Frame* frame) {
         const ArrayArm& arm = arrays_[set.arms[slot]];
         uint32_t state = set.state[slot];
         if (arm.final[state] && frame->count >= arm.min_items && frame->count <= arm.max_items) frame->closable.set(slot);
-        if (frame->count >= arm.max_items) continue;
-        const Options& options = frame->count < arm.prefix.size() ? arm.prefix[frame->count] : arm.items;
-        for (const Option& option : options[state])
-            if (productive_option(option) && array_live(set.arms[slot], option.target, uint64_t{frame->count} + 1)) frame->more.set(slot);
+        if (!item_moves(frame, slot).empty()) frame->more.set(slot);
     }
+}
+
+// The ways in which a slot of an array can take its next item so that it can still be completed.
+std::vector<JsonAutomaton::Move> JsonAutomaton::item_moves(const Frame* frame, uint32_t slot) {
+    const ArraySet& set = *positions_[frame->position]->arrays;
+    const ArrayArm& arm = arrays_[set.arms[slot]];
+    std::vector<Move> moves;
+    if (frame->count >= arm.max_items) return moves;
+    const Options& options = frame->count < arm.prefix.size() ? arm.prefix[frame->count] : arm.items;
+    for (const Option& option : options[set.state[slot]])
+        if (productive_option(option) && array_live(set.arms[slot], option.target, uint64_t{frame->count} + 1))
+            moves.push_back({option.value, set.base(slot) + option.target});
+    return moves;
 }
 
 void JsonAutomaton::refresh_object(Frame* frame) {
@@ -242,6 +252,19 @@ void JsonAutomaton::take_moves(const Frame* frame, uint32_t slot, const std::vec
     for (const Option& option : options)
         if (counting ? counting_live(frame, slot, option, key) : productive_option(option))
             moves.push_back({option.value, slot - set.state[slot] + option.target});
+}
+
+// The same for a key that no arm declares, in the given classes of extra keys.
+std::vector<JsonAutomaton::Move> JsonAutomaton::extra_moves(const Frame* frame, const Bits& components) {
+    const ObjectSet& set = *positions_[frame->position]->objects;
+    std::vector<Move> moves;
+    for (size_t k = 0; k < set.components.size(); ++k) {
+        if (!components[k]) continue;
+        auto [base, e] = set.components[k];
+        for (uint32_t slot = base; slot < set.arms.size() && slot - set.state[slot] == base; ++slot)
+            if (frame->extra[slot]) take_moves(frame, slot, objects_[set.arms[slot]].extras[e].options[set.state[slot]], kNoKey, moves);
+    }
+    return moves;
 }
 
 bool JsonAutomaton::key_possible(const Frame* frame, const TrieNode& node) const {

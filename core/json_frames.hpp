@@ -29,6 +29,10 @@ struct KeyByte {
     uint8_t byte;
 };
 
+// The text that a chain ends with since `start` (nullptr: all of it), and a copy of a text that lives as long as the frames.
+std::string text_since(const KeyByte* last, const KeyByte* start);
+std::string_view store(const std::string& text, Arena& arena);
+
 // An extra key that was used, newest first.
 struct UsedKey {
     uint64_t hash;

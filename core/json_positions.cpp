@@ -164,7 +164,6 @@ void JsonAutomaton::settle_productive() {
 
 void JsonAutomaton::finish(ValueId root) {
     settle_productive();
-    root_ = root;
     for (const ValueNode& value : values_) {
         size_t objects = 0, arrays = 0;
         for (uint32_t id : value.objects) objects += objects_[id].final.size();

@@ -1,11 +1,15 @@
 // Transitions: one byte at a time.
-#include <algorithm>
-
 #include "json_frames.hpp"
 
 namespace schemagen {
 
 namespace {
+
+bool was_used(const Frame* frame, uint64_t hash) {
+    for (const UsedKey* used = frame->used; used; used = used->previous)
+        if (used->hash == hash) return true;
+    return false;
+}
 
 bool is_space(uint8_t byte) { return byte == ' ' || byte == '\n' || byte == '\t' || byte == '\r'; }
 
@@ -70,30 +74,27 @@ bool JsonAutomaton::step_value(Leaf& leaf, uint8_t byte, Arena& arena) {
     if (leaf.mode == kFirstItem) {
         if (byte == ']') return leaf.frame->closable.any() && close_container(leaf, byte, arena);
         if (leaf.frame->more.none()) return false;
-        expect_item(leaf, arena, kItem);
+        expect_item(leaf, arena);
     }
     return begin_value(leaf, byte, arena);
 }
 
 // Make the array frame expect its next item.
-void JsonAutomaton::expect_item(Leaf& leaf, Arena& arena, uint8_t mode) {
+void JsonAutomaton::expect_item(Leaf& leaf, Arena& arena) {
     const ArraySet& set = *positions_[leaf.frame->position]->arrays;
     Frame* frame = copy(leaf.frame, arena);
     std::vector<Move> moves;
     for (uint32_t slot = 0; slot < set.arms.size(); ++slot) {
         if (!frame->more[slot]) continue;
-        const ArrayArm& arm = arrays_[set.arms[slot]];
-        const Options& options = frame->count < arm.prefix.size() ? arm.prefix[frame->count] : arm.items;
-        for (const Option& option : options[set.state[slot]])
-            if (productive_option(option) && array_live(set.arms[slot], option.target, uint64_t{frame->count} + 1))
-                moves.push_back({option.value, set.base(slot) + option.target});
+        std::vector<Move> more = item_moves(frame, slot);
+        moves.insert(moves.end(), more.begin(), more.end());
     }
     frame->child = child(std::move(moves));
     frame->count++;
     if (frame->items || frame->forbidden) set_forbidden(frame, {}, arena);
     leaf.frame = frame;
     leaf.state = position_of(frame);
-    leaf.mode = mode;
+    leaf.mode = kItem;
     leaf.gap = 0;
 }
 
@@ -177,7 +178,7 @@ bool JsonAutomaton::step_bare(Leaf& leaf, uint8_t byte, Arena& arena) {
     return satisfied.any() && close_value(leaf, satisfied, leaf.start, 0, arena) && advance(leaf, byte, arena);
 }
 
-bool JsonAutomaton::step_before_key(Leaf& leaf, uint8_t byte, Arena&  arena) {
+bool JsonAutomaton::step_before_key(Leaf& leaf, uint8_t byte, Arena& arena) {
     const Frame* frame = leaf.frame;
     bool spaced = options_.whitespace == Whitespace::kSpaced && leaf.mode == kNextKey;
     if (is_space(byte)) {
@@ -199,17 +200,7 @@ bool JsonAutomaton::step_before_key(Leaf& leaf, uint8_t byte, Arena&  arena) {
 bool JsonAutomaton::extra_possible(const Frame* frame, uint32_t state) {
     const ObjectSet& set = *positions_[frame->position]->objects;
     if (frame->extra == frame->alive && set.components.size() == 1) return true;
-    const Bits alive = dfa_.state(state).alive;
-    std::vector<Move> moves;
-    for (size_t k = 0; k < set.components.size(); ++k) {
-        auto [base, e] = set.components[k];
-        for (uint32_t slot = base; alive[k] && slot < set.arms.size() && slot - set.state[slot] == base; ++slot) {
-            if (!frame->extra[slot]) continue;
-            take_moves(frame, slot, objects_[set.arms[slot]].extras[e].options[set.state[slot]], kNoKey, moves);
-            if (!moves.empty()) return true;
-        }
-    }
-    return false;
+    return !extra_moves(frame, dfa_.state(state).alive).empty();
 }
 
 bool JsonAutomaton::step_key(Leaf& leaf, uint8_t byte, Arena& arena) {
@@ -249,14 +240,8 @@ bool JsonAutomaton::close_key(Leaf& leaf, Arena& arena) {
             if (from->alive[slot] && bit(from->offered + size_t{slot} * set.words, key)) take_moves(from, slot, *set.options[slot][key], key, moves);
     } else {
         if (!leaf.state) return false;
-        for (const UsedKey* used = from->used; used; used = used->previous)
-            if (used->hash == leaf.hash) return false;
-        const Bits accepts = dfa_.state(leaf.state).accepts;
-        for (size_t k = 0; k < set.components.size(); ++k) {
-            auto [base, e] = set.components[k];
-            for (uint32_t slot = base; accepts[k] && slot < slots && slot - set.state[slot] == base; ++slot)
-                if (from->extra[slot]) take_moves(from, slot, objects_[set.arms[slot]].extras[e].options[set.state[slot]], kNoKey, moves);
-        }
+        if (was_used(from, leaf.hash)) return false;
+        moves = extra_moves(from, dfa_.state(leaf.state).accepts);
     }
     if (moves.empty()) return false;
     Frame* frame = copy(from, arena);
@@ -271,13 +256,7 @@ bool JsonAutomaton::close_key(Leaf& leaf, Arena& arena) {
         frame->next[slot] = place == kNoKey ? static_cast<uint32_t>(objects_[set.arms[slot]].properties.size()) : place + 1;
     }
     if (frame->forbidden) {
-        std::string text = "\"";
-        for (const KeyByte* at = leaf.key; at; at = at->previous) text.push_back(static_cast<char>(at->byte));
-        text.push_back('"');
-        std::reverse(text.begin(), text.end());
-        auto* stored = static_cast<char*>(arena.allocate(text.size()));
-        std::copy(text.begin(), text.end(), stored);
-        frame->key = {stored, text.size()};
+        frame->key = store('"' + text_since(leaf.key, nullptr) + '"', arena);
         set_forbidden(frame, frame->key, arena);
     }
     leaf.frame = frame;
@@ -301,10 +280,7 @@ void JsonAutomaton::use_extra_key(Frame* frame, const Leaf& leaf, Arena& arena) 
 void JsonAutomaton::settle_extra_keys(Frame* frame) {
     const ObjectSet& set = *positions_[frame->position]->objects;
     frame->pending = false;
-    std::string text;
-    for (const KeyByte* at = frame->pending_key; at; at = at->previous) text.push_back(static_cast<char>(at->byte));
-    std::reverse(text.begin(), text.end());
-    NodeId others = kernel_->complement(kernel_->literals({text}));
+    NodeId others = kernel_->complement(kernel_->literals({text_since(frame->pending_key, nullptr)}));
     std::vector<NodeId> components;
     for (uint32_t k = 0; k < set.components.size(); ++k) {
         auto [a, e] = set.components[k];
@@ -359,7 +335,7 @@ bool JsonAutomaton::step_after(Leaf& leaf, uint8_t byte, Arena& arena) {
         if (object)
             leaf.mode = kNextKey;
         else
-            expect_item(leaf, arena, kItem);
+            expect_item(leaf, arena);
         return true;
     }
     if (frame->closable.none()) return false;
@@ -407,9 +383,7 @@ bool JsonAutomaton::has_used_keys(const Leaf& leaf) { return leaf.mode == kKey &
 bool JsonAutomaton::key_used(const Leaf& leaf, std::string_view bytes) {
     uint64_t hash = leaf.hash;
     for (char c : bytes) hash = mix(hash + 1, static_cast<uint8_t>(c));
-    for (const UsedKey* used = leaf.frame->used; used; used = used->previous)
-        if (used->hash == hash) return true;
-    return false;
+    return was_used(leaf.frame, hash);
 }
 
 std::string JsonAutomaton::describe(const Leaf& leaf) {

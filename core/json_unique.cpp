@@ -15,21 +15,6 @@ namespace schemagen {
 
 namespace {
 
-// The text written since `start`, and one more byte unless it is 0.
-std::string text_since(const KeyByte* from, const KeyByte* start, uint8_t last) {
-    std::string out;
-    if (last) out.push_back(static_cast<char>(last));
-    for (const KeyByte* at = from; at != start && at; at = at->previous) out.push_back(static_cast<char>(at->byte));
-    std::reverse(out.begin(), out.end());
-    return out;
-}
-
-std::string_view store(const std::string& text, Arena& arena) {
-    char* to = static_cast<char*>(arena.allocate(text.size() + 1));
-    std::memcpy(to, text.data(), text.size());
-    return {to, text.size()};
-}
-
 // The value of `key` (an object) or at `index` (an array) in canonical text, and how many parts there are.
 std::string_view part(std::string_view value, bool object, std::string_view key, size_t index, size_t& parts) {
     if (value[0] != (object ? '{' : '[')) return {};
@@ -42,6 +27,19 @@ std::string_view part(std::string_view value, bool object, std::string_view key,
 }
 
 }  // namespace
+
+std::string text_since(const KeyByte* last, const KeyByte* start) {
+    std::string out;
+    for (const KeyByte* at = last; at != start && at; at = at->previous) out.push_back(static_cast<char>(at->byte));
+    std::reverse(out.begin(), out.end());
+    return out;
+}
+
+std::string_view store(const std::string& text, Arena& arena) {
+    char* to = static_cast<char*>(arena.allocate(text.size() + 1));
+    std::memcpy(to, text.data(), text.size());
+    return {to, text.size()};
+}
 
 ValueList* JsonAutomaton::list(const std::vector<std::string_view>& values, Arena& arena) const {
     if (values.empty()) return nullptr;
@@ -98,7 +96,9 @@ void JsonAutomaton::set_forbidden(Frame* frame, std::string_view key, Arena& are
 // Called when a value has been read in `frame`: narrow what it must not become, remember an item. False: an item repeats.
 bool JsonAutomaton::note_value(Frame* frame, const Leaf& leaf, const KeyByte* start, uint8_t last, Bits& alive, Arena& arena) {
     if (!frame->forbidden && frame->kind != FrameKind::kArrayFrame) return true;
-    std::string canonical = canonical_json(text_since(leaf.text, start, last));
+    std::string written = text_since(leaf.text, start);
+    if (last) written.push_back(static_cast<char>(last));
+    std::string canonical = canonical_json(written);
     if (frame->forbidden) {
         bool object = frame->kind == FrameKind::kObjectFrame;
         std::vector<std::string_view> agreeing;

@@ -73,7 +73,6 @@ int short_escape(uint8_t byte) {
     }
 }
 
-const Ranges kSurrogates = {{0xD800, 0xDFFF}};
 const Ranges kScalarValues = {{0, 0xD7FF}, {0xE000, kMaxCodePoint}};
 // Control characters that json.dumps writes as \u00xx: those without a short escape.
 const Ranges kLongEscapes = {{0x00, 0x07}, {0x0B, 0x0B}, {0x0E, 0x1F}};
@@ -108,7 +107,6 @@ NodeId Kernel::intern(Node node, const std::vector<NodeId>& kids) {
             return it->second;
     }
     if (nodes_.size() >= max_nodes_) throw LimitExceeded("max_states", nodes_.size(), max_nodes_);
-    node.hash = hash;
     node.kids = static_cast<uint32_t>(kid_pool_.size());
     node.kid_count = static_cast<uint32_t>(kids.size());
     kid_pool_.insert(kid_pool_.end(), kids.begin(), kids.end());

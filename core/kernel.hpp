@@ -100,7 +100,6 @@ private:
         bool has_cuts = false;
         uint32_t a = 0, b = 0, c = 0;
         uint32_t kids = 0, kid_count = 0;
-        uint64_t hash = 0;
     };
 
     NodeId intern(Node node, const std::vector<NodeId>& kids = {});
@@ -143,7 +142,6 @@ public:
         uint16_t count;        // real components, without the marker
         bool marked;           // a marker component follows
         bool boundary;         // at the end of a character (only if marked)
-        bool universal;        // component 0 alone, and it takes any string
         Bits accepts;          // bit i: component i may end here
         Bits alive;            // bit i: component i can still be completed
     };

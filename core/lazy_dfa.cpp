@@ -33,9 +33,8 @@ uint32_t LazyDfa::intern(const std::vector<NodeId>& raw, bool marked) {
     }
     if (states_.size() >= max_states_) throw LimitExceeded("max_states", states_.size(), max_states_);
     bool boundary = marked && kernel_.is_any_string(components.back());
-    bool universal = real == 1 && kernel_.is_any_string(components[0]);
     uint32_t id = static_cast<uint32_t>(states_.size());
-    states_.push_back({static_cast<uint32_t>(components_.size()), static_cast<uint16_t>(real), marked, boundary, universal, accepts, alive});
+    states_.push_back({static_cast<uint32_t>(components_.size()), static_cast<uint16_t>(real), marked, boundary, accepts, alive});
     components_.insert(components_.end(), components.begin(), components.end());
     row_pool_.emplace_back().fill(kUnknown);
     rows_.push_back(row_pool_.back().data());

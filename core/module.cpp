@@ -81,15 +81,14 @@ uint32_t* row_of(const Bitmask& bitmask, const VocabularyTables& tables, int64_t
     return static_cast<uint32_t*>(bitmask.data()) + row * bitmask.stride(0);
 }
 
-bool fill_row(Matcher& matcher, const Bitmask& bitmask, int64_t row) {
-    uint32_t* words = row_of(bitmask, matcher.tables(), row);
+bool fill(Matcher& matcher, const nb::object& bitmask, int64_t row) {
+    const Bitmask array = bitmask_of(bitmask);
+    uint32_t* words = row_of(array, matcher.tables(), row);
     if (matcher.terminated()) throw TerminatedError("the matcher has accepted EOS");
     uint32_t allowed = matcher.fill(words);
     if (!allowed) throw DeadEnd("no token is allowed after " + std::to_string(matcher.steps()) + " steps");
     return allowed != matcher.tables().size();
 }
-
-bool fill(Matcher& matcher, const nb::object& bitmask, int64_t row) { return fill_row(matcher, bitmask_of(bitmask), row); }
 
 std::vector<uint32_t> allowed_tokens(Matcher& matcher) {
     if (matcher.terminated()) throw TerminatedError("the matcher has accepted EOS");
@@ -169,10 +168,6 @@ public:
     }
     uint64_t count_words(NodeId node, uint64_t limit) { return kernel_->count_words(node, limit); }
     bool is_empty(NodeId node) { return kernel_->is_empty(node); }
-    bool matches(NodeId node, const nb::bytes& text) {
-        for (char c : view(text)) node = kernel_->derivative(node, static_cast<uint8_t>(c));
-        return kernel_->nullable(node);
-    }
 
     ValueId declare_value() { return json_->declare_value(); }
     void define_value(ValueId id, NodeId bare, const std::vector<std::tuple<NodeId, uint32_t, int64_t>>& strings, std::vector<uint32_t> arrays,
@@ -278,7 +273,6 @@ NB_MODULE(_core, m) {
         .def("any_string", &Builder::any_string)
         .def("count_words", &Builder::count_words)
         .def("is_empty", &Builder::is_empty)
-        .def("matches", &Builder::matches)
         .def("declare_value", &Builder::declare_value)
         .def("define_value", &Builder::define_value)
         .def("add_object", &Builder::add_object)
@@ -312,12 +306,4 @@ NB_MODULE(_core, m) {
         .def("forced_tokens", &forced_tokens)
         .def("allowed_tokens", &allowed_tokens)
         .def("explain", &explain, "token_id"_a);
-
-    m.def("fill_next_token_bitmasks", [](const nb::list& matchers, const nb::object& object) {
-        Bitmask bitmask = bitmask_of(object);
-        if (static_cast<size_t>(matchers.size()) > bitmask.shape(0))
-            throw ShapeError(std::to_string(matchers.size()) + " matchers for a bitmask of " + std::to_string(bitmask.shape(0)) + " rows");
-        int64_t row = 0;
-        for (nb::handle matcher : matchers) fill_row(nb::cast<Matcher&>(matcher), bitmask, row++);
-    });
 }

@@ -43,7 +43,7 @@ MAX_LOOK = 8
 MANY = 10_000
 OptionLists = list[list[tuple[int, int]]]
 WHITESPACE = {"flexible": 0, "compact": 1, "spaced": 2}
-EMPTY_NODE, EPSILON_NODE = 0, 1
+EMPTY_NODE = 0
 
 
 def canonical(text: str) -> bytes | None:

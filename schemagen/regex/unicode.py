@@ -13,7 +13,7 @@ import unicodedata
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
-from schemagen.regex.ast import MAX_CODE_POINT, Ranges, chars, invert_ranges, normalise_ranges
+from schemagen.regex.ast import MAX_CODE_POINT, Ranges, invert_ranges, normalise_ranges
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -268,8 +268,3 @@ def ecma_property(expression: str) -> Ranges | None:
         return None
     found = general_category(value)
     return binary_property(value) if found is None else found
-
-
-def ranges_of(text: str) -> Ranges:
-    """Return the characters of ``text`` as ranges."""
-    return chars(*((ord(c), ord(c)) for c in text)).ranges

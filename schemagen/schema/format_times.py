@@ -157,11 +157,6 @@ def _unit(letter: str, digits: dict[str, int] | None) -> ast.Regex:
 _TIMEDELTA_DIGITS = {"Y": 5, "M": 6, "D": 8, "W": 7, "H": 6, "m": 7, "S": 9}
 
 
-def python_duration_regex() -> ast.Regex:
-    """Durations of the RFC that pydantic reads into `datetime.timedelta`."""
-    return duration_regex(_TIMEDELTA_DIGITS)
-
-
 def timedelta_regex() -> ast.Regex:
     """What pydantic reads and writes for `datetime.timedelta`: a sign, gaps between units, fractions of a second.
 

@@ -17,8 +17,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from schemagen.errors import InvalidSchemaError, LimitError, PatternError, UnsupportedPatternError
 from schemagen.regex import ast
-from schemagen.regex.derivatives import matches
-from schemagen.schema.algebra import settle_array, settle_object
+from schemagen.schema.algebra import both_numbers, plain_rule, settle_array, settle_object, undeclared
 from schemagen.schema.nodes import (
     ANY,
     NEVER,
@@ -139,7 +138,7 @@ class Node:
         """Return the set of values that the type keywords allow, applicators left aside."""
         number = self.number
         if "number" not in self.types:
-            number = NumberArm(**{**_fields(number), "integer": True})
+            number = replace(number, integer=True)
         has_numbers = "number" in self.types or "integer" in self.types
         array, obj = settle_array(self.array), settle_object(self._object())
         string = self.string
@@ -156,39 +155,16 @@ class Node:
 
     def _object(self) -> ObjectArm:
         rule = KeyRule(tuple(self.patterns), self.additional)
-        trivial = not rule.patterns and rule.additional == ANY
-        rules = () if trivial else (rule,)
+        rules = (rule,) if rule.patterns else plain_rule(self.additional)
         arm = ObjectArm(
             rules=rules, names=self.names, min_properties=self.min_properties, max_properties=self.max_properties
         )
-        properties: dict[str, Expression] = {}
-        for key, value in self.properties.items():
-            hits = [v for pattern, v in self.patterns if matches(pattern, key)]
-            properties[key] = both(value, *hits) if self._name_allowed(key) else NEVER
+        declared = replace(arm, rules=(replace(rule, additional=ANY),))
+        properties = {key: both(value, undeclared(declared, key)) for key, value in self.properties.items()}
         for key in self.required:
             if key not in properties:
-                properties[key] = self._undeclared(arm, key)
-        return ObjectArm(
-            properties=tuple(properties.items()),
-            required=frozenset(self.required),
-            rules=rules,
-            names=self.names,
-            min_properties=self.min_properties,
-            max_properties=self.max_properties,
-        )
-
-    def _name_allowed(self, key: str) -> bool:
-        return self.names == ast.ANY_STRING or matches(self.names, key)
-
-    def _undeclared(self, arm: ObjectArm, key: str) -> Expression:
-        if not self._name_allowed(key):
-            return NEVER
-        hits = [v for rule in arm.rules for pattern, v in rule.patterns if matches(pattern, key)]
-        return both(*hits) if hits else self.additional
-
-
-def _fields(arm: NumberArm) -> dict[str, Any]:
-    return {name: getattr(arm, name) for name in NumberArm.__slots__}
+                properties[key] = undeclared(arm, key)
+        return replace(arm, properties=tuple(properties.items()), required=frozenset(self.required))
 
 
 def shown(value: Any) -> str:
@@ -365,8 +341,6 @@ def ref(node: Node, value: Any) -> None:
 
 
 def _bound(node: Node, **changes: Any) -> None:
-    from schemagen.schema.algebra import both_numbers
-
     node.number = both_numbers(node.number, NumberArm(**changes)) or NumberArm(values=frozenset())
 
 
@@ -456,8 +430,7 @@ def format_(node: Node, value: Any) -> None:
 
 
 def _array(node: Node, **changes: Any) -> None:
-    fields = {name: getattr(node.array, name) for name in ArrayArm.__slots__}
-    node.array = ArrayArm(**{**fields, **changes})
+    node.array = replace(node.array, **changes)
 
 
 def items(node: Node, value: Any) -> None:

@@ -8,7 +8,7 @@ to deny the other branches, because evaluating less only asks for more, and the 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import combinations
 from typing import TYPE_CHECKING, Any, Protocol
 
@@ -217,12 +217,4 @@ def _rule(seen: Evaluated, keys: Expression | None, items: Expression | None) ->
         obj = ObjectArm(properties=tuple((name, ANY) for name in sorted(seen.names)), rules=(rule,))
     if items is not None and not seen.every_item:
         array = ArrayArm(prefix=(ANY,) * seen.items, items=either(*sorted(seen.matching, key=repr), items))
-    return Value(
-        ANYTHING.null,
-        ANYTHING.true,
-        ANYTHING.false,
-        ANYTHING.numbers,
-        ANYTHING.strings,
-        arrays=(array,),
-        objects=(obj,),
-    )
+    return replace(ANYTHING, arrays=(array,), objects=(obj,))
