@@ -11,6 +11,8 @@
 #include <string_view>
 #include <vector>
 
+#include "kernel.hpp"
+
 namespace schemagen {
 
 // Bump allocation with marks; addresses stay valid, memory is returned when the arena dies.
@@ -69,9 +71,15 @@ struct Leaf {
     uint32_t count = 0;     // code points of the string being read
     uint16_t gap = 0;       // whitespace read in this gap
     uint8_t mode = 0;
+    bool outside = false;   // the container that a mask is made for was closed; `state` tells how
 };
 
-class LazyDfa;
+// Configurations with equal keys read on alike up to the end of the container they are in.
+struct LocalKey {
+    bool usable = false;  // otherwise the future depends on the text, and nothing may be remembered
+    uint64_t a = 0, b = 0, c = 0;
+    bool operator==(const LocalKey&) const = default;
+};
 
 // Where a configuration is inside a string (or a key that is not declared), and its future depends on little more than the
 // state of the string automaton: what StringMasks needs.
@@ -88,17 +96,35 @@ public:
     virtual Leaf start() = 0;
     virtual bool step(Leaf& leaf, uint8_t byte, Arena& arena) = 0;  // on false the leaf is unspecified
     virtual bool accepting(const Leaf& leaf) = 0;
+    // A superset of the bytes that `step` takes.
+    virtual ByteSet next_bytes(const Leaf& leaf) = 0;
+
+    // --- what masks need (masks.hpp) ---
+    // `longest`: bytes of the longest token; bounds further away than that do not matter.
+    virtual LocalKey local_key(const Leaf& leaf, uint32_t longest) = 0;
+    // The same configuration with nothing known of what is around its container: closing it leads `outside`, and `state`
+    // is how: which of the values it was asked for it is. kFirst: the first alone.
+    virtual Leaf alone(const Leaf& leaf, Arena& arena) = 0;
+    // The configuration once the container around `inside` was closed in that way; false: it may not be.
+    virtual bool behind(const Leaf& inside, uint32_t how, Leaf& out, Arena& arena) = 0;
+    // Where the set of tails that may follow the container is remembered (`kFirst` only).
+    virtual uint32_t& tails_of(const Leaf& leaf) = 0;
     virtual StringBody string_body(const Leaf& leaf) = 0;
     // Move to behind the closing quote, as if `chars` more code points had led to `state`; false: it may not close there.
-    // `alike` tells closings apart whose future differs.
-    virtual bool close_string(Leaf& leaf, uint32_t state, uint32_t chars, Arena& arena, uint64_t& alike) = 0;
-    // Whether keys were used that are not declared, and whether the key being read plus `bytes` is one of them.
+    virtual bool close_string(Leaf& leaf, uint32_t state, uint32_t chars, Arena& arena) = 0;
+    // The same key being read, if it is not to be a declared one (an extra one).
+    virtual Leaf as_extra_key(const Leaf& leaf) = 0;
+    virtual Leaf as_declared_key(const Leaf& leaf) = 0;
+    // Whether the container has extra keys, which may not be used again, and how the key being read would become one.
     virtual bool has_used_keys(const Leaf& leaf) = 0;
-    virtual bool key_used(const Leaf& leaf, std::string_view bytes) = 0;
-    virtual LazyDfa& dfa() = 0;
+    virtual std::vector<std::string> ways_to_repeat(const Leaf& leaf) = 0;
+    // Whether the text so far matters: nothing but the inside of strings can be looked up.
+    virtual bool tracking(const Leaf& leaf) = 0;
+
     virtual std::string describe(const Leaf& leaf) = 0;  // for error texts: what is being read
     virtual uint64_t memory_bytes() const = 0;
-    virtual uint64_t state_count() const = 0;
+
+    static constexpr uint32_t kFirst = 1;
 };
 
 }  // namespace schemagen

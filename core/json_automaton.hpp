@@ -17,11 +17,12 @@
 #include <unordered_map>
 
 #include "automaton.hpp"
-#include "kernel.hpp"
+#include "languages.hpp"
 
 namespace schemagen {
 
 using ValueId = uint32_t;  // 0: no instance
+struct FrameState;
 struct ValueList;
 
 struct StringArm {
@@ -83,7 +84,7 @@ struct JsonOptions {
 
 class JsonAutomaton final : public Automaton {
 public:
-    JsonAutomaton(std::shared_ptr<Kernel> kernel, JsonOptions options, uint64_t max_states);
+    JsonAutomaton(std::shared_ptr<Languages> languages, JsonOptions options, uint64_t max_states);
 
     // Building: values may be referred to before they are defined.
     ValueId declare_value();
@@ -96,14 +97,20 @@ public:
     Leaf start() override;
     bool step(Leaf& leaf, uint8_t byte, Arena& arena) override;
     bool accepting(const Leaf& leaf) override;
+    LocalKey local_key(const Leaf& leaf, uint32_t longest) override;
+    Leaf alone(const Leaf& leaf, Arena& arena) override;
+    bool behind(const Leaf& inside, uint32_t how, Leaf& out, Arena& arena) override;
+    uint32_t& tails_of(const Leaf& leaf) override;
     StringBody string_body(const Leaf& leaf) override;
-    bool close_string(Leaf& leaf, uint32_t state, uint32_t chars, Arena& arena, uint64_t& alike) override;
+    bool close_string(Leaf& leaf, uint32_t state, uint32_t chars, Arena& arena) override;
+    Leaf as_extra_key(const Leaf& leaf) override;
+    Leaf as_declared_key(const Leaf& leaf) override;
+    ByteSet next_bytes(const Leaf& leaf) override;
     bool has_used_keys(const Leaf& leaf) override;
-    bool key_used(const Leaf& leaf, std::string_view bytes) override;
-    LazyDfa& dfa() override { return dfa_; }
+    std::vector<std::string> ways_to_repeat(const Leaf& leaf) override;
+    bool tracking(const Leaf& leaf) override;
     std::string describe(const Leaf& leaf) override;
     uint64_t memory_bytes() const override;
-    uint64_t state_count() const override { return dfa_.size(); }
 
 private:
     struct TrieNode {
@@ -127,12 +134,15 @@ private:
         std::vector<std::pair<uint16_t, uint32_t>> components;  // of the extra-key automaton: (first slot, extras index)
         uint32_t extra_start = 0;
         uint32_t words = 0;
+        uint32_t most_count = 0;  // more members are no different
     };
     struct ArraySet {
         std::vector<uint32_t> arms;
         std::vector<uint32_t> state;
         std::vector<uint16_t> owner;
         Bits initial;
+        uint32_t most_count = 0;  // more items are no different
+        bool unique = false;      // some arm asks for unique items
         uint32_t base(uint32_t slot) const { return slot - state[slot]; }
     };
     // How far an array arm is from its end, by state: `live[count * states + state]` up to `settled`, beyond it by `need`.
@@ -154,6 +164,8 @@ private:
         std::vector<uint16_t> bare_owner;
         std::unique_ptr<ObjectSet> objects;
         std::unique_ptr<ArraySet> arrays;
+        const FrameState* object_state = nullptr;  // just opened; null: not asked yet
+        const FrameState* array_state = nullptr;
     };
     // What follows a key, or stands at an index: the position, and which slot each satisfied component leads to.
     struct Move {
@@ -182,13 +194,40 @@ private:
     ArrayOutlook outlook(const ArrayArm& arm) const;
     bool array_live(uint32_t arm, uint32_t state, uint64_t count);
     uint64_t extra_capacity(const ObjectArm& arm) const;
-    uint64_t extras_left(const Frame* frame, uint32_t slot);
+    uint64_t extras_left(const FrameState* frame, uint32_t slot);
     uint64_t words_left(NodeId language, uint64_t limit);
     uint64_t keys_to_finish(const ObjectArm& arm, uint32_t state, const std::vector<bool>& usable, uint64_t extras) const;
-    void settle_extra_keys(Frame* frame);
-    void use_extra_key(Frame* frame, const Leaf& leaf, Arena& arena);
     uint32_t child(std::vector<Move> moves);
 
+    // States of frames (json_states.cpp) and what they allow (json_frames.cpp).
+    FrameState* draft(const FrameState* from, Arena& arena) const;
+    void forget_what_is_over(FrameState* state) const;
+    const FrameState* intern(FrameState* state);
+    uint32_t bits_id(const Bits& bits);
+    const FrameState* opened_object(uint32_t at, Arena& arena);
+    const FrameState* opened_array(uint32_t at, Arena& arena);
+    const FrameState* with_item(const FrameState* from, Arena& arena);
+    const FrameState* with_key(const FrameState* from, uint32_t key, const Bits& classes, Arena& arena);
+    Bits survivors(const FrameState* from, const Bits& satisfied) const;
+    const FrameState* with_value(const FrameState* from, const Bits& alive, uint32_t extra_start, Arena& arena);
+    const FrameState* with_first_component(const FrameState* from, Arena& arena);
+    Frame* copy(const Frame* from, const FrameState* state, Arena& arena) const;
+    Frame* open(const Leaf& leaf, const FrameState* state, Arena& arena) const;
+    void refresh_object(FrameState* frame);
+    void refresh_plain(FrameState* frame, uint32_t slot);
+    void refresh_counting(FrameState* frame, uint32_t slot);
+    void refresh_array(FrameState* frame);
+    bool foreign_key(const FrameState* frame, uint32_t slot, uint32_t key) const;
+    bool counting_live(const FrameState* frame, uint32_t slot, const Option& option, uint32_t key);
+    void take_moves(const FrameState* frame, uint32_t slot, const std::vector<Option>& options, uint32_t key, std::vector<Move>& moves);
+    std::vector<Move> item_moves(const FrameState* frame, uint32_t slot);
+    std::vector<Move> extra_moves(const FrameState* frame, const Bits& components);
+    bool extra_possible(const FrameState* frame, uint32_t state);
+    bool key_possible(const FrameState* frame, const TrieNode& node) const;
+    uint32_t position_of(const FrameState* frame) const;
+    uint32_t count_key(const Leaf& leaf, uint32_t longest) const;
+
+    // Unique items (json_unique.cpp).
     ValueList* list(const std::vector<std::string_view>& values, Arena& arena) const;
     bool all_unique(const Frame* frame, const Bits& slots) const;
     bool must_close(const Frame* frame, Arena& arena);
@@ -199,22 +238,11 @@ private:
     uint32_t string_start_without(const Position& p, const ValueList& forbidden);
     uint32_t bare_start_without(const Position& p, const ValueList& forbidden);
 
-    Frame* copy(const Frame* from, Arena& arena) const;
-    Frame* open_object(const Leaf& leaf, uint32_t position, Arena& arena);
-    Frame* open_array(const Leaf& leaf, uint32_t position, Arena& arena);
-    void refresh_object(Frame* frame);
-    bool foreign_key(const Frame* frame, uint32_t slot, uint32_t key) const;
-    void refresh_plain(Frame* frame, uint32_t slot);
-    void refresh_counting(Frame* frame, uint32_t slot);
-    bool counting_live(const Frame* frame, uint32_t slot, const Option& option, uint32_t key);
-    void take_moves(const Frame* frame, uint32_t slot, const std::vector<Option>& options, uint32_t key, std::vector<Move>& moves);
-    void refresh_array(Frame* frame);
-    std::vector<Move> item_moves(const Frame* frame, uint32_t slot);
-    std::vector<Move> extra_moves(const Frame* frame, const Bits& components);
-    bool extra_possible(const Frame* frame, uint32_t state);
-    bool key_possible(const Frame* frame, const TrieNode& node) const;
+    // Transitions (json_steps.cpp).
+    void use_extra_key(Frame* frame, const Leaf& leaf, Arena& arena);
+    uint32_t settled_extra_keys(const Frame* frame);
     bool close_key(Leaf& leaf, Arena& arena);
-    bool close_value(Leaf& leaf, Bits satisfied, const KeyByte* start, uint8_t last, Arena& arena);
+    bool close_value(Leaf& leaf, const Bits& satisfied, const KeyByte* start, uint8_t last, Arena& arena);
     bool close_container(Leaf& leaf, uint8_t last, Arena& arena);
     bool advance(Leaf& leaf, uint8_t byte, Arena& arena);
     void expect_item(Leaf& leaf, Arena& arena);
@@ -228,12 +256,13 @@ private:
     bool step_before_key(Leaf& leaf, uint8_t byte, Arena& arena);
     Bits string_satisfied(const Leaf& leaf);
     Bits bare_satisfied(const Leaf& leaf);
-    uint32_t position_of(const Frame* frame) const;
 
-    std::shared_ptr<Kernel> kernel_;
+    Kernel& kernel() const { return languages_->kernel; }
+    LazyDfa& dfa() const { return languages_->dfa; }
+
+    std::shared_ptr<Languages> languages_;
     JsonOptions options_;
     uint64_t max_states_;
-    LazyDfa dfa_;
     std::vector<ValueNode> values_;
     std::vector<ObjectArm> objects_;
     std::vector<ArrayArm> arrays_;
@@ -243,30 +272,42 @@ private:
     std::unordered_multimap<uint64_t, uint32_t> position_index_;
     std::vector<Child> children_;
     std::unordered_multimap<uint64_t, uint32_t> child_index_;
-    Arena root_arena_;
+    std::unordered_multimap<uint64_t, const FrameState*> state_index_;
+    std::unordered_map<uint64_t, const FrameState*> key_moves_;  // (state, key or class of keys)
+    std::unordered_map<Bits, uint32_t> bits_index_;
+    std::vector<Bits> bits_{Bits()};
+    size_t state_bytes_ = 0;
+    Arena state_arena_;
     const Frame* root_frame_ = nullptr;
+    const Frame* exit_frame_ = nullptr;  // around the container that a mask is made for
 };
 
 // A regular expression over UTF-8 text: the flat sibling.
 class RegexAutomaton final : public Automaton {
 public:
-    RegexAutomaton(std::shared_ptr<Kernel> kernel, NodeId regex, uint64_t max_states);
+    RegexAutomaton(std::shared_ptr<Languages> languages, NodeId regex);
     Leaf start() override;
     bool step(Leaf& leaf, uint8_t byte, Arena& arena) override;
     bool accepting(const Leaf& leaf) override;
-    StringBody string_body(const Leaf&) override { return {}; }
-    bool close_string(Leaf&, uint32_t, uint32_t, Arena&, uint64_t&) override { return false; }
+    LocalKey local_key(const Leaf& leaf, uint32_t longest) override;
+    Leaf alone(const Leaf& leaf, Arena&) override { return leaf; }
+    bool behind(const Leaf&, uint32_t, Leaf&, Arena&) override { return false; }
+    uint32_t& tails_of(const Leaf&) override { return tails_; }
+    StringBody string_body(const Leaf& leaf) override;
+    bool close_string(Leaf&, uint32_t, uint32_t, Arena&) override { return false; }
+    Leaf as_extra_key(const Leaf& leaf) override { return leaf; }
+    Leaf as_declared_key(const Leaf& leaf) override { return leaf; }
+    ByteSet next_bytes(const Leaf& leaf) override;
     bool has_used_keys(const Leaf&) override { return false; }
-    bool key_used(const Leaf&, std::string_view) override { return false; }
-    LazyDfa& dfa() override { return dfa_; }
+    std::vector<std::string> ways_to_repeat(const Leaf&) override { return {}; }
+    bool tracking(const Leaf&) override { return false; }
     std::string describe(const Leaf&) override { return "the text of a pattern"; }
-    uint64_t memory_bytes() const override { return kernel_->memory_bytes() + dfa_.memory_bytes(); }
-    uint64_t state_count() const override { return dfa_.size(); }
+    uint64_t memory_bytes() const override { return sizeof(*this); }
 
 private:
-    std::shared_ptr<Kernel> kernel_;
-    LazyDfa dfa_;
+    std::shared_ptr<Languages> languages_;
     uint32_t start_;
+    uint32_t tails_ = 0;
 };
 
 }  // namespace schemagen

@@ -1,4 +1,4 @@
-// Frames: opening them, and what their registers allow next.
+// What the registers of a frame allow next.
 #include <algorithm>
 #include <cstring>
 
@@ -19,69 +19,9 @@ bool any_in(const uint64_t* words, uint32_t low, uint32_t high) {
     return false;
 }
 
-// What a new container takes over from the frame around it.
-void track(Frame* frame, const Leaf& leaf) {
-    frame->tracking = leaf.frame->tracking;
-    frame->start = leaf.start;
-    frame->forbidden = leaf.frame->child_forbidden;
-}
-
 }  // namespace
 
-Frame* JsonAutomaton::copy(const Frame* from, Arena& arena) const {
-    auto* base = static_cast<std::byte*>(arena.allocate(from->bytes));
-    std::memcpy(base, from, from->bytes);
-    auto* frame = reinterpret_cast<Frame*>(base);
-    const auto* old = reinterpret_cast<const std::byte*>(from);
-    auto move = [&](auto*& pointer) {
-        if (pointer) pointer = reinterpret_cast<std::remove_reference_t<decltype(pointer)>>(base + (reinterpret_cast<const std::byte*>(pointer) - old));
-    };
-    move(frame->next);
-    move(frame->seen);
-    move(frame->offered);
-    return frame;
-}
-
-uint32_t JsonAutomaton::position_of(const Frame* frame) const { return children_[frame->child].position; }
-
-Frame* JsonAutomaton::open_object(const Leaf& leaf, uint32_t at, Arena& arena) {
-    const ObjectSet& set = *positions_[at]->objects;
-    size_t slots = set.arms.size();
-    size_t next_bytes = (slots * 4 + 7) & ~size_t{7};
-    size_t bytes = sizeof(Frame) + next_bytes + (1 + slots) * set.words * 8;
-    auto* base = static_cast<std::byte*>(arena.allocate(bytes));
-    std::memset(base, 0, bytes);
-    auto* frame = reinterpret_cast<Frame*>(base);
-    frame->parent = leaf.frame;
-    frame->kind = FrameKind::kObjectFrame;
-    frame->position = at;
-    frame->alive = set.initial;
-    frame->bytes = static_cast<uint32_t>(bytes);
-    frame->extra_start = set.extra_start;
-    track(frame, leaf);
-    frame->next = reinterpret_cast<uint32_t*>(base + sizeof(Frame));
-    frame->seen = reinterpret_cast<uint64_t*>(base + sizeof(Frame) + next_bytes);
-    frame->offered = frame->seen + set.words;
-    refresh_object(frame);
-    return frame;
-}
-
-Frame* JsonAutomaton::open_array(const Leaf& leaf, uint32_t at, Arena& arena) {
-    auto* frame = static_cast<Frame*>(arena.allocate(sizeof(Frame)));
-    *frame = Frame{};
-    frame->parent = leaf.frame;
-    frame->kind = FrameKind::kArrayFrame;
-    frame->position = at;
-    frame->alive = positions_[at]->arrays->initial;
-    frame->bytes = sizeof(Frame);
-    track(frame, leaf);
-    const ArraySet& set = *positions_[at]->arrays;
-    for (uint32_t id : set.arms) frame->tracking |= arrays_[id].unique;
-    refresh_array(frame);
-    return frame;
-}
-
-void JsonAutomaton::refresh_array(Frame* frame) {
+void JsonAutomaton::refresh_array(FrameState* frame) {
     const ArraySet& set = *positions_[frame->position]->arrays;
     frame->closable.reset();
     frame->more.reset();
@@ -95,7 +35,7 @@ void JsonAutomaton::refresh_array(Frame* frame) {
 }
 
 // The ways in which a slot of an array can take its next item so that it can still be completed.
-std::vector<JsonAutomaton::Move> JsonAutomaton::item_moves(const Frame* frame, uint32_t slot) {
+std::vector<JsonAutomaton::Move> JsonAutomaton::item_moves(const FrameState* frame, uint32_t slot) {
     const ArraySet& set = *positions_[frame->position]->arrays;
     const ArrayArm& arm = arrays_[set.arms[slot]];
     std::vector<Move> moves;
@@ -107,9 +47,8 @@ std::vector<JsonAutomaton::Move> JsonAutomaton::item_moves(const Frame* frame, u
     return moves;
 }
 
-void JsonAutomaton::refresh_object(Frame* frame) {
+void JsonAutomaton::refresh_object(FrameState* frame) {
     const ObjectSet& set = *positions_[frame->position]->objects;
-    if (frame->pending) settle_extra_keys(frame);
     frame->closable.reset();
     frame->more.reset();
     frame->extra.reset();
@@ -124,10 +63,10 @@ void JsonAutomaton::refresh_object(Frame* frame) {
 }
 
 // How many keys that no arm declares a slot can still take, counted no further than it can matter.
-uint64_t JsonAutomaton::extras_left(const Frame* frame, uint32_t slot) {
+uint64_t JsonAutomaton::extras_left(const FrameState* frame, uint32_t slot) {
     const ObjectSet& set = *positions_[frame->position]->objects;
     if (!frame->extra_start) return 0;
-    const Bits alive = dfa_.state(frame->extra_start).alive;
+    const Bits alive = dfa().state(frame->extra_start).alive;
     const ObjectArm& arm = objects_[set.arms[slot]];
     uint32_t base = slot - set.state[slot];
     uint64_t left = 0, enough = std::min<uint64_t>(arm.min_properties, 100'000) + arm.final.size() + 1;
@@ -137,20 +76,20 @@ uint64_t JsonAutomaton::extras_left(const Frame* frame, uint32_t slot) {
         const auto& options = extra.options[set.state[slot]];
         if (std::none_of(options.begin(), options.end(), [&](const Option& o) { return productive_option(o); })) continue;
         if (extra.open) return kUnbounded;
-        left += words_left(dfa_.component(frame->extra_start, k), enough);
+        left += words_left(dfa().component(frame->extra_start, k), enough);
     }
     return left;
 }
 
 uint64_t JsonAutomaton::words_left(NodeId language, uint64_t limit) {
     auto [it, fresh] = word_counts_.try_emplace(uint64_t{language} << 20 | std::min<uint64_t>(limit, 0xFFFFF), 0);
-    if (fresh) it->second = kernel_->count_words(language, limit);
+    if (fresh) it->second = kernel().count_words(language, limit);
     return it->second;
 }
 
 // Which keys an arm can take now so that it can still be completed: required keys fit under maxProperties, enough keys
 // remain for minProperties, and in schema order nothing required is skipped.
-void JsonAutomaton::refresh_plain(Frame* frame, uint32_t slot) {
+void JsonAutomaton::refresh_plain(FrameState* frame, uint32_t slot) {
     const ObjectSet& set = *positions_[frame->position]->objects;
     const ObjectArm& arm = objects_[set.arms[slot]];
     bool any_order = options_.any_order;
@@ -190,7 +129,7 @@ void JsonAutomaton::refresh_plain(Frame* frame, uint32_t slot) {
 }
 
 // Whether a key that only other arms declare is still free, and an extra key of this one.
-bool JsonAutomaton::foreign_key(const Frame* frame, uint32_t slot, uint32_t key) const {
+bool JsonAutomaton::foreign_key(const FrameState* frame, uint32_t slot, uint32_t key) const {
     const ObjectSet& set = *positions_[frame->position]->objects;
     const auto* options = set.options[slot][key];
     if (set.place[slot][key] != kNoKey || !options || bit(frame->seen, key)) return false;
@@ -198,7 +137,7 @@ bool JsonAutomaton::foreign_key(const Frame* frame, uint32_t slot, uint32_t key)
 }
 
 // Whether a counting arm can be completed after taking `key` (kNoKey: an extra key) by `option`.
-bool JsonAutomaton::counting_live(const Frame* frame, uint32_t slot, const Option& option, uint32_t key) {
+bool JsonAutomaton::counting_live(const FrameState* frame, uint32_t slot, const Option& option, uint32_t key) {
     if (!productive_option(option)) return false;
     const ObjectSet& set = *positions_[frame->position]->objects;
     const ObjectArm& arm = objects_[set.arms[slot]];
@@ -223,7 +162,7 @@ bool JsonAutomaton::counting_live(const Frame* frame, uint32_t slot, const Optio
     return needed < kUnbounded && used + needed <= arm.max_properties;
 }
 
-void JsonAutomaton::refresh_counting(Frame* frame, uint32_t slot) {
+void JsonAutomaton::refresh_counting(FrameState* frame, uint32_t slot) {
     const ObjectSet& set = *positions_[frame->position]->objects;
     const ObjectArm& arm = objects_[set.arms[slot]];
     bool missing = false;
@@ -246,7 +185,7 @@ void JsonAutomaton::refresh_counting(Frame* frame, uint32_t slot) {
     if (!moves.empty()) frame->extra.set(slot), frame->more.set(slot);
 }
 
-void JsonAutomaton::take_moves(const Frame* frame, uint32_t slot, const std::vector<Option>& options, uint32_t key, std::vector<Move>& moves) {
+void JsonAutomaton::take_moves(const FrameState* frame, uint32_t slot, const std::vector<Option>& options, uint32_t key, std::vector<Move>& moves) {
     const ObjectSet& set = *positions_[frame->position]->objects;
     bool counting = objects_[set.arms[slot]].final.size() > 1;
     for (const Option& option : options)
@@ -255,7 +194,7 @@ void JsonAutomaton::take_moves(const Frame* frame, uint32_t slot, const std::vec
 }
 
 // The same for a key that no arm declares, in the given classes of extra keys.
-std::vector<JsonAutomaton::Move> JsonAutomaton::extra_moves(const Frame* frame, const Bits& components) {
+std::vector<JsonAutomaton::Move> JsonAutomaton::extra_moves(const FrameState* frame, const Bits& components) {
     const ObjectSet& set = *positions_[frame->position]->objects;
     std::vector<Move> moves;
     for (size_t k = 0; k < set.components.size(); ++k) {
@@ -267,7 +206,7 @@ std::vector<JsonAutomaton::Move> JsonAutomaton::extra_moves(const Frame* frame, 
     return moves;
 }
 
-bool JsonAutomaton::key_possible(const Frame* frame, const TrieNode& node) const {
+bool JsonAutomaton::key_possible(const FrameState* frame, const TrieNode& node) const {
     const ObjectSet& set = *positions_[frame->position]->objects;
     for (uint32_t a = 0; a < set.arms.size(); ++a)
         if (frame->alive[a] && any_in(frame->offered + size_t{a} * set.words, node.low, node.high)) return true;

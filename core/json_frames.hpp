@@ -7,6 +7,7 @@ namespace schemagen {
 
 constexpr uint32_t kNoKey = UINT32_MAX;
 constexpr uint32_t kNoNode = UINT32_MAX;
+constexpr uint32_t kNoTails = UINT32_MAX;
 constexpr uint64_t kNoBytes = 0x243F6A8885A308D3ull;  // where the hash of a key starts
 
 enum Mode : uint8_t {
@@ -36,6 +37,7 @@ std::string_view store(const std::string& text, Arena& arena);
 // An extra key that was used, newest first.
 struct UsedKey {
     uint64_t hash;
+    std::string_view text;  // content between the quotes
     const UsedKey* previous;
 };
 
@@ -45,29 +47,41 @@ struct ValueList {
     uint32_t count;
 };
 
-enum class FrameKind : uint8_t { kRootFrame, kObjectFrame, kArrayFrame };
+enum class FrameKind : uint8_t { kRootFrame, kObjectFrame, kArrayFrame, kExitFrame };
 
-// One open object or array (or the root), with its registers. Variable-size parts follow in the same allocation.
-struct Frame {
-    const Frame* parent;
+// What one open object or array (or the root) allows, whatever is around it: its registers and what follows from them.
+// Interned per grammar (json_states.cpp), so that equal registers are one state with one set of masks; registers that
+// cannot matter any more are set to 0 first. Variable-size parts follow in the same allocation.
+struct FrameState {
     FrameKind kind;
+    bool open_value;       // a value is being read; otherwise between members, and the sets below are filled
+    uint32_t id;           // 0: the table is full, this state lives in the arena of a matcher
     uint32_t position;     // where the container stands
     uint32_t child;        // what its current value must satisfy
-    uint32_t count;        // members or items, the current one included
+    uint32_t count;        // members or items, the current one included, as far as it matters
+    uint32_t extra_start;  // automaton of the extra keys that are left, once the pending one is taken out
+    uint32_t bytes;        // of the allocation
     Bits alive;            // slots
     Bits closable;         // slots that may end here
     Bits more;             // slots that can take another item, or a key
     Bits extra;            // slots that can take an extra key
-    const UsedKey* used;
-    uint32_t extra_start;  // automaton of the extra keys that are left, once the pending one is taken out
-    const KeyByte* pending_key;
-    bool pending;
     uint32_t* next;        // [slot] schema order: first declaration index still allowed
     uint64_t* seen;        // [words] keys
     uint64_t* offered;     // [slot][words] keys that the slot can take
-    uint32_t bytes;        // of the allocation
-    // Inside an array with unique items (json_unique.cpp):
-    bool tracking;                     // the text is kept
+    mutable const FrameState* after;  // once its value satisfied component 0 and nothing else; null: not asked yet
+    mutable const FrameState* item;   // once its next item was begun
+};
+
+// One open object or array of a text: its state, and what only this text knows.
+struct Frame {
+    const FrameState* state;
+    const Frame* parent;
+    const UsedKey* used;
+    const KeyByte* pending_key;  // an extra key that is to be taken out of the language when its value has been read
+    bool pending;
+    bool tracking;                     // the text is kept: inside an array with unique items (json_unique.cpp)
+    uint32_t count;                    // members or items, the current one included
+    mutable uint32_t tails;            // which tails may follow once it is closed (masks.hpp), kNoTails: not asked yet
     const KeyByte* start;              // where in the text this container began
     std::string_view key;              // of the current member, quoted
     const ValueList* items;            // finished items of an array whose items are unique

@@ -5,9 +5,12 @@
 
 namespace schemagen {
 
-JsonAutomaton::JsonAutomaton(std::shared_ptr<Kernel> kernel, JsonOptions options, uint64_t max_states)
-    : kernel_(std::move(kernel)), options_(options), max_states_(max_states), dfa_(*kernel_, max_states) {
+JsonAutomaton::JsonAutomaton(std::shared_ptr<Languages> languages, JsonOptions options, uint64_t max_states)
+    : languages_(std::move(languages)), options_(options), max_states_(max_states) {
     values_.emplace_back();
+    Bits first;
+    first.set(0);
+    bits_id(first);  // kFirst
 }
 
 ValueId JsonAutomaton::declare_value() {
@@ -26,7 +29,7 @@ uint32_t JsonAutomaton::add_array(ArrayArm arm) {
 }
 
 uint64_t JsonAutomaton::memory_bytes() const {
-    uint64_t bytes = kernel_->memory_bytes() + dfa_.memory_bytes() + values_.size() * sizeof(ValueNode) + positions_.size() * 320;
+    uint64_t bytes = state_bytes_ + values_.size() * sizeof(ValueNode) + positions_.size() * 320;
     for (const auto& arm : objects_) bytes += 64 + arm.properties.size() * 64;
     bytes += children_.size() * 96;
     return bytes;
@@ -86,7 +89,7 @@ uint64_t JsonAutomaton::extra_capacity(const ObjectArm& arm) const {
         bool there = std::any_of(extra.options.begin(), extra.options.end(), [&](const auto& list) {
             return std::any_of(list.begin(), list.end(), [&](const Option& o) { return productive_option(o); });
         });
-        if (there && capacity < enough) capacity += extra.open ? enough : kernel_->count_words(extra.regex, enough);
+        if (there && capacity < enough) capacity += extra.open ? enough : kernel().count_words(extra.regex, enough);
     }
     return capacity;
 }
@@ -152,8 +155,8 @@ void JsonAutomaton::settle_productive() {
         for (auto it = values_.rbegin(); it != values_.rend(); ++it) {  // what is inside was declared later
             ValueNode& value = *it;
             if (value.productive) continue;
-            bool now = value.bare != kEmpty && !kernel_->is_empty(value.bare);
-            for (const StringArm& arm : value.strings) now = now || (arm.min_chars <= arm.max_chars && !kernel_->is_empty(arm.regex));
+            bool now = value.bare != kEmpty && !kernel().is_empty(value.bare);
+            for (const StringArm& arm : value.strings) now = now || (arm.min_chars <= arm.max_chars && !kernel().is_empty(arm.regex));
             for (uint32_t id : value.arrays) now = now || live(outlook(arrays_[id]), arrays_[id]);
             for (uint32_t id : value.objects) now = now || object_productive(objects_[id]);
             value.productive = now;
@@ -172,13 +175,22 @@ void JsonAutomaton::finish(ValueId root) {
         if (most > kMaxSlots) throw LimitExceeded("alternatives in one place", most, kMaxSlots);
     }
     if (!values_[root].productive) return;
-    auto* frame = static_cast<Frame*>(root_arena_.allocate(sizeof(Frame)));
-    *frame = {};
-    frame->kind = FrameKind::kRootFrame;
-    frame->alive.set(0);
-    frame->bytes = sizeof(Frame);
-    frame->child = child({{root, 0}});
-    root_frame_ = frame;
+    auto surround = [this](FrameKind kind, uint32_t child) {
+        auto* state = static_cast<FrameState*>(state_arena_.allocate(sizeof(FrameState)));
+        *state = {};
+        state->kind = kind;
+        state->alive.set(0);
+        state->bytes = sizeof(FrameState);
+        state->open_value = true;
+        state->child = child;
+        auto* frame = static_cast<Frame*>(state_arena_.allocate(sizeof(Frame)));
+        *frame = {};
+        frame->state = intern(state);
+        frame->tails = 0;
+        return frame;
+    };
+    root_frame_ = surround(FrameKind::kRootFrame, child({{root, 0}}));
+    exit_frame_ = surround(FrameKind::kExitFrame, 0);
 }
 
 // ---- positions ----------------------------------------------------------------------------------------------------
@@ -235,7 +247,7 @@ void JsonAutomaton::prepare_strings(Position& p) {
     std::vector<NodeId> components;
     for (size_t k = 0; k < p.values.size(); ++k) {
         for (const StringArm& arm : values_[p.values[k]].strings) {
-            if (arm.min_chars > arm.max_chars || kernel_->is_empty(arm.regex)) continue;
+            if (arm.min_chars > arm.max_chars || kernel().is_empty(arm.regex)) continue;
             p.strings.push_back(arm);
             p.string_owner.push_back(static_cast<uint16_t>(k));
             components.push_back(arm.regex);
@@ -244,8 +256,8 @@ void JsonAutomaton::prepare_strings(Position& p) {
     }
     if (components.empty()) return;
     if (components.size() > kMaxSlots) throw LimitExceeded("max_alternatives", components.size(), kMaxSlots);
-    if (p.counted) components.push_back(kernel_->any_string(Encoding::kJson));
-    p.string_start = dfa_.intern(components, p.counted);
+    if (p.counted) components.push_back(kernel().any_string(Encoding::kJson));
+    p.string_start = dfa().intern(components, p.counted);
 }
 
 void JsonAutomaton::prepare_bare(Position& p) {
@@ -255,7 +267,7 @@ void JsonAutomaton::prepare_bare(Position& p) {
         components.push_back(values_[p.values[k]].bare);
         p.bare_owner.push_back(static_cast<uint16_t>(k));
     }
-    if (!components.empty()) p.bare_start = dfa_.intern(components, false);
+    if (!components.empty()) p.bare_start = dfa().intern(components, false);
 }
 
 void JsonAutomaton::prepare_arrays(Position& p) {
@@ -273,7 +285,14 @@ void JsonAutomaton::prepare_arrays(Position& p) {
             }
         }
     }
-    if (!set->arms.empty()) p.arrays = std::move(set);
+    if (set->arms.empty()) return;
+    for (uint32_t id : set->arms) {
+        const ArrayArm& arm = arrays_[id];
+        uint64_t last = std::max<uint64_t>(arm.prefix.size(), arm.min_items);
+        set->most_count = arm.max_items != kUnbounded ? kUnbounded : std::max(set->most_count, static_cast<uint32_t>(last));
+        set->unique |= arm.unique;
+    }
+    p.arrays = std::move(set);
 }
 
 void JsonAutomaton::prepare_objects(Position& p) {
@@ -302,23 +321,27 @@ void JsonAutomaton::prepare_objects(Position& p) {
     set->keys.erase(std::unique(set->keys.begin(), set->keys.end()), set->keys.end());
     set->words = static_cast<uint32_t>((set->keys.size() + 63) / 64);
     build_trie(*set);
+    for (uint32_t id : set->arms) {
+        bool bounded = objects_[id].max_properties != kUnbounded || objects_[id].final.size() > 1;
+        set->most_count = bounded ? kUnbounded : std::max(set->most_count, objects_[id].min_properties);
+    }
     // 2) What each slot asks of each key, and of the keys that no arm declares.
-    NodeId others = arms > 1 ? kernel_->complement(kernel_->literals(set->keys)) : kEmpty;
+    NodeId others = arms > 1 ? kernel().complement(kernel().literals(set->keys)) : kEmpty;
     std::vector<NodeId> components;
     for (uint32_t slot = 0; slot < set->arms.size(); ++slot) place_keys(*set, slot);
     for (uint32_t slot = 0; slot < set->arms.size(); ++slot) {
         if (set->state[slot] != 0) continue;
         const ObjectArm& arm = objects_[set->arms[slot]];
         for (uint32_t e = 0; e < arm.extras.size(); ++e) {
-            NodeId regex = arms > 1 ? kernel_->conjunction({arm.extras[e].regex, others}) : arm.extras[e].regex;
-            if (kernel_->is_empty(regex)) continue;
+            NodeId regex = arms > 1 ? kernel().conjunction({arm.extras[e].regex, others}) : arm.extras[e].regex;
+            if (kernel().is_empty(regex)) continue;
             components.push_back(regex);
             set->components.emplace_back(static_cast<uint16_t>(slot), e);
             set->tracks_keys |= !arm.extras[e].open;
         }
     }
     if (components.size() > kMaxSlots) throw LimitExceeded("max_alternatives", components.size(), kMaxSlots);
-    if (!components.empty()) set->extra_start = dfa_.intern(components, false);
+    if (!components.empty()) set->extra_start = dfa().intern(components, false);
     p.objects = std::move(set);
 }
 
@@ -335,12 +358,12 @@ void JsonAutomaton::place_keys(ObjectSet& set, uint32_t slot) {
         key_at.push_back(at);
     }
     for (const ExtraKeys& extra : arm.extras) {
-        uint32_t start = dfa_.intern({extra.regex}, false);
+        uint32_t start = dfa().intern({extra.regex}, false);
         for (uint32_t key = 0; key < set.keys.size(); ++key) {
             if (options[key]) continue;
             uint32_t at = start;
-            for (char c : set.keys[key]) at = at ? dfa_.next(at, static_cast<uint8_t>(c)) : 0;
-            if (at && dfa_.state(at).accepts.any()) options[key] = &extra.options[state];
+            for (char c : set.keys[key]) at = at ? dfa().next(at, static_cast<uint8_t>(c)) : 0;
+            if (at && dfa().state(at).accepts.any()) options[key] = &extra.options[state];
         }
     }
     set.options.push_back(std::move(options));

@@ -5,9 +5,9 @@ namespace schemagen {
 
 namespace {
 
-bool was_used(const Frame* frame, uint64_t hash) {
-    for (const UsedKey* used = frame->used; used; used = used->previous)
-        if (used->hash == hash) return true;
+bool was_used(const Leaf& leaf) {
+    for (const UsedKey* used = leaf.frame->used; used; used = used->previous)
+        if (used->hash == leaf.hash && used->text == text_since(leaf.key, nullptr)) return true;
     return false;
 }
 
@@ -20,7 +20,7 @@ Leaf JsonAutomaton::start() {
     leaf.frame = root_frame_;
     leaf.mode = kValue;
     leaf.gap = UINT16_MAX;  // no whitespace before the text
-    leaf.state = position_of(root_frame_);
+    leaf.state = position_of(root_frame_->state);
     return leaf;
 }
 
@@ -52,7 +52,7 @@ bool JsonAutomaton::advance(Leaf& leaf, uint8_t byte, Arena& arena) {
             if (byte != ':') return false;
             leaf.mode = kValue;
             leaf.gap = 0;
-            leaf.state = position_of(leaf.frame);
+            leaf.state = position_of(leaf.frame->state);
             return true;
         case kValue:
         case kItem:
@@ -72,8 +72,8 @@ bool JsonAutomaton::step_value(Leaf& leaf, uint8_t byte, Arena& arena) {
     }
     if (options_.whitespace == Whitespace::kSpaced && leaf.gap == 0 && leaf.mode != kFirstItem) return false;
     if (leaf.mode == kFirstItem) {
-        if (byte == ']') return leaf.frame->closable.any() && close_container(leaf, byte, arena);
-        if (leaf.frame->more.none()) return false;
+        if (byte == ']') return leaf.frame->state->closable.any() && close_container(leaf, byte, arena);
+        if (leaf.frame->state->more.none()) return false;
         expect_item(leaf, arena);
     }
     return begin_value(leaf, byte, arena);
@@ -81,19 +81,11 @@ bool JsonAutomaton::step_value(Leaf& leaf, uint8_t byte, Arena& arena) {
 
 // Make the array frame expect its next item.
 void JsonAutomaton::expect_item(Leaf& leaf, Arena& arena) {
-    const ArraySet& set = *positions_[leaf.frame->position]->arrays;
-    Frame* frame = copy(leaf.frame, arena);
-    std::vector<Move> moves;
-    for (uint32_t slot = 0; slot < set.arms.size(); ++slot) {
-        if (!frame->more[slot]) continue;
-        std::vector<Move> more = item_moves(frame, slot);
-        moves.insert(moves.end(), more.begin(), more.end());
-    }
-    frame->child = child(std::move(moves));
+    Frame* frame = copy(leaf.frame, with_item(leaf.frame->state, arena), arena);
     frame->count++;
     if (frame->items || frame->forbidden) set_forbidden(frame, {}, arena);
     leaf.frame = frame;
-    leaf.state = position_of(frame);
+    leaf.state = position_of(frame->state);
     leaf.mode = kItem;
     leaf.gap = 0;
 }
@@ -112,31 +104,31 @@ bool JsonAutomaton::begin_value(Leaf& leaf, uint8_t byte, Arena& arena) {
     }
     if (byte == '{') {
         if (!p.objects) return false;
-        leaf.frame = open_object(leaf, at, arena);
+        leaf.frame = open(leaf, opened_object(at, arena), arena);
         leaf.mode = kFirstKey;
         return true;
     }
     if (byte == '[') {
         if (!p.arrays) return false;
-        leaf.frame = open_array(leaf, at, arena);
+        leaf.frame = open(leaf, opened_array(at, arena), arena);
         leaf.mode = kFirstItem;
         return true;
     }
     leaf.mode = kBare;
     uint32_t start = forbidden ? bare_start_without(p, *forbidden) : p.bare_start;
-    leaf.state = start ? dfa_.next(start, byte) : 0;
+    leaf.state = start ? dfa().next(start, byte) : 0;
     return leaf.state != 0;
 }
 
 bool JsonAutomaton::step_string(Leaf& leaf, uint8_t byte, Arena& arena) {
-    uint32_t target = dfa_.next(leaf.state, byte);
+    uint32_t target = dfa().next(leaf.state, byte);
     if (target) {
         leaf.state = target;
-        const LazyDfa::State& state = dfa_.state(target);
+        const LazyDfa::State& state = dfa().state(target);
         if (!state.marked) return true;
         leaf.count += state.boundary;
         uint32_t chars = leaf.count + (state.boundary ? 0 : 1);
-        const Position& p = *positions_[position_of(leaf.frame)];
+        const Position& p = *positions_[position_of(leaf.frame->state)];
         for (size_t k = 0; k < p.strings.size(); ++k)
             if (state.alive[k] && (chars < p.strings[k].max_chars || (chars == p.strings[k].max_chars && (!state.boundary || state.accepts[k]))))
                 return true;
@@ -149,8 +141,8 @@ bool JsonAutomaton::step_string(Leaf& leaf, uint8_t byte, Arena& arena) {
 
 // Which components of the position a string satisfies if it ends here.
 Bits JsonAutomaton::string_satisfied(const Leaf& leaf) {
-    const LazyDfa::State& state = dfa_.state(leaf.state);
-    const Position& p = *positions_[position_of(leaf.frame)];
+    const LazyDfa::State& state = dfa().state(leaf.state);
+    const Position& p = *positions_[position_of(leaf.frame->state)];
     Bits satisfied;
     for (size_t k = 0; k < p.strings.size(); ++k)
         if (state.accepts[k] && leaf.count >= p.strings[k].min_chars && leaf.count <= p.strings[k].max_chars) satisfied.set(p.string_owner[k]);
@@ -158,8 +150,8 @@ Bits JsonAutomaton::string_satisfied(const Leaf& leaf) {
 }
 
 Bits JsonAutomaton::bare_satisfied(const Leaf& leaf) {
-    const Position& p = *positions_[position_of(leaf.frame)];
-    const Bits accepts = dfa_.state(leaf.state).accepts;
+    const Position& p = *positions_[position_of(leaf.frame->state)];
+    const Bits accepts = dfa().state(leaf.state).accepts;
     Bits satisfied;
     for (size_t k = 0; k < p.bare_owner.size(); ++k)
         if (accepts[k]) satisfied.set(p.bare_owner[k]);
@@ -167,19 +159,19 @@ Bits JsonAutomaton::bare_satisfied(const Leaf& leaf) {
 }
 
 bool JsonAutomaton::step_bare(Leaf& leaf, uint8_t byte, Arena& arena) {
-    uint32_t target = dfa_.next(leaf.state, byte);
+    uint32_t target = dfa().next(leaf.state, byte);
     if (target) {
         leaf.state = target;
         return true;
     }
     // A number has no closing mark: it ends where a byte follows that cannot belong to it.
-    if (leaf.frame->kind == FrameKind::kRootFrame) return false;
+    if (leaf.frame->state->kind == FrameKind::kRootFrame) return false;
     Bits satisfied = bare_satisfied(leaf);
     return satisfied.any() && close_value(leaf, satisfied, leaf.start, 0, arena) && advance(leaf, byte, arena);
 }
 
 bool JsonAutomaton::step_before_key(Leaf& leaf, uint8_t byte, Arena& arena) {
-    const Frame* frame = leaf.frame;
+    const FrameState* frame = leaf.frame->state;
     bool spaced = options_.whitespace == Whitespace::kSpaced && leaf.mode == kNextKey;
     if (is_space(byte)) {
         if (spaced) return byte == ' ' && leaf.gap == 0 && (leaf.gap = 1);
@@ -197,64 +189,50 @@ bool JsonAutomaton::step_before_key(Leaf& leaf, uint8_t byte, Arena& arena) {
 }
 
 // Whether some slot that can take an extra key can take one that starts like this.
-bool JsonAutomaton::extra_possible(const Frame* frame, uint32_t state) {
+bool JsonAutomaton::extra_possible(const FrameState* frame, uint32_t state) {
     const ObjectSet& set = *positions_[frame->position]->objects;
     if (frame->extra == frame->alive && set.components.size() == 1) return true;
-    return !extra_moves(frame, dfa_.state(state).alive).empty();
+    return !extra_moves(frame, dfa().state(state).alive).empty();
 }
 
 bool JsonAutomaton::step_key(Leaf& leaf, uint8_t byte, Arena& arena) {
-    const ObjectSet& set = *positions_[leaf.frame->position]->objects;
-    uint32_t extra = leaf.state ? dfa_.next(leaf.state, byte) : 0;
+    const FrameState* frame = leaf.frame->state;
+    const ObjectSet& set = *positions_[frame->position]->objects;
+    uint32_t extra = leaf.state ? dfa().next(leaf.state, byte) : 0;
     uint32_t node = kNoNode;
     if (leaf.node != kNoNode) {
         uint32_t it = set.trie[leaf.node].first_child;
         while (it && set.trie[it].byte != byte) it = set.trie[it].sibling;
-        if (it && key_possible(leaf.frame, set.trie[it])) node = it;
+        if (it && key_possible(frame, set.trie[it])) node = it;
         // Declared keys that are not offered any more must not pass as prefixes of extra ones: the extra keys' own
         // language excludes them, so nothing else is needed here.
     }
-    if (extra && !extra_possible(leaf.frame, extra)) extra = 0;
+    if (extra && !extra_possible(frame, extra)) extra = 0;
     if (extra || node != kNoNode) {
-        leaf.state = extra;
-        leaf.node = node;
-        leaf.hash = mix(leaf.hash + 1, byte);
-        if (set.tracks_keys || leaf.frame->forbidden) {
+        if (leaf.state || leaf.frame->forbidden) {  // an extra key, or one whose text matters
             auto* last = static_cast<KeyByte*>(arena.allocate(sizeof(KeyByte)));
             *last = {leaf.key, byte};
             leaf.key = last;
+            leaf.hash = mix(leaf.hash + 1, byte);
         }
+        leaf.state = extra;
+        leaf.node = node;
         return true;
     }
     return byte == '"' && close_key(leaf, arena);
 }
 
 bool JsonAutomaton::close_key(Leaf& leaf, Arena& arena) {
-    const Frame* from = leaf.frame;
+    const FrameState* from = leaf.frame->state;
     const ObjectSet& set = *positions_[from->position]->objects;
-    uint32_t slots = static_cast<uint32_t>(set.arms.size());
     uint32_t key = leaf.node != kNoNode ? set.trie[leaf.node].key : kNoKey;
-    std::vector<Move> moves;
-    if (key != kNoKey) {
-        for (uint32_t slot = 0; slot < slots; ++slot)
-            if (from->alive[slot] && bit(from->offered + size_t{slot} * set.words, key)) take_moves(from, slot, *set.options[slot][key], key, moves);
-    } else {
-        if (!leaf.state) return false;
-        if (was_used(from, leaf.hash)) return false;
-        moves = extra_moves(from, dfa_.state(leaf.state).accepts);
-    }
-    if (moves.empty()) return false;
-    Frame* frame = copy(from, arena);
+    if (key == kNoKey && (!leaf.state || was_used(leaf))) return false;
+    static const Bits kNone;
+    const FrameState* state = with_key(from, key, key == kNoKey ? dfa().state(leaf.state).accepts : kNone, arena);
+    if (!state) return false;
+    Frame* frame = copy(leaf.frame, state, arena);
     frame->count++;
-    frame->child = child(std::move(moves));
-    if (key != kNoKey)
-        set_bit(frame->seen, key);
-    else
-        use_extra_key(frame, leaf, arena);
-    for (uint32_t slot = 0; slot < slots; ++slot) {
-        uint32_t place = key == kNoKey ? kNoKey : set.place[slot][key];
-        frame->next[slot] = place == kNoKey ? static_cast<uint32_t>(objects_[set.arms[slot]].properties.size()) : place + 1;
-    }
+    if (key == kNoKey) use_extra_key(frame, leaf, arena);
     if (frame->forbidden) {
         frame->key = store('"' + text_since(leaf.key, nullptr) + '"', arena);
         set_forbidden(frame, frame->key, arena);
@@ -268,66 +246,69 @@ bool JsonAutomaton::close_key(Leaf& leaf, Arena& arena) {
 // quote; elsewhere it is taken out of the language, or the text could run into a prefix with no key left.
 void JsonAutomaton::use_extra_key(Frame* frame, const Leaf& leaf, Arena& arena) {
     auto* used = static_cast<UsedKey*>(arena.allocate(sizeof(UsedKey)));
-    *used = {leaf.hash, frame->used};
+    *used = {leaf.hash, store(text_since(leaf.key, nullptr), arena), frame->used};
     frame->used = used;
-    const ObjectSet& set = *positions_[frame->position]->objects;
-    frame->pending = set.tracks_keys;
+    frame->pending = positions_[frame->state->position]->objects->tracks_keys;
     frame->pending_key = leaf.key;
 }
 
 // Take the key used last out of the language of those that are left. Done when its value has been read, not when it
 // closes: a mask closes hundreds of keys that no text will have, and each would leave its states behind.
-void JsonAutomaton::settle_extra_keys(Frame* frame) {
-    const ObjectSet& set = *positions_[frame->position]->objects;
-    frame->pending = false;
-    NodeId others = kernel_->complement(kernel_->literals({text_since(frame->pending_key, nullptr)}));
+uint32_t JsonAutomaton::settled_extra_keys(const Frame* frame) {
+    const ObjectSet& set = *positions_[frame->state->position]->objects;
+    NodeId others = kernel().complement(kernel().literals({text_since(frame->pending_key, nullptr)}));
     std::vector<NodeId> components;
     for (uint32_t k = 0; k < set.components.size(); ++k) {
         auto [a, e] = set.components[k];
-        NodeId regex = dfa_.component(frame->extra_start, k);
-        components.push_back(objects_[set.arms[a]].extras[e].open ? regex : kernel_->conjunction({regex, others}));
+        NodeId regex = dfa().component(frame->state->extra_start, k);
+        components.push_back(objects_[set.arms[a]].extras[e].open ? regex : kernel().conjunction({regex, others}));
     }
-    frame->extra_start = dfa_.intern(components, false);
+    return dfa().intern(components, false);
 }
 
-bool JsonAutomaton::close_value(Leaf& leaf, Bits satisfied, const KeyByte* start, uint8_t last, Arena& arena) {
+bool JsonAutomaton::close_value(Leaf& leaf, const Bits& satisfied, const KeyByte* start, uint8_t last, Arena& arena) {
     const Frame* from = leaf.frame;
-    if (from->kind == FrameKind::kRootFrame) {
+    if (from->state->kind == FrameKind::kRootFrame) {
         leaf.mode = kDone;
         return satisfied[0];
     }
-    const Child& child = children_[from->child];
-    Bits alive;
-    for (size_t m = 0; m < child.moves.size(); ++m)
-        if (satisfied[child.component[m]]) alive.set(child.moves[m].slot);
-    if (alive.none()) return false;
-    Frame* frame = copy(from, arena);
-    if (frame->tracking && !note_value(frame, leaf, start, last, alive, arena)) return false;
-    frame->alive = alive;
-    if (frame->kind == FrameKind::kObjectFrame)
-        refresh_object(frame);
-    else
-        refresh_array(frame);
+    if (from->state->kind == FrameKind::kExitFrame) {
+        leaf.mode = kDone;
+        leaf.outside = true;
+        leaf.state = bits_id(satisfied);
+        return true;
+    }
+    const FrameState* state;
+    Frame* frame = copy(from, from->state, arena);
+    if (!from->tracking && !from->pending && satisfied == bits_[kFirst]) {
+        state = with_first_component(from->state, arena);
+    } else {
+        Bits alive = survivors(from->state, satisfied);
+        if (alive.none() || (from->tracking && !note_value(frame, leaf, start, last, alive, arena))) return false;
+        state = with_value(from->state, alive, from->pending ? settled_extra_keys(from) : from->state->extra_start, arena);
+    }
+    frame->pending = false;
+    frame->state = state;
     leaf.frame = frame;
     leaf.mode = kAfter;
     leaf.gap = 0;
-    return frame->closable.any() || frame->more.any();
+    return state->closable.any() || state->more.any();
 }
 
 bool JsonAutomaton::close_container(Leaf& leaf, uint8_t last, Arena& arena) {
     const Frame* frame = leaf.frame;
     if (frame->forbidden && is_forbidden(frame)) return false;
-    const Position& p = *positions_[frame->position];
-    const std::vector<uint16_t>& owner = frame->kind == FrameKind::kObjectFrame ? p.objects->owner : p.arrays->owner;
+    const Position& p = *positions_[frame->state->position];
+    const std::vector<uint16_t>& owner = frame->state->kind == FrameKind::kObjectFrame ? p.objects->owner : p.arrays->owner;
     Bits satisfied;
     for (size_t a = 0; a < owner.size(); ++a)
-        if (frame->closable[a]) satisfied.set(owner[a]);
+        if (frame->state->closable[a]) satisfied.set(owner[a]);
     leaf.frame = frame->parent;
     return close_value(leaf, satisfied, frame->start, last, arena);
 }
 
 bool JsonAutomaton::step_after(Leaf& leaf, uint8_t byte, Arena& arena) {
-    const Frame* frame = leaf.frame;
+    const FrameState* frame = leaf.frame->state;
     bool object = frame->kind == FrameKind::kObjectFrame;
     if (byte == ',' && leaf.gap == 0) {
         if (frame->more.none()) return false;
@@ -345,45 +326,7 @@ bool JsonAutomaton::step_after(Leaf& leaf, uint8_t byte, Arena& arena) {
 
 bool JsonAutomaton::accepting(const Leaf& leaf) {
     if (leaf.mode == kDone) return true;
-    return leaf.mode == kBare && leaf.frame->kind == FrameKind::kRootFrame && bare_satisfied(leaf)[0];
-}
-
-// Where tokens can be looked up by automaton state. Not inside arrays with unique items, where the text matters.
-StringBody JsonAutomaton::string_body(const Leaf& leaf) {
-    if (leaf.frame->tracking || !leaf.state) return {};
-    if (leaf.mode == kKey) {
-        const ObjectSet& set = *positions_[leaf.frame->position]->objects;
-        bool simple = !set.tracks_keys && set.components.size() == 1 && leaf.frame->extra == leaf.frame->alive;
-        return simple ? StringBody{leaf.state, false, 0, true} : StringBody{};
-    }
-    if (leaf.mode != kString) return {};
-    const LazyDfa::State& state = dfa_.state(leaf.state);
-    if (!state.marked) return {leaf.state, false, 0, false};
-    if (!state.boundary || state.count != 1 || !kernel_->is_any_string(dfa_.component(leaf.state, 0))) return {};
-    uint32_t limit = positions_[position_of(leaf.frame)]->strings[0].max_chars;
-    return {leaf.state, true, limit == kUnbounded ? kUnbounded : limit - leaf.count, false};
-}
-
-bool JsonAutomaton::close_string(Leaf& leaf, uint32_t state, uint32_t chars, Arena& arena, uint64_t& alike) {
-    leaf.state = state;
-    if (leaf.mode == kKey) {
-        leaf.node = kNoNode;
-        leaf.hash = ~kNoBytes;  // the hash of no key: used ones are told apart by `key_used`
-        alike = std::hash<Bits>()(dfa_.state(state).accepts);
-        return close_key(leaf, arena);
-    }
-    leaf.count += chars;
-    const Bits satisfied = string_satisfied(leaf);
-    alike = std::hash<Bits>()(satisfied);
-    return satisfied.any() && close_value(leaf, satisfied, leaf.start, '"', arena);
-}
-
-bool JsonAutomaton::has_used_keys(const Leaf& leaf) { return leaf.mode == kKey && leaf.frame->used; }
-
-bool JsonAutomaton::key_used(const Leaf& leaf, std::string_view bytes) {
-    uint64_t hash = leaf.hash;
-    for (char c : bytes) hash = mix(hash + 1, static_cast<uint8_t>(c));
-    return was_used(leaf.frame, hash);
+    return leaf.mode == kBare && leaf.frame->state->kind == FrameKind::kRootFrame && bare_satisfied(leaf)[0];
 }
 
 std::string JsonAutomaton::describe(const Leaf& leaf) {
@@ -391,9 +334,9 @@ std::string JsonAutomaton::describe(const Leaf& leaf) {
                                          "the inside of a string", "a number or literal", "',' or a closing bracket", "the end of the text"};
     std::string path;
     for (const Frame* frame = leaf.frame; frame; frame = frame->parent)
-        if (frame->kind == FrameKind::kArrayFrame)
+        if (frame->state->kind == FrameKind::kArrayFrame)
             path = "[" + std::to_string(frame->count ? frame->count - 1 : 0) + "]" + path;
-        else if (frame->kind == FrameKind::kObjectFrame)
+        else if (frame->state->kind == FrameKind::kObjectFrame)
             path = "{" + std::to_string(frame->count) + "}" + path;
     return std::string(kNames[leaf.mode]) + (path.empty() ? "" : " at " + path);
 }

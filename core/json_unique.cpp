@@ -52,8 +52,8 @@ ValueList* JsonAutomaton::list(const std::vector<std::string_view>& values, Aren
 
 // Whether every arm that may still be alive asks for unique items.
 bool JsonAutomaton::all_unique(const Frame* frame, const Bits& slots) const {
-    if (frame->kind != FrameKind::kArrayFrame) return false;
-    const ArraySet& set = *positions_[frame->position]->arrays;
+    if (frame->state->kind != FrameKind::kArrayFrame) return false;
+    const ArraySet& set = *positions_[frame->state->position]->arrays;
     for (uint32_t slot = 0; slot < set.arms.size(); ++slot)
         if (slots[slot] && !arrays_[set.arms[slot]].unique) return false;
     return slots.any();
@@ -62,14 +62,9 @@ bool JsonAutomaton::all_unique(const Frame* frame, const Bits& slots) const {
 // Whether nothing can follow the value being read but closing brackets, up to the innermost array with unique items.
 bool JsonAutomaton::must_close(const Frame* frame, Arena& arena) {
     Bits targets;
-    for (const Move& move : children_[frame->child].moves) targets.set(move.slot);
-    Frame* after = copy(frame, arena);
-    after->alive = targets;
-    if (frame->kind == FrameKind::kObjectFrame)
-        refresh_object(after);
-    else
-        refresh_array(after);
-    return after->more.none();
+    for (const Move& move : children_[frame->state->child].moves) targets.set(move.slot);
+    uint32_t extra_start = frame->pending ? settled_extra_keys(frame) : frame->state->extra_start;
+    return with_value(frame->state, targets, extra_start, arena)->more.none();
 }
 
 // Called when `frame` expects a value under `key` (quoted, canonical) or at its current index: what that value must not be.
@@ -78,12 +73,12 @@ void JsonAutomaton::set_forbidden(Frame* frame, std::string_view key, Arena& are
     std::vector<std::string_view> values;
     if (frame->items) {
         Bits targets;
-        for (const Move& move : children_[frame->child].moves) targets.set(move.slot);
+        for (const Move& move : children_[frame->state->child].moves) targets.set(move.slot);
         if (all_unique(frame, targets))
             for (uint32_t k = 0; k < frame->items->count; ++k) values.push_back(frame->items->values[k]);
     }
     if (frame->forbidden && must_close(frame, arena)) {
-        bool object = frame->kind == FrameKind::kObjectFrame;
+        bool object = frame->state->kind == FrameKind::kObjectFrame;
         for (uint32_t k = 0; k < frame->forbidden->count; ++k) {
             size_t parts = 0;
             std::string_view value = part(frame->forbidden->values[k], object, key, frame->count - 1, parts);
@@ -95,12 +90,12 @@ void JsonAutomaton::set_forbidden(Frame* frame, std::string_view key, Arena& are
 
 // Called when a value has been read in `frame`: narrow what it must not become, remember an item. False: an item repeats.
 bool JsonAutomaton::note_value(Frame* frame, const Leaf& leaf, const KeyByte* start, uint8_t last, Bits& alive, Arena& arena) {
-    if (!frame->forbidden && frame->kind != FrameKind::kArrayFrame) return true;
+    if (!frame->forbidden && frame->state->kind != FrameKind::kArrayFrame) return true;
     std::string written = text_since(leaf.text, start);
     if (last) written.push_back(static_cast<char>(last));
     std::string canonical = canonical_json(written);
     if (frame->forbidden) {
-        bool object = frame->kind == FrameKind::kObjectFrame;
+        bool object = frame->state->kind == FrameKind::kObjectFrame;
         std::vector<std::string_view> agreeing;
         for (uint32_t k = 0; k < frame->forbidden->count; ++k) {
             size_t parts = 0;
@@ -108,8 +103,8 @@ bool JsonAutomaton::note_value(Frame* frame, const Leaf& leaf, const KeyByte* st
         }
         frame->forbidden = list(agreeing, arena);
     }
-    if (frame->kind != FrameKind::kArrayFrame) return true;
-    const ArraySet& set = *positions_[frame->position]->arrays;
+    if (frame->state->kind != FrameKind::kArrayFrame) return true;
+    const ArraySet& set = *positions_[frame->state->position]->arrays;
     bool repeated = false, wanted = false;
     for (uint32_t k = 0; frame->items && k < frame->items->count; ++k) repeated |= frame->items->values[k] == canonical;
     for (uint32_t slot = 0; slot < set.arms.size(); ++slot) {
@@ -130,7 +125,7 @@ bool JsonAutomaton::note_value(Frame* frame, const Leaf& leaf, const KeyByte* st
 
 // Whether the container just closed is one of the values it must not become.
 bool JsonAutomaton::is_forbidden(const Frame* frame) const {
-    char opening = frame->kind == FrameKind::kObjectFrame ? '{' : '[';
+    char opening = frame->state->kind == FrameKind::kObjectFrame ? '{' : '[';
     for (uint32_t k = 0; frame->forbidden && k < frame->forbidden->count; ++k)
         if (frame->forbidden->values[k][0] == opening && members_of(frame->forbidden->values[k]).size() == frame->count) return true;
     return false;
@@ -152,14 +147,14 @@ NodeId JsonAutomaton::spelled(std::vector<std::u32string> texts) {
             if (j - i == 1) {  // an unshared tail, without recursion
                 rest = kEpsilon;
                 for (size_t k = texts[i].size(); k > depth + 1; --k)
-                    rest = kernel_->concat(kernel_->chars(Encoding::kJson, {{texts[i][k - 1], texts[i][k - 1]}}), rest);
+                    rest = kernel().concat(kernel().chars(Encoding::kJson, {{texts[i][k - 1], texts[i][k - 1]}}), rest);
             } else {
                 rest = build(i, j, depth + 1);
             }
-            parts.push_back(kernel_->concat(kernel_->chars(Encoding::kJson, {{code, code}}), rest));
+            parts.push_back(kernel().concat(kernel().chars(Encoding::kJson, {{code, code}}), rest));
             i = j;
         }
-        return kernel_->alternation(std::move(parts));
+        return kernel().alternation(std::move(parts));
     };
     return texts.empty() ? kEmpty : build(0, texts.size(), 0);
 }
@@ -170,11 +165,11 @@ uint32_t JsonAutomaton::string_start_without(const Position& p, const ValueList&
     for (uint32_t k = 0; k < forbidden.count; ++k)
         if (forbidden.values[k][0] == '"') texts.push_back(decode_string(forbidden.values[k]));
     if (texts.empty() || !p.string_start) return p.string_start;
-    NodeId others = kernel_->complement(spelled(std::move(texts)));
+    NodeId others = kernel().complement(spelled(std::move(texts)));
     std::vector<NodeId> components;
-    for (uint32_t k = 0; k < p.strings.size(); ++k) components.push_back(kernel_->conjunction({p.strings[k].regex, others}));
-    if (p.counted) components.push_back(kernel_->any_string(Encoding::kJson));
-    return dfa_.intern(components, p.counted);
+    for (uint32_t k = 0; k < p.strings.size(); ++k) components.push_back(kernel().conjunction({p.strings[k].regex, others}));
+    if (p.counted) components.push_back(kernel().any_string(Encoding::kJson));
+    return dfa().intern(components, p.counted);
 }
 
 // The start of a number or literal name at a position, without the values it must not become. Plain decimals are taken
@@ -185,14 +180,14 @@ uint32_t JsonAutomaton::bare_start_without(const Position& p, const ValueList& f
     for (uint32_t k = 0; k < forbidden.count; ++k) {
         std::string text(forbidden.values[k]);
         if (text[0] == '"' || text[0] == '{' || text[0] == '[') continue;
-        NodeId node = kernel_->literals({text});
+        NodeId node = kernel().literals({text});
         bool number = text[0] == '-' || (text[0] >= '0' && text[0] <= '9');
         exponents |= number;
         if (number && text.find('e') == std::string::npos) {
-            NodeId zeros = kernel_->repeat(kernel_->literals({"0"}), text.find('.') == std::string::npos ? 1 : 0, kUnbounded);
-            NodeId tail = text.find('.') == std::string::npos ? kernel_->alternation({kEpsilon, kernel_->concat(kernel_->literals({"."}), zeros)}) : zeros;
-            if (text == "0") node = kernel_->literals({"0", "-0"});
-            node = kernel_->concat(node, tail);
+            NodeId zeros = kernel().repeat(kernel().literals({"0"}), text.find('.') == std::string::npos ? 1 : 0, kUnbounded);
+            NodeId tail = text.find('.') == std::string::npos ? kernel().alternation({kEpsilon, kernel().concat(kernel().literals({"."}), zeros)}) : zeros;
+            if (text == "0") node = kernel().literals({"0", "-0"});
+            node = kernel().concat(node, tail);
         }
         out.push_back(node);
     }
@@ -201,13 +196,13 @@ uint32_t JsonAutomaton::bare_start_without(const Position& p, const ValueList& f
         std::array<uint64_t, 4> plain{}, mark{};
         for (unsigned byte : std::string_view("-+.0123456789")) plain[byte >> 6] |= 1ull << (byte & 63);
         for (unsigned byte : std::string_view("eE")) mark[byte >> 6] |= 1ull << (byte & 63);
-        NodeId mantissa = kernel_->repeat(kernel_->byte_set(plain), 1, kUnbounded);
-        out.push_back(kernel_->concat(mantissa, kernel_->concat(kernel_->byte_set(mark), kernel_->repeat(kernel_->byte_set(plain), 0, kUnbounded))));
+        NodeId mantissa = kernel().repeat(kernel().byte_set(plain), 1, kUnbounded);
+        out.push_back(kernel().concat(mantissa, kernel().concat(kernel().byte_set(mark), kernel().repeat(kernel().byte_set(plain), 0, kUnbounded))));
     }
-    NodeId others = kernel_->complement(kernel_->alternation(std::move(out)));
+    NodeId others = kernel().complement(kernel().alternation(std::move(out)));
     std::vector<NodeId> components;
-    for (uint32_t k = 0; k < p.bare_owner.size(); ++k) components.push_back(kernel_->conjunction({dfa_.component(p.bare_start, k), others}));
-    return dfa_.intern(components, false);
+    for (uint32_t k = 0; k < p.bare_owner.size(); ++k) components.push_back(kernel().conjunction({dfa().component(p.bare_start, k), others}));
+    return dfa().intern(components, false);
 }
 
 }  // namespace schemagen

@@ -80,7 +80,7 @@ const Ranges kCanonicalEscapes = {{0x00, 0x1F}, {'"', '"'}, {'\\', '\\'}};
 
 }  // namespace
 
-Kernel::Kernel(uint64_t max_nodes, double max_seconds) : max_nodes_(max_nodes), max_seconds_(max_seconds) {
+Kernel::Kernel() {
     nodes_.push_back({.kind = Kind::kEmpty, .emptiness = 1});
     nodes_.push_back({.kind = Kind::kEpsilon, .nullable = true, .emptiness = 0});
     anything_ = intern({.kind = Kind::kNot, .nullable = true, .boolean = true, .emptiness = 0, .a = kEmpty});
@@ -106,7 +106,7 @@ NodeId Kernel::intern(Node node, const std::vector<NodeId>& kids) {
             other.kid_count == kids.size() && std::equal(kids.begin(), kids.end(), kid_pool_.begin() + other.kids))
             return it->second;
     }
-    if (nodes_.size() >= max_nodes_) throw LimitExceeded("max_states", nodes_.size(), max_nodes_);
+    if (budget_ && ++budget_->nodes > budget_->max_nodes) throw LimitExceeded("max_states", budget_->nodes, budget_->max_nodes);
     node.kids = static_cast<uint32_t>(kid_pool_.size());
     node.kid_count = static_cast<uint32_t>(kids.size());
     kid_pool_.insert(kid_pool_.end(), kids.begin(), kids.end());
@@ -595,11 +595,12 @@ bool Kernel::is_empty(NodeId id) {
     // search ends without finding one, every node seen is empty.
     std::vector<NodeId> order{id}, waiting{id};
     std::unordered_map<NodeId, NodeId> parent{{id, UINT32_MAX}};
-    const uint64_t limit = max_nodes_ / 8;
+    const uint64_t limit = budget_ ? budget_->max_nodes / 8 : UINT64_MAX;
+    const double most_seconds = budget_ ? budget_->max_seconds : 1e9;
     const auto started = std::chrono::steady_clock::now();
     for (uint64_t looked = 0; !waiting.empty(); ++looked) {
-        if (looked % 256 == 255 && std::chrono::duration<double>(std::chrono::steady_clock::now() - started).count() > max_seconds_)
-            throw LimitExceeded("max_seconds", static_cast<uint64_t>(max_seconds_) + 1, static_cast<uint64_t>(max_seconds_));
+        if (looked % 256 == 255 && std::chrono::duration<double>(std::chrono::steady_clock::now() - started).count() > most_seconds)
+            throw LimitExceeded("max_seconds", static_cast<uint64_t>(most_seconds) + 1, static_cast<uint64_t>(most_seconds));
         NodeId node = waiting.back();
         waiting.pop_back();
         if (nodes_[node].nullable || nodes_[node].emptiness == 0) {

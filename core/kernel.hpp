@@ -10,9 +10,11 @@
 // Invariants: id 0 is the empty language, id 1 the empty string; a node without & and ~ is empty only if its id is 0.
 #pragma once
 #include <array>
+#include <bit>
 #include <bitset>
 #include <cstdint>
 #include <deque>
+#include <memory>
 #include <stdexcept>
 #include <string>
 #include <unordered_map>
@@ -63,12 +65,35 @@ struct Divisibility {
     bool operator==(const Divisibility&) const = default;
 };
 
+// What one grammar may still add. `max_nodes` bounds derivatives, `max_states` the automaton states made of them.
+struct Budget {
+    uint64_t max_nodes = UINT64_MAX, max_states = UINT64_MAX;
+    double max_seconds = 1e9;  // for one search
+    uint64_t nodes = 0, states = 0;
+};
+
+// Bytes, as a bit set.
+struct ByteSet {
+    std::array<uint64_t, 4> words{};
+    void add(uint8_t byte) { words[byte >> 6] |= 1ull << (byte & 63); }
+    bool has(uint8_t byte) const { return words[byte >> 6] >> (byte & 63) & 1; }
+    size_t size() const {
+        size_t count = 0;
+        for (uint64_t word : words) count += static_cast<size_t>(std::popcount(word));
+        return count;
+    }
+};
+
 using ByteCuts = std::array<uint64_t, 4>;  // bit b: byte b may behave differently from byte b - 1
 using LeafRow = std::array<NodeId, 256>;
 
 class Kernel {
 public:
-    Kernel(uint64_t max_nodes, double max_seconds);
+    Kernel();
+
+    // Charge what is made from now on to `budget` (nullptr: to nobody); returns the one charged before.
+    Budget* charge(Budget* budget) { return std::exchange(budget_, budget); }
+    Budget* budget() const { return budget_; }
 
     NodeId chars(Encoding encoding, Ranges ranges);
     NodeId concat(NodeId left, NodeId right);
@@ -128,13 +153,15 @@ private:
     std::unordered_map<NodeId, LeafRow> rows_;
     NodeId any_[3];
     NodeId anything_;  // every byte string: the complement of nothing
-    uint64_t max_nodes_;
-    double max_seconds_;  // for one search
+    Budget* budget_ = nullptr;
 };
 
 // Deterministic automaton over vectors of nodes, built as it is walked. State 0 is dead. One component is the common
 // case; several are a product whose components are told apart by `accepts` and `alive`. A vector may end in a marker
 // component (any string), which only shows whether a character has just ended.
+//
+// Bytes that no component of a state tells apart are one class; a row has one target per class. Few partitions of the
+// bytes occur, so they are interned, and a state costs some dozen targets instead of 256.
 class LazyDfa {
 public:
     struct State {
@@ -145,13 +172,17 @@ public:
         Bits accepts;          // bit i: component i may end here
         Bits alive;            // bit i: component i can still be completed
     };
+    using Classes = std::array<uint8_t, 256>;
 
-    LazyDfa(Kernel& kernel, uint64_t max_states);
+    explicit LazyDfa(Kernel& kernel);
     uint32_t intern(const std::vector<NodeId>& components, bool marked);
     uint32_t next(uint32_t state, uint8_t byte) {
-        uint32_t target = rows_[state][byte];
+        const Row& row = rows_[state];
+        if (!row.classes) open_row(state);
+        uint32_t target = rows_[state].targets[(*rows_[state].classes)[byte]];
         return target != kUnknown ? target : compute(state, byte);
     }
+    ByteSet next_bytes(uint32_t state);  // that do not lead to the dead state
     const State& state(uint32_t id) const { return states_[id]; }
     NodeId component(uint32_t id, uint32_t k) const { return components_[states_[id].first + k]; }
     size_t size() const { return states_.size(); }
@@ -159,13 +190,22 @@ public:
 
 private:
     static constexpr uint32_t kUnknown = UINT32_MAX;
+    struct Row {
+        const Classes* classes = nullptr;  // null: never stepped from
+        uint32_t* targets = nullptr;
+    };
+    void open_row(uint32_t state);
+    uint32_t* allocate(size_t targets);
     uint32_t compute(uint32_t state, uint8_t byte);
     Kernel& kernel_;
-    uint64_t max_states_;
-    std::vector<State> states_;
+    std::deque<State> states_;
     std::vector<NodeId> components_;
-    std::vector<uint32_t*> rows_;
-    std::deque<std::array<uint32_t, 256>> row_pool_;
+    std::vector<Row> rows_;
+    std::deque<Classes> classes_;
+    std::deque<ByteCuts> cuts_;  // [k]: of classes_[k]
+    std::unordered_multimap<uint64_t, uint32_t> classes_index_;
+    std::vector<std::unique_ptr<uint32_t[]>> pool_;
+    size_t pool_left_ = 0, targets_ = 0;
     std::unordered_multimap<uint64_t, uint32_t> index_;
 };
 

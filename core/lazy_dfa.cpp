@@ -5,13 +5,16 @@
 
 namespace schemagen {
 
-LazyDfa::LazyDfa(Kernel& kernel, uint64_t max_states) : kernel_(kernel), max_states_(max_states) {
+LazyDfa::LazyDfa(Kernel& kernel) : kernel_(kernel) {
     states_.push_back({});
-    row_pool_.emplace_back().fill(0);
-    rows_.push_back(row_pool_.back().data());
+    rows_.push_back({});
+    open_row(0);
+    rows_[0].targets[0] = 0;
 }
 
-uint64_t LazyDfa::memory_bytes() const { return states_.size() * (sizeof(State) + 1024 + 48) + components_.capacity() * 4; }
+uint64_t LazyDfa::memory_bytes() const {
+    return states_.size() * (sizeof(State) + sizeof(Row) + 48) + targets_ * 4 + classes_.size() * 320 + components_.capacity() * 4;
+}
 
 uint32_t LazyDfa::intern(const std::vector<NodeId>& raw, bool marked) {
     std::vector<NodeId> components(raw);
@@ -31,35 +34,73 @@ uint32_t LazyDfa::intern(const std::vector<NodeId>& raw, bool marked) {
         if (other.marked == marked && other.count == real && std::equal(components.begin(), components.end(), components_.begin() + other.first))
             return it->second;
     }
-    if (states_.size() >= max_states_) throw LimitExceeded("max_states", states_.size(), max_states_);
+    if (Budget* budget = kernel_.budget(); budget && ++budget->states > budget->max_states) throw LimitExceeded("max_states", budget->states, budget->max_states);
     bool boundary = marked && kernel_.is_any_string(components.back());
     uint32_t id = static_cast<uint32_t>(states_.size());
     states_.push_back({static_cast<uint32_t>(components_.size()), static_cast<uint16_t>(real), marked, boundary, accepts, alive});
     components_.insert(components_.end(), components.begin(), components.end());
-    row_pool_.emplace_back().fill(kUnknown);
-    rows_.push_back(row_pool_.back().data());
+    rows_.push_back({});
     index_.emplace(hash, id);
     return id;
 }
 
-uint32_t LazyDfa::compute(uint32_t id, uint8_t byte) {
-    const State from = states_[id];
-    size_t total = from.count + (from.marked ? 1u : 0u);
-    // 1) The interval of bytes that behave alike here.
-    ByteCuts cut{};
-    for (size_t k = 0; k < total; ++k) {
-        const ByteCuts& other = kernel_.cuts(components_[from.first + k]);
-        for (int w = 0; w < 4; ++w) cut[static_cast<size_t>(w)] |= other[static_cast<size_t>(w)];
+uint32_t* LazyDfa::allocate(size_t targets) {
+    constexpr size_t kChunk = 4096;
+    if (pool_left_ < targets) {
+        pool_.push_back(std::make_unique<uint32_t[]>(kChunk));
+        pool_left_ = kChunk;
     }
-    auto is_cut = [&](unsigned b) { return cut[b >> 6] >> (b & 63) & 1; };
-    unsigned low = byte, high = byte + 1u;
-    while (low > 0 && !is_cut(low)) --low;
-    while (high < 256 && !is_cut(high)) ++high;
-    // 2) One derivative for all of them.
+    uint32_t* out = pool_.back().get() + (kChunk - pool_left_);
+    pool_left_ -= targets;
+    targets_ += targets;
+    return out;
+}
+
+// Find the bytes that behave alike, and make room for one target each.
+void LazyDfa::open_row(uint32_t id) {
+    const State& state = states_[id];
+    ByteCuts cut{};
+    for (size_t k = 0; k < state.count + (state.marked ? 1u : 0u); ++k) {
+        const ByteCuts& other = kernel_.cuts(components_[state.first + k]);
+        for (size_t w = 0; w < 4; ++w) cut[w] |= other[w];
+    }
+    cut[0] &= ~1ull;  // byte 0 always begins the first class
+    uint64_t hash = mix(mix(mix(mix(1, cut[0]), cut[1]), cut[2]), cut[3]);
+    auto [begin, end] = classes_index_.equal_range(hash);
+    uint32_t at = UINT32_MAX;
+    for (auto it = begin; it != end; ++it)
+        if (cuts_[it->second] == cut) at = it->second;
+    if (at == UINT32_MAX) {
+        at = static_cast<uint32_t>(classes_.size());
+        Classes& made = classes_.emplace_back();
+        uint8_t next = 0;
+        for (unsigned byte = 0; byte < 256; ++byte) made[byte] = next = static_cast<uint8_t>(next + (cut[byte >> 6] >> (byte & 63) & 1));
+        cuts_.push_back(cut);
+        classes_index_.emplace(hash, at);
+    }
+    size_t width = classes_[at][255] + 1u;
+    rows_[id] = {&classes_[at], allocate(width)};
+    std::fill_n(rows_[id].targets, width, kUnknown);
+}
+
+ByteSet LazyDfa::next_bytes(uint32_t id) {
+    ByteSet out;
+    if (!rows_[id].classes) open_row(id);
+    const Classes& classes = *rows_[id].classes;
+    for (unsigned byte = 0; byte < 256; ++byte) {
+        uint32_t target = rows_[id].targets[classes[byte]];
+        if ((target != kUnknown ? target : compute(id, static_cast<uint8_t>(byte))) != 0) out.add(static_cast<uint8_t>(byte));
+    }
+    return out;
+}
+
+uint32_t LazyDfa::compute(uint32_t id, uint8_t byte) {
+    const State& from = states_[id];
+    size_t total = from.count + (from.marked ? 1u : 0u);
     std::vector<NodeId> target(total);
     for (size_t k = 0; k < total; ++k) target[k] = kernel_.derivative(components_[from.first + k], byte);
     uint32_t to = intern(target, from.marked);
-    for (unsigned b = low; b < high; ++b) rows_[id][b] = to;
+    rows_[id].targets[(*rows_[id].classes)[byte]] = to;
     return to;
 }
 

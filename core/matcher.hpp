@@ -1,22 +1,26 @@
 // A compiled constraint over a vocabulary, and the cursor of one sequence over it.
 #pragma once
 #include <memory>
-#include <mutex>
 #include <string>
 #include <vector>
 
 #include "automaton.hpp"
-#include "string_masks.hpp"
+#include "languages.hpp"
+#include "masks.hpp"
 #include "vocabulary.hpp"
 
 namespace schemagen {
 
-// The automaton is extended as it is walked, so every walk holds `mutex`.
+// The automaton is extended as it is walked, so every walk holds the languages, on the account of `budget`.
 struct Constraint {
+    Constraint(std::shared_ptr<Languages> languages_, std::shared_ptr<Automaton> automaton_, std::shared_ptr<const VocabularyTables> tables_, const Budget& budget_)
+        : languages(std::move(languages_)), automaton(std::move(automaton_)), tables(std::move(tables_)), masks(*automaton, *tables, languages->strings), budget(budget_) {}
+
+    std::shared_ptr<Languages> languages;
     std::shared_ptr<Automaton> automaton;
     std::shared_ptr<const VocabularyTables> tables;
-    StringMasks strings;
-    std::mutex mutex;
+    Masks masks;
+    Budget budget;
 };
 
 class Matcher {
@@ -39,16 +43,12 @@ public:
 
 private:
     const Leaf& leaf() const { return history_.back(); }
-    void fill_string(const StringBody& body, const Leaf& from, uint32_t* words);
-    std::vector<uint32_t> tails_behind(const Leaf& behind);
-    void walk(const Trie& trie, const Leaf& from, uint32_t* words);
     bool advance(std::string_view bytes);
 
     std::shared_ptr<Constraint> constraint_;
     std::vector<std::shared_ptr<const Arena>> shared_;  // frames of the matchers this one was forked from
     std::shared_ptr<Arena> arena_;
     std::vector<Leaf> history_;
-    std::vector<Leaf> stack_;
     bool terminated_ = false;
 };
 

@@ -11,7 +11,7 @@
 #include <string>
 
 #include "json_automaton.hpp"
-#include "kernel.hpp"
+#include "languages.hpp"
 #include "matcher.hpp"
 #include "vocabulary.hpp"
 
@@ -135,39 +135,68 @@ std::string explain(Matcher& matcher, int64_t id) {
 
 std::string_view view(const nb::bytes& bytes) { return {bytes.c_str(), bytes.size()}; }
 
-// What schemagen/engine/native.py fills: a kernel, a JSON automaton over it, and in the end a constraint.
+// What schemagen/engine/native.py fills: a JSON automaton over the shared languages, and in the end a constraint.
 class Builder {
 public:
     Builder(bool any_order, int whitespace, uint32_t max_indent, uint64_t max_states, double max_seconds)
-        : kernel_(std::make_shared<Kernel>(max_states * 8, max_seconds)),
-          json_(std::make_shared<JsonAutomaton>(kernel_, JsonOptions{any_order, static_cast<Whitespace>(whitespace), max_indent}, max_states)),
-          max_states_(max_states) {}
+        : languages_(Languages::current()),
+          json_(std::make_shared<JsonAutomaton>(languages_, JsonOptions{any_order, static_cast<Whitespace>(whitespace), max_indent}, max_states)) {
+        budget_.max_nodes = max_states * 8;
+        budget_.max_states = max_states;
+        budget_.max_seconds = max_seconds;
+    }
+    uint64_t generation() const { return languages_->generation; }
 
     NodeId chars(int encoding, const std::vector<uint32_t>& flat) {
+        Guard guard(*languages_, budget_);
         Ranges ranges;
         for (size_t k = 0; k + 1 < flat.size(); k += 2) ranges.emplace_back(flat[k], flat[k + 1]);
-        return kernel_->chars(static_cast<Encoding>(encoding), std::move(ranges));
+        return languages_->kernel.chars(static_cast<Encoding>(encoding), std::move(ranges));
     }
     NodeId concat(const std::vector<NodeId>& parts) {
+        Guard guard(*languages_, budget_);
         NodeId out = kEpsilon;
-        for (size_t k = parts.size(); k-- > 0;) out = kernel_->concat(parts[k], out);
+        for (size_t k = parts.size(); k-- > 0;) out = languages_->kernel.concat(parts[k], out);
         return out;
     }
     NodeId literals(const std::vector<nb::bytes>& texts) {
+        Guard guard(*languages_, budget_);
         std::vector<std::string> copies;
         for (const auto& text : texts) copies.emplace_back(view(text));
-        return kernel_->literals(std::move(copies));
+        return languages_->kernel.literals(std::move(copies));
     }
-    NodeId alternation(const std::vector<NodeId>& parts) { return kernel_->alternation(parts); }
-    NodeId conjunction(const std::vector<NodeId>& parts) { return kernel_->conjunction(parts); }
-    NodeId complement(NodeId inner) { return kernel_->complement(inner); }
-    NodeId repeat(NodeId inner, uint32_t low, int64_t high) { return kernel_->repeat(inner, low, high < 0 ? kUnbounded : static_cast<uint32_t>(high)); }
-    NodeId any_string(int encoding) { return kernel_->any_string(static_cast<Encoding>(encoding)); }
+    NodeId alternation(const std::vector<NodeId>& parts) {
+        Guard guard(*languages_, budget_);
+        return languages_->kernel.alternation(parts);
+    }
+    NodeId conjunction(const std::vector<NodeId>& parts) {
+        Guard guard(*languages_, budget_);
+        return languages_->kernel.conjunction(parts);
+    }
+    NodeId complement(NodeId inner) {
+        Guard guard(*languages_, budget_);
+        return languages_->kernel.complement(inner);
+    }
+    NodeId repeat(NodeId inner, uint32_t low, int64_t high) {
+        Guard guard(*languages_, budget_);
+        return languages_->kernel.repeat(inner, low, high < 0 ? kUnbounded : static_cast<uint32_t>(high));
+    }
+    NodeId any_string(int encoding) {
+        Guard guard(*languages_, budget_);
+        return languages_->kernel.any_string(static_cast<Encoding>(encoding));
+    }
     NodeId multiple(uint32_t divisor, uint32_t scale, int64_t integer_digits, int64_t fraction_digits) {
-        return kernel_->multiple({divisor, scale, clamp(integer_digits), clamp(fraction_digits)});
+        Guard guard(*languages_, budget_);
+        return languages_->kernel.multiple({divisor, scale, clamp(integer_digits), clamp(fraction_digits)});
     }
-    uint64_t count_words(NodeId node, uint64_t limit) { return kernel_->count_words(node, limit); }
-    bool is_empty(NodeId node) { return kernel_->is_empty(node); }
+    uint64_t count_words(NodeId node, uint64_t limit) {
+        Guard guard(*languages_, budget_);
+        return languages_->kernel.count_words(node, limit);
+    }
+    bool is_empty(NodeId node) {
+        Guard guard(*languages_, budget_);
+        return languages_->kernel.is_empty(node);
+    }
 
     ValueId declare_value() { return json_->declare_value(); }
     void define_value(ValueId id, NodeId bare, const std::vector<std::tuple<NodeId, uint32_t, int64_t>>& strings, std::vector<uint32_t> arrays,
@@ -202,19 +231,17 @@ public:
         return json_->add_array(std::move(arm));
     }
     bool productive(ValueId id) const { return json_->productive(id); }
-    void settle(ValueId root) { json_->finish(root); }
+    void settle(ValueId root) {
+        Guard guard(*languages_, budget_);
+        json_->finish(root);
+    }
 
     std::shared_ptr<Constraint> json(std::shared_ptr<VocabularyTables> tables) {
-        auto out = std::make_shared<Constraint>();
-        out->automaton = json_;
-        out->tables = std::move(tables);
-        return out;
+        return std::make_shared<Constraint>(languages_, json_, std::move(tables), budget_);
     }
     std::shared_ptr<Constraint> regex(NodeId node, std::shared_ptr<VocabularyTables> tables) {
-        auto out = std::make_shared<Constraint>();
-        out->automaton = std::make_shared<RegexAutomaton>(kernel_, node, max_states_);
-        out->tables = std::move(tables);
-        return out;
+        Guard guard(*languages_, budget_);
+        return std::make_shared<Constraint>(languages_, std::make_shared<RegexAutomaton>(languages_, node), std::move(tables), budget_);
     }
 
 private:
@@ -227,9 +254,9 @@ private:
         return out;
     }
     static uint32_t clamp(int64_t high) { return high < 0 || high >= kUnbounded ? kUnbounded : static_cast<uint32_t>(high); }
-    std::shared_ptr<Kernel> kernel_;
+    std::shared_ptr<Languages> languages_;
     std::shared_ptr<JsonAutomaton> json_;
-    uint64_t max_states_;
+    Budget budget_;
 };
 
 }  // namespace
@@ -262,6 +289,7 @@ NB_MODULE(_core, m) {
     nb::class_<Builder>(m, "Builder")
         .def(nb::init<bool, int, uint32_t, uint64_t, double>(), "any_order"_a = false, "whitespace"_a = 0, "max_indent"_a = 40, "max_states"_a = 200000,
              "max_seconds"_a = 10.0)
+        .def_prop_ro("generation", &Builder::generation)
         .def("chars", &Builder::chars)
         .def("concat", &Builder::concat)
         .def("alternation", &Builder::alternation)
@@ -284,8 +312,11 @@ NB_MODULE(_core, m) {
 
     nb::class_<Constraint>(m, "Constraint")
         .def("matcher", [](std::shared_ptr<Constraint> self) { return Matcher(std::move(self)); })
-        .def_prop_ro("memory_bytes", [](Constraint& c) { std::lock_guard lock(c.mutex); return c.automaton->memory_bytes(); })
-        .def_prop_ro("state_count", [](Constraint& c) { std::lock_guard lock(c.mutex); return c.automaton->state_count(); });
+        .def_prop_ro("memory_bytes", [](Constraint& c) {
+            Guard guard(*c.languages, c.budget);
+            return c.automaton->memory_bytes() + c.masks.memory_bytes();
+        })
+        .def_prop_ro("state_count", [](const Constraint& c) { return c.budget.states; });
 
     nb::class_<Matcher>(m, "Matcher")
         .def("fill_next_token_bitmask", &fill, "bitmask"_a.none(), "row"_a = 0)

@@ -2,8 +2,8 @@
 
 namespace schemagen {
 
-RegexAutomaton::RegexAutomaton(std::shared_ptr<Kernel> kernel, NodeId regex, uint64_t max_states)
-    : kernel_(std::move(kernel)), dfa_(*kernel_, max_states), start_(dfa_.intern({regex}, false)) {}
+RegexAutomaton::RegexAutomaton(std::shared_ptr<Languages> languages, NodeId regex)
+    : languages_(std::move(languages)), start_(languages_->dfa.intern({regex}, false)) {}
 
 Leaf RegexAutomaton::start() {
     Leaf leaf;
@@ -12,10 +12,16 @@ Leaf RegexAutomaton::start() {
 }
 
 bool RegexAutomaton::step(Leaf& leaf, uint8_t byte, Arena&) {
-    leaf.state = dfa_.next(leaf.state, byte);
+    leaf.state = languages_->dfa.next(leaf.state, byte);
     return leaf.state != 0;
 }
 
-bool RegexAutomaton::accepting(const Leaf& leaf) { return leaf.state && dfa_.state(leaf.state).accepts.any(); }
+bool RegexAutomaton::accepting(const Leaf& leaf) { return leaf.state && languages_->dfa.state(leaf.state).accepts.any(); }
+
+LocalKey RegexAutomaton::local_key(const Leaf& leaf, uint32_t) { return {true, leaf.state, 0, 0}; }
+
+StringBody RegexAutomaton::string_body(const Leaf& leaf) { return {leaf.state, false, 0, false}; }
+
+ByteSet RegexAutomaton::next_bytes(const Leaf& leaf) { return languages_->dfa.next_bytes(leaf.state); }
 
 }  // namespace schemagen

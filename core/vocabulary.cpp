@@ -1,6 +1,7 @@
 #include "vocabulary.hpp"
 
 #include <algorithm>
+#include <atomic>
 #include <numeric>
 #include <stdexcept>
 
@@ -27,6 +28,22 @@ int plain_chars(std::string_view token) {
         ++count;
     }
     return count;
+}
+
+void list_children(Trie& trie) {
+    const uint32_t size = trie.root();
+    trie.first_child.resize(size + 2);
+    trie.child_byte.reserve(size);
+    trie.child.reserve(size);
+    for (uint32_t k = 0; k <= size; ++k) {
+        trie.first_child[k] = static_cast<uint32_t>(trie.child.size());
+        uint32_t begin = k == size ? 0 : k + 1, end = k == size ? size : trie.skip[k];
+        for (uint32_t child = begin; child < end; child = trie.skip[child]) {
+            trie.child_byte.push_back(trie.byte[child]);
+            trie.child.push_back(child);
+        }
+    }
+    trie.first_child[size + 1] = static_cast<uint32_t>(trie.child.size());
 }
 
 // `text(id)` for ids in sorted order of their texts, none of which is empty.
@@ -63,8 +80,14 @@ Trie build(const Text& text, const std::vector<uint32_t>& sorted) {
     trie.first_token.resize(trie.size() + 1, 0);
     for (size_t k = 0; k < counts.size(); ++k) trie.first_token[k + 1] = trie.first_token[k] + counts[k];
     trie.tokens = sorted;
+    list_children(trie);
     return trie;
 }
+
+// Whether a tail can follow a value or key in JSON text.
+bool may_follow(std::string_view tail) { return tail.empty() || std::string_view(" \n\r\t,:]}").find(tail[0]) != std::string_view::npos; }
+
+bool has_two_quotes(std::string_view text) { return std::count(text.begin(), text.end(), '"') >= 2; }
 
 }  // namespace
 
@@ -88,6 +111,8 @@ VocabularyTables::VocabularyTables(std::vector<std::string_view> tokens, std::ve
     all_ = build([this](uint32_t id) { return token(id); }, sorted);
     rank_plain(sorted);
     collect_tails(sorted);
+    static std::atomic<uint64_t> serials{0};
+    serial_ = ++serials;
 }
 
 void VocabularyTables::rank_plain(const std::vector<uint32_t>& sorted) {
@@ -104,16 +129,36 @@ void VocabularyTables::rank_plain(const std::vector<uint32_t>& sorted) {
 }
 
 void VocabularyTables::collect_tails(const std::vector<uint32_t>& sorted) {
-    for (uint32_t id : sorted)
-        for (size_t at = token(id).find('"'); at != std::string_view::npos; at = token(id).find('"', at + 1)) {
-            std::string_view tail = token(id).substr(at + 1);
-            if (tail_index_.emplace(tail, static_cast<uint32_t>(tail_texts_.size())).second) tail_texts_.push_back(tail);
+    tail_texts_.push_back({});
+    tail_index_.emplace(std::string_view(), 0);
+    for (uint32_t id : sorted) {
+        std::string_view text = token(id);
+        for (size_t at = text.find_first_of("\"}]"); at != std::string_view::npos; at = text.find_first_of("\"}]", at + 1)) {
+            std::string_view tail = text.substr(at + 1);
+            if (may_follow(tail) && tail_index_.emplace(tail, static_cast<uint32_t>(tail_texts_.size())).second) tail_texts_.push_back(tail);
         }
+        if (has_two_quotes(text)) tokens_with_key_.push_back(id);
+    }
     std::vector<uint32_t> order;
-    for (uint32_t id = 0; id < tail_texts_.size(); ++id)
-        if (!tail_texts_[id].empty()) order.push_back(id);
+    for (uint32_t id = 1; id < tail_texts_.size(); ++id) {
+        order.push_back(id);
+        if (has_two_quotes(tail_texts_[id])) tails_with_key_.push_back(id);
+    }
     std::sort(order.begin(), order.end(), [this](uint32_t a, uint32_t b) { return tail_texts_[a] < tail_texts_[b]; });
     tails_ = build([this](uint32_t id) { return tail_texts_[id]; }, order);
+}
+
+uint32_t VocabularyTables::lookup(std::string_view tail) const { return may_follow(tail) ? tail_index_.at(tail) : kNoTail; }
+
+uint32_t Trie::find(std::string_view text) const {
+    uint32_t node = root();
+    for (char c : text) {
+        auto begin = child_byte.begin() + first_child[node], end = child_byte.begin() + first_child[node + 1];
+        auto it = std::lower_bound(begin, end, static_cast<uint8_t>(c));
+        if (it == end || *it != static_cast<uint8_t>(c)) return kNone;
+        node = child[static_cast<size_t>(it - child_byte.begin())];
+    }
+    return node;
 }
 
 size_t VocabularyTables::memory_bytes() const {

@@ -3,8 +3,8 @@
 // The trie is an array of nodes; `skip` is the index after the subtree, so a rejected byte jumps over everything below
 // it (the flat walk of a recursive descent). Tokens made only of plain string characters (no quote, no backslash, no
 // control character, whole code points) are all allowed inside a free JSON string as long as it has room: there is one
-// bitmask of them per maximal length. What follows a quote inside a token (a tail) is one of a few hundred texts; they
-// have a trie of their own.
+// bitmask of them per maximal length. What follows a quote or a closing bracket inside a token (a tail) is one of a few
+// hundred texts; they have a trie of their own.
 #pragma once
 #include <cstdint>
 #include <string_view>
@@ -19,9 +19,17 @@ struct Trie {
     std::vector<uint32_t> skip;
     std::vector<uint32_t> first_token;   // offset into `tokens`; one more entry than nodes
     std::vector<uint32_t> tokens;
+    // Children of node k (of the root: k = size()), in order of their bytes: [first_child[k], first_child[k + 1]).
+    std::vector<uint32_t> first_child;
+    std::vector<uint8_t> child_byte;
+    std::vector<uint32_t> child;
     uint32_t max_depth = 0;
     size_t size() const { return byte.size(); }
-    size_t memory_bytes() const { return byte.size() * 11 + tokens.size() * 4; }
+    uint32_t root() const { return static_cast<uint32_t>(size()); }
+    // The node that `text` leads to from the root; kNone if no token starts like this.
+    uint32_t find(std::string_view text) const;
+    size_t memory_bytes() const { return byte.size() * 20 + tokens.size() * 4; }
+    static constexpr uint32_t kNone = UINT32_MAX;
 };
 
 class VocabularyTables {
@@ -43,15 +51,24 @@ public:
     const uint32_t* plain_up_to(uint32_t chars) const { return plain_[chars < longest_plain_ ? chars : longest_plain_].data(); }
     uint32_t longest_token() const { return all_.max_depth; }
 
-    // Tails: ids 0 to tail_count() - 1; the "tokens" of their trie are these ids.
+    // Tails: ids 0 to tail_count() - 1, 0 is the empty one; the "tokens" of their trie are these ids. Only what may follow
+    // a value or key counts as a tail: kNoTail for the rest of `token` after `length` bytes if it cannot.
+    static constexpr uint32_t kNoTail = UINT32_MAX;
     const Trie& tails() const { return tails_; }
     size_t tail_count() const { return tail_texts_.size(); }
-    uint32_t tail_of(std::string_view tail) const { return tail_index_.at(tail); }
+    uint32_t tail_of(uint32_t token_id, size_t length) const { return lookup(token(token_id).substr(length)); }
+    uint32_t rest_of(uint32_t tail, size_t length) const { return lookup(tail_texts_[tail].substr(length)); }
     std::string_view tail_text(uint32_t tail) const { return tail_texts_[tail]; }
+    // Tokens and tails in which a whole key may stand: two quotes.
+    const std::vector<uint32_t>& tokens_with_key() const { return tokens_with_key_; }
+    const std::vector<uint32_t>& tails_with_key() const { return tails_with_key_; }
+    // Unique in the process.
+    uint64_t serial() const { return serial_; }
 
     size_t memory_bytes() const;
 
 private:
+    uint32_t lookup(std::string_view tail) const;
     void rank_plain(const std::vector<uint32_t>& sorted);
     void collect_tails(const std::vector<uint32_t>& sorted);
 
@@ -63,6 +80,8 @@ private:
     uint32_t longest_plain_ = 0;
     std::vector<std::string_view> tail_texts_;
     std::unordered_map<std::string_view, uint32_t> tail_index_;
+    std::vector<uint32_t> tokens_with_key_, tails_with_key_;
+    uint64_t serial_;
 };
 
 }  // namespace schemagen

@@ -1,0 +1,158 @@
+// What the mask engine asks of the JSON automaton (automaton.hpp): which configurations are alike, and how to look into
+// one without what is around it.
+#include <algorithm>
+
+#include "json_frames.hpp"
+
+namespace schemagen {
+
+// Counts only matter within a token's length of a bound: further below they are one, and so they are beyond it.
+uint32_t JsonAutomaton::count_key(const Leaf& leaf, uint32_t longest) const {
+    const Position& p = *positions_[position_of(leaf.frame->state)];
+    if (!p.counted) return 0;
+    uint32_t passed = 0;
+    for (const StringArm& arm : p.strings) {
+        bool near_least = leaf.count < arm.min_chars && leaf.count + longest + 1 >= arm.min_chars;
+        bool near_most = arm.max_chars != kUnbounded && leaf.count + longest + 1 >= arm.max_chars;
+        if (near_least || near_most) return leaf.count;
+        passed += leaf.count >= arm.min_chars;
+    }
+    return 0x80000000u | passed;
+}
+
+LocalKey JsonAutomaton::local_key(const Leaf& leaf, uint32_t longest) {
+    const Frame* frame = leaf.frame;
+    LocalKey key;
+    if (frame->tracking || frame->pending || !frame->state->id) return key;
+    uint32_t state = 0, node = 0, count = 0;
+    switch (leaf.mode) {
+        case kKey:
+            if (positions_[frame->state->position]->objects->tracks_keys) return key;
+            state = leaf.state;
+            node = leaf.node;
+            break;
+        case kString:
+            count = count_key(leaf, longest);
+            state = leaf.state;
+            break;
+        case kBare: state = leaf.state; break;
+        default: break;
+    }
+    key.usable = true;
+    key.a = uint64_t{frame->state->id} << 32 | state;
+    key.b = uint64_t{node} << 32 | count;
+    key.c = uint64_t{leaf.gap} << 8 | leaf.mode;
+    return key;
+}
+
+Leaf JsonAutomaton::alone(const Leaf& leaf, Arena& arena) {
+    Leaf out = leaf;
+    Frame* frame = copy(leaf.frame, leaf.frame->state, arena);
+    if (frame->parent) frame->parent = exit_frame_;
+    frame->used = nullptr;
+    out.frame = frame;
+    return out;
+}
+
+bool JsonAutomaton::behind(const Leaf& inside, uint32_t how, Leaf& out, Arena& arena) {
+    out = inside;
+    out.frame = inside.frame->parent;
+    return close_value(out, bits_[how], nullptr, 0, arena);
+}
+
+uint32_t& JsonAutomaton::tails_of(const Leaf& leaf) { return leaf.frame->tails; }
+
+bool JsonAutomaton::tracking(const Leaf& leaf) { return leaf.frame->tracking; }
+
+// Tokens can be looked up by automaton state: in strings, and in keys as far as they are extra ones and every class of
+// them that is alive can be taken.
+StringBody JsonAutomaton::string_body(const Leaf& leaf) {
+    if (!leaf.state) return {};
+    if (leaf.mode == kKey) {
+        const FrameState* frame = leaf.frame->state;
+        const ObjectSet& set = *positions_[frame->position]->objects;
+        bool simple = !set.tracks_keys && !leaf.frame->forbidden;
+        for (size_t k = 0; simple && k < set.components.size(); ++k) {
+            Bits one;
+            one.set(k);
+            simple = !extra_moves(frame, one).empty();
+        }
+        return simple ? StringBody{leaf.state, false, 0, true} : StringBody{};
+    }
+    if (leaf.mode != kString) return {};
+    const LazyDfa::State& state = dfa().state(leaf.state);
+    if (!state.marked) return {leaf.state, false, 0, false};
+    if (!state.boundary || state.count != 1 || !kernel().is_any_string(dfa().component(leaf.state, 0))) return {};
+    uint32_t limit = positions_[position_of(leaf.frame->state)]->strings[0].max_chars;
+    return {leaf.state, true, limit == kUnbounded ? kUnbounded : limit - leaf.count, false};
+}
+
+bool JsonAutomaton::close_string(Leaf& leaf, uint32_t state, uint32_t chars, Arena& arena) {
+    leaf.state = state;
+    if (leaf.mode == kKey) {
+        leaf.node = kNoNode;
+        return close_key(leaf, arena);
+    }
+    leaf.count += chars;
+    const Bits satisfied = string_satisfied(leaf);
+    return satisfied.any() && close_value(leaf, satisfied, leaf.start, '"', arena);
+}
+
+Leaf JsonAutomaton::as_extra_key(const Leaf& leaf) {
+    Leaf out = leaf;
+    out.node = kNoNode;
+    return out;
+}
+
+Leaf JsonAutomaton::as_declared_key(const Leaf& leaf) {
+    Leaf out = leaf;
+    out.state = 0;
+    return out;
+}
+
+bool JsonAutomaton::has_used_keys(const Leaf& leaf) { return leaf.frame->used; }
+
+std::vector<std::string> JsonAutomaton::ways_to_repeat(const Leaf& leaf) {
+    std::vector<std::string> rests;
+    if (leaf.mode != kKey || !leaf.state) return rests;
+    std::string text = text_since(leaf.key, nullptr);
+    for (const UsedKey* used = leaf.frame->used; used; used = used->previous)
+        if (used->text.starts_with(text)) rests.emplace_back(used->text.substr(text.size()));
+    return rests;
+}
+
+ByteSet JsonAutomaton::next_bytes(const Leaf& leaf) {
+    ByteSet out;
+    auto add = [&out](std::string_view bytes) {
+        for (char byte : bytes) out.add(static_cast<uint8_t>(byte));
+    };
+    switch (leaf.mode) {
+        case kString:
+            out = dfa().next_bytes(leaf.state);
+            add("\"");
+            break;
+        case kBare:
+            out = dfa().next_bytes(leaf.state);
+            add(" \n,]}");
+            break;
+        case kKey: {
+            if (leaf.state) out = dfa().next_bytes(leaf.state);
+            add("\"");
+            if (leaf.node == kNoNode) break;
+            const ObjectSet& set = *positions_[leaf.frame->state->position]->objects;
+            for (uint32_t it = set.trie[leaf.node].first_child; it; it = set.trie[it].sibling) out.add(set.trie[it].byte);
+            break;
+        }
+        case kColon: add(":"); break;
+        case kFirstKey:
+        case kNextKey: add(" \n\t\"}"); break;
+        case kAfter: add(" \n\t,]}"); break;
+        case kFirstItem: add("]"); [[fallthrough]];
+        case kValue:
+        case kItem: add(" \n\t\"{[-0123456789tfn"); break;
+        default: break;
+    }
+    return out;
+}
+
+}  // namespace schemagen

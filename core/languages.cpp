@@ -1,0 +1,19 @@
+#include "languages.hpp"
+
+namespace schemagen {
+
+std::shared_ptr<Languages> Languages::current() {
+    // About 100 MB; a grammar with its own few thousand states costs well below one.
+    constexpr size_t kMostNodes = 400'000, kMostStates = 60'000;
+    static std::mutex mutex;
+    static std::shared_ptr<Languages> languages;
+    static uint64_t generations = 0;
+    std::lock_guard lock(mutex);
+    if (languages) {
+        std::lock_guard inner(languages->mutex);
+        if (languages->kernel.size() <= kMostNodes && languages->dfa.size() <= kMostStates) return languages;
+    }
+    return languages = std::make_shared<Languages>(++generations);
+}
+
+}  // namespace schemagen

@@ -1,0 +1,323 @@
+#include "masks.hpp"
+
+#include <algorithm>
+#include <bit>
+#include <cstring>
+
+#include "hash.hpp"
+
+namespace schemagen {
+
+namespace {
+
+bool has(const uint32_t* words, uint32_t k) { return words[k >> 5] >> (k & 31) & 1; }
+void set(uint32_t* words, uint32_t k) { words[k >> 5] |= 1u << (k & 31); }
+
+uint32_t count(const uint32_t* words, size_t size) {
+    uint32_t total = 0;
+    for (size_t w = 0; w < size; ++w) total += static_cast<uint32_t>(std::popcount(words[w]));
+    return total;
+}
+
+}  // namespace
+
+size_t Masks::KeyHash::operator()(const LocalKey& key) const { return mix(mix(key.a, key.b), key.c); }
+
+Masks::Masks(Automaton& automaton, const VocabularyTables& tables, StringMasks& strings)
+    : automaton_(automaton), tables_(tables), strings_(strings), sets_(1), scratch_(tables.words()) {
+    sets_[0].assign(tables.tail_count() / 32 + 1, 0);  // set 0: no tail, not even the empty one
+    set_index_.emplace(0, 0);
+}
+
+// Depth-first over the trie; a rejected byte skips its subtree (llguidance, docs/toktrie.md, describes the same idea).
+// `hit(node)` where a prefix can be read, `out(node, how)` where it closes the container: not followed any further.
+template <class Hit, class Out>
+void Masks::walk(const Trie& trie, const Leaf& from, Arena& arena, const Hit& hit, const Out& out) {
+    constexpr uint32_t kMany = 8;  // children from which on it pays to ask for the possible bytes first
+    if (levels_.size() < trie.max_depth + 2) levels_.resize(trie.max_depth + 2);
+    auto open = [&](Level& level, uint32_t node) {
+        level.at = trie.first_child[node];
+        level.end = trie.first_child[node + 1];
+        if (level.end - level.at > kMany)
+            level.bytes = automaton_.next_bytes(level.leaf);
+        else
+            level.bytes.words.fill(~0ull);
+    };
+    size_t depth = 0;
+    levels_[0].leaf = from;
+    open(levels_[0], trie.root());
+    while (true) {
+        Level& level = levels_[depth];
+        if (level.at == level.end) {
+            if (depth-- == 0) return;
+            continue;
+        }
+        uint32_t k = level.at++;
+        if (!level.bytes.has(trie.child_byte[k])) continue;
+        Leaf& next = levels_[depth + 1].leaf;
+        next = level.leaf;
+        if (!automaton_.step(next, trie.child_byte[k], arena)) continue;
+        uint32_t node = trie.child[k];
+        if (next.outside) {
+            out(node, next.state, depth + 1);
+            continue;
+        }
+        hit(node);
+        if (trie.first_child[node] != trie.first_child[node + 1]) open(levels_[++depth], node);
+    }
+}
+
+bool Masks::reads(const Leaf& from, std::string_view bytes, Arena& arena) {
+    Leaf leaf = from;
+    for (char c : bytes)
+        if (!automaton_.step(leaf, static_cast<uint8_t>(c), arena)) return false;
+    return true;
+}
+
+Masks::Exits& Masks::exits_of(std::vector<Exits>& all, uint32_t how) {
+    for (Exits& exits : all)
+        if (exits.how == how) return exits;
+    all.push_back({how, {}, {}});
+    return all.back();
+}
+
+// ---- what may follow ----------------------------------------------------------------------------------------------
+
+std::shared_ptr<const Masks::LocalTails> Masks::local_tails(const Leaf& behind, Arena& arena) {
+    LocalKey key = automaton_.local_key(behind, tables_.longest_token());
+    if (key.usable) {
+        auto it = tails_.find(key);
+        if (it != tails_.end()) return it->second;
+    }
+    auto made = std::make_shared<LocalTails>();
+    made->words.assign(tables_.tail_count() / 32 + 1, 0);
+    set(made->words.data(), 0);
+    const Trie& trie = tables_.tails();
+    walk(
+        trie, automaton_.alone(behind, arena), arena,
+        [&](uint32_t node) {
+            for (uint32_t t = trie.first_token[node]; t < trie.first_token[node + 1]; ++t) set(made->words.data(), trie.tokens[t]);
+        },
+        [&](uint32_t node, uint32_t how, size_t length) {
+            for (uint32_t t = trie.first_token[node]; t < trie.first_token[trie.skip[node]]; ++t) {
+                uint32_t rest = tables_.rest_of(trie.tokens[t], length);
+                if (rest != VocabularyTables::kNoTail) exits_of(made->exits, how).pairs.emplace_back(rest, trie.tokens[t]);
+            }
+        });
+    if (key.usable) {
+        bytes_ += made->words.size() * 4 + 128;
+        tails_.emplace(key, made);
+    }
+    return made;
+}
+
+// The set of tails that may follow the container around `inside` when it was closed in that way.
+uint32_t Masks::tails(const Leaf& inside, uint32_t how, Arena& arena) {
+    uint32_t& known = automaton_.tails_of(inside);
+    if (how == Automaton::kFirst && known != UINT32_MAX) return known;
+    Leaf behind;
+    uint32_t found = automaton_.behind(inside, how, behind, arena) ? tails_behind(behind, arena) : 0;
+    if (how == Automaton::kFirst) known = found;
+    return found;
+}
+
+uint32_t Masks::tails_behind(const Leaf& behind, Arena& arena) {
+    auto local = local_tails(behind, arena);
+    std::vector<uint32_t> words(local->words);
+    for (const Exits& exits : local->exits) {
+        const uint32_t* after = sets_[tails(behind, exits.how, arena)].data();
+        for (auto [rest, tail] : exits.pairs)
+            if (has(after, rest)) set(words.data(), tail);
+    }
+    if (automaton_.has_used_keys(behind))
+        for (uint32_t tail : tables_.tails_with_key())
+            if (has(words.data(), tail) && !reads(behind, tables_.tail_text(tail), arena)) words[tail >> 5] &= ~(1u << (tail & 31));
+    uint64_t hash = 7;
+    for (uint32_t word : words) hash = mix(hash, word);
+    auto [begin, end] = set_index_.equal_range(hash);
+    for (auto it = begin; it != end; ++it)
+        if (sets_[it->second] == words) return it->second;
+    uint32_t id = static_cast<uint32_t>(sets_.size());
+    bytes_ += words.size() * 4 + 64;
+    sets_.push_back(std::move(words));
+    set_index_.emplace(hash, id);
+    return id;
+}
+
+const std::vector<uint32_t>& Masks::through(Exits& exits, uint32_t set_id) {
+    for (const auto& [known, tokens] : exits.through)
+        if (known == set_id) return tokens;
+    std::vector<uint32_t> tokens;
+    const uint32_t* words = sets_[set_id].data();
+    for (auto [tail, token] : exits.pairs)
+        if (has(words, tail)) tokens.push_back(token);
+    bytes_ += tokens.size() * 4 + 32;
+    return exits.through.emplace_back(set_id, std::move(tokens)).second;
+}
+
+// ---- local masks --------------------------------------------------------------------------------------------------
+
+void Masks::add(LocalMask& mask, uint32_t token) {
+    if (has(scratch_.data(), token)) return;
+    set(scratch_.data(), token);
+    mask.tokens.push_back(token);
+}
+
+void Masks::add_walk(LocalMask& mask, const Leaf& from, Arena& arena) {
+    const Trie& trie = tables_.all();
+    walk(
+        trie, from, arena,
+        [&](uint32_t node) {
+            for (uint32_t t = trie.first_token[node]; t < trie.first_token[node + 1]; ++t) add(mask, trie.tokens[t]);
+        },
+        [&](uint32_t node, uint32_t how, size_t length) {
+            for (uint32_t t = trie.first_token[node]; t < trie.first_token[trie.skip[node]]; ++t) {
+                uint32_t tail = tables_.tail_of(trie.tokens[t], length);
+                if (tail != VocabularyTables::kNoTail) exits_of(mask.exits, how).pairs.emplace_back(tail, trie.tokens[t]);
+            }
+        });
+}
+
+void Masks::add_string(LocalMask& mask, const StringBody& body, const Leaf& from, Arena& arena) {
+    mask.inner = strings_.get(body.state, body.counting, tables_);
+    // 1) Tokens that stay inside.
+    if (body.counting && body.room < tables_.longest_token()) {
+        mask.base = tables_.plain_up_to(body.room);
+        mask.allowed = count(mask.base, tables_.words());
+        std::copy_n(mask.base, tables_.words(), scratch_.begin());
+        for (auto [chars, token] : mask.inner->counted)
+            if (chars <= body.room) add(mask, token);
+    } else {
+        mask.base = mask.inner->inner.data();
+        mask.allowed = mask.inner->allowed;
+        std::copy_n(mask.base, tables_.words(), scratch_.begin());
+    }
+    // 2) Tokens that leave it.
+    for (const StringExit& exit : mask.inner->exits) {
+        Leaf behind = from;
+        if (!automaton_.close_string(behind, exit.state, exit.chars, arena)) continue;
+        if (behind.outside) continue;
+        auto follow = local_tails(behind, arena);
+        for (auto [tail, token] : exit.tails)
+            if (has(follow->words.data(), tail)) add(mask, token);
+        for (const Exits& exits : follow->exits) {
+            Exits& own = exits_of(mask.exits, exits.how);
+            std::unordered_multimap<uint32_t, uint32_t> rest_of;
+            for (auto [rest, tail] : exits.pairs) rest_of.emplace(tail, rest);
+            for (auto [tail, token] : exit.tails)
+                if (auto it = rest_of.find(tail); it != rest_of.end()) own.pairs.emplace_back(it->second, token);
+        }
+    }
+}
+
+std::shared_ptr<Masks::LocalMask> Masks::build(const Leaf& leaf, Arena& arena) {
+    auto mask = std::make_shared<LocalMask>();
+    std::fill(scratch_.begin(), scratch_.end(), 0);
+    Leaf from = automaton_.alone(leaf, arena);
+    StringBody body = automaton_.string_body(from);
+    if (!body.state) {
+        add_walk(*mask, from, arena);
+    } else {
+        add_string(*mask, body, body.key ? automaton_.as_extra_key(from) : from, arena);
+        if (body.key) add_walk(*mask, automaton_.as_declared_key(from), arena);
+    }
+    if (automaton_.accepting(leaf))
+        for (uint32_t id : tables_.eos()) add(*mask, id);
+    mask->allowed += static_cast<uint32_t>(mask->tokens.size());
+    if (mask->tokens.size() > tables_.words() / 8) {  // setting so many bits takes longer than copying a row
+        mask->dense = scratch_;
+        mask->tokens.clear();
+    }
+    mask->tokens.shrink_to_fit();
+    return mask;
+}
+
+std::shared_ptr<Masks::LocalMask> Masks::local(const Leaf& leaf, Arena& arena) {
+    LocalKey key = automaton_.local_key(leaf, tables_.longest_token());
+    if (!key.usable) return build(leaf, arena);
+    auto it = masks_.find(key);
+    if (it != masks_.end()) return it->second;
+    auto made = build(leaf, arena);
+    size_t bytes = sizeof(LocalMask) + 96 + (made->dense.size() + made->tokens.size()) * 4;
+    for (const Exits& exits : made->exits) bytes += exits.pairs.size() * 8 + 64;
+    if (bytes_ + bytes > kMostBytes) {
+        masks_.clear();
+        tails_.clear();
+        bytes_ = sets_.size() * (sets_[0].size() * 4 + 64);
+    }
+    bytes_ += bytes;
+    masks_.emplace(key, made);
+    return made;
+}
+
+// ---- filling ------------------------------------------------------------------------------------------------------
+
+uint32_t Masks::fill(const Leaf& leaf, uint32_t* words, Arena& arena) {
+    if (automaton_.tracking(leaf)) return fill_tracking(leaf, words, arena);
+    auto mask = local(leaf, arena);
+    const uint32_t* base = mask->dense.empty() ? mask->base : mask->dense.data();
+    if (base)
+        std::memcpy(words, base, tables_.words() * sizeof(uint32_t));
+    else
+        std::memset(words, 0, tables_.words() * sizeof(uint32_t));
+    for (uint32_t token : mask->tokens) set(words, token);
+    uint32_t allowed = mask->allowed;
+    for (Exits& exits : mask->exits) {
+        const auto& tokens = through(exits, tails(leaf, exits.how, arena));
+        for (uint32_t token : tokens) set(words, token);
+        allowed += static_cast<uint32_t>(tokens.size());
+    }
+    if (automaton_.has_used_keys(leaf)) allowed -= take_repeated_keys(leaf, words, arena);
+    return allowed;
+}
+
+// Take out the tokens that would write a key a second time: those that close the key being read there, and among those
+// that hold a whole key the ones that cannot be read. Returns how many.
+uint32_t Masks::take_repeated_keys(const Leaf& leaf, uint32_t* words, Arena& arena) {
+    uint32_t taken = 0;
+    auto take = [&](uint32_t token) {
+        taken += has(words, token);
+        words[token >> 5] &= ~(1u << (token & 31));
+    };
+    const Trie& trie = tables_.all();
+    for (const std::string& rest : automaton_.ways_to_repeat(leaf)) {
+        uint32_t node = trie.find(rest + '"');
+        if (node == Trie::kNone) continue;
+        for (uint32_t t = trie.first_token[node]; t < trie.first_token[trie.skip[node]]; ++t) take(trie.tokens[t]);
+    }
+    for (uint32_t token : tables_.tokens_with_key())
+        if (has(words, token) && !reads(leaf, tables_.token(token), arena)) take(token);
+    return taken;
+}
+
+// Inside an array with unique items: every token that leaves a string is read in full.
+uint32_t Masks::fill_tracking(const Leaf& leaf, uint32_t* words, Arena& arena) {
+    std::memset(words, 0, tables_.words() * sizeof(uint32_t));
+    const Trie& trie = tables_.all();
+    auto walk_all = [&](const Leaf& from) {
+        walk(
+            trie, from, arena,
+            [&](uint32_t node) {
+                for (uint32_t t = trie.first_token[node]; t < trie.first_token[node + 1]; ++t) set(words, trie.tokens[t]);
+            },
+            [](uint32_t, uint32_t, size_t) {});
+    };
+    StringBody body = automaton_.string_body(leaf);
+    if (!body.state) {
+        walk_all(leaf);
+    } else {
+        auto inner = strings_.get(body.state, body.counting, tables_);
+        bool tight = body.counting && body.room < tables_.longest_token();
+        std::memcpy(words, tight ? tables_.plain_up_to(body.room) : inner->inner.data(), tables_.words() * sizeof(uint32_t));
+        if (tight)
+            for (auto [chars, token] : inner->counted)
+                if (chars <= body.room) set(words, token);
+        for (const StringExit& exit : inner->exits)
+            for (auto [tail, token] : exit.tails)
+                if (reads(leaf, tables_.token(token), arena)) set(words, token);
+        if (body.key) walk_all(automaton_.as_declared_key(leaf));
+    }
+    return count(words, tables_.words());
+}
+
+}  // namespace schemagen
