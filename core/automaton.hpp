@@ -96,6 +96,8 @@ public:
     virtual Leaf start() = 0;
     virtual bool step(Leaf& leaf, uint8_t byte, Arena& arena) = 0;  // on false the leaf is unspecified
     virtual bool accepting(const Leaf& leaf) = 0;
+    // Work that a step leaves open because most steps of a mask are never taken; called when a token was accepted.
+    virtual void settle(Leaf& leaf, Arena& arena) = 0;
     // A superset of the bytes that `step` takes.
     virtual ByteSet next_bytes(const Leaf& leaf) = 0;
 
@@ -103,13 +105,14 @@ public:
     // `longest`: bytes of the longest token; bounds further away than that do not matter.
     virtual LocalKey local_key(const Leaf& leaf, uint32_t longest) = 0;
     // The same configuration with nothing known of what is around its container: closing it leads `outside`, and `state`
-    // is how: which of the values it was asked for it is. kFirst: the first alone.
+    // is how: which of the values it was asked for it is. kFirst: the first alone; kUnclear: what follows depends on the
+    // text, the token has to be read in full.
     virtual Leaf alone(const Leaf& leaf, Arena& arena) = 0;
     // The configuration once the container around `inside` was closed in that way; false: it may not be.
     virtual bool behind(const Leaf& inside, uint32_t how, Leaf& out, Arena& arena) = 0;
     // Where the set of tails that may follow the container is remembered (`kFirst` only).
     virtual uint32_t& tails_of(const Leaf& leaf) = 0;
-    virtual StringBody string_body(const Leaf& leaf) = 0;
+    virtual StringBody string_body(const Leaf& leaf, uint32_t longest) = 0;
     // Move to behind the closing quote, as if `chars` more code points had led to `state`; false: it may not close there.
     virtual bool close_string(Leaf& leaf, uint32_t state, uint32_t chars, Arena& arena) = 0;
     // The same key being read, if it is not to be a declared one (an extra one).
@@ -124,7 +127,7 @@ public:
     virtual std::string describe(const Leaf& leaf) = 0;  // for error texts: what is being read
     virtual uint64_t memory_bytes() const = 0;
 
-    static constexpr uint32_t kFirst = 1;
+    static constexpr uint32_t kFirst = 1, kUnclear = UINT32_MAX;
 };
 
 }  // namespace schemagen

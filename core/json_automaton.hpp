@@ -97,11 +97,12 @@ public:
     Leaf start() override;
     bool step(Leaf& leaf, uint8_t byte, Arena& arena) override;
     bool accepting(const Leaf& leaf) override;
+    void settle(Leaf& leaf, Arena& arena) override;
     LocalKey local_key(const Leaf& leaf, uint32_t longest) override;
     Leaf alone(const Leaf& leaf, Arena& arena) override;
     bool behind(const Leaf& inside, uint32_t how, Leaf& out, Arena& arena) override;
     uint32_t& tails_of(const Leaf& leaf) override;
-    StringBody string_body(const Leaf& leaf) override;
+    StringBody string_body(const Leaf& leaf, uint32_t longest) override;
     bool close_string(Leaf& leaf, uint32_t state, uint32_t chars, Arena& arena) override;
     Leaf as_extra_key(const Leaf& leaf) override;
     Leaf as_declared_key(const Leaf& leaf) override;
@@ -222,7 +223,7 @@ private:
     void take_moves(const FrameState* frame, uint32_t slot, const std::vector<Option>& options, uint32_t key, std::vector<Move>& moves);
     std::vector<Move> item_moves(const FrameState* frame, uint32_t slot);
     std::vector<Move> extra_moves(const FrameState* frame, const Bits& components);
-    bool extra_possible(const FrameState* frame, uint32_t state);
+    uint32_t extra_entry(const FrameState* frame);
     bool key_possible(const FrameState* frame, const TrieNode& node) const;
     uint32_t position_of(const FrameState* frame) const;
     uint32_t count_key(const Leaf& leaf, uint32_t longest) const;
@@ -289,11 +290,12 @@ public:
     Leaf start() override;
     bool step(Leaf& leaf, uint8_t byte, Arena& arena) override;
     bool accepting(const Leaf& leaf) override;
+    void settle(Leaf&, Arena&) override {}
     LocalKey local_key(const Leaf& leaf, uint32_t longest) override;
     Leaf alone(const Leaf& leaf, Arena&) override { return leaf; }
     bool behind(const Leaf&, uint32_t, Leaf&, Arena&) override { return false; }
     uint32_t& tails_of(const Leaf&) override { return tails_; }
-    StringBody string_body(const Leaf& leaf) override;
+    StringBody string_body(const Leaf& leaf, uint32_t longest) override;
     bool close_string(Leaf&, uint32_t, uint32_t, Arena&) override { return false; }
     Leaf as_extra_key(const Leaf& leaf) override { return leaf; }
     Leaf as_declared_key(const Leaf& leaf) override { return leaf; }

@@ -206,6 +206,22 @@ std::vector<JsonAutomaton::Move> JsonAutomaton::extra_moves(const FrameState* fr
     return moves;
 }
 
+// The automaton of the extra keys that can be taken now.
+uint32_t JsonAutomaton::extra_entry(const FrameState* frame) {
+    const ObjectSet& set = *positions_[frame->position]->objects;
+    if (frame->extra.none() || !frame->extra_start) return 0;
+    std::vector<NodeId> components(set.components.size(), kEmpty);
+    bool all = true;
+    for (uint32_t k = 0; k < set.components.size(); ++k) {
+        Bits one;
+        one.set(k);
+        bool possible = !extra_moves(frame, one).empty();
+        if (possible) components[k] = dfa().component(frame->extra_start, k);
+        all &= possible;
+    }
+    return all ? frame->extra_start : dfa().intern(components, false);
+}
+
 bool JsonAutomaton::key_possible(const FrameState* frame, const TrieNode& node) const {
     const ObjectSet& set = *positions_[frame->position]->objects;
     for (uint32_t a = 0; a < set.arms.size(); ++a)

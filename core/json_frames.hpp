@@ -65,6 +65,7 @@ struct FrameState {
     Bits closable;         // slots that may end here
     Bits more;             // slots that can take another item, or a key
     Bits extra;            // slots that can take an extra key
+    uint32_t extra_entry;  // of that automaton without the classes of keys that none of these slots can take; 0: none
     uint32_t* next;        // [slot] schema order: first declaration index still allowed
     uint64_t* seen;        // [words] keys
     uint64_t* offered;     // [slot][words] keys that the slot can take

@@ -27,7 +27,6 @@ LocalKey JsonAutomaton::local_key(const Leaf& leaf, uint32_t longest) {
     uint32_t state = 0, node = 0, count = 0;
     switch (leaf.mode) {
         case kKey:
-            if (positions_[frame->state->position]->objects->tracks_keys) return key;
             state = leaf.state;
             node = leaf.node;
             break;
@@ -64,27 +63,20 @@ uint32_t& JsonAutomaton::tails_of(const Leaf& leaf) { return leaf.frame->tails; 
 
 bool JsonAutomaton::tracking(const Leaf& leaf) { return leaf.frame->tracking; }
 
-// Tokens can be looked up by automaton state: in strings, and in keys as far as they are extra ones and every class of
-// them that is alive can be taken.
-StringBody JsonAutomaton::string_body(const Leaf& leaf) {
+// Tokens can be looked up by automaton state inside strings, and in keys as far as they are extra ones.
+StringBody JsonAutomaton::string_body(const Leaf& leaf, uint32_t longest) {
     if (!leaf.state) return {};
-    if (leaf.mode == kKey) {
-        const FrameState* frame = leaf.frame->state;
-        const ObjectSet& set = *positions_[frame->position]->objects;
-        bool simple = !set.tracks_keys && !leaf.frame->forbidden;
-        for (size_t k = 0; simple && k < set.components.size(); ++k) {
-            Bits one;
-            one.set(k);
-            simple = !extra_moves(frame, one).empty();
-        }
-        return simple ? StringBody{leaf.state, false, 0, true} : StringBody{};
-    }
+    if (leaf.mode == kKey) return {leaf.state, false, 0, true};
     if (leaf.mode != kString) return {};
     const LazyDfa::State& state = dfa().state(leaf.state);
     if (!state.marked) return {leaf.state, false, 0, false};
-    if (!state.boundary || state.count != 1 || !kernel().is_any_string(dfa().component(leaf.state, 0))) return {};
-    uint32_t limit = positions_[position_of(leaf.frame->state)]->strings[0].max_chars;
-    return {leaf.state, true, limit == kUnbounded ? kUnbounded : limit - leaf.count, false};
+    if (!state.boundary) return {};
+    const Position& p = *positions_[position_of(leaf.frame->state)];
+    uint32_t room = kUnbounded;
+    for (size_t k = 0; k < p.strings.size(); ++k)
+        if (state.alive[k] && p.strings[k].max_chars != kUnbounded) room = std::min(room, p.strings[k].max_chars - std::min(leaf.count, p.strings[k].max_chars));
+    // Several languages with lengths of their own are only looked up while all the lengths are far away.
+    return state.alive.count() == 1 || room > longest ? StringBody{leaf.state, true, room, false} : StringBody{};
 }
 
 bool JsonAutomaton::close_string(Leaf& leaf, uint32_t state, uint32_t chars, Arena& arena) {

@@ -75,7 +75,7 @@ const FrameState* JsonAutomaton::intern(FrameState* state) {
         if (same(it->second, state, slots, words)) return it->second;
     if (!state->open_value) {
         if (object)
-            refresh_object(state);
+            refresh_object(state), state->extra_entry = extra_entry(state);
         else if (state->kind == FrameKind::kArrayFrame)
             refresh_array(state);
     }
@@ -183,6 +183,16 @@ const FrameState* JsonAutomaton::with_key(const FrameState* from, uint32_t key, 
     }
     if (from->id && (!out || out->id)) key_moves_.emplace(memo, out);
     return out;
+}
+
+// Work that close_key leaves open (use_extra_key).
+void JsonAutomaton::settle(Leaf& leaf, Arena& arena) {
+    if (!leaf.frame->pending) return;
+    FrameState* state = draft(leaf.frame->state, arena);
+    state->extra_start = settled_extra_keys(leaf.frame);
+    Frame* frame = copy(leaf.frame, intern(state), arena);
+    frame->pending = false;
+    leaf.frame = frame;
 }
 
 // The slots that live on when a value satisfied these components.

@@ -184,15 +184,8 @@ bool JsonAutomaton::step_before_key(Leaf& leaf, uint8_t byte, Arena& arena) {
     leaf.node = 0;
     leaf.hash = kNoBytes;
     leaf.key = nullptr;
-    leaf.state = frame->extra.any() ? frame->extra_start : 0;
+    leaf.state = frame->extra_entry;
     return true;
-}
-
-// Whether some slot that can take an extra key can take one that starts like this.
-bool JsonAutomaton::extra_possible(const FrameState* frame, uint32_t state) {
-    const ObjectSet& set = *positions_[frame->position]->objects;
-    if (frame->extra == frame->alive && set.components.size() == 1) return true;
-    return !extra_moves(frame, dfa().state(state).alive).empty();
 }
 
 bool JsonAutomaton::step_key(Leaf& leaf, uint8_t byte, Arena& arena) {
@@ -207,7 +200,6 @@ bool JsonAutomaton::step_key(Leaf& leaf, uint8_t byte, Arena& arena) {
         // Declared keys that are not offered any more must not pass as prefixes of extra ones: the extra keys' own
         // language excludes them, so nothing else is needed here.
     }
-    if (extra && !extra_possible(frame, extra)) extra = 0;
     if (extra || node != kNoNode) {
         if (leaf.state || leaf.frame->forbidden) {  // an extra key, or one whose text matters
             auto* last = static_cast<KeyByte*>(arena.allocate(sizeof(KeyByte)));
@@ -276,6 +268,12 @@ bool JsonAutomaton::close_value(Leaf& leaf, const Bits& satisfied, const KeyByte
         leaf.mode = kDone;
         leaf.outside = true;
         leaf.state = bits_id(satisfied);
+        return true;
+    }
+    if (from->pending && from->parent == exit_frame_) {
+        leaf.mode = kDone;
+        leaf.outside = true;
+        leaf.state = kUnclear;
         return true;
     }
     const FrameState* state;

@@ -10,7 +10,6 @@
 // Invariants: id 0 is the empty language, id 1 the empty string; a node without & and ~ is empty only if its id is 0.
 #pragma once
 #include <array>
-#include <bit>
 #include <bitset>
 #include <cstdint>
 #include <deque>
@@ -20,6 +19,8 @@
 #include <unordered_map>
 #include <utility>
 #include <vector>
+
+#include "bytes.hpp"
 
 namespace schemagen {
 
@@ -70,18 +71,6 @@ struct Budget {
     uint64_t max_nodes = UINT64_MAX, max_states = UINT64_MAX;
     double max_seconds = 1e9;  // for one search
     uint64_t nodes = 0, states = 0;
-};
-
-// Bytes, as a bit set.
-struct ByteSet {
-    std::array<uint64_t, 4> words{};
-    void add(uint8_t byte) { words[byte >> 6] |= 1ull << (byte & 63); }
-    bool has(uint8_t byte) const { return words[byte >> 6] >> (byte & 63) & 1; }
-    size_t size() const {
-        size_t count = 0;
-        for (uint64_t word : words) count += static_cast<size_t>(std::popcount(word));
-        return count;
-    }
 };
 
 using ByteCuts = std::array<uint64_t, 4>;  // bit b: byte b may behave differently from byte b - 1
@@ -169,12 +158,14 @@ public:
         uint16_t count;        // real components, without the marker
         bool marked;           // a marker component follows
         bool boundary;         // at the end of a character (only if marked)
+        bool free;             // some component is any string: nothing that stays inside the string is refused from here
         Bits accepts;          // bit i: component i may end here
         Bits alive;            // bit i: component i can still be completed
     };
     using Classes = std::array<uint8_t, 256>;
 
     explicit LazyDfa(Kernel& kernel);
+    Kernel& kernel() { return kernel_; }
     uint32_t intern(const std::vector<NodeId>& components, bool marked);
     uint32_t next(uint32_t state, uint8_t byte) {
         const Row& row = rows_[state];

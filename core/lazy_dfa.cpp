@@ -37,7 +37,8 @@ uint32_t LazyDfa::intern(const std::vector<NodeId>& raw, bool marked) {
     if (Budget* budget = kernel_.budget(); budget && ++budget->states > budget->max_states) throw LimitExceeded("max_states", budget->states, budget->max_states);
     bool boundary = marked && kernel_.is_any_string(components.back());
     uint32_t id = static_cast<uint32_t>(states_.size());
-    states_.push_back({static_cast<uint32_t>(components_.size()), static_cast<uint16_t>(real), marked, boundary, accepts, alive});
+    bool free = std::any_of(components.begin(), components.begin() + static_cast<ptrdiff_t>(real), [this](NodeId node) { return kernel_.is_any_string(node); });
+    states_.push_back({static_cast<uint32_t>(components_.size()), static_cast<uint16_t>(real), marked, boundary, free, accepts, alive});
     components_.insert(components_.end(), components.begin(), components.end());
     rows_.push_back({});
     index_.emplace(hash, id);

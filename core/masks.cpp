@@ -100,6 +100,10 @@ std::shared_ptr<const Masks::LocalTails> Masks::local_tails(const Leaf& behind, 
         },
         [&](uint32_t node, uint32_t how, size_t length) {
             for (uint32_t t = trie.first_token[node]; t < trie.first_token[trie.skip[node]]; ++t) {
+                if (how == Automaton::kUnclear) {
+                    made->unclear.push_back(trie.tokens[t]);
+                    continue;
+                }
                 uint32_t rest = tables_.rest_of(trie.tokens[t], length);
                 if (rest != VocabularyTables::kNoTail) exits_of(made->exits, how).pairs.emplace_back(rest, trie.tokens[t]);
             }
@@ -129,6 +133,8 @@ uint32_t Masks::tails_behind(const Leaf& behind, Arena& arena) {
         for (auto [rest, tail] : exits.pairs)
             if (has(after, rest)) set(words.data(), tail);
     }
+    for (uint32_t tail : local->unclear)
+        if (reads(behind, tables_.tail_text(tail), arena)) set(words.data(), tail);
     if (automaton_.has_used_keys(behind))
         for (uint32_t tail : tables_.tails_with_key())
             if (has(words.data(), tail) && !reads(behind, tables_.tail_text(tail), arena)) words[tail >> 5] &= ~(1u << (tail & 31));
@@ -172,23 +178,35 @@ void Masks::add_walk(LocalMask& mask, const Leaf& from, Arena& arena) {
         },
         [&](uint32_t node, uint32_t how, size_t length) {
             for (uint32_t t = trie.first_token[node]; t < trie.first_token[trie.skip[node]]; ++t) {
+                if (how == Automaton::kUnclear) {
+                    mask.unclear.push_back(trie.tokens[t]);
+                    continue;
+                }
                 uint32_t tail = tables_.tail_of(trie.tokens[t], length);
                 if (tail != VocabularyTables::kNoTail) exits_of(mask.exits, how).pairs.emplace_back(tail, trie.tokens[t]);
             }
         });
 }
 
+// The tokens that stay inside a string with room for so many more code points.
+void Masks::inner_within(const StringMask& inner, uint32_t room, uint32_t* words) const {
+    const uint32_t* plain = tables_.plain_up_to(room);
+    for (uint32_t w = 0; w < tables_.words(); ++w) words[w] = plain[w] & (*inner.inner)[w];
+    for (const CountedToken& counted : inner.counted) {
+        words[counted.token >> 5] &= ~(1u << (counted.token & 31));
+        if (counted.chars < room || (counted.chars == room && counted.whole)) set(words, counted.token);
+    }
+}
+
 void Masks::add_string(LocalMask& mask, const StringBody& body, const Leaf& from, Arena& arena) {
     mask.inner = strings_.get(body.state, body.counting, tables_);
     // 1) Tokens that stay inside.
     if (body.counting && body.room < tables_.longest_token()) {
-        mask.base = tables_.plain_up_to(body.room);
-        mask.allowed = count(mask.base, tables_.words());
-        std::copy_n(mask.base, tables_.words(), scratch_.begin());
-        for (auto [chars, token] : mask.inner->counted)
-            if (chars <= body.room) add(mask, token);
+        inner_within(*mask.inner, body.room, scratch_.data());
+        mask.dense = scratch_;
+        mask.allowed = count(scratch_.data(), tables_.words());
     } else {
-        mask.base = mask.inner->inner.data();
+        mask.base = mask.inner->inner->data();
         mask.allowed = mask.inner->allowed;
         std::copy_n(mask.base, tables_.words(), scratch_.begin());
     }
@@ -196,8 +214,14 @@ void Masks::add_string(LocalMask& mask, const StringBody& body, const Leaf& from
     for (const StringExit& exit : mask.inner->exits) {
         Leaf behind = from;
         if (!automaton_.close_string(behind, exit.state, exit.chars, arena)) continue;
-        if (behind.outside) continue;
+        if (behind.outside) {
+            for (auto [tail, token] : exit.tails) mask.unclear.push_back(token);
+            continue;
+        }
         auto follow = local_tails(behind, arena);
+        for (uint32_t tail : follow->unclear)
+            for (auto [own, token] : exit.tails)
+                if (own == tail) mask.unclear.push_back(token);
         for (auto [tail, token] : exit.tails)
             if (has(follow->words.data(), tail)) add(mask, token);
         for (const Exits& exits : follow->exits) {
@@ -214,7 +238,7 @@ std::shared_ptr<Masks::LocalMask> Masks::build(const Leaf& leaf, Arena& arena) {
     auto mask = std::make_shared<LocalMask>();
     std::fill(scratch_.begin(), scratch_.end(), 0);
     Leaf from = automaton_.alone(leaf, arena);
-    StringBody body = automaton_.string_body(from);
+    StringBody body = automaton_.string_body(from, tables_.longest_token());
     if (!body.state) {
         add_walk(*mask, from, arena);
     } else {
@@ -224,7 +248,7 @@ std::shared_ptr<Masks::LocalMask> Masks::build(const Leaf& leaf, Arena& arena) {
     if (automaton_.accepting(leaf))
         for (uint32_t id : tables_.eos()) add(*mask, id);
     mask->allowed += static_cast<uint32_t>(mask->tokens.size());
-    if (mask->tokens.size() > tables_.words() / 8) {  // setting so many bits takes longer than copying a row
+    if (!mask->dense.empty() || mask->tokens.size() > tables_.words() / 8) {  // setting so many bits takes longer than copying a row
         mask->dense = scratch_;
         mask->tokens.clear();
     }
@@ -267,6 +291,8 @@ uint32_t Masks::fill(const Leaf& leaf, uint32_t* words, Arena& arena) {
         for (uint32_t token : tokens) set(words, token);
         allowed += static_cast<uint32_t>(tokens.size());
     }
+    for (uint32_t token : mask->unclear)
+        if (reads(leaf, tables_.token(token), arena)) set(words, token), ++allowed;
     if (automaton_.has_used_keys(leaf)) allowed -= take_repeated_keys(leaf, words, arena);
     return allowed;
 }
@@ -302,16 +328,15 @@ uint32_t Masks::fill_tracking(const Leaf& leaf, uint32_t* words, Arena& arena) {
             },
             [](uint32_t, uint32_t, size_t) {});
     };
-    StringBody body = automaton_.string_body(leaf);
+    StringBody body = automaton_.string_body(leaf, tables_.longest_token());
     if (!body.state) {
         walk_all(leaf);
     } else {
         auto inner = strings_.get(body.state, body.counting, tables_);
-        bool tight = body.counting && body.room < tables_.longest_token();
-        std::memcpy(words, tight ? tables_.plain_up_to(body.room) : inner->inner.data(), tables_.words() * sizeof(uint32_t));
-        if (tight)
-            for (auto [chars, token] : inner->counted)
-                if (chars <= body.room) set(words, token);
+        if (body.counting && body.room < tables_.longest_token())
+            inner_within(*inner, body.room, words);
+        else
+            std::memcpy(words, inner->inner->data(), tables_.words() * sizeof(uint32_t));
         for (const StringExit& exit : inner->exits)
             for (auto [tail, token] : exit.tails)
                 if (reads(leaf, tables_.token(token), arena)) set(words, token);

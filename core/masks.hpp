@@ -9,8 +9,9 @@
 //
 // The same factoring at the closing quote of a string lies below this one (string_masks.hpp).
 //
-// Two things escape it. A key that was used must not come again: the few tokens that would repeat one are taken out
-// afterwards. Inside arrays with unique items the text matters: there only the insides of strings are looked up.
+// Some things escape it. A key that was used must not come again: the few tokens that would repeat one are taken out
+// afterwards. Where finitely many keys are left, the few tokens that close a key and its value are read each time. Inside
+// arrays with unique items the text matters: there only the insides of strings are looked up.
 //
 // Source: the engine study of this project; the idea of labels at terminal borders is from Koo et al. 2024 (section 4),
 // that of context-independent tokens from XGrammar (Dong et al. 2024, section 3.1); here nothing is left uncertain.
@@ -47,10 +48,12 @@ private:
         std::vector<uint32_t> tokens;             // besides base
         uint32_t allowed = 0;
         std::vector<Exits> exits;
+        std::vector<uint32_t> unclear;            // tokens that have to be read each time
     };
     struct LocalTails {
         std::vector<uint32_t> words;  // bit set of tails
         std::vector<Exits> exits;
+        std::vector<uint32_t> unclear;
     };
     struct KeyHash {
         size_t operator()(const LocalKey& key) const;
@@ -67,6 +70,7 @@ private:
     std::shared_ptr<LocalMask> local(const Leaf& leaf, Arena& arena);
     std::shared_ptr<LocalMask> build(const Leaf& leaf, Arena& arena);
     void add(LocalMask& mask, uint32_t token);
+    void inner_within(const StringMask& inner, uint32_t room, uint32_t* words) const;
     void add_string(LocalMask& mask, const StringBody& body, const Leaf& from, Arena& arena);
     void add_walk(LocalMask& mask, const Leaf& from, Arena& arena);
     std::shared_ptr<const LocalTails> local_tails(const Leaf& behind, Arena& arena);

@@ -27,6 +27,7 @@ bool Matcher::advance(std::string_view bytes) {
             return false;
         }
     }
+    constraint_->automaton->settle(next, *arena_);
     history_.push_back(next);
     return true;
 }

@@ -20,7 +20,7 @@ bool RegexAutomaton::accepting(const Leaf& leaf) { return leaf.state && language
 
 LocalKey RegexAutomaton::local_key(const Leaf& leaf, uint32_t) { return {true, leaf.state, 0, 0}; }
 
-StringBody RegexAutomaton::string_body(const Leaf& leaf) { return {leaf.state, false, 0, false}; }
+StringBody RegexAutomaton::string_body(const Leaf& leaf, uint32_t) { return {leaf.state, false, 0, false}; }
 
 ByteSet RegexAutomaton::next_bytes(const Leaf& leaf) { return languages_->dfa.next_bytes(leaf.state); }
 

@@ -1,19 +1,44 @@
 #include "string_masks.hpp"
 
+#include <algorithm>
 #include <bit>
 #include <map>
+#include <string_view>
 
 #include "hash.hpp"
 
 namespace schemagen {
 
+struct StringMasks::Draft {
+    uint32_t from;
+    bool counting;
+    const VocabularyTables& tables;
+    StringMask mask;
+    std::vector<uint32_t> words;
+};
+
+namespace {
+
+bool has(const std::vector<uint32_t>& words, uint32_t k) { return words[k >> 5] >> (k & 31) & 1; }
+
+}  // namespace
+
 size_t StringMask::memory_bytes() const {
-    size_t bytes = sizeof(*this) + inner.size() * 4 + counted.size() * 8;
+    size_t bytes = sizeof(*this) + counted.size() * sizeof(CountedToken);
+    if (inner.use_count() == 1) bytes += inner->size() * 4;
     for (const StringExit& exit : exits) bytes += exit.tails.size() * 8 + 64;
     return bytes;
 }
 
 size_t StringMasks::Hash::operator()(const Key& key) const { return mix(key.vocabulary, key.state); }
+
+StringMasks::StringMasks(LazyDfa& dfa) : dfa_(dfa) {
+    for (size_t canonical = 0; canonical < 2; ++canonical) {
+        NodeId any = dfa.kernel().any_string(canonical ? Encoding::kCanonical : Encoding::kJson);
+        free_[canonical][0] = dfa.intern({any}, false);
+        free_[canonical][1] = dfa.intern({any, any}, true);
+    }
+}
 
 std::shared_ptr<const StringMask> StringMasks::get(uint32_t state, bool counting, const VocabularyTables& tables) {
     Key key{tables.serial(), uint64_t{state} << 1 | (counting ? 1 : 0)};
@@ -29,49 +54,219 @@ std::shared_ptr<const StringMask> StringMasks::get(uint32_t state, bool counting
     return made;
 }
 
-StringMask StringMasks::build(uint32_t from, bool counting, const VocabularyTables& tables) const {
-    StringMask out;
-    out.inner.assign(tables.words(), 0);
-    const Trie& trie = tables.all();
-    struct At {
-        uint32_t state, chars;
+StringMask StringMasks::build(uint32_t from, bool counting, const VocabularyTables& tables) {
+    Draft draft{from, counting, tables, {}, {}};
+    const bool marked = dfa_.state(from).marked;
+    const bool is_free = from == free_[0][marked] || from == free_[1][marked];
+    uint32_t free = 0;
+    for (size_t canonical = 0; canonical < 2 && !free && !is_free; ++canonical)
+        if (like_free(from, free_[canonical][marked])) free = free_[canonical][marked];
+    if (free)
+        inner_by_difference(draft, free);
+    else
+        inner_by_walk(draft);
+    find_exits(draft);
+    return std::move(draft.mask);
+}
+
+// Whether most letters lead to where the free string would be.
+bool StringMasks::like_free(uint32_t state, uint32_t free) {
+    size_t agreeing = 0;
+    static constexpr std::string_view kProbes = "etaoinrs 0A-";
+    for (char c : kProbes) {
+        uint32_t next = dfa_.next(state, static_cast<uint8_t>(c));
+        agreeing += next && dfa_.state(next).free && dfa_.next(free, static_cast<uint8_t>(c)) == free;
+    }
+    return agreeing * 2 >= kProbes.size();
+}
+
+// Walk the state and the free string side by side, down to where nothing differs any more.
+void StringMasks::inner_by_difference(Draft& draft, uint32_t free) {
+    auto model = get(free, draft.counting, draft.tables);
+    draft.mask.inner = model->inner;
+    draft.mask.allowed = model->allowed;
+    const Trie& trie = draft.tables.all();
+    struct Level {
+        uint32_t state, free, chars, at, end;
     };
-    std::vector<At> path(trie.max_depth + 1);
-    path[0] = {from, 0};
-    std::map<std::pair<uint32_t, uint32_t>, size_t> groups;
-    for (size_t k = 0; k < trie.size();) {
-        uint16_t depth = trie.depth[k];
-        At at = path[depth];
-        uint32_t next = dfa_.next(at.state, trie.byte[k]);
-        if (next) {
-            bool boundary = true;
-            if (counting) boundary = dfa_.state(next).boundary;
-            path[depth + 1u] = {next, at.chars + (counting && boundary ? 1 : 0)};
-            for (uint32_t t = trie.first_token[k]; t < trie.first_token[k + 1]; ++t) {
-                uint32_t token = trie.tokens[t];
-                out.inner[token >> 5] |= 1u << (token & 31);
-                if (counting && !tables.is_plain(token)) out.counted.emplace_back(path[depth + 1u].chars + (boundary ? 0 : 1), token);
-            }
-            ++k;
+    std::vector<Level> levels;
+    levels.push_back({draft.from, free, 0, trie.first_child[trie.root()], trie.first_child[trie.root() + 1]});
+    std::vector<uint32_t> differing;  // tokens whose end is not like the free string's
+    auto own = [&]() -> std::vector<uint32_t>& {
+        if (draft.words.empty()) draft.words = *model->inner;
+        return draft.words;
+    };
+    while (!levels.empty()) {
+        Level& level = levels.back();
+        if (level.at == level.end) {
+            levels.pop_back();
             continue;
         }
-        if (trie.byte[k] == '"' && dfa_.state(at.state).accepts.any()) {
-            size_t group = SIZE_MAX;
-            for (uint32_t t = trie.first_token[k]; t < trie.first_token[trie.skip[k]]; ++t) {
-                uint32_t token = trie.tokens[t], tail = tables.tail_of(token, depth + 1u);
-                if (tail == VocabularyTables::kNoTail) continue;
-                if (group == SIZE_MAX) {
-                    auto [it, fresh] = groups.try_emplace({at.state, at.chars}, out.exits.size());
-                    if (fresh) out.exits.push_back({at.state, at.chars, {}});
-                    group = it->second;
-                }
-                out.exits[group].tails.emplace_back(tail, token);
+        uint32_t k = level.at++;
+        uint8_t byte = trie.child_byte[k];
+        uint32_t node = trie.child[k];
+        uint32_t state = dfa_.next(level.state, byte), other = dfa_.next(level.free, byte);
+        if (state == other || (state && other == free && dfa_.state(state).free)) continue;
+        if (!state) {
+            for (uint32_t t = trie.first_token[node]; t < trie.first_token[trie.skip[node]]; ++t) {
+                uint32_t token = trie.tokens[t];
+                if (!has(*model->inner, token)) continue;
+                own()[token >> 5] &= ~(1u << (token & 31));
+                --draft.mask.allowed;
+                if (draft.counting) differing.push_back(token);
             }
+            continue;
         }
-        k = trie.skip[k];
+        const LazyDfa::State& at = dfa_.state(state);
+        bool boundary = !draft.counting || at.boundary;
+        uint32_t chars = level.chars + (draft.counting && boundary ? 1 : 0);
+        for (uint32_t t = trie.first_token[node]; t < trie.first_token[node + 1]; ++t) {
+            uint32_t token = trie.tokens[t];
+            if (!has(*model->inner, token)) {
+                own()[token >> 5] |= 1u << (token & 31);
+                ++draft.mask.allowed;
+            }
+            if (!draft.counting) continue;
+            differing.push_back(token);
+            draft.mask.counted.push_back({token, chars + (boundary ? 0 : 1), !boundary || at.accepts.any()});
+        }
+        levels.push_back({state, other, chars, trie.first_child[node], trie.first_child[node + 1]});
     }
-    for (uint32_t word : out.inner) out.allowed += static_cast<uint32_t>(std::popcount(word));
-    return out;
+    if (draft.counting) {
+        std::sort(differing.begin(), differing.end());
+        for (const CountedToken& counted : model->counted)
+            if (!std::binary_search(differing.begin(), differing.end(), counted.token)) draft.mask.counted.push_back(counted);
+    }
+    if (!draft.words.empty()) draft.mask.inner = std::make_shared<const std::vector<uint32_t>>(std::move(draft.words));
+}
+
+// The state that every character beyond ASCII leads to; 0 if there is no such state.
+uint32_t StringMasks::after_character(uint32_t from) {
+    static constexpr struct {
+        uint8_t low, high, next_low, next_high, length;
+    } kLeads[] = {{0xC2, 0xDF, 0x80, 0xBF, 2}, {0xE0, 0xE0, 0xA0, 0xBF, 3}, {0xE1, 0xEC, 0x80, 0xBF, 3}, {0xED, 0xED, 0x80, 0x9F, 3}, {0xEE, 0xEF, 0x80, 0xBF, 3},
+                  {0xF0, 0xF0, 0x90, 0xBF, 4}, {0xF1, 0xF3, 0x80, 0xBF, 4}, {0xF4, 0xF4, 0x80, 0x8F, 4}};
+    uint32_t target = UINT32_MAX;
+    std::vector<uint32_t> open, next;
+    for (const auto& lead : kLeads) {
+        open.clear();
+        for (unsigned byte = lead.low; byte <= lead.high; ++byte) open.push_back(dfa_.next(from, static_cast<uint8_t>(byte)));
+        for (uint8_t left = lead.length - 1; left > 0; --left) {
+            std::sort(open.begin(), open.end());
+            open.erase(std::unique(open.begin(), open.end()), open.end());
+            if (open[0] == 0) return 0;
+            next.clear();
+            unsigned low = left == lead.length - 1 ? lead.next_low : 0x80, high = left == lead.length - 1 ? lead.next_high : 0xBF;
+            for (uint32_t state : open)
+                for (unsigned byte = low; byte <= high; ++byte)
+                    if (uint32_t to = dfa_.next(state, static_cast<uint8_t>(byte)); next.empty() || next.back() != to) next.push_back(to);
+            open.swap(next);
+        }
+        for (uint32_t state : open) {
+            if (target == UINT32_MAX) target = state;
+            if (state != target || !state) return 0;
+        }
+    }
+    return target;
+}
+
+// How many characters of the slice the state takes, whichever they are, going the same way; kMixed: without end.
+size_t StringMasks::chain(uint32_t state, const Slice& slice) {
+    for (size_t length = 0;; ++length) {
+        uint32_t to = UINT32_MAX;
+        for (unsigned byte = 0; byte < 0x80; ++byte) {
+            if (!slice.bytes.has(static_cast<uint8_t>(byte))) continue;
+            uint32_t next = dfa_.next(state, static_cast<uint8_t>(byte));
+            if (to == UINT32_MAX) to = next;
+            if (!next || next != to) return length;
+        }
+        if (slice.beyond_ascii && after_character(state) != to) return length;
+        if (to == state) return Slice::kMixed;
+        if (length + 2 == Slice::kRanks) return length + 1;
+        state = to;
+    }
+}
+
+void StringMasks::inner_by_walk(Draft& draft) {
+    const Trie& trie = draft.tables.all();
+    draft.words.assign(draft.tables.words(), 0);
+    // 1) What a slice settles. Two characters at least, or the walk does as well.
+    const Slice* slice = nullptr;
+    size_t length = 0;
+    if (!draft.counting && dfa_.next_bytes(draft.from).size() > 20)
+        for (const Slice& tried : draft.tables.slices()) {
+            length = chain(draft.from, tried);
+            if (length < 2) continue;
+            slice = &tried;
+            draft.words = tried.up_to[std::min(length, Slice::kRanks)];
+            break;
+        }
+    // 2) The rest.
+    struct Level {
+        uint32_t state, chars, at, end;
+    };
+    std::vector<Level> levels;
+    levels.push_back({draft.from, 0, trie.first_child[trie.root()], trie.first_child[trie.root() + 1]});
+    while (!levels.empty()) {
+        Level& level = levels.back();
+        if (level.at == level.end) {
+            levels.pop_back();
+            continue;
+        }
+        uint32_t k = level.at++;
+        uint32_t state = dfa_.next(level.state, trie.child_byte[k]);
+        if (!state) continue;
+        uint32_t node = trie.child[k];
+        if (slice && slice->pure[node] != Slice::kMixed && slice->pure[node] <= length) continue;
+        bool boundary = !draft.counting || dfa_.state(state).boundary;
+        uint32_t chars = level.chars + (draft.counting && boundary ? 1 : 0);
+        for (uint32_t t = trie.first_token[node]; t < trie.first_token[node + 1]; ++t) {
+            uint32_t token = trie.tokens[t];
+            draft.words[token >> 5] |= 1u << (token & 31);
+            if (draft.counting && (!draft.tables.is_plain(token) || !dfa_.state(state).accepts.any()))
+                draft.mask.counted.push_back({token, chars + (boundary ? 0 : 1), !boundary || dfa_.state(state).accepts.any()});
+        }
+        if (trie.first_child[node] != trie.first_child[node + 1]) levels.push_back({state, chars, trie.first_child[node], trie.first_child[node + 1]});
+    }
+    for (uint32_t word : draft.words) draft.mask.allowed += static_cast<uint32_t>(std::popcount(word));
+    draft.mask.inner = std::make_shared<const std::vector<uint32_t>>(std::move(draft.words));
+}
+
+// The tokens that close the string, by the state at the quote and the code points before it.
+void StringMasks::find_exits(Draft& draft) {
+    const Trie& trie = draft.tables.quoted();
+    struct Level {
+        uint32_t state, chars, at, end;
+    };
+    std::vector<Level> levels;
+    levels.push_back({draft.from, 0, trie.first_child[trie.root()], trie.first_child[trie.root() + 1]});
+    std::map<std::pair<uint32_t, uint32_t>, size_t> groups;
+    while (!levels.empty()) {
+        Level& level = levels.back();
+        if (level.at == level.end) {
+            levels.pop_back();
+            continue;
+        }
+        uint32_t k = level.at++, node = trie.child[k];
+        uint32_t state = dfa_.next(level.state, trie.child_byte[k]);
+        if (state) {
+            uint32_t chars = level.chars + (draft.counting && dfa_.state(state).boundary ? 1 : 0);
+            levels.push_back({state, chars, trie.first_child[node], trie.first_child[node + 1]});
+            continue;
+        }
+        if (trie.child_byte[k] != '"' || dfa_.state(level.state).accepts.none()) continue;
+        size_t group = SIZE_MAX, depth = levels.size();
+        for (uint32_t t = trie.first_token[node]; t < trie.first_token[trie.skip[node]]; ++t) {
+            uint32_t token = trie.tokens[t], tail = draft.tables.tail_of(token, depth);
+            if (tail == VocabularyTables::kNoTail) continue;
+            if (group == SIZE_MAX) {
+                auto [it, fresh] = groups.try_emplace({level.state, level.chars}, draft.mask.exits.size());
+                if (fresh) draft.mask.exits.push_back({level.state, level.chars, {}});
+                group = it->second;
+            }
+            draft.mask.exits[group].tails.emplace_back(tail, token);
+        }
+    }
 }
 
 }  // namespace schemagen

@@ -2,10 +2,17 @@
 //
 // From a state of the string automaton every token does one of three things: it dies, it stays inside the string, or it
 // closes the string after some prefix and goes on with a tail (`",` `"}` `":` ...). The first two depend on the state
-// alone; the third on the state at the quote and on what may follow it. So the walk over the vocabulary is done once per
-// state and remembered as a bitmask of inner tokens and a list of exits; what may follow is found by one walk over the few
+// alone; the third on the state at the quote and on what may follow it. So the vocabulary is walked once per state and the
+// result remembered as a bitmask of inner tokens and a list of exits; what may follow is found by one walk over the few
 // hundred distinct tails of the vocabulary (engine study of this project, "context vectors"; the idea is that of terminal
 // labels in Koo et al. 2024, made exact).
+//
+// A walk over a vocabulary of 128,000 tokens from a state that allows nearly all of them takes a millisecond, and a schema
+// makes many such states: one for each prefix of each declared key, one for each character of a counted pattern. Two ways
+// around it, both exact. Most such states differ from the free string on few paths: only these are walked, two automata
+// side by side, down to where both agree again. Others go one way for all characters of a kind, over and over: tokens made
+// of these are a precomputed slice, and the walk skips what lies in it (llguidance slices by regexes; here any state is
+// tried against any slice by following it character by character).
 //
 // The automaton is shared by all grammars of the process, and so are these masks.
 #pragma once
@@ -25,25 +32,40 @@ struct StringExit {
     std::vector<std::pair<uint32_t, uint32_t>> tails;  // (tail, token)
 };
 
+// A token that stays inside, where its code points have to be compared with the room that is left.
+struct CountedToken {
+    uint32_t token, chars;
+    bool whole;  // the string may end behind it as far as its language goes, or the token ends inside a character
+};
+
 struct StringMask {
-    std::vector<uint32_t> inner;                          // bitmask of the tokens that stay inside
-    uint32_t allowed = 0;                                 // how many those are
-    std::vector<std::pair<uint32_t, uint32_t>> counted;   // (code points, token) of those that are not plain
+    std::shared_ptr<const std::vector<uint32_t>> inner;  // bitmask of the tokens that stay inside
+    uint32_t allowed = 0;                                // how many those are
+    std::vector<CountedToken> counted;                   // those that are not plain, or differ from the free string
     std::vector<StringExit> exits;
     size_t memory_bytes() const;
 };
 
 class StringMasks {
 public:
-    explicit StringMasks(LazyDfa& dfa) : dfa_(dfa) {}
-    // The mask of a state; `counting` also splits it by code points, for strings with length bounds.
+    explicit StringMasks(LazyDfa& dfa);
+    // The mask of a state; `counting` also splits it by code points, for strings with length bounds (marked states).
     std::shared_ptr<const StringMask> get(uint32_t state, bool counting, const VocabularyTables& tables);
     size_t memory_bytes() const { return bytes_; }
 
 private:
-    StringMask build(uint32_t state, bool counting, const VocabularyTables& tables) const;
+    struct Draft;
+    StringMask build(uint32_t state, bool counting, const VocabularyTables& tables);
+    bool like_free(uint32_t state, uint32_t free);
+    void inner_by_difference(Draft& draft, uint32_t free);
+    void inner_by_walk(Draft& draft);
+    size_t chain(uint32_t state, const Slice& slice);
+    uint32_t after_character(uint32_t state);
+    void find_exits(Draft& draft);
+
     static constexpr size_t kMostBytes = 64u << 20;
     LazyDfa& dfa_;
+    uint32_t free_[2][2];  // [canonical][marked]: the free string
     struct Key {
         uint64_t vocabulary, state;
         bool operator==(const Key&) const = default;

@@ -110,13 +110,16 @@ VocabularyTables::VocabularyTables(std::vector<std::string_view> tokens, std::ve
     std::sort(sorted.begin(), sorted.end(), [this](uint32_t a, uint32_t b) { return token(a) != token(b) ? token(a) < token(b) : a < b; });
     all_ = build([this](uint32_t id) { return token(id); }, sorted);
     rank_plain(sorted);
+    cut_slices();
+    chars_ = {};
     collect_tails(sorted);
     static std::atomic<uint64_t> serials{0};
     serial_ = ++serials;
 }
 
 void VocabularyTables::rank_plain(const std::vector<uint32_t>& sorted) {
-    std::vector<int> chars(size(), -1);
+    std::vector<int>& chars = chars_;
+    chars.assign(size(), -1);
     for (uint32_t id : sorted) {
         chars[id] = plain_chars(token(id));
         if (chars[id] <= static_cast<int>(kLengthRanks)) longest_plain_ = std::max(longest_plain_, static_cast<uint32_t>(std::max(chars[id], 0)));
@@ -126,6 +129,52 @@ void VocabularyTables::rank_plain(const std::vector<uint32_t>& sorted) {
         if (chars[id] >= 0 && chars[id] <= static_cast<int>(longest_plain_)) plain_[static_cast<size_t>(chars[id])][id >> 5] |= 1u << (id & 31);
     for (uint32_t k = 1; k <= longest_plain_; ++k)
         for (uint32_t w = 0; w < words(); ++w) plain_[k][w] |= plain_[k - 1][w];
+}
+
+// The characters that patterns are made of, from all to few.
+void VocabularyTables::cut_slices() {
+    std::string printable;
+    for (char c = 0x20; c < 0x7F; ++c)
+        if (c != '"' && c != '\\') printable += c;
+    slices_.push_back(slice(printable + '\x7F', false, false, true));
+    slices_.push_back(slice(printable, false, false, false));
+    slices_.push_back(slice("_- ", true, true, false));
+    slices_.push_back(slice("_-.", true, true, false));
+    slices_.push_back(slice(" ", true, true, false));
+    slices_.push_back(slice("_", true, true, false));
+    slices_.push_back(slice("", true, true, false));
+    slices_.push_back(slice("", true, false, false));
+    slices_.push_back(slice("abcdefghijklmnopqrstuvwxyz", false, false, false));
+}
+
+Slice VocabularyTables::slice(std::string_view extra, bool letters, bool digits, bool beyond_ascii) const {
+    Slice out;
+    out.beyond_ascii = beyond_ascii;
+    for (char c : extra) out.bytes.add(static_cast<uint8_t>(c));
+    for (uint8_t c = 'A'; letters && c <= 'Z'; ++c) out.bytes.add(c), out.bytes.add(c | 32);
+    for (uint8_t c = '0'; digits && c <= '9'; ++c) out.bytes.add(c);
+    out.up_to.assign(Slice::kRanks + 1, std::vector<uint32_t>(words(), 0));
+    out.pure.assign(all_.size(), 0);
+    for (uint32_t k = all_.root(); k-- > 0;) {  // from the leaves up
+        uint8_t most = 0;
+        for (uint32_t t = all_.first_token[k]; t < all_.first_token[k + 1]; ++t) {
+            uint32_t id = all_.tokens[t];
+            std::string_view text = token(id);
+            bool inside = chars_[id] >= 0 && chars_[id] < Slice::kMixed && std::all_of(text.begin(), text.end(), [&](char c) {
+                              return static_cast<uint8_t>(c) < 0x80 ? out.bytes.has(static_cast<uint8_t>(c)) : beyond_ascii;
+                          });
+            if (!inside) {
+                most = Slice::kMixed;
+                continue;
+            }
+            most = std::max(most, static_cast<uint8_t>(chars_[id]));
+            for (size_t rank = Slice::kRanks; rank > 0 && (rank == Slice::kRanks || rank >= static_cast<size_t>(chars_[id])); --rank)
+                out.up_to[rank][id >> 5] |= 1u << (id & 31);
+        }
+        for (uint32_t c = all_.first_child[k]; c < all_.first_child[k + 1]; ++c) most = std::max(most, out.pure[all_.child[c]]);
+        out.pure[k] = most;
+    }
+    return out;
 }
 
 void VocabularyTables::collect_tails(const std::vector<uint32_t>& sorted) {
@@ -139,7 +188,16 @@ void VocabularyTables::collect_tails(const std::vector<uint32_t>& sorted) {
         }
         if (has_two_quotes(text)) tokens_with_key_.push_back(id);
     }
+    auto ends_string = [this](uint32_t id) {
+        std::string_view text = token(id);
+        for (size_t at = text.find('"'); at != std::string_view::npos; at = text.find('"', at + 1))
+            if (may_follow(text.substr(at + 1))) return true;
+        return false;
+    };
     std::vector<uint32_t> order;
+    std::copy_if(sorted.begin(), sorted.end(), std::back_inserter(order), ends_string);
+    quoted_ = build([this](uint32_t id) { return token(id); }, order);
+    order.clear();
     for (uint32_t id = 1; id < tail_texts_.size(); ++id) {
         order.push_back(id);
         if (has_two_quotes(tail_texts_[id])) tails_with_key_.push_back(id);

@@ -7,9 +7,12 @@
 // hundred texts; they have a trie of their own.
 #pragma once
 #include <cstdint>
+#include <algorithm>
 #include <string_view>
 #include <unordered_map>
 #include <vector>
+
+#include "bytes.hpp"
 
 namespace schemagen {
 
@@ -32,6 +35,17 @@ struct Trie {
     static constexpr uint32_t kNone = UINT32_MAX;
 };
 
+// Tokens made only of certain characters. Where an automaton takes any of them and goes the same way whichever it is,
+// these tokens are allowed without a look; `pure` tells a walk which subtrees it may skip.
+struct Slice {
+    static constexpr uint8_t kMixed = 255;
+    static constexpr size_t kRanks = 17;
+    ByteSet bytes;                             // ASCII characters
+    bool beyond_ascii = false;                 // and every other character
+    std::vector<std::vector<uint32_t>> up_to;  // [k]: bitmask of those of at most k characters; the last: all of them
+    std::vector<uint8_t> pure;                 // [trie node]: most characters of a token below it, if all are in the slice
+};
+
 class VocabularyTables {
 public:
     static constexpr uint32_t kLengthRanks = 64;
@@ -50,6 +64,11 @@ public:
     bool is_plain(uint32_t id) const { return plain_.back()[id >> 5] >> (id & 31) & 1; }
     const uint32_t* plain_up_to(uint32_t chars) const { return plain_[chars < longest_plain_ ? chars : longest_plain_].data(); }
     uint32_t longest_token() const { return all_.max_depth; }
+
+    // Widest first.
+    const std::vector<Slice>& slices() const { return slices_; }
+    // The tokens with a quote that may end a string or key: what follows it is a tail.
+    const Trie& quoted() const { return quoted_; }
 
     // Tails: ids 0 to tail_count() - 1, 0 is the empty one; the "tokens" of their trie are these ids. Only what may follow
     // a value or key counts as a tail: kNoTail for the rest of `token` after `length` bytes if it cannot.
@@ -70,12 +89,16 @@ public:
 private:
     uint32_t lookup(std::string_view tail) const;
     void rank_plain(const std::vector<uint32_t>& sorted);
+    void cut_slices();
+    Slice slice(std::string_view extra, bool letters, bool digits, bool beyond_ascii) const;
     void collect_tails(const std::vector<uint32_t>& sorted);
 
     std::vector<char> bytes_;
     std::vector<uint32_t> offsets_;
     std::vector<uint32_t> eos_;
-    Trie all_, tails_;
+    Trie all_, tails_, quoted_;
+    std::vector<Slice> slices_;
+    std::vector<int> chars_;  // code points of plain tokens, -1 for others; while building
     std::vector<std::vector<uint32_t>> plain_;  // [k]: bitmask of plain tokens of at most k code points; the last: all
     uint32_t longest_plain_ = 0;
     std::vector<std::string_view> tail_texts_;

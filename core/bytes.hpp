@@ -1,0 +1,21 @@
+#pragma once
+#include <array>
+#include <bit>
+#include <cstddef>
+#include <cstdint>
+
+namespace schemagen {
+
+// Bytes, as a bit set.
+struct ByteSet {
+    std::array<uint64_t, 4> words{};
+    void add(uint8_t byte) { words[byte >> 6] |= 1ull << (byte & 63); }
+    bool has(uint8_t byte) const { return words[byte >> 6] >> (byte & 63) & 1; }
+    size_t size() const {
+        size_t count = 0;
+        for (uint64_t word : words) count += static_cast<size_t>(std::popcount(word));
+        return count;
+    }
+};
+
+}  // namespace schemagen
