@@ -270,10 +270,11 @@ private:
     std::vector<ArrayOutlook> outlooks_;
     std::unordered_map<uint64_t, uint64_t> word_counts_;
     std::vector<std::unique_ptr<Position>> positions_;
-    std::unordered_multimap<uint64_t, uint32_t> position_index_;
+    HashIndex position_index_;
     std::vector<Child> children_;
-    std::unordered_multimap<uint64_t, uint32_t> child_index_;
-    std::unordered_multimap<uint64_t, const FrameState*> state_index_;
+    HashIndex child_index_;
+    HashIndex state_index_;
+    std::vector<const FrameState*> states_;  // [id - 1]
     std::unordered_map<uint64_t, const FrameState*> key_moves_;  // (state, key or class of keys)
     std::unordered_map<Bits, uint32_t> bits_index_;
     std::vector<Bits> bits_{Bits()};

@@ -198,23 +198,21 @@ void JsonAutomaton::finish(ValueId root) {
 uint32_t JsonAutomaton::position(std::vector<ValueId> values) {
     uint64_t hash = 3;
     for (ValueId value : values) hash = mix(hash, value);
-    auto [begin, end] = position_index_.equal_range(hash);
-    for (auto it = begin; it != end; ++it)
-        if (positions_[it->second]->values == values) return it->second;
+    uint32_t known = position_index_.find(hash, [&](uint32_t other) { return positions_[other]->values == values; });
+    if (known != HashIndex::kNone) return known;
     if (positions_.size() >= max_states_) throw LimitExceeded("max_states", positions_.size(), max_states_);
     uint32_t id = static_cast<uint32_t>(positions_.size());
     positions_.push_back(std::make_unique<Position>());
     positions_.back()->values = std::move(values);
-    position_index_.emplace(hash, id);
+    position_index_.insert(hash, id);
     return id;
 }
 
 uint32_t JsonAutomaton::child(std::vector<Move> moves) {
     uint64_t hash = 9;
     for (const Move& move : moves) hash = mix(mix(hash, move.value), move.slot);
-    auto [begin, end] = child_index_.equal_range(hash);
-    for (auto it = begin; it != end; ++it)
-        if (children_[it->second].moves == moves) return it->second;
+    uint32_t known = child_index_.find(hash, [&](uint32_t other) { return children_[other].moves == moves; });
+    if (known != HashIndex::kNone) return known;
     std::vector<ValueId> distinct;
     for (const Move& move : moves) distinct.push_back(move.value);
     std::sort(distinct.begin(), distinct.end());
@@ -227,7 +225,7 @@ uint32_t JsonAutomaton::child(std::vector<Move> moves) {
     made.position = position(std::move(distinct));
     uint32_t id = static_cast<uint32_t>(children_.size());
     children_.push_back(std::move(made));
-    child_index_.emplace(hash, id);
+    child_index_.insert(hash, id);
     return id;
 }
 

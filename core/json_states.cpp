@@ -70,22 +70,22 @@ const FrameState* JsonAutomaton::intern(FrameState* state) {
     hash = mix(hash, std::hash<Bits>()(state->alive));
     for (size_t k = 0; k < slots; ++k) hash = mix(hash, state->next[k]);
     for (size_t k = 0; k < words; ++k) hash = mix(hash, state->seen[k]);
-    auto [begin, end] = state_index_.equal_range(hash);
-    for (auto it = begin; it != end; ++it)
-        if (same(it->second, state, slots, words)) return it->second;
+    uint32_t known = state_index_.find(hash, [&](uint32_t k) { return same(states_[k], state, slots, words); });
+    if (known != HashIndex::kNone) return states_[known];
     if (!state->open_value) {
         if (object)
             refresh_object(state), state->extra_entry = extra_entry(state);
         else if (state->kind == FrameKind::kArrayFrame)
             refresh_array(state);
     }
-    if (state_index_.size() >= kMostStates || state_bytes_ > kMostStateBytes) return state;
+    if (states_.size() >= kMostStates || state_bytes_ > kMostStateBytes) return state;
     auto* kept = static_cast<FrameState*>(state_arena_.allocate(state->bytes));
     std::memcpy(static_cast<void*>(kept), state, state->bytes);
     relocate(kept, state);
-    kept->id = static_cast<uint32_t>(state_index_.size() + 1);
+    kept->id = static_cast<uint32_t>(states_.size() + 1);
     state_bytes_ += state->bytes + 64;
-    state_index_.emplace(hash, kept);
+    state_index_.insert(hash, static_cast<uint32_t>(states_.size()));
+    states_.push_back(kept);
     return kept;
 }
 

@@ -99,13 +99,12 @@ NodeId Kernel::intern(Node node, const std::vector<NodeId>& kids) {
     uint64_t hash = mix(static_cast<uint64_t>(node.kind) * 31 + static_cast<uint64_t>(node.phase), node.a);
     hash = mix(mix(hash, node.b), node.c);
     for (NodeId kid : kids) hash = mix(hash, kid);
-    auto [begin, end] = index_.equal_range(hash);
-    for (auto it = begin; it != end; ++it) {
-        const Node& other = nodes_[it->second];
-        if (other.kind == node.kind && other.phase == node.phase && other.a == node.a && other.b == node.b && other.c == node.c &&
-            other.kid_count == kids.size() && std::equal(kids.begin(), kids.end(), kid_pool_.begin() + other.kids))
-            return it->second;
-    }
+    uint32_t known = index_.find(hash, [&](uint32_t k) {
+        const Node& other = nodes_[k];
+        return other.kind == node.kind && other.phase == node.phase && other.a == node.a && other.b == node.b && other.c == node.c &&
+               other.kid_count == kids.size() && std::equal(kids.begin(), kids.end(), kid_pool_.begin() + other.kids);
+    });
+    if (known != HashIndex::kNone) return known;
     if (budget_ && ++budget_->nodes > budget_->max_nodes) throw LimitExceeded("max_states", budget_->nodes, budget_->max_nodes);
     node.kids = static_cast<uint32_t>(kid_pool_.size());
     node.kid_count = static_cast<uint32_t>(kids.size());
@@ -113,19 +112,18 @@ NodeId Kernel::intern(Node node, const std::vector<NodeId>& kids) {
     NodeId id = static_cast<NodeId>(nodes_.size());
     if (!node.boolean) node.emptiness = 0;
     nodes_.push_back(node);
-    index_.emplace(hash, id);
+    index_.insert(hash, id);
     return id;
 }
 
 RangesId Kernel::intern_ranges(Ranges ranges) {
     uint64_t hash = 7;
     for (auto [low, high] : ranges) hash = mix(mix(hash, low), high);
-    auto [begin, end] = ranges_index_.equal_range(hash);
-    for (auto it = begin; it != end; ++it)
-        if (ranges_[it->second] == ranges) return it->second;
+    uint32_t known = ranges_index_.find(hash, [&](uint32_t k) { return ranges_[k] == ranges; });
+    if (known != HashIndex::kNone) return known;
     RangesId id = static_cast<RangesId>(ranges_.size());
     ranges_.push_back(std::move(ranges));
-    ranges_index_.emplace(hash, id);
+    ranges_index_.insert(hash, id);
     return id;
 }
 

@@ -21,6 +21,7 @@
 #include <vector>
 
 #include "bytes.hpp"
+#include "hash_index.hpp"
 
 namespace schemagen {
 
@@ -133,9 +134,9 @@ private:
 
     std::vector<Node> nodes_;
     std::vector<NodeId> kid_pool_;
-    std::unordered_multimap<uint64_t, NodeId> index_;
+    HashIndex index_;
     std::deque<Ranges> ranges_;
-    std::unordered_multimap<uint64_t, RangesId> ranges_index_;
+    HashIndex ranges_index_;
     std::vector<std::array<uint64_t, 4>> byte_sets_;
     std::vector<Divisibility> rules_;
     std::unordered_map<NodeId, ByteCuts> cuts_;
@@ -194,10 +195,10 @@ private:
     std::vector<Row> rows_;
     std::deque<Classes> classes_;
     std::deque<ByteCuts> cuts_;  // [k]: of classes_[k]
-    std::unordered_multimap<uint64_t, uint32_t> classes_index_;
+    HashIndex classes_index_;
     std::vector<std::unique_ptr<uint32_t[]>> pool_;
     size_t pool_left_ = 0, targets_ = 0;
-    std::unordered_multimap<uint64_t, uint32_t> index_;
+    HashIndex index_;
 };
 
 }  // namespace schemagen

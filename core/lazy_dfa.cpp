@@ -28,12 +28,11 @@ uint32_t LazyDfa::intern(const std::vector<NodeId>& raw, bool marked) {
     }
     if (alive.none()) return 0;
     for (NodeId node : components) hash = mix(hash, node);
-    auto [begin, end] = index_.equal_range(hash);
-    for (auto it = begin; it != end; ++it) {
-        const State& other = states_[it->second];
-        if (other.marked == marked && other.count == real && std::equal(components.begin(), components.end(), components_.begin() + other.first))
-            return it->second;
-    }
+    uint32_t known = index_.find(hash, [&](uint32_t k) {
+        const State& other = states_[k];
+        return other.marked == marked && other.count == real && std::equal(components.begin(), components.end(), components_.begin() + other.first);
+    });
+    if (known != HashIndex::kNone) return known;
     if (Budget* budget = kernel_.budget(); budget && ++budget->states > budget->max_states) throw LimitExceeded("max_states", budget->states, budget->max_states);
     bool boundary = marked && kernel_.is_any_string(components.back());
     uint32_t id = static_cast<uint32_t>(states_.size());
@@ -41,7 +40,7 @@ uint32_t LazyDfa::intern(const std::vector<NodeId>& raw, bool marked) {
     states_.push_back({static_cast<uint32_t>(components_.size()), static_cast<uint16_t>(real), marked, boundary, free, accepts, alive});
     components_.insert(components_.end(), components.begin(), components.end());
     rows_.push_back({});
-    index_.emplace(hash, id);
+    index_.insert(hash, id);
     return id;
 }
 
@@ -67,17 +66,14 @@ void LazyDfa::open_row(uint32_t id) {
     }
     cut[0] &= ~1ull;  // byte 0 always begins the first class
     uint64_t hash = mix(mix(mix(mix(1, cut[0]), cut[1]), cut[2]), cut[3]);
-    auto [begin, end] = classes_index_.equal_range(hash);
-    uint32_t at = UINT32_MAX;
-    for (auto it = begin; it != end; ++it)
-        if (cuts_[it->second] == cut) at = it->second;
-    if (at == UINT32_MAX) {
+    uint32_t at = classes_index_.find(hash, [&](uint32_t k) { return cuts_[k] == cut; });
+    if (at == HashIndex::kNone) {
         at = static_cast<uint32_t>(classes_.size());
         Classes& made = classes_.emplace_back();
         uint8_t next = 0;
         for (unsigned byte = 0; byte < 256; ++byte) made[byte] = next = static_cast<uint8_t>(next + (cut[byte >> 6] >> (byte & 63) & 1));
         cuts_.push_back(cut);
-        classes_index_.emplace(hash, at);
+        classes_index_.insert(hash, at);
     }
     size_t width = classes_[at][255] + 1u;
     rows_[id] = {&classes_[at], allocate(width)};

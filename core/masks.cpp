@@ -26,7 +26,7 @@ size_t Masks::KeyHash::operator()(const LocalKey& key) const { return mix(mix(ke
 Masks::Masks(Automaton& automaton, const VocabularyTables& tables, StringMasks& strings)
     : automaton_(automaton), tables_(tables), strings_(strings), sets_(1), scratch_(tables.words()) {
     sets_[0].assign(tables.tail_count() / 32 + 1, 0);  // set 0: no tail, not even the empty one
-    set_index_.emplace(0, 0);
+    set_index_.insert(0, 0);
 }
 
 // Depth-first over the trie; a rejected byte skips its subtree (llguidance, docs/toktrie.md, describes the same idea).
@@ -140,13 +140,12 @@ uint32_t Masks::tails_behind(const Leaf& behind, Arena& arena) {
             if (has(words.data(), tail) && !reads(behind, tables_.tail_text(tail), arena)) words[tail >> 5] &= ~(1u << (tail & 31));
     uint64_t hash = 7;
     for (uint32_t word : words) hash = mix(hash, word);
-    auto [begin, end] = set_index_.equal_range(hash);
-    for (auto it = begin; it != end; ++it)
-        if (sets_[it->second] == words) return it->second;
+    uint32_t known = set_index_.find(hash, [&](uint32_t other) { return sets_[other] == words; });
+    if (known != HashIndex::kNone) return known;
     uint32_t id = static_cast<uint32_t>(sets_.size());
     bytes_ += words.size() * 4 + 64;
     sets_.push_back(std::move(words));
-    set_index_.emplace(hash, id);
+    set_index_.insert(hash, id);
     return id;
 }
 

@@ -22,6 +22,7 @@
 #include <vector>
 
 #include "automaton.hpp"
+#include "hash_index.hpp"
 #include "string_masks.hpp"
 #include "vocabulary.hpp"
 
@@ -88,7 +89,7 @@ private:
     std::unordered_map<LocalKey, std::shared_ptr<LocalMask>, KeyHash> masks_;
     std::unordered_map<LocalKey, std::shared_ptr<const LocalTails>, KeyHash> tails_;
     std::vector<std::vector<uint32_t>> sets_;  // of tails
-    std::unordered_multimap<uint64_t, uint32_t> set_index_;
+    HashIndex set_index_;
     std::vector<Level> levels_;
     std::vector<uint32_t> scratch_;
     size_t bytes_ = 0;
