@@ -9,6 +9,7 @@ PYTHON  ?= python3
 BUILD   ?= build/dev
 TESTS   ?= tests
 ARGS    ?=
+BENCH   ?=
 BIN     := $(VENV)/bin
 PIP     := $(BIN)/python -m pip
 # One marker per way of installing; the development one wins, because it follows the source tree.
@@ -109,8 +110,10 @@ docs: $(DEV) ## Build the documentation into site/, warnings are errors
 serve-docs: $(DEV) ## Serve the documentation on http://127.0.0.1:8000
 	$(BIN)/mkdocs serve
 
-bench: core ## Run the benchmarks, results to benchmarks/results/
-	@for script in benchmarks/bench_*.py; do echo "== $$script"; $(BIN)/python $$script || exit 1; done
+bench: core ## Run the benchmarks, results and their page (BENCH="--tokenizer path" for the options of all)
+	@for name in masks batch vocabulary memory stress; do \
+	  echo "== $$name"; $(BIN)/python benchmarks/$$name.py $(BENCH) || exit 1; done
+	$(BIN)/python benchmarks/page.py
 
 golden: core ## Rewrite the golden files (review the diff before you commit it)
 	SCHEMAGEN_GOLDEN=1 $(BIN)/python -m pytest tests/golden $(ARGS)
