@@ -1,0 +1,240 @@
+"""docs/benchmarks.md from the committed results: a template of prose, with tables made of what was measured.
+
+python benchmarks/page.py
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections import defaultdict
+from typing import TYPE_CHECKING, Any
+
+import harness
+import verdicts
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Mapping
+    from pathlib import Path
+
+TEMPLATE = harness.ROOT / "benchmarks" / "page.template.md"
+PAGE = harness.ROOT / "docs" / "benchmarks.md"
+#: What stands where no result is committed.
+NOT_YET = "*No result is committed yet:* `python benchmarks/{}.py` *writes one.*"
+
+Result = dict[str, Any]
+
+
+def load(folder: Path = harness.RESULTS) -> dict[str, list[Result]]:
+    """Return the committed results by benchmark; each knows the name of its file."""
+    found: dict[str, list[Result]] = defaultdict(list)
+    for path in sorted(folder.glob("*.json")):
+        record = json.loads(path.read_text(encoding="utf-8"))
+        found[record["benchmark"]].append({**record, "file": path.name})
+    return found
+
+
+def render(results: Mapping[str, list[Result]]) -> str:
+    """Return the page."""
+    suite, counts, not_pass = verdicts.departures()
+    parts = {name: _section(name, results.get(name, []), body) for name, body in _BODIES.items()}
+    parts["verdicts"] = _verdicts(results.get("coverage", []))
+    parts["arguments"] = _arguments(suite)
+    parts["refusals"] = _refusals(counts, not_pass)
+    parts["differences"] = _differences(results.get("coverage", []), {**suite, **not_pass})
+    text = TEMPLATE.read_text(encoding="utf-8")
+    for name, value in parts.items():
+        text = text.replace("{{" + name + "}}", value)
+    return text.rstrip("\n") + "\n"
+
+
+def table(heads: Iterable[str], rows: Iterable[Iterable[Any]]) -> str:
+    """Return a table; numbers as they are, None as nothing."""
+    lines = [list(heads)]
+    lines += [["" if cell is None else str(cell) for cell in row] for row in rows]
+    drawn = ["| " + " | ".join(line) + " |" for line in lines]
+    drawn.insert(1, "|" + "---|" * len(lines[0]))
+    return "\n".join(drawn).replace("|  |", "| |").replace("|  |", "| |")
+
+
+def _section(name: str, found: list[Result], body: Callable[[Result], str]) -> str:
+    if not found:
+        return NOT_YET.format(name)
+    return "\n\n".join(f"{_origin(result)}\n\n{body(result)}" for result in found)
+
+
+def _origin(result: Result) -> str:
+    settings, machine = result["settings"], result["machine"]
+    shown = ("data", "schemas", "order", "tokenizer", "rounds", "steps", "repeats", "seed")
+    said = ", ".join(f"{name} {settings[name]}" for name in shown if name in settings)
+    where = f"{machine['cpu']}, {machine['cores']} cores, Python {machine['python']}, load {machine['load_average']}"
+    return f"`benchmarks/results/{result['file']}`: {result['date']}, commit {result['commit']}, {where}; {said}."
+
+
+# --- times -----------------------------------------------------------------------------------------------------------
+
+
+def _masks(result: Result) -> str:
+    found, versions = result["results"], result["versions"]
+    names = [name for name in harness.AGGREGATES if name in _first_ratios(found)]
+    rows = [
+        (pair, kind.partition("_")[0].upper(), *(f"{values.get(name, float('nan')):.3f}" for name in names))
+        for pair, kinds in found["ratios"].items()
+        for kind, values in kinds.items()
+    ]
+    judged = [
+        (f"{name} {versions.get(name, '')}", _counted(engine["verdicts"]), _mib(engine["memory_bytes"]["growth"]))
+        for name, engine in found["engines"].items()
+    ]
+    common = f"Ratios on the {found['common']['schemas']:,} schemas, {found['common']['masks']:,} masks, that all pass:"
+    return "\n\n".join(
+        [
+            common,
+            table(("ratio", "of", *names), rows),
+            table(("engine", "verdicts", "memory grew by"), judged),
+        ]
+    )
+
+
+def _first_ratios(found: Mapping[str, Any]) -> Mapping[str, float]:
+    return next((kinds["tbm_us"] for kinds in found["ratios"].values()), {})
+
+
+def _batch(result: Result) -> str:
+    rows = [
+        (
+            row["rows"],
+            row["grammars"],
+            f"{row['batch / single']:.2f}",
+            f"{row['threads / single']:.2f} ({row['threads']})",
+        )
+        for row in result["results"]["rows"]
+    ]
+    return table(("rows", "grammars", "batch / one by one", "threads / one by one"), rows)
+
+
+def _vocabulary(result: Result) -> str:
+    rows = [(row["what"], f"{row['ms']:.1f}", f"{row['to tokenizer']:.3f}") for row in result["results"]["rows"]]
+    return table(("step", "ms, best of all", "of loading the tokenizer"), rows)
+
+
+def _memory(result: Result) -> str:
+    found = result["results"]
+    rows = [
+        (name, *(f"{found[kind].get(p, 0) / 1024:,.1f}" for p in ("p50", "p90", "p99", "max")))
+        for name, kind in (("compiled", "fresh_bytes"), ("after its instances were written", "used_bytes"))
+    ]
+    grown = found["process_bytes"]["growth"]
+    said = (
+        f"{found['grammars']:,} grammars; together {_mib(found['sum_used_bytes'])} by `memory_bytes`, {_mib(grown)} by what "
+        f"the process grew by. The tables of the vocabulary, shared by all: {_mib(found['vocabulary_tables_bytes'])}."
+    )
+    return table(("KiB of a grammar", "p50", "p90", "p99", "max"), rows) + "\n\n" + said
+
+
+def _stress(result: Result) -> str:
+    rows = [
+        (stress, name, *_stressed(found))
+        for stress, engines in result["results"]["schemas"].items()
+        for name, found in engines.items()
+    ]
+    return table(
+        ("schema", "engine", "compile, ms", "first mask, ms", "worst mask, ms", "median mask, µs", "grew by"), rows
+    )
+
+
+def _stressed(found: Mapping[str, Any]) -> tuple[str, ...]:
+    if found["verdict"] != "done":
+        return (f"{found['verdict']} {found.get('error', '')}".strip().replace("|", "\\|"), "", "", "", "")
+    walk = found["walk_us"]
+    return (
+        f"{found['compile_ms']:.1f}",
+        f"{found['first_mask_us'] / 1e3:.2f}",
+        f"{walk.get('max', 0) / 1e3:.2f}",
+        f"{walk.get('p50', 0):.1f}",
+        _mib(found["peak_growth_bytes"]),
+    )
+
+
+_BODIES = {"masks": _masks, "batch": _batch, "vocabulary": _vocabulary, "memory": _memory, "stress": _stress}
+
+
+def _mib(count: int) -> str:
+    return f"{count / 2**20:.1f} MiB"
+
+
+def _counted(counts: Mapping[str, int]) -> str:
+    return ", ".join(f"{count:,} {name}" for name, count in sorted(counts.items(), key=lambda pair: -pair[1]))
+
+
+# --- coverage --------------------------------------------------------------------------------------------------------
+
+
+def _verdicts(found: list[Result]) -> str:
+    rows = [
+        (f"{one['data']}, {one['schemas']:,}", f"{name} {one['versions'].get(name) or ''}", _judged(name, one))
+        for record in found
+        for one in record["sets"]
+        for name in one["verdicts"]
+    ]
+    return table(("set", "engine", "verdicts"), rows) if rows else NOT_YET.format("verdicts")
+
+
+def _judged(name: str, one: Mapping[str, Any]) -> str:
+    """The counts of an engine; for ours also how many of the schemas that it refuses have no instance at all."""
+    said = _counted(one["verdicts"][name])
+    empty = sum(map(_is_unsatisfiable, one["not_pass"].values()))
+    return (
+        f"{said}; {empty} of the compile errors are schemas without an instance"
+        if name == "schemagen" and empty
+        else said
+    )
+
+
+def _arguments(suite: Mapping[str, Any]) -> str:
+    """One entry for each argument, with the groups of both drafts that it is for."""
+    groups: dict[str, list[str]] = defaultdict(list)
+    for case, verdict in suite.items():
+        tests = f"{len(verdict.tests)} test{'s' * (len(verdict.tests) > 1)}"
+        groups[verdicts.argument_for(case)].append(f"`{case}` ({tests})")
+    return "\n".join(f"- {', '.join(cases)}: {argument}" for argument, cases in groups.items())
+
+
+def _refusals(counts: Mapping[str, int], not_pass: Mapping[str, Any]) -> str:
+    total = f"Over bytes, {counts.get('pass', 0):,} of {sum(counts.values()):,} schemas pass ({_counted(counts)})."
+    rows = [
+        (f"`{case}`", verdict.name, verdict.error, verdicts.refusal_for(verdict)) for case, verdict in not_pass.items()
+    ]
+    return total + "\n\n" + table(("schema", "verdict", "error", "reason"), rows)
+
+
+def _differences(found: list[Result], known: Mapping[str, Any]) -> str:
+    """What the run over tokens judged wrong or refused, and the committed verdicts over bytes do not list."""
+    rows = [
+        (f"`{case}`", one["data"], verdict[0], str(verdict[2]).partition("\n")[0].replace("|", "\\|"))
+        for record in found
+        for one in record["sets"]
+        for case, verdict in one["not_pass"].items()
+        if case not in known and not _is_unsatisfiable(verdict)
+    ]
+    if not found:
+        return ""
+    if not rows:
+        return "Over tokens nothing else was refused or judged wrong."
+    return "Over tokens, besides:\n\n" + table(("schema", "set", "verdict", "error"), rows)
+
+
+def _is_unsatisfiable(verdict: list[Any]) -> bool:
+    """Whether a schema was refused because it has no instance, which `masks.py` counts as a compile error."""
+    return verdict[0] == "compile_error" and str(verdict[2]).startswith("UnsatisfiableSchemaError")
+
+
+def main() -> int:
+    """Write the page."""
+    PAGE.write_text(render(load()), encoding="utf-8")
+    print(f"wrote {PAGE}")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,225 @@
+"""The benchmark scripts run, their results have the promised fields, and the page is made of the committed ones."""
+
+import importlib
+import importlib.util
+import json
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+FOLDER = ROOT / "benchmarks"
+PEERS = [name for name in ("llguidance",) if importlib.util.find_spec(name)]
+
+
+@pytest.fixture(scope="module")
+def script():
+    """Import a script by name, as it would see its neighbours."""
+    sys.path.insert(0, str(FOLDER))
+    yield importlib.import_module
+    sys.path.remove(str(FOLDER))
+
+
+@pytest.fixture(scope="module")
+def tokenizer(tmp_path_factory):
+    """A folder with a byte-level tokenizer of a few hundred tokens."""
+    transformers = pytest.importorskip("transformers")
+    from tokenizers import Tokenizer, decoders, models, pre_tokenizers, trainers
+
+    made = Tokenizer(models.BPE())
+    made.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
+    made.decoder = decoders.ByteLevel()
+    alphabet = pre_tokenizers.ByteLevel.alphabet()
+    trainer = trainers.BpeTrainer(
+        vocab_size=320, special_tokens=["</s>"], initial_alphabet=alphabet, show_progress=False
+    )
+    made.train_from_iterator(['{"name": "Ada", "count": 12, "tags": ["a", "b"]}'] * 9, trainer)
+    folder = tmp_path_factory.mktemp("tokenizer")
+    transformers.PreTrainedTokenizerFast(tokenizer_object=made, eos_token="</s>").save_pretrained(folder)
+    return folder
+
+
+def run(script, name, tokenizer, out, *more):
+    """The results that a script writes."""
+    assert script(name).main(["--tokenizer", str(tokenizer), "--out", str(out), *more]) == 0
+    record = json.loads(out.read_text(encoding="utf-8"))
+    assert record.keys() == {"benchmark", "date", "commit", "machine", "versions", "settings", "results"}
+    assert record["benchmark"] == name
+    assert record["versions"]["numpy"]
+    assert record["machine"].keys() == {"cpu", "cores", "system", "python", "load_average"}
+    return record["results"]
+
+
+def test_masks(script, tokenizer, tmp_path):
+    """`masks.py` judges every schema with every engine, and compares times and memory."""
+    engines = ["schemagen", *PEERS]
+    found = run(script, "masks", tokenizer, tmp_path / "m.json", "--sample", "5", "--engines", *engines)
+    assert list(found["engines"]) == engines
+    ours = found["engines"]["schemagen"]
+    assert ours["verdicts"] == {"pass": 5}
+    assert ours["not_pass"] == {}
+    assert ours["ttfm_us"]["max"] > ours["tbm_us"]["p50"] > 0
+    assert ours["memory_bytes"]["peak"] >= ours["memory_bytes"]["baseline"] > 0
+    assert found["common"]["masks"] >= found["common"]["schemas"] > 0
+    assert list(found["ratios"]) == [f"schemagen / {name}" for name in PEERS]
+
+
+def test_masks_of_a_file(script, tokenizer, tmp_path):
+    """A data file is read, wrong verdicts name their tests, and a schema that is refused is a verdict."""
+    tests = [{"valid": True, "data": "a"}, {"valid": True, "data": 1}, {"valid": False, "data": [1]}]
+    schemas = {"right": True, "narrow": {"type": "string"}, "empty": False}
+    lines = [{"id": name, "schema": schema, "tests": tests[:2]} for name, schema in schemas.items()]
+    lines.append({"id": "wide", "schema": True, "tests": tests})
+    data = tmp_path / "data.jsonl"
+    data.write_text("\n".join(map(json.dumps, lines)), encoding="utf-8")
+    found = run(script, "masks", tokenizer, tmp_path / "m.json", "--data", str(data), "--engines", "schemagen")
+    not_pass = found["engines"]["schemagen"]["not_pass"]
+    assert not_pass["narrow"][:2] == ["false_reject", [1]]
+    assert not_pass["wide"][:2] == ["false_accept", [2]]
+    assert not_pass["empty"][0] == "compile_error"
+    assert not_pass["empty"][2].startswith("UnsatisfiableSchemaError")
+    assert found["engines"]["schemagen"]["verdicts"] == {
+        "pass": 1,
+        "false_reject": 1,
+        "compile_error": 1,
+        "false_accept": 1,
+    }
+
+
+def test_ratios_are_of_what_all_pass(script):
+    """Times of a schema that one engine does not pass are left out for all."""
+    memory = {"baseline": 1, "peak": 3}
+
+    def row(verdict, *times):
+        return {"verdict": verdict, "ttfm_us": times[0], "tbm_us": list(times), "memory_bytes": memory}
+
+    ours = {"a": row("pass", 2.0, 2.0), "b": row("pass", 1000.0)}
+    theirs = {"a": row("pass", 4.0, 8.0), "b": row("false_accept", 1.0)}
+    found = script("masks").summary({"schemagen": ours, "other": theirs})
+    assert found["common"] == {"schemas": 1, "masks": 2}
+    assert found["ratios"]["schemagen / other"]["ttfm_us"]["p50"] == 0.5
+    assert found["ratios"]["schemagen / other"]["tbm_us"]["max"] == 0.25
+    assert found["engines"]["other"]["memory_bytes"]["growth"] == 2
+
+
+def test_memory(script, tokenizer, tmp_path):
+    """`memory.py` weighs grammars before and after their use."""
+    found = run(script, "memory", tokenizer, tmp_path / "m.json", "--sample", "5")
+    assert found["grammars"] == 5
+    assert found["used_bytes"]["avg"] >= found["fresh_bytes"]["avg"] > 0
+    assert {"baseline", "now", "peak", "growth"} == found["process_bytes"].keys()
+
+
+def test_batch(script, tokenizer, tmp_path):
+    """`batch.py` compares 1, 8 and 64 rows over the same grammar and over different ones."""
+    rows = run(script, "batch", tokenizer, tmp_path / "b.json", "--rounds", "3")["rows"]
+    assert [(row["rows"], row["grammars"]) for row in rows] == [
+        *[(1, "same"), (8, "same"), (8, "different"), (64, "same"), (64, "different")]
+    ]
+    assert all(row["batch / single"] > 0 and row["threads / single"] > 0 for row in rows)
+
+
+def test_vocabulary(script, tokenizer, tmp_path):
+    """`vocabulary.py` times each step beside loading the tokenizer."""
+    rows = run(script, "vocabulary", tokenizer, tmp_path / "v.json", "--repeats", "1")["rows"]
+    assert rows[0]["what"].endswith("load the tokenizer")
+    assert {"schemagen: from_tokenizer", "schemagen: tables of the core"} <= {row["what"] for row in rows}
+    assert all(row["ms"] > 0 for row in rows)
+
+
+def test_stress(script, tokenizer, tmp_path):
+    """`stress.py` measures a random walk, starting again where a text is complete."""
+    found = run(script, "stress", tokenizer, tmp_path / "s.json", "--steps", "30", "--only", "recursive tree")
+    row = found["schemas"]["recursive tree"]["schemagen"]
+    assert row["verdict"] == "done"
+    assert row["steps"] == 30
+    assert row["walk_us"]["max"] > 0
+    assert row["grammar_bytes"] > 0
+
+
+@pytest.mark.parametrize(("case", "verdict"), [("die", "crash"), ("sleep", "timeout"), ("answer", "done")])
+def test_workers_are_guarded(script, tmp_path, monkeypatch, case, verdict):
+    """A process that dies or hangs is a verdict, and the next case is answered."""
+    (tmp_path / "guarded.py").write_text(
+        "import os, time\n"
+        "def answer():\n"
+        "    return lambda case: os._exit(3) if case == 'die' else time.sleep(60) if case == 'sleep' else "
+        "{'verdict': 'done'}\n",
+        encoding="utf-8",
+    )
+    monkeypatch.syspath_prepend(tmp_path)
+    harness = script("harness")
+    worker = harness.Worker("guarded:answer", (), timeout_s=1.0)
+    with harness.workers({"one": worker}):
+        assert worker.ask(case)["verdict"] == verdict
+        assert worker.ask("answer")["verdict"] == "done"
+
+
+def test_generated_schemas(script):
+    """The same seed makes the same schemas, with instances of both kinds; all valid JSON Schema."""
+    from jsonschema import Draft202012Validator
+
+    schemas = script("schemas")
+    cases = schemas.generate(40, 1)
+    assert cases == schemas.generate(40, 1) != schemas.generate(40, 2)
+    for case in cases:
+        Draft202012Validator.check_schema(case["schema"])
+    labels = [test["valid"] for case in cases for test in case["tests"]]
+    assert labels.count(True) >= 80
+    assert labels.count(False) >= 40
+
+
+def test_every_stress_schema_is_one(script):
+    """The hard schemas are valid JSON Schema."""
+    from jsonschema import Draft202012Validator
+
+    for _, make in script("stress").STRESS.values():
+        Draft202012Validator.check_schema(make())
+
+
+def test_percentiles(script):
+    """Nearest rank: the smallest value that so many percent do not exceed."""
+    percentile = script("harness").percentile
+    assert [percentile([3.0, 1.0, 2.0, 4.0], p) for p in (0, 25, 26, 50, 99.9, 100)] == [1.0, 1.0, 2.0, 2.0, 4.0, 4.0]
+    assert script("harness").aggregate([]) == {}
+
+
+def test_peers_are_optional(script, capsys, monkeypatch):
+    """A peer that is not installed is named on a line and left out."""
+    engines = script("engines")
+    monkeypatch.setitem(engines.ENGINES, "absent", (None, "no_such_module"))
+    assert engines.installed(["schemagen", "absent"]) == ["schemagen"]
+    assert "skipped: absent is not installed" in capsys.readouterr().out
+
+
+def test_page_is_made_from_the_results(script):
+    """docs/benchmarks.md is what `benchmarks/page.py` writes."""
+    page = script("page")
+    rendered = page.render(page.load())
+    assert page.PAGE.read_text(encoding="utf-8") == rendered, "run python benchmarks/page.py"
+    assert "{{" not in rendered
+
+
+def test_page_shows_every_kind_of_result(script, tokenizer, tmp_path):
+    """Each script's result becomes a table that names its file."""
+    for name, more in (("memory", ["--sample", "3"]), ("batch", ["--rounds", "2"]), ("vocabulary", ["--repeats", "1"])):
+        run(script, name, tokenizer, tmp_path / f"{name}.json", *more)
+    run(script, "masks", tokenizer, tmp_path / "masks.json", "--sample", "2", "--engines", "schemagen", *PEERS)
+    run(script, "stress", tokenizer, tmp_path / "stress.json", "--steps", "5", "--only", "any JSON")
+    script("verdicts").main([str(tmp_path / "masks.json"), "--out", str(tmp_path / "coverage.json")])
+    page = script("page")
+    rendered = page.render(page.load(tmp_path))
+    assert "No result is committed" not in rendered
+    for name in ("masks", "memory", "batch", "vocabulary", "stress"):
+        assert f"`benchmarks/results/{name}.json`" in rendered
+    assert all(f"schemagen / {peer}" in rendered for peer in PEERS)
+
+
+def test_every_departure_is_argued(script):
+    """Each group of the suite that is judged wrong has an argument, each refusal a reason, and no argument is idle."""
+    verdicts = script("verdicts")
+    suite, _, not_pass = verdicts.departures()
+    assert [case for case in suite if not verdicts.argument_for(case)] == []
+    assert [case for case, verdict in not_pass.items() if not verdicts.refusal_for(verdict)] == []
+    assert {case.split("---", 1)[1] for case in suite} == verdicts.ARGUMENTS.keys()
