@@ -51,6 +51,19 @@ def read_tokenizer(tokenizer: Any) -> TokenizerReading:
     Raises:
         VocabularyError: It is no tokenizer, or its tokens have no fixed bytes.
     """
+    backend, wrapper = parts_of(tokenizer)
+    return _read_slow(wrapper) if backend is None else _read_backend(backend, wrapper)
+
+
+def parts_of(tokenizer: Any) -> tuple[Any, Any]:
+    """Return the `tokenizers.Tokenizer` and the transformers tokenizer around it; None for the one that is not there.
+
+    Args:
+        tokenizer: Either of them, or a processor that has one.
+
+    Raises:
+        VocabularyError: It is no tokenizer.
+    """
     if not hasattr(tokenizer, "get_vocab") and hasattr(tokenizer, "tokenizer"):
         tokenizer = tokenizer.tokenizer
     if not hasattr(tokenizer, "get_vocab") or not hasattr(tokenizer, "encode"):
@@ -60,14 +73,13 @@ def read_tokenizer(tokenizer: Any) -> TokenizerReading:
             fix="pass such a tokenizer, or use `Vocabulary.from_tokens([...], eos_token_ids=[...])`",
         )
     if hasattr(tokenizer, "get_added_tokens_decoder"):
-        return _read_backend(tokenizer, None)
-    backend = getattr(tokenizer, "backend_tokenizer", None)
-    return _read_slow(tokenizer) if backend is None else _read_backend(backend, tokenizer)
+        return tokenizer, None
+    return getattr(tokenizer, "backend_tokenizer", None), tokenizer
 
 
 def _read_backend(backend: Any, wrapper: Any) -> TokenizerReading:
     """Read a `tokenizers.Tokenizer`; `wrapper` is the transformers tokenizer around it, if there is one."""
-    decoder = from_decoder(_steps(backend.decoder, "decoder"), byte_level_input=_is_byte_level_input(backend))
+    decoder = byte_decoder(backend)
     pieces = _Pieces({i: piece for piece, i in backend.get_vocab(with_added_tokens=False).items()})
     for token_id, added in backend.get_added_tokens_decoder().items():
         if added.special:
@@ -85,6 +97,17 @@ def _read_backend(backend: Any, wrapper: Any) -> TokenizerReading:
     pieces.special_ids |= unknown
     encode = _encoder_of(wrapper) if wrapper is not None else _backend_encoder(backend)
     return _reading(pieces, decoder, length=length, unknown=unknown, eos=eos, encode=encode)
+
+
+def byte_decoder(backend: Any) -> PieceDecoder:
+    """Return how the pieces of a `tokenizers.Tokenizer` become bytes.
+
+    Raises:
+        VocabularyError: A piece has no fixed bytes.
+    """
+    steps = (*steps_of(backend.normalizer, "normaliser"), *steps_of(backend.pre_tokenizer, "pre-tokenizer"))
+    is_byte_level = any(step.get("type") == "ByteLevel" for step in steps)
+    return from_decoder(steps_of(backend.decoder, "decoder"), byte_level_input=is_byte_level)
 
 
 def _read_slow(tokenizer: Any) -> TokenizerReading:
@@ -137,8 +160,12 @@ def _reading(
     return TokenizerReading(tokens, length, special, frozenset(unknown), frozenset(eos), encode, decoder)
 
 
-def _steps(component: Any, what: str) -> list[Mapping[str, Any]]:
-    """Return the description of a decoder, normaliser or pre-tokenizer, nested sequences flattened."""
+def steps_of(component: Any, what: str) -> list[Mapping[str, Any]]:
+    """Return the description of a decoder, normaliser or pre-tokenizer, nested sequences flattened.
+
+    Raises:
+        VocabularyError: It is a custom object, which has none.
+    """
     if component is None:
         return []
     try:
@@ -161,12 +188,6 @@ def _flatten(description: Mapping[str, Any]) -> Iterable[Mapping[str, Any]]:
     for parts in (value for key, value in description.items() if key != "type" and isinstance(value, list)):
         for part in parts:
             yield from _flatten(part)
-
-
-def _is_byte_level_input(backend: Any) -> bool:
-    """Whether the text is rewritten in the byte-level alphabet before it is cut into pieces."""
-    steps = (*_steps(backend.normalizer, "normaliser"), *_steps(backend.pre_tokenizer, "pre-tokenizer"))
-    return any(step.get("type") == "ByteLevel" for step in steps)
 
 
 def _unknown_ids(backend: Any) -> set[int]:

@@ -2,27 +2,27 @@
 
 from __future__ import annotations
 
-import hashlib
-import struct
 from dataclasses import dataclass
 from functools import cached_property
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from schemagen.errors import VocabularyError
+from schemagen.vocabulary import storage
 from schemagen.vocabulary.adapters import as_ids, read_tokenizer
+from schemagen.vocabulary.cache import entry_of
 from schemagen.vocabulary.roundtrip import check_round_trip
 
 if TYPE_CHECKING:
+    import os
     from collections.abc import Iterable, Sequence
-
-_FINGERPRINT_VERSION = b"schemagen vocabulary 1\0"
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Vocabulary:
     """The bytes of every token id of a model; immutable, hashable, picklable, equal by `fingerprint`.
 
-    Build it with `from_tokenizer`, `for_model`, `from_tokens` or `byte_vocabulary`.
+    Build it with `from_tokenizer`, `for_model`, `from_tokens` or `byte_vocabulary`; `save` and `load` keep it in a file.
 
     Attributes:
         tokens: Bytes of each id, as many as the logits are wide. ``b""`` is a token that no text contains (special
@@ -39,7 +39,12 @@ class Vocabulary:
 
     @classmethod
     def from_tokenizer(
-        cls, tokenizer: Any, vocab_size: int | None = None, *, eos_token_ids: Iterable[int] | int | None = None
+        cls,
+        tokenizer: Any,
+        vocab_size: int | None = None,
+        *,
+        eos_token_ids: Iterable[int] | int | None = None,
+        cache: str | os.PathLike[str] | None = None,
     ) -> Vocabulary:
         """Read the vocabulary of a tokenizer, and check it by a round trip of probe texts.
 
@@ -48,12 +53,28 @@ class Vocabulary:
             vocab_size: Width of the model's logits; None: `len(tokenizer)`. It is often larger than the tokenizer.
             eos_token_ids: End-of-sequence ids besides the tokenizer's own, such as those of ``generation_config``.
                 An explicit ``()`` allows a vocabulary without any.
+            cache: A folder to keep the vocabulary in, so that another process need not read it again. Entries are found
+                by the tokenizer's file and state; one that is missing, damaged or of another version is written anew.
+                A tokenizer without a ``tokenizer.json`` of its own is read every time. None: no cache.
 
         Raises:
             VocabularyError: The bytes of the tokens cannot be known, `vocab_size` is too small, or no EOS id is known.
 
-        Cost: about 0.3 s for 128,000 tokens.
+        Cost: about 0.2 s for 128,000 tokens; 0.03 s if it is in the cache, 0.9 s when it is written to the cache.
         """
+        eos = None if eos_token_ids is None else as_ids(eos_token_ids)
+        entry = None if cache is None else entry_of(cache, tokenizer, vocab_size, eos)
+        record = None if entry is None else entry.read()
+        if record is not None:
+            return cls._from_record(record)
+        vocabulary = cls._read(tokenizer, vocab_size, eos)
+        if entry is not None:
+            entry.write(vocabulary._packed(), vocabulary.fingerprint)  # noqa: SLF001 - its own class
+        return vocabulary
+
+    @classmethod
+    def _read(cls, tokenizer: Any, vocab_size: int | None, eos_token_ids: set[int] | None) -> Vocabulary:
+        """Read the vocabulary of a tokenizer, see `from_tokenizer`."""
         reading = read_tokenizer(tokenizer)
         tokens = [b""] * max(reading.length, 1 + max(reading.tokens, default=-1))
         for token_id, data in reading.tokens.items():
@@ -61,7 +82,7 @@ class Vocabulary:
         adds_prefix_space = check_round_trip(
             tokens, reading.encode, unknown_ids=reading.unknown_ids, kind=reading.decoder.kind
         )
-        eos = reading.eos_ids | as_ids(eos_token_ids)
+        eos = reading.eos_ids | (eos_token_ids or set())
         if not eos and eos_token_ids is None:
             raise VocabularyError(
                 f"{type(tokenizer).__name__} names no end-of-sequence token",
@@ -73,7 +94,7 @@ class Vocabulary:
         return cls._build(tokens, eos, special, adds_prefix_space=adds_prefix_space)
 
     @classmethod
-    def for_model(cls, tokenizer: Any, model: Any) -> Vocabulary:
+    def for_model(cls, tokenizer: Any, model: Any, *, cache: str | os.PathLike[str] | None = None) -> Vocabulary:
         """Read the vocabulary of a transformers model: the width of its output, and every EOS id that it stops at.
 
         The EOS ids are those of ``model.generation_config``, ``model.config`` (its text part included) and the
@@ -82,6 +103,7 @@ class Vocabulary:
         Args:
             tokenizer: The tokenizer of the model.
             model: A transformers model with a language-model head.
+            cache: As `from_tokenizer`.
 
         Raises:
             VocabularyError: As `from_tokenizer`; or the model has no output embeddings.
@@ -91,7 +113,7 @@ class Vocabulary:
         eos: set[int] = set()
         for source in sources:
             eos |= as_ids(_field(source, "eos_token_id"))
-        return cls.from_tokenizer(tokenizer, _output_width(model), eos_token_ids=eos or None)
+        return cls.from_tokenizer(tokenizer, _output_width(model), eos_token_ids=eos or None, cache=cache)
 
     @classmethod
     def from_tokens(
@@ -122,6 +144,45 @@ class Vocabulary:
         return cls.from_tokens([*(bytes([i]) for i in range(256)), None], eos_token_ids=(256,))
 
     @classmethod
+    def load(cls, path: str | os.PathLike[str]) -> Vocabulary:
+        """Read a vocabulary that `save` wrote.
+
+        Args:
+            path: A file.
+
+        Raises:
+            VocabularyError: It is no such file, of another version, or damaged.
+            OSError: It cannot be read.
+
+        Cost: about 20 ms for 128,000 tokens.
+        """
+        try:
+            return cls._from_record(storage.from_bytes(Path(path).read_bytes()))
+        except ValueError as error:
+            raise VocabularyError(
+                f"{path} cannot be read as a vocabulary: {error}",
+                fix="write it again with `Vocabulary.save`",
+            ) from error
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the vocabulary to a file, at once: others see the old file or the new one, never a part.
+
+        Args:
+            path: A file; replaced if it is there. The format is versioned and checksummed, without pickle.
+
+        Raises:
+            OSError: It cannot be written.
+        """
+        storage.replace_file(Path(path), storage.to_bytes(self._packed(), self.fingerprint))
+
+    @classmethod
+    def _from_record(cls, record: storage.Record) -> Vocabulary:
+        """Return the vocabulary of a file, whose fingerprint is known already."""
+        found = cls(record.tokens, record.eos_token_ids, record.special_token_ids, record.adds_prefix_space)
+        found.__dict__["fingerprint"] = record.fingerprint
+        return found
+
+    @classmethod
     def _build(
         cls, tokens: list[bytes], eos: Iterable[int], special: set[int], *, adds_prefix_space: bool
     ) -> Vocabulary:
@@ -147,13 +208,12 @@ class Vocabulary:
     @cached_property
     def fingerprint(self) -> str:
         """SHA-256 (hexadecimal) over everything that the vocabulary holds; the same in every process."""
-        digest = hashlib.sha256(_FINGERPRINT_VERSION)
-        special = sorted(self.special_token_ids)
-        header = (len(self.tokens), len(self.eos_token_ids), len(special), int(self.adds_prefix_space))
-        numbers = (*header, *self.eos_token_ids, *special, *map(len, self.tokens))
-        digest.update(struct.pack(f"<{len(numbers)}I", *numbers))
-        digest.update(b"".join(self.tokens))
-        return digest.hexdigest()
+        return storage.fingerprint_of(self._packed())
+
+    def _packed(self) -> bytes:
+        return storage.pack(
+            self.tokens, self.eos_token_ids, self.special_token_ids, prefix_space=self.adds_prefix_space
+        )
 
     @cached_property
     def tables(self) -> Any:

@@ -1,0 +1,137 @@
+"""Vocabularies as files: one flat record, checked as a whole before anything in it is believed.
+
+All numbers are unsigned and little-endian::
+
+    magic           16 bytes, the last is the version of the format
+    key             32 bytes: what the vocabulary was read from (see `cache`), zeros if nobody asks
+    fingerprint     32 bytes: SHA-256 of what follows, `Vocabulary.fingerprint`
+    counts          4 numbers of 32 bits: tokens T, EOS ids E, special ids S, 1 if the tokenizer adds a leading space
+    ids             E + S numbers of 32 bits
+    lengths         T numbers of 32 bits: bytes of each token
+    bytes           of all tokens, joined
+
+The fingerprint is the checksum: a file whose bytes are not those that were written cannot have it, and a vocabulary that
+was read needs no second hash to be compared. Nothing is executed while reading, unlike with pickle.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import os
+import secrets
+import struct
+import sys
+from array import array
+from dataclasses import dataclass
+from itertools import accumulate
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+MAGIC = b"schemagenvocab\0\x01"
+KEY_BYTES = 32
+NO_KEY = bytes(KEY_BYTES)
+_FINGERPRINT_VERSION = b"schemagen vocabulary 1\0"
+_COUNTS = struct.Struct("<4I")
+_BODY = len(MAGIC) + 2 * KEY_BYTES
+
+
+@dataclass(frozen=True, slots=True)
+class Record:
+    """What a file holds.
+
+    Attributes:
+        tokens: Bytes of each id.
+        eos_token_ids: Ascending.
+        special_token_ids: EOS ids included.
+        adds_prefix_space: See `Vocabulary`.
+        fingerprint: SHA-256, hexadecimal.
+    """
+
+    tokens: tuple[bytes, ...]
+    eos_token_ids: tuple[int, ...]
+    special_token_ids: frozenset[int]
+    adds_prefix_space: bool
+    fingerprint: str
+
+
+def pack(
+    tokens: tuple[bytes, ...], eos_token_ids: tuple[int, ...], special_token_ids: frozenset[int], *, prefix_space: bool
+) -> bytes:
+    """Return counts, ids, lengths and bytes: the part of a file that the fingerprint is of."""
+    special = sorted(special_token_ids)
+    header = (len(tokens), len(eos_token_ids), len(special), int(prefix_space))
+    numbers = (*header, *eos_token_ids, *special, *map(len, tokens))
+    return struct.pack(f"<{len(numbers)}I", *numbers) + b"".join(tokens)
+
+
+def fingerprint_of(packed: bytes | memoryview) -> str:
+    """Return the fingerprint of what `pack` made; the same in every process."""
+    digest = hashlib.sha256(_FINGERPRINT_VERSION)
+    digest.update(packed)
+    return digest.hexdigest()
+
+
+def to_bytes(packed: bytes, fingerprint: str, key: bytes = NO_KEY) -> bytes:
+    """Return the content of a file."""
+    return b"".join((MAGIC, key, bytes.fromhex(fingerprint), packed))
+
+
+def from_bytes(data: bytes, key: bytes | None = None) -> Record:
+    """Return what a file holds.
+
+    Args:
+        data: Content of the file.
+        key: What the file must have been written for; None: anything.
+
+    Raises:
+        ValueError: It is no such file, of another version, damaged, or written for something else.
+    """
+    if not data.startswith(MAGIC[:-1]):
+        raise ValueError("it is not a vocabulary file of schemagen")
+    if not data.startswith(MAGIC):
+        raise ValueError(f"its format has version {data[len(MAGIC) - 1 : len(MAGIC)].hex()}, not {MAGIC[-1:].hex()}")
+    stored_key, stored_fingerprint = data[len(MAGIC) :][:KEY_BYTES], data[_BODY - KEY_BYTES : _BODY]
+    if key is not None and stored_key != key:
+        raise ValueError("it was written for another tokenizer")
+    body = memoryview(data)[_BODY:]
+    fingerprint = fingerprint_of(body)
+    if bytes.fromhex(fingerprint) != stored_fingerprint:
+        raise ValueError("its checksum is wrong: it is damaged or incomplete")
+    return _unpack(body, fingerprint)
+
+
+def _unpack(body: memoryview, fingerprint: str) -> Record:
+    """Read what `pack` wrote; the checksum is right already, so this only refuses what was never packed."""
+    if len(body) < _COUNTS.size:
+        raise ValueError("it is too short")
+    size, eos_count, special_count, prefix_space = _COUNTS.unpack_from(body)
+    start = _COUNTS.size + 4 * (eos_count + special_count + size)
+    numbers = array("I")
+    numbers.frombytes(body[_COUNTS.size : start][: (len(body) - _COUNTS.size) // 4 * 4])
+    if sys.byteorder == "big":
+        numbers.byteswap()
+    ids, lengths = numbers[: eos_count + special_count], numbers[eos_count + special_count :]
+    fits = len(lengths) == size and start + sum(lengths) == len(body)
+    if not fits or prefix_space > 1 or max(ids, default=-1) >= size:
+        raise ValueError("its counts contradict each other")
+    blob = bytes(body[start:])
+    ends = list(accumulate(lengths))
+    tokens = tuple([blob[a:b] for a, b in zip([0, *ends], ends, strict=False)])
+    eos, special = tuple(ids[:eos_count]), frozenset(ids[eos_count:])
+    return Record(tokens, eos, special, bool(prefix_space), fingerprint)
+
+
+def replace_file(path: Path, data: bytes) -> None:
+    """Write a file so that others see the old one or the new one, whole, also if several processes write at once."""
+    temporary = path.with_name(f"{path.name}.{os.getpid()}.{secrets.token_hex(4)}.tmp")
+    try:
+        with temporary.open("xb") as file:
+            file.write(data)
+        temporary.replace(path)
+    except BaseException:
+        with contextlib.suppress(OSError):
+            temporary.unlink()
+        raise
