@@ -9,6 +9,8 @@ every program has to do before.
 from __future__ import annotations
 
 import sys
+import tempfile
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import harness
@@ -18,14 +20,19 @@ import schemagen
 
 if TYPE_CHECKING:
     from collections.abc import Callable
-    from pathlib import Path
 
 
-def steps(tokenizer: Any, peers: list[str]) -> dict[str, Callable[[], Any]]:
+def steps(tokenizer: Any, folder: Path, peers: list[str]) -> dict[str, Callable[[], Any]]:
     """Return what is timed, by name."""
-    vocabulary = schemagen.Vocabulary.from_tokenizer(tokenizer)
+    vocabulary = schemagen.Vocabulary.from_tokenizer(tokenizer, cache=folder / "cache")
+    vocabulary.save(folder / "vocabulary")
     done: dict[str, Callable[[], Any]] = {
         "schemagen: from_tokenizer": lambda: schemagen.Vocabulary.from_tokenizer(tokenizer),
+        "schemagen: from_tokenizer, cached": lambda: schemagen.Vocabulary.from_tokenizer(
+            tokenizer, cache=folder / "cache"
+        ),
+        "schemagen: load": lambda: schemagen.Vocabulary.load(folder / "vocabulary"),
+        "schemagen: load, and tables of the core": lambda: schemagen.Vocabulary.load(folder / "vocabulary").tables,
         "schemagen: tables of the core": lambda: _fresh(vocabulary).tables,
         "schemagen: fingerprint": lambda: _fresh(vocabulary).fingerprint,
     }
@@ -54,12 +61,13 @@ def _fresh(vocabulary: schemagen.Vocabulary) -> schemagen.Vocabulary:
 def measure(tokenizer_path: Path, repeats: int) -> dict[str, Any]:
     """Return a row of the table for each step."""
     tokenizer = harness.load_tokenizer(tokenizer_path)
-    timed = steps(tokenizer, installed(["llguidance", "xgrammar"]))
-    timed = {"transformers: load the tokenizer": lambda: harness.load_tokenizer(tokenizer_path), **timed}
-    best = dict.fromkeys(timed, float("inf"))
-    for _ in range(repeats):
-        for name, function in timed.items():
-            best[name] = min(best[name], harness.seconds(function))
+    with tempfile.TemporaryDirectory() as folder:
+        timed = steps(tokenizer, Path(folder), installed(["llguidance", "xgrammar"]))
+        timed = {"transformers: load the tokenizer": lambda: harness.load_tokenizer(tokenizer_path), **timed}
+        best = dict.fromkeys(timed, float("inf"))
+        for _ in range(repeats):
+            for name, function in timed.items():
+                best[name] = min(best[name], harness.seconds(function))
     yardstick = best["transformers: load the tokenizer"]
     rows = [
         {"what": name, "ms": round(seconds * 1e3, 3), "to tokenizer": round(seconds / yardstick, 4)}
