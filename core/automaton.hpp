@@ -90,6 +90,8 @@ struct StringBody {
     bool key = false;       // declared keys have to be walked besides
 };
 
+struct Trie;
+
 class Automaton {
 public:
     virtual ~Automaton() = default;
@@ -118,6 +120,8 @@ public:
     // The same key being read, if it is not to be a declared one (an extra one).
     virtual Leaf as_extra_key(const Leaf& leaf) = 0;
     virtual Leaf as_declared_key(const Leaf& leaf) = 0;
+    // The nodes of a vocabulary's trie at which the key being read is closed as a declared one, offered or not.
+    virtual void declared_closings(const Leaf& leaf, const Trie& trie, std::vector<uint32_t>& nodes) = 0;
     // Whether the container has extra keys, which may not be used again, and how the key being read would become one.
     virtual bool has_used_keys(const Leaf& leaf) = 0;
     virtual std::vector<std::string> ways_to_repeat(const Leaf& leaf) = 0;

@@ -47,8 +47,8 @@ struct Property {
 };
 
 struct ExtraKeys {
-    NodeId regex;  // canonical spelling, declared keys excluded
     bool open;     // no prefix of a key leads to finitely many keys
+    NodeId regex;  // canonical spelling; without the declared keys, unless it is open: the automaton tells these apart
     Options options;
 };
 
@@ -106,6 +106,7 @@ public:
     bool close_string(Leaf& leaf, uint32_t state, uint32_t chars, Arena& arena) override;
     Leaf as_extra_key(const Leaf& leaf) override;
     Leaf as_declared_key(const Leaf& leaf) override;
+    void declared_closings(const Leaf& leaf, const Trie& trie, std::vector<uint32_t>& nodes) override;
     ByteSet next_bytes(const Leaf& leaf) override;
     bool has_used_keys(const Leaf& leaf) override;
     std::vector<std::string> ways_to_repeat(const Leaf& leaf) override;
@@ -300,6 +301,7 @@ public:
     bool close_string(Leaf&, uint32_t, uint32_t, Arena&) override { return false; }
     Leaf as_extra_key(const Leaf& leaf) override { return leaf; }
     Leaf as_declared_key(const Leaf& leaf) override { return leaf; }
+    void declared_closings(const Leaf&, const Trie&, std::vector<uint32_t>&) override {}
     ByteSet next_bytes(const Leaf& leaf) override;
     bool has_used_keys(const Leaf&) override { return false; }
     std::vector<std::string> ways_to_repeat(const Leaf&) override { return {}; }

@@ -1,8 +1,10 @@
 // What the mask engine asks of the JSON automaton (automaton.hpp): which configurations are alike, and how to look into
 // one without what is around it.
 #include <algorithm>
+#include <functional>
 
 #include "json_frames.hpp"
+#include "vocabulary.hpp"
 
 namespace schemagen {
 
@@ -100,6 +102,18 @@ Leaf JsonAutomaton::as_declared_key(const Leaf& leaf) {
     Leaf out = leaf;
     out.state = 0;
     return out;
+}
+
+void JsonAutomaton::declared_closings(const Leaf& leaf, const Trie& trie, std::vector<uint32_t>& nodes) {
+    if (leaf.mode != kKey || leaf.node == kNoNode) return;
+    const ObjectSet& set = *positions_[leaf.frame->state->position]->objects;
+    std::function<void(uint32_t, uint32_t)> descend = [&](uint32_t own, uint32_t node) {
+        if (set.trie[own].key != kNoKey)
+            if (uint32_t quote = trie.child_of(node, '"'); quote != Trie::kNone) nodes.push_back(quote);
+        for (uint32_t it = set.trie[own].first_child; it; it = set.trie[it].sibling)
+            if (uint32_t child = trie.child_of(node, set.trie[it].byte); child != Trie::kNone) descend(it, child);
+    };
+    descend(leaf.node, trie.root());
 }
 
 bool JsonAutomaton::has_used_keys(const Leaf& leaf) { return leaf.frame->used; }

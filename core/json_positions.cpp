@@ -331,7 +331,8 @@ void JsonAutomaton::prepare_objects(Position& p) {
         if (set->state[slot] != 0) continue;
         const ObjectArm& arm = objects_[set->arms[slot]];
         for (uint32_t e = 0; e < arm.extras.size(); ++e) {
-            NodeId regex = arms > 1 ? kernel().conjunction({arm.extras[e].regex, others}) : arm.extras[e].regex;
+            bool open = arm.extras[e].open;
+            NodeId regex = arms > 1 && !open ? kernel().conjunction({arm.extras[e].regex, others}) : arm.extras[e].regex;
             if (kernel().is_empty(regex)) continue;
             components.push_back(regex);
             set->components.emplace_back(static_cast<uint16_t>(slot), e);

@@ -196,9 +196,7 @@ bool JsonAutomaton::step_key(Leaf& leaf, uint8_t byte, Arena& arena) {
     if (leaf.node != kNoNode) {
         uint32_t it = set.trie[leaf.node].first_child;
         while (it && set.trie[it].byte != byte) it = set.trie[it].sibling;
-        if (it && key_possible(frame, set.trie[it])) node = it;
-        // Declared keys that are not offered any more must not pass as prefixes of extra ones: the extra keys' own
-        // language excludes them, so nothing else is needed here.
+        if (it && (extra || key_possible(frame, set.trie[it]))) node = it;  // an extra key may begin like a declared one
     }
     if (extra || node != kNoNode) {
         if (leaf.state || leaf.frame->forbidden) {  // an extra key, or one whose text matters

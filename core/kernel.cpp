@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <chrono>
 #include <functional>
+#include <unordered_set>
 
 namespace schemagen {
 
@@ -620,6 +621,27 @@ bool Kernel::is_empty(NodeId id) {
         if (order.size() > limit) throw LimitExceeded("max_states", order.size(), limit);
     }
     for (NodeId node : order) nodes_[node].emptiness = 1;
+    return true;
+}
+
+// A prefix that can always go on is one of infinitely many words, as long as there are finitely many derivatives.
+bool Kernel::is_open(NodeId start) {
+    constexpr size_t kMost = 256;
+    if (is_empty(start)) return false;
+    std::vector<NodeId> order{start};
+    std::unordered_set<NodeId> seen{start};
+    for (size_t at = 0; at < order.size(); ++at) {
+        const ByteCuts cut = cuts(order[at]);
+        bool goes_on = false;
+        for (unsigned byte = 0; byte < 256; ++byte) {
+            if (byte && !(cut[byte >> 6] >> (byte & 63) & 1)) continue;
+            NodeId target = derivative(order[at], static_cast<uint8_t>(byte));
+            if (target == kEmpty || is_empty(target)) continue;
+            goes_on = true;
+            if (seen.insert(target).second) order.push_back(target);
+        }
+        if (!goes_on || order.size() > kMost) return false;
+    }
     return true;
 }
 

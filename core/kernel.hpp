@@ -101,6 +101,8 @@ public:
     const ByteCuts& cuts(NodeId node);
     bool is_empty(NodeId node);  // exact; searches derivatives where & or ~ occur
     uint64_t count_words(NodeId node, uint64_t limit);  // how many words, counting no further than `limit`
+    // Whether every prefix of a word is one of infinitely many words. false where that takes too long to find out.
+    bool is_open(NodeId node);
     bool is_any_string(NodeId node) const { return node == any_[0] || node == any_[1] || node == any_[2]; }
     size_t size() const { return nodes_.size(); }
     uint64_t memory_bytes() const;
@@ -159,7 +161,7 @@ public:
         uint16_t count;        // real components, without the marker
         bool marked;           // a marker component follows
         bool boundary;         // at the end of a character (only if marked)
-        bool free;             // some component is any string: nothing that stays inside the string is refused from here
+        bool free;             // some component is any string
         Bits accepts;          // bit i: component i may end here
         Bits alive;            // bit i: component i can still be completed
     };

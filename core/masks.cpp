@@ -197,7 +197,7 @@ void Masks::inner_within(const StringMask& inner, uint32_t room, uint32_t* words
     }
 }
 
-void Masks::add_string(LocalMask& mask, const StringBody& body, const Leaf& from, Arena& arena) {
+void Masks::add_string(LocalMask& mask, const StringBody& body, const Leaf& leaf, Arena& arena) {
     mask.inner = strings_.get(body.state, body.counting, tables_);
     // 1) Tokens that stay inside.
     if (body.counting && body.room < tables_.longest_token()) {
@@ -209,26 +209,34 @@ void Masks::add_string(LocalMask& mask, const StringBody& body, const Leaf& from
         mask.allowed = mask.inner->allowed;
         std::copy_n(mask.base, tables_.words(), scratch_.begin());
     }
-    // 2) Tokens that leave it.
+    // 2) Tokens that leave it. A key that is declared is not an extra one.
+    std::vector<uint32_t> nodes, declared;
+    automaton_.declared_closings(leaf, tables_.all(), nodes);
+    for (uint32_t node : nodes)
+        for (uint32_t t = tables_.all().first_token[node]; t < tables_.all().first_token[tables_.all().skip[node]]; ++t) declared.push_back(tables_.all().tokens[t]);
+    std::sort(declared.begin(), declared.end());
+    const Leaf from = body.key ? automaton_.as_extra_key(leaf) : leaf;
+    auto is_extra = [&](uint32_t token) { return declared.empty() || !std::binary_search(declared.begin(), declared.end(), token); };
     for (const StringExit& exit : mask.inner->exits) {
         Leaf behind = from;
         if (!automaton_.close_string(behind, exit.state, exit.chars, arena)) continue;
         if (behind.outside) {
-            for (auto [tail, token] : exit.tails) mask.unclear.push_back(token);
+            for (auto [tail, token] : exit.tails)
+                if (is_extra(token)) mask.unclear.push_back(token);
             continue;
         }
         auto follow = local_tails(behind, arena);
         for (uint32_t tail : follow->unclear)
             for (auto [own, token] : exit.tails)
-                if (own == tail) mask.unclear.push_back(token);
+                if (own == tail && is_extra(token)) mask.unclear.push_back(token);
         for (auto [tail, token] : exit.tails)
-            if (has(follow->words.data(), tail)) add(mask, token);
+            if (has(follow->words.data(), tail) && is_extra(token)) add(mask, token);
         for (const Exits& exits : follow->exits) {
             Exits& own = exits_of(mask.exits, exits.how);
             std::unordered_multimap<uint32_t, uint32_t> rest_of;
             for (auto [rest, tail] : exits.pairs) rest_of.emplace(tail, rest);
             for (auto [tail, token] : exit.tails)
-                if (auto it = rest_of.find(tail); it != rest_of.end()) own.pairs.emplace_back(it->second, token);
+                if (auto it = rest_of.find(tail); it != rest_of.end() && is_extra(token)) own.pairs.emplace_back(it->second, token);
         }
     }
 }
@@ -241,7 +249,7 @@ std::shared_ptr<Masks::LocalMask> Masks::build(const Leaf& leaf, Arena& arena) {
     if (!body.state) {
         add_walk(*mask, from, arena);
     } else {
-        add_string(*mask, body, body.key ? automaton_.as_extra_key(from) : from, arena);
+        add_string(*mask, body, from, arena);
         if (body.key) add_walk(*mask, automaton_.as_declared_key(from), arena);
     }
     if (automaton_.accepting(leaf))

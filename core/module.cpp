@@ -193,6 +193,10 @@ public:
         Guard guard(*languages_, budget_);
         return languages_->kernel.count_words(node, limit);
     }
+    bool is_open(NodeId node) {
+        Guard guard(*languages_, budget_);
+        return languages_->kernel.is_open(node);
+    }
     bool is_empty(NodeId node) {
         Guard guard(*languages_, budget_);
         return languages_->kernel.is_empty(node);
@@ -214,7 +218,7 @@ public:
                         uint32_t low, int64_t high, std::vector<bool> final) {
         ObjectArm arm;
         for (const auto& [key, required, options] : properties) arm.properties.push_back({std::string(view(key)), required, read(options)});
-        for (const auto& [regex, open, options] : extras) arm.extras.push_back({regex, open, read(options)});
+        for (const auto& [regex, open, options] : extras) arm.extras.push_back({open, regex, read(options)});
         arm.min_properties = low;
         arm.max_properties = clamp(high);
         arm.final = std::move(final);
@@ -301,6 +305,7 @@ NB_MODULE(_core, m) {
         .def("any_string", &Builder::any_string)
         .def("count_words", &Builder::count_words)
         .def("is_empty", &Builder::is_empty)
+        .def("is_open", &Builder::is_open)
         .def("declare_value", &Builder::declare_value)
         .def("define_value", &Builder::define_value)
         .def("add_object", &Builder::add_object)

@@ -208,14 +208,15 @@ void VocabularyTables::collect_tails(const std::vector<uint32_t>& sorted) {
 
 uint32_t VocabularyTables::lookup(std::string_view tail) const { return may_follow(tail) ? tail_index_.at(tail) : kNoTail; }
 
+uint32_t Trie::child_of(uint32_t node, uint8_t byte) const {
+    auto begin = child_byte.begin() + first_child[node], end = child_byte.begin() + first_child[node + 1];
+    auto it = std::lower_bound(begin, end, byte);
+    return it == end || *it != byte ? kNone : child[static_cast<size_t>(it - child_byte.begin())];
+}
+
 uint32_t Trie::find(std::string_view text) const {
     uint32_t node = root();
-    for (char c : text) {
-        auto begin = child_byte.begin() + first_child[node], end = child_byte.begin() + first_child[node + 1];
-        auto it = std::lower_bound(begin, end, static_cast<uint8_t>(c));
-        if (it == end || *it != static_cast<uint8_t>(c)) return kNone;
-        node = child[static_cast<size_t>(it - child_byte.begin())];
-    }
+    for (size_t k = 0; k < text.size() && node != kNone; ++k) node = child_of(node, static_cast<uint8_t>(text[k]));
     return node;
 }
 

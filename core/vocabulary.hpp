@@ -29,6 +29,7 @@ struct Trie {
     uint32_t max_depth = 0;
     size_t size() const { return byte.size(); }
     uint32_t root() const { return static_cast<uint32_t>(size()); }
+    uint32_t child_of(uint32_t node, uint8_t byte) const;  // kNone if there is none
     // The node that `text` leads to from the root; kNone if no token starts like this.
     uint32_t find(std::string_view text) const;
     size_t memory_bytes() const { return byte.size() * 20 + tokens.size() * 4; }
