@@ -5,14 +5,17 @@ numbers are written in it, `kernel.py` hands it to the compiled core, `text.py` 
 Intersection and complement are first class (Brzozowski 1964; Owens, Reppy & Turon 2009), which is what makes
 `pattern` + `format` + `maxLength`, look-arounds and `not` expressible without approximation.
 
-Invariants: nodes are frozen and hashable; build them with the lower-case constructors below, which apply the cheap
-identities (`union()` is `EMPTY`, `concat()` is `EPSILON`, ...), so that equal languages often are equal values.
+Invariants: nodes are frozen, and their hash is worked out once; build them with the lower-case constructors below, which
+apply the cheap identities (`union()` is `EMPTY`, `concat()` is `EPSILON`, ...), so that equal languages often are equal
+values.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Union as _Union
+
+from schemagen.regex.hashing import HashedOnce, hashed_once
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -23,43 +26,49 @@ MAX_CODE_POINT = 0x10FFFF
 Ranges = tuple[tuple[int, int], ...]
 
 
+@hashed_once
 @dataclass(frozen=True, slots=True)
-class Chars:
+class Chars(HashedOnce):
     """One code point out of ``ranges``; no ranges at all is the empty language."""
 
     ranges: Ranges
 
 
+@hashed_once
 @dataclass(frozen=True, slots=True)
-class Concat:
+class Concat(HashedOnce):
     """The parts one after the other; no parts at all is the empty string."""
 
     parts: tuple[Regex, ...]
 
 
+@hashed_once
 @dataclass(frozen=True, slots=True)
-class Alternation:
+class Alternation(HashedOnce):
     """Any of the parts."""
 
     parts: tuple[Regex, ...]
 
 
+@hashed_once
 @dataclass(frozen=True, slots=True)
-class Conjunction:
+class Conjunction(HashedOnce):
     """All of the parts at once."""
 
     parts: tuple[Regex, ...]
 
 
+@hashed_once
 @dataclass(frozen=True, slots=True)
-class Complement:
+class Complement(HashedOnce):
     """Every string that ``inner`` does not match."""
 
     inner: Regex
 
 
+@hashed_once
 @dataclass(frozen=True, slots=True)
-class Repeat:
+class Repeat(HashedOnce):
     """``inner`` at least ``low`` and at most ``high`` times; ``high=None`` is unbounded."""
 
     inner: Regex

@@ -6,7 +6,8 @@ type only, so intersection works type by type, arm by arm (`algebra.py`). What a
 *expression* over places in the schema document, which is only looked into when it is needed; that is how recursive
 schemas stay finite.
 
-Invariants: everything is frozen and hashable. Equal expressions denote equal sets (the converse need not hold).
+Invariants: everything is frozen, and its hash is worked out once. Equal expressions denote equal sets (the converse
+need not hold).
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Union
 
 from schemagen.regex import ast
+from schemagen.regex.hashing import HashedOnce, hashed_once
 
 if TYPE_CHECKING:
     from fractions import Fraction
@@ -29,37 +31,42 @@ class Place:
     index: int
 
 
+@hashed_once
 @dataclass(frozen=True, slots=True)
-class Const:
+class Const(HashedOnce):
     """One JSON value, by its canonical text (sorted keys, so that equal values are equal texts)."""
 
     text: str
 
 
+@hashed_once
 @dataclass(frozen=True, slots=True)
-class Both:
+class Both(HashedOnce):
     """Values that are in every part; no parts: any value."""
 
     parts: frozenset[Expression]
     order: tuple[Expression, ...] = field(compare=False)  # keys keep the order of the schemas they come from
 
 
+@hashed_once
 @dataclass(frozen=True, slots=True)
-class Either:
+class Either(HashedOnce):
     """Values that are in some part; no parts: none."""
 
     parts: tuple[Expression, ...]
 
 
+@hashed_once
 @dataclass(frozen=True, slots=True)
-class Neither:
+class Neither(HashedOnce):
     """Values that are not in ``inner``."""
 
     inner: Expression
 
 
+@hashed_once
 @dataclass(frozen=True, slots=True)
-class Given:
+class Given(HashedOnce):
     """A set of values that was worked out already."""
 
     value: Value
@@ -105,8 +112,9 @@ def neither(inner: Expression) -> Expression:
 # --- arms: conjunctions that concern one JSON type ---------------------------------------------------------------------
 
 
+@hashed_once
 @dataclass(frozen=True, slots=True)
-class NumberArm:
+class NumberArm(HashedOnce):
     """Numbers by value.
 
     Attributes:
@@ -132,8 +140,9 @@ class NumberArm:
     not_values: frozenset[Fraction] = frozenset()
 
 
+@hashed_once
 @dataclass(frozen=True, slots=True)
-class StringArm:
+class StringArm(HashedOnce):
     """Strings by code points: in ``pattern`` and every format, between the lengths, one of ``values`` if given."""
 
     pattern: ast.Regex = ast.ANY_STRING
@@ -143,8 +152,9 @@ class StringArm:
     values: frozenset[str] | None = None
 
 
+@hashed_once
 @dataclass(frozen=True, slots=True)
-class ItemCount:
+class ItemCount(HashedOnce):
     """How many of the items from ``start`` on are in ``value``: at least ``low``, at most ``high``."""
 
     value: Expression
@@ -153,8 +163,9 @@ class ItemCount:
     start: int = 0
 
 
+@hashed_once
 @dataclass(frozen=True, slots=True)
-class ArrayArm:
+class ArrayArm(HashedOnce):
     """Arrays: ``prefix`` for the first items, ``items`` for the others, how many, what is counted, if all differ."""
 
     prefix: tuple[Expression, ...] = ()
@@ -169,16 +180,18 @@ class ArrayArm:
         return self.prefix[index] if index < len(self.prefix) else self.items
 
 
+@hashed_once
 @dataclass(frozen=True, slots=True)
-class KeyRule:
+class KeyRule(HashedOnce):
     """What one schema asks of keys it does not declare: every matching pattern's value, else ``additional``."""
 
     patterns: tuple[tuple[ast.Regex, Expression], ...]
     additional: Expression
 
 
+@hashed_once
 @dataclass(frozen=True, slots=True)
-class MemberCount:
+class MemberCount(HashedOnce):
     """How many members whose key matches ``names`` have a value in ``value``: at least ``low``, at most ``high``."""
 
     names: ast.Regex
@@ -187,8 +200,9 @@ class MemberCount:
     high: int | None = None
 
 
+@hashed_once
 @dataclass(frozen=True, slots=True)
-class ObjectArm:
+class ObjectArm(HashedOnce):
     """Objects.
 
     Attributes:
@@ -210,8 +224,9 @@ class ObjectArm:
     counts: tuple[MemberCount, ...] = ()
 
 
+@hashed_once
 @dataclass(frozen=True, slots=True)
-class Value:
+class Value(HashedOnce):
     """A set of JSON values: a union of arms for each type."""
 
     null: bool = False

@@ -1,0 +1,41 @@
+"""Frozen values that work out their hash once.
+
+Expressions are trees that serve as keys of many dictionaries, and the hash of a frozen dataclass is worked out anew,
+down to the leaves, at each look-up: half the time of a compilation went there.
+"""
+
+from __future__ import annotations
+
+from typing import TypeVar
+
+T = TypeVar("T")
+
+
+class HashedOnce:
+    """Base of a slotted dataclass under `hashed_once`: the place where the hash is kept.
+
+    It is no field: neither compared nor shown, and not pickled either, for the hashes of texts differ between processes.
+    """
+
+    __slots__ = ("_hash",)
+    _hash: int
+
+
+def hashed_once(cls: type[T]) -> type[T]:
+    """Let a frozen dataclass remember the hash that its generated `__hash__` gives.
+
+    Args:
+        cls: A frozen, slotted dataclass derived from `HashedOnce`.
+    """
+    compute = cls.__hash__
+
+    def remembered(self: HashedOnce) -> int:
+        try:
+            return self._hash
+        except AttributeError:
+            value = compute(self)
+            object.__setattr__(self, "_hash", value)
+            return value
+
+    cls.__hash__ = remembered  # type: ignore[assignment]
+    return cls
