@@ -10,6 +10,7 @@ escapes of any character that is neither letter nor digit, lone ``{`` ``}`` ``]`
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from schemagen.errors import LimitError, UnsupportedPatternError
@@ -53,8 +54,12 @@ def parse_python(pattern: str, *, search: bool = False) -> Regex:
     return _language(pattern, python=True, search=search)
 
 
+@lru_cache(maxsize=1024)
 def _language(pattern: str, *, python: bool, search: bool) -> Regex:
-    """Parse and translate; an error of the translation, which does not know the text, is told where it belongs."""
+    """Parse and translate; an error of the translation, which does not know the text, is told where it belongs.
+
+    Cached: the same few patterns (identifiers, dates, versions) return in many schemas, and parsing takes 0.1 ms.
+    """
     syntax = parse_syntax(pattern, python=python)
     try:
         return denote(syntax, search=search)

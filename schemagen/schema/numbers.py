@@ -29,6 +29,7 @@ from fractions import Fraction
 
 from schemagen.errors import LimitError
 from schemagen.regex import ast
+from schemagen.regex.hashing import HashedOnce, hashed_once
 from schemagen.schema import number_multiples, number_ranges
 from schemagen.schema.number_ranges import DIGIT, MINUS, NONZERO, POINT, End
 from schemagen.schema.number_spans import (
@@ -72,8 +73,9 @@ class NumberBounds:
     integer: bool = False
 
 
+@hashed_once
 @dataclass(frozen=True, slots=True)
-class NumberStyle:
+class NumberStyle(HashedOnce):
     """How a number may be written; the caps are soft limits against runaway digits.
 
     Attributes:

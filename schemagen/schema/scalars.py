@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from fractions import Fraction
-from functools import reduce
+from functools import lru_cache, reduce
 from math import lcm
 from typing import TYPE_CHECKING
 
@@ -57,8 +57,9 @@ def listed_numbers(arm: NumberArm, style: NumberStyle) -> ast.Regex:
     return ast.union(*(_listed(v, style) for v in sorted(arm.values or ())))
 
 
+@lru_cache(maxsize=1024)
 def range_pattern(arm: NumberArm, style: NumberStyle) -> ast.Regex:
-    """Return the texts of the numbers between the ends of an arm, less the values and kinds it excludes.
+    """Return the texts of the numbers between the ends of an arm, less the values and kinds it excludes. Cached.
 
     Where multiples matter no exponents are written, so that a remainder automaton over the digits can be added.
     """

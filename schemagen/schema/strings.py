@@ -5,6 +5,7 @@ A format name in an arm is prefixed by the dialect where it is not the RFC's own
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from schemagen.regex import ast
@@ -33,8 +34,13 @@ def known_superset(name: str) -> ast.Regex:
 
 def string_pattern(arm: StringArm) -> ast.Regex:
     """Return the strings of an arm as one pattern over code points."""
-    if arm.values is not None:
+    if arm.values is not None:  # not worth keeping: an enum may be large, and is seldom seen twice
         return ast.union(*(ast.literal(v) for v in sorted(arm.values)))
+    return _constrained(arm)
+
+
+@lru_cache(maxsize=1024)
+def _constrained(arm: StringArm) -> ast.Regex:
     parts = [arm.pattern, *(known_format(name) for name in sorted(arm.formats))]
     if arm.min_length > 0 or arm.max_length is not None:
         parts.append(ast.repeat(ast.ANY_CHAR, arm.min_length, arm.max_length))
