@@ -7,9 +7,10 @@ become disjoint classes of keys.
 
 from __future__ import annotations
 
-import json
 import math
 from fractions import Fraction
+from json.encoder import encode_basestring
+from threading import Lock
 from typing import TYPE_CHECKING
 
 from schemagen.errors import LimitError, UnsatisfiableSchemaError
@@ -34,6 +35,7 @@ if TYPE_CHECKING:
     from schemagen import _core
     from schemagen.engine.options import Limits, Options
     from schemagen.schema.normalise import Normaliser
+    from schemagen.schema.numbers import NumberStyle
     from schemagen.vocabulary import Vocabulary
 
 UTF8, JSON, CANONICAL = 0, 1, 2
@@ -42,14 +44,19 @@ MAX_KEY_CLASSES = 64
 MAX_LOOK = 8
 MANY = 10_000
 OptionLists = list[list[tuple[int, int]]]
+Strings = list[tuple[int, int, int]]
 WHITESPACE = {"flexible": 0, "compact": 1, "spaced": 2}
 EMPTY_NODE = 0
+#: Kernel nodes remembered for the process; they live as long as the kernel does, the expressions that name them here.
+MAX_LOWERED = 20_000
+#: Values between two looks at the clock.
+CHECK_EVERY = 8
 
 
 def canonical(text: str) -> bytes | None:
     """Return the bytes between the quotes of a string as json.dumps writes it; None for lone surrogates."""
     try:
-        return json.dumps(text, ensure_ascii=False)[1:-1].encode()
+        return encode_basestring(text)[1:-1].encode()  # json.dumps(text, ensure_ascii=False), without its set-up
     except UnicodeEncodeError:
         return None
 
@@ -79,12 +86,56 @@ def numbers_of(arm: NumberArm) -> int | None:
     return max(0, last - first + 1)
 
 
+class Lowered:
+    """The kernel nodes of what was lowered before, valid for one generation of the kernel.
+
+    Attributes:
+        generation: Of the kernel that the nodes belong to.
+        patterns: Nodes by encoding and expression.
+        numbers: Nodes by style and arm.
+        scalars: By style and value without arrays and objects: the node of its literals and numbers, and its strings.
+    """
+
+    __slots__ = ("generation", "numbers", "patterns", "scalars")
+
+    def __init__(self, generation: int | None = None) -> None:
+        self.generation = generation
+        self.patterns: dict[tuple[int, ast.Regex], int] = {}
+        self.numbers: dict[tuple[NumberStyle, NumberArm], int] = {}
+        self.scalars: dict[tuple[NumberStyle, Value], tuple[int, Strings]] = {}
+
+    def __len__(self) -> int:
+        """Return how many nodes are remembered."""
+        return len(self.patterns) + len(self.numbers) + len(self.scalars)
+
+
+class _Memory:
+    """What was lowered for the kernel that the process shares, started afresh when that is or when it is large."""
+
+    def __init__(self) -> None:
+        self._lock = Lock()
+        self._lowered = Lowered()
+
+    def of(self, builder: _core.Builder) -> Lowered:
+        """Return the nodes of a builder's kernel; a compilation asks once, and what it got stays valid for it."""
+        generation: int | None = getattr(builder, "generation", None)
+        if generation is None:  # a kernel of its own
+            return Lowered()
+        with self._lock:
+            if self._lowered.generation != generation or len(self._lowered) > MAX_LOWERED:
+                self._lowered = Lowered(generation)
+            return self._lowered
+
+
+_memory = _Memory()
+
+
 class PatternLowering:
     """Regex values to kernel nodes, memoised per encoding."""
 
-    def __init__(self, builder: _core.Builder) -> None:
+    def __init__(self, builder: _core.Builder, lowered: Lowered | None = None) -> None:
         self.builder = builder
-        self._memo: dict[tuple[int, ast.Regex], int] = {}
+        self._memo = (_memory.of(builder) if lowered is None else lowered).patterns
 
     def lower(self, regex: ast.Regex, encoding: int) -> int:
         """Return the kernel node of a regex over code points, spelled in an encoding."""
@@ -172,6 +223,10 @@ class Counters:
         return [(asked, self.state(numbers)) for asked, numbers in ways]
 
 
+#: Of an arm that counts nothing.
+NO_COUNTS = Counters([])
+
+
 class JsonLowering:
     """Expressions to values of the core's JSON automaton."""
 
@@ -188,11 +243,10 @@ class JsonLowering:
             max_states=limits.max_states,
             max_seconds=limits.max_seconds,
         )
-        self.patterns = PatternLowering(self.builder)
+        self._lowered = _memory.of(self.builder)
+        self.patterns = PatternLowering(self.builder, self._lowered)
         self._values: dict[Expression, int] = {NEVER: 0}
         self._waiting: list[Expression] = []
-        self._numbers: dict[NumberArm, int] = {}
-        self._texts: dict[StringArm, int] = {}
 
     def compile(self, vocabulary: Vocabulary) -> _core.Constraint:
         """Return the constraint of the whole schema.
@@ -202,13 +256,16 @@ class JsonLowering:
             LimitError: A limit stopped the work.
         """
         root = self._value(self.normaliser.root)
+        defined = 0
         while self._waiting:
             expression = self._waiting.pop()
             try:
                 self._define(expression)
             except OverflowError as error:
                 raise LimitError("a number of the schema is larger than float64 can hold", why=str(error)) from error
-            self._check_limits()
+            defined += 1
+            if defined % CHECK_EVERY == 0:
+                self._check_limits()
         self.builder.settle(root)
         if not self.builder.productive(root):
             raise unsatisfiable()
@@ -232,30 +289,51 @@ class JsonLowering:
 
     def _define(self, expression: Expression) -> None:
         value = self.normaliser.value(expression)
-        names = [
-            name for name, there in ((b"null", value.null), (b"true", value.true), (b"false", value.false)) if there
-        ]
-        bare = [self.builder.literals(names)] if names else []
-        for arm in value.numbers:
-            if arm not in self._numbers:
-                self._numbers[arm] = self._number(arm)
-            bare.append(self._numbers[arm])
-        arrays = [self._array(arm) for arm in value.arrays]
-        objects = [self._object(arm) for arm in value.objects]
+        bare, strings = self._scalars(expression, value)
         self.builder.define_value(
             self._values[expression],
-            self.builder.alternation(bare) if bare else EMPTY_NODE,
-            self._strings(value.strings),
-            arrays,
-            objects,
+            bare,
+            strings,
+            [self._array(arm) for arm in value.arrays],
+            [self._object(arm) for arm in value.objects],
         )
 
-    # --- numbers -----------------------------------------------------------------------------------------------------
+    # --- scalars -----------------------------------------------------------------------------------------------------
+
+    def _scalars(self, expression: Expression, value: Value) -> tuple[int, Strings]:
+        """Return the node of the literals and numbers of a value, and its strings."""
+        if not isinstance(expression, Given) or value.arrays or value.objects:
+            return self._bare(value), self._strings(value.strings)
+        # A leaf that other schemas have too (`normalise.LEAVES`): worked out once for the process.
+        key = (self.options.number_style, value)
+        known = self._lowered.scalars.get(key)
+        if known is None:
+            known = self._lowered.scalars[key] = (self._bare(value), self._strings(value.strings))
+        return known
+
+    def _bare(self, value: Value) -> int:
+        nodes: list[int] = []
+        if value.null or value.true or value.false:
+            there = ((b"null", value.null), (b"true", value.true), (b"false", value.false))
+            nodes.append(self.builder.literals([name for name, is_there in there if is_there]))
+        nodes.extend(self._number(arm) for arm in value.numbers)
+        return self._any_of(nodes)
+
+    def _any_of(self, nodes: list[int]) -> int:
+        if len(nodes) == 1:
+            return nodes[0]
+        return self.builder.alternation(nodes) if nodes else EMPTY_NODE
 
     def _number(self, arm: NumberArm) -> int:
         style = self.options.number_style
-        if arm.values is not None:
+        if arm.values is not None:  # an enum, seldom seen twice
             return self.patterns.lower(listed_numbers(arm, style), UTF8)
+        node = self._lowered.numbers.get((style, arm))
+        if node is None:
+            node = self._lowered.numbers[style, arm] = self._range(arm, style)
+        return node
+
+    def _range(self, arm: NumberArm, style: NumberStyle) -> int:
         parts = [self.patterns.lower(range_pattern(arm, style), UTF8)]
         multiple = common_multiple(arm.multiples)
         if multiple is not None:
@@ -265,17 +343,11 @@ class JsonLowering:
             parts.append(self.builder.complement(self.builder.multiple(divisor, scale, -1, -1)))
         return self.builder.conjunction(parts)
 
-    # --- strings -----------------------------------------------------------------------------------------------------
-
-    def _strings(self, arms: tuple[StringArm, ...]) -> list[tuple[int, int, int]]:
+    def _strings(self, arms: tuple[StringArm, ...]) -> Strings:
         counted = [self._counted(arm) for arm in arms if self._is_free(arm)]
-        nodes: list[int] = []
-        for arm in arms:
-            if not self._is_free(arm):
-                if arm not in self._texts:
-                    self._texts[arm] = self._string(arm)
-                nodes.append(self._texts[arm])
-        merged = self.builder.alternation(nodes) if nodes else EMPTY_NODE
+        if len(counted) == len(arms):
+            return counted
+        merged = self._any_of([self._string(arm) for arm in arms if not self._is_free(arm)])
         return counted if merged == EMPTY_NODE else [*counted, (merged, 0, -1)]
 
     @staticmethod
@@ -294,7 +366,7 @@ class JsonLowering:
     # --- arrays ------------------------------------------------------------------------------------------------------
 
     def _array(self, arm: ArrayArm) -> int:
-        counters = Counters([(count.low, count.high) for count in arm.counts])
+        counters = Counters([(count.low, count.high) for count in arm.counts]) if arm.counts else NO_COUNTS
         length = max([len(arm.prefix), *(count.start for count in arm.counts)])
 
         def options(index: int) -> OptionLists:
@@ -358,7 +430,7 @@ class JsonLowering:
             enough = self._cardinality(item)
             if self._is_finite(item, 0) and (enough is None or enough <= index):
                 return True
-        if arm.items == NEVER or not self._is_finite(arm.items, 0):
+        if arm.items is NEVER or not self._is_finite(arm.items, 0):
             return False
         different = self._cardinality(arm.items)
         if different is None:
@@ -375,25 +447,27 @@ class JsonLowering:
             return False
         for array in value.arrays:
             every = (*array.prefix, array.items) if array.max_items is None else array.prefix
-            if array.max_items is None and array.items != NEVER:
+            if array.max_items is None and array.items is not NEVER:
                 return False
             if array.max_items is not None and len(array.prefix) < array.max_items:
                 every = (*array.prefix, array.items)
-            if not all(item == NEVER or self._is_finite(item, depth + 1) for item in every):
+            if not all(item is NEVER or self._is_finite(item, depth + 1) for item in every):
                 return False
         for obj in value.objects:
-            closed = obj.names == ast.EMPTY or any(not r.patterns and r.additional == NEVER for r in obj.rules)
-            if not closed or not all(v == NEVER or self._is_finite(v, depth + 1) for _, v in obj.properties):
+            closed = obj.names == ast.EMPTY or any(not r.patterns and r.additional is NEVER for r in obj.rules)
+            if not closed or not all(v is NEVER or self._is_finite(v, depth + 1) for _, v in obj.properties):
                 return False
         return True
 
     def _options(self, counters: Counters, value: Expression, counted: list[Expression | None]) -> OptionLists:
         """Return, for each state of the counters, the values an item or member may have and the state they lead to."""
+        if not counted:
+            return [[] if value is NEVER else [(self._value(value), 0)]]
         return [
             [
-                (self._value(both(value, *extra)), target)
+                (self._value(what), target)
                 for extra, target in counters.moves(state, counted)
-                if both(value, *extra) != NEVER
+                if (what := both(value, *extra)) is not NEVER
             ]
             for state in range(counters.size)
         ]
@@ -401,7 +475,7 @@ class JsonLowering:
     # --- objects -----------------------------------------------------------------------------------------------------
 
     def _object(self, arm: ObjectArm) -> int:
-        counters = Counters([(count.low, count.high) for count in arm.counts])
+        counters = Counters([(count.low, count.high) for count in arm.counts]) if arm.counts else NO_COUNTS
         properties: list[tuple[bytes, bool, OptionLists]] = []
         for key, value in arm.properties:
             spelled = canonical(key)
@@ -410,18 +484,20 @@ class JsonLowering:
                 properties.append((spelled, key in arm.required, self._options(counters, value, counted)))
             elif key in arm.required:
                 return self.builder.add_object([(b"", True, [[]])], [], 0, -1, [True])
-        declared = [key for key, _, _ in properties]
         extras = [
             (regex, is_open, self._options(counters, value, counted))
-            for regex, value, is_open, counted in self._extra_keys(arm, declared)
+            for regex, value, is_open, counted in self._extra_keys(arm, properties)
         ]
         high = -1 if arm.max_properties is None else arm.max_properties
         return self.builder.add_object(properties, extras, arm.min_properties, high, counters.final())
 
     def _extra_keys(
-        self, arm: ObjectArm, declared: list[bytes]
+        self, arm: ObjectArm, properties: list[tuple[bytes, bool, OptionLists]]
     ) -> list[tuple[int, Expression, bool, list[Expression | None]]]:
         """Split the keys that are not declared into disjoint classes by the patterns and counts they belong to."""
+        if any(not rule.patterns and rule.additional is NEVER for rule in arm.rules):
+            return []  # a closed object
+        declared = [spelled for spelled, _, _ in properties]
         build = self.builder
         start = build.any_string(CANONICAL)
         if declared:
@@ -439,7 +515,7 @@ class JsonLowering:
         done: list[tuple[int, Expression, bool, list[Expression | None]]] = []
         for regex, values, free in classes:
             value = both(*values)
-            if value != NEVER:
+            if value is not NEVER:
                 done.extend(
                     (node, value, fresh, counted) for node, fresh, counted in self._split_counts(regex, free, arm)
                 )

@@ -349,7 +349,7 @@ def settle_array(arm: ArrayArm) -> ArrayArm | None:
         return None
     possible = arm.max_items
     for index, item in enumerate((*arm.prefix, arm.items)):
-        if item == NEVER and (possible is None or index < possible):
+        if item is NEVER and (possible is None or index < possible):
             possible = index
     if possible is not None and arm.min_items > possible:
         return None
@@ -371,7 +371,7 @@ def array_inside(inner: ArrayArm, outer: ArrayArm) -> bool:
 
 def expression_inside(inner: Expression, outer: Expression) -> bool:
     """Whether ``inner`` is plainly a part of ``outer``: equal, or with more conjuncts."""
-    if inner in (outer, NEVER) or outer == ANY:
+    if inner in (outer, NEVER) or outer is ANY:
         return True
     inner_parts = inner.parts if isinstance(inner, Both) else frozenset((inner,))
     outer_parts = outer.parts if isinstance(outer, Both) else frozenset((outer,))
@@ -392,11 +392,11 @@ def not_array(arm: ArrayArm) -> tuple[ArrayArm, ...]:
     if arm.max_items is not None:
         broken.append(ArrayArm(min_items=arm.max_items + 1))
     for index, item in enumerate(arm.prefix):
-        if item != ANY:
+        if item is not ANY:
             broken.append(ArrayArm(prefix=(ANY,) * index + (neither(item),), min_items=index + 1))
-    if arm.items == NEVER:
+    if arm.items is NEVER:
         broken.append(ArrayArm(min_items=len(arm.prefix) + 1))
-    elif arm.items != ANY:
+    elif arm.items is not ANY:
         broken.append(ArrayArm(counts=(ItemCount(neither(arm.items), 1, start=len(arm.prefix)),)))
     broken.extend(ArrayArm(counts=(count,)) for given in arm.counts for count in _other_counts(given))
     return tuple(broken)
@@ -448,12 +448,12 @@ def both_objects(a: ObjectArm, b: ObjectArm) -> ObjectArm | None:
 
 def settle_object(arm: ObjectArm) -> ObjectArm | None:
     """The arm, or None if a required key cannot have a value or there is no room for the required ones."""
-    if any(value == NEVER for key, value in arm.properties if key in arm.required):
+    if any(value is NEVER for key, value in arm.properties if key in arm.required):
         return None
     if arm.max_properties is not None and max(len(arm.required), arm.min_properties) > arm.max_properties:
         return None
-    closed = any(not rule.patterns and rule.additional == NEVER for rule in arm.rules)
-    if closed and sum(value != NEVER for _, value in arm.properties) < arm.min_properties:
+    closed = any(not rule.patterns and rule.additional is NEVER for rule in arm.rules)
+    if closed and sum(value is not NEVER for _, value in arm.properties) < arm.min_properties:
         return None
     return arm
 
@@ -483,7 +483,7 @@ def not_object(arm: ObjectArm) -> tuple[ObjectArm, ...]:
     broken += [
         ObjectArm(properties=((key, neither(value)),), required=frozenset({key}))
         for key, value in arm.properties
-        if value != ANY
+        if value is not ANY
     ]
     if arm.min_properties > 0:
         broken.append(ObjectArm(max_properties=arm.min_properties - 1))
@@ -499,8 +499,8 @@ def _broken_rules(arm: ObjectArm) -> list[ObjectArm]:
         broken.append(_some_member(ast.complement(arm.names), ANY))
     declared = ast.union(*(ast.literal(key) for key, _ in arm.properties))
     for rule in arm.rules:
-        broken.extend(_some_member(pattern, neither(value)) for pattern, value in rule.patterns if value != ANY)
-        if rule.additional != ANY:
+        broken.extend(_some_member(pattern, neither(value)) for pattern, value in rule.patterns if value is not ANY)
+        if rule.additional is not ANY:
             named = ast.union(declared, *(pattern for pattern, _ in rule.patterns))
             broken.append(_some_member(ast.complement(named), neither(rule.additional)))
     return broken
@@ -512,4 +512,4 @@ def _some_member(names: ast.Regex, value: Expression) -> ObjectArm:
 
 def plain_rule(additional: Expression) -> tuple[KeyRule, ...]:
     """The rules of a schema without patterns."""
-    return () if additional == ANY else (KeyRule((), additional),)
+    return () if additional is ANY else (KeyRule((), additional),)

@@ -500,7 +500,7 @@ def additional_properties(node: Node, value: Any) -> None:
 def property_names(node: Node, value: Any) -> None:
     """`propertyNames`: every key, as a string."""
     child = node.child(value, "propertyNames")
-    if child == NEVER:
+    if child is NEVER:
         node.names = ast.EMPTY
     elif isinstance(child, Place):
         node.names = node.reader.name_pattern(child)

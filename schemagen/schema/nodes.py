@@ -74,6 +74,7 @@ class Given(HashedOnce):
 
 Expression = Union[Place, Const, Both, Either, Neither, Given]  # noqa: UP007 - a runtime alias of forward names
 
+#: Single objects, so that `is` tells them: the constructors below build no others of their kind.
 ANY: Expression = Both(frozenset(), ())
 NEVER: Expression = Either(())
 
@@ -82,29 +83,37 @@ def both(*parts: Expression) -> Expression:
     """The intersection of the parts."""
     flat: dict[Expression, None] = {}
     for part in parts:
-        if part == NEVER:
+        if part is NEVER:
             return NEVER
-        for piece in part.order if isinstance(part, Both) else (part,):
-            flat[piece] = None
-    return next(iter(flat)) if len(flat) == 1 else Both(frozenset(flat), tuple(flat))
+        if isinstance(part, Both):
+            flat.update(dict.fromkeys(part.order))
+        else:
+            flat[part] = None
+    if len(flat) > 1:
+        return Both(frozenset(flat), tuple(flat))
+    return next(iter(flat), ANY)
 
 
 def either(*parts: Expression) -> Expression:
     """The union of the parts."""
     flat: dict[Expression, None] = {}
     for part in parts:
-        if part == ANY:
+        if part is ANY:
             return ANY
-        for piece in part.parts if isinstance(part, Either) else (part,):
-            flat[piece] = None
-    return next(iter(flat)) if len(flat) == 1 else Either(tuple(flat))
+        if isinstance(part, Either):
+            flat.update(dict.fromkeys(part.parts))
+        else:
+            flat[part] = None
+    if len(flat) > 1:
+        return Either(tuple(flat))
+    return next(iter(flat), NEVER)
 
 
 def neither(inner: Expression) -> Expression:
     """The complement."""
-    if inner == ANY:
+    if inner is ANY:
         return NEVER
-    if inner == NEVER:
+    if inner is NEVER:
         return ANY
     return inner.inner if isinstance(inner, Neither) else Neither(inner)
 

@@ -224,7 +224,7 @@ class _Writer:
     def tail(self, arm: ArrayArm, separator: ast.Regex) -> ast.Regex:
         done = max(len(arm.prefix), 1)
         most = None if arm.max_items is None else max(arm.max_items - done, 0)
-        if arm.items == NEVER or most == 0:
+        if arm.items is NEVER or most == 0:
             return ast.EPSILON if arm.min_items <= done else ast.EMPTY
         item = ast.concat(separator, self.text(arm.items))
         return ast.repeat(item, max(arm.min_items - done, 0), most)
@@ -251,7 +251,7 @@ class _Writer:
     def closed(self, arm: ObjectArm) -> bool:
         if arm.names == ast.EMPTY or (arm.max_properties is not None and arm.max_properties <= 0):
             return True
-        return any(not rule.patterns and rule.additional == NEVER for rule in arm.rules)
+        return any(not rule.patterns and rule.additional is NEVER for rule in arm.rules)
 
     def members(self, members: list[tuple[str, ast.Regex, bool]], arm: ObjectArm, counted: bool) -> ast.Regex:
         """Return one member or more, in order: rest[c] is what may follow when c members (or just some) were written."""
