@@ -7,7 +7,7 @@ import marshal
 import warnings
 from collections import OrderedDict
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import lru_cache, partial
 from threading import Lock
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -16,7 +16,7 @@ from schemagen.errors import LimitError, SchemagenError, UnsatisfiableSchemaErro
 from schemagen.schema.report import Entry, Report
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Callable, Iterable, Mapping
 
     from schemagen.engine.protocol import Engine, Matcher
     from schemagen.regex import ast
@@ -74,7 +74,6 @@ class Grammar:
         spec: What was compiled.
         vocabulary: The vocabulary it is a mask over.
         schema: The JSON Schema, None for patterns and choices.
-        report: What became of every keyword at every node.
         engine: "native" or "reference".
     """
 
@@ -84,7 +83,7 @@ class Grammar:
         vocabulary: Vocabulary,
         *,
         schema: Any,
-        report: Report,
+        report: Callable[[], Report],
         engine: str,
         implementation: Engine,
         target: Target[Any] | None = None,
@@ -93,8 +92,9 @@ class Grammar:
         self.spec = spec
         self.vocabulary = vocabulary
         self.schema = schema
-        self.report = report
         self.engine = engine
+        self._write_report = report
+        self._report: Report | None = None
         self._implementation = implementation
         self._target = target
         self._check = check
@@ -103,6 +103,13 @@ class Grammar:
     def matcher(self) -> Matcher:
         """Return a cursor at the start of a text."""
         return self._implementation.matcher()
+
+    @property
+    def report(self) -> Report:
+        """What became of every keyword at every node; written when it is first asked for."""
+        if self._report is None:
+            self._report = self._write_report()
+        return self._report
 
     @property
     def memory_bytes(self) -> int:
@@ -278,8 +285,10 @@ def _compile(
     implementation: Engine
     if isinstance(spec, Regex | Choice):
         implementation = _pattern_engine(pattern_of(spec), vocabulary, options, chosen)
-        report = Report((Entry("", type(spec).__name__.lower(), "enforced"),))
-        return Grammar(spec, vocabulary, schema=None, report=report, engine=chosen, implementation=implementation)
+        whole = Report((Entry("", type(spec).__name__.lower(), "enforced"),))
+        return Grammar(
+            spec, vocabulary, schema=None, report=lambda: whole, engine=chosen, implementation=implementation
+        )
     from schemagen.schema.normalise import Normaliser
     from schemagen.types import is_type, reflect
 
@@ -301,22 +310,15 @@ def _compile(
         implementation = JsonLowering(normaliser, options).compile(vocabulary)
     else:
         implementation = _reference_engine(normaliser, options, vocabulary)
-    report = normaliser.report()
-    if target is not None:
-        checked = tuple(
-            Entry("", what, "checked_after", "by pydantic, on the finished value") for what in target.checked
-        )
-        report = Report((*report.entries, *checked))
-    check = None if target is not None or report.is_exact else schema
     return Grammar(
         spec,
         vocabulary,
         schema=schema,
-        report=_with_caps(report, options),
+        report=partial(_report, normaliser.report, target, options),
         engine=chosen,
         implementation=implementation,
         target=target,
-        check=check,
+        check=None if target is not None or normaliser.is_exact else schema,
     )
 
 
@@ -342,23 +344,28 @@ def _styled(options: Options, target: Target[Any] | None) -> Options:
     return replace(options, number_style=style)
 
 
-def _with_caps(report: Report, options: Options) -> Report:
+def _report(keywords: Callable[[], Report], target: Target[Any] | None, options: Options) -> Report:
+    """Return the report of the keywords, then what pydantic checks, then the soft caps."""
     style = options.number_style
-    caps = (
-        Entry(
-            "",
-            "whitespace",
-            "enforced",
-            f"{options.whitespace}; soft cap: {options.max_indent} characters of indentation",
-        ),
-        Entry(
-            "",
-            "digits",
-            "enforced",
-            f"soft cap: {style.max_integer_digits} before and {style.max_fraction_digits} after the point",
-        ),
+    checked = () if target is None else target.checked
+    return Report(
+        (
+            *keywords().entries,
+            *(Entry("", what, "checked_after", "by pydantic, on the finished value") for what in checked),
+            Entry(
+                "",
+                "whitespace",
+                "enforced",
+                f"{options.whitespace}; soft cap: {options.max_indent} characters of indentation",
+            ),
+            Entry(
+                "",
+                "digits",
+                "enforced",
+                f"soft cap: {style.max_integer_digits} before and {style.max_fraction_digits} after the point",
+            ),
+        )
     )
-    return Report((*report.entries, *caps))
 
 
 def _choose(engine: EngineName) -> Literal["native", "reference"]:

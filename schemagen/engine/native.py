@@ -247,6 +247,7 @@ class JsonLowering:
         self.patterns = PatternLowering(self.builder, self._lowered)
         self._values: dict[Expression, int] = {NEVER: 0}
         self._waiting: list[Expression] = []
+        self._at: Expression = NEVER  # what is being defined, for errors
 
     def compile(self, vocabulary: Vocabulary) -> _core.Constraint:
         """Return the constraint of the whole schema.
@@ -258,7 +259,7 @@ class JsonLowering:
         root = self._value(self.normaliser.root)
         defined = 0
         while self._waiting:
-            expression = self._waiting.pop()
+            expression = self._at = self._waiting.pop()
             try:
                 self._define(expression)
             except OverflowError as error:
@@ -266,6 +267,7 @@ class JsonLowering:
             defined += 1
             if defined % CHECK_EVERY == 0:
                 self._check_limits()
+        self._check_limits()
         self.builder.settle(root)
         if not self.builder.productive(root):
             raise unsatisfiable()
@@ -376,7 +378,7 @@ class JsonLowering:
         most, unique = arm.max_items, arm.unique
         if unique and self._may_run_out(arm):
             self.normaliser.refuse(
-                arm.items,
+                self._at,
                 "uniqueItems",
                 "the items are arrays or objects of which there are finitely many, or each place has its own few values; "
                 "whether enough different ones are left is not worked out",

@@ -7,11 +7,14 @@ from ``resources``) is left to the `referencing` library, which never fetches an
 
 from __future__ import annotations
 
+import marshal
+import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
-from urllib.parse import unquote, urljoin
+from urllib.parse import unquote, urljoin, urlsplit
 
 from schemagen.errors import InvalidSchemaError
+from schemagen.schema.nodes import Place
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -40,17 +43,29 @@ class PlaceRecord:
 
     Attributes:
         schema: The sub-schema.
-        pointer: Where it is, for error texts.
+        start: The place that ``tokens`` lead on from; where a reference led to, the JSON pointer that it names.
+        tokens: The steps from there, unescaped.
         draft: 4, 6, 7, 2019 or 2020.
         base: Base URI of its resource; None where local pointers are all there is.
         scope: Where dynamic references lead to from here.
     """
 
     schema: Any
-    pointer: str
+    start: PlaceRecord | str
+    tokens: tuple[str, ...]
     draft: int
     base: str | None = None
     scope: Scope = ()
+
+    @property
+    def pointer(self) -> str:
+        """Where it is; put together when it is asked for, because only errors and reports are interested."""
+        steps: list[str] = []
+        here: PlaceRecord | str = self
+        while isinstance(here, PlaceRecord):
+            steps.append(pointer_of(here.tokens))
+            here = here.start
+        return here + "".join(reversed(steps))
 
 
 def draft_of(schema: Any, default: int = LATEST_DRAFT) -> int:
@@ -73,6 +88,11 @@ def escape(token: str) -> str:
     return token.replace("~", "~0").replace("/", "~1")
 
 
+def pointer_of(tokens: tuple[str, ...]) -> str:
+    """Return the JSON pointer of unescaped tokens."""
+    return "".join(f"/{escape(token)}" for token in tokens)
+
+
 class Document:
     """The places of a root schema and of the documents given with it.
 
@@ -84,7 +104,7 @@ class Document:
     def __init__(self, schema: Any, resources: Mapping[str, Any] | None = None) -> None:
         self.root = schema
         self._records: list[PlaceRecord] = []
-        self._index: dict[tuple[Any, ...], int] = {}
+        self._places: dict[tuple[Any, ...] | int, Place] = {}
         self._anchors: dict[str, tuple[str, ...]] = {}
         self._draft = draft_of(schema)
         self._registry: Registry[Any] | None = None
@@ -98,36 +118,38 @@ class Document:
                 raise InvalidSchemaError(
                     "an $id, $anchor or resource of the schema is no URI", at="/$id", why=str(error), fix="correct it"
                 ) from error
-        self.add(PlaceRecord(schema, "", self._draft, base, scope))
+        self.start = self.add(PlaceRecord(schema, "", (), self._draft, base, scope))
 
-    def __getitem__(self, index: int) -> PlaceRecord:
-        """Return the place with this index; 0 is the root."""
-        return self._records[index]
+    def __getitem__(self, place: Place) -> PlaceRecord:
+        """Return the record of a place."""
+        return self._records[place.index]
 
-    def add(self, record: PlaceRecord) -> int:
-        """Return the index of a place, the same for the same object under the same base and scope."""
-        key: tuple[Any, ...] = (id(record.schema), record.base, record.scope)
-        if not isinstance(record.schema, dict):
-            key = (*key, record.pointer)
-        index = self._index.get(key)
-        if index is None:
-            index = self._index[key] = len(self._records)
+    def add(self, record: PlaceRecord) -> Place:
+        """Return the place of a record, the same for the same object under the same base and scope."""
+        key: tuple[Any, ...] | int = id(record.schema)
+        if record.base is not None:
+            key = (key, record.base, record.scope)
+        if not isinstance(record.schema, dict):  # True is one object wherever it stands
+            key = (key, record.pointer)
+        place = self._places.get(key)
+        if place is None:
+            place = self._places[key] = Place(len(self._records))
             self._records.append(record)
-        return index
+        return place
 
-    def child(self, parent: PlaceRecord, schema: Any, *tokens: str) -> int:
+    def child(self, parent: PlaceRecord, schema: Any, *tokens: str) -> Place:
         """Return the place of a sub-schema of ``parent``; ``tokens`` lead to it."""
-        pointer = parent.pointer + "".join(f"/{escape(token)}" for token in tokens)
         base, draft, scope = parent.base, parent.draft, parent.scope
         if isinstance(schema, dict) and base is not None and (own := _own_id(schema, draft)) is not None:
             try:
                 base, draft = urljoin(base, own.rstrip("#")), draft_of(schema, draft)
             except ValueError as error:
-                raise InvalidSchemaError(f"$id {own!r} is no URI", at=f"{pointer}/$id", why=str(error)) from error
+                at = f"{parent.pointer}{pointer_of(tokens)}/$id"
+                raise InvalidSchemaError(f"$id {own!r} is no URI", at=at, why=str(error)) from error
             scope = self._entered(base, scope)
-        return self.add(PlaceRecord(schema, pointer, draft, base, scope))
+        return self.add(PlaceRecord(schema, parent, tokens, draft, base, scope))
 
-    def follow(self, place: PlaceRecord, reference: str) -> int:
+    def follow(self, place: PlaceRecord, reference: str) -> Place:
         """Return the place that a `$ref` leads to.
 
         Raises:
@@ -135,42 +157,40 @@ class Document:
         """
         if place.base is None:
             if reference == "#":
-                return 0
+                return self.start
             if reference.startswith("#/"):
                 return self._follow_pointer(place, reference)
             raise self._unresolvable(place, reference)
         return self._follow_uri(place, place.base, reference)
 
-    def follow_dynamic(self, place: PlaceRecord, reference: str) -> int:
+    def follow_dynamic(self, place: PlaceRecord, reference: str) -> Place:
         """Return the place that a `$dynamicRef` or `$recursiveRef` leads to.
 
         It is that of a `$ref`, unless it has a dynamic anchor of that name: then that of the outermost resource passed
         through that has one.
         """
-        index = self.follow(place, reference)
-        target = self._records[index]
+        found = self.follow(place, reference)
+        target = self[found]
         name = reference.rpartition("#")[2]
         anchored = isinstance(target.schema, dict) and (
             target.schema.get("$dynamicAnchor") == name if name else target.schema.get("$recursiveAnchor") is True
         )
         base = dict(place.scope).get(name)
         if not anchored or base is None:
-            return index
+            return found
         return self._follow_uri(place, base, f"#{name}")
 
-    def _follow_pointer(self, place: PlaceRecord, reference: str) -> int:
+    def _follow_pointer(self, place: PlaceRecord, reference: str) -> Place:
         target: Any = self.root
-        pointer = ""
-        for raw in unquote(reference[2:]).split("/"):
-            token = raw.replace("~1", "/").replace("~0", "~")
-            try:
+        tokens = tuple(raw.replace("~1", "/").replace("~0", "~") for raw in unquote(reference[2:]).split("/"))
+        try:
+            for token in tokens:
                 target = target[_index(token)] if isinstance(target, list) else target[token]
-            except (KeyError, IndexError, ValueError, TypeError):
-                raise self._unresolvable(place, reference) from None
-            pointer += f"/{escape(token)}"
-        return self.add(PlaceRecord(target, pointer, place.draft))
+        except (KeyError, IndexError, ValueError, TypeError):
+            raise self._unresolvable(place, reference) from None
+        return self.add(PlaceRecord(target, "", tokens, place.draft))
 
-    def _follow_uri(self, place: PlaceRecord, base: str, reference: str) -> int:
+    def _follow_uri(self, place: PlaceRecord, base: str, reference: str) -> Place:
         from referencing.exceptions import Unresolvable
 
         assert self._registry is not None, "places with a base have a registry"
@@ -181,7 +201,7 @@ class Document:
         draft = draft_of(found.contents, place.draft)
         pointer = reference if not reference.startswith("#/") else unquote(reference[1:])
         entered = found.resolver._base_uri  # noqa: SLF001 - not exposed otherwise
-        return self.add(PlaceRecord(found.contents, pointer, draft, entered, self._entered(entered, place.scope)))
+        return self.add(PlaceRecord(found.contents, pointer, (), draft, entered, self._entered(entered, place.scope)))
 
     def _entered(self, base: str, scope: Scope) -> Scope:
         """Return the scope inside a resource: its dynamic anchors join, those already bound stay."""
@@ -253,10 +273,23 @@ def _anchors_of(contents: Any) -> Iterator[str]:
 
 _ID_KEYS = frozenset({"$id", "id", "$anchor", "$dynamicAnchor", "$dynamicRef", "$recursiveRef"})
 _DATA_KEYS = frozenset({"enum", "const", "default", "examples", "example"})
+#: In what marshal makes of a schema (a text is "u", four bytes of length, UTF-8): one of the keys above, or a `$ref` that
+#: is no local pointer. Not to find it is proof that `_mentions_ids` need not look; one search instead of a walk.
+_SUSPECT = re.compile(
+    rb"u\x02\0\0\0id|u....\$(?:id|anchor|dynamicAnchor|dynamicRef|recursiveRef)|\$refu....(?!#/)", re.DOTALL
+)
 
 
 def _mentions_ids(schema: Any) -> bool:
     """Whether the document may need more than local pointers; cheap, and wrong only on the careful side."""
+    try:
+        suspect = _SUSPECT.search(marshal.dumps(schema, 2)) is not None
+    except ValueError:  # nested very deep, or something that is no JSON
+        suspect = True
+    return suspect and _needs_registry(schema)
+
+
+def _needs_registry(schema: Any) -> bool:
     stack, seen = [schema], set[int]()  # a Python object may contain itself
     while stack:
         node = stack.pop()
@@ -264,10 +297,19 @@ def _mentions_ids(schema: Any) -> bool:
             stack.extend(node)
         elif isinstance(node, dict) and id(node) not in seen:
             seen.add(id(node))
-            if any(isinstance(node.get(k), str) for k in _ID_KEYS):
+            if any(isinstance(node.get(k), str) for k in _ID_KEYS) and not (node is schema and _only_named(node)):
                 return True
             reference = node.get("$ref")
-            if isinstance(reference, str) and not reference.startswith("#"):
+            if isinstance(reference, str) and reference != "#" and not reference.startswith("#/"):
                 return True
             stack.extend(value for key, value in node.items() if key not in _DATA_KEYS)
     return False
+
+
+def _only_named(root: dict[str, Any]) -> bool:
+    """Whether a root schema has a URI and nothing else of the kind: it changes nothing for local pointers."""
+    given = [key for key in _ID_KEYS if isinstance(root.get(key), str)]
+    try:
+        return set(given) <= {"id", "$id"} and all(urlsplit(root[key]) for key in given)
+    except ValueError:
+        return False

@@ -20,6 +20,9 @@ from schemagen.regex import ast
 from schemagen.schema.algebra import both_numbers, plain_rule, settle_array, settle_object, undeclared
 from schemagen.schema.nodes import (
     ANY,
+    ANY_NUMBER,
+    ANY_STRINGS,
+    INTEGERS,
     NEVER,
     ArrayArm,
     Const,
@@ -35,9 +38,10 @@ from schemagen.schema.nodes import (
     either,
     neither,
 )
+from schemagen.schema.strings import PYTHON_PREFIX, is_asserted
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Collection, Mapping
 
     from schemagen.schema.document import PlaceRecord
 
@@ -60,6 +64,10 @@ class Reader(Protocol):
         """Return the place of a sub-schema."""
         ...
 
+    def expression(self, parent: PlaceRecord, schema: Any, *tokens: str) -> Expression:
+        """Return what a sub-schema allows: its place, or the set itself where that is known already."""
+        ...
+
     def reference(self, parent: PlaceRecord, uri: str) -> Place:
         """Return the place that a reference leads to."""
         ...
@@ -76,16 +84,12 @@ class Reader(Protocol):
         """Whether no value is plainly in all of the parts."""
         ...
 
-    def name_pattern(self, names: Place) -> ast.Regex:
+    def name_pattern(self, names: Expression) -> ast.Regex:
         """Return the strings that a schema allows, as a pattern."""
         ...
 
     def unsupported(self, node: Node, keyword: str, why: str) -> None:
         """Refuse the keyword (strict), or note that it is checked afterwards."""
-        ...
-
-    def note(self, node: Node, keyword: str, status: str, note: str = "") -> None:
-        """Record what became of a keyword."""
         ...
 
 
@@ -96,11 +100,18 @@ class Node:
     reader: Reader
     record: PlaceRecord
     schema: Mapping[str, Any]
-    place: Place
     types: frozenset[str] = TYPES
-    number: NumberArm = field(default_factory=NumberArm)
-    string: StringArm = field(default_factory=StringArm)
-    array: ArrayArm = field(default_factory=ArrayArm)
+    number: NumberArm = ANY_NUMBER
+    pattern: ast.Regex = ast.ANY_STRING
+    formats: frozenset[str] = frozenset()
+    min_length: int = 0
+    max_length: int | None = None
+    prefix: tuple[Expression, ...] = ()
+    items: Expression = ANY
+    min_items: int = 0
+    max_items: int | None = None
+    counts: tuple[ItemCount, ...] = ()
+    unique: bool = False
     required: tuple[str, ...] = ()
     properties: dict[str, Expression] = field(default_factory=dict)
     patterns: list[tuple[ast.Regex, Expression]] = field(default_factory=list)
@@ -115,18 +126,13 @@ class Node:
     unevaluated_keys: Expression | None = None
     unevaluated_items: Expression | None = None
 
-    @property
-    def local(self) -> Place:
-        """The expression of this node without its applicators."""
-        return Place(-1 - self.place.index)
-
     def child(self, schema: Any, *tokens: str) -> Expression:
         """Return the expression of a sub-schema."""
-        if schema is True or schema == {}:
+        if schema is True or (not schema and isinstance(schema, dict)):
             return ANY
         if schema is False:
             return NEVER
-        return self.reader.place(self.record, schema, *tokens)
+        return self.reader.expression(self.record, schema, *tokens)
 
     def invalid(self, keyword: str, value: Any, expected: str) -> InvalidSchemaError:
         """Return the error for a keyword with a value of the wrong kind."""
@@ -136,35 +142,61 @@ class Node:
 
     def local_value(self) -> Value:
         """Return the set of values that the type keywords allow, applicators left aside."""
-        number = self.number
-        if "number" not in self.types:
-            number = replace(number, integer=True)
-        has_numbers = "number" in self.types or "integer" in self.types
-        array, obj = settle_array(self.array), settle_object(self._object())
-        string = self.string
-        fits = string.max_length is None or string.min_length <= string.max_length
+        types = self.types
+        boolean = "boolean" in types
         return Value(
-            null="null" in self.types,
-            true="boolean" in self.types,
-            false="boolean" in self.types,
-            numbers=(number,) if has_numbers else (),
-            strings=(string,) if "string" in self.types and fits else (),
-            arrays=(array,) if "array" in self.types and array is not None else (),
-            objects=(obj,) if "object" in self.types and obj is not None else (),
+            null="null" in types,
+            true=boolean,
+            false=boolean,
+            numbers=self._numbers() if "number" in types or "integer" in types else (),
+            strings=self._strings() if "string" in types else (),
+            arrays=self._arrays() if "array" in types else (),
+            objects=self._objects() if "object" in types else (),
         )
 
-    def _object(self) -> ObjectArm:
+    def _numbers(self) -> tuple[NumberArm, ...]:
+        if "number" in self.types:
+            return (self.number,)
+        return (INTEGERS if self.number is ANY_NUMBER else replace(self.number, integer=True),)
+
+    def _strings(self) -> tuple[StringArm, ...]:
+        if self.max_length is not None and self.min_length > self.max_length:
+            return ()
+        arm = StringArm(self.pattern, self.formats, self.min_length, self.max_length)
+        return (ANY_STRINGS if arm == ANY_STRINGS else arm,)
+
+    def _arrays(self) -> tuple[ArrayArm, ...]:
+        arm = settle_array(
+            ArrayArm(self.prefix, self.items, self.min_items, self.max_items, self.counts, unique=self.unique)
+        )
+        return () if arm is None else (arm,)
+
+    def _objects(self) -> tuple[ObjectArm, ...]:
         rule = KeyRule(tuple(self.patterns), self.additional)
         rules = (rule,) if rule.patterns else plain_rule(self.additional)
-        arm = ObjectArm(
-            rules=rules, names=self.names, min_properties=self.min_properties, max_properties=self.max_properties
+        arm = settle_object(
+            ObjectArm(
+                tuple(self._declared(rules).items()),
+                frozenset(self.required),
+                rules,
+                self.names,
+                self.min_properties,
+                self.max_properties,
+            )
         )
-        declared = replace(arm, rules=(replace(rule, additional=ANY),))
-        properties = {key: both(value, undeclared(declared, key)) for key, value in self.properties.items()}
-        for key in self.required:
-            if key not in properties:
-                properties[key] = undeclared(arm, key)
-        return replace(arm, properties=tuple(properties.items()), required=frozenset(self.required))
+        return () if arm is None else (arm,)
+
+    def _declared(self, rules: tuple[KeyRule, ...]) -> dict[str, Expression]:
+        """Return all that is asked of each key of `properties`, then of each that is only required."""
+        declared = self.properties
+        if self.patterns or self.names != ast.ANY_STRING:
+            others = ObjectArm(rules=(KeyRule(tuple(self.patterns), ANY),), names=self.names)
+            declared = {key: both(value, undeclared(others, key)) for key, value in declared.items()}
+        missing = [key for key in self.required if key not in declared]
+        if missing:
+            arm = ObjectArm(rules=rules, names=self.names)
+            declared = declared | {key: undeclared(arm, key) for key in missing}
+        return declared
 
 
 def shown(value: Any) -> str:
@@ -208,14 +240,18 @@ def _schemas(node: Node, keyword: str, value: Any) -> list[Expression]:
     return [node.child(schema, keyword, str(k)) for k, schema in enumerate(value)]
 
 
+def _all_text(values: Collection[Any]) -> bool:
+    return set(map(type, values)) <= {str} or all(isinstance(value, str) for value in values)  # the first is faster
+
+
 def _mapping(node: Node, keyword: str, value: Any) -> dict[str, Any]:
-    if not isinstance(value, dict) or not all(isinstance(key, str) for key in value):
+    if not isinstance(value, dict) or not _all_text(value):
         raise node.invalid(keyword, value, "an object with names as keys")
     return value
 
 
 def _names(node: Node, keyword: str, value: Any) -> list[str]:
-    if not isinstance(value, list) or not all(isinstance(name, str) for name in value):
+    if not isinstance(value, list) or not _all_text(value):
         raise node.invalid(keyword, value, "a list of property names")
     return value
 
@@ -341,7 +377,10 @@ def ref(node: Node, value: Any) -> None:
 
 
 def _bound(node: Node, **changes: Any) -> None:
-    node.number = both_numbers(node.number, NumberArm(**changes)) or NumberArm(values=frozenset())
+    arm = NumberArm(**changes)
+    if node.number is not ANY_NUMBER:
+        arm = both_numbers(node.number, arm) or NumberArm(values=frozenset())
+    node.number = arm
 
 
 def minimum(node: Node, value: Any) -> None:
@@ -389,81 +428,64 @@ def multiple_of(node: Node, value: Any) -> None:
 # --- strings -----------------------------------------------------------------------------------------------------------
 
 
-def _narrow(node: Node, pattern: ast.Regex) -> None:
-    old = node.string
-    node.string = replace(old, pattern=ast.conjunction(old.pattern, pattern))
-
-
 def min_length(node: Node, value: Any) -> None:
     """`minLength`, in code points."""
-    node.string = replace(node.string, min_length=_count(node, "minLength", value))
+    node.min_length = _count(node, "minLength", value)
 
 
 def max_length(node: Node, value: Any) -> None:
     """`maxLength`, in code points."""
-    node.string = replace(node.string, max_length=_count(node, "maxLength", value))
+    node.max_length = _count(node, "maxLength", value)
 
 
 def pattern(node: Node, value: Any) -> None:
     """`pattern`: ECMA-262, found anywhere in the string."""
     found = _pattern(node, "pattern", value)
     if found is not None:
-        _narrow(node, found)
+        node.pattern = found
 
 
 def format_(node: Node, value: Any) -> None:
     """`format`: asserted where it is known, an annotation otherwise."""
-    from schemagen.schema.formats import format_regex
-
     if not isinstance(value, str):
         raise node.invalid("format", value, "a name")
-    python = node.reader.dialect == "python"
-    name = f"python:{value}" if python else value
-    if format_regex(value, dialect="python" if python else "json-schema") is not None:
-        node.string = replace(node.string, formats=node.string.formats | {name})
-        node.reader.note(node, "format", "enforced", value)
-    else:
-        node.reader.note(node, "format", "annotation", f"{value!r} asserts nothing here")
+    if is_asserted(value, node.reader.dialect):
+        node.formats = frozenset({f"{PYTHON_PREFIX}{value}" if node.reader.dialect == "python" else value})
 
 
 # --- arrays ------------------------------------------------------------------------------------------------------------
 
 
-def _array(node: Node, **changes: Any) -> None:
-    node.array = replace(node.array, **changes)
-
-
 def items(node: Node, value: Any) -> None:
     """`items`: every item after the prefix; a list of schemas is the prefix itself (before 2020-12)."""
     if isinstance(value, list):
-        _array(node, prefix=tuple(node.child(schema, "items", str(k)) for k, schema in enumerate(value)))
+        node.prefix = tuple(node.child(schema, "items", str(k)) for k, schema in enumerate(value))
         if "additionalItems" in node.schema:
-            _array(node, items=node.child(node.schema["additionalItems"], "additionalItems"))
+            node.items = node.child(node.schema["additionalItems"], "additionalItems")
         return
-    _array(node, items=node.child(value, "items"))
+    node.items = node.child(value, "items")
 
 
 def prefix_items(node: Node, value: Any) -> None:
     """`prefixItems`: a schema for each of the first items."""
     if not isinstance(value, list):
         raise node.invalid("prefixItems", value, "a list of schemas")
-    _array(node, prefix=tuple(node.child(schema, "prefixItems", str(k)) for k, schema in enumerate(value)))
+    node.prefix = tuple(node.child(schema, "prefixItems", str(k)) for k, schema in enumerate(value))
 
 
 def min_items(node: Node, value: Any) -> None:
     """`minItems`."""
-    _array(node, min_items=_count(node, "minItems", value))
+    node.min_items = _count(node, "minItems", value)
 
 
 def max_items(node: Node, value: Any) -> None:
     """`maxItems`."""
-    _array(node, max_items=_count(node, "maxItems", value))
+    node.max_items = _count(node, "maxItems", value)
 
 
 def unique_items(node: Node, value: Any) -> None:
     """`uniqueItems`: items that differ as JSON values (1 is 1.0, the order of keys is nothing)."""
-    if value is True:
-        _array(node, unique=True)
+    node.unique = value is True
 
 
 def contains(node: Node, value: Any) -> None:
@@ -471,7 +493,7 @@ def contains(node: Node, value: Any) -> None:
     new = node.record.draft >= 2019
     low = _count(node, "minContains", node.schema.get("minContains", 1)) if new else 1
     high = _count(node, "maxContains", node.schema["maxContains"]) if new and "maxContains" in node.schema else None
-    _array(node, counts=(ItemCount(node.child(value, "contains"), low, high),))
+    node.counts = (ItemCount(node.child(value, "contains"), low, high),)
 
 
 # --- objects -----------------------------------------------------------------------------------------------------------
@@ -502,16 +524,14 @@ def property_names(node: Node, value: Any) -> None:
     child = node.child(value, "propertyNames")
     if child is NEVER:
         node.names = ast.EMPTY
-    elif isinstance(child, Place):
+    elif child is not ANY:
         node.names = node.reader.name_pattern(child)
 
 
 def required(node: Node, value: Any) -> None:
     """`required`: keys that must be there; draft 3 style booleans mean nothing."""
-    if isinstance(value, bool):
-        node.reader.note(node, "required", "annotation", "a boolean, as in draft 3")
-        return
-    node.required = tuple(dict.fromkeys(_names(node, "required", value)))
+    if not isinstance(value, bool):
+        node.required = tuple(dict.fromkeys(_names(node, "required", value)))
 
 
 def min_properties(node: Node, value: Any) -> None:
@@ -624,5 +644,14 @@ KEYWORDS: dict[str, tuple[Callable[[Node, Any], None], int]] = {
     "$dynamicRef": (dynamic_ref, 2020),
     "$recursiveRef": (recursive_ref, 2019),
 }
+_ORDER = {name: index for index, name in enumerate(KEYWORDS)}
 #: Read together with the keyword they belong to.
 COMPANIONS = frozenset({"then", "else", "additionalItems", "minContains", "maxContains"})
+
+
+def asserted(schema: Mapping[str, Any], draft: int) -> list[str]:
+    """Return the keywords of a schema that its draft has, in the order of application."""
+    if draft <= 7 and "$ref" in schema:  # before 2019-09 a reference hides its siblings
+        return ["$ref"]
+    names = sorted(KEYWORDS.keys() & schema.keys(), key=_ORDER.__getitem__)
+    return [name for name in names if KEYWORDS[name][1] <= draft]

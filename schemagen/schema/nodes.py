@@ -24,9 +24,12 @@ if TYPE_CHECKING:
 # --- expressions: sets of JSON values, by name -----------------------------------------------------------------------
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Place:
-    """What the schema at a place of the document allows; ``index`` counts places (`document.py`)."""
+    """What the schema at a place of the document allows; ``index`` counts places (`document.py`).
+
+    The document makes one object for each place, so identity is equality.
+    """
 
     index: int
 
@@ -251,13 +254,20 @@ class Value(HashedOnce):
         return not (self.null or self.true or self.false or self.numbers or self.strings or self.arrays or self.objects)
 
 
+#: Arms without a constraint, and that of the integers: shared, so that most schemas make none of their own.
+ANY_NUMBER = NumberArm()
+INTEGERS = NumberArm(integer=True)
+ANY_STRINGS = StringArm()
+ANY_ARRAY = ArrayArm()
+ANY_OBJECT = ObjectArm()
+
 NOTHING = Value()
 ANYTHING = Value(
     null=True,
     true=True,
     false=True,
-    numbers=(NumberArm(),),
-    strings=(StringArm(),),
-    arrays=(ArrayArm(),),
-    objects=(ObjectArm(),),
+    numbers=(ANY_NUMBER,),
+    strings=(ANY_STRINGS,),
+    arrays=(ANY_ARRAY,),
+    objects=(ANY_OBJECT,),
 )

@@ -10,15 +10,17 @@ Invariant: an expression that needs its own value to be known (`{"$ref": "#"}`) 
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING, Any, Literal, cast
+from typing import TYPE_CHECKING, Any, Literal
 
 from schemagen.errors import InvalidSchemaError, LimitError, UnsupportedSchemaError
 from schemagen.regex import ast
 from schemagen.regex.derivatives import is_empty
 from schemagen.schema import unevaluated
+from schemagen.schema.account import Account
 from schemagen.schema.algebra import MAX_ARMS, Algebra, NotExpressibleError, plain_rule, union
 from schemagen.schema.document import Document, PlaceRecord
-from schemagen.schema.keywords import COMPANIONS, KEYWORDS, Node, branches_alone, exact, exactly_one, shown
+from schemagen.schema.keywords import KEYWORDS, Node, asserted, branches_alone, exact, exactly_one, shown
+from schemagen.schema.leaves import LEAVES, LeafKey, leaf_key
 from schemagen.schema.nodes import (
     ANYTHING,
     NEVER,
@@ -37,11 +39,12 @@ from schemagen.schema.nodes import (
     both,
     neither,
 )
-from schemagen.schema.report import Entry, Report, Status
 from schemagen.schema.strings import string_pattern
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
+
+    from schemagen.schema.report import Report
 
 Dialect = Literal["json-schema", "python"]
 
@@ -78,7 +81,7 @@ class Normaliser:
         check_time: Callable[[], None] | None = None,
     ) -> None:
         self.document = Document(schema, resources)
-        self.root = Place(0)
+        self.root = self.document.start
         self.strict = strict
         self.dialect: Dialect = dialect
         self.max_depth = max_depth
@@ -87,8 +90,10 @@ class Normaliser:
         self._memo: dict[Expression, Value] = {}
         self._open: list[Expression] = []
         self._constants: dict[str, Any] = {}
-        self._nodes: dict[int, Node] = {}
-        self._entries: dict[tuple[str, str], Entry] = {}
+        self._nodes: dict[Place, Node] = {}
+        self._leaves: dict[LeafKey, Place] = {}
+        self._leaf_keys: dict[Place, LeafKey] = {}
+        self._account = Account(dialect)
         self._empty: dict[Expression, bool] = {}
         self._looking = 0
 
@@ -99,15 +104,31 @@ class Normaliser:
         if not isinstance(schema, dict | bool):
             pointer = parent.pointer + "".join(f"/{t}" for t in tokens)
             raise InvalidSchemaError(f"a schema is {shown(schema)}, expected an object or a boolean", at=pointer)
-        return Place(self.document.child(parent, schema, *tokens))
+        return self.document.child(parent, schema, *tokens)
+
+    def expression(self, parent: PlaceRecord, schema: Any, *tokens: str) -> Expression:
+        """Return what a sub-schema allows: its place or, for a leaf, what the first of its kind became."""
+        # A pattern may be left to the check afterwards, which the report tells of each place.
+        plain = parent.base is None and isinstance(schema, dict) and (self.strict or "pattern" not in schema)
+        words = leaf_key(schema) if plain else None
+        if words is None:
+            return self.place(parent, schema, *tokens)
+        key = (parent.draft, self.dialect, *words)
+        leaf = LEAVES.get(key) or self._leaves.get(key)
+        if leaf is not None:
+            self._account.read_leaf(parent, tokens, schema)
+            return leaf
+        place = self._leaves[key] = self.place(parent, schema, *tokens)
+        self._leaf_keys[place] = key
+        return place
 
     def reference(self, parent: PlaceRecord, uri: str) -> Place:
         """Return the place that a reference leads to."""
-        return Place(self.document.follow(parent, uri))
+        return self.document.follow(parent, uri)
 
     def dynamic_reference(self, parent: PlaceRecord, uri: str) -> Place:
         """Return the place that a dynamic reference leads to from here."""
-        return Place(self.document.follow_dynamic(parent, uri))
+        return self.document.follow_dynamic(parent, uri)
 
     def const(self, value: Any) -> Const:
         """Return the expression of one JSON value; numbers are compared by value, booleans are not numbers."""
@@ -119,7 +140,7 @@ class Normaliser:
         """Whether no value is plainly in all of the parts; False where that is not obvious."""
         return self.is_plainly_empty(both(*parts))
 
-    def name_pattern(self, names: Place) -> ast.Regex:
+    def name_pattern(self, names: Expression) -> ast.Regex:
         """Return the strings that a schema allows, as a pattern."""
         return ast.union(*(string_pattern(arm) for arm in self.value(names).strings))
 
@@ -133,17 +154,17 @@ class Normaliser:
                 why=why,
                 fix="leave it out, or compile with strict=False to have it checked on the finished value",
             )
-        self.note(node, keyword, "checked_after", why)
+        self._account.leave(pointer, keyword, why)
 
-    def note(self, node: Node, keyword: str, status: str, note: str = "") -> None:
-        """Record what became of a keyword; the first word on it stands."""
-        self._entries.setdefault(
-            (node.record.pointer, keyword), Entry(node.record.pointer, keyword, cast("Status", status), note)
-        )
+    @property
+    def is_exact(self) -> bool:
+        """Whether nothing so far was left to a check afterwards."""
+        return self._account.is_exact
 
-    def report(self) -> Report:
-        """Return what became of every keyword that was reached."""
-        return Report(tuple(self._entries.values()))
+    @property
+    def report(self) -> Callable[[], Report]:
+        """What tells what became of every keyword that was reached; it keeps no values alive."""
+        return self._account.report
 
     # --- values ------------------------------------------------------------------------------------------------------
 
@@ -172,7 +193,7 @@ class Normaliser:
 
     def _evaluate(self, expression: Expression) -> Value:
         if isinstance(expression, Place):
-            return self._local(-1 - expression.index) if expression.index < 0 else self._place(expression)
+            return self._place(expression)
         if isinstance(expression, Given):
             return expression.value
         if isinstance(expression, Const):
@@ -206,7 +227,7 @@ class Normaliser:
                 why=why,
                 fix="leave it out, or compile with strict=False to have it checked on the finished value",
             )
-        self._entries[pointer, keyword] = Entry(pointer, keyword, "checked_after", why)
+        self._account.leave(pointer, keyword, why)
 
     def _uncomplemented(self, inner: Expression, keyword: str) -> Value:
         pointer = self._pointer(inner)
@@ -218,11 +239,11 @@ class Normaliser:
                 why=why,
                 fix="tell the alternatives apart by a required property with a const, or compile with strict=False",
             )
-        self._entries.setdefault((pointer, "not"), Entry(pointer, "not", "checked_after", why))
+        self._account.leave(pointer, "not", why)
         return ANYTHING
 
     def _place(self, place: Place) -> Value:
-        record = self.document[place.index]
+        record = self.document[place]
         if isinstance(record.schema, bool):
             return ANYTHING if record.schema else NOTHING
         if not isinstance(record.schema, dict):
@@ -230,25 +251,28 @@ class Normaliser:
                 f"a schema is {shown(record.schema)}, expected an object or a boolean", at=record.pointer
             )
         node = self._node(place)
-        value = self.value(node.local)
+        value = local = node.local_value()
         for expression in node.conjuncts:
             value = self._algebra.intersection(value, self.value(expression))
-        context: list[Expression] = [node.local, *node.conjuncts]
-        for parts in node.exclusive:
-            chosen = exactly_one(node, parts, context)
-            value = self._algebra.intersection(value, self.value(chosen))
-            context.append(chosen)
+        if node.exclusive:
+            context: list[Expression] = [Given(local), *node.conjuncts]
+            for parts in node.exclusive:
+                chosen = exactly_one(node, parts, context)
+                value = self._algebra.intersection(value, self.value(chosen))
+                context.append(chosen)
         if node.unevaluated_keys is not None or node.unevaluated_items is not None:
             ways = unevaluated.alternatives(self, place)
             rule = unevaluated.restricted(ways, node.unevaluated_keys, node.unevaluated_items)
             value = self._algebra.intersection(value, self.value(rule))
+        if place in self._leaf_keys:
+            LEAVES.put(self._leaf_keys[place], Given(value))
         return value
 
     # --- what unevaluated keywords ask for (unevaluated.Source) ------------------------------------------------------
 
     def record(self, place: Place) -> PlaceRecord:
         """Return a place's schema and surroundings."""
-        return self.document[place.index]
+        return self.document[place]
 
     def references(self, place: Place) -> list[Place]:
         """Return the places that the references of a schema lead to."""
@@ -262,33 +286,17 @@ class Normaliser:
         """Return the branches of `oneOf`, each without the others."""
         return branches_alone(self._node(place), self._node(place).exclusive[0], [])
 
-    def _local(self, index: int) -> Value:
-        return self._node(Place(index)).local_value()
-
     def _node(self, place: Place) -> Node:
-        known = self._nodes.get(place.index)
+        known = self._nodes.get(place)
         if known is not None:
             return known
-        record = self.document[place.index]
-        node = Node(self, record, record.schema, place)
-        schema = record.schema
-        if record.draft <= 7 and "$ref" in schema:  # before 2019-09 a reference hides its siblings
-            for name in schema:
-                self.note(
-                    node,
-                    name,
-                    "enforced" if name == "$ref" else "annotation",
-                    "" if name == "$ref" else "beside $ref in an old draft",
-                )
-            schema = {"$ref": schema["$ref"]}
-        for name, (function, since) in KEYWORDS.items():
-            if name in schema and record.draft >= since:
-                function(node, schema[name])
-                self.note(node, name, "enforced")
-        for name in schema:
-            known_here = name in COMPANIONS or (name in KEYWORDS and record.draft >= KEYWORDS[name][1])
-            self.note(node, name, "enforced" if known_here else "annotation")
-        self._nodes[place.index] = node
+        record = self.document[place]
+        schema, draft = record.schema, record.draft
+        node = Node(self, record, schema)
+        self._account.read(record)
+        for name in asserted(schema, draft):
+            KEYWORDS[name][0](node, schema[name])
+        self._nodes[place] = node
         return node
 
     def _const(self, value: Any) -> Value:
@@ -358,7 +366,7 @@ class Normaliser:
 
     def _pointer(self, expression: Expression) -> str:
         if isinstance(expression, Place):
-            return self.document[expression.index if expression.index >= 0 else -1 - expression.index].pointer
+            return self.document[expression].pointer
         places = [e for e in self._open if isinstance(e, Place)]
         return self._pointer(places[-1]) if places else ""
 

@@ -17,6 +17,11 @@ if TYPE_CHECKING:
 PYTHON_PREFIX = "python:"
 
 
+def is_asserted(format_name: str, dialect: str) -> bool:
+    """Whether a value of the keyword `format` says anything; the others are annotations."""
+    return format_regex(format_name, dialect="python" if dialect == "python" else "json-schema") is not None
+
+
 def known_format(name: str) -> ast.Regex:
     """Return a language inside that of a format: every match is valid."""
     plain = name.removeprefix(PYTHON_PREFIX)

@@ -1,0 +1,83 @@
+"""Sub-schemas that contain no other: most of every document, and the same few over and over.
+
+``{"type": "string"}``, whatever its description, means the same wherever it stands: nothing in it refers to the document.
+So its set of values is worked out once for the process and handed over as `Given`. The key is what the keywords say, in a
+form that tells 1, 1.0 and true apart.
+"""
+
+from __future__ import annotations
+
+import marshal
+from collections import OrderedDict
+from threading import Lock
+from typing import TYPE_CHECKING, Any
+
+from schemagen.schema.keywords import COMPANIONS, KEYWORDS
+
+if TYPE_CHECKING:
+    from schemagen.schema.nodes import Given
+
+LeafKey = tuple[Any, ...]
+
+#: Keywords that look at nothing but their own value. `uniqueItems` is left out: its errors name the place.
+_NUMERIC = ("minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum", "multipleOf")
+_SIZES = ("minLength", "maxLength", "minItems", "maxItems", "minProperties", "maxProperties")
+_LISTS = ("type", "enum")
+_OWN = frozenset(("type", "enum", "const", "pattern", "format", *_NUMERIC, *_SIZES))
+_OTHERS = (KEYWORDS.keys() | COMPANIONS) - _OWN
+#: Longest value of a keyword in a key, in bytes: a large enum is seldom seen twice.
+_MAX_BYTES = 512
+_MAX_LEAVES = 4096
+
+
+def leaf_key(schema: dict[str, Any]) -> LeafKey | None:
+    """Return what identifies the meaning of a leaf; None if the schema is none, or not worth remembering."""
+    if not _OTHERS.isdisjoint(schema):
+        return None
+    key: list[Any] = []
+    for name, value in schema.items():
+        if name in _OWN:
+            word = value if value.__class__ is str else _frozen(value, may_be_list=name in _LISTS)
+            if word is None:
+                return None
+            key += (name, word)
+    return tuple(key)
+
+
+def _frozen(value: Any, *, may_be_list: bool) -> tuple[str, bytes] | None:
+    """Return a number, a boolean, null or a list of them and texts as something hashable that tells them apart.
+
+    An array or object among them is a value with places of its own, which belong to one compilation.
+    """
+    if isinstance(value, list):
+        if not may_be_list or any(isinstance(item, list | dict) for item in value):
+            return None
+    elif isinstance(value, dict):
+        return None
+    try:
+        text = marshal.dumps(value, 2)
+    except ValueError:  # no JSON: the keyword will say so
+        return None
+    return (value.__class__.__name__, text) if len(text) <= _MAX_BYTES else None
+
+
+class LeafTable:
+    """The sets of leaves, the least recently made of too many forgotten; shared by all threads."""
+
+    def __init__(self) -> None:
+        self._lock = Lock()
+        self._known: OrderedDict[LeafKey, Given] = OrderedDict()
+
+    def get(self, key: LeafKey) -> Given | None:
+        """Return the set of a leaf that was met before."""
+        return self._known.get(key)
+
+    def put(self, key: LeafKey, leaf: Given) -> None:
+        """Remember the set of a leaf."""
+        with self._lock:
+            self._known[key] = leaf
+            if len(self._known) > _MAX_LEAVES:
+                self._known.popitem(last=False)
+
+
+LEAVES = LeafTable()
