@@ -304,12 +304,13 @@ def _compile(
         check_time=options.check_time,
     )
     options = _styled(options, target)
-    if chosen == "native":
-        from schemagen.engine.native import JsonLowering
+    try:
+        implementation = _json_engine(normaliser, options, vocabulary, chosen)
+    except UnsatisfiableSchemaError as error:
+        from schemagen.engine.unsatisfiable import explained
 
-        implementation = JsonLowering(normaliser, options).compile(vocabulary)
-    else:
-        implementation = _reference_engine(normaliser, options, vocabulary)
+        circumstances = {"dialect": normaliser.dialect, "resources": resources, "native": chosen == "native"}
+        raise explained(error, schema, options, **circumstances) from None
     return Grammar(
         spec,
         vocabulary,
@@ -322,7 +323,11 @@ def _compile(
     )
 
 
-def _reference_engine(normaliser: Normaliser, options: Options, vocabulary: Vocabulary) -> Engine:
+def _json_engine(normaliser: Normaliser, options: Options, vocabulary: Vocabulary, engine: str) -> Engine:
+    if engine == "native":
+        from schemagen.engine.native import JsonLowering
+
+        return JsonLowering(normaliser, options).compile(vocabulary)
     from schemagen.schema.text import json_text, layout
 
     page = layout(options.whitespace, options.max_indent, options.number_style)

@@ -256,6 +256,16 @@ class JsonLowering:
             UnsatisfiableSchemaError: No value satisfies it.
             LimitError: A limit stopped the work.
         """
+        root = self._settled()
+        if not self.builder.productive(root):
+            raise unsatisfiable()
+        return self.builder.json(vocabulary.tables)
+
+    def has_values(self) -> bool:
+        """Whether some value satisfies the schema; for an object that is not used any further."""
+        return self.builder.productive(self._settled())
+
+    def _settled(self) -> int:
         root = self._value(self.normaliser.root)
         defined = 0
         while self._waiting:
@@ -269,9 +279,7 @@ class JsonLowering:
                 self._check_limits()
         self._check_limits()
         self.builder.settle(root)
-        if not self.builder.productive(root):
-            raise unsatisfiable()
-        return self.builder.json(vocabulary.tables)
+        return root
 
     def _check_limits(self) -> None:
         limits: Limits = self.options.limits

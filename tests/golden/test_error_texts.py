@@ -32,6 +32,21 @@ CASES: dict[str, Callable[[], object]] = {
     "negated uniqueItems": compiling({"type": "array", "not": {"uniqueItems": True}}),
     "nothing to choose": compiling(schemagen.Choice([])),
     "no value at all": compiling({"type": "integer", "minimum": 3, "maximum": 2}),
+    "no value for a property": compiling(
+        {
+            "type": "object",
+            "properties": {"size": {"type": "string", "enum": ["s", "m"], "minLength": 2}},
+            "required": ["size"],
+        }
+    ),
+    "a recursion without an end": compiling(
+        {
+            "$ref": "#/$defs/node",
+            "$defs": {
+                "node": {"type": "object", "properties": {"next": {"$ref": "#/$defs/node"}}, "required": ["next"]}
+            },
+        }
+    ),
     "a type without a JSON form": compiling(Callable[[int], int]),
     "a decoded end": lambda: VOCABULARY.decode([10_000]),
 }
