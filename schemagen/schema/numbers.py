@@ -80,13 +80,15 @@ class NumberStyle(HashedOnce):
 
     Attributes:
         max_integer_digits: Most digits before the point; raised to the digits of an end, plus one.
-        max_fraction_digits: Most digits after it; raised to the digits of an end or of ``multiple_of``, plus one.
+        max_fraction_digits: Most digits after it; raised to the digits of an end or of ``multiple_of``, plus one. A float
+            has up to 17 digits after the zeros, of which writers put 3 (json.dumps), 4 (pydantic) or 5 (JavaScript) before
+            they turn to an exponent.
         exponents: Whether exponents may be written where they are harmless; never for integers.
         integer_fraction: Whether an integer may be written ``1.0`` (JSON Schema: yes; Python's int: no).
     """
 
     max_integer_digits: int = 20
-    max_fraction_digits: int = 20
+    max_fraction_digits: int = 22
     exponents: bool = True
     integer_fraction: bool = True
 

@@ -92,6 +92,39 @@ def test_canonical_floats_that_match_satisfy(value: float, bounds: NumberBounds)
     assert not expected or matches(number_superset_regex(bounds), text)
 
 
+#: Magnitudes at which the writers of floats stop to write them without an exponent, and floats anywhere.
+FLOATS = st.one_of(
+    st.floats(allow_nan=False, allow_infinity=False),
+    st.floats(1e-6, 1e-3),
+    st.floats(-1e-3, -1e-6),
+    st.floats(1e14, 1e17),
+)
+WRITERS = (
+    json.dumps,
+    lambda value: pydantic.TypeAdapter(float).dump_json(value).decode(),
+    lambda value: plain(value, 22),
+)
+
+
+def plain(value: float, places: int) -> str:
+    """A float without exponent, as JavaScript writes it from 1e-6 on; "0" where that needs more places."""
+    text = format(Decimal(repr(value)), "f")
+    return text if len(text.partition(".")[2]) <= places else "0"
+
+
+@settings(max_examples=500, deadline=None, derandomize=True)
+@given(value=FLOATS)
+def test_every_float_written_without_an_exponent_matches(value: float) -> None:
+    """What json.dumps, pydantic and JavaScript write without an exponent is within the caps on digits."""
+    for write in WRITERS:
+        text = write(value)
+        integer, _, fraction = text.partition(".")
+        if "e" not in text and len(integer.lstrip("-")) <= STYLE.max_integer_digits:
+            assert matches(number_regex(NumberBounds(), STYLE), text)
+            assert matches(number_regex(NumberBounds(minimum=Decimal(-(10**20)), maximum=Decimal(10**20)), STYLE), text)
+            assert len(fraction) <= STYLE.max_fraction_digits
+
+
 TEXTS = st.from_regex(
     r"-?(0|[1-9][0-9]{0,4})(\.([0-9]{1,4}|9{14,20}|0{14,19}[0-9]))?([eE][+-]?[0-9]{1,2})?", fullmatch=True
 )
