@@ -45,7 +45,8 @@ if TYPE_CHECKING:
 
     from schemagen.schema.document import PlaceRecord
 
-#: About a thousand decimal digits.
+MAX_NUMBER_DIGITS = 1000
+#: Bits of such a number.
 MAX_NUMBER_BITS = 3322
 #: Higher counts are as good as this one: no text is that long.
 MAX_COUNT = 2**31 - 1
@@ -222,7 +223,10 @@ def _number(node: Node, keyword: str, value: Any) -> Fraction:
         raise node.invalid(keyword, value, "a finite number")
     if isinstance(value, int) and value.bit_length() > MAX_NUMBER_BITS:
         raise LimitError(
-            f"{keyword} has some {value.bit_length() * 3 // 10} digits", at=f"{node.record.pointer}/{keyword}"
+            f"{keyword} has about {value.bit_length() * 301 // 1000} digits, limit {MAX_NUMBER_DIGITS}",
+            at=f"{node.record.pointer}/{keyword}",
+            why="numbers are compared digit by digit, and no float64 has more than 309 before the point",
+            fix=f"use a smaller number, or leave {keyword} out",
         )
     return exact(value)
 

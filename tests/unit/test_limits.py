@@ -222,7 +222,6 @@ def run_apart(name):
 
 #: Defects: a case that is repaired makes its test fail, so that the line is taken out.
 KNOWN = {
-    "integers of 5,000 digits": "names neither its limit nor what to do",
 }
 
 
