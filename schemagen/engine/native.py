@@ -79,6 +79,8 @@ def numbers_of(arm: NumberArm) -> int | None:
     """Return how many numbers an arm has, None where there is no end (or only that of the digits)."""
     if arm.values is not None:
         return len(arm.values)
+    if arm.low is not None and arm.low == arm.high:
+        return 1
     step = common_multiple(arm.multiples | ({Fraction(1)} if arm.integer else frozenset()))
     if step is None or arm.low is None or arm.high is None:
         return None

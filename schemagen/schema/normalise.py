@@ -131,8 +131,12 @@ class Normaliser:
         return self.document.follow_dynamic(parent, uri)
 
     def const(self, value: Any) -> Const:
-        """Return the expression of one JSON value; numbers are compared by value, booleans are not numbers."""
-        text = json.dumps(_canonical(value), sort_keys=True, ensure_ascii=True)
+        """Return the expression of one JSON value; numbers are compared by value, booleans are not numbers.
+
+        Of a Python type the constant 1.0 has more texts than 1, which validation may want without a fraction.
+        """
+        canonical = value if self.dialect == "python" else _canonical(value)
+        text = json.dumps(canonical, sort_keys=True, ensure_ascii=True)
         self._constants.setdefault(text, value)
         return Const(text)
 
@@ -304,6 +308,8 @@ class Normaliser:
             return Value(null=True)
         if isinstance(value, bool):
             return Value(true=value, false=not value)
+        if isinstance(value, float) and self.dialect == "python" and value.is_integer():
+            return Value(numbers=(NumberArm(low=exact(value), high=exact(value)),))
         if isinstance(value, int | float):
             return Value(numbers=(NumberArm(values=frozenset({exact(value)})),))
         if isinstance(value, str):

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import replace
+from decimal import Decimal
 from fractions import Fraction
 from functools import lru_cache, reduce
 from math import lcm
@@ -25,6 +27,8 @@ if TYPE_CHECKING:
 
 
 MAX_SCALE = 20
+#: Listed numbers below it are float64.
+_MAX_LISTED_FLOAT = 10**308
 #: What the remainder automaton can count to.
 MAX_DIVISOR = 2**30
 
@@ -121,6 +125,20 @@ def _no_decimal(multiple: Fraction) -> tuple[int, int, int, int]:
 
 def _listed(value: Fraction, style: NumberStyle) -> ast.Regex:
     canonical = number_literal_regex(value)
-    if value.denominator != 1 or not style.integer_fraction:
+    if value.denominator != 1:
+        return ast.union(canonical, *_with_exponent(value))
+    if not style.integer_fraction:
         return canonical
-    return ast.concat(canonical, ast.optional(ast.literal(".0")))  # 1.0 is 1 in JSON Schema
+    # 1.0 is 1 in JSON Schema.
+    return ast.union(ast.concat(canonical, ast.optional(ast.literal(".0"))), *_with_exponent(value))
+
+
+def _with_exponent(value: Fraction) -> list[ast.Regex]:
+    """The texts with an exponent that json.dumps (1e-07) and pydantic (1e-7) write for a value, if they do."""
+    if not -_MAX_LISTED_FLOAT < value < _MAX_LISTED_FLOAT:
+        return []
+    text = json.dumps(float(value))
+    mantissa, found, exponent = text.partition("e")
+    if not found or Fraction(Decimal(text)) != value:
+        return []
+    return [ast.literal(text), ast.literal(f"{mantissa}e{exponent[0]}{exponent[1:].lstrip('0')}")]

@@ -55,6 +55,7 @@ class Level(enum.IntEnum):
 class Ratio(float, enum.Enum):
     HALF = 0.5
     WHOLE = 1.0
+    TINY = 1e-7
 
 
 class Permission(enum.Flag):
