@@ -25,6 +25,7 @@ from pydantic.errors import PydanticInvalidForJsonSchema
 from pydantic.json_schema import GenerateJsonSchema
 from pydantic_core import SchemaValidator, ValidationError, to_jsonable_python
 
+from schemagen.type_bounds import bound_keywords, is_bound_validator
 from schemagen.type_texts import (
     BYTE_SIZE_PATTERN,
     COMPLEX_PATTERN,
@@ -48,16 +49,6 @@ if TYPE_CHECKING:
 Json = dict[str, Any]
 
 _SCALARS = {"type": ["string", "number", "boolean", "null"]}
-#: Functions by which pydantic checks bounds on types that have none of their own, such as unions.
-_BOUND_VALIDATORS = (
-    "greater_than_validator",
-    "greater_than_or_equal_validator",
-    "less_than_validator",
-    "less_than_or_equal_validator",
-    "multiple_of_validator",
-    "min_length_validator",
-    "max_length_validator",
-)
 _FILE_VALIDATORS = frozenset({"validate_file", "validate_directory", "validate_new", "validate_socket"})
 _UNHASHABLE = frozenset({"list", "dict", "set", "deque", "typed-dict"})
 _BOUNDS = ("ge", "gt", "le", "lt")
@@ -97,9 +88,14 @@ class TypeSchema(GenerateJsonSchema):
     # --- functions ---------------------------------------------------------------------------------------------------
 
     def function_after_schema(self, schema: Any) -> Json:
-        """A validator run on the finished value."""
-        self._note_validator(schema)
-        return super().function_after_schema(schema)
+        """A validator run on the finished value; where it is a bound that pydantic found no schema for, the bound."""
+        config = self._config
+        strings_change = config.str_strip_whitespace or config.str_to_lower or config.str_to_upper
+        bound = bound_keywords(schema, strings_change=strings_change)
+        if bound is None:
+            self._note_validator(schema)
+            return super().function_after_schema(schema)
+        return {"allOf": [super().function_after_schema(schema), bound]}
 
     def function_wrap_schema(self, schema: Any) -> Json:
         """A validator run around another."""
@@ -117,7 +113,7 @@ class TypeSchema(GenerateJsonSchema):
         while isinstance(function, partial):
             function = function.func
         module, name = getattr(function, "__module__", ""), getattr(function, "__name__", repr(function))
-        bound = module == "pydantic._internal._validators" and name.endswith(_BOUND_VALIDATORS)
+        bound = is_bound_validator(function)
         path = name in _FILE_VALIDATORS
         if bound or path or not str(module).startswith("pydantic"):
             self.unsaid.append(f"validator {name.strip('_')}")
@@ -209,6 +205,8 @@ class TypeSchema(GenerateJsonSchema):
         """The schema of the keys, which JSON writes as strings whatever their type is; None: any string."""
         kind = keys["type"]
         if kind in _INNER and "schema" in keys:
+            if "function" in keys:
+                self._note_validator(keys)
             return self._key_names(keys["schema"])
         if kind == "union":
             return self._key_union([c[0] if isinstance(c, tuple) else c for c in keys["choices"]])

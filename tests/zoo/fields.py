@@ -316,6 +316,8 @@ ENTRIES = {
     "Field strict": Entry(A[int, Field(strict=True)], INTS),
     "annotated-types Interval": Entry(A[int, Interval(ge=1, lt=10)], st.integers(1, 9)),
     "annotated-types Ge of a union": Entry(A[t.Union[int, float], Ge(2)], st.integers(2, 99)),
+    "bounds of an optional union": Entry(A[t.Union[int, float, None], Field(gt=-3, le=4.5)], st.none() | st.integers(-11, 18).map(lambda n: n / 4)),
+    "lengths of a union": Entry(A[t.Union[str, list[bool]], Len(1, 3)], st.text(min_size=1, max_size=3) | st.lists(st.booleans(), min_size=1, max_size=3)),
     "annotated-types Len": Entry(A[list[bool], Len(1, 2)], st.lists(st.booleans(), min_size=1, max_size=2)),
     "annotated-types MultipleOf": Entry(A[int, MultipleOf(4)], SMALL.map(lambda n: 4 * n)),
     "annotated inside": Entry(list[A[int, Field(ge=0, le=9)]], st.lists(st.integers(0, 9), max_size=5)),
