@@ -624,8 +624,14 @@ bool Kernel::is_empty(NodeId id) {
     return true;
 }
 
+bool Kernel::is_open(NodeId node) {
+    if (is_any_string(node)) return true;
+    auto known = open_.find(node);
+    return known != open_.end() ? known->second : open_[node] = find_open(node);
+}
+
 // A prefix that can always go on is one of infinitely many words, as long as there are finitely many derivatives.
-bool Kernel::is_open(NodeId start) {
+bool Kernel::find_open(NodeId start) {
     constexpr size_t kMost = 256;
     if (is_empty(start)) return false;
     std::vector<NodeId> order{start};

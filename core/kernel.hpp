@@ -108,6 +108,7 @@ public:
     uint64_t memory_bytes() const;
 
 private:
+    bool find_open(NodeId node);
     struct Node {
         Kind kind;
         Phase phase = Phase::kStartUtf8;
@@ -143,6 +144,7 @@ private:
     std::vector<Divisibility> rules_;
     std::unordered_map<NodeId, ByteCuts> cuts_;
     std::unordered_map<NodeId, LeafRow> rows_;
+    std::unordered_map<NodeId, bool> open_;
     NodeId any_[3];
     NodeId anything_;  // every byte string: the complement of nothing
     Budget* budget_ = nullptr;

@@ -509,76 +509,71 @@ class JsonLowering:
         """Split the keys that are not declared into disjoint classes by the patterns and counts they belong to."""
         if any(not rule.patterns and rule.additional is NEVER for rule in arm.rules):
             return []  # a closed object
-        declared = [spelled for spelled, _, _ in properties]
         build = self.builder
         start = build.any_string(CANONICAL)
-        if declared:
-            start = build.conjunction([start, build.complement(build.literals(declared))])
-        is_open = arm.names == ast.ANY_STRING
-        if not is_open:
+        if arm.names != ast.ANY_STRING:
             start = build.conjunction([start, self.patterns.lower(arm.names, CANONICAL)])
-        classes: list[tuple[int, tuple[Expression, ...], bool]] = [(start, (), is_open)]
+        classes: list[tuple[int, tuple[Expression, ...]]] = [(start, ())]
         for rule in arm.rules:
-            split: list[tuple[int, tuple[Expression, ...], bool]] = []
-            for regex, values, free in classes:
-                split.extend(self._split(regex, values, free, rule.patterns, rule.additional))
+            split: list[tuple[int, tuple[Expression, ...]]] = []
+            for regex, values in classes:
+                split.extend(self._split(regex, values, rule.patterns, rule.additional))
             classes = split
             check_key_classes(len(classes))
         done: list[tuple[int, Expression, bool, list[Expression | None]]] = []
-        for regex, values, free in classes:
+        for regex, values in classes:
             value = both(*values)
-            if value is not NEVER:
-                done.extend(
-                    (node, value, fresh, counted) for node, fresh, counted in self._split_counts(regex, free, arm)
-                )
+            if value is NEVER:
+                continue
+            for node, counted in self._split_counts(regex, arm):
+                is_open = build.is_open(node)
+                rest = node if is_open else self._without(node, [spelled for spelled, _, _ in properties])
+                if is_open or not build.is_empty(rest):
+                    done.append((rest, value, is_open, counted))
         return done
 
-    def _split_counts(self, regex: int, free: bool, arm: ObjectArm) -> list[tuple[int, bool, list[Expression | None]]]:
+    def _without(self, regex: int, keys: list[bytes]) -> int:
+        """Take the declared keys out of a class that may run out of keys; elsewhere the automaton tells them apart."""
         build = self.builder
-        pieces: list[tuple[int, bool, list[Expression | None]]] = [(regex, free, [])]
+        return build.conjunction([regex, build.complement(build.literals(keys))]) if keys else regex
+
+    def _split_counts(self, regex: int, arm: ObjectArm) -> list[tuple[int, list[Expression | None]]]:
+        pieces: list[tuple[int, list[Expression | None]]] = [(regex, [])]
         for count in arm.counts:
             if count.names == ast.ANY_STRING:
-                pieces = [(node, fresh, [*counted, count.value]) for node, fresh, counted in pieces]
+                pieces = [(node, [*counted, count.value]) for node, counted in pieces]
                 continue
-            inside = self.patterns.lower(count.names, CANONICAL)
-            outside = build.complement(inside)
-            split: list[tuple[int, bool, list[Expression | None]]] = []
-            for node, _, counted in pieces:
-                for part, mark in (
-                    (build.conjunction([node, inside]), count.value),
-                    (build.conjunction([node, outside]), None),
-                ):
-                    if not build.is_empty(part):
-                        split.append((part, False, [*counted, mark]))
-            pieces = split
+            pieces = [
+                (part, [*counted, count.value if hit else None])
+                for node, counted in pieces
+                for part, hit in self._halves(node, count.names)
+            ]
         return pieces
 
     def _split(
         self,
         regex: int,
         values: tuple[Expression, ...],
-        free: bool,
         patterns: tuple[tuple[ast.Regex, Expression], ...],
         additional: Expression,
-    ) -> list[tuple[int, tuple[Expression, ...], bool]]:
-        build = self.builder
+    ) -> list[tuple[int, tuple[Expression, ...]]]:
         pieces: list[tuple[int, tuple[Expression, ...]]] = [(regex, ())]
         for pattern, value in patterns:
-            inside = self.patterns.lower(pattern, CANONICAL)
-            outside = build.complement(inside)
-            split: list[tuple[int, tuple[Expression, ...]]] = []
-            for node, hits in pieces:
-                for part, more in (
-                    (build.conjunction([node, inside]), (*hits, value)),
-                    (build.conjunction([node, outside]), hits),
-                ):
-                    if not build.is_empty(part):
-                        split.append((part, more))
-            pieces = split
+            pieces = [
+                (part, (*hits, value) if hit else hits)
+                for node, hits in pieces
+                for part, hit in self._halves(node, pattern)
+            ]
             check_key_classes(len(pieces))
             self.options.check_time()
-        free = free and not patterns
-        return [(node, values + (hits or (additional,)), free) for node, hits in pieces]
+        return [(node, values + (hits or (additional,))) for node, hits in pieces]
+
+    def _halves(self, regex: int, pattern: ast.Regex) -> list[tuple[int, bool]]:
+        """Split keys into those that a pattern matches and the others; a half without keys is left out."""
+        build = self.builder
+        inside = self.patterns.lower(pattern, CANONICAL)
+        halves = ((build.conjunction([regex, inside]), True), (build.conjunction([regex, build.complement(inside)]), False))
+        return [(part, hit) for part, hit in halves if not build.is_empty(part)]
 
 
 def unsatisfiable() -> UnsatisfiableSchemaError:
