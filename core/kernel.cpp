@@ -510,7 +510,22 @@ const LeafRow& Kernel::leaf_row(NodeId id) {
     const Node node = nodes_[id];
     const Ranges& ranges = ranges_[node.c];  // a deque: stays put while the rows below intern more
     LeafRow row;
-    for (int byte = 0; byte < 256; ++byte) row[static_cast<size_t>(byte)] = leaf_derivative(node, ranges, static_cast<uint8_t>(byte));
+    row.fill(kEmpty);
+    auto fill = [&](unsigned low, unsigned high) {
+        for (unsigned byte = low; byte <= high; ++byte) row[byte] = leaf_derivative(node, ranges, static_cast<uint8_t>(byte));
+    };
+    switch (node.phase) {  // the bytes that can go on at all
+        case Phase::kStartUtf8:
+        case Phase::kStartJson:
+        case Phase::kStartCanonical:
+            if (node.phase != Phase::kStartUtf8) fill('\\', '\\');
+            for (auto [low, high] : ranges)
+                if (low < 0x80) fill(low, std::min(high, 0x7Fu));
+            if (ranges.back().second >= 0x80) fill(0xC2, 0xF4);
+            break;
+        case Phase::kTail: fill(0x80, 0xBF); break;
+        default: fill('"', 'u'); break;
+    }
     return rows_.emplace(id, row).first->second;
 }
 
@@ -627,7 +642,8 @@ bool Kernel::is_empty(NodeId id) {
 bool Kernel::is_open(NodeId node) {
     if (is_any_string(node)) return true;
     auto known = open_.find(node);
-    return known != open_.end() ? known->second : open_[node] = find_open(node);
+    if (known == open_.end()) known = open_.emplace(node, find_open(node)).first;
+    return known->second;
 }
 
 // A prefix that can always go on is one of infinitely many words, as long as there are finitely many derivatives.

@@ -164,6 +164,7 @@ public:
         bool marked;           // a marker component follows
         bool boundary;         // at the end of a character (only if marked)
         bool free;             // some component is any string
+        mutable int8_t total = -1;  // whether every text that a string may hold can be read from here; -1: not asked yet
         Bits accepts;          // bit i: component i may end here
         Bits alive;            // bit i: component i can still be completed
     };
@@ -179,6 +180,9 @@ public:
         return target != kUnknown ? target : compute(state, byte);
     }
     ByteSet next_bytes(uint32_t state);  // that do not lead to the dead state
+    // Whether whatever can be read from `model`, which is any string, can be read from `state`. Looks at a few dozen
+    // states and says no where that is not enough.
+    bool is_total(uint32_t state, uint32_t model);
     const State& state(uint32_t id) const { return states_[id]; }
     NodeId component(uint32_t id, uint32_t k) const { return components_[states_[id].first + k]; }
     size_t size() const { return states_.size(); }

@@ -37,7 +37,7 @@ uint32_t LazyDfa::intern(const std::vector<NodeId>& raw, bool marked) {
     bool boundary = marked && kernel_.is_any_string(components.back());
     uint32_t id = static_cast<uint32_t>(states_.size());
     bool free = std::any_of(components.begin(), components.begin() + static_cast<ptrdiff_t>(real), [this](NodeId node) { return kernel_.is_any_string(node); });
-    states_.push_back({static_cast<uint32_t>(components_.size()), static_cast<uint16_t>(real), marked, boundary, free, accepts, alive});
+    states_.push_back({static_cast<uint32_t>(components_.size()), static_cast<uint16_t>(real), marked, boundary, free, -1, accepts, alive});
     components_.insert(components_.end(), components.begin(), components.end());
     rows_.push_back({});
     index_.insert(hash, id);
@@ -89,6 +89,35 @@ ByteSet LazyDfa::next_bytes(uint32_t id) {
         if ((target != kUnknown ? target : compute(id, static_cast<uint8_t>(byte))) != 0) out.add(static_cast<uint8_t>(byte));
     }
     return out;
+}
+
+bool LazyDfa::is_total(uint32_t start, uint32_t model) {
+    constexpr size_t kMost = 48;
+    if (states_[start].total >= 0) return states_[start].total;
+    std::vector<std::pair<uint32_t, uint32_t>> order{{start, model}};
+    bool total = true;
+    for (size_t at = 0; at < order.size() && total; ++at) {
+        auto [state, other] = order[at];
+        if (states_[state].free && other == model) continue;
+        uint32_t last = kUnknown, last_other = kUnknown;
+        for (unsigned byte = 0; byte < 256 && total; ++byte) {
+            uint32_t to_other = next(other, static_cast<uint8_t>(byte));
+            if (!to_other) continue;
+            uint32_t to = next(state, static_cast<uint8_t>(byte));
+            if (to == last && to_other == last_other) continue;
+            last = to;
+            last_other = to_other;
+            if (!to || order.size() > kMost) total = false;
+            else if (to != to_other && std::find(order.begin(), order.end(), std::pair{to, to_other}) == order.end()) order.emplace_back(to, to_other);
+        }
+    }
+    if (total) {
+        for (auto [state, other] : order)
+            if (other == model) states_[state].total = 1;
+    } else {
+        states_[start].total = 0;
+    }
+    return total;
 }
 
 uint32_t LazyDfa::compute(uint32_t id, uint8_t byte) {

@@ -60,7 +60,7 @@ StringMask StringMasks::build(uint32_t from, bool counting, const VocabularyTabl
     const bool is_free = from == free_[0][marked] || from == free_[1][marked];
     uint32_t free = 0;
     for (size_t canonical = 0; canonical < 2 && !free && !is_free; ++canonical)
-        if (like_free(from, free_[canonical][marked])) free = free_[canonical][marked];
+        if (like_free(from, free_[canonical][marked]) || dfa_.is_total(from, free_[canonical][marked])) free = free_[canonical][marked];
     if (free)
         inner_by_difference(draft, free);
     else
@@ -85,6 +85,7 @@ void StringMasks::inner_by_difference(Draft& draft, uint32_t free) {
     auto model = get(free, draft.counting, draft.tables);
     draft.mask.inner = model->inner;
     draft.mask.allowed = model->allowed;
+    if (!draft.counting && dfa_.state(draft.from).total == 1) return;
     const Trie& trie = draft.tables.all();
     struct Level {
         uint32_t state, free, chars, at, end;
@@ -106,7 +107,7 @@ void StringMasks::inner_by_difference(Draft& draft, uint32_t free) {
         uint8_t byte = trie.child_byte[k];
         uint32_t node = trie.child[k];
         uint32_t state = dfa_.next(level.state, byte), other = dfa_.next(level.free, byte);
-        if (state == other || (state && other == free && dfa_.state(state).free)) continue;
+        if (state == other || (state && other == free && (dfa_.state(state).free || dfa_.state(state).total == 1))) continue;
         if (!state) {
             for (uint32_t t = trie.first_token[node]; t < trie.first_token[trie.skip[node]]; ++t) {
                 uint32_t token = trie.tokens[t];
