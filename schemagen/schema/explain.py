@@ -321,11 +321,11 @@ def _without(document: Any, units: list[_Unit]) -> Any:
 def _found(document: Any, place: Path) -> Any:
     """Return what is at a path, `true` if there is nothing."""
     found = document
-    for step in place:
-        try:
+    try:
+        for step in place:
             found = found[step]
-        except (LookupError, TypeError):
-            return True
+    except (LookupError, TypeError):
+        return True
     return found
 
 
