@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <unordered_set>
 
 #include "hash.hpp"
 #include "kernel.hpp"
@@ -36,8 +37,13 @@ uint32_t LazyDfa::intern(const std::vector<NodeId>& raw, bool marked) {
     if (Budget* budget = kernel_.budget(); budget && ++budget->states > budget->max_states) throw LimitExceeded("max_states", budget->states, budget->max_states);
     bool boundary = marked && kernel_.is_any_string(components.back());
     uint32_t id = static_cast<uint32_t>(states_.size());
-    bool free = std::any_of(components.begin(), components.begin() + static_cast<ptrdiff_t>(real), [this](NodeId node) { return kernel_.is_any_string(node); });
-    states_.push_back({static_cast<uint32_t>(components_.size()), static_cast<uint16_t>(real), marked, boundary, free, -1, accepts, alive});
+    State& state = states_.emplace_back();
+    state.first = static_cast<uint32_t>(components_.size());
+    state.count = static_cast<uint16_t>(real);
+    state.marked = marked;
+    state.boundary = boundary;
+    state.accepts = accepts;
+    state.alive = alive;
     components_.insert(components_.end(), components.begin(), components.end());
     rows_.push_back({});
     index_.insert(hash, id);
@@ -91,33 +97,41 @@ ByteSet LazyDfa::next_bytes(uint32_t id) {
     return out;
 }
 
-bool LazyDfa::is_total(uint32_t start, uint32_t model) {
-    constexpr size_t kMost = 48;
-    if (states_[start].total >= 0) return states_[start].total;
+bool LazyDfa::reads_like(uint32_t start, uint32_t model) {
+    constexpr size_t kMost = 600;
+    auto known = [&](uint32_t state) { return state == model || states_[state].like == model; };
+    auto excluded = [&](uint32_t state) {
+        const auto& unlike = states_[state].unlike;
+        return std::find(unlike.begin(), unlike.end(), model) != unlike.end();
+    };
+    if (known(start)) return true;
+    if (excluded(start)) return false;
     std::vector<std::pair<uint32_t, uint32_t>> order{{start, model}};
-    bool total = true;
-    for (size_t at = 0; at < order.size() && total; ++at) {
+    std::unordered_set<uint64_t> seen{uint64_t{start} << 32 | model};
+    bool alike = true;
+    for (size_t at = 0; at < order.size() && alike; ++at) {
         auto [state, other] = order[at];
-        if (states_[state].free && other == model) continue;
         uint32_t last = kUnknown, last_other = kUnknown;
-        for (unsigned byte = 0; byte < 256 && total; ++byte) {
-            uint32_t to_other = next(other, static_cast<uint8_t>(byte));
-            if (!to_other) continue;
-            uint32_t to = next(state, static_cast<uint8_t>(byte));
-            if (to == last && to_other == last_other) continue;
+        for (unsigned byte = 0; byte < 256 && alike; ++byte) {
+            uint32_t to = next(state, static_cast<uint8_t>(byte)), to_other = next(other, static_cast<uint8_t>(byte));
+            if (to == to_other || (to == last && to_other == last_other)) continue;
             last = to;
             last_other = to_other;
-            if (!to || order.size() > kMost) total = false;
-            else if (to != to_other && std::find(order.begin(), order.end(), std::pair{to, to_other}) == order.end()) order.emplace_back(to, to_other);
+            alike = to && to_other && order.size() <= kMost && !(to_other == model && excluded(to));
+            if (alike && !(to_other == model && known(to)) && seen.insert(uint64_t{to} << 32 | to_other).second) order.emplace_back(to, to_other);
         }
     }
-    if (total) {
-        for (auto [state, other] : order)
-            if (other == model) states_[state].total = 1;
-    } else {
-        states_[start].total = 0;
+    // What was looked at in vain is not looked at again: it reaches the same end, or as many states.
+    const bool in_vain = order.size() > kMost;
+    for (size_t at = 0; at < (alike || in_vain ? order.size() : 1); ++at) {
+        auto [state, other] = order[at];
+        if (other != model) continue;
+        if (alike)
+            states_[state].like = model;
+        else
+            states_[state].unlike.push_back(model);
     }
-    return total;
+    return alike;
 }
 
 uint32_t LazyDfa::compute(uint32_t id, uint8_t byte) {

@@ -33,10 +33,13 @@ size_t StringMask::memory_bytes() const {
 size_t StringMasks::Hash::operator()(const Key& key) const { return mix(key.vocabulary, key.state); }
 
 StringMasks::StringMasks(LazyDfa& dfa) : dfa_(dfa) {
-    for (size_t canonical = 0; canonical < 2; ++canonical) {
-        NodeId any = dfa.kernel().any_string(canonical ? Encoding::kCanonical : Encoding::kJson);
-        free_[canonical][0] = dfa.intern({any}, false);
-        free_[canonical][1] = dfa.intern({any, any}, true);
+    Kernel& kernel = dfa.kernel();
+    for (Encoding encoding : {Encoding::kJson, Encoding::kCanonical, Encoding::kUtf8}) {
+        models_.push_back(dfa.intern({kernel.any_string(encoding)}, false));
+        // The dots of ECMA-262 and of Python.
+        NodeId ecma = kernel.chars(encoding, {{0, 9}, {11, 12}, {14, 0x2027}, {0x202A, kMaxCodePoint}});
+        NodeId python = kernel.chars(encoding, {{0, 9}, {11, kMaxCodePoint}});
+        for (NodeId dot : {ecma, python}) models_.push_back(dfa.intern({kernel.repeat(dot, 0, kUnbounded)}, false));
     }
 }
 
@@ -56,43 +59,54 @@ std::shared_ptr<const StringMask> StringMasks::get(uint32_t state, bool counting
 
 StringMask StringMasks::build(uint32_t from, bool counting, const VocabularyTables& tables) {
     Draft draft{from, counting, tables, {}, {}};
-    const bool marked = dfa_.state(from).marked;
-    const bool is_free = from == free_[0][marked] || from == free_[1][marked];
-    uint32_t free = 0;
-    for (size_t canonical = 0; canonical < 2 && !free && !is_free; ++canonical)
-        if (like_free(from, free_[canonical][marked]) || dfa_.is_total(from, free_[canonical][marked])) free = free_[canonical][marked];
-    if (free)
-        inner_by_difference(draft, free);
-    else
+    uint32_t model = counting ? 0 : model_of(from), hub = 0;
+    if (model) {
+        auto known = get(model, false, tables);
+        draft.mask.inner = known->inner;
+        draft.mask.allowed = known->allowed;
+    } else if ((hub = hub_of(from))) {
+        inner_by_difference(draft, hub);
+    } else {
         inner_by_walk(draft);
+    }
     find_exits(draft);
     return std::move(draft.mask);
 }
 
-// Whether most letters lead to where the free string would be.
-bool StringMasks::like_free(uint32_t state, uint32_t free) {
-    size_t agreeing = 0;
-    static constexpr std::string_view kProbes = "etaoinrs 0A-";
-    for (char c : kProbes) {
-        uint32_t next = dfa_.next(state, static_cast<uint8_t>(c));
-        agreeing += next && dfa_.state(next).free && dfa_.next(free, static_cast<uint8_t>(c)) == free;
-    }
-    return agreeing * 2 >= kProbes.size();
+// A model from which the same texts can be read; 0: none.
+uint32_t StringMasks::model_of(uint32_t state) {
+    if (dfa_.state(state).marked || std::find(models_.begin(), models_.end(), state) != models_.end()) return 0;
+    if (!dfa_.next(state, 'e') || !dfa_.next(state, '#')) return 0;
+    for (uint32_t model : models_)
+        if (dfa_.reads_like(state, model)) return model;
+    return 0;
 }
 
-// Walk the state and the free string side by side, down to where nothing differs any more.
-void StringMasks::inner_by_difference(Draft& draft, uint32_t free) {
-    auto model = get(free, draft.counting, draft.tables);
+// The state that most letters lead to, and stay in; 0: there is none, or it is the state itself.
+uint32_t StringMasks::hub_of(uint32_t state) {
+    static constexpr std::string_view kProbes = "etaoinrs 0A-";
+    for (char first : kProbes.substr(0, 2)) {
+        uint32_t hub = dfa_.next(state, static_cast<uint8_t>(first));
+        if (!hub || hub == state) continue;
+        size_t agreeing = 0;
+        for (char c : kProbes) agreeing += dfa_.next(state, static_cast<uint8_t>(c)) == hub && dfa_.next(hub, static_cast<uint8_t>(c)) == hub;
+        if (agreeing * 2 >= kProbes.size()) return hub;
+    }
+    return 0;
+}
+
+// Walk the state and the hub side by side, down to where nothing differs any more.
+void StringMasks::inner_by_difference(Draft& draft, uint32_t hub) {
+    auto model = get(hub, draft.counting, draft.tables);
     draft.mask.inner = model->inner;
     draft.mask.allowed = model->allowed;
-    if (!draft.counting && dfa_.state(draft.from).total == 1) return;
     const Trie& trie = draft.tables.all();
     struct Level {
-        uint32_t state, free, chars, at, end;
+        uint32_t state, other, chars, at, end;
     };
     std::vector<Level> levels;
-    levels.push_back({draft.from, free, 0, trie.first_child[trie.root()], trie.first_child[trie.root() + 1]});
-    std::vector<uint32_t> differing;  // tokens whose end is not like the free string's
+    levels.push_back({draft.from, hub, 0, trie.first_child[trie.root()], trie.first_child[trie.root() + 1]});
+    std::vector<uint32_t> differing;  // tokens that do not end where the hub's do
     auto own = [&]() -> std::vector<uint32_t>& {
         if (draft.words.empty()) draft.words = *model->inner;
         return draft.words;
@@ -106,8 +120,8 @@ void StringMasks::inner_by_difference(Draft& draft, uint32_t free) {
         uint32_t k = level.at++;
         uint8_t byte = trie.child_byte[k];
         uint32_t node = trie.child[k];
-        uint32_t state = dfa_.next(level.state, byte), other = dfa_.next(level.free, byte);
-        if (state == other || (state && other == free && (dfa_.state(state).free || dfa_.state(state).total == 1))) continue;
+        uint32_t state = dfa_.next(level.state, byte), other = dfa_.next(level.other, byte);
+        if (state == other) continue;
         if (!state) {
             for (uint32_t t = trie.first_token[node]; t < trie.first_token[trie.skip[node]]; ++t) {
                 uint32_t token = trie.tokens[t];

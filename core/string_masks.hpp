@@ -8,11 +8,15 @@
 // labels in Koo et al. 2024, made exact).
 //
 // A walk over a vocabulary of 128,000 tokens from a state that allows nearly all of them takes a millisecond, and a schema
-// makes many such states: one for each prefix of each declared key, one for each character of a counted pattern. Two ways
-// around it, both exact. Most such states differ from the free string on few paths: only these are walked, two automata
-// side by side, down to where both agree again. Others go one way for all characters of a kind, over and over: tokens made
-// of these are a precomputed slice, and the walk skips what lies in it (llguidance slices by regexes; here any state is
-// tried against any slice by following it character by character).
+// makes many such states: for each place in an unanchored pattern, for each character of a counted one. Three ways around
+// it, all exact:
+//   - A state from which the same texts can be read as from the free string (or one without line breaks) has its mask.
+//     Most searches are such: whatever was written, what is sought can still come.
+//   - Where most letters lead to one and the same state and stay there (a hub), only the paths on which both differ are
+//     walked, two automata side by side, down to where they agree again.
+//   - Where all characters of a kind go the same way, over and over, the tokens made of these are a precomputed slice, and
+//     the walk skips what lies in it (llguidance slices by regexes; here any state is tried against any slice by following
+//     it character by character).
 //
 // The automaton is shared by all grammars of the process, and so are these masks.
 #pragma once
@@ -56,8 +60,9 @@ public:
 private:
     struct Draft;
     StringMask build(uint32_t state, bool counting, const VocabularyTables& tables);
-    bool like_free(uint32_t state, uint32_t free);
-    void inner_by_difference(Draft& draft, uint32_t free);
+    uint32_t model_of(uint32_t state);
+    uint32_t hub_of(uint32_t state);
+    void inner_by_difference(Draft& draft, uint32_t hub);
     void inner_by_walk(Draft& draft);
     size_t chain(uint32_t state, const Slice& slice);
     uint32_t after_character(uint32_t state);
@@ -65,7 +70,7 @@ private:
 
     static constexpr size_t kMostBytes = 64u << 20;
     LazyDfa& dfa_;
-    uint32_t free_[2][2];  // [canonical][marked]: the free string
+    std::vector<uint32_t> models_;  // states whose mask many others have
     struct Key {
         uint64_t vocabulary, state;
         bool operator==(const Key&) const = default;
