@@ -6,12 +6,12 @@ import json
 import marshal
 import warnings
 from collections import OrderedDict
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache, partial
 from threading import Lock
 from typing import TYPE_CHECKING, Any, Literal
 
-from schemagen.engine.options import Limits, Options, PropertyOrder, WhitespacePolicy
+from schemagen.engine.options import DEFAULT_LIMITS, Limits, Options, PropertyOrder, WhitespacePolicy
 from schemagen.errors import LimitError, SchemagenError, UnsatisfiableSchemaError, ValidationFailed, VocabularyError
 from schemagen.schema.report import Entry, Report
 
@@ -197,7 +197,7 @@ def compile(  # noqa: A001, PLR0913 - the field's verb, as in re.compile; option
     Cost: about 0.1 ms per sub-schema; automaton states are made when they are first needed.
     """
     _check_arguments(vocabulary, property_order=property_order, whitespace=whitespace, engine=engine, cache=cache)
-    options = Options(property_order=property_order, whitespace=whitespace, limits=limits or Limits())
+    options = Options(property_order=property_order, whitespace=whitespace, limits=limits or DEFAULT_LIMITS)
     spec, frozen = _freeze(spec)
     resources, frozen_resources = _freeze(None if resources is None else dict(resources))
     key = (
@@ -342,11 +342,10 @@ def _reference(regex: ast.Regex, vocabulary: Vocabulary, limits: Limits) -> Engi
 
 
 def _styled(options: Options, target: Target[Any] | None) -> Options:
-    """Python's int is written without a fraction; a JSON Schema integer may be 1.0."""
-    from dataclasses import replace
-
-    style = replace(options.number_style, integer_fraction=target is None)
-    return replace(options, number_style=style)
+    """Python's int is written without a fraction; a JSON Schema integer may be 1.0, as is the default."""
+    if target is None:
+        return options
+    return replace(options, number_style=replace(options.number_style, integer_fraction=False))
 
 
 def _report(keywords: Callable[[], Report], target: Target[Any] | None, options: Options) -> Report:

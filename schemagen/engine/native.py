@@ -315,7 +315,7 @@ class JsonLowering:
     def _scalars(self, expression: Expression, value: Value) -> tuple[int, Strings]:
         """Return the node of the literals and numbers of a value, and its strings."""
         if not isinstance(expression, Given) or value.arrays or value.objects:
-            return self._bare(value), self._strings(value.strings)
+            return self._bare(value), self._strings(value.strings) if value.strings else []
         # A leaf that other schemas have too (`normalise.LEAVES`): worked out once for the process.
         key = (self.options.number_style, value)
         known = self._lowered.scalars.get(key)

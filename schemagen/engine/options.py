@@ -39,6 +39,11 @@ class Limits:
                 raise ValueError(f"Limits({name}={value!r}): a number above 0 and below 2**31 is needed")
 
 
+#: Shared, because they are part of the keys under which work is remembered.
+DEFAULT_STYLE = NumberStyle()
+DEFAULT_LIMITS = Limits()
+
+
 @dataclass(frozen=True, slots=True)
 class Options:
     """How a grammar writes JSON.
@@ -54,8 +59,8 @@ class Options:
     property_order: PropertyOrder = "schema"
     whitespace: WhitespacePolicy = "flexible"
     max_indent: int = 40
-    number_style: NumberStyle = field(default_factory=NumberStyle)
-    limits: Limits = field(default_factory=Limits)
+    number_style: NumberStyle = DEFAULT_STYLE
+    limits: Limits = DEFAULT_LIMITS
     started: float = field(default_factory=time.monotonic, compare=False)
 
     def check_time(self) -> None:

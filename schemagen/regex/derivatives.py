@@ -39,7 +39,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
 #: States an `Algebra` may intern before the cached matcher of `matches` starts afresh.
-_CACHE_LIMIT = 200_000
+_CACHE_LIMIT = 50_000
 
 Kind = Literal["chars", "empty", "concat", "or", "and", "not", "repeat"]
 
@@ -339,7 +339,7 @@ class Recogniser:
         return state.nullable
 
 
-@lru_cache(maxsize=16)
+@lru_cache(maxsize=64)
 def _recogniser(regex: Regex) -> list[Recogniser]:
     """Return the cached matcher in a cell, so that one which grew too large can be replaced."""
     return [Recogniser(regex)]
@@ -348,7 +348,7 @@ def _recogniser(regex: Regex) -> list[Recogniser]:
 def matches(regex: Regex, text: str) -> bool:
     """Return whether the whole of ``text`` matches ``regex``.
 
-    Cost: linear in the text once the derivatives are known; the last 16 expressions are remembered. To match one
+    Cost: linear in the text once the derivatives are known; the last 64 expressions are remembered. To match one
     expression many times, hold a `Recogniser`.
     """
     cell = _recogniser(regex)

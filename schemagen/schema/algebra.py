@@ -22,6 +22,7 @@ from schemagen.regex import ast
 from schemagen.regex.derivatives import matches
 from schemagen.schema.nodes import (
     ANY,
+    ANY_STRINGS,
     ANYTHING,
     NEVER,
     ArrayArm,
@@ -219,7 +220,8 @@ def _high_key(end: tuple[Fraction | None, bool]) -> tuple[bool, Fraction, bool]:
 
 def _settle_number(arm: NumberArm) -> NumberArm | None:
     if arm.values is not None:
-        kept = frozenset(v for v in arm.values if number_allows(replace(arm, values=None), v))
+        others = replace(arm, values=None)
+        kept = frozenset(v for v in arm.values if number_allows(others, v))
         return NumberArm(values=kept) if kept else None
     if arm.low is not None and arm.high is not None:
         if arm.low > arm.high or (arm.low == arm.high and (arm.low_open or arm.high_open)):
@@ -273,16 +275,15 @@ def _merge_numbers(arms: tuple[NumberArm, ...]) -> tuple[NumberArm, ...]:
 def both_strings(a: StringArm, b: StringArm) -> StringArm | None:
     """The strings in both arms, None if that is plainly empty."""
     lengths = [m for m in (a.max_length, b.max_length) if m is not None]
-    values = a.values if b.values is None else b.values if a.values is None else a.values & b.values
     arm = StringArm(
         pattern=ast.conjunction(a.pattern, b.pattern),
         formats=a.formats | b.formats,
         min_length=max(a.min_length, b.min_length),
         max_length=min(lengths) if lengths else None,
-        values=values,
     )
+    values = a.values if b.values is None else b.values if a.values is None else a.values & b.values
     if values is not None:
-        kept = frozenset(v for v in values if string_allows(replace(arm, values=None), v))
+        kept = values if arm == ANY_STRINGS else frozenset(v for v in values if string_allows(arm, v))
         return StringArm(values=kept) if kept else None
     if arm.pattern == ast.EMPTY or (arm.max_length is not None and arm.min_length > arm.max_length):
         return None
@@ -353,9 +354,9 @@ def settle_array(arm: ArrayArm) -> ArrayArm | None:
             possible = index
     if possible is not None and arm.min_items > possible:
         return None
-    if possible is not None and len(arm.prefix) > possible:
-        arm = replace(arm, prefix=arm.prefix[:possible])
-    return replace(arm, max_items=possible)
+    if possible == arm.max_items and (possible is None or len(arm.prefix) <= possible):
+        return arm
+    return replace(arm, prefix=arm.prefix[:possible], max_items=possible)
 
 
 def array_inside(inner: ArrayArm, outer: ArrayArm) -> bool:
@@ -371,11 +372,11 @@ def array_inside(inner: ArrayArm, outer: ArrayArm) -> bool:
 
 def expression_inside(inner: Expression, outer: Expression) -> bool:
     """Whether ``inner`` is plainly a part of ``outer``: equal, or with more conjuncts."""
-    if inner in (outer, NEVER) or outer is ANY:
+    if inner is outer or inner is NEVER or outer is ANY:
         return True
-    inner_parts = inner.parts if isinstance(inner, Both) else frozenset((inner,))
-    outer_parts = outer.parts if isinstance(outer, Both) else frozenset((outer,))
-    return outer_parts <= inner_parts
+    if not isinstance(inner, Both):
+        return inner == outer
+    return outer.parts <= inner.parts if isinstance(outer, Both) else outer in inner.parts
 
 
 def _no_looser(inner: int | None, outer: int | None) -> bool:
@@ -468,13 +469,13 @@ def object_inside(inner: ObjectArm, outer: ObjectArm) -> bool:
         return False
     if not set(outer.rules) <= set(inner.rules):
         return False
-    mine, theirs = dict(inner.properties), dict(outer.properties)
-    if not all(expression_inside(mine[k] if k in mine else undeclared(inner, k), v) for k, v in theirs.items()):
-        return False
+    mine = dict(inner.properties)
+    for key, value in outer.properties:
+        have = mine.pop(key, None)
+        if not expression_inside(undeclared(inner, key) if have is None else have, value):
+            return False
     # A key that only the inner arm declares is an undeclared key of the outer one.
-    return not outer.rules or all(
-        expression_inside(v, undeclared(outer, k)) for k, v in mine.items() if k not in theirs
-    )
+    return not outer.rules or all(expression_inside(value, undeclared(outer, key)) for key, value in mine.items())
 
 
 def not_object(arm: ObjectArm) -> tuple[ObjectArm, ...]:

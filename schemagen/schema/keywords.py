@@ -27,6 +27,7 @@ from schemagen.schema.nodes import (
     ArrayArm,
     Const,
     Expression,
+    Given,
     ItemCount,
     KeyRule,
     NumberArm,
@@ -291,7 +292,10 @@ def enum(node: Node, value: Any) -> None:
     """`enum`: one of the listed values."""
     if not isinstance(value, list):
         raise node.invalid("enum", value, "a list of values")
-    node.conjuncts.append(either(*(_constant(node, "enum", item) for item in value)))
+    texts = frozenset(item for item in value if isinstance(item, str))
+    listed = [Given(Value(strings=(StringArm(values=texts),)))] if texts else []  # there may be thousands
+    others = [_constant(node, "enum", item) for item in value if not isinstance(item, str)]
+    node.conjuncts.append(either(*listed, *others))
 
 
 def const(node: Node, value: Any) -> None:

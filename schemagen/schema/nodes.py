@@ -84,6 +84,8 @@ NEVER: Expression = Either(())
 
 def both(*parts: Expression) -> Expression:
     """The intersection of the parts."""
+    if len(parts) == 2 and (parts[0] is ANY or parts[1] is ANY):  # most often
+        return parts[1] if parts[0] is ANY else parts[0]
     flat: dict[Expression, None] = {}
     for part in parts:
         if part is NEVER:

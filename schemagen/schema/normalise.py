@@ -10,6 +10,7 @@ Invariant: an expression that needs its own value to be known (`{"$ref": "#"}`) 
 from __future__ import annotations
 
 import json
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any, Literal
 
 from schemagen.errors import InvalidSchemaError, LimitError, UnsupportedSchemaError
@@ -342,7 +343,7 @@ class Normaliser:
         try:
             value = self.value(expression)
             empty = not (value.null or value.true or value.false or value.numbers)
-            empty = empty and all(self._no_string(arm) for arm in value.strings)
+            empty = empty and all(map(_no_string, value.strings))
             empty = empty and all(self._no_array(arm) for arm in value.arrays)
             empty = empty and all(self._no_object(arm) for arm in value.objects)
         except _InProgressError:
@@ -352,15 +353,6 @@ class Normaliser:
             self._looking -= 1
         self._empty[expression] = empty
         return empty
-
-    @staticmethod
-    def _no_string(arm: StringArm) -> bool:
-        if arm.values is not None or (arm.pattern == ast.ANY_STRING and not arm.formats):
-            return False
-        try:
-            return is_empty(string_pattern(arm), max_states=500)
-        except LimitError:
-            return False  # not plainly: the caller takes the careful way
 
     def _no_array(self, arm: ArrayArm) -> bool:
         return any(self.is_plainly_empty(arm.item(k)) for k in range(min(arm.min_items, len(arm.prefix) + 1)))
@@ -384,6 +376,17 @@ class Normaliser:
             fix="let the reference stand below properties or items",
             code="endless-reference",
         )
+
+
+@lru_cache(maxsize=1024)
+def _no_string(arm: StringArm) -> bool:
+    """Whether an arm plainly has no string; cached, for the same patterns return in most alternatives."""
+    if arm.values is not None or (arm.pattern == ast.ANY_STRING and not arm.formats):
+        return False
+    try:
+        return is_empty(string_pattern(arm), max_states=500)
+    except LimitError:
+        return False  # not plainly: the caller takes the careful way
 
 
 def _canonical(value: Any) -> Any:
