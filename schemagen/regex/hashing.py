@@ -6,7 +6,7 @@ down to the leaves, at each look-up: half the time of a compilation went there.
 
 from __future__ import annotations
 
-from typing import TypeVar
+from typing import Any, TypeVar
 
 T = TypeVar("T")
 
@@ -29,13 +29,13 @@ def hashed_once(cls: type[T]) -> type[T]:
     """
     compute = cls.__hash__
 
-    def remembered(self: HashedOnce) -> int:
+    def remembered(self: Any) -> int:
         try:
-            return self._hash
+            return self._hash  # type: ignore[no-any-return]
         except AttributeError:
             value = compute(self)
             object.__setattr__(self, "_hash", value)
             return value
 
-    cls.__hash__ = remembered  # type: ignore[assignment]
+    cls.__hash__ = remembered  # type: ignore[method-assign]
     return cls
