@@ -163,8 +163,6 @@ public:
         uint16_t count = 0;    // real components, without the marker
         bool marked = false;   // a marker component follows
         bool boundary = false; // at the end of a character (only if marked)
-        uint32_t like = 0;     // a state from which the same texts can be read (reads_like); 0: none is known
-        std::vector<uint32_t> unlike = {};  // states found not to be
         Bits accepts = {};     // bit i: component i may end here
         Bits alive = {};       // bit i: component i can still be completed
     };
@@ -180,9 +178,6 @@ public:
         return target != kUnknown ? target : compute(state, byte);
     }
     ByteSet next_bytes(uint32_t state);  // that do not lead to the dead state
-    // Whether exactly what can be read from `model` can be read from `state`, whatever is accepted on the way. Looks at a
-    // few hundred states and says no where that is not enough.
-    bool reads_like(uint32_t state, uint32_t model);
     const State& state(uint32_t id) const { return states_[id]; }
     NodeId component(uint32_t id, uint32_t k) const { return components_[states_[id].first + k]; }
     size_t size() const { return states_.size(); }

@@ -1,5 +1,4 @@
 #include <algorithm>
-#include <unordered_set>
 
 #include "hash.hpp"
 #include "kernel.hpp"
@@ -95,43 +94,6 @@ ByteSet LazyDfa::next_bytes(uint32_t id) {
         if ((target != kUnknown ? target : compute(id, static_cast<uint8_t>(byte))) != 0) out.add(static_cast<uint8_t>(byte));
     }
     return out;
-}
-
-bool LazyDfa::reads_like(uint32_t start, uint32_t model) {
-    constexpr size_t kMost = 600;
-    auto known = [&](uint32_t state) { return state == model || states_[state].like == model; };
-    auto excluded = [&](uint32_t state) {
-        const auto& unlike = states_[state].unlike;
-        return std::find(unlike.begin(), unlike.end(), model) != unlike.end();
-    };
-    if (known(start)) return true;
-    if (excluded(start)) return false;
-    std::vector<std::pair<uint32_t, uint32_t>> order{{start, model}};
-    std::unordered_set<uint64_t> seen{uint64_t{start} << 32 | model};
-    bool alike = true;
-    for (size_t at = 0; at < order.size() && alike; ++at) {
-        auto [state, other] = order[at];
-        uint32_t last = kUnknown, last_other = kUnknown;
-        for (unsigned byte = 0; byte < 256 && alike; ++byte) {
-            uint32_t to = next(state, static_cast<uint8_t>(byte)), to_other = next(other, static_cast<uint8_t>(byte));
-            if (to == to_other || (to == last && to_other == last_other)) continue;
-            last = to;
-            last_other = to_other;
-            alike = to && to_other && order.size() <= kMost && !(to_other == model && excluded(to));
-            if (alike && !(to_other == model && known(to)) && seen.insert(uint64_t{to} << 32 | to_other).second) order.emplace_back(to, to_other);
-        }
-    }
-    // What was looked at in vain is not looked at again: it reaches the same end, or as many states.
-    const bool in_vain = order.size() > kMost;
-    for (size_t at = 0; at < (alike || in_vain ? order.size() : 1); ++at) {
-        auto [state, other] = order[at];
-        if (other != model) continue;
-        if (alike)
-            states_[state].like = model;
-        else
-            states_[state].unlike.push_back(model);
-    }
-    return alike;
 }
 
 uint32_t LazyDfa::compute(uint32_t id, uint8_t byte) {

@@ -32,17 +32,6 @@ size_t StringMask::memory_bytes() const {
 
 size_t StringMasks::Hash::operator()(const Key& key) const { return mix(key.vocabulary, key.state); }
 
-StringMasks::StringMasks(LazyDfa& dfa) : dfa_(dfa) {
-    Kernel& kernel = dfa.kernel();
-    for (Encoding encoding : {Encoding::kJson, Encoding::kCanonical, Encoding::kUtf8}) {
-        models_.push_back(dfa.intern({kernel.any_string(encoding)}, false));
-        // The dots of ECMA-262 and of Python.
-        NodeId ecma = kernel.chars(encoding, {{0, 9}, {11, 12}, {14, 0x2027}, {0x202A, kMaxCodePoint}});
-        NodeId python = kernel.chars(encoding, {{0, 9}, {11, kMaxCodePoint}});
-        for (NodeId dot : {ecma, python}) models_.push_back(dfa.intern({kernel.repeat(dot, 0, kUnbounded)}, false));
-    }
-}
-
 std::shared_ptr<const StringMask> StringMasks::get(uint32_t state, bool counting, const VocabularyTables& tables) {
     Key key{tables.serial(), uint64_t{state} << 1 | (counting ? 1 : 0)};
     auto it = masks_.find(key);
@@ -59,27 +48,27 @@ std::shared_ptr<const StringMask> StringMasks::get(uint32_t state, bool counting
 
 StringMask StringMasks::build(uint32_t from, bool counting, const VocabularyTables& tables) {
     Draft draft{from, counting, tables, {}, {}};
-    uint32_t model = counting ? 0 : model_of(from), hub = 0;
-    if (model) {
-        auto known = get(model, false, tables);
-        draft.mask.inner = known->inner;
-        draft.mask.allowed = known->allowed;
-    } else if ((hub = hub_of(from))) {
+    if (uint32_t hub = hub_of(from))
         inner_by_difference(draft, hub);
-    } else {
+    else
         inner_by_walk(draft);
-    }
     find_exits(draft);
     return std::move(draft.mask);
 }
 
-// A model from which the same texts can be read; 0: none.
-uint32_t StringMasks::model_of(uint32_t state) {
-    if (dfa_.state(state).marked || std::find(models_.begin(), models_.end(), state) != models_.end()) return 0;
-    if (!dfa_.next(state, 'e') || !dfa_.next(state, '#')) return 0;
-    for (uint32_t model : models_)
-        if (dfa_.reads_like(state, model)) return model;
-    return 0;
+// One copy of equal bitmasks: that of the free string is the mask of many states.
+std::shared_ptr<const std::vector<uint32_t>> StringMasks::shared(std::vector<uint32_t> words) {
+    uint64_t hash = 5;
+    for (uint32_t word : words) hash = mix(hash, word);
+    auto [begin, end] = pool_.equal_range(hash);
+    for (auto it = begin; it != end;) {
+        auto known = it->second.lock();
+        if (known && *known == words) return known;
+        it = known ? std::next(it) : pool_.erase(it);
+    }
+    auto made = std::make_shared<const std::vector<uint32_t>>(std::move(words));
+    pool_.emplace(hash, made);
+    return made;
 }
 
 // The state that most letters lead to, and stay in; 0: there is none, or it is the state itself.
@@ -152,7 +141,7 @@ void StringMasks::inner_by_difference(Draft& draft, uint32_t hub) {
         for (const CountedToken& counted : model->counted)
             if (!std::binary_search(differing.begin(), differing.end(), counted.token)) draft.mask.counted.push_back(counted);
     }
-    if (!draft.words.empty()) draft.mask.inner = std::make_shared<const std::vector<uint32_t>>(std::move(draft.words));
+    if (!draft.words.empty()) draft.mask.inner = shared(std::move(draft.words));
 }
 
 // The state that every character beyond ASCII leads to; 0 if there is no such state.
@@ -185,43 +174,91 @@ uint32_t StringMasks::after_character(uint32_t from) {
     return target;
 }
 
-// How many characters of the slice the state takes, whichever they are, going the same way; kMixed: without end.
-size_t StringMasks::chain(uint32_t state, const Slice& slice) {
-    for (size_t length = 0;; ++length) {
-        uint32_t to = UINT32_MAX;
-        for (unsigned byte = 0; byte < 0x80; ++byte) {
-            if (!slice.bytes.has(static_cast<uint8_t>(byte))) continue;
-            uint32_t next = dfa_.next(state, static_cast<uint8_t>(byte));
-            if (to == UINT32_MAX) to = next;
-            if (!next || next != to) return length;
-        }
-        if (slice.beyond_ascii && after_character(state) != to) return length;
-        if (to == state) return Slice::kMixed;
-        if (length + 2 == Slice::kRanks) return length + 1;
-        state = to;
+// The states that the characters of a slice lead to; the first one is 0 if some character is refused.
+std::vector<uint32_t> StringMasks::after_any(uint32_t state, const Slice& slice) {
+    std::vector<uint32_t> out;
+    for (unsigned byte = 0x20; byte < 0x80; ++byte) {
+        if (!slice.bytes.has(static_cast<uint8_t>(byte))) continue;
+        uint32_t next = dfa_.next(state, static_cast<uint8_t>(byte));
+        if (!next) return {0};
+        if (std::find(out.begin(), out.end(), next) == out.end()) out.push_back(next);
     }
+    if (slice.beyond_ascii) {
+        uint32_t next = after_character(state);
+        if (!next) return {0};
+        if (std::find(out.begin(), out.end(), next) == out.end()) out.push_back(next);
+    }
+    return out;
+}
+
+// How many characters of the slice can be read from the state, whichever they are: one less than the way to the nearest
+// state that refuses one. Looks at a few dozen states; those it did not look at may refuse everything.
+size_t StringMasks::safe(uint32_t start, const VocabularyTables& tables, size_t index) {
+    constexpr size_t kMost = 48, kEnough = 2 * Slice::kRanks;
+    const Slice& slice = tables.slices()[index];
+    auto key = [index](uint32_t state) { return uint64_t{state} << 8 | index; };
+    if (auto it = safe_.find(key(start)); it != safe_.end() && (it->second.exact || it->second.chars >= kEnough)) return it->second.chars;
+    // 1) The states around.
+    std::vector<uint32_t> order{start};
+    std::unordered_map<uint32_t, uint32_t> place{{start, 0}};
+    std::vector<std::vector<uint32_t>> before(1);
+    std::vector<std::pair<uint32_t, uint8_t>> ends;  // states with what is known of them: the sources of the second search
+    bool complete = true;
+    for (uint32_t at = 0; at < order.size(); ++at) {
+        if (auto it = safe_.find(key(order[at])); it != safe_.end() && it->second.exact) {
+            ends.emplace_back(at, it->second.chars);
+            continue;
+        }
+        std::vector<uint32_t> after;
+        if (at < kMost) after = after_any(order[at], slice);
+        if (at >= kMost || after[0] == 0) {
+            complete &= at < kMost;
+            ends.emplace_back(at, 0);
+            continue;
+        }
+        for (uint32_t next : after) {
+            auto [it, fresh] = place.try_emplace(next, static_cast<uint32_t>(order.size()));
+            if (fresh) order.push_back(next), before.emplace_back();
+            before[it->second].push_back(at);
+        }
+    }
+    // 2) From the ends backwards, the nearest first.
+    std::vector<uint8_t> chars(order.size(), Slice::kMixed);
+    std::vector<std::vector<uint32_t>> waiting(Slice::kMixed);
+    for (auto [at, known] : ends)
+        if (known != Slice::kMixed) waiting[known].push_back(at);
+    for (size_t distance = 0; distance < waiting.size(); ++distance)
+        for (size_t k = 0; k < waiting[distance].size(); ++k) {
+            uint32_t at = waiting[distance][k];
+            if (chars[at] <= distance) continue;
+            chars[at] = static_cast<uint8_t>(distance);
+            if (distance + 1 < waiting.size())
+                for (uint32_t previous : before[at]) waiting[distance + 1].push_back(previous);
+        }
+    if (safe_.size() > 200'000) safe_.clear();
+    for (size_t at = 0; at < std::min(order.size(), kMost); ++at) safe_[key(order[at])] = {chars[at], complete || (at == 0 && chars[0] == 0)};
+    return chars[0];
 }
 
 void StringMasks::inner_by_walk(Draft& draft) {
     const Trie& trie = draft.tables.all();
     draft.words.assign(draft.tables.words(), 0);
     // 1) What a slice settles. Two characters at least, or the walk does as well.
-    const Slice* slice = nullptr;
-    size_t length = 0;
-    if (!draft.counting && dfa_.next_bytes(draft.from).size() > 20)
-        for (const Slice& tried : draft.tables.slices()) {
-            length = chain(draft.from, tried);
-            if (length < 2) continue;
-            slice = &tried;
-            draft.words = tried.up_to[std::min(length, Slice::kRanks)];
-            break;
-        }
+    constexpr size_t kNoSlice = SIZE_MAX;
+    size_t chosen = kNoSlice;
+    const bool always_whole = !draft.counting || dfa_.kernel().is_any_string(dfa_.component(draft.from, 0));
+    if (always_whole && dfa_.next_bytes(draft.from).size() > 20)
+        for (size_t k = 0; k < draft.tables.slices().size() && chosen == kNoSlice; ++k)
+            if (safe(draft.from, draft.tables, k) >= 2) chosen = k;
+    const Slice* slice = chosen == kNoSlice ? nullptr : &draft.tables.slices()[chosen];
+    if (slice) draft.words = slice->up_to[std::min(safe(draft.from, draft.tables, chosen), Slice::kRanks)];
     // 2) The rest.
     struct Level {
         uint32_t state, chars, at, end;
     };
     std::vector<Level> levels;
     levels.push_back({draft.from, 0, trie.first_child[trie.root()], trie.first_child[trie.root() + 1]});
+    const size_t length = slice ? safe(draft.from, draft.tables, chosen) : 0;
     while (!levels.empty()) {
         Level& level = levels.back();
         if (level.at == level.end) {
@@ -232,7 +269,7 @@ void StringMasks::inner_by_walk(Draft& draft) {
         uint32_t state = dfa_.next(level.state, trie.child_byte[k]);
         if (!state) continue;
         uint32_t node = trie.child[k];
-        if (slice && slice->pure[node] != Slice::kMixed && slice->pure[node] <= length) continue;
+        if (slice && slice->pure[node] <= length && slice->pure[node] != Slice::kMixed) continue;
         bool boundary = !draft.counting || dfa_.state(state).boundary;
         uint32_t chars = level.chars + (draft.counting && boundary ? 1 : 0);
         for (uint32_t t = trie.first_token[node]; t < trie.first_token[node + 1]; ++t) {
@@ -244,7 +281,7 @@ void StringMasks::inner_by_walk(Draft& draft) {
         if (trie.first_child[node] != trie.first_child[node + 1]) levels.push_back({state, chars, trie.first_child[node], trie.first_child[node + 1]});
     }
     for (uint32_t word : draft.words) draft.mask.allowed += static_cast<uint32_t>(std::popcount(word));
-    draft.mask.inner = std::make_shared<const std::vector<uint32_t>>(std::move(draft.words));
+    draft.mask.inner = shared(std::move(draft.words));
 }
 
 // The tokens that close the string, by the state at the quote and the code points before it.

@@ -8,15 +8,15 @@
 // labels in Koo et al. 2024, made exact).
 //
 // A walk over a vocabulary of 128,000 tokens from a state that allows nearly all of them takes a millisecond, and a schema
-// makes many such states: for each place in an unanchored pattern, for each character of a counted one. Three ways around
-// it, all exact:
-//   - A state from which the same texts can be read as from the free string (or one without line breaks) has its mask.
-//     Most searches are such: whatever was written, what is sought can still come.
+// makes many such states: for each place in an unanchored pattern, for each character of a counted one. Two ways around
+// it, both exact:
 //   - Where most letters lead to one and the same state and stay there (a hub), only the paths on which both differ are
 //     walked, two automata side by side, down to where they agree again.
-//   - Where all characters of a kind go the same way, over and over, the tokens made of these are a precomputed slice, and
-//     the walk skips what lies in it (llguidance slices by regexes; here any state is tried against any slice by following
-//     it character by character).
+//   - Where some number of characters of a kind can be read whichever they are, the tokens made of so many of them are
+//     allowed without a look: a precomputed slice, and the walk skips what lies in it. The number is found by a search
+//     through the states that these characters lead to, for the nearest one that refuses a character; often there is none,
+//     as in most searches: whatever was written, what is sought can still come. (llguidance slices by regexes that must
+//     contain one another; here any state is tried against any slice.)
 //
 // The automaton is shared by all grammars of the process, and so are these masks.
 #pragma once
@@ -52,7 +52,7 @@ struct StringMask {
 
 class StringMasks {
 public:
-    explicit StringMasks(LazyDfa& dfa);
+    explicit StringMasks(LazyDfa& dfa) : dfa_(dfa) {}
     // The mask of a state; `counting` also splits it by code points, for strings with length bounds (marked states).
     std::shared_ptr<const StringMask> get(uint32_t state, bool counting, const VocabularyTables& tables);
     size_t memory_bytes() const { return bytes_; }
@@ -60,17 +60,23 @@ public:
 private:
     struct Draft;
     StringMask build(uint32_t state, bool counting, const VocabularyTables& tables);
-    uint32_t model_of(uint32_t state);
     uint32_t hub_of(uint32_t state);
     void inner_by_difference(Draft& draft, uint32_t hub);
     void inner_by_walk(Draft& draft);
-    size_t chain(uint32_t state, const Slice& slice);
+    size_t safe(uint32_t state, const VocabularyTables& tables, size_t slice);
+    std::vector<uint32_t> after_any(uint32_t state, const Slice& slice);
     uint32_t after_character(uint32_t state);
+    std::shared_ptr<const std::vector<uint32_t>> shared(std::vector<uint32_t> words);
     void find_exits(Draft& draft);
 
     static constexpr size_t kMostBytes = 64u << 20;
     LazyDfa& dfa_;
-    std::vector<uint32_t> models_;  // states whose mask many others have
+    struct Safe {
+        uint8_t chars;  // that can be read whichever they are; kMixed: without end
+        bool exact;     // otherwise at least so many
+    };
+    std::unordered_map<uint64_t, Safe> safe_;  // by state and slice
+    std::unordered_multimap<uint64_t, std::weak_ptr<const std::vector<uint32_t>>> pool_;  // of bitmasks, by content
     struct Key {
         uint64_t vocabulary, state;
         bool operator==(const Key&) const = default;
