@@ -605,37 +605,53 @@ const ByteCuts& Kernel::cuts(NodeId id) {
 
 bool Kernel::is_empty(NodeId id) {
     if (nodes_[id].emptiness >= 0) return nodes_[id].emptiness == 1;
-    // Depth-first search for a nullable derivative, letters and digits first: bounds are reached along one path. If the
-    // search ends without finding one, every node seen is empty.
-    std::vector<NodeId> order{id}, waiting{id};
-    std::unordered_map<NodeId, NodeId> parent{{id, UINT32_MAX}};
+    // Depth-first search for a nullable derivative, one derivative at a time, letters and digits first: bounds are reached
+    // along one path. If the search ends without finding one, every node seen is empty.
+    struct Open {
+        NodeId node;
+        uint16_t at;  // index into kOrder of the next byte to try
+    };
+    static const std::array<uint8_t, 256> kOrder = [] {
+        std::array<uint8_t, 256> order{};
+        size_t k = 0;
+        auto likely = [](unsigned byte) { return byte >= '0' && byte <= 'z' && byte != '\\'; };
+        for (unsigned byte = 'z' + 1; byte-- > '0';)
+            if (likely(byte)) order[k++] = static_cast<uint8_t>(byte);
+        for (unsigned byte = 0; byte < 256; ++byte)
+            if (!likely(byte)) order[k++] = static_cast<uint8_t>(byte);
+        return order;
+    }();
+    std::vector<Open> path{{id, 0}};
+    std::unordered_set<NodeId> seen{id};
     const uint64_t limit = budget_ ? budget_->max_nodes / 8 : UINT64_MAX;
     const double most_seconds = budget_ ? budget_->max_seconds : 1e9;
     const auto started = std::chrono::steady_clock::now();
-    for (uint64_t looked = 0; !waiting.empty(); ++looked) {
+    for (uint64_t looked = 0; !path.empty(); ++looked) {
         if (looked % 256 == 255 && std::chrono::duration<double>(std::chrono::steady_clock::now() - started).count() > most_seconds)
             throw LimitExceeded("max_seconds", static_cast<uint64_t>(most_seconds) + 1, static_cast<uint64_t>(most_seconds));
-        NodeId node = waiting.back();
-        waiting.pop_back();
+        Open& open = path.back();
+        const NodeId node = open.node;
         if (nodes_[node].nullable || nodes_[node].emptiness == 0) {
-            for (NodeId k = node; k != UINT32_MAX; k = parent[k]) nodes_[k].emptiness = 0;
+            for (const Open& step : path) nodes_[step.node].emptiness = 0;
             return false;
         }
-        if (nodes_[node].emptiness == 1) continue;
-        const ByteCuts cut = cuts(node);
-        // Pushed last is looked at first: other bytes, then those above '"' up to 'z'.
-        for (int pass = 0; pass < 2; ++pass)
-            for (unsigned byte = 0; byte < 256; ++byte) {
-                bool likely = byte >= '0' && byte <= 'z' && byte != '\\';
-                if (likely != (pass == 1) || (byte && byte != '0' && !(cut[byte >> 6] >> (byte & 63) & 1))) continue;
-                NodeId target = derivative(node, static_cast<uint8_t>(byte));
-                if (target == kEmpty || !parent.emplace(target, node).second) continue;
-                order.push_back(target);
-                waiting.push_back(target);
-            }
-        if (order.size() > limit) throw LimitExceeded("max_states", order.size(), limit);
+        NodeId target = kEmpty;
+        const ByteCuts& cut = cuts(node);
+        for (; open.at < 256 && target == kEmpty; ++open.at) {
+            uint8_t byte = kOrder[open.at];
+            // One byte of each interval, and where an interval is cut by the order above, one of each part.
+            bool first = byte == 0 || byte == '0' || byte == '\\' + 1 || byte == '\\' || byte == 'z' + 1 || (cut[byte >> 6] >> (byte & 63) & 1);
+            if (!first) continue;
+            NodeId next = derivative(node, byte);
+            if (next != kEmpty && nodes_[next].emptiness != 1 && seen.insert(next).second) target = next;
+        }
+        if (target != kEmpty)
+            path.push_back({target, 0});
+        else
+            path.pop_back();
+        if (seen.size() > limit) throw LimitExceeded("max_states", seen.size(), limit);
     }
-    for (NodeId node : order) nodes_[node].emptiness = 1;
+    for (NodeId node : seen) nodes_[node].emptiness = 1;
     return true;
 }
 

@@ -240,6 +240,11 @@ size_t StringMasks::safe(uint32_t start, const VocabularyTables& tables, size_t 
     return chars[0];
 }
 
+size_t StringMasks::known_safe(uint32_t state, size_t slice) const {
+    auto it = safe_.find(uint64_t{state} << 8 | slice);
+    return it == safe_.end() ? 0 : it->second.chars;
+}
+
 void StringMasks::inner_by_walk(Draft& draft) {
     const Trie& trie = draft.tables.all();
     draft.words.assign(draft.tables.words(), 0);
@@ -255,9 +260,10 @@ void StringMasks::inner_by_walk(Draft& draft) {
     // 2) The rest.
     struct Level {
         uint32_t state, chars, at, end;
+        uint32_t read;  // characters, as slices count them
     };
     std::vector<Level> levels;
-    levels.push_back({draft.from, 0, trie.first_child[trie.root()], trie.first_child[trie.root() + 1]});
+    levels.push_back({draft.from, 0, trie.first_child[trie.root()], trie.first_child[trie.root() + 1], 0});
     const size_t length = slice ? safe(draft.from, draft.tables, chosen) : 0;
     while (!levels.empty()) {
         Level& level = levels.back();
@@ -269,7 +275,14 @@ void StringMasks::inner_by_walk(Draft& draft) {
         uint32_t state = dfa_.next(level.state, trie.child_byte[k]);
         if (!state) continue;
         uint32_t node = trie.child[k];
-        if (slice && slice->pure[node] <= length && slice->pure[node] != Slice::kMixed) continue;
+        const uint32_t read = level.read + ((trie.child_byte[k] & 0xC0) != 0x80);
+        if (slice && slice->pure[node] != Slice::kMixed) {
+            if (slice->pure[node] <= length) continue;
+            if (trie.child_byte[k] < 0x80 && read + known_safe(state, chosen) >= slice->pure[node]) {
+                for (uint32_t t = trie.first_token[node]; t < trie.first_token[trie.skip[node]]; ++t) draft.words[trie.tokens[t] >> 5] |= 1u << (trie.tokens[t] & 31);
+                continue;
+            }
+        }
         bool boundary = !draft.counting || dfa_.state(state).boundary;
         uint32_t chars = level.chars + (draft.counting && boundary ? 1 : 0);
         for (uint32_t t = trie.first_token[node]; t < trie.first_token[node + 1]; ++t) {
@@ -278,7 +291,7 @@ void StringMasks::inner_by_walk(Draft& draft) {
             if (draft.counting && (!draft.tables.is_plain(token) || !dfa_.state(state).accepts.any()))
                 draft.mask.counted.push_back({token, chars + (boundary ? 0 : 1), !boundary || dfa_.state(state).accepts.any()});
         }
-        if (trie.first_child[node] != trie.first_child[node + 1]) levels.push_back({state, chars, trie.first_child[node], trie.first_child[node + 1]});
+        if (trie.first_child[node] != trie.first_child[node + 1]) levels.push_back({state, chars, trie.first_child[node], trie.first_child[node + 1], read});
     }
     for (uint32_t word : draft.words) draft.mask.allowed += static_cast<uint32_t>(std::popcount(word));
     draft.mask.inner = shared(std::move(draft.words));

@@ -64,6 +64,7 @@ private:
     void inner_by_difference(Draft& draft, uint32_t hub);
     void inner_by_walk(Draft& draft);
     size_t safe(uint32_t state, const VocabularyTables& tables, size_t slice);
+    size_t known_safe(uint32_t state, size_t slice) const;
     std::vector<uint32_t> after_any(uint32_t state, const Slice& slice);
     uint32_t after_character(uint32_t state);
     std::shared_ptr<const std::vector<uint32_t>> shared(std::vector<uint32_t> words);
