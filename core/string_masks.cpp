@@ -256,7 +256,9 @@ void StringMasks::inner_by_walk(Draft& draft) {
         for (size_t k = 0; k < draft.tables.slices().size() && chosen == kNoSlice; ++k)
             if (safe(draft.from, draft.tables, k) >= 2) chosen = k;
     const Slice* slice = chosen == kNoSlice ? nullptr : &draft.tables.slices()[chosen];
-    if (slice) draft.words = slice->up_to[std::min(safe(draft.from, draft.tables, chosen), Slice::kRanks)];
+    size_t length = slice ? safe(draft.from, draft.tables, chosen) : 0;  // that the bitmask of the slice is taken for
+    length = length == Slice::kMixed ? length : std::min(length, Slice::kRanks - 1);
+    if (slice) draft.words = slice->up_to[std::min(length, Slice::kRanks)];
     // 2) The rest.
     struct Level {
         uint32_t state, chars, at, end;
@@ -264,7 +266,6 @@ void StringMasks::inner_by_walk(Draft& draft) {
     };
     std::vector<Level> levels;
     levels.push_back({draft.from, 0, trie.first_child[trie.root()], trie.first_child[trie.root() + 1], 0});
-    const size_t length = slice ? safe(draft.from, draft.tables, chosen) : 0;
     while (!levels.empty()) {
         Level& level = levels.back();
         if (level.at == level.end) {
