@@ -4,6 +4,7 @@
 // whose frames carry registers (what was seen, how many, which alternatives are alive) so that bounds never multiply
 // states. Frames live in an arena and are never changed once made, so copying a configuration is copying a `Leaf`.
 #pragma once
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -28,8 +29,8 @@ public:
             used_ = 0;
         }
         if (chunk_ == chunks_.size()) {
-            size_t size = bytes > kChunk ? bytes : kChunk;
-            chunks_.push_back({std::make_unique<std::byte[]>(size), size});
+            size_t size = std::max(bytes, std::min(kFirst << chunks_.size(), kMost));
+            chunks_.push_back({std::make_unique_for_overwrite<std::byte[]>(size), size});
             used_ = 0;
         }
         void* out = chunks_[chunk_].data.get() + used_;
@@ -48,7 +49,7 @@ public:
     }
 
 private:
-    static constexpr size_t kChunk = 16384;
+    static constexpr size_t kFirst = 2048, kMost = 65536;
     struct Chunk {
         std::unique_ptr<std::byte[]> data;
         size_t size;

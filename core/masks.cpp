@@ -24,7 +24,12 @@ uint32_t count(const uint32_t* words, size_t size) {
 size_t Masks::KeyHash::operator()(const LocalKey& key) const { return mix(mix(key.a, key.b), key.c); }
 
 Masks::Masks(Automaton& automaton, const VocabularyTables& tables, StringMasks& strings)
-    : automaton_(automaton), tables_(tables), strings_(strings), sets_(1), scratch_(tables.words()) {
+    : automaton_(automaton),
+      tables_(tables),
+      strings_(strings),
+      sets_(1),
+      levels_(strings.workspace().levels),
+      scratch_(strings.workspace().words) {
     sets_[0].assign(tables.tail_count() / 32 + 1, 0);  // set 0: no tail, not even the empty one
     set_index_.insert(0, 0);
 }
@@ -35,7 +40,7 @@ template <class Hit, class Out>
 void Masks::walk(const Trie& trie, const Leaf& from, Arena& arena, const Hit& hit, const Out& out) {
     constexpr uint32_t kMany = 8;  // children from which on it pays to ask for the possible bytes first
     if (levels_.size() < trie.max_depth + 2) levels_.resize(trie.max_depth + 2);
-    auto open = [&](Level& level, uint32_t node) {
+    auto open = [&](Workspace::Level& level, uint32_t node) {
         level.at = trie.first_child[node];
         level.end = trie.first_child[node + 1];
         if (level.end - level.at > kMany)
@@ -47,7 +52,7 @@ void Masks::walk(const Trie& trie, const Leaf& from, Arena& arena, const Hit& hi
     levels_[0].leaf = from;
     open(levels_[0], trie.root());
     while (true) {
-        Level& level = levels_[depth];
+        Workspace::Level& level = levels_[depth];
         if (level.at == level.end) {
             if (depth-- == 0) return;
             continue;
@@ -243,7 +248,7 @@ void Masks::add_string(LocalMask& mask, const StringBody& body, const Leaf& leaf
 
 std::shared_ptr<Masks::LocalMask> Masks::build(const Leaf& leaf, Arena& arena) {
     auto mask = std::make_shared<LocalMask>();
-    std::fill(scratch_.begin(), scratch_.end(), 0);
+    scratch_.assign(tables_.words(), 0);
     Leaf from = automaton_.alone(leaf, arena);
     StringBody body = automaton_.string_body(from, tables_.longest_token());
     if (!body.state) {
@@ -283,15 +288,44 @@ std::shared_ptr<Masks::LocalMask> Masks::local(const Leaf& leaf, Arena& arena) {
 
 // ---- filling ------------------------------------------------------------------------------------------------------
 
-uint32_t Masks::fill(const Leaf& leaf, uint32_t* words, Arena& arena) {
-    if (automaton_.tracking(leaf)) return fill_tracking(leaf, words, arena);
-    auto mask = local(leaf, arena);
-    const uint32_t* base = mask->dense.empty() ? mask->base : mask->dense.data();
+void Masks::copy_base(const LocalMask& mask, uint32_t* words) const {
+    const uint32_t* base = mask.dense.empty() ? mask.base : mask.dense.data();
     if (base)
         std::memcpy(words, base, tables_.words() * sizeof(uint32_t));
     else
         std::memset(words, 0, tables_.words() * sizeof(uint32_t));
-    for (uint32_t token : mask->tokens) set(words, token);
+    for (uint32_t token : mask.tokens) set(words, token);
+}
+
+bool Masks::fill_known(const Leaf& leaf, uint32_t* words, uint32_t& allowed) const {
+    if (automaton_.tracking(leaf) || automaton_.has_used_keys(leaf)) return false;
+    LocalKey key = automaton_.local_key(leaf, tables_.longest_token());
+    if (!key.usable) return false;
+    auto found = masks_.find(key);
+    if (found == masks_.end() || !found->second->unclear.empty()) return false;
+    const LocalMask& mask = *found->second;
+    // At most one way out of a container is the common case; others take the careful way.
+    const std::vector<uint32_t>* tokens = nullptr;
+    if (!mask.exits.empty()) {
+        const uint32_t known = automaton_.tails_of(leaf);
+        if (mask.exits.size() > 1 || mask.exits[0].how != Automaton::kFirst || known == UINT32_MAX) return false;
+        for (const auto& [set_id, listed] : mask.exits[0].through)
+            if (set_id == known) tokens = &listed;
+        if (!tokens) return false;
+    }
+    copy_base(mask, words);
+    allowed = mask.allowed;
+    if (tokens) {
+        for (uint32_t token : *tokens) set(words, token);
+        allowed += static_cast<uint32_t>(tokens->size());
+    }
+    return true;
+}
+
+uint32_t Masks::fill(const Leaf& leaf, uint32_t* words, Arena& arena) {
+    if (automaton_.tracking(leaf)) return fill_tracking(leaf, words, arena);
+    auto mask = local(leaf, arena);
+    copy_base(*mask, words);
     uint32_t allowed = mask->allowed;
     for (Exits& exits : mask->exits) {
         const auto& tokens = through(exits, tails(leaf, exits.how, arena));

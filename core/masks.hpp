@@ -33,6 +33,8 @@ public:
     Masks(Automaton& automaton, const VocabularyTables& tables, StringMasks& strings);
     // Writes ceil(V/32) words; returns how many tokens are allowed.
     uint32_t fill(const Leaf& leaf, uint32_t* words, Arena& arena);
+    // The same if everything it takes is known already: changes nothing, so any number of threads may do it at once.
+    bool fill_known(const Leaf& leaf, uint32_t* words, uint32_t& allowed) const;
     size_t memory_bytes() const { return bytes_; }
 
 private:
@@ -59,12 +61,6 @@ private:
     struct KeyHash {
         size_t operator()(const LocalKey& key) const;
     };
-    struct Level {
-        Leaf leaf;
-        uint32_t at, end;
-        ByteSet bytes;
-    };
-
     template <class Hit, class Out>
     void walk(const Trie& trie, const Leaf& from, Arena& arena, const Hit& hit, const Out& out);
     bool reads(const Leaf& from, std::string_view bytes, Arena& arena);
@@ -78,6 +74,7 @@ private:
     uint32_t tails(const Leaf& inside, uint32_t how, Arena& arena);
     uint32_t tails_behind(const Leaf& behind, Arena& arena);
     const std::vector<uint32_t>& through(Exits& exits, uint32_t set);
+    void copy_base(const LocalMask& mask, uint32_t* words) const;
     uint32_t fill_tracking(const Leaf& leaf, uint32_t* words, Arena& arena);
     uint32_t take_repeated_keys(const Leaf& leaf, uint32_t* words, Arena& arena);
     static Exits& exits_of(std::vector<Exits>& all, uint32_t how);
@@ -90,8 +87,8 @@ private:
     std::unordered_map<LocalKey, std::shared_ptr<const LocalTails>, KeyHash> tails_;
     std::vector<std::vector<uint32_t>> sets_;  // of tails
     HashIndex set_index_;
-    std::vector<Level> levels_;
-    std::vector<uint32_t> scratch_;
+    std::vector<Workspace::Level>& levels_;  // of the languages: whoever builds holds them
+    std::vector<uint32_t>& scratch_;
     size_t bytes_ = 0;
 };
 

@@ -6,14 +6,19 @@
 namespace schemagen {
 
 Matcher::Matcher(std::shared_ptr<Constraint> constraint) : constraint_(std::move(constraint)), arena_(std::make_shared<Arena>()) {
-    Guard guard(*constraint_->languages, constraint_->budget);
+    Exclusive guard(*constraint_);
     history_.push_back(constraint_->automaton->start());
 }
 
 uint32_t Matcher::fill(uint32_t* words) {
-    Guard guard(*constraint_->languages, constraint_->budget);
+    uint32_t allowed = 0;
+    {
+        std::shared_lock lock(constraint_->mutex);
+        if (constraint_->masks.fill_known(leaf(), words, allowed)) return allowed;
+    }
+    Exclusive guard(*constraint_);
     Arena::Mark mark = arena_->mark();
-    uint32_t allowed = constraint_->masks.fill(leaf(), words, *arena_);
+    allowed = constraint_->masks.fill(leaf(), words, *arena_);
     arena_->release(mark);
     return allowed;
 }
@@ -33,7 +38,7 @@ bool Matcher::advance(std::string_view bytes) {
 }
 
 bool Matcher::accept_token(uint32_t id) {
-    Guard guard(*constraint_->languages, constraint_->budget);
+    Exclusive guard(*constraint_);
     const VocabularyTables& tables = *constraint_->tables;
     if (terminated_ || id >= tables.size()) return false;
     if (std::find(tables.eos().begin(), tables.eos().end(), id) != tables.eos().end()) {
@@ -45,16 +50,17 @@ bool Matcher::accept_token(uint32_t id) {
 }
 
 bool Matcher::accept_bytes(std::string_view bytes) {
-    Guard guard(*constraint_->languages, constraint_->budget);
+    Exclusive guard(*constraint_);
     return !terminated_ && advance(bytes);
 }
 
 bool Matcher::accepting() {
-    Guard guard(*constraint_->languages, constraint_->budget);
+    Exclusive guard(*constraint_);
     return constraint_->automaton->accepting(leaf());
 }
 
 void Matcher::rollback(size_t count) {
+    std::unique_lock lock(constraint_->mutex);
     if (count > steps()) throw std::out_of_range("more steps than were accepted");
     if (count == 0) return;
     history_.resize(history_.size() - count);
@@ -62,13 +68,18 @@ void Matcher::rollback(size_t count) {
 }
 
 void Matcher::reset() {
+    std::unique_lock lock(constraint_->mutex);
     history_.resize(1);
     terminated_ = false;
     shared_.clear();
-    arena_ = std::make_shared<Arena>();
+    if (arena_.use_count() == 1)
+        arena_->release({0, 0});
+    else
+        arena_ = std::make_shared<Arena>();
 }
 
-Matcher Matcher::fork() const {
+Matcher Matcher::fork() {
+    std::unique_lock lock(constraint_->mutex);
     Matcher copy(*this);
     copy.shared_.push_back(arena_);
     copy.arena_ = std::make_shared<Arena>();
@@ -76,7 +87,7 @@ Matcher Matcher::fork() const {
 }
 
 std::pair<size_t, std::string> Matcher::probe(std::string_view bytes) {
-    Guard guard(*constraint_->languages, constraint_->budget);
+    Exclusive guard(*constraint_);
     Leaf at = leaf();
     Arena::Mark mark = arena_->mark();
     size_t read = 0;

@@ -1,6 +1,7 @@
 // A compiled constraint over a vocabulary, and the cursor of one sequence over it.
 #pragma once
 #include <memory>
+#include <shared_mutex>
 #include <string>
 #include <vector>
 
@@ -11,7 +12,8 @@
 
 namespace schemagen {
 
-// The automaton is extended as it is walked, so every walk holds the languages, on the account of `budget`.
+// The automaton is extended as it is walked, so a walk holds the languages, on the account of `budget`, and then the
+// constraint. What is known already is read under a shared lock of the constraint alone.
 struct Constraint {
     Constraint(std::shared_ptr<Languages> languages_, std::shared_ptr<Automaton> automaton_, std::shared_ptr<const VocabularyTables> tables_, const Budget& budget_)
         : languages(std::move(languages_)), automaton(std::move(automaton_)), tables(std::move(tables_)), masks(*automaton, *tables, languages->strings), budget(budget_) {}
@@ -21,6 +23,17 @@ struct Constraint {
     std::shared_ptr<const VocabularyTables> tables;
     Masks masks;
     Budget budget;
+    std::shared_mutex mutex;
+};
+
+// Exclusive use of a constraint and its languages.
+class Exclusive {
+public:
+    explicit Exclusive(Constraint& constraint) : guard_(*constraint.languages, constraint.budget), lock_(constraint.mutex) {}
+
+private:
+    Guard guard_;
+    std::unique_lock<std::shared_mutex> lock_;
 };
 
 class Matcher {
@@ -35,7 +48,7 @@ public:
     bool terminated() const { return terminated_; }
     void rollback(size_t count);
     void reset();
-    Matcher fork() const;
+    Matcher fork();
     size_t steps() const { return history_.size() - 1; }
     // How many bytes of the token can be read from here, and what is expected where it stops.
     std::pair<size_t, std::string> probe(std::string_view bytes);

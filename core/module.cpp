@@ -7,8 +7,11 @@
 #include <nanobind/stl/tuple.h>
 #include <nanobind/stl/vector.h>
 
+#include <atomic>
 #include <cstdint>
+#include <mutex>
 #include <string>
+#include <thread>
 
 #include "json_automaton.hpp"
 #include "languages.hpp"
@@ -131,6 +134,37 @@ std::string explain(Matcher& matcher, int64_t id) {
     auto [read, expected] = matcher.probe(bytes);
     if (read == bytes.size()) return name + " is allowed";
     return name + " is not allowed: after " + std::to_string(read) + " of its " + std::to_string(bytes.size()) + " bytes, " + expected + " is expected";
+}
+
+// Rows of several matchers, without the interpreter's lock. What went wrong in any row is thrown in the end.
+void fill_rows(const std::vector<Matcher*>& matchers, const nb::object& bitmask, const std::vector<int64_t>& rows, size_t threads) {
+    const Bitmask array = bitmask_of(bitmask);
+    std::vector<uint32_t*> words;
+    for (size_t k = 0; k < matchers.size(); ++k) {
+        words.push_back(row_of(array, matchers[k]->tables(), rows[k]));
+        if (matchers[k]->terminated()) throw TerminatedError("the matcher of row " + std::to_string(rows[k]) + " has accepted EOS");
+    }
+    std::exception_ptr failed;
+    {
+        nb::gil_scoped_release release;
+        std::atomic<size_t> next{0};
+        std::mutex mutex;
+        auto work = [&] {
+            constexpr size_t kAtOnce = 4;
+            for (size_t begin; (begin = next.fetch_add(kAtOnce)) < matchers.size();)
+                for (size_t k = begin; k < std::min(begin + kAtOnce, matchers.size()); ++k) try {
+                        if (!matchers[k]->fill(words[k])) throw DeadEnd("no token is allowed in row " + std::to_string(rows[k]));
+                    } catch (...) {
+                        std::lock_guard lock(mutex);
+                        if (!failed) failed = std::current_exception();
+                    }
+        };
+        std::vector<std::thread> helpers;
+        for (size_t k = 1; k < std::min(threads, (matchers.size() + 7) / 8); ++k) helpers.emplace_back(work);
+        work();
+        for (std::thread& helper : helpers) helper.join();
+    }
+    if (failed) std::rethrow_exception(failed);
 }
 
 std::string_view view(const nb::bytes& bytes) { return {bytes.c_str(), bytes.size()}; }
@@ -318,7 +352,7 @@ NB_MODULE(_core, m) {
     nb::class_<Constraint>(m, "Constraint")
         .def("matcher", [](std::shared_ptr<Constraint> self) { return Matcher(std::move(self)); })
         .def_prop_ro("memory_bytes", [](Constraint& c) {
-            Guard guard(*c.languages, c.budget);
+            Exclusive guard(c);
             return c.automaton->memory_bytes() + c.masks.memory_bytes();
         })
         .def_prop_ro("state_count", [](const Constraint& c) { return c.budget.states; });
@@ -342,4 +376,6 @@ NB_MODULE(_core, m) {
         .def("forced_tokens", &forced_tokens)
         .def("allowed_tokens", &allowed_tokens)
         .def("explain", &explain, "token_id"_a);
+
+    m.def("fill_rows", &fill_rows, "matchers"_a, "bitmask"_a, "rows"_a, "threads"_a);
 }

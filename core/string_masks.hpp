@@ -25,6 +25,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "automaton.hpp"
 #include "kernel.hpp"
 #include "vocabulary.hpp"
 
@@ -50,12 +51,24 @@ struct StringMask {
     size_t memory_bytes() const;
 };
 
+// What walks write in, kept between them.
+struct Workspace {
+    struct Level {
+        Leaf leaf;
+        uint32_t at, end;
+        ByteSet bytes;
+    };
+    std::vector<Level> levels;
+    std::vector<uint32_t> words;
+};
+
 class StringMasks {
 public:
     explicit StringMasks(LazyDfa& dfa) : dfa_(dfa) {}
     // The mask of a state; `counting` also splits it by code points, for strings with length bounds (marked states).
     std::shared_ptr<const StringMask> get(uint32_t state, bool counting, const VocabularyTables& tables);
     size_t memory_bytes() const { return bytes_; }
+    Workspace& workspace() { return workspace_; }
 
 private:
     struct Draft;
@@ -72,6 +85,7 @@ private:
 
     static constexpr size_t kMostBytes = 64u << 20;
     LazyDfa& dfa_;
+    Workspace workspace_;
     struct Safe {
         uint8_t chars;  // that can be read whichever they are; kMixed: without end
         bool exact;     // otherwise at least so many

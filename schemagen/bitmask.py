@@ -6,7 +6,7 @@ that of the other engines of this field, so a mask can be handed from one to ano
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 from schemagen.errors import BitmaskShapeError
 
@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from schemagen.engine.protocol import Matcher
 
 BITS = 32
+_NATIVE = "schemagen._core"
 
 
 def allocate_token_bitmask(batch_size: int, vocab_size: int) -> torch.Tensor:
@@ -33,21 +34,34 @@ def allocate_token_bitmask(batch_size: int, vocab_size: int) -> torch.Tensor:
     return torch.full((batch_size, words), -1, dtype=torch.int32, pin_memory=torch.cuda.is_available())
 
 
-def fill_next_token_bitmasks(matchers: Sequence[Matcher], bitmask: Any) -> None:
+def fill_next_token_bitmasks(matchers: Sequence[Matcher], bitmask: Any, *, threads: int = 1) -> None:
     """Write the tokens that ``matchers[r]`` allows next into ``bitmask[r]``, for every matcher.
 
     Args:
         matchers: At most as many as the bitmask has rows; other rows are left as they are.
         bitmask: int32 ``[B, ceil(V/32)]`` on the CPU (torch or numpy).
+        threads: How many threads fill rows, 8 rows each at least. The interpreter's lock is released meanwhile.
 
     Raises:
         BitmaskShapeError: More matchers than rows, or a wrong dtype, device or width.
         MatcherTerminatedError: One of them has accepted EOS.
+
+    Cost: masks that were asked for before are copied by all threads at once; new ones are worked out by one at a time.
     """
     if len(matchers) > bitmask.shape[0]:
         raise BitmaskShapeError(f"{len(matchers)} matchers for a bitmask of {bitmask.shape[0]} rows")
+    if threads < 1:
+        raise ValueError(f"threads={threads}: at least one is needed")
+    rows: list[int] = []
     for row, matcher in enumerate(matchers):
-        matcher.fill_next_token_bitmask(bitmask, row)
+        if type(matcher).__module__ == _NATIVE:
+            rows.append(row)
+        else:
+            matcher.fill_next_token_bitmask(bitmask, row)
+    if rows:
+        from schemagen import _core
+
+        _core.fill_rows([cast("_core.Matcher", matchers[row]) for row in rows], bitmask, rows, threads)
 
 
 def apply_token_bitmask_inplace(logits: torch.Tensor, bitmask: torch.Tensor, *, vocab_size: int | None = None) -> None:
