@@ -144,32 +144,41 @@ void StringMasks::inner_by_difference(Draft& draft, uint32_t hub) {
     if (!draft.words.empty()) draft.mask.inner = shared(std::move(draft.words));
 }
 
-// The state that every character beyond ASCII leads to; 0 if there is no such state.
+// The state that every character beyond ASCII leads to, line and paragraph separators aside; 0 if there is no such state.
 uint32_t StringMasks::after_character(uint32_t from) {
-    static constexpr struct {
-        uint8_t low, high, next_low, next_high, length;
-    } kLeads[] = {{0xC2, 0xDF, 0x80, 0xBF, 2}, {0xE0, 0xE0, 0xA0, 0xBF, 3}, {0xE1, 0xEC, 0x80, 0xBF, 3}, {0xED, 0xED, 0x80, 0x9F, 3}, {0xEE, 0xEF, 0x80, 0xBF, 3},
-                  {0xF0, 0xF0, 0x90, 0xBF, 4}, {0xF1, 0xF3, 0x80, 0xBF, 4}, {0xF4, 0xF4, 0x80, 0x8F, 4}};
-    uint32_t target = UINT32_MAX;
-    std::vector<uint32_t> open, next;
-    for (const auto& lead : kLeads) {
-        open.clear();
-        for (unsigned byte = lead.low; byte <= lead.high; ++byte) open.push_back(dfa_.next(from, static_cast<uint8_t>(byte)));
-        for (uint8_t left = lead.length - 1; left > 0; --left) {
-            std::sort(open.begin(), open.end());
-            open.erase(std::unique(open.begin(), open.end()), open.end());
-            if (open[0] == 0) return 0;
+    struct Bytes {
+        uint8_t low, high;
+    };
+    static const std::vector<std::vector<Bytes>> kSpellings = {
+        {{0xC2, 0xDF}, {0x80, 0xBF}},
+        {{0xE0, 0xE0}, {0xA0, 0xBF}, {0x80, 0xBF}},
+        {{0xE1, 0xE1}, {0x80, 0xBF}, {0x80, 0xBF}},
+        {{0xE2, 0xE2}, {0x80, 0x80}, {0x80, 0xA7}},
+        {{0xE2, 0xE2}, {0x80, 0x80}, {0xAA, 0xBF}},
+        {{0xE2, 0xE2}, {0x81, 0xBF}, {0x80, 0xBF}},
+        {{0xE3, 0xEC}, {0x80, 0xBF}, {0x80, 0xBF}},
+        {{0xED, 0xED}, {0x80, 0x9F}, {0x80, 0xBF}},
+        {{0xEE, 0xEF}, {0x80, 0xBF}, {0x80, 0xBF}},
+        {{0xF0, 0xF0}, {0x90, 0xBF}, {0x80, 0xBF}, {0x80, 0xBF}},
+        {{0xF1, 0xF3}, {0x80, 0xBF}, {0x80, 0xBF}, {0x80, 0xBF}},
+        {{0xF4, 0xF4}, {0x80, 0x8F}, {0x80, 0xBF}, {0x80, 0xBF}},
+    };
+    uint32_t target = 0;
+    std::vector<uint32_t> states, next;
+    for (const auto& spelling : kSpellings) {
+        states.assign(1, from);
+        for (auto [low, high] : spelling) {
             next.clear();
-            unsigned low = left == lead.length - 1 ? lead.next_low : 0x80, high = left == lead.length - 1 ? lead.next_high : 0xBF;
-            for (uint32_t state : open)
+            for (uint32_t state : states)
                 for (unsigned byte = low; byte <= high; ++byte)
                     if (uint32_t to = dfa_.next(state, static_cast<uint8_t>(byte)); next.empty() || next.back() != to) next.push_back(to);
-            open.swap(next);
+            std::sort(next.begin(), next.end());
+            next.erase(std::unique(next.begin(), next.end()), next.end());
+            if (next[0] == 0) return 0;
+            states.swap(next);
         }
-        for (uint32_t state : open) {
-            if (target == UINT32_MAX) target = state;
-            if (state != target || !state) return 0;
-        }
+        if (states.size() > 1 || (target && states[0] != target)) return 0;
+        target = states[0];
     }
     return target;
 }

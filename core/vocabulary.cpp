@@ -104,10 +104,7 @@ VocabularyTables::VocabularyTables(std::vector<std::string_view> tokens, std::ve
     }
     for (uint32_t id : eos_)
         if (id >= size()) throw std::out_of_range("an EOS id lies outside the vocabulary");
-    std::vector<uint32_t> sorted;
-    for (uint32_t id = 0; id < size(); ++id)
-        if (!token(id).empty()) sorted.push_back(id);
-    std::sort(sorted.begin(), sorted.end(), [this](uint32_t a, uint32_t b) { return token(a) != token(b) ? token(a) < token(b) : a < b; });
+    const std::vector<uint32_t> sorted = in_order();
     all_ = build([this](uint32_t id) { return token(id); }, sorted);
     rank_plain(sorted);
     cut_slices();
@@ -115,6 +112,32 @@ VocabularyTables::VocabularyTables(std::vector<std::string_view> tokens, std::ve
     collect_tails(sorted);
     static std::atomic<uint64_t> serials{0};
     serial_ = ++serials;
+}
+
+// The ids of tokens with text, sorted by it. Their first eight bytes as one number decide nearly every comparison.
+std::vector<uint32_t> VocabularyTables::in_order() const {
+    struct Entry {
+        uint64_t head;
+        uint32_t id;
+    };
+    std::vector<Entry> entries;
+    entries.reserve(size());
+    for (uint32_t id = 0; id < size(); ++id) {
+        std::string_view text = token(id);
+        if (text.empty()) continue;
+        uint64_t head = 0;
+        for (size_t k = 0; k < 8; ++k) head = head << 8 | (k < text.size() ? static_cast<uint8_t>(text[k]) : 0u);
+        entries.push_back({head, id});
+    }
+    std::sort(entries.begin(), entries.end(), [this](const Entry& a, const Entry& b) {
+        if (a.head != b.head) return a.head < b.head;
+        int order = token(a.id).compare(token(b.id));
+        return order ? order < 0 : a.id < b.id;
+    });
+    std::vector<uint32_t> sorted;
+    sorted.reserve(entries.size());
+    for (const Entry& entry : entries) sorted.push_back(entry.id);
+    return sorted;
 }
 
 void VocabularyTables::rank_plain(const std::vector<uint32_t>& sorted) {
@@ -138,6 +161,7 @@ void VocabularyTables::cut_slices() {
         if (c != '"' && c != '\\') printable += c;
     slices_.push_back(slice(printable + '\x7F', false, false, true));
     slices_.push_back(slice(printable, false, false, false));
+    slices_.push_back(slice("_- ", true, true, true));
     slices_.push_back(slice("_- ", true, true, false));
     slices_.push_back(slice("_-.", true, true, false));
     slices_.push_back(slice(" ", true, true, false));
@@ -163,6 +187,7 @@ Slice VocabularyTables::slice(std::string_view extra, bool letters, bool digits,
             bool inside = chars_[id] >= 0 && chars_[id] < Slice::kMixed && std::all_of(text.begin(), text.end(), [&](char c) {
                               return static_cast<uint8_t>(c) < 0x80 ? out.bytes.has(static_cast<uint8_t>(c)) : beyond_ascii;
                           });
+            inside = inside && text.find("\xE2\x80\xA8") == std::string_view::npos && text.find("\xE2\x80\xA9") == std::string_view::npos;
             if (!inside) {
                 most = Slice::kMixed;
                 continue;
@@ -221,7 +246,9 @@ uint32_t Trie::find(std::string_view text) const {
 }
 
 size_t VocabularyTables::memory_bytes() const {
-    return bytes_.size() + offsets_.size() * 4 + all_.memory_bytes() + tails_.memory_bytes() + plain_.size() * words() * 4 + tail_texts_.size() * 72;
+    size_t slices = 0;
+    for (const Slice& slice : slices_) slices += slice.pure.size() + slice.up_to.size() * words() * 4;
+    return slices + bytes_.size() + offsets_.size() * 4 + all_.memory_bytes() + tails_.memory_bytes() + quoted_.memory_bytes() + plain_.size() * words() * 4 + tail_texts_.size() * 72;
 }
 
 }  // namespace schemagen

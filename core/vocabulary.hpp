@@ -42,7 +42,7 @@ struct Slice {
     static constexpr uint8_t kMixed = 255;
     static constexpr size_t kRanks = 17;
     ByteSet bytes;                             // ASCII characters
-    bool beyond_ascii = false;                 // and every other character
+    bool beyond_ascii = false;                 // and every other character but line and paragraph separators (no dot takes them)
     std::vector<std::vector<uint32_t>> up_to;  // [k]: bitmask of those of at most k characters; the last: all of them
     std::vector<uint8_t> pure;                 // [trie node]: most characters of a token below it, if all are in the slice
 };
@@ -89,6 +89,7 @@ public:
 
 private:
     uint32_t lookup(std::string_view tail) const;
+    std::vector<uint32_t> in_order() const;
     void rank_plain(const std::vector<uint32_t>& sorted);
     void cut_slices();
     Slice slice(std::string_view extra, bool letters, bool digits, bool beyond_ascii) const;
