@@ -18,19 +18,33 @@ DEV       := $(VENV)/.schemagen-dev
 SOURCES   := $(shell find schemagen core -name '*.py' -o -name '*.cpp' -o -name '*.hpp' -o -name '*.h' -o -path 'schemagen/lm/bundled/*' -type f)
 
 # Sanitizers: the runtime must be loaded before Python, libstdc++ beside it so that exceptions are intercepted.
-CXX        ?= c++
-ASAN_TREE  := build/asan/tree
-ASAN_TESTS ?= tests/suite tests/property tests/unit/test_paper_examples.py tests/docs/test_supported_schema.py
+CXX         ?= c++
+ASAN_TESTS  ?= tests/suite tests/property tests/unit/test_paper_examples.py tests/docs/test_supported_schema.py
+TSAN_TESTS  ?= tests/property/test_threads.py
+runtime      = $$($(CXX) -print-file-name=$(1)) $$($(CXX) -print-file-name=libstdc++.so)
 # The editable install answers `import schemagen` before the current directory does; the copy must win here.
-ASAN_PYTEST = import sys, pytest; \
-              sys.meta_path[:] = [f for f in sys.meta_path if "ScikitBuild" not in type(f).__name__]; \
-              sys.path.insert(0, ""); sys.exit(pytest.main(sys.argv[1:]))
-ASAN_ENV    = LD_PRELOAD="$$($(CXX) -print-file-name=libasan.so) $$($(CXX) -print-file-name=libstdc++.so)" \
-              ASAN_OPTIONS=detect_leaks=0 UBSAN_OPTIONS=print_stacktrace=1 PYTHONMALLOC=malloc
+APART_PYTEST = import sys, pytest; \
+               sys.meta_path[:] = [f for f in sys.meta_path if "ScikitBuild" not in type(f).__name__]; \
+               sys.path.insert(0, ""); sys.exit(pytest.main(sys.argv[1:]))
+ASAN_ENV     = LD_PRELOAD="$(call runtime,libasan.so)" ASAN_OPTIONS=detect_leaks=0 UBSAN_OPTIONS=print_stacktrace=1 \
+               PYTHONMALLOC=malloc
+TSAN_ENV     = LD_PRELOAD="$(call runtime,libtsan.so)" TSAN_OPTIONS=halt_on_error=1:exitcode=66
+
+# Build the core with -fsanitize=$(2) under build/$(1), and run the tests $(4) over a copy of the tree in the environment $(3).
+define sanitized
+	@$(BIN)/cmake -S . -B build/$(1) -G Ninja -DCMAKE_BUILD_TYPE=Debug -DSCHEMAGEN_SANITIZE="$(2)" --log-level=NOTICE \
+	  -DCMAKE_MAKE_PROGRAM="$(abspath $(BIN))/ninja" -DPython_EXECUTABLE="$(abspath $(BIN))/python" \
+	  -Dnanobind_DIR="$$($(BIN)/python -m nanobind --cmake_dir)"
+	@$(BIN)/cmake --build build/$(1)
+	@rm -rf build/$(1)/tree && mkdir -p build/$(1)/tree
+	@cp -R schemagen tests docs pyproject.toml build/$(1)/tree/
+	@rm -f build/$(1)/tree/schemagen/_core*.so && cp build/$(1)/_core*.so build/$(1)/tree/schemagen/
+	cd build/$(1)/tree && $(3) $(abspath $(BIN))/python -c '$(APART_PYTEST)' -p no:cacheprovider $(4) $(ARGS)
+endef
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help demo test test-all pytest check format core core-asan docs serve-docs bench golden clean
+.PHONY: help demo test test-all pytest check format core core-asan core-tsan docs serve-docs bench golden clean
 
 help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -76,7 +90,7 @@ test: check pytest ## Install with the development tools, then run every check a
 
 test-all: test ## Everything of `test`, then the slow tests, then the core under the sanitizers
 	$(BIN)/python -m pytest -m 'slow and not network and not gpu' $(TESTS) $(ARGS)
-	$(MAKE) core-asan
+	$(MAKE) core-asan core-tsan
 
 # --- parts -----------------------------------------------------------------------------------------------------------
 
@@ -95,14 +109,10 @@ format: $(DEV) ## Rewrite the sources in the house format
 	$(BIN)/ruff format .
 
 core-asan: $(DEV) ## Build the core with ASan and UBSan, and run the tests that exercise it
-	@$(BIN)/cmake -S . -B build/asan -G Ninja -DCMAKE_BUILD_TYPE=Debug -DSCHEMAGEN_SANITIZE=ON --log-level=NOTICE \
-	  -DCMAKE_MAKE_PROGRAM="$(abspath $(BIN))/ninja" -DPython_EXECUTABLE="$(abspath $(BIN))/python" \
-	  -Dnanobind_DIR="$$($(BIN)/python -m nanobind --cmake_dir)"
-	@$(BIN)/cmake --build build/asan
-	@rm -rf $(ASAN_TREE) && mkdir -p $(ASAN_TREE)
-	@cp -R schemagen tests docs pyproject.toml $(ASAN_TREE)/
-	@rm -f $(ASAN_TREE)/schemagen/_core*.so && cp build/asan/_core*.so $(ASAN_TREE)/schemagen/
-	cd $(ASAN_TREE) && $(ASAN_ENV) $(abspath $(BIN))/python -c '$(ASAN_PYTEST)' -p no:cacheprovider $(ASAN_TESTS) $(ARGS)
+	$(call sanitized,asan,address;undefined,$(ASAN_ENV),$(ASAN_TESTS))
+
+core-tsan: $(DEV) ## Build the core with TSan, and run the tests of many threads
+	$(call sanitized,tsan,thread,$(TSAN_ENV),$(TSAN_TESTS))
 
 docs: $(DEV) ## Build the documentation into site/, warnings are errors
 	$(BIN)/mkdocs build --strict

@@ -623,10 +623,16 @@ bool Kernel::is_empty(NodeId id) {
     }();
     std::vector<Open> path{{id, 0}};
     std::unordered_set<NodeId> seen{id};
+    // Where that goes astray (a search that reads a thousand characters too many first), a search in breadth helps: it
+    // starts late, and takes one step for each of the other.
+    constexpr uint64_t kLate = 200;
+    std::vector<NodeId> queue{id};
+    std::unordered_set<NodeId> queued{id};
+    size_t front = 0;
     const uint64_t limit = budget_ ? budget_->max_nodes / 8 : UINT64_MAX;
     const double most_seconds = budget_ ? budget_->max_seconds : 1e9;
     const auto started = std::chrono::steady_clock::now();
-    for (uint64_t looked = 0; !path.empty(); ++looked) {
+    for (uint64_t looked = 0; !path.empty() && front < queue.size(); ++looked) {
         if (looked % 256 == 255 && std::chrono::duration<double>(std::chrono::steady_clock::now() - started).count() > most_seconds)
             throw LimitExceeded("max_seconds", static_cast<uint64_t>(most_seconds) + 1, static_cast<uint64_t>(most_seconds));
         Open& open = path.back();
@@ -635,23 +641,37 @@ bool Kernel::is_empty(NodeId id) {
             for (const Open& step : path) nodes_[step.node].emptiness = 0;
             return false;
         }
+        // One byte of each interval, and where an interval is cut by the order above, one of each part.
+        auto first = [](const ByteCuts& cut, uint8_t byte) {
+            return byte == 0 || byte == '0' || byte == '\\' + 1 || byte == '\\' || byte == 'z' + 1 || (cut[byte >> 6] >> (byte & 63) & 1);
+        };
         NodeId target = kEmpty;
         const ByteCuts& cut = cuts(node);
         for (; open.at < 256 && target == kEmpty; ++open.at) {
-            uint8_t byte = kOrder[open.at];
-            // One byte of each interval, and where an interval is cut by the order above, one of each part.
-            bool first = byte == 0 || byte == '0' || byte == '\\' + 1 || byte == '\\' || byte == 'z' + 1 || (cut[byte >> 6] >> (byte & 63) & 1);
-            if (!first) continue;
-            NodeId next = derivative(node, byte);
+            if (!first(cut, kOrder[open.at])) continue;
+            NodeId next = derivative(node, kOrder[open.at]);
             if (next != kEmpty && nodes_[next].emptiness != 1 && seen.insert(next).second) target = next;
         }
         if (target != kEmpty)
             path.push_back({target, 0});
         else
             path.pop_back();
+        if (looked >= kLate) {
+            const NodeId at = queue[front++];
+            if (nodes_[at].nullable || nodes_[at].emptiness == 0) {
+                nodes_[id].emptiness = 0;
+                return false;
+            }
+            const ByteCuts& around = cuts(at);
+            for (uint8_t byte : kOrder) {
+                if (!first(around, byte)) continue;
+                NodeId next = derivative(at, byte);
+                if (next != kEmpty && nodes_[next].emptiness != 1 && queued.insert(next).second) queue.push_back(next);
+            }
+        }
         if (seen.size() > limit) throw LimitExceeded("max_states", seen.size(), limit);
     }
-    for (NodeId node : seen) nodes_[node].emptiness = 1;
+    for (NodeId node : path.empty() ? seen : queued) nodes_[node].emptiness = 1;
     return true;
 }
 

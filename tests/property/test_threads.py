@@ -1,0 +1,88 @@
+"""Many threads over the same grammars write the masks that one thread writes alone.
+
+`make core-tsan` runs this file under ThreadSanitizer.
+"""
+
+from __future__ import annotations
+
+import random
+from concurrent.futures import ThreadPoolExecutor
+
+import numpy as np
+import pytest
+
+import schemagen
+
+pytest.importorskip("schemagen._core", reason="threads matter to the compiled core")
+
+SCHEMAS = [
+    {
+        "type": "object",
+        "properties": {
+            "name": {"type": "string", "minLength": 2, "maxLength": 9},
+            "tags": {"type": "array", "items": {"enum": ["red", "green", "blue"]}, "uniqueItems": True},
+            "size": {"type": "number", "minimum": 0},
+            "code": {"type": "string", "pattern": "^[A-Z]{2}-\\d+$"},
+        },
+        "required": ["name"],
+    },
+    {"type": "array", "items": {"anyOf": [{"type": "string", "format": "date"}, {"type": "object"}]}},
+    {"$ref": "#/$defs/tree", "$defs": {"tree": {"type": "object", "additionalProperties": {"$ref": "#/$defs/tree"}}}},
+]
+STEPS = 25
+WALKERS = 8
+
+
+def vocabulary() -> schemagen.Vocabulary:
+    """Return all bytes and some longer tokens."""
+    longer = [b'":', b'", "', b'{"', b'"}', b"}]", b"name", b"red", b"20", b"-0", b"ab", b'": "', b"true", b"  "]
+    tokens = [bytes([byte]) for byte in range(256)] + longer + [b""]
+    return schemagen.Vocabulary.from_tokens(tokens, eos_token_ids=[len(tokens) - 1])
+
+
+def walk(grammar: schemagen.Grammar, seed: int, *, threads: int = 1) -> list[bytes]:
+    """Return the masks of `WALKERS` random walks, filled as a batch at every step."""
+    size = grammar.vocabulary.size
+    matchers = [grammar.matcher() for _ in range(WALKERS)]
+    drawn = [random.Random(f"{seed}-{k}") for k in range(WALKERS)]
+    bitmask = np.zeros((WALKERS, -(-size // 32)), dtype=np.int32)
+    masks = []
+    for _ in range(STEPS):
+        schemagen.fill_next_token_bitmasks(matchers, bitmask, threads=threads)
+        masks.append(bitmask.tobytes())
+        for row, (matcher, rng) in enumerate(zip(matchers, drawn, strict=True)):
+            allowed = np.flatnonzero(np.unpackbits(bitmask[row].view(np.uint8), bitorder="little")[: size - 1])
+            if len(allowed):
+                assert matcher.accept_token(int(rng.choice(list(allowed))))
+            else:
+                matcher.reset()
+    return masks
+
+
+@pytest.mark.parametrize("schema", SCHEMAS, ids=["object", "array", "recursive"])
+def test_threads_write_what_one_thread_writes(schema):
+    """Batches of several Python threads, each filled by several native threads, equal those of one thread."""
+    alone = [walk(schemagen.compile(schema, vocabulary(), cache=None), seed) for seed in range(4)]
+    shared = schemagen.compile(schema, vocabulary(), cache=None)
+    with ThreadPoolExecutor(4) as pool:
+        together = list(pool.map(lambda seed: walk(shared, seed, threads=3), range(4)))
+    assert together == alone
+
+
+def test_grammars_of_many_threads_are_compiled_at_once():
+    """Compiling from several threads gives grammars with the same masks as compiling from one."""
+    alone = [walk(schemagen.compile(schema, vocabulary(), cache=None), 7) for schema in SCHEMAS]
+    with ThreadPoolExecutor(4) as pool:
+        jobs = [(schema, vocabulary()) for schema in SCHEMAS] * 2
+        together = list(pool.map(lambda job: walk(schemagen.compile(*job, cache=None), 7, threads=2), jobs))
+    assert together == alone * 2
+
+
+def test_a_failing_row_does_not_spoil_the_others():
+    """A matcher that has ended is an error that names its row before anything is written."""
+    grammar = schemagen.compile({"const": 1}, vocabulary(), cache=None)
+    done, going = grammar.matcher(), grammar.matcher()
+    assert done.accept_bytes(b"1") and done.accept_token(grammar.vocabulary.size - 1)
+    bitmask = np.zeros((2, -(-grammar.vocabulary.size // 32)), dtype=np.int32)
+    with pytest.raises(schemagen.errors.MatcherTerminatedError, match="row 1"):
+        schemagen.fill_next_token_bitmasks([going, done], bitmask, threads=2)
