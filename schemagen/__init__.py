@@ -80,6 +80,9 @@ _HOMES = {
     "to_regex": "schemagen.compiler",
 }
 
+#: Whoever makes a vocabulary compiles next: what that takes is loaded at once, not in the first call.
+_FRONT_END = ("schemagen.compiler", "schemagen.schema.normalise", "schemagen.engine.native")
+
 __all__ = [
     "BitmaskShapeError",
     "BudgetError",
@@ -129,6 +132,9 @@ def __getattr__(name: str) -> Any:
     if home is None:
         raise AttributeError(f"module 'schemagen' has no attribute {name!r}")
     value = getattr(import_module(home), name)
+    if name == "Vocabulary":
+        for module in _FRONT_END:
+            import_module(module)
     globals()[name] = value
     return value
 

@@ -290,9 +290,8 @@ def _compile(
             spec, vocabulary, schema=None, report=lambda: whole, engine=chosen, implementation=implementation
         )
     from schemagen.schema.normalise import Normaliser
-    from schemagen.types import is_type, reflect
 
-    target = reflect(spec) if is_type(spec) else None
+    target = _target_of(spec)
     schema = spec if target is None else target.schema
     normaliser = Normaliser(
         schema,
@@ -321,6 +320,15 @@ def _compile(
         target=target,
         check=None if target is not None or normaliser.is_exact else schema,
     )
+
+
+def _target_of(spec: Any) -> Target[Any] | None:
+    """Return what pydantic knows of a type; None for a JSON Schema, which needs no pydantic."""
+    if isinstance(spec, dict | bool):
+        return None
+    from schemagen.types import is_type, reflect
+
+    return reflect(spec) if is_type(spec) else None
 
 
 def _json_engine(normaliser: Normaliser, options: Options, vocabulary: Vocabulary, engine: str) -> Engine:

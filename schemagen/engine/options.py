@@ -19,7 +19,8 @@ class Limits:
 
     Attributes:
         max_states: Most automaton states, sub-schemas and positions, each; the states of patterns are made lazily, so
-            this also bounds what a long generation may add. A state takes about 1.5 KB.
+            this also bounds what a long generation may add. A state takes about 0.5 KB; those of patterns, formats and
+            numbers are shared by all grammars, and only the one that needs them first is charged.
         max_alternatives: Most alternatives of one JSON type in one place: what combining anyOf, oneOf, not and if
             multiplies.
         max_seconds: Most wall-clock seconds for `compile`.
