@@ -310,6 +310,7 @@ def _compile(
 
         circumstances = {"dialect": normaliser.dialect, "resources": resources, "native": chosen == "native"}
         raise explained(error, schema, options, **circumstances) from None
+    normaliser.forget()
     return Grammar(
         spec,
         vocabulary,

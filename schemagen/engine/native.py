@@ -17,10 +17,12 @@ from schemagen.errors import LimitError, UnsatisfiableSchemaError
 from schemagen.regex import ast
 from schemagen.regex.derivatives import matches
 from schemagen.schema.nodes import (
+    ANY,
     NEVER,
     ArrayArm,
     Expression,
     Given,
+    KeyRule,
     NumberArm,
     ObjectArm,
     StringArm,
@@ -95,7 +97,7 @@ class Lowered:
         generation: Of the kernel that the nodes belong to.
         patterns: Nodes by encoding and expression.
         numbers: Nodes by style and arm.
-        scalars: By style and value without arrays and objects: the node of its literals and numbers, and its strings.
+        scalars: By style and leaf (`normalise.LEAVES`): the node of its literals and numbers, and its strings.
     """
 
     __slots__ = ("generation", "numbers", "patterns", "scalars")
@@ -104,11 +106,11 @@ class Lowered:
         self.generation = generation
         self.patterns: dict[tuple[int, ast.Regex], int] = {}
         self.numbers: dict[tuple[NumberStyle, NumberArm], int] = {}
-        self.scalars: dict[tuple[NumberStyle, Value], tuple[int, Strings]] = {}
+        self.scalars: dict[NumberStyle, dict[Expression, tuple[int, Strings]]] = {}
 
     def __len__(self) -> int:
         """Return how many nodes are remembered."""
-        return len(self.patterns) + len(self.numbers) + len(self.scalars)
+        return len(self.patterns) + len(self.numbers) + sum(map(len, self.scalars.values()))
 
 
 class _Memory:
@@ -247,7 +249,9 @@ class JsonLowering:
         )
         self._lowered = _memory.of(self.builder)
         self.patterns = PatternLowering(self.builder, self._lowered)
+        self._leaves = self._lowered.scalars.setdefault(options.number_style, {})
         self._values: dict[Expression, int] = {NEVER: 0}
+        self._always: dict[Expression, OptionLists] = {NEVER: [[]]}  # without counters: the value, wherever it stands
         self._waiting: list[Expression] = []
         self._at: Expression = NEVER  # what is being defined, for errors
 
@@ -296,34 +300,30 @@ class JsonLowering:
         known = self._values.get(expression)
         if known is None:
             known = self._values[expression] = self.builder.declare_value()
-            self._waiting.append(expression)
+            leaf = self._leaves.get(expression) if isinstance(expression, Given) else None
+            if leaf is None:
+                self._waiting.append(expression)
+            else:
+                self.builder.define_value(known, *leaf, [], [])
         return known
 
     def _define(self, expression: Expression) -> None:
         value = self.normaliser.value(expression)
-        bare, strings = self._scalars(expression, value)
+        scalars = (self._bare(value), self._strings(value.strings))
+        if isinstance(expression, Given) and not value.arrays and not value.objects:
+            self._leaves[expression] = scalars  # other schemas have it too (`normalise.LEAVES`)
         self.builder.define_value(
             self._values[expression],
-            bare,
-            strings,
+            *scalars,
             [self._array(arm) for arm in value.arrays],
             [self._object(arm) for arm in value.objects],
         )
 
     # --- scalars -----------------------------------------------------------------------------------------------------
 
-    def _scalars(self, expression: Expression, value: Value) -> tuple[int, Strings]:
-        """Return the node of the literals and numbers of a value, and its strings."""
-        if not isinstance(expression, Given) or value.arrays or value.objects:
-            return self._bare(value), self._strings(value.strings) if value.strings else []
-        # A leaf that other schemas have too (`normalise.LEAVES`): worked out once for the process.
-        key = (self.options.number_style, value)
-        known = self._lowered.scalars.get(key)
-        if known is None:
-            known = self._lowered.scalars[key] = (self._bare(value), self._strings(value.strings))
-        return known
-
     def _bare(self, value: Value) -> int:
+        if not (value.null or value.true or value.false or value.numbers):
+            return EMPTY_NODE
         nodes: list[int] = []
         if value.null or value.true or value.false:
             there = ((b"null", value.null), (b"true", value.true), (b"false", value.false))
@@ -356,6 +356,8 @@ class JsonLowering:
         return self.builder.conjunction(parts)
 
     def _strings(self, arms: tuple[StringArm, ...]) -> Strings:
+        if not arms:
+            return []
         counted = [self._counted(arm) for arm in arms if self._is_free(arm)]
         if len(counted) == len(arms):
             return counted
@@ -378,6 +380,10 @@ class JsonLowering:
     # --- arrays ------------------------------------------------------------------------------------------------------
 
     def _array(self, arm: ArrayArm) -> int:
+        if not arm.counts and not arm.unique:
+            prefix = [self._option(item) for item in arm.prefix]
+            high = -1 if arm.max_items is None else arm.max_items
+            return self.builder.add_array(prefix, self._option(arm.items), arm.min_items, high, [True], arm.unique)
         counters = Counters([(count.low, count.high) for count in arm.counts]) if arm.counts else NO_COUNTS
         length = max([len(arm.prefix), *(count.start for count in arm.counts)])
 
@@ -471,10 +477,17 @@ class JsonLowering:
                 return False
         return True
 
+    def _option(self, value: Expression) -> OptionLists:
+        """Return the options of an item or member where nothing is counted: one state, and at most this value."""
+        known = self._always.get(value)
+        if known is None:
+            known = self._always[value] = [[(self._value(value), 0)]]
+        return known
+
     def _options(self, counters: Counters, value: Expression, counted: list[Expression | None]) -> OptionLists:
         """Return, for each state of the counters, the values an item or member may have and the state they lead to."""
         if not counted:
-            return [[] if value is NEVER else [(self._value(value), 0)]]
+            return self._option(value)
         return [
             [
                 (self._value(what), target)
@@ -488,20 +501,33 @@ class JsonLowering:
 
     def _object(self, arm: ObjectArm) -> int:
         counters = Counters([(count.low, count.high) for count in arm.counts]) if arm.counts else NO_COUNTS
+        required = arm.required
         properties: list[tuple[bytes, bool, OptionLists]] = []
         for key, value in arm.properties:
             spelled = canonical(key)
             if spelled is not None:
-                counted = [count.value if matches(count.names, key) else None for count in arm.counts]
-                properties.append((spelled, key in arm.required, self._options(counters, value, counted)))
-            elif key in arm.required:
+                if arm.counts:
+                    counted = [count.value if matches(count.names, key) else None for count in arm.counts]
+                    options = self._options(counters, value, counted)
+                else:
+                    options = self._option(value)
+                properties.append((spelled, key in required, options))
+            elif key in required:
                 return self.builder.add_object([(b"", True, [[]])], [], 0, -1, [True])
+        high = -1 if arm.max_properties is None else arm.max_properties
+        if not arm.counts and arm.names is ast.ANY_STRING and _is_plain(arm.rules):
+            extras = self._one_class(arm.rules)
+            return self.builder.add_object(properties, extras, arm.min_properties, high, [True])
         extras = [
             (regex, is_open, self._options(counters, value, counted))
             for regex, value, is_open, counted in self._extra_keys(arm, properties)
         ]
-        high = -1 if arm.max_properties is None else arm.max_properties
         return self.builder.add_object(properties, extras, arm.min_properties, high, counters.final())
+
+    def _one_class(self, rules: tuple[KeyRule, ...]) -> list[tuple[int, bool, OptionLists]]:
+        """Return the keys that are not declared where no pattern tells them apart: one open class, or none."""
+        value = rules[0].additional if rules else ANY
+        return [] if value is NEVER else [(self.builder.any_string(CANONICAL), True, self._option(value))]
 
     def _extra_keys(
         self, arm: ObjectArm, properties: list[tuple[bytes, bool, OptionLists]]
@@ -572,8 +598,16 @@ class JsonLowering:
         """Split keys into those that a pattern matches and the others; a half without keys is left out."""
         build = self.builder
         inside = self.patterns.lower(pattern, CANONICAL)
-        halves = ((build.conjunction([regex, inside]), True), (build.conjunction([regex, build.complement(inside)]), False))
+        halves = (
+            (build.conjunction([regex, inside]), True),
+            (build.conjunction([regex, build.complement(inside)]), False),
+        )
         return [(part, hit) for part, hit in halves if not build.is_empty(part)]
+
+
+def _is_plain(rules: tuple[KeyRule, ...]) -> bool:
+    """Whether all undeclared keys are alike."""
+    return not rules or (len(rules) == 1 and not rules[0].patterns)
 
 
 def unsatisfiable() -> UnsatisfiableSchemaError:

@@ -6,6 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 from schemagen.schema.document import PlaceRecord
 from schemagen.schema.keywords import COMPANIONS, asserted
+from schemagen.schema.leaves import leaf_key
+from schemagen.schema.ordinary import children, is_ordinary
 from schemagen.schema.report import Entry, Report
 from schemagen.schema.strings import is_asserted
 
@@ -17,7 +19,7 @@ class Account:
     """The sub-schemas that were read, and what had to be left to a check of the finished value.
 
     A compilation only notes what it reads; most reports are never looked at. Leaves count as read with the schema that
-    they stand in.
+    they stand in; those of an ordinary schema are not even noted, for they are found again.
 
     Args:
         dialect: Whose reading of formats counts.
@@ -50,9 +52,18 @@ class Account:
         entries: dict[tuple[str, str], Entry] = {}
         for read in self._read:
             record = read if isinstance(read, PlaceRecord) else PlaceRecord(read[2], read[0], read[1], read[0].draft)
-            for entry in _entries(record, self._dialect):
-                entries.setdefault((entry.pointer, entry.keyword), entry)
+            for below in (record, *_leaves(record)):
+                for entry in _entries(below, self._dialect):
+                    entries.setdefault((entry.pointer, entry.keyword), entry)
         return Report(tuple((entries | self._left).values()))
+
+
+def _leaves(record: PlaceRecord) -> Iterator[PlaceRecord]:
+    """Yield the leaves in an ordinary schema."""
+    if record.base is None and is_ordinary(record.schema):
+        for steps, child in children(record.schema):
+            if leaf_key(child) is not None:
+                yield PlaceRecord(child, record, steps, record.draft)
 
 
 def _entries(record: PlaceRecord, dialect: str) -> Iterator[Entry]:

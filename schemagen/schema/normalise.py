@@ -40,6 +40,7 @@ from schemagen.schema.nodes import (
     both,
     neither,
 )
+from schemagen.schema.ordinary import is_ordinary, ordinary_value
 from schemagen.schema.strings import string_pattern
 
 if TYPE_CHECKING:
@@ -86,7 +87,7 @@ class Normaliser:
         self.strict = strict
         self.dialect: Dialect = dialect
         self.max_depth = max_depth
-        self._algebra = Algebra(self._viable, max_alternatives)
+        self._max_alternatives = max_alternatives
         self._check_time = check_time or (lambda: None)
         self._memo: dict[Expression, Value] = {}
         self._open: list[Expression] = []
@@ -109,6 +110,12 @@ class Normaliser:
 
     def expression(self, parent: PlaceRecord, schema: Any, *tokens: str) -> Expression:
         """Return what a sub-schema allows: its place or, for a leaf, what the first of its kind became."""
+        found = self._below(parent, schema, *tokens)
+        if isinstance(found, Given) or found in self._leaf_keys:
+            self._account.read_leaf(parent, tokens, schema)
+        return found
+
+    def _below(self, parent: PlaceRecord, schema: Any, *tokens: str) -> Place | Given:
         # A pattern may be left to the check afterwards, which the report tells of each place.
         plain = parent.base is None and isinstance(schema, dict) and (self.strict or "pattern" not in schema)
         words = leaf_key(schema) if plain else None
@@ -116,12 +123,10 @@ class Normaliser:
             return self.place(parent, schema, *tokens)
         key = (parent.draft, self.dialect, *words)
         leaf = LEAVES.get(key) or self._leaves.get(key)
-        if leaf is not None:
-            self._account.read_leaf(parent, tokens, schema)
-            return leaf
-        place = self._leaves[key] = self.place(parent, schema, *tokens)
-        self._leaf_keys[place] = key
-        return place
+        if leaf is None:
+            leaf = self._leaves[key] = self.place(parent, schema, *tokens)
+            self._leaf_keys[leaf] = key
+        return leaf
 
     def reference(self, parent: PlaceRecord, uri: str) -> Place:
         """Return the place that a reference leads to."""
@@ -171,6 +176,10 @@ class Normaliser:
         """What tells what became of every keyword that was reached; it keeps no values alive."""
         return self._account.report
 
+    def forget(self) -> None:
+        """Drop what the keywords said: it refers back to here, and a cycle would wait for the garbage collector."""
+        self._nodes.clear()
+
     # --- values ------------------------------------------------------------------------------------------------------
 
     def value(self, expression: Expression) -> Value:
@@ -206,11 +215,15 @@ class Normaliser:
         if isinstance(expression, Both):
             value = ANYTHING
             for part in expression.order:
-                value = self._algebra.intersection(value, self.value(part))
+                value = self._algebra().intersection(value, self.value(part))
             return value
         if isinstance(expression, Either):
             return union(self.value(part) for part in expression.parts)
         return self._complement(expression.inner)
+
+    def _algebra(self) -> Algebra:
+        # Not kept: it refers back to here, and a cycle waits for the garbage collector.
+        return Algebra(self._viable, self._max_alternatives)
 
     def _complement(self, inner: Expression) -> Value:
         if isinstance(inner, Both):
@@ -218,7 +231,7 @@ class Normaliser:
         if isinstance(inner, Either):
             return self.value(both(*(neither(part) for part in inner.parts)))
         try:
-            return self._algebra.complement(self.value(inner))
+            return self._algebra().complement(self.value(inner))
         except NotExpressibleError as error:
             return self._uncomplemented(inner, error.keyword)
 
@@ -255,22 +268,30 @@ class Normaliser:
             raise InvalidSchemaError(
                 f"a schema is {shown(record.schema)}, expected an object or a boolean", at=record.pointer
             )
-        node = self._node(place)
+        if record.base is None and is_ordinary(record.schema):
+            self._account.read(record)
+            value = ordinary_value(record, self._below)
+        else:
+            value = self._combined(place, self._node(place))
+        if place in self._leaf_keys:
+            LEAVES.put(self._leaf_keys[place], Given(value))
+        return value
+
+    def _combined(self, place: Place, node: Node) -> Value:
+        """Return the set of a schema object by all of its keywords."""
         value = local = node.local_value()
         for expression in node.conjuncts:
-            value = self._algebra.intersection(value, self.value(expression))
+            value = self._algebra().intersection(value, self.value(expression))
         if node.exclusive:
             context: list[Expression] = [Given(local), *node.conjuncts]
             for parts in node.exclusive:
                 chosen = exactly_one(node, parts, context)
-                value = self._algebra.intersection(value, self.value(chosen))
+                value = self._algebra().intersection(value, self.value(chosen))
                 context.append(chosen)
         if node.unevaluated_keys is not None or node.unevaluated_items is not None:
             ways = unevaluated.alternatives(self, place)
             rule = unevaluated.restricted(ways, node.unevaluated_keys, node.unevaluated_items)
-            value = self._algebra.intersection(value, self.value(rule))
-        if place in self._leaf_keys:
-            LEAVES.put(self._leaf_keys[place], Given(value))
+            value = self._algebra().intersection(value, self.value(rule))
         return value
 
     # --- what unevaluated keywords ask for (unevaluated.Source) ------------------------------------------------------

@@ -221,8 +221,7 @@ def run_apart(name):
 
 
 #: Defects: a case that is repaired makes its test fail, so that the line is taken out.
-KNOWN = {
-}
+KNOWN = {}
 
 
 def _params():

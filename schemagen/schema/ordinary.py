@@ -1,0 +1,89 @@
+"""The ordinary object and the ordinary array, which most of every document is made of.
+
+``{"type": "object", "properties": {...}, "required": [...], "additionalProperties": ...}`` and
+``{"type": "array", "items": {...}}``, annotations aside, need none of what `keywords.Node` keeps for keywords that act upon
+one another: each keyword is one part of the arm. They are read here straight into it, with the same result; whatever is
+out of the ordinary, invalid values too, is left to the keywords.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from schemagen.schema.algebra import plain_rule
+from schemagen.schema.keywords import COMPANIONS, KEYWORDS
+from schemagen.schema.nodes import ANY, ANY_ARRAY, NEVER, NOTHING, ArrayArm, Expression, ObjectArm, Value
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping
+
+    from schemagen.schema.document import PlaceRecord
+
+_BESIDE_OBJECT = (KEYWORDS.keys() | COMPANIONS) - {"type", "properties", "required", "additionalProperties"}
+_BESIDE_ARRAY = (KEYWORDS.keys() | COMPANIONS) - {"type", "items"}
+_NO_PROPERTIES: dict[str, Any] = {}
+_NO_NAMES: list[str] = []
+
+
+def is_ordinary(schema: Mapping[str, Any]) -> bool:
+    """Whether a schema is valid and has none but the keywords of an ordinary object or array; annotations are ignored."""
+    kind = schema.get("type")
+    if kind == "array":
+        return _BESIDE_ARRAY.isdisjoint(schema) and isinstance(schema.get("items"), dict | bool)
+    if kind != "object" or not _BESIDE_OBJECT.isdisjoint(schema):
+        return False
+    declared = schema.get("properties", _NO_PROPERTIES)
+    required = schema.get("required", _NO_NAMES)
+    if not isinstance(declared, dict) or not isinstance(required, list):
+        return False
+    for key, child in declared.items():
+        if not isinstance(key, str) or not isinstance(child, dict | bool):
+            return False
+    for key in required:
+        if not isinstance(key, str):
+            return False
+    return isinstance(schema.get("additionalProperties", True), dict | bool)
+
+
+def ordinary_value(record: PlaceRecord, read: Callable[..., Expression]) -> Value:
+    """Return the set of an ordinary schema, what `Node.local_value` would return for it.
+
+    Args:
+        record: Its place.
+        read: Returns what a sub-schema allows; called with ``record``, the sub-schema and the steps to it, in the order of
+            the keywords.
+    """
+    schema = record.schema
+    if schema["type"] == "array":
+        items = _child(record, schema["items"], read, "items")
+        # Without a possible item only the empty array is left.
+        arm = ANY_ARRAY if items is ANY else ArrayArm((), items, 0, 0 if items is NEVER else None)
+        return Value(arrays=(arm,))
+    declared = {
+        key: _child(record, child, read, "properties", key)
+        for key, child in schema.get("properties", _NO_PROPERTIES).items()
+    }
+    additional = _child(record, schema.get("additionalProperties", True), read, "additionalProperties")
+    required = schema.get("required", _NO_NAMES)
+    for key in required:
+        if declared.setdefault(key, additional) is NEVER:
+            return NOTHING
+    return Value(objects=(ObjectArm(tuple(declared.items()), frozenset(required), plain_rule(additional)),))
+
+
+def _child(record: PlaceRecord, schema: Any, read: Callable[..., Expression], *steps: str) -> Expression:
+    if schema is False:
+        return NEVER
+    return ANY if schema is True or not schema else read(record, schema, *steps)
+
+
+def children(schema: Mapping[str, Any]) -> Iterator[tuple[tuple[str, ...], dict[str, Any]]]:
+    """Yield the sub-schemas of an ordinary schema that are objects, each after the steps to it."""
+    if schema["type"] == "array":
+        inner: list[tuple[tuple[str, ...], Any]] = [(("items",), schema["items"])]
+    else:
+        inner = [(("properties", key), child) for key, child in schema.get("properties", _NO_PROPERTIES).items()]
+        inner.append((("additionalProperties",), schema.get("additionalProperties", True)))
+    for steps, child in inner:
+        if isinstance(child, dict) and child:
+            yield steps, child
