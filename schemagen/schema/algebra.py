@@ -14,8 +14,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 from fractions import Fraction
-from functools import reduce
-from typing import TYPE_CHECKING, TypeVar
+from functools import lru_cache, reduce
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from schemagen.errors import LimitError
 from schemagen.regex import ast
@@ -272,11 +272,12 @@ def _merge_numbers(arms: tuple[NumberArm, ...]) -> tuple[NumberArm, ...]:
 # --- strings -----------------------------------------------------------------------------------------------------------
 
 
+@lru_cache(maxsize=2048)
 def both_strings(a: StringArm, b: StringArm) -> StringArm | None:
-    """The strings in both arms, None if that is plainly empty."""
+    """The strings in both arms, None if that is plainly empty; cached, for a product meets the same pairs many times."""
     lengths = [m for m in (a.max_length, b.max_length) if m is not None]
     arm = StringArm(
-        pattern=ast.conjunction(a.pattern, b.pattern),
+        pattern=a.pattern if a.pattern is b.pattern else ast.conjunction(a.pattern, b.pattern),
         formats=a.formats | b.formats,
         min_length=max(a.min_length, b.min_length),
         max_length=min(lengths) if lengths else None,
@@ -363,7 +364,7 @@ def array_inside(inner: ArrayArm, outer: ArrayArm) -> bool:
     """Whether every array of ``inner`` is plainly in ``outer``."""
     if outer.min_items > inner.min_items or not _no_looser(inner.max_items, outer.max_items):
         return False
-    if not set(outer.counts) <= set(inner.counts) or (outer.unique and not inner.unique):
+    if not _among(outer.counts, inner.counts) or (outer.unique and not inner.unique):
         return False
     length = max(len(inner.prefix), len(outer.prefix))
     pairs = [(inner.item(k), outer.item(k)) for k in range(length)] + [(inner.items, outer.items)]
@@ -377,6 +378,11 @@ def expression_inside(inner: Expression, outer: Expression) -> bool:
     if not isinstance(inner, Both):
         return inner == outer
     return outer.parts <= inner.parts if isinstance(outer, Both) else outer in inner.parts
+
+
+def _among(asked: tuple[Any, ...], given: tuple[Any, ...]) -> bool:
+    """Whether every one of the constraints is among the given ones."""
+    return not asked or asked == given or set(asked) <= set(given)
 
 
 def _no_looser(inner: int | None, outer: int | None) -> bool:
@@ -420,6 +426,8 @@ def undeclared(arm: ObjectArm, key: str) -> Expression:
     """What the arm asks of the value of a key that it does not declare; `NEVER` if it forbids the key."""
     if arm.names != ast.ANY_STRING and not matches(arm.names, key):
         return NEVER
+    if not arm.rules:
+        return ANY
     parts: list[Expression] = []
     for rule in arm.rules:
         hits = [value for pattern, value in rule.patterns if matches(pattern, key)]
@@ -439,7 +447,7 @@ def both_objects(a: ObjectArm, b: ObjectArm) -> ObjectArm | None:
         properties=tuple(merged.items()),
         required=a.required | b.required,
         rules=tuple(dict.fromkeys(a.rules + b.rules)),
-        names=ast.conjunction(a.names, b.names),
+        names=a.names if a.names is b.names else ast.conjunction(a.names, b.names),
         min_properties=max(a.min_properties, b.min_properties),
         max_properties=min(bounds) if bounds else None,
         counts=tuple(dict.fromkeys(a.counts + b.counts)),
@@ -465,10 +473,14 @@ def object_inside(inner: ObjectArm, outer: ObjectArm) -> bool:
         return False
     if not _no_looser(inner.max_properties, outer.max_properties):
         return False
-    if outer.names not in (ast.ANY_STRING, inner.names) or not set(outer.counts) <= set(inner.counts):
+    if outer.names not in (ast.ANY_STRING, inner.names) or not _among(outer.counts, inner.counts):
         return False
-    if not set(outer.rules) <= set(inner.rules):
+    if not _among(outer.rules, inner.rules):
         return False
+    # Alternatives mostly declare the same keys and differ in one of them: no table of the keys is needed to see that.
+    for (key, value), (other, wanted) in zip(inner.properties, outer.properties, strict=False):
+        if key == other and not expression_inside(value, wanted):
+            return False
     mine = dict(inner.properties)
     for key, value in outer.properties:
         have = mine.pop(key, None)
