@@ -50,7 +50,16 @@ if TYPE_CHECKING:
         apply_token_bitmask_inplace,
         fill_next_token_bitmasks,
     )
-    from schemagen.compiler import Choice, Grammar, Limits, Regex, compile, to_regex  # noqa: A004 - the field's verb
+    from schemagen.compiler import (
+        Choice,
+        Grammar,
+        Limits,
+        Regex,
+        cache_info,
+        clear_cache,
+        compile,  # noqa: A004 - the field's verb
+        to_regex,
+    )
     from schemagen.decode import LogitsProcessor
     from schemagen.generator import Generator
     from schemagen.lm.language_model import Generation, LanguageModel
@@ -72,6 +81,8 @@ _HOMES = {
     "Vocabulary": "schemagen.vocabulary",
     "allocate_token_bitmask": "schemagen.bitmask",
     "apply_token_bitmask_inplace": "schemagen.bitmask",
+    "cache_info": "schemagen.compiler",
+    "clear_cache": "schemagen.compiler",
     "compile": "schemagen.compiler",
     "fill_next_token_bitmasks": "schemagen.bitmask",
     "from_transformers": "schemagen.lm.load",
@@ -115,6 +126,8 @@ __all__ = [
     "__version__",
     "allocate_token_bitmask",
     "apply_token_bitmask_inplace",
+    "cache_info",
+    "clear_cache",
     "compile",
     "errors",
     "fill_next_token_bitmasks",

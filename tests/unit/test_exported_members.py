@@ -11,7 +11,7 @@ import schemagen
 
 EXPORTED = {
     "Choice", "Generation", "Generator", "Grammar", "LanguageModel", "Limits", "LogitsProcessor", "Regex", "Structured", "Vocabulary", "__version__",
-    "allocate_token_bitmask", "apply_token_bitmask_inplace", "compile", "errors", "fill_next_token_bitmasks",
+    "allocate_token_bitmask", "apply_token_bitmask_inplace", "cache_info", "clear_cache", "compile", "errors", "fill_next_token_bitmasks",
     "from_transformers", "load", "load_bundled", "structured", "to_regex",
 }  # fmt: skip
 EXCEPTIONS = {

@@ -1,0 +1,123 @@
+"""The memory of `compile`: bounded by bytes that grow, least recently used first, safe between threads."""
+
+from concurrent.futures import ThreadPoolExecutor
+from types import SimpleNamespace
+
+import pytest
+
+import schemagen
+from schemagen import compiler, grammar_memory
+from schemagen.grammar_memory import GrammarMemory
+
+
+def sized(size):
+    """A stand-in for a grammar that holds some bytes."""
+    return SimpleNamespace(memory_bytes=size)
+
+
+def keys(memory):
+    """What is remembered, from the one that goes next to the one that goes last; asking changes nothing."""
+    return list(memory._entries)
+
+
+@pytest.fixture
+def own_memory(monkeypatch):
+    """A memory of its own for `compile`."""
+    memory = GrammarMemory()
+    monkeypatch.setattr(compiler, "_memory", memory)
+    return memory
+
+
+def test_the_least_recently_used_goes_first() -> None:
+    """Where the count is exceeded, the grammar that was not asked for the longest time goes."""
+    memory = GrammarMemory(max_grammars=2)
+    for key in "ab":
+        memory.put(key, sized(1))
+    assert memory.get("a") is not None
+    memory.put("c", sized(1))
+    assert keys(memory) == ["a", "c"]
+    assert memory.info()[:4] == (1, 0, 2, 2)
+
+
+def test_bytes_are_bounded() -> None:
+    """As many grammars go as have to, and their bytes are given back."""
+    memory = GrammarMemory(max_bytes=100)
+    for key in range(5):
+        memory.put(key, sized(20))
+    assert keys(memory) == [0, 1, 2, 3, 4]
+    memory.put("large", sized(70))
+    assert keys(memory) == [4, "large"]
+    assert memory.info().bytes == 90
+
+
+def test_the_last_grammar_stays_whatever_its_size() -> None:
+    """A grammar above the bound is kept until the next one comes."""
+    memory = GrammarMemory(max_bytes=100)
+    memory.put("small", sized(1))
+    memory.put("large", sized(1000))
+    assert keys(memory) == ["large"]
+    memory.put("small", sized(1))
+    assert keys(memory) == ["small"]
+
+
+def test_growth_counts_when_a_grammar_is_found() -> None:
+    """A grammar that grew while it was used counts with what it holds now."""
+    memory, grown = GrammarMemory(max_bytes=100), sized(10)
+    memory.put("other", sized(10))
+    memory.put("grown", grown)
+    grown.memory_bytes = 95
+    assert memory.get("grown") is grown
+    memory.put("new", sized(2))
+    assert keys(memory) == ["grown", "new"]
+
+
+def test_growth_of_grammars_that_are_held_elsewhere_is_noticed() -> None:
+    """A grammar that is compiled once and used for ever counts after some insertions, and at once in `info`."""
+    memory, grown = GrammarMemory(max_bytes=1000), sized(10)
+    memory.put("grown", grown)
+    grown.memory_bytes = 2000
+    assert memory.info().bytes == 2000
+    memory = GrammarMemory(max_bytes=1000)
+    memory.put("grown", grown)
+    grown.memory_bytes = 10
+    for key in range(grammar_memory.RECOUNT_EVERY):
+        memory.put(key, sized(1))
+    assert memory.info().bytes == grammar_memory.RECOUNT_EVERY
+
+
+def test_a_second_grammar_of_a_key_is_the_first() -> None:
+    """Threads that compile the same thing at once end up with one grammar."""
+    memory, first = GrammarMemory(), sized(1)
+    assert memory.put("key", first) is first
+    assert memory.put("key", sized(1)) is first
+    assert memory.info().grammars == 1
+
+
+def test_compile_finds_what_it_compiled(own_memory, byte_vocabulary) -> None:
+    """The same schema is the same grammar, until the cache is cleared."""
+    schema = {"type": "integer", "minimum": 3}
+    grammar = schemagen.compile(schema, byte_vocabulary)
+    assert schemagen.compile(dict(schema), byte_vocabulary) is grammar
+    info = schemagen.cache_info()
+    assert (info.hits, info.misses, info.grammars) == (1, 1, 1)
+    assert info.bytes == grammar.memory_bytes > 0
+    schemagen.clear_cache()
+    assert schemagen.cache_info()[:4] == (0, 0, own_memory.max_grammars, 0)
+    assert schemagen.compile(schema, byte_vocabulary) is not grammar
+
+
+def test_threads_share_one_memory() -> None:
+    """The bytes add up after many threads used it, with evictions all the time."""
+    memory = GrammarMemory(max_bytes=500, max_grammars=20)
+
+    def use(seed):
+        for step in range(500):
+            key = (seed * 7 + step * 13) % 60
+            memory.get(key) or memory.put(key, sized(key))
+
+    with ThreadPoolExecutor(8) as pool:
+        list(pool.map(use, range(8)))
+    info = memory.info()
+    assert info.bytes == sum(keys(memory)) <= 500
+    assert info.hits + info.misses == 8 * 500
+    assert 0 < info.grammars <= 20
