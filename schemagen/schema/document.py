@@ -273,20 +273,23 @@ def _anchors_of(contents: Any) -> Iterator[str]:
 
 _ID_KEYS = frozenset({"$id", "id", "$anchor", "$dynamicAnchor", "$dynamicRef", "$recursiveRef"})
 _DATA_KEYS = frozenset({"enum", "const", "default", "examples", "example"})
-#: In what marshal makes of a schema (a text is "u", four bytes of length, UTF-8): one of the keys above, or a `$ref` that
-#: is no local pointer. Not to find it is proof that `_mentions_ids` need not look; one search instead of a walk.
+#: In what marshal makes of a schema (a text is "u", four bytes of length, UTF-8; a value follows its key): one of the keys
+#: above before a text, or a `$ref` that is no local pointer. Not to find it is proof that `_mentions_ids` need not look; one
+#: search instead of a walk.
 _SUSPECT = re.compile(
-    rb"u\x02\0\0\0id|u....\$(?:id|anchor|dynamicAnchor|dynamicRef|recursiveRef)|\$refu....(?!#/)", re.DOTALL
+    rb"(?:\x02\0\0\0id|\$(?:id|anchor|dynamicAnchor|dynamicRef|recursiveRef))u|\$refu....(?!#/)", re.DOTALL
 )
 
 
 def _mentions_ids(schema: Any) -> bool:
     """Whether the document may need more than local pointers; cheap, and wrong only on the careful side."""
     try:
-        suspect = _SUSPECT.search(marshal.dumps(schema, 2)) is not None
+        suspects = len(_SUSPECT.findall(marshal.dumps(schema, 2)))
     except ValueError:  # nested very deep, or something that is no JSON
-        suspect = True
-    return suspect and _needs_registry(schema)
+        return _needs_registry(schema)
+    if suspects == 1 and isinstance(schema, dict) and any(isinstance(schema.get(key), str) for key in _ID_KEYS):
+        return not _only_named(schema)  # it was the name of the document itself
+    return suspects > 0 and _needs_registry(schema)
 
 
 def _needs_registry(schema: Any) -> bool:
