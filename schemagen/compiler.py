@@ -207,7 +207,7 @@ def compile(  # noqa: A001, PLR0913 - the field's verb, as in re.compile; option
 
     Cost: about 0.1 ms per sub-schema; automaton states are made when they are first needed.
     """
-    _check_arguments(vocabulary, property_order=property_order, whitespace=whitespace, engine=engine, cache=cache)
+    _check_arguments(vocabulary, property_order, whitespace, engine, cache)
     options = Options(property_order=property_order, whitespace=whitespace, limits=limits or DEFAULT_LIMITS)
     spec, frozen = _freeze(spec)
     resources, frozen_resources = _freeze(None if resources is None else dict(resources))
@@ -242,24 +242,31 @@ def _recompile(spec: Any, vocabulary: Vocabulary, arguments: dict[str, Any]) -> 
     return compile(spec, vocabulary, **arguments)
 
 
-_CHOICES: dict[str, tuple[Any, ...]] = {
-    "property_order": ("schema", "any"),
-    "whitespace": ("flexible", "compact", "spaced"),
-    "engine": ("auto", "native", "reference"),
-    "cache": ("memory", None),
-}
+_ORDERS = ("schema", "any")
+_LAYOUTS = ("flexible", "compact", "spaced")
+_ENGINES = ("auto", "native", "reference")
+_CACHES = ("memory", None)
 
 
-def _check_arguments(vocabulary: Any, **chosen: Any) -> None:
+def _check_arguments(vocabulary: Any, property_order: Any, whitespace: Any, engine: Any, cache: Any) -> None:
     """Refuse a mistyped option: taken for its default it would change the language without a word."""
-    for name, value in chosen.items():
-        if value not in _CHOICES[name]:
-            raise ValueError(f"{name}={value!r}: choose one of {', '.join(map(repr, _CHOICES[name]))}")
+    if property_order not in _ORDERS:
+        raise _mistyped("property_order", property_order, _ORDERS)
+    if whitespace not in _LAYOUTS:
+        raise _mistyped("whitespace", whitespace, _LAYOUTS)
+    if engine not in _ENGINES:
+        raise _mistyped("engine", engine, _ENGINES)
+    if cache not in _CACHES:
+        raise _mistyped("cache", cache, _CACHES)
     if not hasattr(vocabulary, "fingerprint"):
         raise VocabularyError(
             f"compile() got a {type(vocabulary).__name__} instead of a Vocabulary",
             fix="pass schemagen.Vocabulary.from_tokenizer(tokenizer)",
         )
+
+
+def _mistyped(name: str, value: Any, choices: tuple[Any, ...]) -> ValueError:
+    return ValueError(f"{name}={value!r}: choose one of {', '.join(map(repr, choices))}")
 
 
 def _freeze(spec: Any) -> tuple[Any, Any]:
