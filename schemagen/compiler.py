@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import json
 import marshal
+import os
+import time
 import warnings
 from dataclasses import dataclass, replace
 from functools import lru_cache, partial
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 from schemagen.engine.options import DEFAULT_LIMITS, Limits, Options, PropertyOrder, WhitespacePolicy
 from schemagen.errors import LimitError, SchemagenError, UnsatisfiableSchemaError, ValidationFailed, VocabularyError
@@ -17,7 +19,9 @@ from schemagen.schema.report import Entry, Report
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
 
+    from schemagen.engine.program import Recorder
     from schemagen.engine.protocol import Engine, Matcher
+    from schemagen.grammar_files import GrammarEntry
     from schemagen.regex import ast
     from schemagen.schema.normalise import Normaliser
     from schemagen.types import Target
@@ -29,6 +33,8 @@ __all__ = ["CacheInfo", "Choice", "Grammar", "Limits", "Regex", "cache_info", "c
 MAX_REFERENCE_STATES = 20_000
 
 EngineName = Literal["auto", "native", "reference"]
+#: "memory", None or the path of a folder.
+Cache: TypeAlias = "str | os.PathLike[str] | None"
 
 
 @dataclass(frozen=True, slots=True)
@@ -182,7 +188,7 @@ def compile(  # noqa: A001, PLR0913 - the field's verb, as in re.compile; option
     strict: bool = True,
     resources: Mapping[str, Any] | None = None,
     limits: Limits | None = None,
-    cache: Literal["memory"] | None = "memory",
+    cache: Cache = "memory",
     engine: EngineName = "auto",
 ) -> Grammar:
     """Return the grammar of a type, JSON Schema, `Regex` or `Choice` over a vocabulary.
@@ -197,7 +203,9 @@ def compile(  # noqa: A001, PLR0913 - the field's verb, as in re.compile; option
         resources: Documents by URI that `$ref` may lead to; nothing is ever fetched.
         limits: Bounds on the work; the defaults stop hostile schemas in seconds.
         cache: "memory" keeps the last grammars, up to 256 MB and 1024 of them, so that compiling the same thing again costs
-            microseconds (`cache_info`, `clear_cache`).
+            microseconds (`cache_info`, `clear_cache`). Any other path is a folder, made where it is missing, in which the next
+            process finds the grammar, too: one file for each schema, for all vocabularies. Nobody else should be able to
+            write to it. None keeps nothing. The reference engine writes no files.
         engine: "native" is the compiled core, "reference" pure Python without recursion, "auto" native where it is installed.
 
     Raises:
@@ -205,14 +213,28 @@ def compile(  # noqa: A001, PLR0913 - the field's verb, as in re.compile; option
         PatternError: A pattern is invalid or not regular.
         LimitError: A limit stopped the work.
 
+    Warns:
+        RuntimeWarning: The folder of the cache cannot be written; the grammar is compiled all the same.
+
     Cost: about 0.1 ms per sub-schema; automaton states are made when they are first needed.
     """
-    _check_arguments(vocabulary, property_order, whitespace, engine, cache)
+    _check_arguments(vocabulary, property_order, whitespace, engine)
+    folder = _folder_of(cache)
     options = Options(property_order=property_order, whitespace=whitespace, limits=limits or DEFAULT_LIMITS)
     spec, frozen = _freeze(spec)
     resources, frozen_resources = _freeze(None if resources is None else dict(resources))
     key = (
-        (frozen, vocabulary.fingerprint, property_order, whitespace, options.limits, strict, frozen_resources, engine)
+        (
+            frozen,
+            vocabulary.fingerprint,
+            property_order,
+            whitespace,
+            options.limits,
+            strict,
+            frozen_resources,
+            engine,
+            folder,
+        )
         if cache is not None and frozen is not None and frozen_resources is not None
         else None
     )
@@ -221,7 +243,7 @@ def compile(  # noqa: A001, PLR0913 - the field's verb, as in re.compile; option
         if known is not None:
             return known
     try:
-        grammar = _compile(spec, vocabulary, options, strict, resources, engine)
+        grammar = _compile(spec, vocabulary, options, strict, resources, engine, None if key is None else folder)
     except RecursionError as error:
         raise LimitError(
             "the schema is nested deeper than Python's recursion limit",
@@ -245,10 +267,9 @@ def _recompile(spec: Any, vocabulary: Vocabulary, arguments: dict[str, Any]) -> 
 _ORDERS = ("schema", "any")
 _LAYOUTS = ("flexible", "compact", "spaced")
 _ENGINES = ("auto", "native", "reference")
-_CACHES = ("memory", None)
 
 
-def _check_arguments(vocabulary: Any, property_order: Any, whitespace: Any, engine: Any, cache: Any) -> None:
+def _check_arguments(vocabulary: Any, property_order: Any, whitespace: Any, engine: Any) -> None:
     """Refuse a mistyped option: taken for its default it would change the language without a word."""
     if property_order not in _ORDERS:
         raise _mistyped("property_order", property_order, _ORDERS)
@@ -256,8 +277,6 @@ def _check_arguments(vocabulary: Any, property_order: Any, whitespace: Any, engi
         raise _mistyped("whitespace", whitespace, _LAYOUTS)
     if engine not in _ENGINES:
         raise _mistyped("engine", engine, _ENGINES)
-    if cache not in _CACHES:
-        raise _mistyped("cache", cache, _CACHES)
     if not hasattr(vocabulary, "fingerprint"):
         raise VocabularyError(
             f"compile() got a {type(vocabulary).__name__} instead of a Vocabulary",
@@ -267,6 +286,19 @@ def _check_arguments(vocabulary: Any, property_order: Any, whitespace: Any, engi
 
 def _mistyped(name: str, value: Any, choices: tuple[Any, ...]) -> ValueError:
     return ValueError(f"{name}={value!r}: choose one of {', '.join(map(repr, choices))}")
+
+
+def _folder_of(cache: Any) -> str | None:
+    """Return the folder that files are kept in, None for none."""
+    if cache is None or cache == "memory":
+        return None
+    try:
+        folder = os.fspath(cache)
+    except TypeError:
+        folder = ""
+    if not isinstance(folder, str) or not folder:
+        raise ValueError(f"cache={cache!r}: choose 'memory', None or the path of a folder")
+    return folder
 
 
 def _freeze(spec: Any) -> tuple[Any, Any]:
@@ -290,47 +322,35 @@ def _freeze(spec: Any) -> tuple[Any, Any]:
 
 
 def _compile(
-    spec: Any, vocabulary: Vocabulary, options: Options, strict: bool, resources: Any, engine: EngineName
+    spec: Any,
+    vocabulary: Vocabulary,
+    options: Options,
+    strict: bool,
+    resources: Any,
+    engine: EngineName,
+    folder: str | None,
 ) -> Grammar:
     chosen = _choose(engine)
-    implementation: Engine
+    folder = folder if chosen == "native" else None
     if isinstance(spec, Regex | Choice):
-        implementation = _pattern_engine(pattern_of(spec), vocabulary, options, chosen)
+        made = _pattern_engine(spec, vocabulary, options, chosen, folder)
         whole = Report((Entry("", type(spec).__name__.lower(), "enforced"),))
-        return Grammar(
-            spec, vocabulary, schema=None, report=lambda: whole, engine=chosen, implementation=implementation
-        )
-    from schemagen.schema.normalise import Normaliser
+        return Grammar(spec, vocabulary, schema=None, report=lambda: whole, engine=chosen, implementation=made)
 
     target = _target_of(spec)
     schema = spec if target is None else target.schema
-    normaliser = Normaliser(
-        schema,
-        resources=resources,
-        strict=strict,
-        dialect="json-schema" if target is None else "python",
-        max_depth=options.limits.max_depth,
-        max_alternatives=options.limits.max_alternatives,
-        check_time=options.check_time,
-    )
+    source = _Source(schema, "json-schema" if target is None else "python", strict, resources)
     options = _styled(options, target)
-    try:
-        implementation = _json_engine(normaliser, options, vocabulary, chosen)
-    except UnsatisfiableSchemaError as error:
-        from schemagen.engine.unsatisfiable import explained
-
-        circumstances = {"dialect": normaliser.dialect, "resources": resources, "native": chosen == "native"}
-        raise explained(error, schema, options, **circumstances) from None
-    normaliser.forget()
+    implementation, keywords, is_exact = _json_engine(source, options, vocabulary, chosen, folder)
     return Grammar(
         spec,
         vocabulary,
         schema=schema,
-        report=partial(_report, normaliser.report, target, options),
+        report=partial(_report, keywords, target, options),
         engine=chosen,
         implementation=implementation,
         target=target,
-        check=None if target is not None or normaliser.is_exact else schema,
+        check=None if target is not None or is_exact else schema,
     )
 
 
@@ -343,15 +363,111 @@ def _target_of(spec: Any) -> Target[Any] | None:
     return reflect(spec) if is_type(spec) else None
 
 
-def _json_engine(normaliser: Normaliser, options: Options, vocabulary: Vocabulary, engine: str) -> Engine:
+@dataclass(frozen=True, slots=True)
+class _Source:
+    """A schema and how it is read.
+
+    Attributes:
+        schema: The JSON Schema.
+        dialect: Whose reading of patterns and formats counts.
+        strict: As for `compile`.
+        resources: As for `compile`.
+    """
+
+    schema: Any
+    dialect: Literal["json-schema", "python"]
+    strict: bool
+    resources: Any
+
+    def normaliser(self, options: Options) -> Normaliser:
+        """Return a fresh one within the limits of the options."""
+        from schemagen.schema.normalise import Normaliser
+
+        return Normaliser(
+            self.schema,
+            resources=self.resources,
+            strict=self.strict,
+            dialect=self.dialect,
+            max_depth=options.limits.max_depth,
+            max_alternatives=options.limits.max_alternatives,
+            check_time=options.check_time,
+        )
+
+    def report(self, options: Options) -> Report:
+        """Return what became of the keywords of a grammar that came from a file: the schema is read for it."""
+        from schemagen.engine.native import JsonLowering
+
+        options = replace(options, started=time.monotonic())
+        normaliser = self.normaliser(options)
+        JsonLowering(normaliser, options).has_values()
+        return normaliser.report()
+
+
+def _json_engine(
+    source: _Source, options: Options, vocabulary: Vocabulary, engine: str, folder: str | None
+) -> tuple[Engine, Callable[[], Report], bool]:
+    """Return the engine of a schema, what writes the report of its keywords, and whether nothing is checked afterwards."""
+    entry = _entry(folder, [source.schema, source.resources], options, "schema", source.dialect, source.strict)
+    kept = _replayed(entry, options, vocabulary)
+    if kept is not None:
+        return kept[0], partial(source.report, options), kept[1]
+    normaliser, recorder = source.normaliser(options), _recorder(entry, options)
+    try:
+        made = _lowered(normaliser, options, vocabulary, engine, recorder)
+    except UnsatisfiableSchemaError as error:
+        from schemagen.engine.unsatisfiable import explained
+
+        circumstances = {"dialect": source.dialect, "resources": source.resources, "native": engine == "native"}
+        raise explained(error, source.schema, options, **circumstances) from None
+    is_exact = normaliser.is_exact
+    _keep(entry, recorder, is_exact=is_exact)
+    normaliser.forget()
+    return made, normaliser.report, is_exact
+
+
+def _lowered(
+    normaliser: Normaliser, options: Options, vocabulary: Vocabulary, engine: str, recorder: Recorder | None
+) -> Engine:
     if engine == "native":
         from schemagen.engine.native import JsonLowering
 
-        return JsonLowering(normaliser, options).compile(vocabulary)
+        return JsonLowering(normaliser, options, recorder).compile(vocabulary)
     from schemagen.schema.text import json_text, layout
 
     page = layout(options.whitespace, options.max_indent, options.number_style)
     return _reference(json_text(normaliser, page), vocabulary, options.limits)
+
+
+def _entry(folder: str | None, source: Any, options: Options, *reading: Any) -> GrammarEntry | None:
+    """Return the place of a grammar in the folder of the cache, if there is one."""
+    if folder is None:
+        return None
+    from schemagen.grammar_files import entry_of
+
+    return entry_of(folder, source, options, *reading)
+
+
+def _replayed(entry: GrammarEntry | None, options: Options, vocabulary: Vocabulary) -> tuple[Engine, bool] | None:
+    """Return the engine that a file holds and whether it is exact, None without such a file."""
+    program = None if entry is None else entry.read()
+    if program is None:
+        return None
+    from schemagen.engine.program import builder_of, replay
+
+    return replay(program, builder_of(options), vocabulary)
+
+
+def _recorder(entry: GrammarEntry | None, options: Options) -> Recorder | None:
+    if entry is None:
+        return None
+    from schemagen.engine.native import recorder_of
+
+    return recorder_of(options)
+
+
+def _keep(entry: GrammarEntry | None, recorder: Recorder | None, *, is_exact: bool) -> None:
+    if entry is not None and recorder is not None:
+        entry.write(recorder.program(is_exact=is_exact))
 
 
 def _reference(regex: ast.Regex, vocabulary: Vocabulary, limits: Limits) -> Engine:
@@ -434,12 +550,22 @@ def pattern_of(spec: Regex | Choice) -> ast.Regex:
     return ast.union(*(ast.literal(option) for option in spec.options))
 
 
-def _pattern_engine(regex: ast.Regex, vocabulary: Vocabulary, options: Options, engine: str) -> Engine:
-    if engine == "native":
-        from schemagen.engine.native import compile_pattern
+def _pattern_engine(
+    spec: Regex | Choice, vocabulary: Vocabulary, options: Options, engine: str, folder: str | None
+) -> Engine:
+    if engine != "native":
+        return _reference(pattern_of(spec), vocabulary, options.limits)
+    from schemagen.engine.native import compile_pattern
 
-        return compile_pattern(regex, vocabulary, options)
-    return _reference(regex, vocabulary, options.limits)
+    source = spec.pattern if isinstance(spec, Regex) else list(spec.options)
+    entry = _entry(folder, source, options, type(spec).__name__)
+    kept = _replayed(entry, options, vocabulary)
+    if kept is not None:
+        return kept[0]
+    recorder = _recorder(entry, options)
+    made = compile_pattern(pattern_of(spec), vocabulary, options, recorder)
+    _keep(entry, recorder, is_exact=True)
+    return made
 
 
 def to_regex(

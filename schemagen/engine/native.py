@@ -13,6 +13,7 @@ from json.encoder import encode_basestring
 from threading import Lock
 from typing import TYPE_CHECKING
 
+from schemagen.engine.program import EMPTY_NODE, Call, Recorder, builder_of
 from schemagen.errors import LimitError, UnsatisfiableSchemaError
 from schemagen.regex import ast
 from schemagen.regex.derivatives import matches
@@ -47,8 +48,6 @@ MAX_LOOK = 8
 MANY = 10_000
 OptionLists = list[list[tuple[int, int]]]
 Strings = list[tuple[int, int, int]]
-WHITESPACE = {"flexible": 0, "compact": 1, "spaced": 2}
-EMPTY_NODE = 0
 #: Kernel nodes remembered for the process; they live as long as the kernel does, the expressions that name them here.
 MAX_LOWERED = 20_000
 #: Values between two looks at the clock.
@@ -98,19 +97,21 @@ class Lowered:
         patterns: Nodes by encoding and expression.
         numbers: Nodes by style and arm.
         scalars: By style and leaf (`normalise.LEAVES`): the node of its literals and numbers, and its strings.
+        calls: How a node was made, if that is recorded.
     """
 
-    __slots__ = ("generation", "numbers", "patterns", "scalars")
+    __slots__ = ("calls", "generation", "numbers", "patterns", "scalars")
 
     def __init__(self, generation: int | None = None) -> None:
         self.generation = generation
         self.patterns: dict[tuple[int, ast.Regex], int] = {}
         self.numbers: dict[tuple[NumberStyle, NumberArm], int] = {}
         self.scalars: dict[NumberStyle, dict[Expression, tuple[int, Strings]]] = {}
+        self.calls: dict[int, Call] = {}
 
     def __len__(self) -> int:
         """Return how many nodes are remembered."""
-        return len(self.patterns) + len(self.numbers) + sum(map(len, self.scalars.values()))
+        return len(self.patterns) + len(self.numbers) + sum(map(len, self.scalars.values())) + len(self.calls)
 
 
 class _Memory:
@@ -120,8 +121,10 @@ class _Memory:
         self._lock = Lock()
         self._lowered = Lowered()
 
-    def of(self, builder: _core.Builder) -> Lowered:
+    def of(self, builder: _core.Builder | Recorder) -> Lowered:
         """Return the nodes of a builder's kernel; a compilation asks once, and what it got stays valid for it."""
+        if isinstance(builder, Recorder):
+            return builder.lowered
         generation: int | None = getattr(builder, "generation", None)
         if generation is None:  # a kernel of its own
             return Lowered()
@@ -132,12 +135,14 @@ class _Memory:
 
 
 _memory = _Memory()
+#: Of compilations that are recorded: how each of these nodes was made is known.
+_recorded = _Memory()
 
 
 class PatternLowering:
     """Regex values to kernel nodes, memoised per encoding."""
 
-    def __init__(self, builder: _core.Builder, lowered: Lowered | None = None) -> None:
+    def __init__(self, builder: _core.Builder | Recorder, lowered: Lowered | None = None) -> None:
         self.builder = builder
         self._memo = (_memory.of(builder) if lowered is None else lowered).patterns
 
@@ -231,22 +236,25 @@ class Counters:
 NO_COUNTS = Counters([])
 
 
+def recorder_of(options: Options) -> Recorder:
+    """Return what makes one grammar and notes the calls."""
+    builder = builder_of(options)
+    return Recorder(builder, _recorded.of(builder))
+
+
 class JsonLowering:
-    """Expressions to values of the core's JSON automaton."""
+    """Expressions to values of the core's JSON automaton.
 
-    def __init__(self, normaliser: Normaliser, options: Options) -> None:
-        from schemagen import _core
+    Args:
+        normaliser: Of the schema.
+        options: Of the compilation.
+        builder: A fresh one for these options, if its calls are recorded.
+    """
 
+    def __init__(self, normaliser: Normaliser, options: Options, builder: Recorder | None = None) -> None:
         self.normaliser = normaliser
         self.options = options
-        limits = options.limits
-        self.builder = _core.Builder(
-            any_order=options.property_order == "any",
-            whitespace=WHITESPACE[options.whitespace],
-            max_indent=options.max_indent,
-            max_states=limits.max_states,
-            max_seconds=limits.max_seconds,
-        )
+        self.builder = builder_of(options) if builder is None else builder
         self._lowered = _memory.of(self.builder)
         self.patterns = PatternLowering(self.builder, self._lowered)
         self._leaves = self._lowered.scalars.setdefault(options.number_style, {})
@@ -619,15 +627,15 @@ def unsatisfiable() -> UnsatisfiableSchemaError:
     )
 
 
-def compile_pattern(regex: ast.Regex, vocabulary: Vocabulary, options: Options) -> _core.Constraint:
+def compile_pattern(
+    regex: ast.Regex, vocabulary: Vocabulary, options: Options, recorder: Recorder | None = None
+) -> _core.Constraint:
     """Return the constraint of a regular expression over the whole text.
 
     Raises:
         UnsatisfiableSchemaError: It matches no text.
     """
-    from schemagen import _core
-
-    builder = _core.Builder(max_states=options.limits.max_states, max_seconds=options.limits.max_seconds)
+    builder = builder_of(options) if recorder is None else recorder
     node = PatternLowering(builder).lower(regex, UTF8)
     if builder.is_empty(node):
         raise UnsatisfiableSchemaError(
