@@ -14,6 +14,7 @@ from schemagen.errors import ValidationFailed, VocabularyError
 from schemagen.lm.prompts import as_messages, render, with_correction, with_shape
 
 if TYPE_CHECKING:
+    import os
     from collections.abc import Mapping, Sequence
 
     from typing_extensions import TypeForm
@@ -65,22 +66,26 @@ class LanguageModel:
     Args:
         model: With the ``generate`` of transformers' `GenerationMixin`.
         tokenizer: Its tokenizer.
+        cache: A folder in which the vocabulary and compiled grammars are kept for the next process; see
+            `schemagen.compile` and `Vocabulary.from_tokenizer`.
 
     Attributes:
         model: As given.
         tokenizer: As given.
+        cache: As given.
     """
 
-    def __init__(self, model: Any, tokenizer: Any) -> None:
+    def __init__(self, model: Any, tokenizer: Any, *, cache: str | os.PathLike[str] | None = None) -> None:
         self.model = model
         self.tokenizer = tokenizer
+        self.cache = cache
 
     @cached_property
     def vocabulary(self) -> Vocabulary:
         """The bytes of every token, as wide as the logits of the model, with all its EOS ids."""
         from schemagen.vocabulary import Vocabulary
 
-        return Vocabulary.for_model(self.tokenizer, self.model)
+        return Vocabulary.for_model(self.tokenizer, self.model, cache=self.cache)
 
     def compile(
         self,
@@ -94,7 +99,8 @@ class LanguageModel:
         Raises:
             SchemaError: As `schemagen.compile`.
         """
-        return compile_grammar(spec, self.vocabulary, whitespace=whitespace, property_order=property_order)
+        cache = "memory" if self.cache is None else self.cache
+        return compile_grammar(spec, self.vocabulary, whitespace=whitespace, property_order=property_order, cache=cache)
 
     @overload
     def __call__(self, prompt: Prompt, spec: type[T], **options: Any) -> T: ...

@@ -11,15 +11,16 @@ from schemagen.errors import SchemagenError
 from schemagen.lm.language_model import LanguageModel
 
 if TYPE_CHECKING:
+    import os
     from collections.abc import Iterator
-    from os import PathLike
 
 
 def load(
-    name_or_path: str | PathLike[str],
+    name_or_path: str | os.PathLike[str],
     *,
     device_map: Any = "auto",
     dtype: Any = "auto",
+    cache: str | os.PathLike[str] | None = None,
     **from_pretrained_kwargs: Any,
 ) -> LanguageModel:
     """Return a causal language model of transformers with its tokenizer.
@@ -29,6 +30,8 @@ def load(
         device_map: As in transformers; "auto" spreads the model over the accelerators with accelerate, and means the
             CPU on a machine without one.
         dtype: As in transformers; "auto" is the type of the stored weights.
+        cache: A folder in which the vocabulary and compiled grammars are kept for the next process (the weights are
+            transformers' business: ``cache_dir``).
         from_pretrained_kwargs: Passed on to ``AutoModelForCausalLM.from_pretrained``. ``revision``, ``token``,
             ``trust_remote_code``, ``subfolder``, ``cache_dir`` and ``local_files_only`` go to the tokenizer as well.
 
@@ -49,17 +52,18 @@ def load(
         name_or_path,
         **{_dtype_keyword(): dtype, "device_map": device_map, **from_pretrained_kwargs},
     )
-    return LanguageModel(model.eval(), tokenizer)
+    return LanguageModel(model.eval(), tokenizer, cache=cache)
 
 
-def from_transformers(model: Any, tokenizer: Any) -> LanguageModel:
+def from_transformers(model: Any, tokenizer: Any, *, cache: str | os.PathLike[str] | None = None) -> LanguageModel:
     """Return a language model over a model and a tokenizer of transformers that are already loaded.
 
     Args:
         model: Anything with the ``generate`` of transformers' `GenerationMixin`.
         tokenizer: Its tokenizer.
+        cache: A folder in which the vocabulary and compiled grammars are kept for the next process.
     """
-    return LanguageModel(model, tokenizer)
+    return LanguageModel(model, tokenizer, cache=cache)
 
 
 @lru_cache(maxsize=1)

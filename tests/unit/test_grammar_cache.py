@@ -400,3 +400,13 @@ def test_a_cache_is_a_folder(cache, byte_vocabulary) -> None:
     """Anything that is no path is refused with the choices."""
     with pytest.raises(ValueError, match="'memory', None or the path of a folder"):
         schemagen.compile(SCHEMA, byte_vocabulary, cache=cache)
+
+
+def test_a_language_model_passes_its_folder_on(folder) -> None:
+    """The vocabulary and the grammars of a model are kept in one folder."""
+    pytest.importorskip("transformers")
+    bundled = schemagen.load_bundled()
+    lm = schemagen.from_transformers(bundled.model, bundled.tokenizer, cache=folder)
+    schemagen.clear_cache()
+    lm.compile({"type": "boolean"})
+    assert ".grammar" in {path.suffix for path in folder.iterdir()} <= {".grammar", ".vocabulary"}
