@@ -33,6 +33,8 @@ from schemagen.errors import (
     PatternError,
     SchemaError,
     SchemagenError,
+    ToolError,
+    ToolRetry,
     UnsatisfiableSchemaError,
     UnsupportedPatternError,
     UnsupportedSchemaError,
@@ -50,6 +52,7 @@ if TYPE_CHECKING:
         apply_token_bitmask_inplace,
         fill_next_token_bitmasks,
     )
+    from schemagen.calling import Tool, ToolCall, tool
     from schemagen.compiler import (
         Choice,
         Grammar,
@@ -78,6 +81,8 @@ _HOMES = {
     "Limits": "schemagen.compiler",
     "LogitsProcessor": "schemagen.decode",
     "Regex": "schemagen.compiler",
+    "Tool": "schemagen.calling",
+    "ToolCall": "schemagen.calling",
     "Vocabulary": "schemagen.vocabulary",
     "allocate_token_bitmask": "schemagen.bitmask",
     "apply_token_bitmask_inplace": "schemagen.bitmask",
@@ -89,6 +94,7 @@ _HOMES = {
     "load": "schemagen.lm.load",
     "load_bundled": "schemagen.lm.load",
     "to_regex": "schemagen.compiler",
+    "tool": "schemagen.calling",
 }
 
 #: Whoever makes a vocabulary compiles next: what that takes is loaded at once, not in the first call.
@@ -116,6 +122,10 @@ __all__ = [
     "SchemaError",
     "SchemagenError",
     "Structured",
+    "Tool",
+    "ToolCall",
+    "ToolError",
+    "ToolRetry",
     "UnsatisfiableSchemaError",
     "UnsupportedPatternError",
     "UnsupportedSchemaError",
@@ -136,6 +146,7 @@ __all__ = [
     "load_bundled",
     "structured",
     "to_regex",
+    "tool",
 ]
 
 

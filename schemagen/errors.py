@@ -15,6 +15,8 @@
     │   ├── MatcherTerminatedError       EOS was already accepted
     │   ├── DeadEndError                 no token is allowed: an empty mask is never sampled
     │   └── BitmaskShapeError            dtype, device or width of a bitmask
+    ├── ToolError                        a function that cannot be a tool, or a call that cannot be made
+    ├── ToolRetry                        raised by tools themselves: the model shall call again
     └── GenerationError                  carries the text generated so far
         ├── BudgetError                  max_new_tokens ended the text before it was complete
         └── ValidationFailed             the text is valid JSON for the schema, a custom validator refused it
@@ -144,6 +146,21 @@ class BitmaskShapeError(MatcherError):
     """A bitmask or logits tensor of the wrong dtype, device or width."""
 
     default_code = "bitmask-shape"
+
+
+class ToolError(SchemagenError):
+    """Something that cannot be a tool, a format of calls that is not known, or a call that cannot be made."""
+
+    default_code = "tool-error"
+
+
+class ToolRetry(SchemagenError):  # noqa: N818 - it asks for something, as StopIteration does
+    """Raise it in a tool to tell the model why its call does not help, and to have it call again.
+
+    In `LanguageModel.chat` the text is the result of the call; a call that you make yourself raises it to you.
+    """
+
+    default_code = "tool-retry"
 
 
 class GenerationError(SchemagenError):

@@ -10,9 +10,9 @@ import pytest
 import schemagen
 
 EXPORTED = {
-    "Choice", "Generation", "Generator", "Grammar", "LanguageModel", "Limits", "LogitsProcessor", "Regex", "Structured", "Vocabulary", "__version__",
+    "Choice", "Generation", "Generator", "Grammar", "LanguageModel", "Limits", "LogitsProcessor", "Regex", "Structured", "Tool", "ToolCall", "Vocabulary", "__version__",
     "allocate_token_bitmask", "apply_token_bitmask_inplace", "cache_info", "clear_cache", "compile", "errors", "fill_next_token_bitmasks",
-    "from_transformers", "load", "load_bundled", "structured", "to_regex",
+    "from_transformers", "load", "load_bundled", "structured", "to_regex", "tool",
 }  # fmt: skip
 EXCEPTIONS = {
     name for name, value in vars(schemagen.errors).items() if isinstance(value, type) and issubclass(value, Exception)

@@ -1,0 +1,192 @@
+"""`ToolCall`, what a model wants done, and `ToolResult`, what came of it."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import secrets
+import string
+from concurrent.futures import ThreadPoolExecutor, TimeoutError as FutureTimeoutError
+from contextvars import copy_context
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from pydantic import BaseModel, ValidationError
+from pydantic_core import to_json
+
+from schemagen.errors import ToolError, ToolRetry
+
+if TYPE_CHECKING:
+    from collections.abc import Coroutine
+
+    from schemagen.calling.tools import Tool
+
+_ALPHABET = string.ascii_letters + string.digits
+_ID_LENGTH = 9  # what the templates of Mistral insist on
+
+
+def new_id() -> str:
+    """Return an id for a call: nine letters and digits."""
+    return "".join(secrets.choice(_ALPHABET) for _ in range(_ID_LENGTH))
+
+
+@dataclass(frozen=True, slots=True)
+class ToolCall:
+    """A call that a model has written: the tool and its arguments, validated. Nothing has run yet.
+
+    ``call()`` runs the function, ``await call.acall()`` does so in an event loop, `run` and `arun` return a `ToolResult`
+    instead of raising.
+
+    Attributes:
+        tool: What is called.
+        arguments: An instance of the model of the arguments, with the parameters as attributes; a dict for tools that
+            were made from a JSON Schema.
+        json: The arguments as the model wrote them, JSON.
+        content: The text before the call, or before the first of several.
+        id: By which a result refers to the call.
+    """
+
+    tool: Tool[..., Any]
+    arguments: Any
+    json: str
+    content: str = ""
+    id: str = field(default_factory=new_id)
+
+    @property
+    def name(self) -> str:
+        """The name of the tool."""
+        return self.tool.name
+
+    def __call__(self, *, timeout_s: float | None = None) -> Any:
+        """Run the function and return what it returns; a coroutine function runs in an event loop of its own.
+
+        Args:
+            timeout_s: Seconds to wait. A function that takes longer is left alone: Python cannot stop a thread.
+
+        Raises:
+            ToolError: There is no function; or it is a coroutine function and an event loop is running.
+            TimeoutError: It took longer.
+            Exception: As the function raises it.
+        """
+        if self.tool.is_async:
+            _refuse_running_loop(self.name)
+            return asyncio.run(self.acall(timeout_s=timeout_s))
+        if timeout_s is None:
+            return self.tool.invoke(self.arguments)
+        pool = ThreadPoolExecutor(max_workers=1, thread_name_prefix=self.name)
+        try:
+            return pool.submit(copy_context().run, self.tool.invoke, self.arguments).result(timeout_s)
+        except FutureTimeoutError as error:
+            raise _timeout(self.name, timeout_s, error) from None
+        finally:
+            pool.shutdown(wait=False)
+
+    async def acall(self, *, timeout_s: float | None = None) -> Any:
+        """Run the function without blocking the event loop: a coroutine function in it, another one in a thread.
+
+        Args:
+            timeout_s: As `__call__`; a coroutine is cancelled.
+
+        Raises:
+            ToolError: There is no function.
+            TimeoutError: It took longer.
+            Exception: As the function raises it.
+        """
+        running: Coroutine[Any, Any, Any] = (
+            self.tool.invoke(self.arguments)
+            if self.tool.is_async
+            else asyncio.to_thread(self.tool.invoke, self.arguments)
+        )
+        try:
+            return await asyncio.wait_for(running, timeout_s)
+        except asyncio.TimeoutError as error:
+            raise _timeout(self.name, timeout_s, error) from None
+
+    def run(self, *, timeout_s: float | None = None) -> ToolResult:
+        """Run the function and return its value or its exception as a `ToolResult`.
+
+        Args:
+            timeout_s: As `__call__`.
+        """
+        try:
+            return ToolResult(self, self(timeout_s=timeout_s))
+        except Exception as error:  # noqa: BLE001 - whatever a tool raises is data for the model
+            return ToolResult(self, None, error)
+
+    async def arun(self, *, timeout_s: float | None = None) -> ToolResult:
+        """Run the function in an event loop, as `acall`, and return a `ToolResult`, as `run`."""
+        try:
+            return ToolResult(self, await self.acall(timeout_s=timeout_s))
+        except Exception as error:  # noqa: BLE001 - whatever a tool raises is data for the model
+            return ToolResult(self, None, error)
+
+    def __str__(self) -> str:
+        """Show the call as JSON."""
+        return json.dumps({"name": self.name, "arguments": json.loads(self.json)}, ensure_ascii=False)
+
+
+@dataclass(frozen=True, slots=True)
+class ToolResult:
+    """What came of a call.
+
+    Attributes:
+        call: The call.
+        value: What the function returned.
+        error: What it raised instead; None if it did not. Where a validator of the arguments refused them, that, and nothing
+            has run; `ToolCall.arguments` is parsed JSON then.
+    """
+
+    call: ToolCall
+    value: Any
+    error: Exception | None = None
+
+    @property
+    def text(self) -> str:
+        """What the model reads: a text as it is, another value as JSON, an exception as a sentence."""
+        if isinstance(self.error, ToolRetry):
+            return f"Error: {self.error.fact}\nCorrect the call and try again."
+        if isinstance(self.error, ValidationError):
+            return f"Error: the arguments are not valid:\n{reasons(self.error)}\nCorrect the call and try again."
+        if self.error is not None:
+            return f"Error: {type(self.error).__name__}: {self.error}"
+        return as_text(self.value)
+
+    def to_message(self) -> dict[str, Any]:
+        """Return the message with which a chat goes on."""
+        return {"role": "tool", "name": self.call.name, "tool_call_id": self.call.id, "content": self.text}
+
+
+def reasons(error: ValidationError) -> str:
+    """Return one line per refused part, as a model can use them."""
+    lines = (f"- {'.'.join(map(str, part['loc'])) or 'arguments'}: {part['msg']}" for part in error.errors())
+    return "\n".join(lines)
+
+
+def as_text(value: Any) -> str:
+    """Return a value as a model reads it: a text as it is, what has a JSON form as JSON, the rest as `str` writes it."""
+    if isinstance(value, str):
+        return value
+    if isinstance(value, BaseModel):
+        return value.model_dump_json()
+    return to_json(value, fallback=str).decode()
+
+
+def _refuse_running_loop(name: str) -> None:
+    """Say what to do instead of a second event loop in one thread."""
+    try:
+        asyncio.get_running_loop()
+    except RuntimeError:
+        return
+    raise ToolError(
+        f"tool {name} is a coroutine function, and an event loop is running",
+        why="it can only be waited for there",
+        fix="use `await call.acall()`, or `await lm.achat(...)`",
+        code="running-loop",
+    )
+
+
+def _timeout(name: str, seconds: float | None, error: BaseException) -> Exception:
+    """Return the error of a function that took too long; one that a function raised by itself stays what it is."""
+    if seconds is None:
+        return error if isinstance(error, Exception) else TimeoutError(str(error))
+    return TimeoutError(f"{name} took longer than {seconds} s")

@@ -1,0 +1,269 @@
+"""How the families of models write calls: one `Profile` each, a registry, and detection by chat template.
+
+The texts of a profile are what the family's own chat template writes for a call in the history, taken apart: what opens
+a list of calls, what stands before and behind the arguments of each, what separates two, what closes the list. ``{name}``
+stands for the name of the tool.
+
+    begin  head(name) ARGUMENTS tail  [separator head(name) ARGUMENTS tail]*  end
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Literal
+
+from schemagen.errors import ToolError
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+_NAME = "{name}"
+
+
+@dataclass(frozen=True, slots=True)
+class Profile:
+    """The wire format of a family of models.
+
+    Attributes:
+        name: How it is called in `register_profile` and ``profile=``.
+        head: Before the arguments of a call.
+        tail: Behind them.
+        begin: Before the first call.
+        end: Behind the last one.
+        separator: Between two calls; of no effect where a call may follow any text (``begin`` empty, ``markers`` given).
+        markers: The parts of these texts that are atomic: each may be a special token of the tokenizer, or text. The first
+            one ends free text. Without any, a call is a call because the whole answer begins like one.
+        arguments: "json": an object; "python": keyword arguments of a call in Python's syntax.
+        signs: Substrings of a chat template; all of them: the template is of this family.
+        not_signs: Substrings that say that it is not.
+        tools_in: Where the template takes the tools from: "argument" (``tools=``), "system" (the key ``tools`` of
+            the system message), "prompt" (nowhere: they are described in the prompt).
+        arguments_in_history: Whether templates take the arguments of past calls as an "object" or as "text".
+    """
+
+    name: str
+    head: str
+    tail: str = ""
+    begin: str = ""
+    end: str = ""
+    separator: str = ""
+    markers: tuple[str, ...] = ()
+    arguments: Literal["json", "python"] = "json"
+    signs: tuple[str, ...] = ()
+    not_signs: tuple[str, ...] = ()
+    tools_in: Literal["argument", "system", "prompt"] = "argument"
+    arguments_in_history: Literal["object", "text"] = "object"
+
+    def __post_init__(self) -> None:
+        """Refuse a format that could not be read back.
+
+        Raises:
+            ToolError: The head does not name the tool, or free text would run into it.
+        """
+        if self.head.count(_NAME) != 1:
+            raise ToolError(
+                f"the head {self.head!r} of profile {self.name!r} has no single {{name}}",
+                why="a call must say which tool is called",
+                fix="write {name} where the name of the tool stands",
+                code="wrong-profile",
+            )
+        if self.arguments == "python" and not (self.head.endswith("(") and self.tail.startswith(")")):
+            raise ToolError(
+                f"profile {self.name!r} does not put Python's arguments in parentheses",
+                fix="end the head with ( and begin the tail with )",
+                code="wrong-profile",
+            )
+        opening = self.begin + self.head
+        if self.markers and not opening.startswith(self.markers[0]):
+            raise ToolError(
+                f"the calls of profile {self.name!r} begin with {opening[:20]!r}, not with {self.markers[0]!r}",
+                why="free text ends at the first marker",
+                fix="name the text that opens a call first in `markers`",
+                code="wrong-profile",
+            )
+        if not self.markers and not opening.startswith(("{", "[")):
+            raise ToolError(
+                f"the calls of profile {self.name!r} begin with {opening[:20]!r}",
+                why="without a marker an answer is a call if it begins with { or [",
+                fix="name a marker",
+                code="wrong-profile",
+            )
+
+    @property
+    def is_anchored(self) -> bool:
+        """Whether an answer is either text or calls, told apart by how it begins."""
+        return not self.markers
+
+    @property
+    def repeats(self) -> bool:
+        """Whether calls stand in the text one by one, without a list around them."""
+        return bool(self.markers) and not self.begin
+
+    def matches(self, template: str) -> bool:
+        """Whether a chat template is of this family."""
+        if not self.signs or any(sign in template for sign in self.not_signs):
+            return False
+        return all(sign in template for sign in self.signs)
+
+
+#: Our own format, for models whose template has none.
+PLAIN = Profile("plain", head='{"name": "{name}", "arguments": ', tail="}", separator="\n", tools_in="prompt")
+
+_DEEPSEEK_MARKERS = (
+    "<｜tool▁calls▁begin｜>",  # noqa: RUF001 - the markers have full-width bars
+    "<｜tool▁call▁begin｜>",  # noqa: RUF001
+    "<｜tool▁sep｜>",  # noqa: RUF001
+    "<｜tool▁call▁end｜>",  # noqa: RUF001
+    "<｜tool▁calls▁end｜>",  # noqa: RUF001
+)
+_CALLS_BEGIN, _CALL_BEGIN, _SEPARATOR, _CALL_END, _CALLS_END = _DEEPSEEK_MARKERS
+
+_BUILT_IN = (
+    Profile(
+        "deepseek",  # V3, R1
+        begin=_CALLS_BEGIN,
+        head=f"{_CALL_BEGIN}function{_SEPARATOR}{_NAME}\n```json\n",
+        tail=f"\n```{_CALL_END}",
+        separator="\n",
+        end=_CALLS_END,
+        markers=_DEEPSEEK_MARKERS,
+        signs=(_CALLS_BEGIN, "```json"),
+        arguments_in_history="text",
+    ),
+    Profile(
+        "deepseek-v3.1",
+        begin=_CALLS_BEGIN,
+        head=f"{_CALL_BEGIN}{_NAME}{_SEPARATOR}",
+        tail=_CALL_END,
+        end=_CALLS_END,
+        markers=_DEEPSEEK_MARKERS,
+        signs=(_CALLS_BEGIN,),
+        arguments_in_history="text",
+    ),
+    Profile(
+        "mistral-args",  # tokenizer v11 and later
+        head="[TOOL_CALLS]{name}[ARGS]",
+        markers=("[TOOL_CALLS]", "[ARGS]"),
+        signs=("[TOOL_CALLS]", "[ARGS]"),
+        not_signs=("[CALL_ID]",),
+    ),
+    Profile(
+        "mistral",
+        begin="[TOOL_CALLS] [",
+        head='{"name": "{name}", "arguments": ',
+        tail="}",
+        separator=", ",
+        end="]",
+        markers=("[TOOL_CALLS]",),
+        signs=("[TOOL_CALLS]",),
+        not_signs=("[ARGS]",),
+    ),
+    Profile(
+        "granite",  # 3.x; 4 writes as Hermes does
+        begin="<|tool_call|>[",
+        head='{"name": "{name}", "arguments": ',
+        tail="}",
+        separator=", ",
+        end="]",
+        markers=("<|tool_call|>",),
+        signs=("<|start_of_role|>", "<|tool_call|>"),
+    ),
+    Profile(
+        "phi",  # 4-mini
+        begin="<|tool_call|>[",
+        head='{"name": "{name}", "arguments": ',
+        tail="}",
+        separator=", ",
+        end="]<|/tool_call|>",
+        markers=("<|tool_call|>", "<|/tool_call|>"),
+        signs=("<|tool|>",),
+        tools_in="system",
+    ),
+    Profile(
+        "hermes",  # and Qwen 2.5, Qwen 3, Granite 4
+        head='<tool_call>\n{"name": "{name}", "arguments": ',
+        tail="}\n</tool_call>",
+        markers=("<tool_call>", "</tool_call>"),
+        signs=("<tool_call>", "</tool_call>", "arguments"),
+        not_signs=("<function=", "<arg_key>"),
+    ),
+    Profile(
+        "llama-pythonic",  # 3.2 and 4, where the template asks for it
+        begin="[",
+        head="{name}(",
+        tail=")",
+        separator=", ",
+        end="]",
+        arguments="python",
+        signs=("[func_name1(params_name1=",),
+    ),
+    Profile(
+        "llama",  # 3.1 to 3.3
+        head='{"name": "{name}", "parameters": ',
+        tail="}",
+        separator="; ",
+        signs=("<|start_header_id|>", '"parameters":'),
+    ),
+    Profile(
+        "gemma",  # 3; its template knows no tools
+        begin="```tool_code\n",
+        head="{name}(",
+        tail=")",
+        separator="\n",
+        end="\n```",
+        markers=("```tool_code", "```"),
+        arguments="python",
+        signs=("<start_of_turn>",),
+        not_signs=("<start_function_call>",),
+        tools_in="prompt",
+    ),
+    PLAIN,
+)
+_registry: list[Profile] = list(_BUILT_IN)
+
+
+def register_profile(profile: Profile) -> None:
+    """Add a format, for `detect_profile` and by its name; it goes before those that are there, and replaces its name's.
+
+    Args:
+        profile: With ``signs`` if templates are to be recognised as its own.
+    """
+    _registry[:] = [profile, *(known for known in _registry if known.name != profile.name)]
+
+
+def profiles() -> Mapping[str, Profile]:
+    """Return the known formats by name, in the order in which templates are compared with them."""
+    return {profile.name: profile for profile in _registry}
+
+
+def find_profile(name: str) -> Profile:
+    """Return a format by its name.
+
+    Raises:
+        ToolError: There is none.
+    """
+    known = profiles()
+    if name not in known:
+        raise ToolError(
+            f"no profile {name!r}",
+            why=f"known are {', '.join(known)}",
+            fix="choose one of these, or register_profile() your own",
+            code="wrong-profile",
+        )
+    return known[name]
+
+
+def detect_profile(tokenizer: Any) -> Profile:
+    """Return the format of the tokenizer's chat template; `PLAIN` if it has no template, or an unknown one."""
+    template = template_text(tokenizer)
+    return next((profile for profile in _registry if profile.matches(template)), PLAIN)
+
+
+def template_text(tokenizer: Any) -> str:
+    """Return all chat templates of a tokenizer as one text; empty if there are none."""
+    found = getattr(tokenizer, "chat_template", None) or ""
+    if isinstance(found, str):
+        return found
+    if isinstance(found, dict):
+        return "\n".join(map(str, found.values()))
+    return "\n".join(str(entry.get("template", "")) for entry in found)

@@ -1,0 +1,123 @@
+"""Arguments in Python's syntax: ``city="Paris", days=3, detailed=True``.
+
+Values are JSON but for ``True``, ``False`` and ``None``; strings are in double quotes with JSON's escapes, which Python
+reads alike (surrogate pairs apart, which are joined here). Keywords stand in the order of the schema. As a regular expression
+this has no recursion and no undeclared keys; a schema that needs either is refused, and a JSON profile can do it.
+"""
+
+from __future__ import annotations
+
+import json
+import keyword
+import re
+from typing import TYPE_CHECKING, Any
+
+from schemagen.engine.options import Options
+from schemagen.errors import ToolError
+from schemagen.regex import ast
+from schemagen.schema.nodes import NEVER
+from schemagen.schema.normalise import Normaliser
+from schemagen.schema.text import _Writer, layout
+from schemagen.types import is_type, reflect
+
+if TYPE_CHECKING:
+    from schemagen.schema.nodes import ObjectArm, Value
+
+_JSON_NAMES = {"True": "true", "False": "false", "None": "null"}
+_STRING_OR_NAME = re.compile(r'"(?:[^"\\]|\\.)*"|\b(?:True|False|None)\b', re.DOTALL)
+_KEYWORD = re.compile(r"\s*,?\s*(\w+)\s*=\s*")
+_COMMA = ast.concat(ast.literal(","), ast.optional(ast.literal(" ")))
+
+
+def keyword_arguments(spec: Any) -> ast.Regex:
+    """Return the keyword arguments of a tool, without the parentheses.
+
+    Args:
+        spec: A pydantic model, or a JSON Schema of an object.
+
+    Raises:
+        ToolError: A parameter cannot be a keyword.
+        UnsupportedSchemaError: The schema is recursive, or has undeclared keys inside of a value.
+    """
+    target = reflect(spec) if is_type(spec) else None
+    options = Options()
+    normaliser = Normaliser(
+        spec if target is None else target.schema, dialect="json-schema" if target is None else "python"
+    )
+    writer = _PythonWriter(normaliser, layout(options.whitespace, options.max_indent, options.number_style), None)
+    return ast.union(*(writer.keywords(arm) for arm in normaliser.value(normaliser.root).objects))
+
+
+def as_json(text: str) -> str:
+    """Return keyword arguments as a JSON object.
+
+    Args:
+        text: One of the texts of `keyword_arguments`.
+    """
+    plain = _STRING_OR_NAME.sub(lambda match: _JSON_NAMES.get(match[0], match[0]), text)
+    decoder = json.JSONDecoder()
+    found: dict[str, Any] = {}
+    match = _KEYWORD.match(plain)
+    while match is not None:
+        found[match[1]], end = decoder.raw_decode(plain, match.end())
+        match = _KEYWORD.match(plain, end)
+    return json.dumps(found, ensure_ascii=False)
+
+
+def as_python(text: str) -> str:
+    """Return a JSON object as keyword arguments.
+
+    Args:
+        text: JSON.
+    """
+    return ", ".join(f"{name}={_python(value)}" for name, value in json.loads(text).items())
+
+
+def _python(value: Any) -> str:
+    """Write a JSON value with Python's names; strings keep JSON's escapes."""
+    if isinstance(value, bool) or value is None:
+        return str(value)
+    if isinstance(value, list):
+        return f"[{', '.join(map(_python, value))}]"
+    if isinstance(value, dict):
+        return "{" + ", ".join(f"{_python(key)}: {_python(part)}" for key, part in value.items()) + "}"
+    return json.dumps(value, ensure_ascii=False)
+
+
+class _PythonWriter(_Writer):
+    """Writes values as JSON, with Python's names for the three constants."""
+
+    def value(self, value: Value) -> ast.Regex:
+        from dataclasses import replace
+
+        names = [n for n, there in (("None", value.null), ("True", value.true), ("False", value.false)) if there]
+        rest = super().value(replace(value, null=False, true=False, false=False))
+        return ast.union(*map(ast.literal, names), rest)
+
+    def keywords(self, arm: ObjectArm) -> ast.Regex:
+        """Return the declared members of an object, in order; what is not declared cannot be a keyword."""
+        members = [(name, self.text(value), name in arm.required) for name, value in arm.properties if value != NEVER]
+        if missing := arm.required - {name for name, _, _ in members}:
+            _refuse(min(missing), "it is required and has no value of its own")
+        rest: dict[bool, ast.Regex] = {False: ast.EPSILON, True: ast.EPSILON}
+        for name, value, needed in reversed(members):
+            if not name.isidentifier() or keyword.iskeyword(name):
+                _refuse(name, "it is no name of a keyword argument")
+            member = ast.concat(ast.literal(f"{name}="), value)
+            rest = {
+                begun: ast.union(
+                    ast.concat(_COMMA if begun else ast.EPSILON, member, rest[True]),
+                    *([] if needed else [rest[begun]]),
+                )
+                for begun in (False, True)
+            }
+        return rest[False]
+
+
+def _refuse(name: str, why: str) -> None:
+    raise ToolError(
+        f"parameter {name!r} cannot be written in Python's syntax",
+        at=f"/properties/{name}",
+        why=why,
+        fix="rename it, or choose a profile with JSON arguments, such as profile='plain'",
+    )

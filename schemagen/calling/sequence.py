@@ -1,0 +1,489 @@
+"""Grammars one after another, with hand-over at any byte: the machine under text, markers and calls.
+
+A tool call in a model's answer is not one language but several: free text, a marker, the name, JSON arguments, a closing
+marker, perhaps the next call. Each of them is a *part* with a grammar of its own, compiled by an engine; a `Sequence` is a
+graph of parts, and this module is the nondeterministic automaton over that graph. Its states are sets of *threads*,
+a part and a matcher in it. Where the text of a part may end, the threads of the parts that may follow stand beside it;
+a thread whose part cannot read a byte is gone. Nothing else is needed:
+
+- A token may end the text, hold a whole marker and begin the JSON: tokens are read byte by byte.
+- An end marker inside of a JSON string ends nothing: the thread of the JSON part reads it, and no other thread is there.
+- A marker that is a special token has no bytes. It is an edge of the graph, allowed where the text of its part may
+  end, and never inside of a part, because the vocabulary gives special tokens no bytes.
+
+Masks are exact. A token t is allowed if a thread can read all of it (the mask of its part, which the engine knows),
+or if t = u v, u completes the part and v can be read by what may follow. For the second kind each part has a *crossing table*:
+all splits of all tokens with a u that ends like every text of the part (JSON objects in ``}``, a marker in its last
+byte) and a v that can follow, as a trie over u. It is made once per part and walked along the matcher; in free text
+that is one step, because no u but those that complete the marker is there.
+
+Invariants: every text of a part with `Part.ends` set ends in one of these bytes; matchers of threads only move forward
+between two calls of `rollback`; a thread that is gone stays where it was, so that `rollback` can bring it back.
+
+Alternatives rejected. One JSON Schema for the envelope (``anyOf`` over tools) covers only formats that are JSON from end to
+end, and neither names outside of the JSON (DeepSeek, newer Mistral) nor Python syntax. One pushdown automaton in the core
+would be faster in the JSON part by its crossing tokens (some tens of microseconds), and ties wire formats to C++.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field
+from functools import lru_cache
+from itertools import pairwise
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from schemagen.errors import BitmaskShapeError, DeadEndError, MatcherError, MatcherTerminatedError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping
+
+    import numpy.typing as npt
+
+    from schemagen.engine.protocol import Engine, Matcher
+    from schemagen.vocabulary import Vocabulary
+
+    Words = npt.NDArray[np.int32]
+
+_BITS = 32
+#: A run of forced tokens longer than this is handed out in pieces.
+_MAX_FORCED = 1024
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Part:
+    """A grammar and what may follow its texts.
+
+    Attributes:
+        grammar: Of the text of this part; None: the empty text alone.
+        ends: The bytes that a text of this part can end with; None: any. Fewer bytes make smaller tables.
+        following: Indices of the parts that may come next, directly behind.
+        special: Special token id -> indices of the parts that may come behind that token.
+        final: Whether the whole text may end with this part.
+        label: What the caller knows it by.
+    """
+
+    grammar: Engine | None
+    ends: frozenset[int] | None = None
+    following: tuple[int, ...] = ()
+    special: Mapping[int, tuple[int, ...]] = field(default_factory=dict)
+    final: bool = False
+    label: Any = "the text"
+
+
+@dataclass(frozen=True, slots=True)
+class Span:
+    """Where the text of a part begins; spans are linked to the part before."""
+
+    part: int
+    start: int
+    previous: Span | None
+
+
+@dataclass(slots=True, eq=False)
+class _Thread:
+    """A part that is being read: its matcher, and how many steps that has made."""
+
+    span: Span
+    matcher: Matcher | None
+    steps: int = 0
+
+    def read(self, data: bytes) -> bool:
+        """Advance by some bytes, all of them or nothing."""
+        if self.matcher is None or not self.matcher.accept_bytes(data):
+            return False
+        self.steps += 1
+        return True
+
+    def may_end(self) -> bool:
+        """Whether the text of the part may end here."""
+        return self.matcher is None or self.matcher.is_accepting()
+
+    def back_to(self, steps: int) -> None:
+        """Undo all steps but some."""
+        if self.matcher is not None and self.steps > steps:
+            self.matcher.rollback(self.steps - steps)
+            self.steps = steps
+
+    def fork(self) -> _Thread:
+        """Return an independent copy."""
+        return _Thread(self.span, None if self.matcher is None else self.matcher.fork(), self.steps)
+
+
+_Live = tuple[tuple[_Thread, int], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class _State:
+    """The live threads with their steps, and how many bytes were read."""
+
+    live: _Live
+    position: int
+    terminated: bool = False
+
+
+class _Crossing:
+    """The tokens that complete a part and go on behind it, as a trie over the bytes that complete it."""
+
+    __slots__ = ("children", "words")
+
+    def __init__(self) -> None:
+        self.children: dict[int, _Crossing] = {}
+        self.words: Words | None = None
+
+    def add(self, head: bytes, token_id: int, width: int) -> None:
+        """Add a token by its first half."""
+        node = self
+        for byte in head:
+            node = node.children.setdefault(byte, _Crossing())
+        if node.words is None:
+            node.words = np.zeros(width, dtype=np.int32)
+        _set_bit(node.words, token_id)
+
+    def collect(self, matcher: Matcher, into: Words) -> None:
+        """Add the tokens whose first half completes the part from where the matcher stands."""
+        for byte, child in self.children.items():
+            if matcher.accept_bytes(bytes((byte,))):
+                if child.words is not None and matcher.is_accepting():
+                    np.bitwise_or(into, child.words, out=into)
+                child.collect(matcher, into)
+                matcher.rollback(1)
+
+
+class Sequence:
+    """Parts in the order that their edges allow; immutable but for its tables, shared between threads of a program.
+
+    It stands in for a `Grammar` wherever one is decoded with: it has `vocabulary` and `matcher`.
+
+    Args:
+        parts: The graph.
+        starts: Indices of the parts that a text may begin with.
+        vocabulary: The tokens of the model; the grammars of the parts are over the same one.
+    """
+
+    def __init__(self, parts: Iterable[Part], starts: Iterable[int], vocabulary: Vocabulary) -> None:
+        self.parts = tuple(parts)
+        self.starts = tuple(starts)
+        self.vocabulary = vocabulary
+        self.width = -(-vocabulary.size // _BITS)
+        self._ends = _words_of(vocabulary.eos_token_ids, self.width)
+        self._tables: dict[tuple[frozenset[int] | None, tuple[int, ...]], _Crossing] = {}
+        self._may_follow: dict[tuple[tuple[int, ...], bytes], bool] = {}
+
+    def matcher(self) -> SequenceMatcher:
+        """Return a cursor at the start of a text."""
+        return SequenceMatcher(self)
+
+    @property
+    def eos_words(self) -> Words:
+        """The mask of the EOS ids."""
+        return self._ends
+
+    def spawn(self, indices: Iterable[int], position: int, previous: Span | None) -> list[_Thread]:
+        """Return threads at the start of some parts, and of those behind them where a part may be empty."""
+        threads: list[_Thread] = []
+        for index in indices:
+            grammar = self.parts[index].grammar
+            span = Span(index, position, previous)
+            thread = _Thread(span, None if grammar is None else grammar.matcher())
+            threads.append(thread)
+            if thread.may_end():
+                threads.extend(self.spawn(self.parts[index].following, position, span))
+        return threads
+
+    def crossing(self, index: int) -> _Crossing:
+        """Return the tokens that complete a part and go on behind it.
+
+        Cost: a pass over the vocabulary for each kind of end, once; then a few microseconds per candidate.
+        """
+        part = self.parts[index]
+        key = (part.ends, part.following)
+        table = self._tables.get(key)
+        if table is None:
+            table = _Crossing()
+            for token_id, head, rest in _splits(self.vocabulary, part.ends) if part.following else ():
+                if self.may_follow(part.following, rest[:1]) and self.may_follow(part.following, rest):
+                    table.add(head, token_id, self.width)
+            self._tables[key] = table
+        return table
+
+    def may_follow(self, indices: tuple[int, ...], data: bytes) -> bool:
+        """Whether some bytes can be read by the parts of some indices and what comes behind them."""
+        known = self._may_follow.get((indices, data))
+        if known is None:
+            threads = self.spawn(indices, 0, None)
+            known = bool(self.read(threads, data, 0))
+            self._may_follow[indices, data] = known
+        return known
+
+    def read(self, threads: list[_Thread], data: bytes, position: int) -> list[_Thread]:
+        """Return the threads after some bytes, none if they cannot be read; threads that are gone stay behind."""
+        for offset in range(len(data)):
+            byte = data[offset : offset + 1]
+            kept = [thread for thread in threads if thread.read(byte)]
+            threads = list(kept)
+            for thread in kept:
+                if self.parts[thread.span.part].following and thread.may_end():
+                    following = self.parts[thread.span.part].following
+                    threads.extend(self.spawn(following, position + offset + 1, thread.span))
+            if not threads:
+                return []
+        return threads
+
+
+class SequenceMatcher:
+    """The cursor of one text over a `Sequence`; see `schemagen.engine.protocol.Matcher`."""
+
+    __slots__ = ("_history", "_sequence")
+
+    def __init__(self, sequence: Sequence, history: list[_State] | None = None) -> None:
+        self._sequence = sequence
+        self._history = history or [_State(_live(sequence.spawn(sequence.starts, 0, None)), 0)]
+
+    # --- reading -----------------------------------------------------------------------------------------------------
+
+    def accept_token(self, token_id: int) -> bool:
+        """Advance by one token; return False, and change nothing, if it is not allowed."""
+        vocabulary = self._sequence.vocabulary
+        state = self._history[-1]
+        if state.terminated or not 0 <= token_id < vocabulary.size:
+            return False
+        if token_id in vocabulary.eos_token_ids:
+            if self.is_accepting():
+                self._history.append(_State(state.live, state.position, terminated=True))
+                return True
+            return False
+        data = vocabulary.tokens[token_id]
+        return self.accept_bytes(data) if data else self._accept_special(token_id)
+
+    def accept_bytes(self, data: bytes) -> bool:
+        """Advance by text, all of it or nothing; counts as one step for `rollback`."""
+        state = self._history[-1]
+        if state.terminated:
+            return False
+        threads = self._sequence.read([thread for thread, _ in state.live], data, state.position)
+        if not threads:
+            self._restore(state)
+            return False
+        self._history.append(_State(_live(threads), state.position + len(data)))
+        return True
+
+    def _accept_special(self, token_id: int) -> bool:
+        state = self._history[-1]
+        threads: list[_Thread] = []
+        for thread, _ in state.live:
+            behind = self._sequence.parts[thread.span.part].special.get(token_id, ())
+            if behind and thread.may_end():
+                threads.extend(self._sequence.spawn(behind, state.position, thread.span))
+        if threads:
+            self._history.append(_State(_live(threads), state.position))
+        return bool(threads)
+
+    # --- what may come -----------------------------------------------------------------------------------------------
+
+    def fill_next_token_bitmask(self, bitmask: Any, row: int = 0) -> bool:
+        """Write the tokens allowed next into ``bitmask[row]``; return False if every token is allowed.
+
+        Args:
+            bitmask: int32 ``[B, ceil(V/32)]`` on the CPU (torch or numpy). Only ``row`` is written.
+            row: ``0 <= row < B``.
+
+        Raises:
+            MatcherTerminatedError: EOS was already accepted.
+            BitmaskShapeError: dtype, device or width differ from the above, or ``row`` is out of range.
+
+        Cost: the masks of the live threads (two in free text, one inside of a call) and a walk over the crossing table.
+        """
+        target = _row_of(bitmask, row, self._sequence.width)
+        words = self._words()
+        target[:] = words
+        return self._count(words) != self._sequence.vocabulary.size
+
+    def allowed_tokens(self) -> list[int]:
+        """Return the ids allowed next, ascending (EOS ids included where the text may end)."""
+        return _ids_of(self._words())
+
+    def forced_tokens(self) -> list[int]:
+        """Return the tokens that follow here without any choice (each mask on the way allows a single token)."""
+        if self.is_terminated():
+            return []
+        probe = self.fork()
+        forced: list[int] = []
+        while len(forced) < _MAX_FORCED and not probe.is_terminated():
+            allowed = probe.allowed_tokens()
+            if len(allowed) != 1 or not probe.accept_token(allowed[0]):
+                break
+            forced.append(allowed[0])
+        return forced
+
+    def explain(self, token_id: int) -> str:
+        """Say in a sentence why a token is, or is not, allowed here."""
+        labels = sorted({str(self._sequence.parts[thread.span.part].label) for thread, _ in self._history[-1].live})
+        where = f"in {' or '.join(labels)}"
+        vocabulary = self._sequence.vocabulary
+        if not 0 <= token_id < vocabulary.size:
+            return f"token {token_id} is outside the vocabulary of {vocabulary.size} ids."
+        name = f"token {token_id} ({vocabulary.tokens[token_id]!r})"
+        if self.is_terminated():
+            return f"{name} is not allowed: the text has ended."
+        probe = self.fork()
+        return f"{name} is {'allowed' if probe.accept_token(token_id) else 'not allowed'} {where}."
+
+    def _words(self) -> Words:
+        """Return the mask."""
+        state, sequence = self._history[-1], self._sequence
+        if state.terminated:
+            raise MatcherTerminatedError(
+                "the text has ended: EOS was accepted", fix="stop at is_terminated(), or call rollback() or reset()"
+            )
+        words = np.zeros(sequence.width, dtype=np.int32)
+        scratch = np.zeros((1, sequence.width), dtype=np.int32)
+        for thread, _ in state.live:
+            self._add_thread(thread, words, scratch)
+        return words
+
+    def _add_thread(self, thread: _Thread, words: Words, scratch: npt.NDArray[np.int32]) -> None:
+        """Add the tokens of one thread: inside of its part, across its end, behind it."""
+        part = self._sequence.parts[thread.span.part]
+        if thread.matcher is not None:
+            try:
+                thread.matcher.fill_next_token_bitmask(scratch, 0)
+            except DeadEndError:  # its text is complete, and the vocabulary has no EOS
+                scratch[:] = 0
+            np.bitwise_or(words, scratch[0] & ~self._sequence.eos_words, out=words)
+            self._sequence.crossing(thread.span.part).collect(thread.matcher, words)
+        if (part.final or part.special) and thread.may_end():
+            if part.final:
+                np.bitwise_or(words, self._sequence.eos_words, out=words)
+            for token_id in part.special:
+                _set_bit(words, token_id)
+
+    @staticmethod
+    def _count(words: Words) -> int:
+        return int(np.unpackbits(words.view(np.uint8)).sum())
+
+    # --- where it stands ---------------------------------------------------------------------------------------------
+
+    def is_accepting(self) -> bool:
+        """Whether the text may end here."""
+        return self._ending() is not None
+
+    def is_terminated(self) -> bool:
+        """Whether EOS was accepted."""
+        return self._history[-1].terminated
+
+    def spans(self) -> list[tuple[Part, int, int]]:
+        """Return the parts of the text so far with the bytes where each begins and ends.
+
+        Raises:
+            MatcherError: The text may not end here.
+        """
+        thread = self._ending()
+        if thread is None:
+            raise MatcherError("the text is not complete", fix="read it to its end before its parts are asked for")
+        chain: list[Span] = []
+        span: Span | None = thread.span
+        while span is not None:
+            chain.append(span)
+            span = span.previous
+        chain.reverse()
+        ends = [following.start for _, following in pairwise(chain)] + [self._history[-1].position]
+        return [(self._sequence.parts[s.part], s.start, end) for s, end in zip(chain, ends, strict=True)]
+
+    def _ending(self) -> _Thread | None:
+        """The thread with which the text may end here."""
+        parts = self._sequence.parts
+        live = self._history[-1].live
+        return next((t for t, _ in live if parts[t.span.part].final and t.may_end()), None)
+
+    # --- going back --------------------------------------------------------------------------------------------------
+
+    def rollback(self, count: int = 1) -> None:
+        """Undo the last ``count`` accepted steps.
+
+        Raises:
+            MatcherError: There are fewer.
+        """
+        if count < 0 or count >= len(self._history):
+            raise MatcherError(
+                f"rollback({count}) after {len(self._history) - 1} steps", fix="roll back at most what was accepted"
+            )
+        if count:
+            del self._history[-count:]
+            self._restore(self._history[-1])
+
+    def fork(self) -> SequenceMatcher:
+        """Return an independent copy. Cost: one fork for each part that was begun."""
+        copies: dict[_Thread, _Thread] = {}
+
+        def copy(thread: _Thread) -> _Thread:
+            if thread not in copies:
+                copies[thread] = thread.fork()
+            return copies[thread]
+
+        history = [_State(tuple((copy(t), n) for t, n in s.live), s.position, s.terminated) for s in self._history]
+        return SequenceMatcher(self._sequence, history)
+
+    __copy__ = fork
+
+    def reset(self) -> None:
+        """Go back to the start."""
+        del self._history[1:]
+        self._restore(self._history[0])
+
+    @staticmethod
+    def _restore(state: _State) -> None:
+        for thread, steps in state.live:
+            thread.back_to(steps)
+
+
+def _live(threads: list[_Thread]) -> _Live:
+    return tuple((thread, thread.steps) for thread in threads)
+
+
+@lru_cache(maxsize=32)
+def _splits(vocabulary: Vocabulary, ends: frozenset[int] | None) -> list[tuple[int, bytes, bytes]]:
+    """Return every token cut in two behind one of some bytes: id, first half, second half, none of them empty."""
+    pattern = re.compile(b"(?s)." if ends is None else b"[" + re.escape(bytes(sorted(ends))) + b"]")
+    return [
+        (token_id, token[:cut], token[cut:])
+        for token_id, token in enumerate(vocabulary.tokens)
+        for cut in _cuts(pattern, token)
+    ]
+
+
+def _cuts(pattern: re.Pattern[bytes], token: bytes) -> Iterator[int]:
+    return (match.end() for match in pattern.finditer(token, 0, max(len(token) - 1, 0)))
+
+
+def _words_of(token_ids: Iterable[int], width: int) -> Words:
+    words = np.zeros(width, dtype=np.int32)
+    for token_id in token_ids:
+        _set_bit(words, token_id)
+    return words
+
+
+def _set_bit(words: Words, token_id: int) -> None:
+    """Set one bit of an int32 mask, whose bytes are little-endian; bit 31 is the sign."""
+    words.view(np.uint8)[token_id >> 3] |= np.uint8(1 << (token_id & 7))
+
+
+def _ids_of(words: Words) -> list[int]:
+    return [int(i) for i in np.flatnonzero(np.unpackbits(words.view(np.uint8), bitorder="little"))]
+
+
+def _row_of(bitmask: Any, row: int, width: int) -> Words:
+    """Return one row of a bitmask, torch or numpy, as numpy words that write through."""
+    shape, kind = getattr(bitmask, "shape", None), str(getattr(bitmask, "dtype", "")).rsplit(".", maxsplit=1)[-1]
+    device = str(getattr(bitmask, "device", "cpu"))
+    if shape is None or len(shape) != 2 or shape[1] != width or kind != "int32" or device != "cpu":
+        raise BitmaskShapeError(
+            f"a bitmask {shape and tuple(shape)} of {kind} on {device}, not [B, {width}] of int32 on the CPU",
+            fix="make it with schemagen.allocate_token_bitmask(batch_size, vocab.size)",
+        )
+    if not 0 <= row < shape[0]:
+        raise BitmaskShapeError(f"row {row} of a bitmask of {shape[0]} rows")
+    words: Words = np.asarray(bitmask)[row]
+    return words

@@ -1,0 +1,313 @@
+"""A profile, the tools and what is allowed, put together: the graph of an answer, its reading, its writing.
+
+    answer = text                                  tool_choice "auto", "none"
+           | text? begin call (separator call)* end      "auto"; without text "required"
+           | (text? call)+ text?                   where calls stand in the text one by one
+
+With one call at most the answer ends behind it; otherwise text may follow, where the format has it. The head of each tool is
+a part of its own, so the name decides which arguments follow, and a name that is no tool's cannot be written.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from functools import lru_cache
+from typing import TYPE_CHECKING, Any, cast
+
+from schemagen.calling import pythonic
+from schemagen.calling.languages import compile_language, text_not_opening, text_up_to, text_without, words
+from schemagen.calling.sequence import Part, Sequence
+from schemagen.compiler import compile as compile_grammar
+from schemagen.errors import ToolError
+from schemagen.regex import ast
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from schemagen.calling.profiles import Profile
+    from schemagen.calling.tools import Tool
+    from schemagen.compiler import Grammar
+    from schemagen.engine.protocol import Engine
+    from schemagen.vocabulary import Vocabulary
+
+_OPENINGS = "{["
+
+
+@dataclass(frozen=True, slots=True)
+class Written:
+    """A call as it was written.
+
+    Attributes:
+        tool: The tool that it names.
+        json: Its arguments, as JSON.
+    """
+
+    tool: Tool[..., Any]
+    json: str
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """An answer taken apart.
+
+    Attributes:
+        text: What is no call, before, between and behind the calls.
+        calls: The calls, in order.
+    """
+
+    text: str
+    calls: tuple[Written, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Wire:
+    """The answers that are allowed, as a grammar, and how to read them.
+
+    Attributes:
+        profile: The format.
+        sequence: The grammar; it has a `vocabulary` and a `matcher`, as every grammar.
+        specials: The markers that are special tokens, by id.
+    """
+
+    profile: Profile
+    sequence: Sequence
+    specials: tuple[tuple[str, int], ...]
+
+    def read(self, token_ids: Iterable[int]) -> Answer:
+        """Take an answer apart.
+
+        Args:
+            token_ids: All of its tokens, with or without EOS.
+
+        Raises:
+            MatcherError: The answer is not complete.
+        """
+        matcher = self.sequence.matcher()
+        data = b""
+        for token_id in token_ids:
+            if not matcher.accept_token(token_id):
+                break
+            data += self.sequence.vocabulary.tokens[token_id]
+        texts: list[str] = []
+        calls: list[Written] = []
+        for part, start, end in matcher.spans():
+            label, text = part.label, data[start:end].decode("utf-8")
+            if isinstance(label, _Text):
+                texts.append(text.removesuffix(label.marker))
+            elif isinstance(label, _Arguments):
+                calls.append(Written(label.tool, pythonic.as_json(text[:-1]) if label.is_python else text))
+        return Answer("".join(texts).strip(), tuple(calls))
+
+    def write(self, calls: Iterable[Written]) -> str:
+        """Return calls as a model writes them, special tokens by their text."""
+        return write_calls(self.profile, ((call.tool.name, call.json) for call in calls))
+
+
+@dataclass(frozen=True, slots=True)
+class _Text:
+    """The label of free text, with the marker that it ends in."""
+
+    marker: str = ""
+
+    def __str__(self) -> str:
+        return "free text"
+
+
+@dataclass(frozen=True, slots=True)
+class _Arguments:
+    """The label of the arguments of a tool."""
+
+    tool: Tool[..., Any]
+    is_python: bool
+
+    def __str__(self) -> str:
+        return f"the arguments of {self.tool.name}"
+
+
+def write_calls(profile: Profile, calls: Iterable[tuple[str, str]]) -> str:
+    """Return calls, names and JSON arguments, as models of a family write them."""
+    is_python = profile.arguments == "python"
+    written = [
+        profile.head.replace("{name}", name) + (pythonic.as_python(text) if is_python else text) + profile.tail
+        for name, text in calls
+    ]
+    separator = profile.separator or ("\n" if profile.repeats else "")
+    return profile.begin + separator.join(written) + profile.end
+
+
+@lru_cache(maxsize=64)
+def build(
+    profile: Profile,
+    tools: tuple[Tool[..., Any], ...],
+    vocabulary: Vocabulary,
+    specials: tuple[tuple[str, int], ...],
+    *,
+    may_answer: bool = True,
+    may_call: bool = True,
+    parallel: bool = False,
+) -> Wire:
+    """Return what a model may answer.
+
+    Args:
+        profile: The format.
+        tools: Those that may be called.
+        vocabulary: The tokens of the model.
+        specials: The markers of the profile that are special tokens, with their ids.
+        may_answer: Whether there may be text, and no call at all.
+        may_call: Whether there may be calls.
+        parallel: Whether there may be several.
+
+    Raises:
+        SchemaError: The arguments of a tool cannot be compiled.
+        ToolError: A tool cannot be written in this format, or nothing at all is allowed.
+    """
+    if may_call and not tools:
+        raise ToolError("a call is asked for, and there are no tools", fix="pass tools=[...]")
+    graph = _Graph(profile, vocabulary, dict(specials))
+    starts: list[int] = []
+    if may_call:
+        starts += graph.calls(tools, with_text=may_answer, parallel=parallel)
+    if may_answer:
+        starts += graph.only_text()
+    return Wire(profile, Sequence(graph.parts, starts, vocabulary), specials)
+
+
+def special_markers(profile: Profile, tokenizer: Any, vocabulary: Vocabulary) -> tuple[tuple[str, int], ...]:
+    """Return the markers of a profile that are special tokens of a tokenizer, with their ids.
+
+    A marker that is an ordinary token, or none at all, is read as text.
+    """
+    known = tokenizer.get_vocab() if profile.markers else {}
+    found = ((marker, known.get(marker)) for marker in profile.markers)
+    return tuple((marker, i) for marker, i in found if i is not None and i in vocabulary.special_token_ids)
+
+
+class _Graph:
+    """The parts of an answer; built from the end to the beginning, because edges lead to parts that are there.
+
+    Free text never holds the marker, not even spelled out where it is a special token: in the history of a chat it would
+    be read as that token.
+    """
+
+    def __init__(self, profile: Profile, vocabulary: Vocabulary, specials: dict[str, int]) -> None:
+        self.profile = profile
+        self.vocabulary = vocabulary
+        self.specials = specials
+        self.parts: list[Part] = []
+
+    def calls(self, tools: tuple[Tool[..., Any], ...], *, with_text: bool, parallel: bool) -> list[int]:
+        """Return the starts of the answers with calls."""
+        profile = self.profile
+        # 1) from a tail to what follows it: the end, and a place for the next call, which is wired in step 4.
+        after = [self.add(Part(None, final=True, label="the end of the answer"))]
+        if parallel and profile.repeats and with_text:
+            after = self.only_text()
+        close = self.fixed(profile.end, after)
+        again = self.add(Part(None, label="the next call"))
+        tail = self.fixed(self._tail, [*close, again] if parallel else close)
+        # 2) arguments, and before them the head of each tool
+        heads = [start for tool in tools for start in self.head(tool, tail, cut=profile.repeats)]
+        # 3) what opens the first call
+        opening = heads if profile.repeats else self.fixed(self._behind_marker(profile.begin), heads)
+        starts = self.triggered(opening, with_text=with_text)
+        # 4) the way back: another call, behind a separator or behind text
+        if profile.repeats:
+            back = self.triggered(opening, with_text=with_text, spaced=True)
+        else:
+            back = self.fixed(profile.separator, heads)
+        self.parts[again] = replace(self.parts[again], following=tuple(back))
+        return starts
+
+    def head(self, tool: Tool[..., Any], behind: list[int], *, cut: bool) -> list[int]:
+        """Return the starts of a call: its head, without the marker that text ended in if that is part of it."""
+        is_python = self.profile.arguments == "python"
+        if is_python:
+            language = ast.concat(pythonic.keyword_arguments(tool.spec), ast.literal(self.profile.tail[:1]))
+            engine, last = compile_language(language, self.vocabulary), self.profile.tail[:1]
+        else:
+            engine, last = _engine(compile_grammar(tool.spec, self.vocabulary)), "}"
+        label = _Arguments(tool, is_python)
+        arguments = self.add(Part(engine, frozenset(last.encode()), tuple(behind), label=label))
+        text = self.profile.head
+        text = (self._behind_marker(text) if cut else text).replace("{name}", tool.name)
+        return self.fixed(text, [arguments])
+
+    @property
+    def _tail(self) -> str:
+        """The tail, without the parenthesis that the grammar of Python's arguments holds as its end."""
+        return self.profile.tail[1:] if self.profile.arguments == "python" else self.profile.tail
+
+    def triggered(self, behind: list[int], *, with_text: bool, spaced: bool = False) -> list[int]:
+        """Return the starts of what a marker opens: text and the marker, or the marker alone."""
+        if self.profile.is_anchored:
+            return self.fixed(" ", behind)
+        marker = self.profile.markers[0]
+        if marker in self.specials:
+            text = (
+                compile_language(text_without([marker]), self.vocabulary) if with_text else self._spaces(spaced=spaced)
+            )
+            special = {self.specials[marker]: tuple(behind)}
+            return [self.add(Part(text, frozenset(), special=special, label=_Text()))]
+        language = text_up_to(marker) if with_text else words((" " if spaced else "") + marker, [marker])
+        ends = frozenset(marker.encode()[-1:])
+        engine = compile_language(language, self.vocabulary)
+        return [self.add(Part(engine, ends, tuple(behind), label=_Text(marker)))]
+
+    def only_text(self) -> list[int]:
+        """Return the start of a text without calls."""
+        profile = self.profile
+        language = text_not_opening(_OPENINGS) if profile.is_anchored else text_without(profile.markers[:1])
+        engine = compile_language(language, self.vocabulary)
+        return [self.add(Part(engine, frozenset(), final=True, label=_Text()))]
+
+    def fixed(self, text: str, behind: list[int]) -> list[int]:
+        """Return the starts of a fixed text with markers in it, which lead to some parts."""
+        for piece in reversed(self._pieces(text)):
+            if piece in self.specials:
+                edge = {self.specials[piece]: tuple(behind)}
+                behind = [self.add(Part(None, special=edge, label=f"{piece!r}"))]
+            else:
+                language = words(piece, self.profile.markers, is_json=self.profile.arguments == "json")
+                engine = compile_language(language, self.vocabulary)
+                behind = [self.add(Part(engine, _last_bytes(piece), tuple(behind), label=f"{piece!r}"))]
+        return behind
+
+    def add(self, part: Part) -> int:
+        """Add a part and return its index."""
+        self.parts.append(part)
+        return len(self.parts) - 1
+
+    def _pieces(self, text: str) -> list[str]:
+        """Cut a text at its special tokens."""
+        pieces = [text]
+        for special in self.specials:
+            cut: list[str] = []
+            for piece in pieces:
+                if piece in self.specials:
+                    cut.append(piece)
+                    continue
+                for index, rest in enumerate(piece.split(special)):
+                    cut += [special] if index else []
+                    cut.append(rest)
+            pieces = cut
+        return [piece for piece in pieces if piece]
+
+    def _behind_marker(self, text: str) -> str:
+        return text.removeprefix(self.profile.markers[0]) if self.profile.markers else text
+
+    def _spaces(self, *, spaced: bool) -> Engine:
+        return compile_language(words(" ") if spaced else ast.EPSILON, self.vocabulary)
+
+
+def _last_bytes(text: str) -> frozenset[int] | None:
+    """The bytes in which a fixed text can end: whitespace at its end may be other whitespace, or none."""
+    bare = text.rstrip()
+    if not bare:
+        return None
+    loose = len(bare) < len(text) or bare[-1] in "{[,:"
+    return frozenset(bare.encode()[-1:] + (b" \t\n\r" if loose else b""))
+
+
+def _engine(grammar: Grammar) -> Engine:
+    """A grammar has a matcher, which is all that an engine needs to have."""
+    return cast("Engine", grammar)

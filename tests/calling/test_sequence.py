@@ -1,0 +1,263 @@
+"""Grammars in sequence: masks against brute force, tokens across boundaries, going back."""
+
+from __future__ import annotations
+
+import random
+import re
+
+import numpy as np
+import pytest
+
+import schemagen
+from schemagen import Vocabulary
+from schemagen.calling import profiles
+from schemagen.calling.languages import compile_language, text_not_opening, text_up_to, text_without, words
+from schemagen.calling.sequence import Part, Sequence
+from schemagen.calling.tools import as_tools
+from schemagen.calling.wire import build, write_calls
+from schemagen.errors import BitmaskShapeError, MatcherError, MatcherTerminatedError
+from schemagen.regex import ast
+
+#: Tokens that end one thing and begin the next; some hold several boundaries, one a whole call.
+PIECES = [
+    b"<tool_call>", b"</tool_call>", b"}}", b'"}}', b'": {"', b':{"', b"}\n", b'hi<tool_call>{"', b">\n{", b'>{"', b"\n\n", b" [", b'[{"',
+    b"}]", b"}}]", b", ", b'"}}, {"', b'(city="', b")]", b'")]', b"``", b"```", b"_code\n", b"\xc3\xa9", b"\xc3", b'{"name', b"call", b"]<|",
+    b'}}\n</tool_call>\n<tool_call>\n{"name": "send", "arguments": {"n": 3}}\n</tool', b'"}}\n</tool_call>', b"function<",
+]  # fmt: skip
+ANSWERS = [
+    [],
+    [("get", '{"city": "Pa\\n</tool_call>\\"é"}')],
+    [("send", '{"n": 3, "ok": true, "tags": ["True", null]}'), ("get", '{"city": "x", "unit": "f"}')],
+]
+MODES = {
+    "auto": {},
+    "parallel": {"parallel": True},
+    "required": {"may_answer": False},
+    "required parallel": {"may_answer": False, "parallel": True},
+    "none": {"may_call": False},
+}
+
+
+def get(city: str, unit: str = "c") -> None:
+    """Get."""
+
+
+def send(n: int, ok: bool = False, tags: list[str | None] | None = None) -> None:
+    """Send."""
+
+
+TOOLS = as_tools([get, send])
+
+
+def vocabulary_of(profile, *, special):
+    """Return bytes, pieces, perhaps the markers as special tokens, and EOS; and the ids of the markers."""
+    tokens = [*(bytes([i]) for i in range(256)), *PIECES]
+    ids = {marker: len(tokens) + i for i, marker in enumerate(profile.markers)} if special else {}
+    tokens += [None] * (len(ids) + 1)
+    vocabulary = Vocabulary.from_tokens(tokens, eos_token_ids=[len(tokens) - 1], special_token_ids=ids.values())
+    return vocabulary, tuple(ids.items())
+
+
+def tokenise(rng, vocabulary, text, specials):
+    """Cut a text into tokens, at random or greedily; markers outside of strings become special tokens."""
+    ids, data = [], b""
+    names = dict(specials)
+    for piece in re.split("(" + "|".join([r'"(?:[^"\\]|\\.)*"', *map(re.escape, names)]) + ")", text, flags=re.DOTALL):
+        if piece in names:
+            ids += [*cut(rng, vocabulary, data), names[piece]]
+            data = b""
+        else:
+            data += piece.encode()
+    return ids + cut(rng, vocabulary, data)
+
+
+def cut(rng, vocabulary, data):
+    """Cut some bytes into tokens."""
+    ids = []
+    while data:
+        found = [i for i, token in enumerate(vocabulary.tokens) if token and data.startswith(token)]
+        ids.append(rng.choice(found) if rng.random() < 0.4 else max(found, key=lambda i: len(vocabulary.tokens[i])))
+        data = data[len(vocabulary.tokens[ids[-1]]) :]
+    return ids
+
+
+def brute_force(matcher, size):
+    """Return the tokens that can be accepted, each of them tried."""
+    allowed = []
+    for token_id in range(size):
+        if matcher.accept_token(token_id):
+            allowed.append(token_id)
+            matcher.rollback()
+    return allowed
+
+
+@pytest.mark.parametrize("mode", MODES)
+@pytest.mark.parametrize("special", [False, True], ids=["text", "special"])
+@pytest.mark.parametrize("profile", profiles().values(), ids=lambda profile: profile.name)
+def test_masks_are_exact(profile, special, mode):
+    """Along random tokenisations of answers every mask equals trying each token, and the answer is read back."""
+    rng = random.Random(f"{profile.name} {special} {mode}")
+    flags = MODES[mode]
+    vocabulary, specials = vocabulary_of(profile, special=special)
+    wire = build(profile, TOOLS, vocabulary, specials, **flags)
+    for answer in ANSWERS:
+        if (len(answer) > 1 and not flags.get("parallel")) or bool(answer) > flags.get("may_call", True):
+            continue
+        if not answer and not flags.get("may_answer", True):
+            continue
+        text = write_calls(profile, answer) if answer else "Hé } <tool ]"
+        before = "Sure: " if answer and flags.get("may_answer", True) and not profile.is_anchored else ""
+        matcher = wire.sequence.matcher()
+        tokens = tokenise(rng, vocabulary, before + text, specials)
+        for token_id in tokens:
+            if rng.random() < 0.4:
+                assert matcher.allowed_tokens() == brute_force(matcher, vocabulary.size)
+            assert matcher.accept_token(token_id)
+        assert matcher.allowed_tokens() == brute_force(matcher, vocabulary.size)
+        assert matcher.is_accepting()
+        read = wire.read(tokens)
+        assert write_calls(profile, ((call.tool.name, call.json) for call in read.calls)) == (
+            text if answer else write_calls(profile, [])
+        )
+        assert read.text == (before.strip() if answer else text)
+
+
+@pytest.fixture(scope="module")
+def hermes():
+    """The answers in the format of Hermes, markers as text."""
+    profile = profiles()["hermes"]
+    vocabulary, specials = vocabulary_of(profile, special=False)
+    return build(profile, TOOLS, vocabulary, specials, parallel=True)
+
+
+def test_one_token_may_cross_everything(hermes):
+    """A token ends a call, holds the next one whole and begins to close it; one ends text and begins JSON."""
+    vocabulary = hermes.sequence.vocabulary
+    index = {token: i for i, token in enumerate(vocabulary.tokens)}
+    matcher = hermes.sequence.matcher()
+    assert matcher.accept_token(index[b'hi<tool_call>{"'])
+    assert matcher.accept_bytes(b'name": "send", "arguments": {"n": 1')
+    whole = index[PIECES[-3]]
+    assert whole in matcher.allowed_tokens()
+    assert matcher.accept_token(whole)
+    assert matcher.accept_bytes(b"_call>")
+    assert [label for label, _, _ in spans_of(matcher)].count("the arguments of send") == 2
+
+
+def spans_of(matcher):
+    """The labels of the parts of a text, with where they begin and end."""
+    return [(str(part.label), start, end) for part, start, end in matcher.spans()]
+
+
+def test_a_marker_inside_of_a_string_ends_nothing(hermes):
+    """The end marker in an argument is text, also as a single token."""
+    matcher = hermes.sequence.matcher()
+    assert matcher.accept_bytes(b'<tool_call>{"name": "get", "arguments": {"city": "a')
+    assert matcher.accept_token(PIECES.index(b"</tool_call>") + 256)
+    assert not matcher.is_accepting()
+    assert matcher.accept_bytes(b'"}}</tool_call>')
+    assert matcher.is_accepting()
+
+
+def test_going_back_is_exact(hermes):
+    """After any rollback the masks are those of a matcher that never went further; forks do not touch each other."""
+    rng = random.Random(3)
+    text = write_calls(hermes.profile, ANSWERS[2])
+    tokens = tokenise(rng, hermes.sequence.vocabulary, "Well " + text + " so " + text, ())
+    masks, matcher = [], hermes.sequence.matcher()
+    for token_id in tokens:
+        masks.append(matcher.allowed_tokens())
+        assert matcher.accept_token(token_id)
+    for _ in range(60):
+        place = rng.randrange(len(tokens))
+        fork = matcher.fork()
+        fork.rollback(len(tokens) - place)
+        assert fork.allowed_tokens() == masks[place]
+        assert not fork.accept_bytes(b"\xff")
+        for token_id in tokens[place : place + 5]:
+            assert fork.accept_token(token_id)
+    assert matcher.is_accepting()
+    matcher.reset()
+    assert matcher.allowed_tokens() == masks[0]
+
+
+def test_a_refused_token_changes_nothing(hermes):
+    """A token that is read half and then refused leaves the matcher as it was."""
+    matcher = hermes.sequence.matcher()
+    assert matcher.accept_bytes(b"x<tool_cal")
+    before = matcher.allowed_tokens()
+    assert not matcher.accept_bytes(b'l>{"name": "gone"')
+    assert matcher.allowed_tokens() == before
+    assert not matcher.accept_token(-1)
+    assert not matcher.accept_token(10**6)
+
+
+def test_the_end(hermes):
+    """EOS ends a text once; then there is no mask, and rollback takes it back."""
+    matcher = hermes.sequence.matcher()
+    eos = hermes.sequence.vocabulary.eos_token_ids[0]
+    assert matcher.accept_token(eos)
+    assert matcher.is_terminated()
+    assert not matcher.accept_token(eos)
+    assert not matcher.accept_bytes(b"a")
+    assert matcher.forced_tokens() == []
+    assert "has ended" in matcher.explain(65)
+    with pytest.raises(MatcherTerminatedError):
+        matcher.allowed_tokens()
+    matcher.rollback()
+    assert not matcher.is_terminated()
+    with pytest.raises(MatcherError, match="rollback"):
+        matcher.rollback()
+
+
+def test_no_half_character_ends_a_text(hermes):
+    """EOS is not allowed inside of a character, nor inside of a call."""
+    matcher = hermes.sequence.matcher()
+    assert matcher.accept_bytes(b"\xc3")
+    assert not matcher.is_accepting()
+    with pytest.raises(MatcherError, match="not complete"):
+        matcher.spans()
+
+
+def test_forced_tokens_are_the_only_way():
+    """Where a marker and a name leave no choice, the tokens are given at once."""
+    vocabulary = Vocabulary.byte_vocabulary()
+    part = compile_language(ast.literal("ab"), vocabulary)
+    more = compile_language(ast.concat(ast.literal("c"), ast.char_set("de")), vocabulary)
+    sequence = Sequence([Part(part, None, (1,)), Part(more, None, final=True, label="more")], [0], vocabulary)
+    assert sequence.matcher().forced_tokens() == [97, 98, 99]
+    assert sequence.matcher().explain(97) == "token 97 (b'a') is allowed in the text."
+    assert "outside the vocabulary" in sequence.matcher().explain(999)
+
+
+def test_it_masks_like_any_grammar(hermes):
+    """Numpy and torch bitmasks are filled, other rows left alone, wrong ones refused."""
+    matcher = hermes.sequence.matcher()
+    size = hermes.sequence.vocabulary.size
+    bitmask = schemagen.allocate_token_bitmask(2, size)
+    assert matcher.fill_next_token_bitmask(bitmask, 1)
+    assert bool((bitmask[0] == -1).all())
+    words = bitmask[1].numpy().view(np.uint8)
+    assert [i for i in range(size) if words[i >> 3] >> (i & 7) & 1] == matcher.allowed_tokens()
+    for wrong, row in ((np.zeros((1, 2), dtype=np.int32), 0), (bitmask.long(), 0), (bitmask, 2), (None, 0)):
+        with pytest.raises(BitmaskShapeError):
+            matcher.fill_next_token_bitmask(wrong, row)
+
+
+@pytest.mark.parametrize(
+    ("language", "accepted", "rejected"),
+    [
+        (text_without(["<x>"]), ["", "<x", "x>", "<<x", "é"], ["<x>", "a<x>", "<x>b"]),
+        (text_up_to("aab"), ["aab", "aaab", "xaab"], ["", "aa", "aabaab", "aab "]),
+        (text_not_opening("{["), ["", " ", "a{", "}"], ["{", " \n[", "{a"]),
+        (words('{"a b": ', is_json=True), ['{"a b":', '{ "a b" : ', '{\n"a b":\n'][:1], ['{"ab":', '{"a b"']),
+        (words("<a> \n{", ["<a>"], is_json=True), ["<a>{", "<a>\t{", "<a>\n\n{ "], ["< a>{", "<a>"]),
+    ],
+    ids=["without", "up to", "not opening", "words", "markers"],
+)
+def test_languages(language, accepted, rejected):
+    """The languages around a call hold what they say."""
+    engine = compile_language(language, Vocabulary.byte_vocabulary())
+    for text, expected in [*((text, True) for text in accepted), *((text, False) for text in rejected)]:
+        matcher = engine.matcher()
+        assert (matcher.accept_bytes(text.encode()) and matcher.is_accepting()) is expected, text
