@@ -1,0 +1,273 @@
+"""`LanguageModel.call` and `LanguageModel.chat`: ask for a call, or go on until there is an answer."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from pydantic import ValidationError
+
+from schemagen.calling.calls import ToolCall, ToolResult, reasons
+from schemagen.calling.history import call_message, render_chat
+from schemagen.calling.profiles import Profile, detect_profile, find_profile
+from schemagen.calling.tools import Tool, as_tools, select
+from schemagen.calling.wire import build, special_markers
+from schemagen.compiler import compile as compile_grammar
+from schemagen.errors import ToolError, ValidationFailed
+from schemagen.lm.prompts import as_messages
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
+
+    from schemagen.lm.language_model import LanguageModel
+
+    Message = Mapping[str, Any]
+
+#: "auto": the model decides; "required": it must call; "none": it must not; else: it must call this, or one of these.
+ToolChoice = Any
+_MODES = ("auto", "required", "none")
+
+
+@dataclass(frozen=True, slots=True)
+class Chat:
+    """A chat that has come to an answer.
+
+    Attributes:
+        text: The answer.
+        messages: Everything that was said, calls, results and the answer included; give it to `LanguageModel.chat` with the
+            next message of the user to go on.
+        results: The calls that were made, in order, with what came of them.
+    """
+
+    text: str
+    messages: tuple[dict[str, Any], ...]
+    results: tuple[ToolResult, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Said:
+    """One answer of the model: text, and calls whose arguments are not validated yet."""
+
+    text: str
+    calls: tuple[tuple[Tool[..., Any], str], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Asking:
+    """Everything that stays the same while a model is asked.
+
+    Attributes:
+        lm: The model.
+        tools: All tools; the prompt describes them.
+        parallel: Whether an answer may hold several calls.
+        profile: The wire format.
+        generate_kwargs: For ``model.generate``.
+    """
+
+    lm: LanguageModel
+    tools: tuple[Tool[..., Any], ...]
+    parallel: bool
+    profile: Profile
+    generate_kwargs: dict[str, Any] = field(default_factory=dict)
+
+    @classmethod
+    def of(
+        cls,
+        lm: LanguageModel,
+        tools: Iterable[Any],
+        *,
+        parallel: bool,
+        profile: str | Profile | None,
+        generate_kwargs: dict[str, Any],
+    ) -> Asking:
+        """Read the arguments of `LanguageModel.call`.
+
+        Raises:
+            ToolError: Something is no tool, or the profile is not known.
+        """
+        found = find_profile(profile) if isinstance(profile, str) else profile
+        return cls(lm, as_tools(tools), parallel, found or detect_profile(lm.tokenizer), generate_kwargs)
+
+    def ask(self, messages: Sequence[Message], choice: ToolChoice) -> Said:
+        """Return one answer.
+
+        Raises:
+            SchemaError: The arguments of a tool cannot be compiled.
+            GenerationError: As `LanguageModel.generate`.
+        """
+        from schemagen.decode.loop import decode
+
+        chosen, may_answer, may_call = resolve(self.tools, choice)
+        vocabulary = self.lm.vocabulary
+        specials = special_markers(self.profile, self.lm.tokenizer, vocabulary)
+        wire = build(
+            self.profile,
+            chosen,
+            vocabulary,
+            specials,
+            may_answer=may_answer,
+            may_call=may_call,
+            parallel=self.parallel,
+        )
+        rendered = render_chat(self.lm.tokenizer, messages, self.tools, self.profile, must_call=not may_answer)
+        inputs = self.lm._encode(*rendered)  # noqa: SLF001 - the front door of the same model
+        grammar: Any = wire.sequence
+        found = decode(self.lm.model, inputs, grammar, **self.generate_kwargs)
+        answer = wire.read(found.token_ids)
+        return Said(answer.text, tuple((call.tool, call.json) for call in answer.calls))
+
+    def validated(self, said: Said) -> list[ToolCall | ToolResult]:
+        """Return the calls of an answer; a result with the reasons where a validator refuses the arguments."""
+        found: list[ToolCall | ToolResult] = []
+        for index, (tool, text) in enumerate(said.calls):
+            content = said.text if index == 0 else ""
+            try:
+                arguments = compile_grammar(tool.spec, self.lm.vocabulary).validate(text)
+            except ValidationError as error:
+                found.append(ToolResult(ToolCall(tool, json.loads(text), text, content), None, error))
+            else:
+                found.append(ToolCall(tool, arguments, text, content))
+        return found
+
+
+def resolve(tools: tuple[Tool[..., Any], ...], choice: ToolChoice) -> tuple[tuple[Tool[..., Any], ...], bool, bool]:
+    """Return the tools that may be called, whether there may be an answer without a call, and whether there may be calls.
+
+    Raises:
+        ToolError: The choice is none of the tools.
+    """
+    if choice == "none" or (choice == "auto" and not tools):
+        return (), True, False
+    if isinstance(choice, str) and choice in _MODES:
+        return tools, choice == "auto", True
+    several = choice if isinstance(choice, (list, tuple, set, frozenset)) else [choice]
+    return select(tools, several), False, True
+
+
+def call(asking: Asking, prompt: str | Sequence[Message], choice: ToolChoice, *, retries: int) -> Any:
+    """Return what `LanguageModel.call` returns.
+
+    Raises:
+        ValidationFailed: A validator refused the arguments, also after some retries.
+    """
+    messages: list[Any] = as_messages(prompt)
+    for attempt in range(retries + 1):
+        said = asking.ask(messages, choice)
+        found = asking.validated(said)
+        if not found:
+            return said.text
+        refused = [entry for entry in found if isinstance(entry, ToolResult)]
+        if not refused:
+            return found if asking.parallel else found[0]
+        if attempt == retries:
+            raise _refused(refused[0], retries + 1)
+        messages = [*messages, *_messages_of(said.text, found, refused)]
+    raise AssertionError("the last attempt returns or raises")
+
+
+def conversation(
+    asking: Asking,
+    prompt: str | Sequence[Message],
+    *,
+    choice: ToolChoice,
+    max_steps: int,
+    approve: Callable[[ToolCall], bool] | None,
+) -> Generator[list[ToolCall], list[ToolResult], Chat]:
+    """Ask, hand out the calls, take their results, and go on; return the chat when there is an answer.
+
+    The last step may not call, so there is always an answer.
+
+    Args:
+        asking: Whom to ask, and how.
+        prompt: A text, or the messages so far.
+        choice: For the first step; the others are free.
+        max_steps: Answers of the model, at most.
+        approve: Asked before a call is handed out.
+
+    Yields:
+        The calls to run, which may be none; send their results, in order.
+    """
+    messages: list[Any] = as_messages(prompt)
+    results: list[ToolResult] = []
+    for step in range(max_steps):
+        last = step == max_steps - 1
+        said = asking.ask(messages, "none" if last else choice if step == 0 else "auto")
+        found = [_declined(entry, approve) for entry in asking.validated(said)]
+        if not found:
+            messages.append({"role": "assistant", "content": said.text})
+            return Chat(said.text, tuple(messages), tuple(results))
+        ran = iter((yield [entry for entry in found if isinstance(entry, ToolCall)]))
+        finished = [entry if isinstance(entry, ToolResult) else next(ran) for entry in found]
+        messages += _messages_of(said.text, found, finished)
+        results += finished
+    raise AssertionError("the last step returns")
+
+
+def run(steps: Generator[list[ToolCall], list[ToolResult], Chat], *, timeout_s: float | None) -> Chat:
+    """Run the calls of a conversation one after another."""
+    found = _advance(steps, None)
+    while not isinstance(found, Chat):
+        found = _advance(steps, [call.run(timeout_s=timeout_s) for call in found])
+    return found
+
+
+async def arun(steps: Generator[list[ToolCall], list[ToolResult], Chat], *, timeout_s: float | None) -> Chat:
+    """Run the calls of an answer at the same time, and the model in a thread."""
+    found = await asyncio.to_thread(_advance, steps, None)
+    while not isinstance(found, Chat):
+        results = await asyncio.gather(*(call.arun(timeout_s=timeout_s) for call in found))
+        found = await asyncio.to_thread(_advance, steps, list(results))
+    return found
+
+
+def _advance(
+    steps: Generator[list[ToolCall], list[ToolResult], Chat], results: list[ToolResult] | None
+) -> list[ToolCall] | Chat:
+    """Return the next calls, or the chat at its end; a StopIteration cannot leave a thread."""
+    try:
+        return next(steps) if results is None else steps.send(results)
+    except StopIteration as stop:
+        chat: Chat = stop.value
+        return chat
+
+
+def check_steps(max_steps: int) -> None:
+    """Refuse a chat without a step.
+
+    Raises:
+        ValueError: There is none.
+    """
+    if max_steps < 1:
+        raise ValueError(f"max_steps={max_steps}: at least one answer is needed")
+
+
+def _declined(entry: ToolCall | ToolResult, approve: Callable[[ToolCall], bool] | None) -> ToolCall | ToolResult:
+    """Turn a call that is not approved into a result that says so."""
+    if isinstance(entry, ToolResult) or approve is None or approve(entry):
+        return entry
+    return ToolResult(entry, None, ToolError("the call was declined", code="declined"))
+
+
+def _messages_of(
+    text: str, found: Sequence[ToolCall | ToolResult], results: Iterable[ToolResult]
+) -> list[dict[str, Any]]:
+    """Return the message with the calls, and those with their results."""
+    calls = [entry.call if isinstance(entry, ToolResult) else entry for entry in found]
+    asked = call_message([(entry.id, entry.name, entry.json) for entry in calls], text)
+    return [asked, *(result.to_message() for result in results)]
+
+
+def _refused(result: ToolResult, attempts: int) -> ValidationFailed:
+    error = result.error
+    assert isinstance(error, ValidationError), "only validators refuse arguments"
+    return ValidationFailed(
+        f"a validator refused the arguments of {result.call.name}: {reasons(error)}",
+        text=result.call.json,
+        error=error,
+        attempts=attempts,
+        at=result.call.name,
+        why=f"the text satisfies the schema; {attempts} attempt(s), {error.error_count()} complaint(s)",
+        fix="state the rule in the types of the parameters (bounds, pattern, Literal), or allow more retries",
+    )

@@ -1,0 +1,153 @@
+"""The messages of a chat with tools, and the text that the model reads.
+
+Messages are those of OpenAI's API, which chat templates take: calls are the key ``tool_calls`` of a message of the assistant,
+results are messages with the role ``tool``. What differs between templates is in the profile. Where a template knows no
+tools, these messages become text in the model's own wire format, and the tools are described in the first message of the user.
+"""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+
+from schemagen.calling.wire import write_calls
+from schemagen.lm.prompts import as_messages, with_shape
+from schemagen.lm.shape import shape_text
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from schemagen.calling.profiles import Profile
+    from schemagen.calling.tools import Tool
+
+    Message = Mapping[str, Any]
+
+
+def render_chat(
+    tokenizer: Any,
+    prompt: str | Sequence[Message],
+    tools: Sequence[Tool[..., Any]],
+    profile: Profile,
+    *,
+    must_call: bool = False,
+) -> tuple[str, bool]:
+    """Return the text that the model reads, and whether a chat template wrote it.
+
+    Args:
+        tokenizer: Of transformers.
+        prompt: A text, or the messages so far.
+        tools: All that are described, whether they may be called now or not.
+        profile: Of the model.
+        must_call: Whether the answer will be a call; only models whose template knows no tools are told.
+    """
+    messages = [_normalised(message, profile) for message in as_messages(prompt)]
+    described = [tool.to_dict() for tool in tools]
+    if profile.tools_in == "prompt":
+        messages = [_as_text(message, profile) for message in messages]
+        messages = _described(messages, tools, profile, must_call=must_call) if tools else messages
+    elif profile.tools_in == "system" and tools:
+        messages = _in_system(messages, described)
+    if not getattr(tokenizer, "chat_template", None):
+        return "\n\n".join(_content(message) for message in messages) + "\n", False
+    text = tokenizer.apply_chat_template(
+        messages,
+        tools=described if profile.tools_in == "argument" and described else None,
+        tokenize=False,
+        add_generation_prompt=True,
+        enable_thinking=False,
+    )
+    return text, True
+
+
+def call_message(calls: Sequence[tuple[str, str, str]], content: str = "", *, as_text: bool = False) -> dict[str, Any]:
+    """Return the message of the assistant that made some calls.
+
+    Args:
+        calls: Id, name and JSON arguments of each.
+        content: The text before them.
+        as_text: Whether the arguments are a text, as in OpenAI's API, and not an object.
+    """
+    entries = [
+        {"id": i, "type": "function", "function": {"name": name, "arguments": text if as_text else json.loads(text)}}
+        for i, name, text in calls
+    ]
+    return {"role": "assistant", "content": content, "tool_calls": entries}
+
+
+def _normalised(message: Message, profile: Profile) -> dict[str, Any]:
+    """Give the arguments of past calls the form that the template takes."""
+    if not message.get("tool_calls"):
+        return dict(message)
+    calls = [
+        (str(entry.get("id", "")), entry["function"]["name"], _json(entry["function"].get("arguments") or {}))
+        for entry in message["tool_calls"]
+    ]
+    changed = call_message(calls, message.get("content") or "", as_text=profile.arguments_in_history == "text")
+    return {**message, **changed}
+
+
+def _json(arguments: Any) -> str:
+    return arguments if isinstance(arguments, str) else json.dumps(arguments, ensure_ascii=False)
+
+
+def _as_text(message: dict[str, Any], profile: Profile) -> dict[str, Any]:
+    """Write calls and results as text, for a template that has no place for them."""
+    if message.get("tool_calls"):
+        functions = [entry["function"] for entry in message["tool_calls"]]
+        written = write_calls(profile, ((entry["name"], _json(entry["arguments"])) for entry in functions))
+        return {"role": "assistant", "content": "\n".join(filter(None, [_content(message), written]))}
+    if message.get("role") == "tool":
+        return {"role": "user", "content": f"Result of {message.get('name', 'the call')}:\n{_content(message)}"}
+    return message
+
+
+def _described(
+    messages: list[dict[str, Any]], tools: Sequence[Tool[..., Any]], profile: Profile, *, must_call: bool
+) -> list[dict[str, Any]]:
+    """Describe the tools in the first message of the user."""
+    place = next((i for i, message in enumerate(messages) if message.get("role") == "user"), 0)
+    if must_call and profile.arguments == "json" and not profile.markers:
+        return [*with_shape(messages[: place + 1], _envelope(tools)), *messages[place + 1 :]]
+    example = profile.begin + profile.head.replace("{name}", "NAME") + "..." + profile.tail + profile.end
+    lines = [
+        f"- {tool.name}: {' '.join(tool.description.split())}\n  arguments: {shape_text(tool.parameters)}"
+        for tool in tools
+    ]
+    addition = "\n".join(
+        ["", "", "You may call these tools:", *lines, "To call one, write only:", example, "Otherwise answer in words."]
+    )
+    content = messages[place]["content"]
+    extended = content + addition if isinstance(content, str) else [*content, {"type": "text", "text": addition}]
+    return [*messages[:place], {**messages[place], "content": extended}, *messages[place + 1 :]]
+
+
+def _envelope(tools: Sequence[Tool[..., Any]]) -> dict[str, Any]:
+    """The schema of a call, for its shape in the prompt."""
+    definitions: dict[str, Any] = {}
+    branches = []
+    for tool in tools:
+        parameters = dict(tool.parameters)
+        definitions.update(parameters.pop("$defs", {}))
+        properties = {"name": {"const": tool.name, "type": "string"}, "arguments": parameters}
+        branch: dict[str, Any] = {"type": "object", "properties": properties, "required": ["name", "arguments"]}
+        if tool.description:
+            branch["description"] = " ".join(tool.description.split())
+        branches.append(branch)
+    schema = branches[0] if len(branches) == 1 else {"anyOf": branches}
+    return {**schema, "$defs": definitions} if definitions else schema
+
+
+def _in_system(messages: list[dict[str, Any]], described: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Hand the tools to a template that takes them from the system message, as JSON."""
+    tools = json.dumps([entry["function"] for entry in described], ensure_ascii=False)
+    if messages[0].get("role") == "system":
+        return [{**messages[0], "tools": tools}, *messages[1:]]
+    return [{"role": "system", "content": "", "tools": tools}, *messages]
+
+
+def _content(message: Message) -> str:
+    """The text of a message, also of one in parts."""
+    content = message.get("content") or ""
+    if isinstance(content, str):
+        return content
+    return "\n".join(part["text"] for part in content if part.get("type") == "text")
