@@ -299,11 +299,9 @@ class _Graph:
         return compile_language(words(" ") if spaced else ast.EPSILON, self.vocabulary)
 
 
-def _last_bytes(text: str) -> frozenset[int] | None:
+def _last_bytes(text: str) -> frozenset[int]:
     """The bytes in which a fixed text can end: whitespace at its end may be other whitespace, or none."""
     bare = text.rstrip()
-    if not bare:
-        return None
     loose = len(bare) < len(text) or bare[-1] in "{[,:"
     return frozenset(bare.encode()[-1:] + (b" \t\n\r" if loose else b""))
 

@@ -58,7 +58,7 @@ def test_strings_hold_anything(family, tools):
     """Quotes, newlines, emoji and the markers of every format inside of a string end nothing."""
     text = shielded(family, NASTY)
     lm = family.lm(written(family, ("send", {"to": [text, ""], "text": text, "urgent": True})))
-    call = lm.call("Send it.", tools)
+    call = lm.call("Send it.", tools, max_new_tokens=2000)
     assert (call.arguments.to, call.arguments.text, call.arguments.urgent) == ([text, ""], text, True)
 
 
@@ -144,7 +144,7 @@ def test_other_whitespace_is_read(family, tools):
 def test_history_is_what_models_write(family, tools):
     """A call that the template renders as history is a call of the grammar, with the same arguments."""
     wanted = [("get_weather", {"city": "Oslo", "days": 2}), ("send", {"to": [shielded(family, NASTY)], "urgent": True})]
-    calls = family.lm(written(family, *wanted)).call("x", tools, parallel=True)
+    calls = family.lm(written(family, *wanted)).call("x", tools, parallel=True, max_new_tokens=2000)
     entries = [{"id": c.id, "type": "function", "function": {"name": c.name, "arguments": c.json}} for c in calls]
     said = {"role": "assistant", "content": "", "tool_calls": entries}
     asked = {"role": "user", "content": "x"}
@@ -158,8 +158,7 @@ def test_history_is_what_models_write(family, tools):
         else len(before)
     )
     answer = text[stem:].split("<|end|>")[0]
-    if family.profile.name.startswith("deepseek"):
-        answer = answer.partition("Assistant")[2][2:]
+    answer = re.sub(r"^<.Assistant.>", "", answer)
     if family.profile.name == "mistral":  # its history has ids, which the model does not write
         answer = re.sub(r', "id": "\w{9}"', "", answer)
     read = family.wire(tools, "auto", parallel=True).read(family.encode(answer.rstrip("\n")))

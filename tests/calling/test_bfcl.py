@@ -1,0 +1,42 @@
+"""The function schemas of a public benchmark as tools."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import os
+from pathlib import Path
+
+import pytest
+
+from schemagen.calling import Tool, find_profile
+from schemagen.calling.wire import build
+from schemagen.errors import UnsatisfiableSchemaError
+
+ROOT = Path(__file__).parents[2]
+FILE = Path(os.environ.get("SCHEMAGEN_SHARED", ROOT.parent / "shared")) / "maskbench" / "dev.jsonl.gz"
+
+
+@pytest.mark.skipif(
+    not FILE.is_file(), reason="no maskbench/dev.jsonl.gz: set SCHEMAGEN_SHARED to a folder that has it"
+)
+def test_every_schema_of_bfcl_is_a_tool(byte_vocabulary):
+    """Each schema compiles as the parameters of a tool, and its instances are the arguments of calls that are read back."""
+    profile = find_profile("hermes")
+    with gzip.open(FILE, "rt", encoding="utf-8") as lines:
+        cases = [case for case in map(json.loads, lines) if case["id"].startswith("BFCL_")]
+    assert len(cases) > 500
+    for case in cases:
+        tool = Tool.from_dict({"name": "f", "parameters": case["schema"]})
+        try:
+            wire = build(profile, (tool,), byte_vocabulary, (), may_answer=False)
+        except UnsatisfiableSchemaError:
+            assert not any(test["valid"] for test in case["tests"]), case["id"]
+            continue
+        for test in case["tests"]:
+            text = json.dumps(test["data"], ensure_ascii=False)
+            written = f'<tool_call>\n{{"name": "f", "arguments": {text}}}\n</tool_call>'.encode()
+            matcher = wire.sequence.matcher()
+            assert (matcher.accept_bytes(written) and matcher.is_accepting()) is test["valid"], case["id"]
+            if test["valid"]:
+                assert json.loads(wire.read(written).calls[0].json) == test["data"]
