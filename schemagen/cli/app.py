@@ -8,7 +8,7 @@ import typer
 
 import schemagen
 from schemagen.cli.console import busy, render_errors, show_data, show_note, show_text
-from schemagen.cli.specs import read_spec
+from schemagen.cli.specs import read_functions, read_spec
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -77,6 +77,35 @@ def generate(
     generation = generate_one(target, prompt, model=model, max_new_tokens=max_new_tokens)
     show_data(generation.text)
     show_note(generation)
+
+
+@app.command()
+@render_errors()
+def call(
+    functions: Annotated[
+        str,
+        typer.Argument(
+            metavar="FUNCTIONS",
+            help="Functions as module:name, several as module:name,name; a name may also be that of a list of them.",
+            show_default=False,
+        ),
+    ],
+    prompt: Annotated[str, typer.Argument(help="What the model is asked.", show_default=False)],
+    run: Annotated[bool, typer.Option("--run", help="Run the call, too, and print what it returns.")] = False,
+    words: Annotated[bool, typer.Option("--words", help="Let the model answer in words instead.")] = False,
+    model: Annotated[
+        str | None, typer.Option(help="Name or folder of a transformers model.", show_default="the bundled model")
+    ] = None,
+    max_new_tokens: Annotated[
+        int | None, typer.Option(min=1, help="Budget of the generation, in tokens.", show_default="the model's own")
+    ] = None,
+) -> None:
+    """Have the model call one of FUNCTIONS for PROMPT and print the call as JSON; nothing runs without --run."""
+    from schemagen.cli.calling import call_one, show_call
+
+    found = call_one(read_functions(functions), prompt, words=words, model=model, max_new_tokens=max_new_tokens)
+    if not show_call(found, run=run):
+        raise typer.Exit(1)
 
 
 @app.command(name="compile")

@@ -63,6 +63,26 @@ def parse_json(text: str, source: str) -> Any:
         raise InvalidSchemaError(f"{source} is nested deeper than Python reads JSON", fix="flatten it") from error
 
 
+def read_functions(functions: str) -> list[Any]:
+    """Return the functions that the argument names.
+
+    Args:
+        functions: `module:name`, or `module:name,name`; each a function, a tool, a model, or a list of these.
+
+    Raises:
+        typer.BadParameter: It is nothing of the kind, or the module or a name is not there.
+    """
+    module, _, names = functions.partition(":")
+    found: list[Any] = []
+    for name in names.split(","):
+        spec = f"{module}:{name.strip()}"
+        if not _PYTHON_NAME.fullmatch(spec):
+            raise typer.BadParameter(f"{functions!r} is not module:name or module:name,name")
+        target = import_object(spec)
+        found += target if isinstance(target, (list, tuple)) else [target]
+    return found
+
+
 def import_object(spec: str) -> Any:
     """Import `module:Class`, with the current directory on the path as `python -m` has it."""
     module_name, _, attributes = spec.partition(":")

@@ -94,6 +94,45 @@ def generators(lm: schemagen.LanguageModel) -> None:
     assert_type(schemagen.Generator(lm, schemagen.Regex("a"))(""), str)
 
 
+@schemagen.tool
+def get_weather(city: str, days: int = 1) -> str:
+    return city * days
+
+
+@schemagen.tool(name="sum", description="Add.")
+async def add(left: int, right: int) -> int:
+    return left + right
+
+
+def send(text: str) -> None: ...
+
+
+async def tools(lm: schemagen.LanguageModel, parallel: bool) -> None:
+    assert_type(get_weather("Paris", days=2), str)
+    assert_type(await add(1, 2), int)
+    assert_type(get_weather.name, str)
+    assert_type(lm.call("", [get_weather, send, Person, {"name": "ping"}]), Union[schemagen.ToolCall, str])
+    assert_type(lm.call("", [get_weather], tool_choice="auto", max_new_tokens=9), Union[schemagen.ToolCall, str])
+    assert_type(lm.call("", [send], parallel=True), Union[list[schemagen.ToolCall], str])
+    assert_type(lm.call("", [send], tool_choice="none"), str)
+    assert_type(lm.call("", [send], tool_choice="required"), schemagen.ToolCall)
+    assert_type(lm.call("", [send], tool_choice=send), schemagen.ToolCall)
+    assert_type(lm.call("", [send], tool_choice=["send"]), schemagen.ToolCall)
+    assert_type(lm.call("", [send], tool_choice="required", parallel=True), list[schemagen.ToolCall])
+    assert_type(lm.call("", [send], parallel=parallel), Union[schemagen.ToolCall, list[schemagen.ToolCall], str])
+
+
+async def chats(lm: schemagen.LanguageModel) -> None:
+    chat = lm.chat(
+        [{"role": "user", "content": "hi"}], [get_weather], max_steps=3, approve=lambda call: call.name != "x"
+    )
+    assert_type(chat.text, str)
+    assert_type(chat.results[0].call.arguments, Any)
+    assert_type((await lm.achat("", [get_weather])).text, str)
+    # What was said goes on.
+    lm.chat([*chat.messages, {"role": "user", "content": "and?"}])
+
+
 def loading() -> None:
     assert_type(schemagen.load("gpt2", device_map="cpu"), schemagen.LanguageModel)
     assert_type(schemagen.load_bundled(), schemagen.LanguageModel)

@@ -11,9 +11,16 @@ class Person(schemagen.Structured, BaseModel):
     name: str
 
 
+@schemagen.tool
+def get_weather(city: str) -> str:
+    return city
+
+
 def wrong(lm: schemagen.LanguageModel) -> None:
     text: str = lm("", Person)  # error: a Person is no str
     Person(nme="Ada")  # error: no such field
     Person.generate(3)  # error: a prompt is a text or a chat
     lm("")  # error: what should it be?
-    del text
+    get_weather(3)  # error: a city is a text
+    call: schemagen.ToolCall = lm.call("", [get_weather])  # error: it may be words
+    del text, call

@@ -53,7 +53,7 @@ def test_version() -> None:
 
 def test_no_arguments_shows_the_commands() -> None:
     """Without arguments the commands are listed."""
-    assert all(name in run().output for name in ("demo", "generate", "compile", "regex"))
+    assert all(name in run().output for name in ("demo", "generate", "call", "compile", "regex"))
 
 
 @pytest.mark.parametrize("spec", ["nowhere.json", "nowhere:Class", "schemagen:nothing", "not a spec"])
@@ -136,6 +136,59 @@ def test_a_failed_generation_shows_the_text(monkeypatch: pytest.MonkeyPatch) -> 
     result = run("generate", "true", "Anything")
     assert result.exit_code == 1
     assert '{"name": "Ad' in result.stderr
+
+
+@pytest.fixture
+def shop(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
+    """A module with functions, in the current directory; its name."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(sys, "path", sys.path.copy())
+    name = f"shop_{tmp_path.name}"
+    Path(f"{name}.py").write_text(
+        "def get_weather(city: str) -> str:\n    return f'sunny in {city}'\n"
+        "def set_timer(minutes: int) -> int:\n    if minutes > 5:\n        raise ValueError('too long')\n    return minutes\n"
+        "everything = [get_weather, set_timer]\n",
+        encoding="utf-8",
+    )
+    return name
+
+
+@pytest.mark.parametrize("names", ["everything", "get_weather,set_timer"])
+def test_call_prints_the_call_and_runs_nothing(shop: str, names: str) -> None:
+    """The call goes to stdout as JSON; the function, which would raise, has not run."""
+    result = run("call", f"{shop}:{names}", "Set a timer for 10 minutes")
+    assert result.exit_code == 0, result.output
+    assert json.loads(result.stdout) == {"name": "set_timer", "arguments": {"minutes": 10}}
+
+
+def test_call_runs_if_it_is_asked_to(shop: str) -> None:
+    """With --run the result goes to stdout and the call to stderr; what the function raises ends with status 1."""
+    result = run("call", f"{shop}:everything", "What is the weather in Paris?", "--run")
+    assert (result.exit_code, result.stdout) == (0, "sunny in Paris\n")
+    assert "get_weather" in result.stderr
+    result = run("call", f"{shop}:everything", "Set a timer for 10 minutes", "--run")
+    assert (result.exit_code, result.stdout) == (1, "")
+    assert "ValueError: too long" in result.stderr
+
+
+def test_call_takes_words(monkeypatch: pytest.MonkeyPatch) -> None:
+    """With --words an answer without a call is printed as it is."""
+    asked = []
+
+    def answer(*arguments: Any, **options: Any) -> str:
+        asked.append((arguments, options))
+        return "Hello."
+
+    monkeypatch.setattr(schemagen, "load_bundled", lambda: SimpleNamespace(call=answer))
+    result = run("call", "json:dumps", "Hi", "--words", "--max-new-tokens", "9")
+    assert (result.exit_code, result.stdout) == (0, "Hello.\n")
+    assert asked == [(("Hi", [json.dumps]), {"max_new_tokens": 9})]
+
+
+@pytest.mark.parametrize("functions", ["nowhere:f", "json:nothing", "json", "json:dumps,", ""])
+def test_call_needs_functions(functions: str) -> None:
+    """What names no function is wrong usage."""
+    assert run("call", functions, "Hi").exit_code == 2
 
 
 def test_compile_reports_every_keyword() -> None:

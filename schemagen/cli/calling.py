@@ -1,0 +1,43 @@
+"""`schemagen call`."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from rich.text import Text
+
+from schemagen.calling import ToolCall
+from schemagen.cli.console import busy, notes, show_data
+from schemagen.cli.generation import load_model
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+
+def call_one(
+    functions: Sequence[Any], prompt: str, *, words: bool, model: str | None, max_new_tokens: int | None
+) -> ToolCall | str:
+    """Return the call that a model makes of a prompt, or, if it may use them, its words."""
+    lm = load_model(model)
+    budget: dict[str, Any] = {} if max_new_tokens is None else {"max_new_tokens": max_new_tokens}
+    with busy("calling"):
+        found: ToolCall | str = (
+            lm.call(prompt, functions, **budget)
+            if words
+            else lm.call(prompt, functions, tool_choice="required", **budget)
+        )
+    return found
+
+
+def show_call(found: ToolCall | str, *, run: bool) -> bool:
+    """Print a call, or words; run the call and print its result if that is asked for. Return False if it raised."""
+    if not isinstance(found, ToolCall) or not run:
+        show_data(str(found))
+        return True
+    notes().print(Text(str(found), style="dim"))
+    result = found.run()
+    if result.error is not None:
+        notes().print(Text(result.text, style="red"))
+        return False
+    show_data(result.text)
+    return True
