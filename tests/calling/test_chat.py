@@ -304,3 +304,9 @@ def test_the_bundled_model_picks_tools():
     tools = [get_weather, set_timer]
     assert lm.call("What is the weather in Paris?", tools, tool_choice="required")() == "sunny in Paris"
     assert lm.call("Set a timer for 10 minutes", tools, tool_choice="required")() == "10 minutes"
+    beams = {"num_beams": 3, "max_new_tokens": 60}
+    assert lm.call("What is the weather in Paris?", tools, tool_choice="required", **beams).arguments.city == "Paris"
+    sampled = lm.call(
+        "Set a timer for 10 minutes", tools, tool_choice="required", parallel=True, temperature=2.0, seed=3
+    )
+    assert {call.name for call in sampled} <= {"get_weather", "set_timer"}

@@ -15,6 +15,7 @@ from schemagen.calling.languages import compile_language, text_not_opening, text
 from schemagen.calling.sequence import Part, Sequence
 from schemagen.calling.tools import as_tools
 from schemagen.calling.wire import build, write_calls
+from schemagen.engine.reference import ReferenceEngine
 from schemagen.errors import BitmaskShapeError, MatcherError, MatcherTerminatedError
 from schemagen.regex import ast
 
@@ -255,9 +256,10 @@ def test_it_masks_like_any_grammar(hermes):
     ],
     ids=["without", "up to", "not opening", "words", "markers"],
 )
-def test_languages(language, accepted, rejected):
-    """The languages around a call hold what they say."""
-    engine = compile_language(language, Vocabulary.byte_vocabulary())
+@pytest.mark.parametrize("make", [compile_language, ReferenceEngine], ids=["native", "reference"])
+def test_languages(make, language, accepted, rejected):
+    """The languages around a call hold what they say, in both engines."""
+    engine = make(language, Vocabulary.byte_vocabulary())
     for text, expected in [*((text, True) for text in accepted), *((text, False) for text in rejected)]:
         matcher = engine.matcher()
         assert (matcher.accept_bytes(text.encode()) and matcher.is_accepting()) is expected, text
