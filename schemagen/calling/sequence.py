@@ -167,18 +167,16 @@ class Sequence:
         self.starts = tuple(starts)
         self.vocabulary = vocabulary
         self.width = -(-vocabulary.size // _BITS)
-        self._ends = _words_of(vocabulary.eos_token_ids, self.width)
+        #: Masks of the EOS ids, of every other id, and of all ids.
+        self.eos_words = _words_of(vocabulary.eos_token_ids, self.width)
+        self.all_words = _words_of(slice(vocabulary.size), self.width)
+        self.text_words = self.all_words & ~self.eos_words
         self._tables: dict[tuple[frozenset[int] | None, tuple[int, ...]], _Crossing] = {}
         self._may_follow: dict[tuple[tuple[int, ...], bytes], bool] = {}
 
     def matcher(self) -> SequenceMatcher:
         """Return a cursor at the start of a text."""
         return SequenceMatcher(self)
-
-    @property
-    def eos_words(self) -> Words:
-        """The mask of the EOS ids."""
-        return self._ends
 
     def spawn(self, indices: Iterable[int], position: int, previous: Span | None) -> list[_Thread]:
         """Return threads at the start of some parts, and of those behind them where a part may be empty."""
@@ -302,7 +300,7 @@ class SequenceMatcher:
         target = _row_of(bitmask, row, self._sequence.width)
         words = self._words()
         target[:] = words
-        return self._count(words) != self._sequence.vocabulary.size
+        return not np.array_equal(words, self._sequence.all_words)
 
     def allowed_tokens(self) -> list[int]:
         """Return the ids allowed next, ascending (EOS ids included where the text may end)."""
@@ -355,17 +353,14 @@ class SequenceMatcher:
                 thread.matcher.fill_next_token_bitmask(scratch, 0)
             except DeadEndError:  # its text is complete, and the vocabulary has no EOS
                 scratch[:] = 0
-            np.bitwise_or(words, scratch[0] & ~self._sequence.eos_words, out=words)
+            np.bitwise_and(scratch[0], self._sequence.text_words, out=scratch[0])
+            np.bitwise_or(words, scratch[0], out=words)
             self._sequence.crossing(thread.span.part).collect(thread.matcher, words)
         if (part.final or part.special) and thread.may_end():
             if part.final:
                 np.bitwise_or(words, self._sequence.eos_words, out=words)
             for token_id in part.special:
                 _set_bit(words, token_id)
-
-    @staticmethod
-    def _count(words: Words) -> int:
-        return int(np.unpackbits(words.view(np.uint8)).sum())
 
     # --- where it stands ---------------------------------------------------------------------------------------------
 
@@ -465,11 +460,11 @@ def _flat(vocabulary: Vocabulary) -> tuple[npt.NDArray[Any], npt.NDArray[Any], n
     return data, np.repeat(np.arange(vocabulary.size), lengths), np.cumsum(lengths) - lengths
 
 
-def _words_of(token_ids: Iterable[int], width: int) -> Words:
-    words = np.zeros(width, dtype=np.int32)
-    for token_id in token_ids:
-        _set_bit(words, token_id)
-    return words
+def _words_of(token_ids: Iterable[int] | slice, width: int) -> Words:
+    """Return the mask of some ids."""
+    bits = np.zeros(width * _BITS, dtype=bool)
+    bits[token_ids if isinstance(token_ids, slice) else list(token_ids)] = True
+    return np.packbits(bits, bitorder="little").view(np.int32)
 
 
 def _set_bit(words: Words, token_id: int) -> None:

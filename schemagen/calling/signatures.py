@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import inspect
 import typing
+from functools import partial
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typing_extensions
@@ -87,6 +88,13 @@ def is_method(function: Any) -> bool:
     return in_class and first is not None and first.name in {"self", "cls"} and first.annotation is first.empty
 
 
+def innermost(function: Any) -> Any:
+    """Return the function of a `functools.partial`, which has its name, annotations and docstring; any other as it is."""
+    while isinstance(function, partial):
+        function = function.func
+    return function
+
+
 def field_name(parameter: str) -> str:
     """Return the name of the field of a parameter."""
     return f"{parameter.lstrip('_') or 'parameter'}_" if parameter[0] == "_" or parameter in _RESERVED else parameter
@@ -131,7 +139,8 @@ def _is_annotated(annotation: Any) -> bool:
 
 def _hints(function: Callable[..., Any], name: str) -> dict[str, Any]:
     """The annotations of a function, with strings and forward references resolved; texts become descriptions."""
-    target = function if inspect.isroutine(function) else type(function).__call__
+    inner = innermost(function)
+    target = inner if inspect.isroutine(inner) else type(inner).__call__
     try:
         hints = typing_extensions.get_type_hints(target, include_extras=True)
     except (NameError, TypeError) as error:

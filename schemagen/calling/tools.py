@@ -12,7 +12,7 @@ from pydantic import BaseModel
 from typing_extensions import ParamSpec
 
 from schemagen.calling.docstrings import describe
-from schemagen.calling.signatures import arguments_model, bind
+from schemagen.calling.signatures import arguments_model, bind, innermost, is_method
 from schemagen.errors import ToolError
 from schemagen.types import reflect
 
@@ -75,9 +75,9 @@ class Tool(Generic[P, R]):
         """Return a tool whose arguments are those of a function.
 
         Args:
-            function: A function, coroutine function or bound method, or a class with ``__call__``. Parameters are described
-                by ``Annotated[int, Field(description="...")]``, ``Annotated[int, "..."]``, or the docstring (Google, NumPy,
-                Sphinx). One without annotation takes any JSON value.
+            function: A function, coroutine function, bound method, partial, or object with ``__call__``. Parameters are
+                described by ``Annotated[int, Field(description="...")]``, by ``Annotated[int, "..."]``, or in the docstring
+                (Google, NumPy, Sphinx). One without annotation takes any JSON value.
             name: Instead of the function's own.
             description: Instead of the docstring's.
 
@@ -85,8 +85,9 @@ class Tool(Generic[P, R]):
             ToolError: The signature has ``*args`` or ``**kwargs``, or is not known.
             UnsupportedTypeError: An annotation has no JSON form.
         """
-        own_name = getattr(function, "__name__", type(function).__name__)
-        text, parameters = describe(function)
+        inner = innermost(function)
+        own_name = getattr(inner, "__name__", type(inner).__name__)
+        text, parameters = describe(inner)
         label = name or own_name
         model = arguments_model(function, label, parameters)
         schema = _without_titles(reflect(model).schema)
@@ -171,8 +172,8 @@ class Tool(Generic[P, R]):
         return function(**arguments)
 
     def __get__(self, instance: object, owner: type | None = None) -> Tool[..., R]:
-        """Bind a method that was decorated in its class."""
-        if instance is None or not inspect.isfunction(self.function):
+        """Bind a method that was decorated in its class; any other tool in a class is itself."""
+        if instance is None or self.function is None or not is_method(self.function):
             return self
         return replace(self, function=MethodType(self.function, instance))
 

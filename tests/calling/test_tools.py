@@ -8,6 +8,7 @@ import inspect
 import sys
 import types
 from decimal import Decimal
+from functools import partial
 from typing import Annotated, Any, Literal, NamedTuple, Optional, TypedDict as OldTypedDict
 
 import pytest
@@ -274,6 +275,28 @@ def test_methods():
     assert shop.left("lamp") == 3
     assert as_tool(shop).name == "Shop"
     assert isinstance(Shop.left, Tool)
+
+
+def test_partials():
+    """A partial has the name, types and description of its function; what is bound is the default."""
+
+    def scale(number: int, factor: int) -> int:
+        """Scale it."""
+        return number * factor
+
+    tool = Tool.from_function(partial(scale, factor=3))
+    assert (tool.name, tool.description) == ("scale", "Scale it.")
+    assert tool.parameters["properties"]["number"] == {"type": "integer"}
+    assert tool.invoke(tool.spec(number=2)) == 6
+
+
+def test_a_tool_kept_in_a_class_is_not_bound():
+    """Only methods take the object."""
+
+    class Keeper:
+        one = as_tool(Shop.price)
+
+    assert Keeper().one("lamp") == 4
 
 
 def test_descriptions_of_other_systems():
