@@ -10,6 +10,7 @@ from __future__ import annotations
 import json
 import keyword
 import re
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from schemagen.engine.options import Options
@@ -88,8 +89,6 @@ class _PythonWriter(_Writer):
     """Writes values as JSON, with Python's names for the three constants."""
 
     def value(self, value: Value) -> ast.Regex:
-        from dataclasses import replace
-
         names = [n for n, there in (("None", value.null), ("True", value.true), ("False", value.false)) if there]
         rest = super().value(replace(value, null=False, true=False, false=False))
         return ast.union(*map(ast.literal, names), rest)

@@ -6,10 +6,9 @@ import inspect
 import re
 from dataclasses import dataclass, replace
 from types import MethodType
-from typing import TYPE_CHECKING, Any, Generic, TypeVar, overload
+from typing import TYPE_CHECKING, Any, Generic, ParamSpec, TypeVar, overload
 
 from pydantic import BaseModel
-from typing_extensions import ParamSpec
 
 from schemagen.calling.docstrings import describe
 from schemagen.calling.signatures import arguments_model, bind, innermost, is_method

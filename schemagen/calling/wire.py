@@ -66,12 +66,10 @@ class Wire:
     Attributes:
         profile: The format.
         sequence: The grammar; it has a `vocabulary` and a `matcher`, as every grammar.
-        specials: The markers that are special tokens, by id.
     """
 
     profile: Profile
     sequence: Sequence
-    specials: tuple[tuple[str, int], ...]
 
     def read(self, token_ids: Iterable[int]) -> Answer:
         """Take an answer apart.
@@ -97,10 +95,6 @@ class Wire:
             elif isinstance(label, _Arguments):
                 calls.append(Written(label.tool, pythonic.as_json(text[:-1]) if label.is_python else text))
         return Answer("".join(texts).strip(), tuple(calls))
-
-    def write(self, calls: Iterable[Written]) -> str:
-        """Return calls as a model writes them, special tokens by their text."""
-        return write_calls(self.profile, ((call.tool.name, call.json) for call in calls))
 
 
 @dataclass(frozen=True, slots=True)
@@ -169,7 +163,7 @@ def build(
         starts += graph.calls(tools, with_text=may_answer, parallel=parallel)
     if may_answer:
         starts += graph.only_text()
-    return Wire(profile, Sequence(graph.parts, starts, vocabulary), specials)
+    return Wire(profile, Sequence(graph.parts, starts, vocabulary))
 
 
 def special_markers(profile: Profile, tokenizer: Any, vocabulary: Vocabulary) -> tuple[tuple[str, int], ...]:
