@@ -144,8 +144,8 @@ void StringMasks::inner_by_difference(Draft& draft, uint32_t hub) {
     if (!draft.words.empty()) draft.mask.inner = shared(std::move(draft.words));
 }
 
-// The state that every character beyond ASCII leads to, line and paragraph separators aside; 0 if there is no such state.
-uint32_t StringMasks::after_character(uint32_t from) {
+// Add the states that the characters beyond ASCII lead to, line and paragraph separators aside; false: some is refused.
+bool StringMasks::after_characters(uint32_t from, std::vector<uint32_t>& targets) {
     struct Bytes {
         uint8_t low, high;
     };
@@ -163,7 +163,6 @@ uint32_t StringMasks::after_character(uint32_t from) {
         {{0xF1, 0xF3}, {0x80, 0xBF}, {0x80, 0xBF}, {0x80, 0xBF}},
         {{0xF4, 0xF4}, {0x80, 0x8F}, {0x80, 0xBF}, {0x80, 0xBF}},
     };
-    uint32_t target = 0;
     std::vector<uint32_t> states, next;
     for (const auto& spelling : kSpellings) {
         states.assign(1, from);
@@ -174,13 +173,13 @@ uint32_t StringMasks::after_character(uint32_t from) {
                     if (uint32_t to = dfa_.next(state, static_cast<uint8_t>(byte)); next.empty() || next.back() != to) next.push_back(to);
             std::sort(next.begin(), next.end());
             next.erase(std::unique(next.begin(), next.end()), next.end());
-            if (next[0] == 0) return 0;
+            if (next[0] == 0) return false;
             states.swap(next);
         }
-        if (states.size() > 1 || (target && states[0] != target)) return 0;
-        target = states[0];
+        for (uint32_t state : states)
+            if (std::find(targets.begin(), targets.end(), state) == targets.end()) targets.push_back(state);
     }
-    return target;
+    return true;
 }
 
 // The states that the characters of a slice lead to; the first one is 0 if some character is refused.
@@ -192,18 +191,14 @@ std::vector<uint32_t> StringMasks::after_any(uint32_t state, const Slice& slice)
         if (!next) return {0};
         if (std::find(out.begin(), out.end(), next) == out.end()) out.push_back(next);
     }
-    if (slice.beyond_ascii) {
-        uint32_t next = after_character(state);
-        if (!next) return {0};
-        if (std::find(out.begin(), out.end(), next) == out.end()) out.push_back(next);
-    }
+    if (slice.beyond_ascii && !after_characters(state, out)) return {0};
     return out;
 }
 
 // How many characters of the slice can be read from the state, whichever they are: one less than the way to the nearest
 // state that refuses one. Looks at a few dozen states; those it did not look at may refuse everything.
 size_t StringMasks::safe(uint32_t start, const VocabularyTables& tables, size_t index) {
-    constexpr size_t kMost = 48, kEnough = 2 * Slice::kRanks;
+    constexpr size_t kMost = 64, kEnough = Slice::kRanks - 1;
     const Slice& slice = tables.slices()[index];
     auto key = [index](uint32_t state) { return uint64_t{state} << 8 | index; };
     if (auto it = safe_.find(key(start)); it != safe_.end() && (it->second.exact || it->second.chars >= kEnough)) return it->second.chars;

@@ -79,7 +79,7 @@ private:
     size_t safe(uint32_t state, const VocabularyTables& tables, size_t slice);
     size_t known_safe(uint32_t state, size_t slice) const;
     std::vector<uint32_t> after_any(uint32_t state, const Slice& slice);
-    uint32_t after_character(uint32_t state);
+    bool after_characters(uint32_t state, std::vector<uint32_t>& targets);
     std::shared_ptr<const std::vector<uint32_t>> shared(std::vector<uint32_t> words);
     void find_exits(Draft& draft);
 
