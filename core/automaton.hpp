@@ -89,6 +89,7 @@ struct StringBody {
     bool counting = false;  // only `room` code points are left
     uint32_t room = 0;
     bool key = false;       // declared keys have to be walked besides
+    bool searched = false;  // tokens may need more room than they have characters
 };
 
 struct Trie;

@@ -190,6 +190,8 @@ private:
     void build_trie(ObjectSet& set);
     void place_keys(ObjectSet& set, uint32_t slot);
     void settle_productive();
+    bool string_possible(const StringArm& arm) const;
+    bool string_fits(const Leaf& leaf, uint32_t k) const;
     bool productive_option(const Option& option) const { return values_[option.value].productive; }
     bool object_productive(const ObjectArm& arm) const;
     bool settled_live(const ArrayArm& arm, const ArrayOutlook& out, size_t state, uint64_t count) const;

@@ -14,6 +14,7 @@ uint32_t JsonAutomaton::count_key(const Leaf& leaf, uint32_t longest) const {
     if (!p.counted) return 0;
     uint32_t passed = 0;
     for (const StringArm& arm : p.strings) {
+        if (arm.max_chars != kUnbounded && !kernel().is_any_string(arm.regex)) return leaf.count;  // how near depends on the state
         bool near_least = leaf.count < arm.min_chars && leaf.count + longest + 1 >= arm.min_chars;
         bool near_most = arm.max_chars != kUnbounded && leaf.count + longest + 1 >= arm.max_chars;
         if (near_least || near_most) return leaf.count;
@@ -75,10 +76,16 @@ StringBody JsonAutomaton::string_body(const Leaf& leaf, uint32_t longest) {
     if (!state.boundary) return {};
     const Position& p = *positions_[position_of(leaf.frame->state)];
     uint32_t room = kUnbounded;
-    for (size_t k = 0; k < p.strings.size(); ++k)
-        if (state.alive[k] && p.strings[k].max_chars != kUnbounded) room = std::min(room, p.strings[k].max_chars - std::min(leaf.count, p.strings[k].max_chars));
+    bool searched = false;  // some language is not any string: how much room it needs differs from state to state
+    for (uint32_t k = 0; k < p.strings.size(); ++k) {
+        const uint32_t most = p.strings[k].max_chars;
+        if (!state.alive[k] || most == kUnbounded) continue;
+        room = std::min(room, most - std::min(leaf.count, most));
+        searched |= !kernel().is_any_string(dfa().component(leaf.state, k));
+    }
+    if (state.alive.count() == 1) return {leaf.state, true, room, false, searched};
     // Several languages with lengths of their own are only looked up while all the lengths are far away.
-    return state.alive.count() == 1 || room > longest ? StringBody{leaf.state, true, room, false} : StringBody{};
+    return room > longest && !searched ? StringBody{leaf.state, true, room, false, false} : StringBody{};
 }
 
 bool JsonAutomaton::close_string(Leaf& leaf, uint32_t state, uint32_t chars, Arena& arena) {

@@ -145,6 +145,15 @@ bool JsonAutomaton::array_live(uint32_t id, uint32_t state, uint64_t count) {
     return count >= out.settled ? settled_live(arm, out, state, count) : bool{out.live[count * arm.final.size() + state]};
 }
 
+// Whether some string is in the language and short enough. Languages with a least length of their own come with it built
+// in (schemagen/engine/native.py), so that the shortest word decides.
+bool JsonAutomaton::string_possible(const StringArm& arm) const {
+    if (arm.min_chars > arm.max_chars || kernel().is_empty(arm.regex)) return false;
+    if (arm.max_chars == kUnbounded || kernel().is_any_string(arm.regex)) return true;
+    uint32_t start = dfa().intern({arm.regex, kernel().any_string(Encoding::kJson)}, true);
+    return dfa().chars_to_accept(start, 0) <= arm.max_chars;
+}
+
 // Least fixpoint: a value has an instance if one of its alternatives needs only values that have one.
 void JsonAutomaton::settle_productive() {
     auto live = [this](const ArrayOutlook& out, const ArrayArm& arm) {
@@ -156,7 +165,7 @@ void JsonAutomaton::settle_productive() {
             ValueNode& value = *it;
             if (value.productive) continue;
             bool now = value.bare != kEmpty && !kernel().is_empty(value.bare);
-            for (const StringArm& arm : value.strings) now = now || (arm.min_chars <= arm.max_chars && !kernel().is_empty(arm.regex));
+            for (const StringArm& arm : value.strings) now = now || string_possible(arm);
             for (uint32_t id : value.arrays) now = now || live(outlook(arrays_[id]), arrays_[id]);
             for (uint32_t id : value.objects) now = now || object_productive(objects_[id]);
             value.productive = now;
@@ -245,7 +254,7 @@ void JsonAutomaton::prepare_strings(Position& p) {
     std::vector<NodeId> components;
     for (size_t k = 0; k < p.values.size(); ++k) {
         for (const StringArm& arm : values_[p.values[k]].strings) {
-            if (arm.min_chars > arm.max_chars || kernel().is_empty(arm.regex)) continue;
+            if (!string_possible(arm)) continue;
             p.strings.push_back(arm);
             p.string_owner.push_back(static_cast<uint16_t>(k));
             components.push_back(arm.regex);

@@ -120,6 +120,12 @@ bool JsonAutomaton::begin_value(Leaf& leaf, uint8_t byte, Arena& arena) {
     return leaf.state != 0;
 }
 
+// Whether language k of the position can still be finished in the room that its length leaves.
+bool JsonAutomaton::string_fits(const Leaf& leaf, uint32_t k) const {
+    const uint32_t most = positions_[position_of(leaf.frame->state)]->strings[k].max_chars;
+    return most == kUnbounded || (leaf.count <= most && dfa().chars_to_accept(leaf.state, k) <= most - leaf.count);
+}
+
 bool JsonAutomaton::step_string(Leaf& leaf, uint8_t byte, Arena& arena) {
     uint32_t target = dfa().next(leaf.state, byte);
     if (target) {
@@ -127,11 +133,9 @@ bool JsonAutomaton::step_string(Leaf& leaf, uint8_t byte, Arena& arena) {
         const LazyDfa::State& state = dfa().state(target);
         if (!state.marked) return true;
         leaf.count += state.boundary;
-        uint32_t chars = leaf.count + (state.boundary ? 0 : 1);
         const Position& p = *positions_[position_of(leaf.frame->state)];
-        for (size_t k = 0; k < p.strings.size(); ++k)
-            if (state.alive[k] && (chars < p.strings[k].max_chars || (chars == p.strings[k].max_chars && (!state.boundary || state.accepts[k]))))
-                return true;
+        for (uint32_t k = 0; k < p.strings.size(); ++k)
+            if (state.alive[k] && string_fits(leaf, k)) return true;
         return false;
     }
     if (byte != '"') return false;

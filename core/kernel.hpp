@@ -177,6 +177,8 @@ public:
         uint32_t target = rows_[state].targets[(*rows_[state].classes)[byte]];
         return target != kUnknown ? target : compute(state, byte);
     }
+    // Fewest characters after which component k accepts, the one being read included (marked states); kUnbounded: never.
+    uint32_t chars_to_accept(uint32_t state, uint32_t k);
     ByteSet next_bytes(uint32_t state);  // that do not lead to the dead state
     const State& state(uint32_t id) const { return states_[id]; }
     NodeId component(uint32_t id, uint32_t k) const { return components_[states_[id].first + k]; }
@@ -195,6 +197,7 @@ private:
     Kernel& kernel_;
     std::deque<State> states_;
     std::vector<NodeId> components_;
+    std::unordered_map<uint64_t, uint32_t> distances_;  // chars_to_accept by state and component
     std::vector<Row> rows_;
     std::deque<Classes> classes_;
     std::deque<ByteCuts> cuts_;  // [k]: of classes_[k]

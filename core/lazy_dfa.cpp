@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <unordered_set>
 
 #include "hash.hpp"
 #include "kernel.hpp"
@@ -94,6 +95,35 @@ ByteSet LazyDfa::next_bytes(uint32_t id) {
         if ((target != kUnknown ? target : compute(id, static_cast<uint8_t>(byte))) != 0) out.add(static_cast<uint8_t>(byte));
     }
     return out;
+}
+
+uint32_t LazyDfa::chars_to_accept(uint32_t start, uint32_t k) {
+    auto arrived = [&](uint32_t id) { return states_[id].boundary && states_[id].accepts[k]; };
+    if (arrived(start)) return 0;
+    if (!states_[start].alive[k]) return kUnbounded;
+    if (kernel_.is_any_string(component(start, k))) return states_[start].boundary ? 0 : 1;
+    if (auto known = distances_.find(uint64_t{start} << 16 | k); known != distances_.end()) return known->second;
+    // Breadth first by completed characters: bytes inside a character cost nothing.
+    std::unordered_set<uint32_t> seen{start};
+    std::vector<uint32_t> level{start}, next_level;
+    uint32_t found = kUnbounded;
+    for (uint32_t chars = 0; !level.empty() && found == kUnbounded; ++chars) {
+        next_level.clear();
+        for (size_t at = 0; at < level.size(); ++at) {
+            uint32_t last = kUnknown;
+            for (unsigned byte = 0; byte < 256; ++byte) {
+                uint32_t to = next(level[at], static_cast<uint8_t>(byte));
+                if (!to || to == last) continue;
+                last = to;
+                if (!states_[to].alive[k] || !seen.insert(to).second) continue;
+                if (arrived(to)) found = chars + 1;
+                (states_[to].boundary ? next_level : level).push_back(to);
+            }
+        }
+        level.swap(next_level);
+    }
+    distances_.emplace(uint64_t{start} << 16 | k, found);
+    return found;
 }
 
 uint32_t LazyDfa::compute(uint32_t id, uint8_t byte) {

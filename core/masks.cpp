@@ -198,14 +198,14 @@ void Masks::inner_within(const StringMask& inner, uint32_t room, uint32_t* words
     for (uint32_t w = 0; w < tables_.words(); ++w) words[w] = plain[w] & (*inner.inner)[w];
     for (const CountedToken& counted : inner.counted) {
         words[counted.token >> 5] &= ~(1u << (counted.token & 31));
-        if (counted.chars < room || (counted.chars == room && counted.whole)) set(words, counted.token);
+        if (counted.chars <= room) set(words, counted.token);
     }
 }
 
 void Masks::add_string(LocalMask& mask, const StringBody& body, const Leaf& leaf, Arena& arena) {
     mask.inner = strings_.get(body.state, body.counting, tables_);
     // 1) Tokens that stay inside.
-    if (body.counting && body.room < tables_.longest_token()) {
+    if (body.counting && body.room != kUnbounded && (body.searched || body.room < tables_.longest_token())) {
         inner_within(*mask.inner, body.room, scratch_.data());
         mask.dense = scratch_;
         mask.allowed = count(scratch_.data(), tables_.words());
@@ -374,7 +374,7 @@ uint32_t Masks::fill_tracking(const Leaf& leaf, uint32_t* words, Arena& arena) {
         walk_all(leaf);
     } else {
         auto inner = strings_.get(body.state, body.counting, tables_);
-        if (body.counting && body.room < tables_.longest_token())
+        if (body.counting && body.room != kUnbounded && (body.searched || body.room < tables_.longest_token()))
             inner_within(*inner, body.room, words);
         else
             std::memcpy(words, inner->inner->data(), tables_.words() * sizeof(uint32_t));

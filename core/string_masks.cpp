@@ -132,7 +132,7 @@ void StringMasks::inner_by_difference(Draft& draft, uint32_t hub) {
             }
             if (!draft.counting) continue;
             differing.push_back(token);
-            draft.mask.counted.push_back({token, chars + (boundary ? 0 : 1), !boundary || at.accepts.any()});
+            draft.mask.counted.push_back({token, chars + needed(state)});
         }
         levels.push_back({state, other, chars, trie.first_child[node], trie.first_child[node + 1]});
     }
@@ -294,12 +294,20 @@ void StringMasks::inner_by_walk(Draft& draft) {
             uint32_t token = trie.tokens[t];
             draft.words[token >> 5] |= 1u << (token & 31);
             if (draft.counting && (!draft.tables.is_plain(token) || !dfa_.state(state).accepts.any()))
-                draft.mask.counted.push_back({token, chars + (boundary ? 0 : 1), !boundary || dfa_.state(state).accepts.any()});
+                draft.mask.counted.push_back({token, chars + needed(state)});
         }
         if (trie.first_child[node] != trie.first_child[node + 1]) levels.push_back({state, chars, trie.first_child[node], trie.first_child[node + 1], read});
     }
     for (uint32_t word : draft.words) draft.mask.allowed += static_cast<uint32_t>(std::popcount(word));
     draft.mask.inner = shared(std::move(draft.words));
+}
+
+// Code points that a counted string needs at least from here, the one being read included.
+uint32_t StringMasks::needed(uint32_t state) {
+    uint32_t least = kUnbounded;
+    for (uint32_t k = 0; k < dfa_.state(state).count; ++k)
+        if (dfa_.state(state).alive[k]) least = std::min(least, dfa_.chars_to_accept(state, k));
+    return std::min(least, 1u << 30);
 }
 
 // The tokens that close the string, by the state at the quote and the code points before it.

@@ -37,16 +37,16 @@ struct StringExit {
     std::vector<std::pair<uint32_t, uint32_t>> tails;  // (tail, token)
 };
 
-// A token that stays inside, where its code points have to be compared with the room that is left.
+// A token that stays inside, where the room that is left decides.
 struct CountedToken {
-    uint32_t token, chars;
-    bool whole;  // the string may end behind it as far as its language goes, or the token ends inside a character
+    uint32_t token;
+    uint32_t chars;  // its code points, and those that the string needs at least to end behind it
 };
 
 struct StringMask {
     std::shared_ptr<const std::vector<uint32_t>> inner;  // bitmask of the tokens that stay inside
     uint32_t allowed = 0;                                // how many those are
-    std::vector<CountedToken> counted;                   // those that are not plain, or differ from the free string
+    std::vector<CountedToken> counted;                   // those that are not plain, or that the string cannot end behind
     std::vector<StringExit> exits;
     size_t memory_bytes() const;
 };
@@ -77,6 +77,7 @@ private:
     void inner_by_difference(Draft& draft, uint32_t hub);
     void inner_by_walk(Draft& draft);
     size_t safe(uint32_t state, const VocabularyTables& tables, size_t slice);
+    uint32_t needed(uint32_t state);
     size_t known_safe(uint32_t state, size_t slice) const;
     std::vector<uint32_t> after_any(uint32_t state, const Slice& slice);
     bool after_characters(uint32_t state, std::vector<uint32_t>& targets);

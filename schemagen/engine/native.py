@@ -8,6 +8,7 @@ become disjoint classes of keys.
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from fractions import Fraction
 from json.encoder import encode_basestring
 from threading import Lock
@@ -43,6 +44,8 @@ if TYPE_CHECKING:
 
 UTF8, JSON, CANONICAL = 0, 1, 2
 MAX_COUNT_STATES = 64
+#: From this length on the characters of a pattern are counted beside its automaton.
+LONG = 48
 MAX_KEY_CLASSES = 64
 MAX_LOOK = 8
 MANY = 10_000
@@ -369,6 +372,11 @@ class JsonLowering:
         counted = [self._counted(arm) for arm in arms if self._is_free(arm)]
         if len(counted) == len(arms):
             return counted
+        only = arms[0]
+        if len(arms) == 1 and only.values is None and (only.max_length or 0) >= LONG and only.min_length <= 1:
+            # A register counts, where folded into the language each length would be a state for each of the pattern. The
+            # shortest way to an end tells what still fits; with a least length, gaps between the lengths could matter.
+            return [(self._string(replace(only, max_length=None)), 0, only.max_length or 0)]
         merged = self._any_of([self._string(arm) for arm in arms if not self._is_free(arm)])
         return counted if merged == EMPTY_NODE else [*counted, (merged, 0, -1)]
 
