@@ -13,7 +13,7 @@ import schemagen
 pytest.importorskip("schemagen._core", reason="the compiled core counts beside the pattern")
 
 ALPHABET = "ab c"
-TOKENS = ["a", "b", " ", "c", "ab", "a ", " b", "ca", "bc ", "aab", '"', 'a"', 'b"', ' "', '\\u0061', "\\u0063a"]
+TOKENS = ["a", "b", " ", "c", "ab", "a ", " b", "ca", "bc ", "aab", '"', 'a"', 'b"', ' "', "\\u0061", "\\u0063a"]
 PATTERNS = [
     r"(?:\S+\s+){0,9}\S+",
     r"(ab|c)*a?",
