@@ -282,8 +282,11 @@ void StringMasks::inner_by_walk(Draft& draft) {
         uint32_t node = trie.child[k];
         const uint32_t read = level.read + ((trie.child_byte[k] & 0xC0) != 0x80);
         if (slice && slice->pure[node] != Slice::kMixed) {
-            if (slice->pure[node] <= length) continue;
-            if (trie.child_byte[k] < 0x80 && read + known_safe(state, chosen) >= slice->pure[node]) {
+            if (draft.counting && slice->pure[node] > VocabularyTables::kLengthRanks) {
+                // Longer tokens do not count as plain: each has to be listed with its length.
+            } else if (slice->pure[node] <= length) {
+                continue;
+            } else if (trie.child_byte[k] < 0x80 && read + known_safe(state, chosen) >= slice->pure[node]) {
                 for (uint32_t t = trie.first_token[node]; t < trie.first_token[trie.skip[node]]; ++t) draft.words[trie.tokens[t] >> 5] |= 1u << (trie.tokens[t] & 31);
                 continue;
             }
