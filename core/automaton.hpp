@@ -130,6 +130,18 @@ public:
     // Whether the text so far matters: nothing but the inside of strings can be looked up.
     virtual bool tracking(const Leaf& leaf) = 0;
 
+    // --- what the shortest completion needs (completion.hpp) ---
+    // A lower bound of the bytes to the nearest end; kFar and above: none.
+    virtual uint32_t least(const Leaf& leaf) = 0;
+    // Appends what tells this configuration from others: those with equal keys are read on alike (`exact`), or at least
+    // have the same shortest completion. false: it depends on the text.
+    virtual bool identity(const Leaf& leaf, bool exact, std::vector<uint64_t>& key) = 0;
+    // Whether the shortest completion depends on the text, so that each token may lead to another one.
+    virtual bool text_matters(const Leaf& leaf) const = 0;
+    // Among the configurations with the same shortest completion one that takes every token that any of them takes.
+    virtual Leaf roomiest(const Leaf& leaf) = 0;
+    static constexpr uint32_t kFar = UINT32_MAX / 4;
+
     virtual std::string describe(const Leaf& leaf) = 0;  // for error texts: what is being read
     virtual uint64_t memory_bytes() const = 0;
 

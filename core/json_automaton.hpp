@@ -111,12 +111,17 @@ public:
     bool has_used_keys(const Leaf& leaf) override;
     std::vector<std::string> ways_to_repeat(const Leaf& leaf) override;
     bool tracking(const Leaf& leaf) override;
+    uint32_t least(const Leaf& leaf) override;
+    bool identity(const Leaf& leaf, bool exact, std::vector<uint64_t>& key) override;
+    bool text_matters(const Leaf& leaf) const override;
+    Leaf roomiest(const Leaf& leaf) override;
     std::string describe(const Leaf& leaf) override;
     uint64_t memory_bytes() const override;
 
 private:
     struct TrieNode {
         uint8_t byte;
+        uint32_t depth;                 // of this byte, 0 for the root
         uint32_t first_child, sibling;  // 0: none
         uint32_t low, high;             // sorted keys below
         uint32_t key;                   // kNoKey unless a key ends here
@@ -242,6 +247,27 @@ private:
     uint32_t string_start_without(const Position& p, const ValueList& forbidden);
     uint32_t bare_start_without(const Position& p, const ValueList& forbidden);
 
+    // Distances (json_least.cpp).
+    struct Needed;
+    uint32_t comma_bytes() const;
+    uint32_t colon_bytes() const;
+    uint32_t least_option(const std::vector<Option>& options) const;
+    uint32_t least_option(const Options& options) const;
+    Needed needed_members(const ObjectArm& arm, const FrameState* state, const ObjectSet* set, uint32_t slot) const;
+    Needed needed_items(const ArrayArm& arm, uint32_t state, uint64_t count) const;
+    Needed needed(const FrameState* state, uint32_t slot) const;
+    uint64_t least_member(const ObjectArm& arm) const;
+    static Needed without_any(Needed needed);
+    void settle_least();
+    uint32_t least_rest(const FrameState* state, bool opened);
+    uint32_t least_behind(const FrameState* state);
+    uint32_t least_position(uint32_t id) const;
+    uint32_t least_key(const Leaf& leaf);
+    uint32_t least_string(const Leaf& leaf);
+    uint32_t least_bare(const Leaf& leaf);
+    bool has_enough_members(const FrameState* state, uint64_t count) const;
+    uint32_t count_identity(const Leaf& leaf, bool exact) const;
+
     // Transitions (json_steps.cpp).
     void use_extra_key(Frame* frame, const Leaf& leaf, Arena& arena);
     uint32_t settled_extra_keys(const Frame* frame);
@@ -281,6 +307,8 @@ private:
     std::unordered_map<uint64_t, const FrameState*> key_moves_;  // (state, key or class of keys)
     std::unordered_map<Bits, uint32_t> bits_index_;
     std::vector<Bits> bits_{Bits()};
+    std::vector<uint32_t> least_values_;  // [value] bytes of the shortest instance; empty: not asked yet
+    std::vector<uint32_t> least_behind_;  // [state]
     size_t state_bytes_ = 0;
     Arena state_arena_;
     const Frame* root_frame_ = nullptr;
@@ -308,6 +336,10 @@ public:
     bool has_used_keys(const Leaf&) override { return false; }
     std::vector<std::string> ways_to_repeat(const Leaf&) override { return {}; }
     bool tracking(const Leaf&) override { return false; }
+    uint32_t least(const Leaf& leaf) override { return languages_->dfa.bytes_to_accept(leaf.state, 0); }
+    bool identity(const Leaf& leaf, bool exact, std::vector<uint64_t>& key) override;
+    bool text_matters(const Leaf&) const override { return false; }
+    Leaf roomiest(const Leaf& leaf) override { return leaf; }
     std::string describe(const Leaf&) override { return "the text of a pattern"; }
     uint64_t memory_bytes() const override { return sizeof(*this); }
 

@@ -381,7 +381,7 @@ void JsonAutomaton::place_keys(ObjectSet& set, uint32_t slot) {
 
 void JsonAutomaton::build_trie(ObjectSet& set) {
     auto& trie = set.trie;
-    trie.push_back({0, 0, 0, 0, static_cast<uint32_t>(set.keys.size()), kNoKey});
+    trie.push_back({0, 0, 0, 0, 0, static_cast<uint32_t>(set.keys.size()), kNoKey});
     for (uint32_t k = 0; k < set.keys.size(); ++k) {
         uint32_t node = 0;
         for (char c : set.keys[k]) {
@@ -390,7 +390,7 @@ void JsonAutomaton::build_trie(ObjectSet& set) {
             for (uint32_t it = trie[node].first_child; it; it = trie[it].sibling) last = it;
             if (!last || trie[last].byte != static_cast<uint8_t>(c)) {
                 auto made = static_cast<uint32_t>(trie.size());
-                trie.push_back({static_cast<uint8_t>(c), 0, 0, k, k, kNoKey});
+                trie.push_back({static_cast<uint8_t>(c), trie[node].depth + 1, 0, 0, k, k, kNoKey});
                 (last ? trie[last].sibling : trie[node].first_child) = made;
                 last = made;
             }

@@ -558,6 +558,51 @@ NodeId Kernel::derivative(NodeId id, uint8_t byte) {
     return kEmpty;
 }
 
+// A node is made after those it is made of, so one pass in the order of ids finds all of them.
+uint32_t Kernel::shortest(NodeId id) {
+    while (shortest_.size() <= id) shortest_.push_back(shortest_of(nodes_[shortest_.size()]));
+    return shortest_[id];
+}
+
+uint32_t Kernel::shortest_of(const Node& node) const {
+    constexpr uint64_t kFar = kUnbounded / 4;
+    if (node.nullable) return 0;
+    auto plain = [this](const Node& chars) {
+        return std::any_of(ranges_[chars.c].begin(), ranges_[chars.c].end(), [](const auto& r) {
+            for (uint32_t c = r.first; c <= std::min(r.second, 0x7Eu); ++c)
+                if (c >= 0x20 && c != '"' && c != '\\') return true;
+            return false;
+        });
+    };
+    switch (node.kind) {
+        case Kind::kEmpty: return kFar;
+        case Kind::kChars:
+            switch (node.phase) {
+                case Phase::kStartJson:
+                case Phase::kStartCanonical: return plain(node) ? 1 : 2;
+                case Phase::kTail:
+                case Phase::kHexAbsolute:
+                case Phase::kHex:
+                case Phase::kHexLower: return node.a;
+                case Phase::kLowBackslash: return 6;
+                case Phase::kLowU: return 5;
+                case Phase::kLowD: return 4;
+                case Phase::kLowNibble: return 3;
+                default: return 1;
+            }
+        case Kind::kConcat: return static_cast<uint32_t>(std::min<uint64_t>(kFar, uint64_t{shortest_[node.a]} + shortest_[node.b]));
+        case Kind::kRepeat: return static_cast<uint32_t>(std::min<uint64_t>(kFar, uint64_t{shortest_[node.a]} * node.b));
+        case Kind::kOr:
+        case Kind::kAnd: {
+            uint64_t best = node.kind == Kind::kOr ? kFar : 1;
+            for (uint32_t k = node.kids; k < node.kids + node.kid_count; ++k)
+                best = node.kind == Kind::kOr ? std::min<uint64_t>(best, shortest_[kid_pool_[k]]) : std::max<uint64_t>(best, shortest_[kid_pool_[k]]);
+            return static_cast<uint32_t>(best);
+        }
+        default: return 1;
+    }
+}
+
 // Bytes between two cuts have the same derivative (Owens et al. §4.2, over-approximated by intervals).
 void Kernel::compute_cuts(NodeId id) {
     const Node node = nodes_[id];

@@ -101,6 +101,8 @@ public:
     const ByteCuts& cuts(NodeId node);
     bool is_empty(NodeId node);  // exact; searches derivatives where & or ~ occur
     uint64_t count_words(NodeId node, uint64_t limit);  // how many words, counting no further than `limit`
+    // Lower bound of the length of a word; exact but for & and ~ and some escapes.
+    uint32_t shortest(NodeId node);
     // Whether every prefix of a word is one of infinitely many words. false where that takes too long to find out.
     bool is_open(NodeId node);
     bool is_any_string(NodeId node) const { return node == any_[0] || node == any_[1] || node == any_[2]; }
@@ -120,6 +122,7 @@ private:
         uint32_t kids = 0, kid_count = 0;
     };
 
+    uint32_t shortest_of(const Node& node) const;
     NodeId intern(Node node, const std::vector<NodeId>& kids = {});
     RangesId intern_ranges(Ranges ranges);
     NodeId leaf(Phase phase, Ranges ranges, uint32_t a = 0, uint32_t b = 0);
@@ -145,6 +148,7 @@ private:
     std::unordered_map<NodeId, ByteCuts> cuts_;
     std::unordered_map<NodeId, LeafRow> rows_;
     std::unordered_map<NodeId, bool> open_;
+    std::vector<uint32_t> shortest_;  // [node], as far as asked for
     NodeId any_[3];
     NodeId anything_;  // every byte string: the complement of nothing
     Budget* budget_ = nullptr;
@@ -179,6 +183,8 @@ public:
     }
     // Fewest characters after which component k accepts, the one being read included (marked states); kUnbounded: never.
     uint32_t chars_to_accept(uint32_t state, uint32_t k);
+    // Lower bound of the bytes after which component k accepts.
+    uint32_t bytes_to_accept(uint32_t state, uint32_t k) { return kernel_.shortest(component(state, k)); }
     ByteSet next_bytes(uint32_t state);  // that do not lead to the dead state
     const State& state(uint32_t id) const { return states_[id]; }
     NodeId component(uint32_t id, uint32_t k) const { return components_[states_[id].first + k]; }

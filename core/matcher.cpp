@@ -10,17 +10,29 @@ Matcher::Matcher(std::shared_ptr<Constraint> constraint) : constraint_(std::move
     history_.push_back(constraint_->automaton->start());
 }
 
-uint32_t Matcher::fill(uint32_t* words) {
+uint32_t Matcher::fill(uint32_t* words, uint32_t budget) {
     uint32_t allowed = 0;
     {
         std::shared_lock lock(constraint_->mutex);
-        if (constraint_->masks.fill_known(leaf(), words, allowed)) return allowed;
+        bool far = budget == kNoBudget || constraint_->completions.is_far(leaf(), budget);
+        if (far && constraint_->masks.fill_known(leaf(), words, allowed)) return allowed;
     }
     Exclusive guard(*constraint_);
     Arena::Mark mark = arena_->mark();
     allowed = constraint_->masks.fill(leaf(), words, *arena_);
+    if (budget != kNoBudget) allowed = constraint_->completions.tighten(leaf(), budget, words, allowed, *arena_);
     arena_->release(mark);
     return allowed;
+}
+
+uint32_t Matcher::tokens_to_finish() {
+    Exclusive guard(*constraint_);
+    return terminated_ ? 0 : constraint_->completions.tokens(leaf(), *arena_);
+}
+
+std::string Matcher::shortest_completion() {
+    Exclusive guard(*constraint_);
+    return terminated_ ? std::string() : constraint_->completions.text(leaf(), *arena_);
 }
 
 bool Matcher::advance(std::string_view bytes) {

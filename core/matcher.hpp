@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "automaton.hpp"
+#include "completion.hpp"
 #include "languages.hpp"
 #include "masks.hpp"
 #include "vocabulary.hpp"
@@ -16,12 +17,13 @@ namespace schemagen {
 // constraint. What is known already is read under a shared lock of the constraint alone.
 struct Constraint {
     Constraint(std::shared_ptr<Languages> languages_, std::shared_ptr<Automaton> automaton_, std::shared_ptr<const VocabularyTables> tables_, const Budget& budget_)
-        : languages(std::move(languages_)), automaton(std::move(automaton_)), tables(std::move(tables_)), masks(*automaton, *tables, languages->strings), budget(budget_) {}
+        : languages(std::move(languages_)), automaton(std::move(automaton_)), tables(std::move(tables_)), masks(*automaton, *tables, languages->strings), completions(*automaton, *tables), budget(budget_) {}
 
     std::shared_ptr<Languages> languages;
     std::shared_ptr<Automaton> automaton;
     std::shared_ptr<const VocabularyTables> tables;
     Masks masks;
+    Completions completions;
     Budget budget;
     std::shared_mutex mutex;
 };
@@ -40,8 +42,14 @@ class Matcher {
 public:
     explicit Matcher(std::shared_ptr<Constraint> constraint);
 
-    // Writes ceil(V/32) words. Returns how many tokens are allowed.
-    uint32_t fill(uint32_t* words);
+    static constexpr uint32_t kNoBudget = UINT32_MAX;
+
+    // Writes ceil(V/32) words. Returns how many tokens are allowed. With a budget only those are after which the text can be
+    // finished with the rest of it.
+    uint32_t fill(uint32_t* words, uint32_t budget = kNoBudget);
+    // Fewest tokens that the shortest text from here takes, and that text.
+    uint32_t tokens_to_finish();
+    std::string shortest_completion();
     bool accept_token(uint32_t id);
     bool accept_bytes(std::string_view bytes);
     bool accepting();

@@ -1,6 +1,7 @@
 // The Python face of the core: thin, every error mapped to a class of schemagen.errors.
 #include <nanobind/nanobind.h>
 #include <nanobind/ndarray.h>
+#include <nanobind/stl/optional.h>
 #include <nanobind/stl/pair.h>
 #include <nanobind/stl/shared_ptr.h>
 #include <nanobind/stl/string.h>
@@ -10,6 +11,7 @@
 #include <atomic>
 #include <cstdint>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <thread>
 
@@ -84,11 +86,17 @@ uint32_t* row_of(const Bitmask& bitmask, const VocabularyTables& tables, int64_t
     return static_cast<uint32_t*>(bitmask.data()) + row * bitmask.stride(0);
 }
 
-bool fill(Matcher& matcher, const nb::object& bitmask, int64_t row) {
+uint32_t budget_of(std::optional<int64_t> budget) {
+    if (!budget) return Matcher::kNoBudget;
+    if (*budget < 0) throw nb::value_error(("budget=" + std::to_string(*budget) + ": it cannot be negative").c_str());
+    return static_cast<uint32_t>(std::min<int64_t>(*budget, Matcher::kNoBudget - 1));
+}
+
+bool fill(Matcher& matcher, const nb::object& bitmask, int64_t row, std::optional<int64_t> budget) {
     const Bitmask array = bitmask_of(bitmask);
     uint32_t* words = row_of(array, matcher.tables(), row);
     if (matcher.terminated()) throw TerminatedError("the matcher has accepted EOS");
-    uint32_t allowed = matcher.fill(words);
+    uint32_t allowed = matcher.fill(words, budget_of(budget));
     if (!allowed) throw DeadEnd("no token is allowed after " + std::to_string(matcher.steps()) + " steps");
     return allowed != matcher.tables().size();
 }
@@ -137,9 +145,12 @@ std::string explain(Matcher& matcher, int64_t id) {
 }
 
 // Rows of several matchers, without the interpreter's lock. What went wrong in any row is thrown in the end.
-void fill_rows(const std::vector<Matcher*>& matchers, const nb::object& bitmask, const std::vector<int64_t>& rows, size_t threads) {
+void fill_rows(const std::vector<Matcher*>& matchers, const nb::object& bitmask, const std::vector<int64_t>& rows, size_t threads,
+               const std::vector<std::optional<int64_t>>& budgets) {
     const Bitmask array = bitmask_of(bitmask);
     std::vector<uint32_t*> words;
+    std::vector<uint32_t> most(matchers.size(), Matcher::kNoBudget);
+    for (size_t k = 0; k < budgets.size(); ++k) most[k] = budget_of(budgets[k]);
     for (size_t k = 0; k < matchers.size(); ++k) {
         words.push_back(row_of(array, matchers[k]->tables(), rows[k]));
         if (matchers[k]->terminated()) throw TerminatedError("the matcher of row " + std::to_string(rows[k]) + " has accepted EOS");
@@ -153,7 +164,7 @@ void fill_rows(const std::vector<Matcher*>& matchers, const nb::object& bitmask,
             constexpr size_t kAtOnce = 4;
             for (size_t begin; (begin = next.fetch_add(kAtOnce)) < matchers.size();)
                 for (size_t k = begin; k < std::min(begin + kAtOnce, matchers.size()); ++k) try {
-                        if (!matchers[k]->fill(words[k])) throw DeadEnd("no token is allowed in row " + std::to_string(rows[k]));
+                        if (!matchers[k]->fill(words[k], most[k])) throw DeadEnd("no token is allowed in row " + std::to_string(rows[k]));
                     } catch (...) {
                         std::lock_guard lock(mutex);
                         if (!failed) failed = std::current_exception();
@@ -358,7 +369,7 @@ NB_MODULE(_core, m) {
         .def_prop_ro("state_count", [](const Constraint& c) { return c.budget.states; });
 
     nb::class_<Matcher>(m, "Matcher")
-        .def("fill_next_token_bitmask", &fill, "bitmask"_a.none(), "row"_a = 0)
+        .def("fill_next_token_bitmask", &fill, "bitmask"_a.none(), "row"_a = 0, nb::kw_only(), "budget"_a = nb::none())
         .def("accept_token", [](Matcher& self, int64_t id) { return id >= 0 && id < UINT32_MAX && self.accept_token(static_cast<uint32_t>(id)); }, "token_id"_a)
         .def("accept_bytes", [](Matcher& self, const nb::bytes& data) { return self.accept_bytes(view(data)); }, "data"_a)
         .def("is_accepting", &Matcher::accepting)
@@ -373,9 +384,19 @@ NB_MODULE(_core, m) {
         .def("fork", &Matcher::fork)
         .def("__copy__", &Matcher::fork)
         .def("reset", &Matcher::reset)
+        .def("tokens_to_finish",
+             [](Matcher& self) -> std::optional<uint32_t> {
+                 uint32_t tokens = self.tokens_to_finish();
+                 return tokens == Completions::kNever ? std::nullopt : std::optional<uint32_t>(tokens);
+             })
+        .def("shortest_completion",
+             [](Matcher& self) {
+                 std::string text = self.shortest_completion();
+                 return nb::bytes(text.data(), text.size());
+             })
         .def("forced_tokens", &forced_tokens)
         .def("allowed_tokens", &allowed_tokens)
         .def("explain", &explain, "token_id"_a);
 
-    m.def("fill_rows", &fill_rows, "matchers"_a, "bitmask"_a, "rows"_a, "threads"_a);
+    m.def("fill_rows", &fill_rows, "matchers"_a, "bitmask"_a, "rows"_a, "threads"_a, "budgets"_a = std::vector<std::optional<int64_t>>());
 }

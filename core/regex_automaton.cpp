@@ -20,6 +20,11 @@ bool RegexAutomaton::accepting(const Leaf& leaf) { return leaf.state && language
 
 LocalKey RegexAutomaton::local_key(const Leaf& leaf, uint32_t) { return {true, leaf.state, 0, 0}; }
 
+bool RegexAutomaton::identity(const Leaf& leaf, bool exact, std::vector<uint64_t>& key) {
+    key.push_back(uint64_t{leaf.state} << 1 | exact);
+    return true;
+}
+
 StringBody RegexAutomaton::string_body(const Leaf& leaf, uint32_t) { return {leaf.state, false, 0, false}; }
 
 ByteSet RegexAutomaton::next_bytes(const Leaf& leaf) { return languages_->dfa.next_bytes(leaf.state); }

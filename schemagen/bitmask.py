@@ -34,13 +34,17 @@ def allocate_token_bitmask(batch_size: int, vocab_size: int) -> torch.Tensor:
     return torch.full((batch_size, words), -1, dtype=torch.int32, pin_memory=torch.cuda.is_available())
 
 
-def fill_next_token_bitmasks(matchers: Sequence[Matcher], bitmask: Any, *, threads: int = 1) -> None:
+def fill_next_token_bitmasks(
+    matchers: Sequence[Matcher], bitmask: Any, *, threads: int = 1, budgets: Sequence[int | None] | None = None
+) -> None:
     """Write the tokens that ``matchers[r]`` allows next into ``bitmask[r]``, for every matcher.
 
     Args:
         matchers: At most as many as the bitmask has rows; other rows are left as they are.
         bitmask: int32 ``[B, ceil(V/32)]`` on the CPU (torch or numpy).
         threads: How many threads fill rows, 8 rows each at least. The interpreter's lock is released meanwhile.
+        budgets: For each matcher how many tokens may still come (None: any number), as for
+            `Matcher.fill_next_token_bitmask`.
 
     Raises:
         BitmaskShapeError: More matchers than rows, or a wrong dtype, device or width.
@@ -52,16 +56,19 @@ def fill_next_token_bitmasks(matchers: Sequence[Matcher], bitmask: Any, *, threa
         raise BitmaskShapeError(f"{len(matchers)} matchers for a bitmask of {bitmask.shape[0]} rows")
     if threads < 1:
         raise ValueError(f"threads={threads}: at least one is needed")
+    if budgets is not None and len(budgets) != len(matchers):
+        raise ValueError(f"{len(budgets)} budgets for {len(matchers)} matchers")
     rows: list[int] = []
     for row, matcher in enumerate(matchers):
         if type(matcher).__module__ == _NATIVE:
             rows.append(row)
         else:
-            matcher.fill_next_token_bitmask(bitmask, row)
+            matcher.fill_next_token_bitmask(bitmask, row, budget=None if budgets is None else budgets[row])
     if rows:
         from schemagen import _core
 
-        _core.fill_rows([cast("_core.Matcher", matchers[row]) for row in rows], bitmask, rows, threads)
+        chosen = [] if budgets is None else [budgets[row] for row in rows]
+        _core.fill_rows([cast("_core.Matcher", matchers[row]) for row in rows], bitmask, rows, threads, chosen)
 
 
 def apply_token_bitmask_inplace(logits: torch.Tensor, bitmask: torch.Tensor, *, vocab_size: int | None = None) -> None:

@@ -8,7 +8,7 @@ import os
 import time
 import warnings
 from dataclasses import dataclass, replace
-from functools import lru_cache, partial
+from functools import cached_property, lru_cache, partial
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 from schemagen.engine.options import DEFAULT_LIMITS, Limits, Options, PropertyOrder, WhitespacePolicy
@@ -115,6 +115,15 @@ class Grammar:
         if self._report is None:
             self._report = self._write_report()
         return self._report
+
+    @cached_property
+    def min_new_tokens(self) -> int | None:
+        """The smallest budget of tokens that always suffices for a whole text: see `Matcher.tokens_to_finish`.
+
+        None where the vocabulary has no token for some byte of every text, or where the shortest text is not found in
+        reasonable time.
+        """
+        return self.matcher().tokens_to_finish()
 
     @property
     def memory_bytes(self) -> int:

@@ -13,13 +13,33 @@ class Matcher(Protocol):
     bit ``i % 32`` of word ``i // 32`` is token ``i``, 1 = allowed.
     """
 
-    def fill_next_token_bitmask(self, bitmask: Any, row: int = 0) -> bool:
+    def fill_next_token_bitmask(self, bitmask: Any, row: int = 0, *, budget: int | None = None) -> bool:
         """Write the tokens allowed next into ``bitmask[row]``; return False if every token is allowed.
+
+        Args:
+            bitmask: As above.
+            row: The row to write.
+            budget: How many tokens may still come, the next one included, EOS not needed: tokens behind which
+                `tokens_to_finish` is more than ``budget - 1`` are left out. A budget below what is needed already counts
+                as what is needed.
 
         Raises:
             MatcherTerminatedError: EOS was already accepted.
             BitmaskShapeError: dtype, device or width differ from the above, or ``row`` is out of range.
+            ValueError: ``budget`` is negative.
         """
+        ...
+
+    def tokens_to_finish(self) -> int | None:
+        """Return how many tokens the shortest completion takes, 0 where the text may end; None if there is none to be found.
+
+        The shortest completion is the text of the fewest bytes that ends here, the first of them in order of bytes; it is
+        written in as few tokens as possible. Another text may take fewer tokens, if it has more bytes.
+        """
+        ...
+
+    def shortest_completion(self) -> bytes:
+        """Return that completion."""
         ...
 
     def accept_token(self, token_id: int) -> bool:

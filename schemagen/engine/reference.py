@@ -21,7 +21,7 @@ a time, which gives the same sets and lets large vocabularies start at once.
 
 from __future__ import annotations
 
-from collections import defaultdict
+from collections import defaultdict, deque
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -174,6 +174,65 @@ class ReferenceEngine:
             known = self._masks[state] = _Mask.of(sorted(ids), self.vocabulary.size)
         return known
 
+    def completion(self, state: int) -> bytes | None:
+        """Return the text of the fewest bytes that leads to an end, the first in order; None without bytes as tokens."""
+        if state not in self._bytes_to_end:
+            return None
+        text = bytearray()
+        while left := self._bytes_to_end[state]:
+            for byte in self.bytes_after(state):
+                following = self._rows[state][self._symbols[byte]]
+                if byte in self._token_ids_of_bytes and self._bytes_to_end.get(following) == left - 1:
+                    text.append(byte)
+                    state = following
+                    break
+        return bytes(text)
+
+    def tokens_to_finish(self, state: int) -> int | None:
+        """Return how many tokens spell the completion of a state at best; None if it has none."""
+        if state not in self._tokens_to_end:
+            text = self.completion(state)
+            self._tokens_to_end[state] = None if text is None else self._fewest_tokens(text)
+        return self._tokens_to_end[state]
+
+    def _fewest_tokens(self, text: bytes) -> int:
+        """Return the least number of tokens whose bytes are the text."""
+        fewest = [0] * (len(text) + 1)
+        for begin in range(len(text) - 1, -1, -1):
+            ends = (
+                begin + len(token)
+                for _, token in self._tokens_by_first_byte[text[begin]]
+                if text.startswith(token, begin)
+            )
+            fewest[begin] = 1 + min(fewest[end] for end in ends)
+        return fewest[0]
+
+    @cached_property
+    def _tokens_to_end(self) -> dict[int, int | None]:
+        return {}
+
+    @cached_property
+    def _token_ids_of_bytes(self) -> frozenset[int]:
+        """The bytes that are tokens."""
+        return frozenset(token[0] for token in self.vocabulary.tokens if len(token) == 1)
+
+    @cached_property
+    def _bytes_to_end(self) -> dict[int, int]:
+        """How many bytes it takes from each state to the nearest end, in bytes that are tokens."""
+        before: defaultdict[int, set[int]] = defaultdict(set)
+        for state in self._rows:
+            for byte in self.bytes_after(state):
+                if byte in self._token_ids_of_bytes:
+                    before[self._rows[state][self._symbols[byte]]].add(state)
+        distances = dict.fromkeys(self.fsm.finals, 0)
+        queue = deque(distances)
+        while queue:
+            at = queue.popleft()
+            for state in before[at] - distances.keys():
+                distances[state] = distances[at] + 1
+                queue.append(state)
+        return distances
+
     @cached_property
     def _tokens_by_first_byte(self) -> defaultdict[int, list[tuple[int, bytes]]]:
         """Ids and bytes of the tokens by what line 4 of Algorithm 3 asks for: their first symbol."""
@@ -219,24 +278,26 @@ class ReferenceMatcher:
         self._engine = engine
         self._step = step or _Step(engine.fsm.initial)
 
-    def fill_next_token_bitmask(self, bitmask: Any, row: int = 0) -> bool:
+    def fill_next_token_bitmask(self, bitmask: Any, row: int = 0, *, budget: int | None = None) -> bool:
         """Write the tokens allowed next into ``bitmask[row]``; return False if every token is allowed.
 
         Args:
             bitmask: int32 ``[B, ceil(V/32)]`` on the CPU (torch or numpy). Only ``row`` is written.
             row: ``0 <= row < B``.
+            budget: How many tokens may still come; see `schemagen.engine.protocol.Matcher`.
 
         Raises:
             MatcherTerminatedError: EOS was already accepted.
             BitmaskShapeError: dtype, device or width differ from the above, or ``row`` is out of range.
             DeadEndError: The vocabulary has no token that continues the text.
+            ValueError: ``budget`` is negative.
 
-        Cost: O(V) when a state is asked for the first time, a copy of the mask afterwards.
+        Cost: O(V) when a state is asked for the first time, a copy of the mask afterwards; with a budget O(V).
         """
         import numpy as np
 
         target = _row_of(bitmask, row, self._engine.vocabulary.size)
-        mask = self._mask()
+        mask = self._mask() if budget is None else self._within(budget)
         if not mask.ids:
             raise DeadEndError(
                 f"no token is allowed after {self._step.count} steps",
@@ -270,6 +331,14 @@ class ReferenceMatcher:
     def is_terminated(self) -> bool:
         """Whether EOS was accepted."""
         return self._step.terminated
+
+    def tokens_to_finish(self) -> int | None:
+        """Return how many tokens the shortest completion takes; None if the vocabulary lacks its bytes."""
+        return 0 if self._step.terminated else self._engine.tokens_to_finish(self._step.state)
+
+    def shortest_completion(self) -> bytes:
+        """Return the completion of the fewest bytes, the first of them in order."""
+        return b"" if self._step.terminated else self._engine.completion(self._step.state) or b""
 
     def rollback(self, count: int = 1) -> None:
         """Undo the last ``count`` accepted steps.
@@ -349,6 +418,26 @@ class ReferenceMatcher:
                 fix="call reset(), rollback() or take a new matcher",
             )
         return self._engine.mask(self._step.state)
+
+    def _within(self, budget: int) -> _Mask:
+        """Return the mask without the tokens behind which too many are needed."""
+        if budget < 0:
+            raise ValueError(f"budget={budget}: it cannot be negative")
+        mask, vocabulary = self._mask(), self._engine.vocabulary
+        needed = self._engine.tokens_to_finish(self._step.state)
+        if needed is None:
+            return mask
+        budget = max(budget, needed)
+        kept = [
+            token_id for token_id in mask.ids if token_id in vocabulary.eos_token_ids or self._fits(token_id, budget)
+        ]
+        return _Mask.of(kept, vocabulary.size)
+
+    def _fits(self, token_id: int, budget: int) -> bool:
+        """Whether the text can be finished within a budget if it goes on with an allowed token."""
+        following = self._engine.step(self._step.state, self._engine.vocabulary.tokens[token_id])
+        behind = None if following is None else self._engine.tokens_to_finish(following)
+        return behind is not None and behind < budget
 
     def _push(self, state: int, *, terminated: bool = False) -> bool:
         """Take a step."""

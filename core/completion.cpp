@@ -1,0 +1,379 @@
+#include "completion.hpp"
+
+#include <algorithm>
+#include <bit>
+#include <unordered_set>
+
+#include "hash.hpp"
+
+namespace schemagen {
+
+namespace {
+
+constexpr uint32_t kMostSteps = 100'000;    // of one search
+constexpr uint32_t kMostBytes = 200'000;    // of a text
+constexpr size_t kMostKnown = 400'000;      // configurations
+constexpr uint32_t kSlack = 64;             // tokens by which one token may raise what is needed, where that is not worked out
+
+}  // namespace
+
+Completions::Completions(Automaton& automaton, const VocabularyTables& tables) : automaton_(automaton), tables_(tables) {
+    const Trie& trie = tables.all();
+    for (uint32_t k = trie.first_child[trie.root()]; k < trie.first_child[trie.root() + 1]; ++k)
+        if (uint32_t node = trie.child[k]; trie.first_token[node] != trie.first_token[node + 1]) bytes_.add(trie.child_byte[k]);
+}
+
+// ---- configurations -------------------------------------------------------------------------------------------------
+
+uint64_t Completions::hash_of(const std::vector<uint64_t>& key) {
+    uint64_t hash = key.size();
+    for (uint64_t part : key) hash = mix(hash, part);
+    return hash;
+}
+
+uint32_t Completions::find(const std::vector<uint64_t>& key) const {
+    return index_.find(hash_of(key), [&](uint32_t id) {
+        size_t begin = id ? ends_[id - 1] : 0;
+        return ends_[id] - begin == key.size() && std::equal(key.begin(), key.end(), keys_.begin() + static_cast<ptrdiff_t>(begin));
+    });
+}
+
+uint32_t Completions::id_of(const Leaf& leaf) {
+    scratch_.clear();
+    if (!automaton_.identity(leaf, false, scratch_)) return kNone;
+    uint32_t id = find(scratch_);
+    if (id != HashIndex::kNone) return id;
+    id = static_cast<uint32_t>(known_.size());
+    index_.insert(hash_of(scratch_), id);
+    keys_.insert(keys_.end(), scratch_.begin(), scratch_.end());
+    ends_.push_back(keys_.size());
+    known_.emplace_back();
+    return id;
+}
+
+// A lower bound of the bytes to the end.
+uint32_t Completions::bound(const Leaf& leaf, uint32_t id) {
+    if (id != kNone && known_[id].lower) return known_[id].lower;
+    if (automaton_.accepting(leaf)) {
+        if (id != kNone) known_[id].upper = known_[id].tokens = 0;
+        return 0;
+    }
+    uint32_t least = std::max(automaton_.least(leaf), 1u);
+    if (id != kNone) known_[id].lower = least;
+    return least;
+}
+
+// ---- the search -----------------------------------------------------------------------------------------------------
+
+// Depth first, bytes in order, no further than `limit` bytes: what it finds at the least limit is the first shortest text.
+Completions::Found Completions::search(const Leaf& start, uint32_t limit, Arena& arena) {
+    overshoot_ = Automaton::kFar;
+    levels_.clear();
+    uint32_t left = 0;  // bytes behind the configuration that the search ends at
+    auto enter = [&](const Leaf& leaf, uint32_t most, const Arena::Mark& mark) {
+        uint32_t id = id_of(leaf), least = bound(leaf, id);
+        if (least > most) {
+            overshoot_ = std::min(overshoot_, least - most);
+            arena.release(mark);
+            return false;
+        }
+        levels_.push_back({leaf, id, most, 0, {}, mark});
+        left = least == 0 ? 0 : id != kNone ? known_[id].upper : Automaton::kFar;
+        if (left <= most) return true;
+        ByteSet bytes = automaton_.next_bytes(leaf);
+        for (size_t w = 0; w < 4; ++w) levels_.back().bytes.words[w] = bytes.words[w] & bytes_.words[w];
+        return false;
+    };
+    bool found = enter(start, limit, arena.mark());
+    while (!found && !levels_.empty()) {
+        Level& level = levels_.back();
+        while (level.next < 256 && !level.bytes.has(static_cast<uint8_t>(level.next))) ++level.next;
+        if (level.next >= 256) {
+            if (level.id != kNone) known_[level.id].lower = std::max(known_[level.id].lower, level.limit + 1);
+            arena.release(level.mark);
+            levels_.pop_back();
+            continue;
+        }
+        if (++steps_ > kMostSteps) return Found::kTooFar;
+        Arena::Mark mark = arena.mark();
+        Leaf next = level.leaf;
+        if (automaton_.step(next, static_cast<uint8_t>(level.next++), arena))
+            found = enter(next, level.limit - 1, mark);
+        else
+            arena.release(mark);
+    }
+    if (!found) return Found::kNo;
+    keep_path(left);
+    return Found::kYes;
+}
+
+// Note the way that `levels_` is, from whose end it is `left` bytes more.
+void Completions::keep_path(uint32_t left) {
+    path_.clear();
+    for (const Level& level : levels_) path_.push_back(static_cast<char>(level.next - 1));
+    path_.pop_back();  // the last one was not left
+    for (size_t depth = path_.size(); depth-- > 0;) {
+        ++left;
+        if (levels_[depth].id == kNone) continue;
+        Known& known = known_[levels_[depth].id];
+        if (known.upper <= left) continue;
+        known.upper = left;
+        known.byte = static_cast<uint8_t>(path_[depth]);
+    }
+}
+
+// Some way to the end, not the shortest: always on to where the guide says it is nearest.
+bool Completions::hurry(const Leaf& start, Arena& arena) {
+    using Ways = std::vector<std::pair<uint64_t, uint8_t>>;  // (bound, whitespace behind other bytes; byte), nearest last
+    std::vector<Ways> ways;
+    std::unordered_set<uint32_t> seen;
+    levels_.clear();
+    auto enter = [&](const Leaf& leaf, const Arena::Mark& mark) {
+        uint32_t id = id_of(leaf);
+        if (id != kNone && !seen.insert(id).second) return arena.release(mark), false;
+        levels_.push_back({leaf, id, 0, 0, {}, mark});
+        ways.emplace_back();
+        if (automaton_.accepting(leaf)) return true;
+        ByteSet bytes = automaton_.next_bytes(leaf);
+        for (unsigned byte = 0; byte < 256; ++byte) {
+            if (!bytes.has(static_cast<uint8_t>(byte)) || !bytes_.has(static_cast<uint8_t>(byte))) continue;
+            Arena::Mark before = arena.mark();
+            Leaf next = leaf;
+            ++steps_;
+            if (automaton_.step(next, static_cast<uint8_t>(byte), arena)) ways.back().emplace_back(uint64_t{bound(next, id_of(next))} * 2 + (byte <= ' '), byte);
+            arena.release(before);
+        }
+        std::sort(ways.back().rbegin(), ways.back().rend());
+        return false;
+    };
+    bool found = enter(start, arena.mark());
+    while (!found && !levels_.empty() && steps_ < 10 * kMostSteps && levels_.size() < kMostBytes) {
+        if (ways.back().empty()) {
+            arena.release(levels_.back().mark);
+            levels_.pop_back();
+            ways.pop_back();
+            continue;
+        }
+        uint8_t byte = ways.back().back().second;
+        ways.back().pop_back();
+        Arena::Mark mark = arena.mark();
+        Leaf next = levels_.back().leaf;
+        levels_.back().next = byte + 1u;
+        if (automaton_.step(next, byte, arena)) found = enter(next, mark);
+    }
+    if (found) keep_path(0);
+    return found;
+}
+
+// Find a way to the end: `path_`, then what is known of the configuration it leads to.
+bool Completions::complete(const Leaf& leaf, Arena& arena) {
+    path_.clear();
+    uint32_t id = id_of(leaf);
+    if (id != kNone && known_[id].upper < Automaton::kFar) return true;
+    steps_ = 0;
+    Arena::Mark mark = arena.mark();
+    bool found = false;
+    try {
+        for (uint32_t limit = bound(leaf, id); limit < kMostBytes; limit += overshoot_) {
+            Found result = search(leaf, limit, arena);
+            found = result == Found::kYes || (result == Found::kTooFar && hurry(leaf, arena));
+            if (result != Found::kNo) break;
+        }
+    } catch (const LimitExceeded&) {
+        found = false;  // the search may not make more states: there is no guarantee then, and no harm
+    }
+    arena.release(mark);
+    return found;
+}
+
+// The text from here to the end, and the configurations on its way.
+bool Completions::follow(const Leaf& leaf, Arena& arena, std::string& text, std::vector<uint32_t>& ids) {
+    Leaf at = leaf;
+    auto go = [&](uint8_t byte) {
+        text.push_back(static_cast<char>(byte));
+        return automaton_.step(at, byte, arena);
+    };
+    while (!automaton_.accepting(at)) {
+        if (text.size() > kMostBytes || !complete(at, arena)) return false;
+        if (path_.empty()) {
+            ids.push_back(id_of(at));
+            if (!go(known_[ids.back()].byte)) return false;
+        } else {
+            for (char byte : std::string(path_)) {
+                ids.push_back(id_of(at));
+                if (!go(static_cast<uint8_t>(byte))) return false;
+            }
+        }
+    }
+    return true;
+}
+
+std::string Completions::text(const Leaf& leaf, Arena& arena) {
+    std::string out;
+    std::vector<uint32_t> ids;
+    Arena::Mark mark = arena.mark();
+    if (!follow(leaf, arena, out, ids)) out.clear();
+    arena.release(mark);
+    return out;
+}
+
+// [k]: the fewest tokens that spell the text from byte k on.
+std::vector<uint32_t> Completions::fewest_tokens(const std::string& text) const {
+    const Trie& trie = tables_.all();
+    std::vector<uint32_t> fewest(text.size() + 1, Automaton::kFar);
+    fewest.back() = 0;
+    for (size_t begin = text.size(); begin-- > 0;) {
+        uint32_t node = trie.root();
+        for (size_t at = begin; at < text.size(); ++at) {
+            node = trie.child_of(node, static_cast<uint8_t>(text[at]));
+            if (node == Trie::kNone) break;
+            if (trie.first_token[node] != trie.first_token[node + 1]) fewest[begin] = std::min(fewest[begin], 1 + fewest[at + 1]);
+        }
+    }
+    return fewest;
+}
+
+uint32_t Completions::tokens(const Leaf& leaf, Arena& arena) {
+    if (automaton_.accepting(leaf)) return 0;
+    uint32_t id = id_of(leaf);
+    if (id != kNone && known_[id].tokens != kUnasked) return known_[id].tokens;
+    std::string text;
+    std::vector<uint32_t> ids;
+    Arena::Mark mark = arena.mark();
+    bool found = follow(leaf, arena, text, ids);
+    arena.release(mark);
+    if (!found) {
+        if (id != kNone) known_[id].tokens = kNever;
+        return kNever;
+    }
+    std::vector<uint32_t> fewest = fewest_tokens(text);
+    for (size_t k = 0; k < ids.size(); ++k)
+        if (ids[k] != kNone && known_[ids[k]].tokens == kUnasked) known_[ids[k]].tokens = fewest[k];
+    return fewest[0];
+}
+
+// ---- masks ----------------------------------------------------------------------------------------------------------
+
+// Every token that can be read: `visit(node, configuration behind it)`.
+template <class Visit>
+void Completions::each_token(const Leaf& leaf, Arena& arena, const Visit& visit) {
+    struct Step {
+        Leaf leaf;
+        uint32_t at, end;
+        ByteSet bytes;
+        Arena::Mark mark;
+    };
+    const Trie& trie = tables_.all();
+    std::vector<Step> steps;
+    auto open = [&](const Leaf& at, uint32_t node, const Arena::Mark& mark) {
+        steps.push_back({at, trie.first_child[node], trie.first_child[node + 1], automaton_.next_bytes(at), mark});
+    };
+    open(leaf, trie.root(), arena.mark());
+    while (!steps.empty()) {
+        Step& step = steps.back();
+        if (step.at == step.end) {
+            arena.release(step.mark);
+            steps.pop_back();
+            continue;
+        }
+        uint32_t k = step.at++;
+        if (!step.bytes.has(trie.child_byte[k])) continue;
+        Arena::Mark mark = arena.mark();
+        Leaf next = step.leaf;
+        if (!automaton_.step(next, trie.child_byte[k], arena)) {
+            arena.release(mark);
+            continue;
+        }
+        uint32_t node = trie.child[k];
+        if (trie.first_token[node] != trie.first_token[node + 1]) visit(node, next);
+        if (trie.first_child[node] != trie.first_child[node + 1])
+            open(next, node, mark);
+        else
+            arena.release(mark);
+    }
+}
+
+// The same with the tokens needed behind each. Inside a string most tokens lead to a few configurations, one after another.
+template <class Visit>
+void Completions::each_need(const Leaf& leaf, Arena& arena, const Visit& visit) {
+    Leaf last;
+    uint32_t need = kUnasked;
+    each_token(leaf, arena, [&](uint32_t node, const Leaf& next) {
+        bool same = need != kUnasked && next.frame == leaf.frame && last.state == next.state && last.count == next.count && last.mode == next.mode &&
+                    last.node == next.node && last.gap == next.gap && last.key == next.key;
+        if (!same) need = tokens(next, arena);
+        visit(node, need);
+        last = next;
+        if (next.frame != leaf.frame) need = kUnasked;  // its frames go with the next step
+    });
+}
+
+// Of the tokens that any configuration like this one can take, the one behind which most is needed decides.
+uint32_t Completions::farthest(const Leaf& leaf, Arena& arena) {
+    Leaf from = automaton_.roomiest(leaf);
+    uint32_t id = id_of(from);
+    if (id != kNone && known_[id].farthest != kUnasked) return known_[id].farthest;
+    uint32_t most = 1;
+    each_need(from, arena, [&](uint32_t, uint32_t need) { most = std::max(most, need == kNever ? kUnasked - 1 : need + 1); });
+    if (id != kNone) known_[id].farthest = most;
+    return most;
+}
+
+bool Completions::is_far(const Leaf& leaf, uint32_t budget) const {
+    std::vector<uint64_t> key;
+    if (!automaton_.identity(automaton_.roomiest(leaf), false, key)) return false;
+    uint32_t id = find(key);
+    return id != HashIndex::kNone && known_[id].farthest != kUnasked && known_[id].farthest <= budget;
+}
+
+// Leave only the tokens that go along the shortest text and bring the end nearer with each.
+uint32_t Completions::keep_to_text(const Leaf& leaf, uint32_t* words, Arena& arena) {
+    const Trie& trie = tables_.all();
+    std::string way = text(leaf, arena);
+    std::vector<uint32_t> fewest = fewest_tokens(way);
+    std::vector<uint32_t> kept;
+    uint32_t node = trie.root();
+    for (size_t at = 0; at < way.size(); ++at) {
+        node = trie.child_of(node, static_cast<uint8_t>(way[at]));
+        if (node == Trie::kNone) break;
+        if (fewest[at + 1] >= fewest[0]) continue;
+        for (uint32_t t = trie.first_token[node]; t < trie.first_token[node + 1]; ++t) kept.push_back(trie.tokens[t]);
+    }
+    std::fill_n(words, tables_.words(), 0);
+    for (uint32_t token : kept) words[token >> 5] |= 1u << (token & 31);
+    return static_cast<uint32_t>(kept.size());
+}
+
+uint32_t Completions::tighten(const Leaf& leaf, uint32_t budget, uint32_t* words, uint32_t allowed, Arena& arena) {
+    if (known_.size() > kMostKnown) {
+        keys_.clear(), ends_.clear(), known_.clear();
+        index_ = HashIndex();
+    }
+    uint32_t needed = tokens(leaf, arena);
+    if (needed == kNever) return allowed;
+    budget = std::max(budget, needed);  // too late: as fast as possible
+    bool accepting = needed == 0;
+    if (automaton_.text_matters(leaf)) {
+        if (budget > needed + kSlack) return allowed;
+        if (!accepting) return keep_to_text(leaf, words, arena);
+    } else if (budget >= farthest(leaf, arena)) {
+        return allowed;
+    }
+    std::vector<uint32_t> kept(tables_.words(), 0);
+    const Trie& trie = tables_.all();
+    if (!automaton_.text_matters(leaf))
+        each_need(leaf, arena, [&](uint32_t node, uint32_t need) {
+            if (need >= budget) return;
+            for (uint32_t t = trie.first_token[node]; t < trie.first_token[node + 1]; ++t) kept[trie.tokens[t] >> 5] |= 1u << (trie.tokens[t] & 31);
+        });
+    if (accepting)
+        for (uint32_t id : tables_.eos()) kept[id >> 5] |= 1u << (id & 31);
+    uint32_t left = 0;
+    for (uint32_t w = 0; w < tables_.words(); ++w) {
+        words[w] &= kept[w];
+        left += static_cast<uint32_t>(std::popcount(words[w]));
+    }
+    return left;
+}
+
+}  // namespace schemagen

@@ -1,0 +1,88 @@
+// The shortest way to the end of a text, so that a budget of tokens is never overrun.
+//
+// From a configuration there is one text that is shortest in bytes and, among these, first in lexicographic order; what
+// follows a prefix of it is the same text for the configuration there. Its best tokenization has `tokens` tokens. If a
+// token is taken only where the number behind it fits what is left of the budget, the budget always suffices: at least the
+// first token of that tokenization can be taken, and behind it the number is smaller by one. (TruncProof, 2026, keeps a
+// budget by shortest completions of an LL(1) grammar; here any automaton will do.)
+//
+// The text is found by iterative deepening A* (Korf 1985) with `Automaton::least` as its guide, and a table of what is
+// known of each configuration. Where the guide is exact, as in most schemas, the search goes straight to the end. The search
+// writes only bytes that are tokens, so that its text always can be tokenized; a vocabulary without such tokens has no
+// guarantee. A search that takes too long is replaced by one that follows the guide greedily: its text may be longer than
+// needed, but the guarantee holds.
+#pragma once
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "automaton.hpp"
+#include "hash_index.hpp"
+#include "vocabulary.hpp"
+
+namespace schemagen {
+
+class Completions {
+public:
+    Completions(Automaton& automaton, const VocabularyTables& tables);
+    static constexpr uint32_t kNever = UINT32_MAX;
+
+    // Fewest tokens to write the shortest text from here, 0 where the text may end; kNever: none is known.
+    uint32_t tokens(const Leaf& leaf, Arena& arena);
+    // That text; empty where the text may end or none is known.
+    std::string text(const Leaf& leaf, Arena& arena);
+    // Take out of a mask the tokens behind which more than `budget` - 1 would be needed. Returns how many are left.
+    uint32_t tighten(const Leaf& leaf, uint32_t budget, uint32_t* words, uint32_t allowed, Arena& arena);
+
+    // Whether a budget is known to be so far from its end that no token need be taken out. Changes nothing: any number of
+    // threads may ask at once.
+    bool is_far(const Leaf& leaf, uint32_t budget) const;
+
+private:
+    static constexpr uint32_t kNone = UINT32_MAX, kUnasked = UINT32_MAX - 1;
+    struct Known {
+        uint32_t lower = 0, upper = Automaton::kFar;  // bytes to the end
+        uint32_t tokens = kUnasked;
+        uint32_t farthest = kUnasked;  // most tokens that may be needed from here, the next one included
+        uint8_t byte = 0;              // the next one of the text, if `upper` is known
+    };
+    struct Level {
+        Leaf leaf;
+        uint32_t id;  // kNone: depends on the text
+        uint32_t limit;
+        uint32_t next;  // byte to try
+        ByteSet bytes;
+        Arena::Mark mark;
+    };
+    enum class Found : uint8_t { kYes, kNo, kTooFar };
+
+    static uint64_t hash_of(const std::vector<uint64_t>& key);
+    uint32_t find(const std::vector<uint64_t>& key) const;
+    uint32_t id_of(const Leaf& leaf);
+    uint32_t bound(const Leaf& leaf, uint32_t id);
+    bool complete(const Leaf& leaf, Arena& arena);
+    Found search(const Leaf& leaf, uint32_t limit, Arena& arena);
+    bool hurry(const Leaf& leaf, Arena& arena);
+    void keep_path(uint32_t left);
+    bool follow(const Leaf& leaf, Arena& arena, std::string& text, std::vector<uint32_t>& ids);
+    std::vector<uint32_t> fewest_tokens(const std::string& text) const;
+    uint32_t farthest(const Leaf& leaf, Arena& arena);
+    uint32_t keep_to_text(const Leaf& leaf, uint32_t* words, Arena& arena);
+    template <class Visit>
+    void each_token(const Leaf& leaf, Arena& arena, const Visit& visit);
+    template <class Visit>
+    void each_need(const Leaf& leaf, Arena& arena, const Visit& visit);
+
+    Automaton& automaton_;
+    const VocabularyTables& tables_;
+    ByteSet bytes_;  // that are tokens
+    std::vector<uint64_t> keys_, scratch_;
+    std::vector<size_t> ends_;  // [id] of its key in `keys_`
+    std::vector<Known> known_;
+    HashIndex index_;
+    std::vector<Level> levels_;
+    std::string path_;  // what the last search found, down to a configuration that is known
+    uint32_t overshoot_ = 0, steps_ = 0;
+};
+
+}  // namespace schemagen

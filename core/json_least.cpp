@@ -1,0 +1,305 @@
+// How many bytes a JSON text needs at least from here to its end: the guide of the search for the shortest one
+// (completion.hpp).
+//
+// Bounds are sums: the rest of the value being read, then for each open container around it the keys and values that it
+// still requires. A value's own bound is a least fixpoint over the schema (Knuth 1977, shortest derivations). Where
+// several alternatives are alive the smallest of them counts, so a bound is never too high, and where there is one it
+// mostly is exact.
+#include <algorithm>
+
+#include "json_frames.hpp"
+
+namespace schemagen {
+
+namespace {
+
+uint32_t plus(uint64_t a, uint64_t b) { return static_cast<uint32_t>(std::min<uint64_t>(a + b, Automaton::kFar)); }
+
+}  // namespace
+
+// Bytes of some members or items without the commas between them, how many they are, and how many of these may be any (of
+// `each` bytes at least).
+struct JsonAutomaton::Needed {
+    uint64_t bytes = 0, count = 0, any = 0, each = 0;
+};
+
+uint32_t JsonAutomaton::comma_bytes() const { return options_.whitespace == Whitespace::kSpaced ? 2 : 1; }
+uint32_t JsonAutomaton::colon_bytes() const { return comma_bytes(); }
+
+uint32_t JsonAutomaton::least_option(const std::vector<Option>& options) const {
+    uint32_t best = kFar;
+    for (const Option& option : options) best = std::min(best, least_values_[option.value]);
+    return best;
+}
+
+uint32_t JsonAutomaton::least_option(const Options& options) const {
+    uint32_t best = kFar;
+    for (const auto& list : options) best = std::min(best, least_option(list));
+    return best;
+}
+
+JsonAutomaton::Needed JsonAutomaton::needed_members(const ObjectArm& arm, const FrameState* state, const ObjectSet* set, uint32_t slot) const {
+    Needed out;
+    uint32_t from = state && !options_.any_order ? state->next[slot] : 0;
+    for (uint32_t d = from; d < arm.properties.size(); ++d) {
+        const Property& property = arm.properties[d];
+        if (!property.required || (state && bit(state->seen, set->key_at[slot][d]))) continue;
+        out.bytes += property.key.size() + 2 + colon_bytes() + least_option(property.options);
+        ++out.count;
+    }
+    uint64_t count = (state ? state->count : 0) + out.count;
+    if (count < arm.min_properties) {
+        out.any = arm.min_properties - count;
+        out.each = least_member(arm);
+        out.bytes += out.any * out.each;
+        out.count += out.any;
+    }
+    return out;
+}
+
+// The shortest member that is not required.
+uint64_t JsonAutomaton::least_member(const ObjectArm& arm) const {
+    uint64_t best = kFar;
+    for (const Property& property : arm.properties)
+        if (!property.required) best = std::min<uint64_t>(best, property.key.size() + least_option(property.options));
+    for (const ExtraKeys& extra : arm.extras) best = std::min<uint64_t>(best, kernel().shortest(extra.regex) + least_option(extra.options));
+    return std::min<uint64_t>(best, kFar) + 2 + colon_bytes();
+}
+
+// What is needed besides a member that is not required, if it is one of those that may be any.
+JsonAutomaton::Needed JsonAutomaton::without_any(Needed needed) {
+    if (needed.any) needed.bytes -= needed.each, --needed.count, --needed.any;
+    return needed;
+}
+
+JsonAutomaton::Needed JsonAutomaton::needed_items(const ArrayArm& arm, uint32_t state, uint64_t count) const {
+    Needed out;
+    uint64_t least = std::max<uint64_t>(arm.min_items, count + !arm.final[state]);
+    for (; count < least && count < arm.prefix.size(); ++count, ++out.count) out.bytes += least_option(arm.prefix[count]);
+    if (count < least) {
+        out.bytes += (least - count) * least_option(arm.items);
+        out.count += least - count;
+    }
+    return out;
+}
+
+JsonAutomaton::Needed JsonAutomaton::needed(const FrameState* state, uint32_t slot) const {
+    const Position& p = *positions_[state->position];
+    if (state->kind == FrameKind::kObjectFrame) return needed_members(objects_[p.objects->arms[slot]], state, p.objects.get(), slot);
+    return needed_items(arrays_[p.arrays->arms[slot]], p.arrays->state[slot], state->count);
+}
+
+// Least fixpoint over the values: those that stand alone first, then what is built of them.
+void JsonAutomaton::settle_least() {
+    least_values_.assign(values_.size(), kFar);
+    std::vector<uint32_t> alone(values_.size(), kFar);
+    for (size_t v = 0; v < values_.size(); ++v) {
+        if (values_[v].bare != kEmpty) alone[v] = dfa().bytes_to_accept(dfa().intern({values_[v].bare}, false), 0);
+        for (const StringArm& arm : values_[v].strings) {
+            if (!string_possible(arm)) continue;
+            uint32_t shortest = kernel().is_any_string(arm.regex) ? 0 : dfa().bytes_to_accept(dfa().intern({arm.regex}, false), 0);
+            alone[v] = std::min(alone[v], plus(2, std::max(shortest, arm.min_chars)));
+        }
+    }
+    auto closed = [this](const Needed& inside) { return plus(inside.bytes, 2 + (inside.count ? (inside.count - 1) * comma_bytes() : 0)); };
+    for (bool changed = true; changed;) {
+        changed = false;
+        for (size_t v = values_.size(); v-- > 0;) {  // what is inside was declared later
+            uint32_t best = alone[v];
+            for (uint32_t id : values_[v].objects) best = std::min(best, closed(needed_members(objects_[id], nullptr, nullptr, 0)));
+            for (uint32_t id : values_[v].arrays) best = std::min(best, closed(needed_items(arrays_[id], 0, 0)));
+            if (best >= least_values_[v]) continue;
+            least_values_[v] = best;
+            changed = true;
+        }
+    }
+}
+
+// From behind a value in a container to behind its closing bracket; `opened`: from behind the opening bracket.
+uint32_t JsonAutomaton::least_rest(const FrameState* state, bool opened) {
+    uint32_t best = kFar;
+    const Bits& alive = state->alive;
+    for (uint32_t slot = 0; slot < kMaxSlots; ++slot) {
+        if (!alive[slot]) continue;
+        Needed rest = needed(state, slot);
+        uint64_t commas = opened && rest.count ? rest.count - 1 : rest.count;
+        best = std::min(best, plus(rest.bytes, commas * comma_bytes() + 1));
+    }
+    return best;
+}
+
+// The same from the end of the value that the container is waiting for.
+uint32_t JsonAutomaton::least_behind(const FrameState* state) {
+    if (state->kind == FrameKind::kRootFrame) return 0;
+    if (state->id && state->id < least_behind_.size() && least_behind_[state->id] != kFar) return least_behind_[state->id];
+    uint32_t best = kFar;
+    for (const Move& move : children_[state->child].moves) {
+        Needed rest = needed(state, move.slot);
+        best = std::min(best, plus(rest.bytes, rest.count * comma_bytes() + 1));
+    }
+    if (state->id) {
+        if (least_behind_.size() <= state->id) least_behind_.resize(state->id * 2 + 16, kFar);
+        least_behind_[state->id] = best;
+    }
+    return best;
+}
+
+uint32_t JsonAutomaton::least_position(uint32_t id) const {
+    uint32_t best = kFar;
+    for (ValueId value : positions_[id]->values) best = std::min(best, least_values_[value]);
+    return best;
+}
+
+// From inside a key to behind its object.
+uint32_t JsonAutomaton::least_key(const Leaf& leaf) {
+    const FrameState* state = leaf.frame->state;
+    const ObjectSet& set = *positions_[state->position]->objects;
+    uint32_t best = kFar, beside_extra = kFar;
+    for (uint32_t slot = 0; slot < set.arms.size(); ++slot) {
+        if (!state->alive[slot]) continue;
+        const ObjectArm& arm = objects_[set.arms[slot]];
+        Needed rest = needed(state, slot), others = without_any(rest);
+        beside_extra = std::min(beside_extra, plus(others.bytes, others.count * comma_bytes() + 1));
+        if (leaf.node == kNoNode) continue;
+        const TrieNode& node = set.trie[leaf.node];
+        for (uint32_t key = node.low; key < node.high; ++key) {
+            if (!bit(state->offered + size_t{slot} * set.words, key) || !set.options[slot][key]) continue;
+            uint32_t place = set.place[slot][key];
+            bool required = place != kNoKey && arm.properties[place].required;
+            others = required ? rest : without_any(rest);
+            if (required) {
+                others.bytes -= set.keys[key].size() + 2 + colon_bytes() + least_option(arm.properties[place].options);
+                --others.count;
+            }
+            uint64_t own = set.keys[key].size() - node.depth + 1 + colon_bytes() + least_option(*set.options[slot][key]);
+            best = std::min(best, plus(own + others.bytes, others.count * comma_bytes() + 1));
+        }
+    }
+    if (leaf.state) {
+        uint32_t shortest = kFar;
+        for (uint32_t k = 0; k < set.components.size(); ++k)
+            if (dfa().state(leaf.state).alive[k]) shortest = std::min(shortest, dfa().bytes_to_accept(leaf.state, k));
+        best = std::min(best, plus(uint64_t{shortest} + 2 + colon_bytes(), beside_extra));
+    }
+    return best;
+}
+
+uint32_t JsonAutomaton::least_string(const Leaf& leaf) {
+    const LazyDfa::State& state = dfa().state(leaf.state);
+    const Position& p = *positions_[position_of(leaf.frame->state)];
+    uint32_t best = kFar;
+    for (uint32_t k = 0; k < p.strings.size(); ++k) {
+        if (!state.alive[k]) continue;
+        uint32_t missing = leaf.count < p.strings[k].min_chars ? p.strings[k].min_chars - leaf.count : 0;
+        // A character that was begun counts once it is complete.
+        best = std::min(best, plus(std::max(dfa().bytes_to_accept(leaf.state, k), missing), 1));
+    }
+    return best;
+}
+
+uint32_t JsonAutomaton::least_bare(const Leaf& leaf) {
+    const Position& p = *positions_[position_of(leaf.frame->state)];
+    uint32_t best = kFar;
+    for (uint32_t k = 0; k < p.bare_owner.size(); ++k)
+        if (dfa().state(leaf.state).alive[k]) best = std::min(best, dfa().bytes_to_accept(leaf.state, k));
+    return best;
+}
+
+uint32_t JsonAutomaton::least(const Leaf& leaf) {
+    if (least_values_.empty()) settle_least();
+    if (leaf.mode == kDone) return 0;
+    const FrameState* state = leaf.frame->state;
+    bool spaced = options_.whitespace == Whitespace::kSpaced;
+    uint64_t total = 0;
+    switch (leaf.mode) {
+        case kColon: total = colon_bytes() + least_position(position_of(state)) + uint64_t{least_behind(state)}; break;
+        case kValue:
+        case kItem: total = (spaced && leaf.gap == 0) + least_position(leaf.state) + uint64_t{least_behind(state)}; break;
+        case kString: total = least_string(leaf) + uint64_t{least_behind(state)}; break;
+        case kBare: total = least_bare(leaf) + uint64_t{least_behind(state)}; break;
+        case kFirstItem:
+        case kFirstKey: total = least_rest(state, true); break;
+        case kNextKey: total = std::max<uint64_t>(least_rest(state, true), 4 + colon_bytes()) + (spaced && leaf.gap == 0); break;
+        case kKey: total = least_key(leaf); break;
+        case kAfter: total = least_rest(state, false); break;
+        default: break;
+    }
+    for (const Frame* frame = leaf.frame->parent; frame; frame = frame->parent) total += least_behind(frame->state);
+    return plus(total, 0);
+}
+
+// ---- which configurations are the same ------------------------------------------------------------------------------
+
+// Whether an open object can be completed without any key that no arm declares.
+bool JsonAutomaton::has_enough_members(const FrameState* state, uint64_t count) const {
+    if (state->kind != FrameKind::kObjectFrame) return true;
+    const ObjectSet& set = *positions_[state->position]->objects;
+    for (uint32_t slot = 0; slot < set.arms.size(); ++slot) {
+        const ObjectArm& arm = objects_[set.arms[slot]];
+        if (state->alive[slot] && (count < arm.min_properties || arm.final.size() > 1)) return false;
+    }
+    return true;
+}
+
+// The number of characters read, as far as it matters: beyond every bound on it that is still ahead it does not.
+uint32_t JsonAutomaton::count_identity(const Leaf& leaf, bool exact) const {
+    const Position& p = *positions_[position_of(leaf.frame->state)];
+    if (!p.counted) return 0;
+    uint32_t least = 0;
+    bool bounded = false;
+    for (const StringArm& arm : p.strings) {
+        least = std::max(least, arm.min_chars);
+        bounded |= arm.max_chars != kUnbounded && (exact || p.strings.size() > 1 || !kernel().is_any_string(arm.regex));
+    }
+    return bounded ? leaf.count : std::min(leaf.count, least);
+}
+
+bool JsonAutomaton::text_matters(const Leaf& leaf) const {
+    for (const Frame* frame = leaf.frame; frame; frame = frame->parent) {
+        if (!frame->state->id || frame->tracking) return true;
+        bool reading = frame == leaf.frame && leaf.mode == kKey && leaf.state;
+        if ((frame->used || frame->pending || reading) && !has_enough_members(frame->state, frame->count + reading)) return true;
+    }
+    return false;
+}
+
+bool JsonAutomaton::identity(const Leaf& leaf, bool exact, std::vector<uint64_t>& key) {
+    uint64_t used_keys = 0;  // whatever their order
+    for (const Frame* frame = leaf.frame; frame; frame = frame->parent) {
+        const FrameState* state = frame->state;
+        if (!state->id || frame->tracking || ((frame->used || frame->pending) && exact)) return false;
+        if (!(frame->used || frame->pending) || has_enough_members(state, frame->count)) continue;
+        if (frame->pending) return false;
+        for (const UsedKey* used = frame->used; used; used = used->previous) used_keys += mix(used->hash, state->id);
+    }
+    uint64_t state = 0, node = 0, count = 0, gap = 0;
+    switch (leaf.mode) {
+        case kKey: {
+            const Frame* frame = leaf.frame;
+            bool matters = leaf.state && !exact && (!has_enough_members(frame->state, frame->count + 1) || (frame->used && !ways_to_repeat(leaf).empty()));
+            if (matters) count = leaf.hash;
+            state = leaf.state;
+            node = leaf.node;
+            break;
+        }
+        case kString: count = count_identity(leaf, exact); [[fallthrough]];
+        case kBare: state = leaf.state; break;
+        case kColon:
+        case kDone: break;
+        default: gap = leaf.gap;
+    }
+    key.push_back(gap << 32 | uint64_t{leaf.mode} << 1 | exact);
+    key.push_back(state << 32 | node);
+    key.push_back(count);
+    key.push_back(used_keys);
+    for (const Frame* frame = leaf.frame; frame; frame = frame->parent) key.push_back(frame->state->id);
+    return true;
+}
+
+Leaf JsonAutomaton::roomiest(const Leaf& leaf) {
+    Leaf out = leaf;
+    if (leaf.mode == kString) out.count = count_identity(leaf, false);
+    return out;
+}
+
+}  // namespace schemagen

@@ -1,0 +1,218 @@
+"""Budgets: the shortest completion is the shortest, masks leave out exactly what would not fit, and every text is finished."""
+
+import json
+import random
+
+import numpy as np
+import pytest
+
+import schemagen
+from schemagen.vocabulary import Vocabulary
+from tests.suite.cases import load_cases
+
+#: A toy vocabulary whose texts can be enumerated: some bytes, and tokens across the borders of JSON.
+_PIECES = [bytes((byte,)) for byte in b'{}[]":,01ab- \n'] + [
+    b'{"',
+    b'":',
+    b'"a',
+    b"ab",
+    b"aba",
+    b'"}',
+    b"],",
+    b"0]",
+    b'":[',
+    b"10",
+    b'""',
+    b"}}",
+]
+TOY = Vocabulary.from_tokens([*_PIECES, b""], eos_token_ids=[len(_PIECES)])
+
+_SPECS = [
+    schemagen.Regex("a{2,5}b?"),
+    schemagen.Regex("(ab|ba)(0|1){1,3}"),
+    schemagen.Regex("a*b(a|1)*"),
+    schemagen.Choice(["abab", "b0", "a1"]),
+    {"type": "integer"},
+    {"type": "array", "items": {"enum": [0, 1, 10]}, "minItems": 2},
+    {"type": "array", "items": {"enum": [0, 1, 10]}, "minItems": 2, "uniqueItems": True},
+    {"type": "array", "contains": {"const": "b"}, "items": {"enum": ["a", "b"]}},
+    {"type": "string", "minLength": 3},
+    {"type": "string", "pattern": "^(a|bb)+$", "minLength": 2, "maxLength": 4},
+    {"type": "object", "properties": {"a": {"type": "integer"}}, "required": ["a"], "additionalProperties": False},
+    {
+        "type": "object",
+        "properties": {"a": {"enum": [0]}, "b": {"enum": [1]}},
+        "additionalProperties": False,
+        "minProperties": 1,
+    },
+    {"type": "object", "additionalProperties": {"enum": [0]}, "minProperties": 1},
+    {"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}]},
+    {"$ref": "#/$defs/t", "$defs": {"t": {"type": "array", "items": {"$ref": "#/$defs/t"}, "maxItems": 2}}},
+    {"not": {"enum": [0, 1, ""]}, "type": ["integer", "string"]},
+]
+#: Where the text matters the mask keeps to the shortest completion instead.
+_COMPARABLE = [spec for spec in _SPECS if "uniqueItems" not in str(spec)]
+
+
+def shortest(matcher, bytes_, limit=9):
+    """Return the first shortest completion, found by trying every text."""
+    level = [(b"", matcher.fork())]
+    for _ in range(limit):
+        for text, at in level:
+            if at.is_accepting():
+                return text
+        following = []
+        for text, at in level:
+            for byte in bytes_:
+                further = at.fork()
+                if further.accept_bytes(byte):
+                    following.append((text + byte, further))
+        level = following
+    return None
+
+
+def fewest_tokens(text, pieces):
+    """Return the least number of pieces that spell a text."""
+    best = [0] + [10**6] * len(text)
+    for end in range(1, len(text) + 1):
+        for piece in pieces:
+            if text[:end].endswith(piece):
+                best[end] = min(best[end], best[end - len(piece)] + 1)
+    return best[len(text)]
+
+
+def mask_of(matcher, vocabulary, budget=None):
+    """Return the ids that are allowed."""
+    words = np.zeros((1, -(-vocabulary.size // 32)), dtype=np.int32)
+    matcher.fill_next_token_bitmask(words, 0, budget=budget)
+    return set(np.flatnonzero(np.unpackbits(words.view(np.uint8), bitorder="little")).tolist())
+
+
+@pytest.mark.parametrize("spec", _SPECS, ids=[str(spec)[:60] for spec in _SPECS])
+def test_the_shortest_completion_is_the_first_of_the_shortest(spec):
+    """From wherever a text stands, no other completion is shorter, nor as short and before it in order."""
+    bytes_ = sorted(piece for piece in _PIECES if len(piece) == 1)
+    grammar = schemagen.compile(spec, TOY, cache=None, whitespace="compact")
+    rng, compared = random.Random(1), 0
+    for _ in range(8):
+        matcher = grammar.matcher()
+        for _ in range(6):
+            expected = shortest(matcher, bytes_)
+            if expected is not None:
+                assert matcher.shortest_completion() == expected
+                assert matcher.tokens_to_finish() == fewest_tokens(expected, _PIECES)
+                compared += 1
+            going_on = [token for token in matcher.allowed_tokens() if token not in TOY.eos_token_ids]
+            if not going_on:
+                break
+            matcher.accept_token(rng.choice(going_on))
+    assert compared >= 8
+
+
+@pytest.mark.parametrize("spec", _COMPARABLE, ids=[str(spec)[:60] for spec in _COMPARABLE])
+def test_a_mask_with_a_budget_leaves_out_what_would_not_fit(spec):
+    """A token is in the mask exactly if it is allowed and the rest fits into what is left behind it."""
+    grammar = schemagen.compile(spec, TOY, cache=None)
+    rng = random.Random(2)
+    for _ in range(6):
+        matcher = grammar.matcher()
+        for _ in range(8):
+            needed = matcher.tokens_to_finish()
+            for budget in range(needed, needed + 5):
+                expected = set()
+                for token in mask_of(matcher, TOY):
+                    behind = matcher.fork()
+                    behind.accept_token(token)
+                    if token in TOY.eos_token_ids or behind.tokens_to_finish() < budget:
+                        expected.add(token)
+                if expected:
+                    assert mask_of(matcher, TOY, budget) == expected
+            going_on = [token for token in matcher.allowed_tokens() if token not in TOY.eos_token_ids]
+            if not going_on:
+                break
+            matcher.accept_token(rng.choice(going_on))
+
+
+@pytest.mark.parametrize("spec", [spec for spec in _SPECS if isinstance(spec, schemagen.Regex)], ids=str)
+def test_both_engines_have_the_same_budgets(spec):
+    """Completions and tightened masks of the reference engine are those of the compiled one."""
+    rng = random.Random(3)
+    for _ in range(5):
+        ours = schemagen.compile(spec, TOY, engine="native", cache=None).matcher()
+        theirs = schemagen.compile(spec, TOY, engine="reference", cache=None).matcher()
+        for _ in range(6):
+            assert ours.shortest_completion() == theirs.shortest_completion()
+            needed = ours.tokens_to_finish()
+            assert needed == theirs.tokens_to_finish()
+            for budget in (needed or 1, needed + 1, needed + 3):
+                assert mask_of(ours, TOY, budget) == mask_of(theirs, TOY, budget)
+            going_on = [token for token in ours.allowed_tokens() if token not in TOY.eos_token_ids]
+            if not going_on:
+                break
+            token = rng.choice(going_on)
+            assert ours.accept_token(token)
+            assert theirs.accept_token(token)
+
+
+def run_out(grammar, budget, rng):
+    """Write a text as a model would that never wants to end: brackets first, never EOS; return its bytes."""
+    matcher, vocabulary, text = grammar.matcher(), grammar.vocabulary, b""
+    for left in range(budget, 0, -1):
+        allowed = mask_of(matcher, vocabulary, left)
+        assert allowed, f"no token is left with a budget of {left} after {text!r}"
+        going_on = sorted(allowed - set(vocabulary.eos_token_ids))
+        if not going_on:
+            break
+        openers = [token for token in going_on if set(vocabulary.tokens[token]) & set(b"[{,")]
+        token = rng.choice(openers if openers and rng.random() < 0.7 else going_on)
+        assert matcher.accept_token(token)
+        text += vocabulary.tokens[token]
+    assert matcher.is_accepting(), f"{text!r} is not complete after {budget} tokens"
+    return text
+
+
+def _native_cases():
+    cases = [case for case in load_cases() if "native" in case.engines and case.accepted and not case.xfail]
+    return [
+        pytest.param(case, id=case.id, marks=() if k % 4 == 0 else pytest.mark.slow) for k, case in enumerate(cases)
+    ]
+
+
+@pytest.mark.parametrize("case", _native_cases())
+def test_every_text_is_complete_within_its_budget(case, bundled_vocabulary):
+    """With the least budget, and some tokens more, a model that never ends still writes a valid text."""
+    grammar = case.compile(bundled_vocabulary, "native")
+    needed = grammar.min_new_tokens
+    assert needed is not None
+    rng = random.Random(case.id)
+    for budget in (needed, needed + 1, needed + 2, needed + 7, needed + 30):
+        run_out(grammar, budget, rng)
+
+
+def test_a_vocabulary_without_bytes_has_no_guarantee():
+    """Where no text can be written byte by byte there is no minimum, and masks are those without a budget."""
+    vocabulary = Vocabulary.from_tokens([b'{"', b'a"', b":0}", b""], eos_token_ids=[3])
+    schema = {"type": "object", "properties": {"a": {"const": 0}}, "required": ["a"], "additionalProperties": False}
+    grammar = schemagen.compile(schema, vocabulary, cache=None)
+    assert grammar.min_new_tokens is None
+    assert mask_of(grammar.matcher(), vocabulary, 1) == {0}
+
+
+def test_a_budget_that_is_too_small_counts_as_what_is_needed():
+    """Too late, the mask leads to the end by the shortest way."""
+    grammar = schemagen.compile({"type": "array", "minItems": 3}, TOY, cache=None)
+    matcher = grammar.matcher()
+    assert mask_of(matcher, TOY, 0) == mask_of(matcher, TOY, grammar.min_new_tokens)
+    text = b""
+    while not matcher.is_accepting():
+        token = min(mask_of(matcher, TOY, 1))
+        assert matcher.accept_token(token)
+        text += TOY.tokens[token]
+    assert len(json.loads(text)) == 3
+
+
+def test_a_negative_budget_is_refused():
+    """The error names the value."""
+    matcher = schemagen.compile(True, TOY, cache=None).matcher()
+    with pytest.raises(ValueError, match="budget=-1"):
+        matcher.fill_next_token_bitmask(np.zeros((1, 1), dtype=np.int32), 0, budget=-1)
