@@ -138,6 +138,8 @@ public:
     virtual bool identity(const Leaf& leaf, bool exact, std::vector<uint64_t>& key) = 0;
     // Whether the shortest completion depends on the text, so that each token may lead to another one.
     virtual bool text_matters(const Leaf& leaf) const = 0;
+    // A copy whose frames live in `arena`, of a configuration that has an exact identity.
+    virtual Leaf keep(const Leaf& leaf, Arena& arena) = 0;
     // Among the configurations with the same shortest completion one that takes every token that any of them takes.
     virtual Leaf roomiest(const Leaf& leaf) = 0;
     static constexpr uint32_t kFar = UINT32_MAX / 4;

@@ -5,6 +5,7 @@
 #include <unordered_set>
 
 #include "hash.hpp"
+#include "token_walk.hpp"
 
 namespace schemagen {
 
@@ -254,54 +255,14 @@ uint32_t Completions::tokens(const Leaf& leaf, Arena& arena) {
 
 // ---- masks ----------------------------------------------------------------------------------------------------------
 
-// Every token that can be read: `visit(node, configuration behind it)`.
-template <class Visit>
-void Completions::each_token(const Leaf& leaf, Arena& arena, const Visit& visit) {
-    struct Step {
-        Leaf leaf;
-        uint32_t at, end;
-        ByteSet bytes;
-        Arena::Mark mark;
-    };
-    const Trie& trie = tables_.all();
-    std::vector<Step> steps;
-    auto open = [&](const Leaf& at, uint32_t node, const Arena::Mark& mark) {
-        steps.push_back({at, trie.first_child[node], trie.first_child[node + 1], automaton_.next_bytes(at), mark});
-    };
-    open(leaf, trie.root(), arena.mark());
-    while (!steps.empty()) {
-        Step& step = steps.back();
-        if (step.at == step.end) {
-            arena.release(step.mark);
-            steps.pop_back();
-            continue;
-        }
-        uint32_t k = step.at++;
-        if (!step.bytes.has(trie.child_byte[k])) continue;
-        Arena::Mark mark = arena.mark();
-        Leaf next = step.leaf;
-        if (!automaton_.step(next, trie.child_byte[k], arena)) {
-            arena.release(mark);
-            continue;
-        }
-        uint32_t node = trie.child[k];
-        if (trie.first_token[node] != trie.first_token[node + 1]) visit(node, next);
-        if (trie.first_child[node] != trie.first_child[node + 1])
-            open(next, node, mark);
-        else
-            arena.release(mark);
-    }
-}
-
-// The same with the tokens needed behind each. Inside a string most tokens lead to a few configurations, one after another.
+// Every token that can be read with the tokens needed behind it. Inside a string most lead to a few configurations, one
+// after another.
 template <class Visit>
 void Completions::each_need(const Leaf& leaf, Arena& arena, const Visit& visit) {
     Leaf last;
     uint32_t need = kUnasked;
-    each_token(leaf, arena, [&](uint32_t node, const Leaf& next) {
-        bool same = need != kUnasked && next.frame == leaf.frame && last.state == next.state && last.count == next.count && last.mode == next.mode &&
-                    last.node == next.node && last.gap == next.gap && last.key == next.key;
-        if (!same) need = tokens(next, arena);
+    walk_tokens(automaton_, tables_.all(), leaf, arena, [&](uint32_t node, const Leaf& next) {
+        if (need == kUnasked || next.frame != leaf.frame || !same_place(last, next)) need = tokens(next, arena);
         visit(node, need);
         last = next;
         if (next.frame != leaf.frame) need = kUnasked;  // its frames go with the next step

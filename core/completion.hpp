@@ -69,8 +69,6 @@ private:
     uint32_t farthest(const Leaf& leaf, Arena& arena);
     uint32_t keep_to_text(const Leaf& leaf, uint32_t* words, Arena& arena);
     template <class Visit>
-    void each_token(const Leaf& leaf, Arena& arena, const Visit& visit);
-    template <class Visit>
     void each_need(const Leaf& leaf, Arena& arena, const Visit& visit);
 
     Automaton& automaton_;

@@ -114,6 +114,7 @@ public:
     uint32_t least(const Leaf& leaf) override;
     bool identity(const Leaf& leaf, bool exact, std::vector<uint64_t>& key) override;
     bool text_matters(const Leaf& leaf) const override;
+    Leaf keep(const Leaf& leaf, Arena& arena) override;
     Leaf roomiest(const Leaf& leaf) override;
     std::string describe(const Leaf& leaf) override;
     uint64_t memory_bytes() const override;
@@ -339,6 +340,7 @@ public:
     uint32_t least(const Leaf& leaf) override { return languages_->dfa.bytes_to_accept(leaf.state, 0); }
     bool identity(const Leaf& leaf, bool exact, std::vector<uint64_t>& key) override;
     bool text_matters(const Leaf&) const override { return false; }
+    Leaf keep(const Leaf& leaf, Arena&) override { return leaf; }
     Leaf roomiest(const Leaf& leaf) override { return leaf; }
     std::string describe(const Leaf&) override { return "the text of a pattern"; }
     uint64_t memory_bytes() const override { return sizeof(*this); }

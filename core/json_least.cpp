@@ -296,6 +296,22 @@ bool JsonAutomaton::identity(const Leaf& leaf, bool exact, std::vector<uint64_t>
     return true;
 }
 
+Leaf JsonAutomaton::keep(const Leaf& leaf, Arena& arena) {
+    Leaf out = leaf;
+    out.key = out.text = out.start = nullptr;
+    const Frame** link = &out.frame;
+    for (const Frame* frame = leaf.frame; frame; frame = frame->parent) {
+        Frame* kept = copy(frame, frame->state, arena);
+        kept->used = nullptr;
+        kept->pending_key = kept->start = nullptr;
+        kept->key = {};
+        kept->items = kept->forbidden = kept->child_forbidden = nullptr;
+        *link = kept;
+        link = &kept->parent;
+    }
+    return out;
+}
+
 Leaf JsonAutomaton::roomiest(const Leaf& leaf) {
     Leaf out = leaf;
     if (leaf.mode == kString) out.count = count_identity(leaf, false);

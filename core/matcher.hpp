@@ -61,9 +61,10 @@ public:
     // How many bytes of the token can be read from here, and what is expected where it stops.
     std::pair<size_t, std::string> probe(std::string_view bytes);
     const VocabularyTables& tables() const { return *constraint_->tables; }
+    const std::shared_ptr<Constraint>& constraint() const { return constraint_; }
+    const Leaf& leaf() const { return history_.back(); }
 
 private:
-    const Leaf& leaf() const { return history_.back(); }
     bool advance(std::string_view bytes);
 
     std::shared_ptr<Constraint> constraint_;

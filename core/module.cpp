@@ -18,6 +18,7 @@
 #include "json_automaton.hpp"
 #include "languages.hpp"
 #include "matcher.hpp"
+#include "token_table.hpp"
 #include "vocabulary.hpp"
 
 namespace nb = nanobind;
@@ -176,6 +177,23 @@ void fill_rows(const std::vector<Matcher*>& matchers, const nb::object& bitmask,
         for (std::thread& helper : helpers) helper.join();
     }
     if (failed) std::rethrow_exception(failed);
+}
+
+template <class Fill>
+nb::ndarray<nb::numpy, int32_t> array_of(std::vector<size_t> shape, const Fill& fill) {
+    size_t size = 1;
+    for (size_t side : shape) size *= side;
+    auto* data = new int32_t[size];
+    nb::capsule owner(data, [](void* pointer) noexcept { delete[] static_cast<int32_t*>(pointer); });
+    fill(data);
+    return nb::ndarray<nb::numpy, int32_t>(data, shape.size(), shape.data(), owner);
+}
+
+uint32_t state_of(TokenTable& table, const Matcher& matcher) {
+    if (matcher.constraint() != table.constraint()) throw nb::value_error("the matcher is of another grammar");
+    if (matcher.terminated()) return TokenTable::kOver;
+    Exclusive guard(*table.constraint());
+    return table.state_of(matcher.leaf());
 }
 
 std::string_view view(const nb::bytes& bytes) { return {bytes.c_str(), bytes.size()}; }
@@ -397,6 +415,41 @@ NB_MODULE(_core, m) {
         .def("forced_tokens", &forced_tokens)
         .def("allowed_tokens", &allowed_tokens)
         .def("explain", &explain, "token_id"_a);
+
+    nb::class_<TokenTable>(m, "TokenTable")
+        .def(nb::init<std::shared_ptr<Constraint>>(), "constraint"_a)
+        .def_prop_ro("start", &TokenTable::start)
+        .def_prop_ro("is_closed", &TokenTable::is_closed)
+        .def_prop_ro("class_count", &TokenTable::class_count)
+        .def_prop_ro("memory_bytes", &TokenTable::memory_bytes)
+        .def("__len__", &TokenTable::size)
+        .def("is_ready", [](const TokenTable& t, uint32_t state) { return state < t.size() && t.is_ready(state); })
+        .def("expand", &TokenTable::expand, "most"_a, nb::call_guard<nb::gil_scoped_release>())
+        .def("expand_state",
+             [](TokenTable& t, uint32_t state) {
+                 if (state >= t.size()) throw nb::value_error("there is no such state");
+                 t.expand_state(state);
+             })
+        .def("state_of", &state_of, "matcher"_a)
+        .def("classes", [](const TokenTable& t) { return array_of({t.tables().size()}, [&](int32_t* out) { t.classes(out); }); })
+        .def("transitions", [](const TokenTable& t) { return array_of({t.size(), t.class_count()}, [&](int32_t* out) { t.transitions(out); }); })
+        .def("mask_ids",
+             [](const TokenTable& t) {
+                 return array_of({t.size()}, [&](int32_t* out) {
+                     for (uint32_t s = 0; s < t.size(); ++s) out[s] = static_cast<int32_t>(t.mask_of(s));
+                 });
+             })
+        .def("needed",
+             [](const TokenTable& t) {
+                 return array_of({t.size()}, [&](int32_t* out) {
+                     for (uint32_t s = 0; s < t.size(); ++s) out[s] = static_cast<int32_t>(std::min<uint32_t>(t.needed(s), INT32_MAX));
+                 });
+             })
+        .def("masks", [](const TokenTable& t) {
+            return array_of({t.masks().size(), t.tables().words()}, [&](int32_t* out) {
+                for (const auto& words : t.masks()) out = std::copy(words.begin(), words.end(), out);
+            });
+        });
 
     m.def("fill_rows", &fill_rows, "matchers"_a, "bitmask"_a, "rows"_a, "threads"_a, "budgets"_a = std::vector<std::optional<int64_t>>());
 }
