@@ -420,10 +420,10 @@ NB_MODULE(_core, m) {
         .def(nb::init<std::shared_ptr<Constraint>>(), "constraint"_a)
         .def_prop_ro("start", &TokenTable::start)
         .def_prop_ro("is_closed", &TokenTable::is_closed)
+        .def_prop_ro("leads_out", &TokenTable::leads_out)
         .def_prop_ro("class_count", &TokenTable::class_count)
         .def_prop_ro("memory_bytes", &TokenTable::memory_bytes)
         .def("__len__", &TokenTable::size)
-        .def("is_ready", [](const TokenTable& t, uint32_t state) { return state < t.size() && t.is_ready(state); })
         .def("expand", &TokenTable::expand, "most"_a, nb::call_guard<nb::gil_scoped_release>())
         .def("expand_state",
              [](TokenTable& t, uint32_t state) {
@@ -437,6 +437,12 @@ NB_MODULE(_core, m) {
              [](const TokenTable& t) {
                  return array_of({t.size()}, [&](int32_t* out) {
                      for (uint32_t s = 0; s < t.size(); ++s) out[s] = static_cast<int32_t>(t.mask_of(s));
+                 });
+             })
+        .def("ready",
+             [](const TokenTable& t) {
+                 return array_of({t.size()}, [&](int32_t* out) {
+                     for (uint32_t s = 0; s < t.size(); ++s) out[s] = t.is_ready(s);
                  });
              })
         .def("needed",

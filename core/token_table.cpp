@@ -50,7 +50,9 @@ uint32_t TokenTable::intern(const Leaf& leaf, bool& fresh) {
 uint32_t TokenTable::state_of(const Leaf& leaf) {
     bool fresh;
     uint32_t state = intern(leaf, fresh);
-    if (fresh) states_[state].leaf = constraint_->automaton->keep(leaf, arena_);
+    if (!fresh) return state;
+    states_[state].leaf = constraint_->automaton->keep(leaf, arena_);
+    states_[state].needed = constraint_->completions.tokens(states_[state].leaf, arena_);
     return state;
 }
 
@@ -89,7 +91,6 @@ void TokenTable::fill_row(uint32_t id) {
     Arena::Mark mark = arena_.mark();
     constraint_->masks.fill(leaf, words.data(), arena_);
     states_[id].mask = intern_mask(std::move(words));
-    states_[id].needed = constraint_->completions.tokens(leaf, arena_);
     std::vector<std::pair<uint32_t, uint32_t>> targets;  // (token, state)
     std::vector<Found> found;                            // first token to each new state
     Leaf last;
@@ -98,7 +99,11 @@ void TokenTable::fill_row(uint32_t id) {
         if (target == kDead || next.frame != leaf.frame || !same_place(last, next)) {
             bool fresh;
             target = intern(next, fresh);
-            if (fresh) found.push_back({target, trie.tokens[trie.first_token[node]]});
+            if (fresh) {
+                found.push_back({target, trie.tokens[trie.first_token[node]]});
+                states_[target].needed = constraint_->completions.tokens(next, arena_);
+            }
+            leads_out_ |= target == kHost;
         }
         for (uint32_t t = trie.first_token[node]; t < trie.first_token[node + 1]; ++t) targets.emplace_back(trie.tokens[t], target);
         last = next;

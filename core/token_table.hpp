@@ -34,6 +34,7 @@ public:
     size_t expand(size_t most);
     void expand_state(uint32_t state);
     bool is_closed() const { return pending_ == states_.size(); }
+    bool leads_out() const { return leads_out_; }  // whether a row that was worked out leads to kHost
     size_t size() const { return states_.size(); }
     size_t class_count() const { return origin_.size(); }
     bool is_ready(uint32_t state) const { return state >= kFirst && states_[state].ready; }
@@ -75,6 +76,7 @@ private:
     std::vector<uint32_t> members_;   // [class] how many tokens
     uint32_t start_ = kHost;
     size_t pending_ = kFirst;  // states before this one are ready
+    bool leads_out_ = false;
 };
 
 }  // namespace schemagen

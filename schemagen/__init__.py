@@ -63,7 +63,7 @@ if TYPE_CHECKING:
         compile,  # noqa: A004 - the field's verb
         to_regex,
     )
-    from schemagen.decode import LogitsProcessor
+    from schemagen.decode import DeviceLogitsProcessor, LogitsProcessor
     from schemagen.generator import Generator
     from schemagen.lm.language_model import Generation, LanguageModel
     from schemagen.lm.load import from_transformers, load, load_bundled
@@ -74,6 +74,7 @@ __version__ = "0.1.0"
 #: Public name -> the module that defines it. The TYPE_CHECKING block above says the same to type checkers.
 _HOMES = {
     "Choice": "schemagen.compiler",
+    "DeviceLogitsProcessor": "schemagen.decode",
     "Generation": "schemagen.lm.language_model",
     "Generator": "schemagen.generator",
     "Grammar": "schemagen.compiler",
@@ -105,6 +106,7 @@ __all__ = [
     "BudgetError",
     "Choice",
     "DeadEndError",
+    "DeviceLogitsProcessor",
     "Generation",
     "GenerationError",
     "Generator",

@@ -9,7 +9,7 @@ import time
 import warnings
 from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache, partial
-from typing import TYPE_CHECKING, Any, Literal, TypeAlias
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias, cast
 
 from schemagen.engine.options import DEFAULT_LIMITS, Limits, Options, PropertyOrder, WhitespacePolicy
 from schemagen.errors import LimitError, SchemagenError, UnsatisfiableSchemaError, ValidationFailed, VocabularyError
@@ -19,6 +19,7 @@ from schemagen.schema.report import Entry, Report
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
 
+    from schemagen import _core
     from schemagen.engine.program import Recorder
     from schemagen.engine.protocol import Engine, Matcher
     from schemagen.grammar_files import GrammarEntry
@@ -124,6 +125,15 @@ class Grammar:
         reasonable time.
         """
         return self.matcher().tokens_to_finish()
+
+    @cached_property
+    def token_table(self) -> _core.TokenTable | None:
+        """This grammar as a table over tokens, for `schemagen.device`; None for the reference engine."""
+        if self.engine != "native":
+            return None
+        from schemagen import _core
+
+        return _core.TokenTable(cast("_core.Constraint", self._implementation))
 
     @property
     def memory_bytes(self) -> int:

@@ -1,5 +1,6 @@
 """Constrained decoding with transformers; importing this package imports torch."""
 
+from schemagen.decode.device_processor import DeviceLogitsProcessor
 from schemagen.decode.logits_processor import LogitsProcessor
 
-__all__ = ["LogitsProcessor"]
+__all__ = ["DeviceLogitsProcessor", "LogitsProcessor"]

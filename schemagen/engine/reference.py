@@ -224,7 +224,7 @@ class ReferenceEngine:
             for byte in self.bytes_after(state):
                 if byte in self._token_ids_of_bytes:
                     before[self._rows[state][self._symbols[byte]]].add(state)
-        distances = dict.fromkeys(self.fsm.finals, 0)
+        distances: dict[int, int] = dict.fromkeys(map(int, self.fsm.finals), 0)
         queue = deque(distances)
         while queue:
             at = queue.popleft()

@@ -1,0 +1,231 @@
+"""`DeviceLogitsProcessor`: grammars as a processor of `transformers.generate` that never waits for the device.
+
+Idea: what `schemagen.decode.sequences` does with lists on the host is done here with tensors where the scores are. The
+states of all rows at every position are kept beside the tokens that led to them. A call finds for each row the row of
+the last call that it goes on from, by comparing tokens, takes over its states, and advances by the last token. So beams
+may be permuted, rows repeated, candidates of assisted decoding cut off, and the object used again, without any question
+to the device. A row that goes on from none begins a new text.
+
+What closed grammars (see `schemagen.device`) never need, others pay with one wait a step: rows whose state has no row in
+the tables yet are paged in, and rows whose future depends on the text are masked by a matcher on the host.
+
+Against `LogitsProcessor`: the same tokens are allowed. Broken logits are not repaired, and a token against the grammar is
+not an error but the end of its row, because either would mean to ask the device.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import torch
+from transformers import LogitsProcessor as TransformersLogitsProcessor
+
+from schemagen.bitmask import allocate_token_bitmask, apply_token_bitmask_inplace
+from schemagen.device import DeviceTables
+from schemagen.device.tables import HOST, MAX_STATES
+from schemagen.errors import BitmaskShapeError, MatcherError
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from schemagen.compiler import Grammar
+    from schemagen.engine.protocol import Matcher
+
+
+class DeviceLogitsProcessor(TransformersLogitsProcessor):  # type: ignore[misc]  # transformers publishes no types
+    """Masks logits on their own device, without a copy or a wait where the grammars are closed.
+
+    Pass it to ``model.generate(..., logits_processor=[processor])``, and the EOS ids of the vocabulary as ``eos_token_id``.
+    Not for use by two threads at once.
+
+    Args:
+        grammar: One grammar for all rows, or one (or None: unconstrained) per prompt of the batch.
+        max_new_tokens: The budget of each row: the mask sees to it that the text is complete within it. None: no budget.
+        pad_token_id: Allowed, besides EOS, in rows that are complete.
+        max_states: How many states of each grammar are worked out beforehand.
+
+    Raises:
+        MatcherError: A grammar has no table.
+        VocabularyError: The grammars have different vocabularies.
+    """
+
+    supports_continuous_batching = False
+
+    def __init__(
+        self,
+        grammar: Grammar | Sequence[Grammar | None],
+        *,
+        max_new_tokens: int | None = None,
+        pad_token_id: int | None = None,
+        max_states: int = MAX_STATES,
+    ) -> None:
+        several: list[Any] = list(grammar) if isinstance(grammar, (list, tuple)) else [grammar]
+        if not any(entry is not None for entry in several):
+            raise MatcherError("no grammar for any row", fix="give a grammar, or a list with one per prompt")
+        self._grammars = list(dict.fromkeys(entry for entry in several if entry is not None))
+        self._of_prompt = [None if entry is None else self._grammars.index(entry) for entry in several]
+        self._one_for_all = not isinstance(grammar, (list, tuple))
+        self._budget = max_new_tokens
+        self._pad_token_id = pad_token_id
+        self._max_states = max_states
+        self._tables: DeviceTables | None = None
+        self._first = 0  # tokens of the prompts
+        self._rows: list[int | None] = []  # grammar of each row
+        nothing = torch.empty(0, dtype=torch.int64)
+        self._owners = self._starts = nothing  # int64 [B]
+        self._states = nothing  # int64 [B, 1 + generated]
+        self._begun = nothing  # int64 [B]: where the text of each row begins
+        self.reset()
+
+    def reset(self) -> None:
+        """Forget the last generation; only to free its memory, a new generation is recognised."""
+        self._ids: torch.Tensor | None = None
+        self._texts: dict[int, tuple[list[int], Matcher]] = {}
+
+    def __call__(self, input_ids: torch.Tensor, scores: torch.Tensor) -> torch.Tensor:
+        """Return the scores with every forbidden token at ``-inf``.
+
+        Args:
+            input_ids: int64 [B, T].
+            scores: float [B, V].
+
+        Cost: a comparison of the tokens of all rows, some gathers of B entries, V/8 bytes a row of mask, one pass over the
+        scores; no synchronisation if all grammars are closed.
+        """
+        tables = self._tables_for(scores)
+        self._follow(tables, input_ids)
+        states = self._states[:, -1]
+        on_host = [] if tables.is_closed else self._page(tables, input_ids, states)
+        masked = tables.mask(self._owners, states, scores, self._left(tables, input_ids))
+        for row in on_host:
+            masked[row] = self._mask_on_host(row, input_ids, scores[row])
+        return masked
+
+    def _tables_for(self, scores: torch.Tensor) -> DeviceTables:
+        """Make the tables when device and width of the scores are known."""
+        tables = self._tables
+        if tables is not None and tables.device == scores.device and tables.tensors.width == scores.shape[-1]:
+            return tables
+        size = self._grammars[0].vocabulary.size
+        if scores.shape[-1] < size:
+            raise BitmaskShapeError(
+                f"logits of width {scores.shape[-1]} for a vocabulary of {size} tokens",
+                why="the grammar was compiled for a wider vocabulary than the model's",
+                fix="build the Vocabulary with vocab_size set to the width of the logits",
+            )
+        self._tables = DeviceTables(
+            self._grammars,
+            scores.device,
+            width=scores.shape[-1],
+            pad_token_id=self._pad_token_id,
+            max_states=self._max_states,
+        )
+        self.reset()
+        return self._tables
+
+    def _follow(self, tables: DeviceTables, input_ids: torch.Tensor) -> None:
+        """Bring the states to the last position of the rows.
+
+        ``_states[b, k]`` is the state behind the first ``_length - k`` tokens from the end: one column for the prompt, then
+        one for each token after it.
+        """
+        batch, length = input_ids.shape
+        if self._ids is None or self._ids.shape[0] != batch or not self._first < length <= self._ids.shape[1] + 1:
+            self._begin(tables, input_ids)
+            return
+        known = length - 1  # tokens whose states are known, of rows of the last call
+        same = (input_ids[:, None, :known] == self._ids[None, :, :known]).all(-1)  # [B, B]: row b goes on from row c
+        own = torch.eye(batch, dtype=torch.int8, device=same.device)
+        source = (same.to(torch.int8) * 2 + own * same).argmax(-1)
+        is_new = ~same.any(-1)
+        history = self._states[source, : known - self._first + 1]
+        starts = self._starts.unsqueeze(-1)
+        behind = tables.advance(self._owners, history[:, -1], input_ids[:, -1])
+        # A row that goes on from none begins here: its prompt is all there is of it.
+        behind = torch.where(is_new, self._starts, behind)
+        self._begun = torch.where(is_new, length, self._begun[source])
+        self._states = torch.cat([torch.where(is_new.unsqueeze(-1), starts, history), behind.unsqueeze(-1)], dim=-1)
+        # The caller may go on writing into its buffer.
+        self._ids = input_ids.clone()
+
+    def _begin(self, tables: DeviceTables, input_ids: torch.Tensor) -> None:
+        """Take the rows as prompts."""
+        batch, self._first = input_ids.shape
+        prompts = len(self._of_prompt)
+        if self._one_for_all:
+            rows = self._of_prompt * batch
+        elif batch % prompts == 0:
+            rows = [index for index in self._of_prompt for _ in range(batch // prompts)]
+        else:
+            raise MatcherError(
+                f"{batch} rows and {prompts} grammars",
+                why="each grammar belongs to one prompt, and every prompt has the same number of rows",
+                fix="give one grammar (or None) per prompt of the batch",
+                code="rows-and-grammars",
+            )
+        self._rows = rows
+        self._owners, self._starts = tables.starts(rows)
+        self._states = self._starts.unsqueeze(-1)
+        self._begun = torch.full_like(self._owners, self._first)
+        self._ids = input_ids.clone()
+        self._texts = {}
+
+    def _left(self, tables: DeviceTables, input_ids: torch.Tensor) -> torch.Tensor | None:
+        """How many tokens each row may still write, int64 [B]; None where that constrains nothing."""
+        if self._budget is None or self._budget - (input_ids.shape[1] - self._first) >= tables.farthest:
+            return None
+        return (self._budget - (input_ids.shape[1] - self._begun)).clamp_min(0)
+
+    def _page(self, tables: DeviceTables, input_ids: torch.Tensor, states: torch.Tensor) -> list[int]:
+        """Work out the rows of states that have none; return the rows that have to be masked on the host."""
+        near = self._left(tables, input_ids) is not None
+        rows = range(len(self._rows)) if near else tables.faults(self._owners, states)
+        constrained = [(row, index) for row in rows if (index := self._rows[row]) is not None]
+        missing = set(tables.faults(self._owners, states)) if near else set(rows)
+        places = [
+            (index, int(states[row])) for row, index in constrained if row in missing and int(states[row]) != HOST
+        ]
+        if places:
+            tables.page_in(places)
+        on_host = []
+        for row, index in constrained:
+            if int(states[row]) == HOST:
+                states[row] = tables.state_of(index, self._matcher(row, input_ids))
+            # Behind `HOST` nothing is known of what is needed: near the end of a budget the matcher decides.
+            if int(states[row]) == HOST or (near and int(states[row]) > HOST):
+                on_host.append(row)
+        return on_host
+
+    def _matcher(self, row: int, input_ids: torch.Tensor) -> Matcher:
+        """Return a matcher at the end of a row."""
+        index = self._rows[row]
+        assert index is not None, "rows without a grammar are never masked on the host"
+        tokens = input_ids[row, int(self._begun[row]) :].tolist()
+        read, matcher = self._texts.get(row, ([], None))
+        if matcher is None or tokens[: len(read)] != read:
+            read, matcher = [], self._grammars[index].matcher()
+        for token in tokens[len(read) :]:
+            if not matcher.is_terminated() and not matcher.accept_token(token):
+                raise MatcherError(
+                    f"row {row} contains token {token}, which its grammar forbids there",
+                    why="something else wrote it",
+                    fix="put this processor last",
+                    code="foreign-token",
+                )
+        self._texts[row] = (tokens, matcher)
+        return matcher
+
+    def _mask_on_host(self, row: int, input_ids: torch.Tensor, scores: torch.Tensor) -> torch.Tensor:
+        """Return the scores of a row [V], masked by its matcher."""
+        matcher = self._matcher(row, input_ids)
+        if matcher.is_terminated():
+            assert self._tables is not None, "made by the first call"
+            return scores.masked_fill(~self._tables.tensors.ends, float("-inf"))
+        size = self._grammars[0].vocabulary.size
+        bitmask = allocate_token_bitmask(1, size)
+        written = input_ids.shape[1] - int(self._begun[row])
+        budget = None if self._budget is None else max(0, self._budget - written)
+        matcher.fill_next_token_bitmask(bitmask, 0, budget=budget)
+        masked = scores.clone()
+        apply_token_bitmask_inplace(masked, bitmask[0], vocab_size=size)
+        return masked

@@ -1,0 +1,199 @@
+"""Tables on a device give the masks and states that matchers give, schema by schema and in mixed batches."""
+
+import contextlib
+import gzip
+import json
+import random
+
+import numpy as np
+import pytest
+
+import schemagen
+from tests.conftest import SHARED
+from tests.suite.cases import load_cases
+
+torch = pytest.importorskip("torch")
+
+from schemagen.device import DeviceTables  # noqa: E402 - needs torch
+from schemagen.device.kernels import allowed_tokens  # noqa: E402
+from schemagen.device.tables import DEAD, HOST, OVER  # noqa: E402
+
+PERSON = {
+    "type": "object",
+    "properties": {
+        "name": {"type": "string", "maxLength": 20},
+        "age": {"type": "integer", "minimum": 0, "maximum": 150},
+    },
+    "required": ["name", "age"],
+    "additionalProperties": False,
+}
+TREE = {"$ref": "#/$defs/t", "$defs": {"t": {"type": "array", "items": {"$ref": "#/$defs/t"}}}}
+
+
+def mask_of(matcher, size, budget=None):
+    """Return the mask of a matcher, bool [V]."""
+    words = np.zeros((1, -(-size // 32)), dtype=np.int32)
+    matcher.fill_next_token_bitmask(words, 0, budget=budget)
+    return torch.from_numpy(np.unpackbits(words.view(np.uint8), bitorder="little")[:size].astype(bool))
+
+
+def settle(tables, owners, states, matchers):
+    """Work out the rows of states that have none, as a decoder does; return those that depend on the text."""
+    faults = [(row, int(owners[row]) - 1, int(states[row])) for row in tables.faults(owners, states)]
+    if any(state != HOST for _, _, state in faults):
+        tables.page_in([(index, state) for _, index, state in faults if state != HOST])
+    for row, index, state in faults:
+        if state == HOST:
+            states[row] = tables.state_of(index, matchers[row])
+    return {row for row in range(len(states)) if int(states[row]) == HOST}
+
+
+def follow(grammars, tables, rng, steps, budget=None):
+    """Walk one random text per grammar, in one batch; compare every mask. Returns how many were compared."""
+    vocabulary = grammars[0].vocabulary
+    matchers = [grammar.matcher() for grammar in grammars]
+    owners, states = tables.starts(range(len(grammars)))
+    compared, over = 0, set()
+    for step in range(steps):
+        on_host = settle(tables, owners, states, matchers)
+        left = None if budget is None else budget - step
+        budgets = None if left is None else torch.full_like(states, left)
+        allowed = allowed_tokens(tables.tensors, owners, states, budgets)
+        tokens = []
+        for row, matcher in enumerate(matchers):
+            if row in over:
+                tokens.append(vocabulary.eos_token_ids[0])
+                continue
+            expected = mask_of(matcher, vocabulary.size, left)
+            if row not in on_host and (left is None or tables.is_closed):
+                assert torch.equal(allowed[row], expected), f"{grammars[row]!r} after {step} tokens"
+                compared += 1
+            ids = expected.nonzero().flatten().tolist()
+            going_on = [token for token in ids if token not in vocabulary.eos_token_ids]
+            tokens.append(rng.choice(going_on if going_on and rng.random() < 0.9 else ids))
+            assert matcher.accept_token(tokens[-1])
+            if matcher.is_terminated():
+                over.add(row)
+        states = tables.advance(owners, states, torch.tensor(tokens))
+        for row in over:
+            assert int(states[row]) in (OVER, HOST)
+    return compared
+
+
+def _cases():
+    cases = [case for case in load_cases() if "native" in case.engines and not case.xfail]
+    return [cases[k : k + 12] for k in range(0, len(cases), 12)]
+
+
+@pytest.mark.parametrize(
+    "cases",
+    [
+        pytest.param(cases, id=cases[0].id, marks=() if k % 4 == 0 else pytest.mark.slow)
+        for k, cases in enumerate(_cases())
+    ],
+)
+def test_masks_equal_those_of_matchers_in_mixed_batches(cases, bundled_vocabulary):
+    """A batch of twelve grammars, few of their states worked out beforehand, walks as their matchers do."""
+    grammars = [case.compile(bundled_vocabulary, "native") for case in cases]
+    tables = DeviceTables(grammars, max_states=40)
+    assert follow(grammars, tables, random.Random(cases[0].id), 25) > len(cases)
+
+
+@pytest.mark.parametrize(
+    "spec", [PERSON, schemagen.Regex("[ab]{2,7}(x|yz)*"), {"type": "array", "maxItems": 3}], ids=str
+)
+def test_masks_with_budgets_equal_those_of_matchers(spec, bundled_vocabulary):
+    """Near the end of a budget the same tokens are left out."""
+    grammar = schemagen.compile(spec, bundled_vocabulary, whitespace="compact", cache=None)
+    tables = DeviceTables([grammar], max_states=20_000)
+    if not tables.is_closed:  # arrays of anything nest without end
+        assert "maxItems" in str(spec)
+        return
+    for seed in range(6):
+        assert follow([grammar], tables, random.Random(seed), 12, budget=12) >= 4
+
+
+def test_a_closed_grammar_has_no_faults(bundled_vocabulary):
+    """An object without open ends is worked out whole."""
+    grammar = schemagen.compile(PERSON, bundled_vocabulary, whitespace="compact", cache=None)
+    tables = DeviceTables([grammar])
+    assert tables.is_closed
+    owners, states = tables.starts([0, 0])
+    assert tables.faults(owners, states) == []
+
+
+def test_a_recursive_grammar_is_paged_in(bundled_vocabulary):
+    """Nesting deeper than what was worked out faults once, and then never again."""
+    grammar = schemagen.compile(TREE, bundled_vocabulary, cache=None)
+    tables = DeviceTables([grammar], max_states=10)
+    assert not tables.is_closed
+    opening = bundled_vocabulary.tokens.index(b"[")
+    faults = []
+    for _ in range(2):
+        owners, states = tables.starts([0])
+        faults.append(0)
+        for _ in range(60):
+            states = tables.advance(owners, states, torch.tensor([opening]))
+            for row in tables.faults(owners, states):
+                tables.page_in([(int(owners[row]) - 1, int(states[row]))])
+                assert tables.faults(owners, states) == []
+                faults[-1] += 1
+    assert faults[0] >= 1
+    assert faults[1] == 0
+
+
+def test_rows_without_a_grammar_are_free(bundled_vocabulary):
+    """They allow everything and never change."""
+    grammar = schemagen.compile(PERSON, bundled_vocabulary, cache=None)
+    tables = DeviceTables([grammar])
+    owners, states = tables.starts([None, 0])
+    scores = torch.zeros(2, bundled_vocabulary.size)
+    assert tables.mask(owners, states, scores)[0].isfinite().all()
+    assert torch.equal(tables.advance(owners, states, torch.tensor([5, 5]))[:1], states[:1])
+
+
+def test_a_forbidden_token_leads_nowhere(bundled_vocabulary):
+    """A row that went against its grammar may only end."""
+    grammar = schemagen.compile(PERSON, bundled_vocabulary, cache=None)
+    tables = DeviceTables([grammar], pad_token_id=0)
+    owners, states = tables.starts([0])
+    states = tables.advance(owners, states, torch.tensor([bundled_vocabulary.tokens.index(b"]")]))
+    assert states.tolist() == [DEAD]
+    allowed = allowed_tokens(tables.tensors, owners, states)
+    assert set(allowed[0].nonzero().flatten().tolist()) == {0, *bundled_vocabulary.eos_token_ids}
+
+
+def test_logits_wider_than_the_vocabulary(bundled_vocabulary):
+    """Padding of the embedding is never allowed, and a token there leads nowhere."""
+    grammar = schemagen.compile(PERSON, bundled_vocabulary, cache=None)
+    tables = DeviceTables([grammar, grammar], width=bundled_vocabulary.size + 70)
+    owners, states = tables.starts([0, None])
+    masked = tables.mask(owners, states, torch.zeros(2, bundled_vocabulary.size + 70))
+    assert masked[0, bundled_vocabulary.size :].isneginf().all()
+    behind = tables.advance(owners, states, torch.tensor([bundled_vocabulary.size + 3, 1]))
+    assert behind[0] == DEAD
+
+
+def test_the_reference_engine_has_no_table(bundled_vocabulary):
+    """The error says which engine has."""
+    grammar = schemagen.compile(schemagen.Regex("a"), bundled_vocabulary, engine="reference", cache=None)
+    with pytest.raises(schemagen.MatcherError, match="no table"):
+        DeviceTables([grammar])
+
+
+@pytest.mark.slow
+def test_masks_equal_those_of_matchers_on_public_schemas(bundled_vocabulary):
+    """The same over three hundred schemas of MaskBench that compile, twelve to a batch."""
+    path = SHARED / "maskbench" / "dev.jsonl.gz"
+    if not path.is_file():
+        pytest.skip("no maskbench/dev.jsonl.gz: set SCHEMAGEN_SHARED to a folder that has it")
+    with gzip.open(path, "rt") as file:
+        schemas = [json.loads(line)["schema"] for line in file]
+    grammars = []
+    for schema in random.Random(0).sample(schemas, 400):
+        with contextlib.suppress(schemagen.SchemaError, schemagen.LimitError):
+            grammars.append(schemagen.compile(schema, bundled_vocabulary, cache=None))
+    assert len(grammars) >= 300
+    for k in range(0, 300, 12):
+        batch = grammars[k : k + 12]
+        assert follow(batch, DeviceTables(batch, max_states=20), random.Random(k), 30) > len(batch)
