@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <stdexcept>
 
+#include "hash.hpp"
+
 namespace schemagen {
 
 Matcher::Matcher(std::shared_ptr<Constraint> constraint) : constraint_(std::move(constraint)), arena_(std::make_shared<Arena>()) {
@@ -33,6 +35,59 @@ uint32_t Matcher::tokens_to_finish() {
 std::string Matcher::shortest_completion() {
     Exclusive guard(*constraint_);
     return terminated_ ? std::string() : constraint_->completions.text(leaf(), *arena_);
+}
+
+std::string Matcher::forced_bytes(size_t most) {
+    std::string forced;
+    if (terminated_) return forced;
+    Exclusive guard(*constraint_);
+    Automaton& automaton = *constraint_->automaton;
+    Arena::Mark start = arena_->mark();
+    Leaf at = leaf();
+    while (forced.size() < most && !automaton.accepting(at)) {
+        const ByteSet possible = automaton.next_bytes(at);
+        Leaf only;
+        uint8_t byte = 0;
+        size_t ways = 0;
+        for (unsigned b = 0; b < 256 && ways < 2; ++b) {
+            if (!possible.has(static_cast<uint8_t>(b))) continue;
+            Leaf next = at;
+            if (!automaton.step(next, static_cast<uint8_t>(b), *arena_)) continue;
+            if (ways++ == 0) only = next, byte = static_cast<uint8_t>(b);
+        }
+        if (ways != 1) break;
+        forced.push_back(static_cast<char>(byte));
+        at = only;
+    }
+    arena_->release(start);
+    return forced;
+}
+
+std::vector<uint32_t> Matcher::forced_run(size_t most) {
+    std::vector<uint32_t> run;
+    const std::string text = forced_bytes(most);
+    const Trie& trie = constraint_->tables->all();
+    for (size_t begin = 0, end; begin < text.size(); begin = end) {
+        end = begin;
+        uint32_t longest = 0;
+        for (auto [at, node] = std::pair(begin, trie.root()); at < text.size(); ++at) {
+            node = trie.child_of(node, static_cast<uint8_t>(text[at]));
+            if (node == Trie::kNone) break;
+            if (trie.first_token[node] != trie.first_token[node + 1]) longest = trie.tokens[trie.first_token[node]], end = at + 1;
+        }
+        if (end == begin) break;
+        run.push_back(longest);
+    }
+    return run;
+}
+
+uint64_t Matcher::place() {
+    Exclusive guard(*constraint_);
+    std::vector<uint64_t> key;
+    if (terminated_ || !constraint_->automaton->identity(leaf(), true, key)) return 0;
+    uint64_t hash = key.size();
+    for (uint64_t part : key) hash = mix(hash, part);
+    return hash | 1;
 }
 
 bool Matcher::advance(std::string_view bytes) {

@@ -50,6 +50,12 @@ public:
     // Fewest tokens that the shortest text from here takes, and that text.
     uint32_t tokens_to_finish();
     std::string shortest_completion();
+    // The bytes that follow without any choice, at most `most`.
+    std::string forced_bytes(size_t most);
+    // Tokens that spell the forced bytes, the longest first; all of them can be accepted.
+    std::vector<uint32_t> forced_run(size_t most);
+    // A number for the place that the text has come to: the same for texts that go on alike. 0 where that depends on the text.
+    uint64_t place();
     bool accept_token(uint32_t id);
     bool accept_bytes(std::string_view bytes);
     bool accepting();

@@ -412,6 +412,8 @@ NB_MODULE(_core, m) {
                  std::string text = self.shortest_completion();
                  return nb::bytes(text.data(), text.size());
              })
+        .def("forced_run", &Matcher::forced_run, "most"_a = 64)
+        .def("place", &Matcher::place)
         .def("forced_tokens", &forced_tokens)
         .def("allowed_tokens", &allowed_tokens)
         .def("explain", &explain, "token_id"_a);

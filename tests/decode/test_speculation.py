@@ -1,0 +1,120 @@
+"""The loop that reads ahead writes the texts of `generate`, whatever it was told to expect."""
+
+import pytest
+
+import schemagen
+from tests.device.test_tables import PERSON
+
+torch = pytest.importorskip("torch")
+transformers = pytest.importorskip("transformers")
+
+from schemagen.decode import LogitsProcessor  # noqa: E402 - needs torch
+from schemagen.decode.speculation import Memory, decode_greedily, draft  # noqa: E402
+
+SPECS = {
+    "person": PERSON,
+    "long keys": {
+        "type": "object",
+        "properties": {"favourite_colour": {"enum": ["red", "green"]}, "number_of_children": {"type": "integer"}},
+        "required": ["favourite_colour", "number_of_children"],
+        "additionalProperties": False,
+    },
+    "free keys": {"type": "object", "additionalProperties": {"type": "integer"}, "minProperties": 2},
+    "regex": schemagen.Regex("[ab]{2,7}(x|yz)*"),
+    "any order": {"type": "object", "properties": {"a": {}, "b": {}, "c": {}}, "required": ["a", "b"]},
+}
+
+
+@pytest.fixture(scope="module")
+def model(bundled_vocabulary):
+    """A Llama of random weights in double precision, so that no sum depends on how many tokens are read at once."""
+    torch.manual_seed(4)
+    torch.set_num_threads(1)
+    config = transformers.LlamaConfig(
+        vocab_size=bundled_vocabulary.size + 8,
+        hidden_size=32,
+        intermediate_size=64,
+        num_hidden_layers=2,
+        num_attention_heads=2,
+        initializer_range=0.3,
+        max_position_embeddings=512,
+        eos_token_id=2,
+        pad_token_id=0,
+    )
+    return transformers.LlamaForCausalLM(config).double().eval()
+
+
+def plain(model, grammar, prompt, max_new_tokens):
+    """Return what `generate` writes."""
+    output = model.generate(
+        input_ids=prompt,
+        attention_mask=torch.ones_like(prompt),
+        logits_processor=[LogitsProcessor(grammar)],
+        max_new_tokens=max_new_tokens,
+        do_sample=False,
+        eos_token_id=list(grammar.vocabulary.eos_token_ids),
+        pad_token_id=0,
+    )
+    return output[0, prompt.shape[1] :].tolist()
+
+
+@pytest.mark.parametrize("spec", SPECS)
+def test_the_same_text_as_generate(spec, model, bundled_vocabulary):
+    """Token for token, on the first run, which remembers nothing, and on those that do."""
+    grammar = schemagen.compile(SPECS[spec], bundled_vocabulary, cache=None)
+    memory = Memory()
+    for seed in (0, 1, 0):
+        prompt = torch.randint(10, 1000, (1, 6), generator=torch.Generator().manual_seed(seed))
+        run = decode_greedily(model, prompt, grammar, 50, memory, budget=False)
+        assert run.token_ids == plain(model, grammar, prompt, 50)
+        assert run.passes + run.accepted >= len(run.token_ids)
+
+
+def test_what_is_known_saves_passes(model, bundled_vocabulary):
+    """Forced keys are read at once, and a text that came before in a few passes."""
+    grammar = schemagen.compile(SPECS["long keys"], bundled_vocabulary, cache=None)
+    memory, prompt = Memory(), torch.tensor([[5, 6, 7]])
+    runs = [decode_greedily(model, prompt, grammar, 200, memory) for _ in range(3)]
+    assert len({tuple(run.token_ids) for run in runs}) == 1
+    assert runs[2].passes < runs[0].passes <= len(runs[0].token_ids)
+    assert decode_greedily(model, prompt, grammar, 200, Memory(), max_draft=0).passes == len(runs[0].token_ids)
+
+
+def test_a_wrong_memory_costs_time_alone(model, bundled_vocabulary):
+    """Every place is remembered with a token that is allowed and never chosen."""
+    grammar = schemagen.compile(PERSON, bundled_vocabulary, cache=None)
+    prompt = torch.tensor([[9, 8, 7]])
+    expected = decode_greedily(model, prompt, grammar, 60, Memory()).token_ids
+    memory, matcher = Memory(), grammar.matcher()
+    for token in expected:
+        others = [other for other in matcher.allowed_tokens() if other != token]
+        for _ in range(2 if others else 0):
+            memory.learn(matcher.place(), others[-1])
+        matcher.accept_token(token)
+    assert decode_greedily(model, prompt, grammar, 60, memory).token_ids == expected
+
+
+@pytest.mark.parametrize("spec", SPECS)
+def test_the_text_is_complete_within_its_budget(spec, model, bundled_vocabulary):
+    """From the least budget on, though the model would go on for ever."""
+    grammar = schemagen.compile(SPECS[spec], bundled_vocabulary, cache=None)
+    memory = Memory()
+    for extra in (0, 1, 4, 9):
+        run = decode_greedily(model, torch.tensor([[3, 4]]), grammar, grammar.min_new_tokens + extra, memory)
+        matcher = grammar.matcher()
+        assert all(matcher.accept_token(token) for token in run.token_ids)
+        assert matcher.is_terminated() or matcher.is_accepting()
+
+
+def test_a_draft_can_be_accepted(bundled_vocabulary):
+    """Whatever was remembered, also of another grammar, only allowed tokens are proposed, at most so many."""
+    grammar = schemagen.compile(PERSON, bundled_vocabulary, whitespace="compact", cache=None)
+    memory = Memory()
+    matcher = grammar.matcher()
+    matcher.accept_bytes(b"{")
+    for _ in range(3):
+        memory.learn(matcher.place(), bundled_vocabulary.tokens.index(b"]"))
+    assert draft(matcher, memory, 8) == []
+    ahead = draft(matcher, Memory(), 8)
+    assert bundled_vocabulary.decode(ahead).startswith(b'"name":"'[: len(bundled_vocabulary.decode(ahead))])
+    assert len(draft(matcher, Memory(), 2)) == 2
