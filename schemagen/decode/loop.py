@@ -14,16 +14,18 @@ from typing import TYPE_CHECKING, Any
 import torch
 
 from schemagen.decode.logits_processor import LogitsProcessor
+from schemagen.decode.row_sampling import SAMPLING, can_sample_rows, row_sampler, samples
 from schemagen.errors import BudgetError, GenerationError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Mapping, Sequence
 
     from schemagen.compiler import Grammar
 
 #: Tokens when neither `max_new_tokens` nor `max_length` is given.
 DEFAULT_MAX_NEW_TOKENS = 512
-_SAMPLING = frozenset({"temperature", "top_k", "top_p", "min_p", "typical_p", "epsilon_cutoff", "eta_cutoff", "top_h"})
+#: transformers warns of these, if a generation_config has them and nothing is sampled.
+_WARNED_ABOUT = frozenset({"temperature", "top_k", "top_p"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,19 +70,46 @@ def decode(
         ValueError: As transformers raises it, for options that it does not know.
     """
     processor = LogitsProcessor(grammar, measure_mass=True)
-    ends = list(grammar.vocabulary.eos_token_ids)
-    options = _options(model, inputs["input_ids"].shape[1], generate_kwargs)
-    others = list(options.pop("logits_processor", None) or [])
-    options = {"eos_token_id": ends, "pad_token_id": ends[0], **options}
-    started = time.perf_counter()
-    with _seeded(seed, inputs["input_ids"].device):
-        output = model.generate(**inputs, **options, logits_processor=[*others, processor])
-    seconds = time.perf_counter() - started
-    sequences = getattr(output, "sequences", output)  # [1, T + new]
     prompt_tokens = inputs["input_ids"].shape[1]
+    options = complete_options(model, prompt_tokens, generate_kwargs)
+    started = time.perf_counter()
+    sequences = generate_rows(model, inputs, options, processor, ends=grammar.vocabulary.eos_token_ids, seeds=[seed])
+    seconds = time.perf_counter() - started
     generated = sequences[0, prompt_tokens:].tolist()
-    text, used = _finish(grammar, generated, options)
+    text, used = finish(grammar, generated, options)
     return Decoded(text, tuple(generated[:used]), prompt_tokens, seconds, processor.masked_mass)
+
+
+def generate_rows(
+    model: Any,
+    inputs: dict[str, torch.Tensor],
+    options: dict[str, Any],
+    processor: LogitsProcessor,
+    *,
+    ends: Sequence[int],
+    seeds: Sequence[int | None],
+) -> torch.Tensor:
+    """Run ``model.generate``; return its sequences, int64 [B, T + new].
+
+    Args:
+        model: With the ``generate`` of transformers.
+        inputs: ``input_ids`` int64 [B, T], padded on the left, and ``attention_mask``.
+        options: As `complete_options` returns them.
+        processor: The mask; it comes after the processors of the user.
+        ends: The EOS ids.
+        seeds: One per row; None where nothing need be reproducible.
+    """
+    options = {"eos_token_id": list(ends), "pad_token_id": ends[0], **options}
+    processors = [*(options.pop("logits_processor", None) or []), processor]
+    known = [seed for seed in seeds if seed is not None]
+    by_row = len(known) == len(seeds) and samples(model, options) and can_sample_rows(model, options)
+    if by_row:
+        processors.append(row_sampler(model, options, known))
+        options = {**options, "do_sample": False, **dict.fromkeys((SAMPLING & options.keys()) | _WARNED_ABOUT)}
+    with _seeded(known[0] if known and not by_row else None, inputs["input_ids"].device):
+        output = model.generate(**inputs, **options, logits_processor=processors)
+    sequences: torch.Tensor = getattr(output, "sequences", output)
+    return sequences
 
 
 def decode_freely(
@@ -88,31 +117,46 @@ def decode_freely(
 ) -> list[int]:
     """Generate without a constraint; return the new tokens. Arguments and errors as for `decode`."""
     prompt_tokens = inputs["input_ids"].shape[1]
-    options = _options(model, prompt_tokens, generate_kwargs)
+    options = complete_options(model, prompt_tokens, generate_kwargs)
     with _seeded(seed, inputs["input_ids"].device):
         output = model.generate(**inputs, **options)
     sequences = getattr(output, "sequences", output)
     return [int(token_id) for token_id in sequences[0, prompt_tokens:].tolist()]
 
 
-def _options(model: Any, prompt_tokens: int, given: dict[str, Any]) -> dict[str, Any]:
-    """Complete the options of ``generate``: greedy, and a budget that fits the model."""
-    if given.get("num_return_sequences", 1) != 1:
-        raise GenerationError(
-            f"num_return_sequences={given['num_return_sequences']} asks for several results, a call returns one",
-            fix="call once per result, each with another seed",
-            code="one-result",
-        )
+def complete_options(model: Any, prompt_tokens: int, given: dict[str, Any]) -> dict[str, Any]:
+    """Complete the options of ``generate``: greedy, and a budget that fits the model.
+
+    Raises:
+        BudgetError: The prompt fills the context.
+        GenerationError: Several results are asked for.
+    """
+    check_one_result(given)
     room = _room(model, prompt_tokens)
     options = {key: value for key, value in given.items() if value is not None}
     if "do_sample" not in options and "generation_config" not in options:
-        options["do_sample"] = not _SAMPLING.isdisjoint(options)
+        options["do_sample"] = not SAMPLING.isdisjoint(options)
     if options.get("do_sample") is False:
         # The sampling defaults of a model's generation_config would only cause warnings.
-        options = {"temperature": None, "top_k": None, "top_p": None, **options}
+        options = {**dict.fromkeys(_WARNED_ABOUT), **options}
     if not {"max_new_tokens", "max_length", "generation_config"} & options.keys():
         options["max_new_tokens"] = min(DEFAULT_MAX_NEW_TOKENS, room)
     return options
+
+
+def check_one_result(given: Mapping[str, Any]) -> None:
+    """Refuse options that ask for several results.
+
+    Raises:
+        GenerationError: They do.
+    """
+    wanted = given.get("num_return_sequences")
+    if wanted not in {None, 1}:
+        raise GenerationError(
+            f"num_return_sequences={wanted} asks for several results, a call returns one",
+            fix="call once per result, each with another seed",
+            code="one-result",
+        )
 
 
 def _room(model: Any, prompt_tokens: int) -> int:
@@ -130,7 +174,7 @@ def _room(model: Any, prompt_tokens: int) -> int:
     return context - prompt_tokens
 
 
-def _finish(grammar: Grammar, generated: list[int], options: dict[str, Any]) -> tuple[str, int]:
+def finish(grammar: Grammar, generated: list[int], options: dict[str, Any]) -> tuple[str, int]:
     """Return the text and how many tokens it took, EOS included; raise if it is not complete.
 
     The check does not rely on the processor: a fresh matcher reads the tokens once more.

@@ -1,0 +1,109 @@
+"""Sampling in which every row has random numbers of its own.
+
+transformers draws the tokens of all rows from one generator, so what a row becomes depends on its neighbours. Here each row
+has a generator, seeded by itself, and uses up one number per step: the row is the same text alone and in any batch, as far
+as the logits are (matrix products of other shapes round differently, in float32 at the seventh digit).
+
+Mechanism: a logits processor behind the mask applies the warpers of transformers (temperature, top-k, ...), inverts the
+cumulative distribution at the random number, and leaves nothing but the token that it found; ``generate`` then searches
+greedily. Rejected: Gumbel noise on the scores, which needs as many numbers per row as there are tokens; and seeding torch
+as a whole, which is neither per row nor safe for threads.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import torch
+from transformers import LogitsProcessor as TransformersLogitsProcessor
+from transformers.generation import logits_process
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    #: From ``input_ids`` int64 [B, T] and scores float [B, V] to scores.
+    Warper = Callable[[torch.Tensor, torch.Tensor], torch.Tensor]
+
+#: Option -> class of transformers, its argument, transformers' default, and the value at which nothing is done; in the
+#: order in which transformers applies them.
+_WARPERS: tuple[tuple[str, str, str, Any, Any], ...] = (
+    ("temperature", "TemperatureLogitsWarper", "temperature", 1.0, 1.0),
+    ("top_h", "TopHLogitsWarper", "top_h", None, None),
+    ("top_k", "TopKLogitsWarper", "top_k", 50, 0),
+    ("top_p", "TopPLogitsWarper", "top_p", 1.0, 1.0),
+    ("min_p", "MinPLogitsWarper", "min_p", None, None),
+    ("typical_p", "TypicalLogitsWarper", "mass", 1.0, 1.0),
+    ("epsilon_cutoff", "EpsilonLogitsWarper", "epsilon", 0.0, 0.0),
+    ("eta_cutoff", "EtaLogitsWarper", "epsilon", 0.0, 0.0),
+)
+SAMPLING = frozenset(name for name, *_ in _WARPERS)
+#: Ways of sampling that are more than a choice from the last scores.
+_OTHER_WAYS = ("assistant_model", "prompt_lookup_num_tokens", "penalty_alpha", "dola_layers", "custom_generate")
+
+
+class RowSampler(TransformersLogitsProcessor):  # type: ignore[misc]  # transformers publishes no types
+    """Leaves one token per row: that which the generator of the row draws.
+
+    Args:
+        seeds: One per row of the batch.
+        warpers: Applied to the scores before.
+    """
+
+    supports_continuous_batching = False
+
+    def __init__(self, seeds: Sequence[int], warpers: Sequence[Warper] = ()) -> None:
+        # On the CPU, so that a seed means the same numbers on every device.
+        self._generators = [torch.Generator().manual_seed(seed) for seed in seeds]
+        self._warpers = warpers
+
+    def __call__(self, input_ids: torch.Tensor, scores: torch.Tensor) -> torch.Tensor:
+        """Return scores [B, V] that are 0 at the drawn token and ``-inf`` elsewhere.
+
+        Cost: a softmax and a cumulative sum in float64 on the device of the scores, one number per row copied to it.
+        """
+        for warp in self._warpers:
+            scores = warp(input_ids, scores)
+        where = scores.device if scores.device.type != "mps" else torch.device("cpu")  # no float64 on MPS
+        sums = torch.softmax(scores.to(where, torch.float64), dim=-1).cumsum(dim=-1)  # [B, V]
+        drawn = torch.cat([torch.rand(1, dtype=torch.float64, generator=each) for each in self._generators])
+        # Below 1 also after the product, so that the last token of probability 0 is never reached.
+        targets = drawn.clamp(max=1 - 1e-12).to(where).unsqueeze(-1) * sums[:, -1:]
+        tokens = torch.searchsorted(sums, targets, right=True).to(scores.device)  # [B, 1]
+        return torch.full_like(scores, float("-inf")).scatter_(1, tokens, 0.0)
+
+
+def samples(model: Any, options: dict[str, Any]) -> bool:
+    """Whether ``generate`` would sample with these options."""
+    return bool(_effective(model, options, "do_sample", None))
+
+
+def can_sample_rows(model: Any, options: dict[str, Any]) -> bool:
+    """Whether a `RowSampler` can stand in for the sampling of ``generate``: not for beams and assisted decoding."""
+    beams = _effective(model, options, "num_beams", 1)
+    watermark = _effective(model, options, "watermarking_config", None)
+    return beams == 1 and watermark is None and not any(options.get(way) is not None for way in _OTHER_WAYS)
+
+
+def row_sampler(model: Any, options: dict[str, Any], seeds: Sequence[int]) -> RowSampler:
+    """Return the sampler that these options of ``generate`` describe."""
+    warpers = []
+    for name, class_name, argument, default, idle in _WARPERS:
+        value = _effective(model, options, name, default)
+        if value is None or value == idle:
+            continue
+        arguments = {argument: value}
+        if name == "eta_cutoff":
+            arguments["device"] = str(model.device)
+        warpers.append(getattr(logits_process, class_name)(**arguments))
+    return RowSampler(seeds, warpers)
+
+
+def _effective(model: Any, options: dict[str, Any], name: str, default: Any) -> Any:
+    """The value of an option: given, else of the given generation_config, else of the model's, else transformers' own."""
+    if options.get(name) is not None:
+        return options[name]
+    for config in (options.get("generation_config"), getattr(model, "generation_config", None)):
+        value = getattr(config, name, None)
+        if value is not None:
+            return value
+    return default
