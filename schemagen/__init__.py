@@ -63,9 +63,10 @@ if TYPE_CHECKING:
         compile,  # noqa: A004 - the field's verb
         to_regex,
     )
-    from schemagen.decode import DeviceLogitsProcessor, LogitsProcessor
+    from schemagen.decode import LogitsProcessor
     from schemagen.generator import Generator
-    from schemagen.lm.language_model import Generation, LanguageModel
+    from schemagen.lm.generation import Failure, Generation
+    from schemagen.lm.language_model import LanguageModel
     from schemagen.lm.load import from_transformers, load, load_bundled
     from schemagen.vocabulary import Vocabulary
 
@@ -74,8 +75,8 @@ __version__ = "0.1.0"
 #: Public name -> the module that defines it. The TYPE_CHECKING block above says the same to type checkers.
 _HOMES = {
     "Choice": "schemagen.compiler",
-    "DeviceLogitsProcessor": "schemagen.decode",
-    "Generation": "schemagen.lm.language_model",
+    "Failure": "schemagen.lm.generation",
+    "Generation": "schemagen.lm.generation",
     "Generator": "schemagen.generator",
     "Grammar": "schemagen.compiler",
     "LanguageModel": "schemagen.lm.language_model",
@@ -106,7 +107,7 @@ __all__ = [
     "BudgetError",
     "Choice",
     "DeadEndError",
-    "DeviceLogitsProcessor",
+    "Failure",
     "Generation",
     "GenerationError",
     "Generator",

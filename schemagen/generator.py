@@ -5,13 +5,14 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Generic, TypeVar, overload
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterable, Mapping
 
     from typing_extensions import TypeForm
 
     from schemagen.compiler import Choice, Regex
     from schemagen.engine.options import PropertyOrder, WhitespacePolicy
-    from schemagen.lm.language_model import Generation, LanguageModel, Prompt
+    from schemagen.lm.generation import Failure, Generation
+    from schemagen.lm.language_model import LanguageModel, Prompt
 
 T = TypeVar("T")
 
@@ -59,6 +60,21 @@ class Generator(Generic[T]):
     def generate(self, prompt: Prompt, **options: Any) -> Generation[T]:
         """Return the answer with its circumstances; arguments and errors as for `LanguageModel.generate`."""
         found: Generation[T] = self.lm.generate(prompt, self.grammar, **{**self._options, **options})
+        return found
+
+    def batch(self, prompts: Iterable[Prompt], **options: Any) -> list[T | Failure]:
+        """Return the answers to many prompts; arguments and errors as for `LanguageModel.batch`."""
+        found: list[T | Failure] = self.lm.batch(prompts, self.grammar, **{**self._options, **options})
+        return found
+
+    async def agenerate(self, prompt: Prompt, **options: Any) -> Generation[T]:
+        """Return what `generate` returns without blocking the event loop."""
+        found: Generation[T] = await self.lm.agenerate(prompt, self.grammar, **{**self._options, **options})
+        return found
+
+    async def abatch(self, prompts: Iterable[Prompt], **options: Any) -> list[T | Failure]:
+        """Return what `batch` returns without blocking the event loop."""
+        found: list[T | Failure] = await self.lm.abatch(prompts, self.grammar, **{**self._options, **options})
         return found
 
     def __repr__(self) -> str:

@@ -3,7 +3,8 @@
 torch and transformers are imported when a model is loaded, not with this package.
 """
 
-from schemagen.lm.language_model import Generation, LanguageModel
+from schemagen.lm.generation import Failure, Generation
+from schemagen.lm.language_model import LanguageModel
 from schemagen.lm.load import from_transformers, load, load_bundled
 
-__all__ = ["Generation", "LanguageModel", "from_transformers", "load", "load_bundled"]
+__all__ = ["Failure", "Generation", "LanguageModel", "from_transformers", "load", "load_bundled"]

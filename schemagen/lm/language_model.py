@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import cached_property
 from itertools import count
-from typing import TYPE_CHECKING, Any, Generic, Literal, TypeVar, overload
+from typing import TYPE_CHECKING, Any, Literal, TypeVar, overload
 
 from pydantic import ValidationError
 
 from schemagen.compiler import Grammar, compile as compile_grammar
-from schemagen.errors import ValidationFailed, VocabularyError
+from schemagen.errors import VocabularyError
+from schemagen.lm.generation import Generation, reasons, validation_failed
 from schemagen.lm.prompts import as_messages, render, with_correction, with_shape
 
 if TYPE_CHECKING:
@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from schemagen.calling.chat import Chat
     from schemagen.compiler import Choice, Regex
     from schemagen.engine.options import PropertyOrder, WhitespacePolicy
+    from schemagen.lm.generation import Failure
     from schemagen.vocabulary import Vocabulary
 
     Message = Mapping[str, Any]
@@ -33,34 +34,6 @@ if TYPE_CHECKING:
     ToolChoice = Literal["auto", "required", "none"] | ToolLike | Sequence[ToolLike | str]
 
 T = TypeVar("T")
-
-
-@dataclass(frozen=True, slots=True)
-class Generation(Generic[T]):
-    """A value and how it came about.
-
-    Attributes:
-        value: The validated instance.
-        text: The text that it was read from.
-        token_ids: The generated tokens, EOS included if it was generated.
-        prompt_tokens: Tokens of the (last) prompt.
-        seconds: Wall-clock time of the model, all attempts together.
-        masked_mass: Mean probability per token that the constraint took away (0: the model wanted to write this).
-        attempts: How many generations it took; more than one only with ``retries``.
-    """
-
-    value: T
-    text: str
-    token_ids: tuple[int, ...]
-    prompt_tokens: int
-    seconds: float
-    masked_mass: float | None
-    attempts: int = 1
-
-    @property
-    def new_tokens(self) -> int:
-        """How many tokens were generated."""
-        return len(self.token_ids)
 
 
 class LanguageModel:
@@ -156,7 +129,8 @@ class LanguageModel:
             prompt: A text, or a chat (``[{"role": "user", "content": "..."}]``).
             spec: A type, a JSON Schema, a `Regex`, a `Choice`, or a grammar compiled with `compile`.
             retries: How often to ask again, with the reasons, when a validator of the type refuses the value.
-            seed: Makes sampling reproducible; the global random state is left alone.
+            seed: Makes sampling reproducible; the global random state is left alone. A row of `batch` with this seed has
+                the same text.
             whitespace: As for `schemagen.compile`; of no effect on a compiled grammar.
             property_order: As for `schemagen.compile`; of no effect on a compiled grammar.
             show_schema: Whether the shape of the schema is appended to the prompt.
@@ -184,12 +158,121 @@ class LanguageModel:
                 value = grammar.validate(found.text)
             except ValidationError as error:
                 if attempt > retries:
-                    raise _validation_failed(found.text, error, attempts=attempt) from error
-                messages = with_correction(messages, found.text, _reasons(error))
+                    raise validation_failed(found.text, error, attempts=attempt) from error
+                messages = with_correction(messages, found.text, reasons(error))
             else:
                 facts = (found.text, found.token_ids, found.prompt_tokens, seconds, found.masked_mass, attempt)
                 return Generation(value, *facts)
         raise AssertionError("count() has no end")
+
+    @overload
+    async def agenerate(self, prompt: Prompt, spec: type[T], **options: Any) -> Generation[T]: ...
+    @overload
+    async def agenerate(self, prompt: Prompt, spec: Regex | Choice, **options: Any) -> Generation[str]: ...
+    @overload
+    async def agenerate(
+        self, prompt: Prompt, spec: Mapping[str, Any] | bool | Grammar, **options: Any
+    ) -> Generation[Any]: ...
+    @overload
+    async def agenerate(self, prompt: Prompt, spec: TypeForm[T], **options: Any) -> Generation[T]: ...
+    async def agenerate(self, prompt: Prompt, spec: Any, **options: Any) -> Generation[Any]:
+        """Return what `generate` returns, and leave the event loop free meanwhile; the model works in a thread."""
+        from asyncio import to_thread
+
+        def ask() -> Generation[Any]:
+            found: Generation[Any] = self.generate(prompt, spec, **options)
+            return found
+
+        return await to_thread(ask)
+
+    @overload
+    def batch(self, prompts: Iterable[Prompt], spec: type[T], **options: Any) -> list[T | Failure]: ...
+    @overload
+    def batch(self, prompts: Iterable[Prompt], spec: Regex | Choice, **options: Any) -> list[str | Failure]: ...
+    @overload
+    def batch(self, prompts: Iterable[Prompt], spec: Sequence[type[T]], **options: Any) -> list[T | Failure]: ...
+    @overload
+    def batch(
+        self, prompts: Iterable[Prompt], spec: Mapping[str, Any] | bool | Grammar | Sequence[Any], **options: Any
+    ) -> list[Any]: ...
+    @overload
+    def batch(self, prompts: Iterable[Prompt], spec: TypeForm[T], **options: Any) -> list[T | Failure]: ...
+    def batch(  # noqa: PLR0913 - as `generate`
+        self,
+        prompts: Iterable[Prompt],
+        spec: Any,
+        *,
+        batch_size: int = 8,
+        progress: bool | None = None,
+        retries: int = 0,
+        seed: int | Sequence[int] | None = None,
+        whitespace: WhitespacePolicy = "flexible",
+        property_order: PropertyOrder = "schema",
+        show_schema: bool = True,
+        chat_template: bool = True,
+        **generate_kwargs: Any,
+    ) -> list[Any]:
+        """Return the model's answer to every prompt as a value, or the failure of its row, in the order of the prompts.
+
+        No row harms another: a type that does not compile, a prompt without room for an answer, a budget that ends too
+        early, a value that a validator refuses and whatever the model raises make a `Failure` of the row they belong to.
+        Rows of like length are generated together, padded on the left; each is what `generate` gives for it alone, as far
+        as the model computes the same numbers in a batch.
+
+        Args:
+            prompts: Texts or chats.
+            spec: What the values are: one for all rows, or a list with one for each.
+            batch_size: Rows that the model works on at a time, at most. When that raises (out of memory, say), the rows are
+                tried again in halves.
+            progress: Whether there is a progress bar on standard error. None: on a terminal, if it takes longer than a second.
+            retries: How often a row is asked again, with the reasons, when a validator of its type refuses the value.
+            seed: Makes sampling reproducible: one number for each row, or one number that is counted up, so that row ``i``
+                has ``seed + i``. The text of a row depends on its seed alone, not on its neighbours. With beams or assisted
+                decoding, rows with seeds are generated one at a time.
+            whitespace: As for `generate`.
+            property_order: As for `generate`.
+            show_schema: As for `generate`.
+            chat_template: As for `generate`.
+            generate_kwargs: As for `generate`, for all rows.
+
+        Raises:
+            SchemaError: The one type for all rows cannot be compiled.
+            TypeError: The prompts are a single text or chat.
+            ValueError: There are more or fewer specs or seeds than prompts; or every row failed with a ValueError of
+                transformers, as for options that it does not know.
+
+        Example:
+            people = [found for found in lm.batch(texts, Person) if not isinstance(found, Failure)]
+        """
+        from schemagen.lm.batch import Options, generate_batch, raise_misuse
+        from schemagen.lm.generation import Failure
+
+        options = Options(batch_size, retries, whitespace, property_order, show_schema, chat_template, generate_kwargs)
+        found = generate_batch(self, prompts, spec, seed=seed, progress=progress, options=options)
+        raise_misuse(found)
+        return [each if isinstance(each, Failure) else each.value for each in found]
+
+    @overload
+    async def abatch(self, prompts: Iterable[Prompt], spec: type[T], **options: Any) -> list[T | Failure]: ...
+    @overload
+    async def abatch(self, prompts: Iterable[Prompt], spec: Regex | Choice, **options: Any) -> list[str | Failure]: ...
+    @overload
+    async def abatch(self, prompts: Iterable[Prompt], spec: Sequence[type[T]], **options: Any) -> list[T | Failure]: ...
+    @overload
+    async def abatch(
+        self, prompts: Iterable[Prompt], spec: Mapping[str, Any] | bool | Grammar | Sequence[Any], **options: Any
+    ) -> list[Any]: ...
+    @overload
+    async def abatch(self, prompts: Iterable[Prompt], spec: TypeForm[T], **options: Any) -> list[T | Failure]: ...
+    async def abatch(self, prompts: Iterable[Prompt], spec: Any, **options: Any) -> list[Any]:
+        """Return what `batch` returns, and leave the event loop free meanwhile; the model works in a thread."""
+        from asyncio import to_thread
+
+        def ask() -> list[Any]:
+            found: list[Any] = self.batch(prompts, spec, **options)
+            return found
+
+        return await to_thread(ask)
 
     def generate_text(
         self,
@@ -408,22 +491,3 @@ class LanguageModel:
         encoded = self.tokenizer(text, return_tensors="pt", add_special_tokens=not templated)
         # Some tokenizers add token_type_ids, which causal models refuse.
         return {key: encoded[key].to(self.model.device) for key in ("input_ids", "attention_mask")}
-
-
-def _reasons(error: ValidationError) -> str:
-    """One line per refused part, as a model can use them."""
-    lines = (f"- {'.'.join(str(step) for step in part['loc']) or 'value'}: {part['msg']}" for part in error.errors())
-    return "\n".join(lines)
-
-
-def _validation_failed(text: str, error: ValidationError, *, attempts: int) -> ValidationFailed:
-    first = error.errors()[0]
-    return ValidationFailed(
-        f"a validator of {error.title} refused the value: {first['msg']}",
-        text=text,
-        error=error,
-        attempts=attempts,
-        at=".".join(str(step) for step in first["loc"]),
-        why=f"the text satisfies the schema; {attempts} attempt(s), {error.error_count()} complaint(s)",
-        fix="state the rule in the schema (bounds, pattern, Literal), or allow more retries",
-    )

@@ -80,3 +80,12 @@ def make_lm(tokenizer):
 def lm(make_lm):
     """Return an undistorted tiny random model."""
     return make_lm()
+
+
+@pytest.fixture(scope="session")
+def bundled_lm():
+    """Return the bundled model."""
+    try:
+        return schemagen.load_bundled()
+    except schemagen.SchemagenError as error:
+        pytest.skip(f"built without the bundled model: {error.fact}")

@@ -94,6 +94,29 @@ def generators(lm: schemagen.LanguageModel) -> None:
     assert_type(schemagen.Generator(lm, schemagen.Regex("a"))(""), str)
 
 
+def batches(lm: schemagen.LanguageModel, prompts: list[str]) -> None:
+    people = lm.batch(prompts, Person, batch_size=4, seed=[1, 2])
+    assert_type(people, list[Union[Person, schemagen.Failure]])
+    for found in people:
+        if isinstance(found, schemagen.Failure):
+            assert_type(found.error, schemagen.SchemagenError)
+            assert_type(found.text, str)
+        else:
+            assert_type(found, Person)
+    assert_type(lm.batch(iter(prompts), int | None), list[Union[int, schemagen.Failure, None]])
+    assert_type(lm.batch(prompts, schemagen.Choice(["a"])), list[Union[str, schemagen.Failure]])
+    assert_type(lm.batch(prompts, [Person, Person]), list[Union[Person, schemagen.Failure]])
+    assert_type(lm.batch(prompts, {"type": "integer"}), list[Any])
+    assert_type(lm.batch(prompts, [schemagen.Regex("a"), {"type": "integer"}]), list[Any])
+    assert_type(schemagen.Generator(lm, Person).batch(prompts), list[Union[Person, schemagen.Failure]])
+
+
+async def twins(lm: schemagen.LanguageModel, prompts: list[str]) -> None:
+    assert_type((await lm.agenerate("", Person)).value, Person)
+    assert_type(await lm.abatch(prompts, Person), list[Union[Person, schemagen.Failure]])
+    assert_type(await lm.abatch(prompts, schemagen.Regex("a")), list[Union[str, schemagen.Failure]])
+
+
 @schemagen.tool
 def get_weather(city: str, days: int = 1) -> str:
     return city * days

@@ -1,0 +1,148 @@
+"""Many constrained generations: rows of like length are generated together, and each ends or fails by itself.
+
+Rows with the same budget are sorted by length and cut into chunks, the longest first, so that what does not fit into memory
+shows early. Rows are padded on the left. A chunk whose generation raises is halved until the row at fault is alone; the
+others never notice. Rejected: one row at a time after a failure, which for a single bad row of B costs B calls of
+``generate`` instead of 2 log2 B.
+"""
+
+from __future__ import annotations
+
+import time
+import traceback
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import torch
+
+from schemagen.decode.logits_processor import LogitsProcessor
+from schemagen.decode.loop import Decoded, complete_options, finish, generate_rows
+from schemagen.decode.row_sampling import can_sample_rows, samples
+from schemagen.errors import GenerationError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from schemagen.compiler import Grammar
+
+#: They count the prompt, padding included, so only prompts of one length may share a chunk.
+_COUNT_THE_PROMPT = frozenset({"max_length", "min_length", "generation_config"})
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """One generation of a batch.
+
+    Attributes:
+        token_ids: The prompt.
+        grammar: What the text must be.
+        seed: For sampling.
+    """
+
+    token_ids: tuple[int, ...]
+    grammar: Grammar
+    seed: int | None = None
+
+
+def decode_batch(
+    model: Any, rows: Sequence[Row], *, batch_size: int, pad_token_id: int | None = None, **generate_kwargs: Any
+) -> Iterator[tuple[int, Decoded | Exception]]:
+    """Generate a text for every row; yield the index of a row and what came of it, chunk by chunk.
+
+    The seconds of a row are its share of the time of its chunk; the mass that the mask removes is not measured.
+
+    Args:
+        model: With the ``generate`` of transformers.
+        rows: The generations.
+        batch_size: Rows per call of ``generate``, at most.
+        pad_token_id: What prompts are padded with; an EOS id if there is nothing better.
+        generate_kwargs: Options of ``generate``, as for `schemagen.decode.loop.decode`.
+    """
+    ready: dict[int, dict[str, Any]] = {}
+    for index, row in enumerate(rows):
+        completed = _completed(model, row, generate_kwargs)
+        if isinstance(completed, GenerationError):
+            yield index, completed
+        else:
+            ready[index] = completed
+    for chunk in _chunks(rows, ready, batch_size):
+        options = ready[chunk[0]]
+        seeded = any(rows[index].seed is not None for index in chunk)
+        alone = seeded and samples(model, options) and not can_sample_rows(model, options)
+        for part in [[index] for index in chunk] if alone else [chunk]:
+            found = _decode_chunk(model, [rows[index] for index in part], options, pad_token_id)
+            yield from zip(part, found, strict=True)
+
+
+def _completed(model: Any, row: Row, given: dict[str, Any]) -> dict[str, Any] | GenerationError:
+    """Return the options of ``generate`` for a row, or why it cannot be generated."""
+    try:
+        return complete_options(model, len(row.token_ids), given)
+    except GenerationError as error:
+        return error
+
+
+def _chunks(rows: Sequence[Row], ready: dict[int, dict[str, Any]], size: int) -> Iterator[list[int]]:
+    """Cut the rows into chunks of one budget, long prompts first."""
+    groups: dict[Any, list[int]] = {}
+    for index in sorted(ready, key=lambda index: -len(rows[index].token_ids)):
+        options = ready[index]
+        length = 0 if _COUNT_THE_PROMPT.isdisjoint(options) else len(rows[index].token_ids)
+        groups.setdefault((options.get("max_new_tokens"), length), []).append(index)
+    for group in groups.values():
+        for start in range(0, len(group), size):
+            yield group[start : start + size]
+
+
+def _decode_chunk(
+    model: Any, rows: Sequence[Row], options: dict[str, Any], pad_token_id: int | None
+) -> list[Decoded | Exception]:
+    """Generate some rows together; in halves, where that raises."""
+    try:
+        return _generate(model, rows, options, pad_token_id)
+    except Exception as error:  # noqa: BLE001 - out of memory, a dead end, whatever the model does: it is one row's
+        if len(rows) == 1:
+            # The frames hold the tensors of the failed generation, perhaps all the memory that there was.
+            traceback.clear_frames(error.__traceback__)
+            return [error]
+    half = len(rows) // 2
+    parts = (rows[:half], rows[half:])
+    return [found for part in parts for found in _decode_chunk(model, part, options, pad_token_id)]
+
+
+def _generate(
+    model: Any, rows: Sequence[Row], options: dict[str, Any], pad_token_id: int | None
+) -> list[Decoded | Exception]:
+    """Generate some rows in one call."""
+    grammars = [row.grammar for row in rows]
+    ends = sorted({end for grammar in grammars for end in grammar.vocabulary.eos_token_ids})
+    pad = ends[0] if pad_token_id is None else pad_token_id
+    inputs = _padded([row.token_ids for row in rows], pad, model.device)
+    processor = LogitsProcessor(grammars, pad_token_id=pad)
+    started = time.perf_counter()
+    seeds = [row.seed for row in rows]
+    sequences = generate_rows(model, inputs, {**options, "pad_token_id": pad}, processor, ends=ends, seeds=seeds)
+    seconds = (time.perf_counter() - started) / len(rows)
+    width = inputs["input_ids"].shape[1]
+    generated = sequences[:, width:].tolist()
+    return [_result(row, ids, options, seconds) for row, ids in zip(rows, generated, strict=True)]
+
+
+def _result(row: Row, generated: list[int], options: dict[str, Any], seconds: float) -> Decoded | Exception:
+    """Read one row of the output."""
+    try:
+        text, used = finish(row.grammar, generated, options)
+    except GenerationError as error:
+        return error
+    return Decoded(text, tuple(generated[:used]), len(row.token_ids), seconds, None)
+
+
+def _padded(prompts: Sequence[tuple[int, ...]], pad: int, device: torch.device) -> dict[str, torch.Tensor]:
+    """Put prompts into one tensor, padded on the left; ``generate`` derives the positions from the attention mask."""
+    width = max(len(prompt) for prompt in prompts)
+    input_ids = [[pad] * (width - len(prompt)) + list(prompt) for prompt in prompts]
+    attention_mask = [[0] * (width - len(prompt)) + [1] * len(prompt) for prompt in prompts]
+    return {
+        "input_ids": torch.tensor(input_ids, dtype=torch.int64, device=device),
+        "attention_mask": torch.tensor(attention_mask, dtype=torch.int64, device=device),
+    }

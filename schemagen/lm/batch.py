@@ -1,0 +1,273 @@
+"""`LanguageModel.batch`: many prompts, and for every one its value or what went wrong with it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any
+
+from pydantic import ValidationError
+
+from schemagen.errors import GenerationError, SchemagenError
+from schemagen.lm.generation import Failure, Generation, reasons, validation_failed
+from schemagen.lm.progress import ProgressBar
+from schemagen.lm.prompts import render, with_correction
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
+
+    from schemagen.compiler import Grammar
+    from schemagen.decode.batch import Row
+    from schemagen.decode.loop import Decoded
+    from schemagen.engine.options import PropertyOrder, WhitespacePolicy
+    from schemagen.lm.language_model import LanguageModel
+
+
+@dataclass(frozen=True, slots=True)
+class Options:
+    """How the rows of a batch are generated.
+
+    Attributes:
+        batch_size: Rows that the model works on at a time.
+        retries: How often a row is asked again when a validator refuses its value.
+        whitespace: As for `schemagen.compile`.
+        property_order: As for `schemagen.compile`.
+        show_schema: Whether the shape of the schema is appended to the prompts.
+        chat_template: Whether the chat template of the tokenizer is used.
+        generate_kwargs: For ``model.generate``.
+    """
+
+    batch_size: int = 8
+    retries: int = 0
+    whitespace: WhitespacePolicy = "flexible"
+    property_order: PropertyOrder = "schema"
+    show_schema: bool = True
+    chat_template: bool = True
+    generate_kwargs: Mapping[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class _Request:
+    """The rows of a batch.
+
+    Attributes:
+        prompts: One per row.
+        specs: One per row; an exception stands where one did not compile.
+        seeds: One per row; None where nothing need be reproducible.
+        options: For all rows.
+    """
+
+    prompts: Sequence[Any]
+    specs: Sequence[Grammar | Exception]
+    seeds: Sequence[int | None]
+    options: Options
+
+
+@dataclass(frozen=True, slots=True)
+class _Asked:
+    """A row that the model is asked.
+
+    Attributes:
+        index: Of the row in the batch.
+        grammar: What its text must be.
+        messages: The chat.
+        seconds: Spent on it before.
+        attempt: From 1.
+    """
+
+    index: int
+    grammar: Grammar
+    messages: list[dict[str, Any]]
+    seconds: float = 0.0
+    attempt: int = 1
+
+
+def generate_batch(
+    lm: LanguageModel,
+    prompts: Iterable[Any],
+    spec: Any,
+    *,
+    options: Options,
+    seed: int | Sequence[int] | None = None,
+    progress: bool | None = None,
+) -> list[Generation[Any] | Failure]:
+    """Return what came of every row, in the order of the prompts; arguments and errors as for `LanguageModel.batch`.
+
+    Raises:
+        GenerationError: The options ask for several results.
+    """
+    from schemagen.decode.loop import check_one_result
+
+    if options.batch_size < 1:
+        raise ValueError(f"batch_size={options.batch_size}: a batch has at least one row")
+    check_one_result(options.generate_kwargs)
+    rows = _prompts(prompts)
+    request = _Request(rows, _grammars(lm, spec, len(rows), options), _seeds(seed, len(rows)), options)
+    found: dict[int, Generation[Any] | Failure] = {}
+    with ProgressBar(len(rows), wanted=progress) as bar:
+        for index, outcome in _outcomes(lm, request):
+            found[index] = outcome
+            bar.advance(failed=isinstance(outcome, Failure))
+    return [found[index] for index in range(len(rows))]
+
+
+def _prompts(prompts: Iterable[Any]) -> list[Any]:
+    """Return the prompts of a batch.
+
+    Raises:
+        TypeError: It is a single prompt.
+    """
+    if isinstance(prompts, str):
+        raise TypeError("a batch takes a list of prompts, not a single text")
+    found = list(prompts)
+    if any(hasattr(prompt, "keys") for prompt in found):
+        raise TypeError("a batch takes a list of prompts; put a single chat into a list of its own")
+    return found
+
+
+def _grammars(lm: LanguageModel, spec: Any, rows: int, options: Options) -> list[Grammar | Exception]:
+    """Return the grammar of every row, or why there is none.
+
+    Args:
+        lm: Whose vocabulary it is.
+        spec: One for all rows, or a list with one for each.
+        rows: How many there are.
+        options: What to compile it with.
+
+    Raises:
+        SchemagenError: The one for all rows cannot be compiled.
+        ValueError: The list has another length.
+    """
+    compiled = {"whitespace": options.whitespace, "property_order": options.property_order}
+    if not isinstance(spec, (list, tuple)):
+        return [lm._grammar(spec, **compiled)] * rows  # noqa: SLF001 - the front door of the same model
+    if len(spec) != rows:
+        raise ValueError(f"{len(spec)} specs for {rows} prompts: give one for all, or one for each")
+    known: dict[int, Grammar | Exception] = {}
+    for each in spec:
+        if id(each) in known:
+            continue
+        try:
+            known[id(each)] = lm._grammar(each, **compiled)  # noqa: SLF001
+        except Exception as error:  # noqa: BLE001 - types are code of the user, and there are few of them
+            known[id(each)] = error
+    return [known[id(each)] for each in spec]
+
+
+def _seeds(seed: int | Sequence[int] | None, rows: int) -> list[int | None]:
+    """Return the seed of every row: a list as it is, a number counted up.
+
+    Raises:
+        ValueError: The list has another length.
+    """
+    if seed is None or isinstance(seed, int):
+        return [None if seed is None else seed + index for index in range(rows)]
+    if len(seed) != rows:
+        raise ValueError(f"{len(seed)} seeds for {rows} prompts: give one for all, or one for each")
+    return list(seed)
+
+
+def _outcomes(lm: LanguageModel, request: _Request) -> Iterator[tuple[int, Generation[Any] | Failure]]:
+    """Yield the index of a row and what came of it, as they are done."""
+    asked: list[_Asked] = []
+    for index in range(len(request.prompts)):
+        first = _first_question(lm, request, index)
+        if isinstance(first, _Asked):
+            asked.append(first)
+        else:
+            yield index, first
+    while asked:
+        again: list[_Asked] = []
+        for row, outcome in _ask(lm, request, asked):
+            judged = _judge(request, row, outcome)
+            if isinstance(judged, _Asked):
+                again.append(judged)
+            else:
+                yield row.index, judged
+        asked = again
+
+
+def _first_question(lm: LanguageModel, request: _Request, index: int) -> _Asked | Failure:
+    """Return what a row is asked first; its failure if its type has no grammar, or its prompt is none."""
+    grammar = request.specs[index]
+    if isinstance(grammar, Exception):
+        return _failure(request, index, grammar)
+    try:
+        messages = lm._messages(request.prompts[index], grammar, show_schema=request.options.show_schema)  # noqa: SLF001
+    except Exception as error:  # noqa: BLE001 - a prompt can be wrong in any way
+        return _failure(request, index, error)
+    return _Asked(index, grammar, messages)
+
+
+def _ask(lm: LanguageModel, request: _Request, asked: Sequence[_Asked]) -> Iterator[tuple[_Asked, Decoded | Exception]]:
+    """Ask the model once per row; yield the rows and its answers as they come."""
+    from schemagen.decode.batch import decode_batch
+
+    ready: list[_Asked] = []
+    rows: list[Row] = []
+    for row in asked:
+        encoded = _encoded(lm, request, row)
+        if isinstance(encoded, Exception):
+            yield row, encoded
+        else:
+            ready.append(row)
+            rows.append(encoded)
+    generate_kwargs = {"pad_token_id": lm.tokenizer.pad_token_id, **request.options.generate_kwargs}
+    for index, outcome in decode_batch(lm.model, rows, batch_size=request.options.batch_size, **generate_kwargs):
+        yield ready[index], outcome
+
+
+def _encoded(lm: LanguageModel, request: _Request, row: _Asked) -> Row | Exception:
+    """Return what is generated for a row, or what the template or the tokenizer raised."""
+    from schemagen.decode.batch import Row
+
+    try:
+        text, templated = render(lm.tokenizer, row.messages, chat_template=request.options.chat_template)
+        token_ids = lm.tokenizer(text, add_special_tokens=not templated)["input_ids"]
+    except Exception as error:  # noqa: BLE001 - templates raise what they like
+        return error
+    return Row(tuple(token_ids), row.grammar, request.seeds[row.index])
+
+
+def _judge(request: _Request, row: _Asked, outcome: Decoded | Exception) -> Generation[Any] | Failure | _Asked:
+    """Return the value of an answer, the failure of its row, or what the row is asked next."""
+    if isinstance(outcome, Exception):
+        return _failure(request, row.index, outcome)
+    seconds = row.seconds + outcome.seconds
+    try:
+        value = row.grammar.validate(outcome.text)
+    except ValidationError as error:
+        if row.attempt > request.options.retries:
+            return _failure(request, row.index, validation_failed(outcome.text, error, attempts=row.attempt))
+        messages = with_correction(row.messages, outcome.text, reasons(error))
+        return replace(row, messages=messages, seconds=seconds, attempt=row.attempt + 1)
+    except Exception as error:  # noqa: BLE001 - validators are code of the user
+        return _failure(request, row.index, error)
+    facts = (outcome.text, outcome.token_ids, outcome.prompt_tokens, seconds, outcome.masked_mass, row.attempt)
+    return Generation(value, *facts)
+
+
+def _failure(request: _Request, index: int, error: Exception) -> Failure:
+    """Return the failure of a row; what is none of our errors becomes one, with the other as its cause."""
+    if isinstance(error, SchemagenError):
+        return Failure(index, request.prompts[index], error)
+    wrapped = GenerationError(
+        f"{type(error).__name__}: {error}",
+        at=f"row {index}",
+        why="the prompt, the model or a validator raised it; the other rows are not affected",
+        fix="generate with this row alone to see where it comes from",
+        code="row-failed",
+    )
+    wrapped.__cause__ = error
+    return Failure(index, request.prompts[index], wrapped)
+
+
+def raise_misuse(found: Iterable[Generation[Any] | Failure]) -> None:
+    """Raise what every row failed with, if it is what wrong options are answered with.
+
+    Raises:
+        ValueError: Every row failed with a ValueError or TypeError.
+        TypeError: Likewise.
+    """
+    causes = [outcome.error.__cause__ if isinstance(outcome, Failure) else None for outcome in found]
+    if causes and all(isinstance(cause, (TypeError, ValueError)) for cause in causes):
+        raise next(cause for cause in causes if cause is not None)

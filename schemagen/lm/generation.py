@@ -1,0 +1,85 @@
+"""What generating gives: a `Generation`, an exception, or in a batch a `Failure`."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
+
+from schemagen.errors import GenerationError, SchemagenError, ValidationFailed
+
+if TYPE_CHECKING:
+    from pydantic import ValidationError
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, slots=True)
+class Generation(Generic[T]):
+    """A value and how it came about.
+
+    Attributes:
+        value: The validated instance.
+        text: The text that it was read from.
+        token_ids: The generated tokens, EOS included if it was generated.
+        prompt_tokens: Tokens of the (last) prompt.
+        seconds: Wall-clock time of the model, all attempts together.
+        masked_mass: Mean probability per token that the constraint took away (0: the model wanted to write this).
+        attempts: How many generations it took; more than one only with ``retries``.
+    """
+
+    value: T
+    text: str
+    token_ids: tuple[int, ...]
+    prompt_tokens: int
+    seconds: float
+    masked_mass: float | None
+    attempts: int = 1
+
+    @property
+    def new_tokens(self) -> int:
+        """How many tokens were generated."""
+        return len(self.token_ids)
+
+
+@dataclass(frozen=True, slots=True)
+class Failure:
+    """A row of a batch that gave no value; the others are not affected.
+
+    Attributes:
+        index: Of the row, from 0.
+        prompt: As it was given.
+        error: What `LanguageModel.generate` would have raised.
+    """
+
+    index: int
+    prompt: Any
+    error: SchemagenError
+
+    @property
+    def text(self) -> str:
+        """What the model wrote; empty if it did not come to that."""
+        return self.error.text if isinstance(self.error, GenerationError) else ""
+
+    def __str__(self) -> str:
+        """Name the row and the fact."""
+        return f"row {self.index}: {type(self.error).__name__}: {self.error.fact}"
+
+
+def reasons(error: ValidationError) -> str:
+    """One line per refused part, as a model can use them."""
+    lines = (f"- {'.'.join(str(step) for step in part['loc']) or 'value'}: {part['msg']}" for part in error.errors())
+    return "\n".join(lines)
+
+
+def validation_failed(text: str, error: ValidationError, *, attempts: int) -> ValidationFailed:
+    """Return the error of a text that a validator refused."""
+    first = error.errors()[0]
+    return ValidationFailed(
+        f"a validator of {error.title} refused the value: {first['msg']}",
+        text=text,
+        error=error,
+        attempts=attempts,
+        at=".".join(str(step) for step in first["loc"]),
+        why=f"the text satisfies the schema; {attempts} attempt(s), {error.error_count()} complaint(s)",
+        fix="state the rule in the schema (bounds, pattern, Literal), or allow more retries",
+    )
