@@ -19,7 +19,7 @@ from __future__ import annotations
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from schemagen import errors
+from schemagen import errors, events
 from schemagen.errors import (
     BitmaskShapeError,
     BudgetError,
@@ -68,6 +68,7 @@ if TYPE_CHECKING:
     from schemagen.lm.generation import Failure, Generation
     from schemagen.lm.language_model import LanguageModel
     from schemagen.lm.load import from_transformers, load, load_bundled
+    from schemagen.lm.partial import Partial
     from schemagen.vocabulary import Vocabulary
 
 __version__ = "0.1.0"
@@ -82,6 +83,7 @@ _HOMES = {
     "LanguageModel": "schemagen.lm.language_model",
     "Limits": "schemagen.compiler",
     "LogitsProcessor": "schemagen.decode",
+    "Partial": "schemagen.lm.partial",
     "Regex": "schemagen.compiler",
     "Tool": "schemagen.calling",
     "ToolCall": "schemagen.calling",
@@ -120,6 +122,7 @@ __all__ = [
     "LogitsProcessor",
     "MatcherError",
     "MatcherTerminatedError",
+    "Partial",
     "PatternError",
     "Regex",
     "SchemaError",
@@ -143,6 +146,7 @@ __all__ = [
     "clear_cache",
     "compile",
     "errors",
+    "events",
     "fill_next_token_bitmasks",
     "from_transformers",
     "load",

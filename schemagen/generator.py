@@ -5,14 +5,16 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Generic, TypeVar, overload
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import AsyncGenerator, Iterable, Mapping
 
     from typing_extensions import TypeForm
 
     from schemagen.compiler import Choice, Regex
     from schemagen.engine.options import PropertyOrder, WhitespacePolicy
+    from schemagen.events import Event
     from schemagen.lm.generation import Failure, Generation
     from schemagen.lm.language_model import LanguageModel, Prompt
+    from schemagen.lm.stream import Stream
 
 T = TypeVar("T")
 
@@ -67,6 +69,14 @@ class Generator(Generic[T]):
         found: list[T | Failure] = self.lm.batch(prompts, self.grammar, **{**self._options, **options})
         return found
 
+    def stream(self, prompt: Prompt, **options: Any) -> Stream[T]:
+        """Return the events of the answer to a prompt; arguments and errors as for `LanguageModel.stream`.
+
+        A default of ``retries`` has no effect: what was told cannot be taken back.
+        """
+        found: Stream[T] = self.lm.stream(prompt, self.grammar, **{**self._of_streams(), **options})
+        return found
+
     async def agenerate(self, prompt: Prompt, **options: Any) -> Generation[T]:
         """Return what `generate` returns without blocking the event loop."""
         found: Generation[T] = await self.lm.agenerate(prompt, self.grammar, **{**self._options, **options})
@@ -76,6 +86,16 @@ class Generator(Generic[T]):
         """Return what `batch` returns without blocking the event loop."""
         found: list[T | Failure] = await self.lm.abatch(prompts, self.grammar, **{**self._options, **options})
         return found
+
+    def astream(self, prompt: Prompt, **options: Any) -> AsyncGenerator[Event[T], None]:
+        """Yield what `stream` yields without blocking the event loop."""
+        found: AsyncGenerator[Event[T], None] = self.lm.astream(
+            prompt, self.grammar, **{**self._of_streams(), **options}
+        )
+        return found
+
+    def _of_streams(self) -> dict[str, Any]:
+        return {name: value for name, value in self._options.items() if name != "retries"}
 
     def __repr__(self) -> str:
         """Show the constraint."""

@@ -15,15 +15,18 @@ from schemagen.lm.prompts import as_messages, render, with_correction, with_shap
 
 if TYPE_CHECKING:
     import os
-    from collections.abc import Callable, Iterable, Mapping, Sequence
+    from collections.abc import AsyncGenerator, Callable, Iterable, Mapping, Sequence
 
     from typing_extensions import TypeForm
 
     from schemagen.calling import Profile, Tool, ToolCall
     from schemagen.calling.chat import Chat
     from schemagen.compiler import Choice, Regex
+    from schemagen.decode.loop import Decoded
     from schemagen.engine.options import PropertyOrder, WhitespacePolicy
+    from schemagen.events import Event
     from schemagen.lm.generation import Failure
+    from schemagen.lm.stream import Stream
     from schemagen.vocabulary import Vocabulary
 
     Message = Mapping[str, Any]
@@ -273,6 +276,93 @@ class LanguageModel:
             return found
 
         return await to_thread(ask)
+
+    @overload
+    def stream(self, prompt: Prompt, spec: type[T], **options: Any) -> Stream[T]: ...
+    @overload
+    def stream(self, prompt: Prompt, spec: Regex | Choice, **options: Any) -> Stream[str]: ...
+    @overload
+    def stream(self, prompt: Prompt, spec: Mapping[str, Any] | bool | Grammar, **options: Any) -> Stream[Any]: ...
+    @overload
+    def stream(self, prompt: Prompt, spec: TypeForm[T], **options: Any) -> Stream[T]: ...
+    def stream(  # noqa: PLR0913 - as `generate`
+        self,
+        prompt: Prompt,
+        spec: Any,
+        *,
+        partials: bool = False,
+        seed: int | None = None,
+        whitespace: WhitespacePolicy = "flexible",
+        property_order: PropertyOrder = "schema",
+        show_schema: bool = True,
+        chat_template: bool = True,
+        **generate_kwargs: Any,
+    ) -> Stream[Any]:
+        """Return the events of a generation while it goes on: fields that begin, grow and are complete, and the value.
+
+        The events are `FieldStarted`, `Delta`, `FieldCompleted`, with ``partials`` `Snapshot`, and at the end `Completed` with
+        the value. They come from the structure of the text: strings grow by whole characters with their escapes resolved, a
+        field is validated by its own type when it is complete, and the value by all of its validators at the end.
+
+        Args:
+            prompt: A text, or a chat.
+            spec: A type, a JSON Schema, a `Regex`, a `Choice`, or a grammar compiled with `compile`.
+            partials: Whether there is a `Snapshot` of everything so far after each step that changed something.
+            seed: As for `generate`.
+            whitespace: As for `generate`.
+            property_order: As for `generate`.
+            show_schema: As for `generate`.
+            chat_template: As for `generate`.
+            generate_kwargs: As for `generate`; beams cannot be streamed.
+
+        Returns:
+            An iterator. The model works in a thread from the first event on and stops when the stream is closed or dropped.
+
+        Raises:
+            SchemaError: The type or schema cannot be compiled; here, not at the first event.
+
+        Example:
+            for event in lm.stream("Ada Lovelace, 36, London", Person):
+                match event:
+                    case FieldCompleted(path, value):
+                        print(path, value)
+                    case Completed(generation):
+                        print(generation.value)
+        """
+        from schemagen.decode.loop import decode
+        from schemagen.lm.stream import Stream
+
+        grammar = self._grammar(spec, whitespace=whitespace, property_order=property_order)
+        messages = self._messages(prompt, grammar, show_schema=show_schema)
+        inputs = self._encode(*render(self.tokenizer, messages, chat_template=chat_template))
+
+        def generate(streamer: Any) -> Decoded:
+            return decode(self.model, inputs, grammar, seed=seed, streamer=streamer, **generate_kwargs)
+
+        return Stream(grammar, generate, partials=partials)
+
+    @overload
+    def astream(self, prompt: Prompt, spec: type[T], **options: Any) -> AsyncGenerator[Event[T], None]: ...
+    @overload
+    def astream(self, prompt: Prompt, spec: Regex | Choice, **options: Any) -> AsyncGenerator[Event[str], None]: ...
+    @overload
+    def astream(
+        self, prompt: Prompt, spec: Mapping[str, Any] | bool | Grammar, **options: Any
+    ) -> AsyncGenerator[Event[Any], None]: ...
+    @overload
+    def astream(self, prompt: Prompt, spec: TypeForm[T], **options: Any) -> AsyncGenerator[Event[T], None]: ...
+    def astream(self, prompt: Prompt, spec: Any, **options: Any) -> AsyncGenerator[Event[Any], None]:
+        """Yield what `stream` yields, and leave the event loop free meanwhile; arguments and errors as there.
+
+        Cancelling the task that iterates, or ``aclose()``, stops the model at its next token.
+        """
+        from schemagen.lm.stream import events_of
+
+        def start() -> Stream[Any]:
+            found: Stream[Any] = self.stream(prompt, spec, **options)
+            return found
+
+        return events_of(start)
 
     def generate_text(
         self,

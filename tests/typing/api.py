@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import AsyncGenerator
 from dataclasses import dataclass
 from typing import Annotated, Any, Literal, NamedTuple, Optional, TypedDict, Union
 
@@ -9,6 +10,8 @@ from pydantic import BaseModel, Field
 from typing_extensions import assert_type
 
 import schemagen
+from schemagen.events import Completed, Delta, Event, FieldCompleted, FieldStarted, Path, Snapshot
+from schemagen.lm.stream import Stream
 
 
 class Person(schemagen.Structured, BaseModel):
@@ -111,10 +114,38 @@ def batches(lm: schemagen.LanguageModel, prompts: list[str]) -> None:
     assert_type(schemagen.Generator(lm, Person).batch(prompts), list[Union[Person, schemagen.Failure]])
 
 
+def streams(lm: schemagen.LanguageModel) -> None:
+    assert_type(lm.stream("", schemagen.Regex("a")), Stream[str])
+    assert_type(lm.stream("", list[int]), Stream[list[int]])
+    assert_type(schemagen.Generator(lm, Person).stream(""), Stream[Person])
+    with lm.stream("", Person, partials=True) as stream:
+        assert_type(stream.text, str)
+        for event in stream:
+            if isinstance(event, Completed):
+                assert_type(event.value, Person)
+                assert_type(event.generation, schemagen.Generation[Person])
+            elif isinstance(event, Snapshot):
+                assert_type(event.value, schemagen.Partial[Person])
+                assert_type(event.value.name, Any)
+            elif isinstance(event, Delta):
+                assert_type(event.text, str)
+            else:
+                assert_type(event, Union[FieldStarted, FieldCompleted])
+                assert_type(event.path, Path)
+                assert_type(event.path[0], Union[str, int])
+
+
 async def twins(lm: schemagen.LanguageModel, prompts: list[str]) -> None:
     assert_type((await lm.agenerate("", Person)).value, Person)
     assert_type(await lm.abatch(prompts, Person), list[Union[Person, schemagen.Failure]])
     assert_type(await lm.abatch(prompts, schemagen.Regex("a")), list[Union[str, schemagen.Failure]])
+    events = lm.astream("", Person)
+    assert_type(events, AsyncGenerator[Event[Person], None])
+    async for event in events:
+        if isinstance(event, Completed):
+            assert_type(event.value, Person)
+    async for _ in schemagen.Generator(lm, Person).astream(""):
+        pass
 
 
 @schemagen.tool

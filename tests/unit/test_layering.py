@@ -20,6 +20,7 @@ LAYERS = (
     ("bitmask",),
     ("device",),
     ("decode",),
+    ("events",),
     ("lm", "calling"),
     ("generator",),
     ("structured",),
@@ -46,6 +47,7 @@ THIRD_PARTIES = {
     "bitmask": {"_core", "numpy", "torch"},
     "device": {"numpy", "torch", "triton"},
     "decode": {"numpy", "torch", "transformers"},
+    "events": set(),
     "lm": {
         "numpy",
         "torch",

@@ -1,0 +1,286 @@
+"""The types of fields: from the type of a value and a path to the validator of the part that is there.
+
+A step is taken through pydantic models, dataclasses, TypedDicts, NamedTuples and the containers of typing, and through all
+members of a union at once. Where members disagree, or where a class has validators that see its input before the fields are
+validated, the type of the part is not known before the whole is, and the part is left as JSON.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import types
+import typing
+from collections import abc
+from datetime import date, datetime, time, timedelta
+from decimal import Decimal
+from enum import Enum
+from typing import Annotated, Any, TypeAlias
+
+import typing_extensions
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    BeforeValidator,
+    Field,
+    PlainValidator,
+    RootModel,
+    TypeAdapter,
+    ValidationError,
+    WrapValidator,
+)
+from pydantic.errors import PydanticUserError
+from pydantic.fields import FieldInfo
+from pydantic_core import SchemaError
+from typing_extensions import TypeAliasType
+
+from schemagen.errors import ValidationFailed
+from schemagen.events import Path
+
+#: A type, and the configuration of the pydantic class that it is a field of.
+_Typed: TypeAlias = "tuple[Any, Any]"
+_SCALARS = (str, bytes, int, float, bool, complex, Decimal, date, datetime, time, timedelta, Enum, type(None))
+#: What `get_origin` says of a union.
+UNIONS: tuple[Any, ...] = (typing.Union, types.UnionType)
+_WRAPPERS: tuple[Any, ...] = (
+    Annotated,
+    typing_extensions.Required,
+    typing_extensions.NotRequired,
+    typing_extensions.ReadOnly,
+)
+#: The one of typing_extensions is another class than that of typing in some versions.
+_ALIASES: tuple[Any, ...] = (TypeAliasType, getattr(typing, "TypeAliasType", TypeAliasType))
+_EARLY = frozenset({"before", "wrap", "plain"})
+#: Stands for such a validator of a RootModel.
+_EARLY_ROOT = (BeforeValidator(lambda value: value),)
+
+
+class _UnknownError(Exception):
+    """The type of a part cannot be told."""
+
+
+class FieldTypes:
+    """Validates the fields of a value of one type.
+
+    Args:
+        tp: The type; None if it is a schema, so that nothing is known about any field.
+    """
+
+    def __init__(self, tp: Any) -> None:
+        self._known: dict[Path, _Typed | None] = {Path(): None if tp is None else (tp, None)}
+        self._adapters: dict[Path, TypeAdapter[Any] | None] = {}
+
+    def at(self, path: Path) -> Any:
+        """Return the type of a field; None if it is not known."""
+        found = self._find(path)
+        return None if found is None else found[0]
+
+    def complete(self, path: Path, text: str, parts: Any = None) -> Any:
+        """Return the value of a field.
+
+        Args:
+            path: Where it is.
+            text: Its JSON text.
+            parts: If it is a container, the values of its parts: all that there is to know where its type is not known.
+
+        Raises:
+            ValidationFailed: A validator of its type refuses it.
+        """
+        adapter = self._adapter(path)
+        if adapter is None:
+            return json.loads(text) if parts is None else parts
+        try:
+            return adapter.validate_json(text)
+        except PydanticUserError:  # a name that only the whole resolves
+            return json.loads(text) if parts is None else parts
+        except ValidationError as error:
+            raise ValidationFailed(
+                f"a validator of {error.title} refused the value: {error.errors()[0]['msg']}",
+                at=str(path),
+                text=text,
+                error=error,
+                why="the text satisfies the schema; the field is validated when it is complete",
+                fix="state the rule in the schema (bounds, pattern, Literal), or use generate with retries",
+            ) from error
+
+    def _find(self, path: Path) -> _Typed | None:
+        """The type at a path, by that of its container."""
+        if path not in self._known:
+            around = self._find(Path(path[:-1]))
+            self._known[path] = None if around is None else _part(around, path[-1])
+        return self._known[path]
+
+    def _adapter(self, path: Path) -> TypeAdapter[Any] | None:
+        """The validator of a field; the items of a list of one type share theirs."""
+        found = self._find(path)
+        if found is None:
+            return None
+        first = Path(0 if isinstance(step, int) else step for step in path)
+        key = first if self._find(first) == found else path
+        if key not in self._adapters:
+            self._adapters[key] = _build(*found)
+        return self._adapters[key]
+
+
+def _build(tp: Any, config: Any) -> TypeAdapter[Any] | None:
+    """Make the validator of a type; None for what pydantic cannot validate by itself."""
+    try:
+        return TypeAdapter(tp, config=config)
+    except PydanticUserError:
+        # Classes have a configuration of their own, and take no other.
+        return None if config is None else _build(tp, None)
+    except (SchemaError, NameError, TypeError):
+        return None
+
+
+def _part(around: _Typed, step: str | int) -> _Typed | None:
+    """Return the type of a part; None if it cannot be told."""
+    tp, config = around
+    found: list[_Typed] = []
+    try:
+        for member, notes in _members(tp):
+            if any(map(_comes_first, notes)):
+                return None
+            found += [part for part in _parts_of(member, config, step) if part not in found]
+    except (_UnknownError, NameError, TypeError):
+        return None
+    return found[0] if len(found) == 1 else None
+
+
+def members(tp: Any) -> list[Any]:
+    """Return what a type may be: the members of unions, without annotations and names."""
+    return [member for member, _ in _members(tp)]
+
+
+def _members(tp: Any, notes: tuple[Any, ...] = ()) -> list[tuple[Any, tuple[Any, ...]]]:
+    """The members of a type, each with what is annotated around it."""
+    origin, arguments = typing_extensions.get_origin(tp), typing_extensions.get_args(tp)
+    if origin in _WRAPPERS:
+        return _members(arguments[0], (*notes, *arguments[1:]))
+    if origin in UNIONS:
+        return [found for member in arguments for found in _members(member, notes)]
+    if isinstance(tp, typing.NewType):
+        return _members(tp.__supertype__, notes)
+    if isinstance(tp, _ALIASES):
+        return _members(tp.__value__, notes)
+    if isinstance(tp, type) and issubclass(tp, RootModel):
+        first = _EARLY_ROOT if _has_early_validators(tp, "root") else ()
+        info = tp.model_fields["root"]
+        return _members(info.annotation, (*notes, *info.metadata, *first))
+    return [(tp, notes)]
+
+
+def _comes_first(note: Any) -> bool:
+    """Whether what is annotated to a type may see the input before the type does, or in place of it."""
+    if isinstance(note, (AfterValidator, FieldInfo)):
+        return False
+    return isinstance(note, (BeforeValidator, WrapValidator, PlainValidator)) or hasattr(
+        note, "__get_pydantic_core_schema__"
+    )
+
+
+def _parts_of(tp: Any, config: Any, step: str | int) -> list[_Typed]:
+    """The types of a part, if it is one of this type; none if this type has no such parts.
+
+    Raises:
+        _UnknownError: It may be anything.
+    """
+    origin = typing_extensions.get_origin(tp) or tp
+    if origin is typing.Literal or (isinstance(origin, type) and issubclass(origin, _SCALARS)):
+        return []
+    if isinstance(origin, type) and issubclass(origin, BaseModel):
+        return _field_of_model(tp if isinstance(tp, type) else origin, step)
+    if dataclasses.is_dataclass(origin) or typing_extensions.is_typeddict(origin):
+        return _field_of_record(origin, config, step)
+    if not isinstance(origin, type) or hasattr(origin, "__get_pydantic_core_schema__"):
+        raise _UnknownError
+    arguments = typing_extensions.get_args(tp)
+    if issubclass(origin, tuple):
+        return _item_of_tuple(origin, arguments, config, step)
+    if issubclass(origin, abc.Mapping) and len(arguments) == 2:
+        return [(arguments[1], config)] if isinstance(step, str) else []
+    if issubclass(origin, abc.Iterable) and len(arguments) == 1:
+        return [(arguments[0], config)] if isinstance(step, int) else []
+    raise _UnknownError
+
+
+def _field_of_model(model: type[BaseModel], step: str | int) -> list[_Typed]:
+    """The field of a model, by the key that it is read from."""
+    if isinstance(step, int):
+        return []
+    reads_as_usual = getattr(model.__get_pydantic_core_schema__, "__func__", None)
+    if reads_as_usual is not getattr(BaseModel.__get_pydantic_core_schema__, "__func__", None):
+        raise _UnknownError
+    for name, info in fields_of(model).items():
+        if step == (info.validation_alias or name):
+            if _has_early_validators(model, name):
+                raise _UnknownError
+            annotation: Any = info.annotation
+            chosen_by = () if info.discriminator is None else (Field(discriminator=info.discriminator),)
+            parts = (annotation, *info.metadata, *chosen_by)
+            return [(Annotated[parts] if len(parts) > 1 else annotation, dict(model.model_config))]
+    has_paths = any(not isinstance(info.validation_alias, (str, type(None))) for info in model.model_fields.values())
+    if has_paths or model.model_config.get("extra") == "allow":
+        raise _UnknownError
+    return []
+
+
+def fields_of(model: type[BaseModel]) -> dict[str, FieldInfo]:
+    """Return the fields of a model, names of types that were defined after it resolved."""
+    if not getattr(model, "__pydantic_complete__", True):
+        model.model_rebuild(raise_errors=False)
+    return model.model_fields
+
+
+def _field_of_record(record: Any, config: Any, step: str | int) -> list[_Typed]:
+    """The field of a dataclass or TypedDict; those of the standard library have the configuration of what is around."""
+    if isinstance(step, int):
+        return []
+    hints = typing_extensions.get_type_hints(record, include_extras=True)
+    own = getattr(record, "__pydantic_config__", None)
+    config = config if own is None else dict(own)
+    if _may_have_aliases(record, hints) or {"alias_generator", "extra"} & (own or {}).keys():
+        raise _UnknownError
+    if step not in hints:
+        return []
+    if _has_early_validators(record, step):
+        raise _UnknownError
+    hint = hints[step]
+    while typing_extensions.get_origin(hint) in _WRAPPERS[1:]:
+        hint = typing_extensions.get_args(hint)[0]
+    return [(hint, config)]
+
+
+def _may_have_aliases(record: Any, hints: dict[str, Any]) -> bool:
+    """Whether pydantic's `Field` describes a field of a dataclass or TypedDict: its key may be another than its name."""
+    defaults = [each.default for each in dataclasses.fields(record)] if dataclasses.is_dataclass(record) else []
+    described = [part for hint in hints.values() for part in getattr(hint, "__metadata__", ())]
+    return any(isinstance(each, FieldInfo) for each in (*defaults, *described))
+
+
+def _item_of_tuple(origin: type, arguments: tuple[Any, ...], config: Any, step: str | int) -> list[_Typed]:
+    """The item of a tuple or NamedTuple."""
+    if isinstance(step, str):
+        return []
+    names = getattr(origin, "_fields", None)
+    if names is not None:
+        hints = typing_extensions.get_type_hints(origin, include_extras=True)
+        arguments = tuple(hints.get(name, Any) for name in names)
+    if len(arguments) == 2 and arguments[1] is Ellipsis:
+        return [(arguments[0], config)]
+    if step < len(arguments) and not any(
+        typing_extensions.get_origin(each) is typing_extensions.Unpack for each in arguments
+    ):
+        return [(arguments[step], config)]
+    raise _UnknownError
+
+
+def _has_early_validators(cls: Any, name: str) -> bool:
+    """Whether validators of a class see a field before its type does, or in place of it."""
+    decorators = getattr(cls, "__pydantic_decorators__", None)
+    if decorators is None:
+        return False
+    of_class = [*decorators.model_validators.values(), *decorators.root_validators.values()]
+    of_fields = [*decorators.field_validators.values(), *decorators.validators.values()]
+    of_field = [each for each in of_fields if name in each.info.fields or "*" in each.info.fields]
+    return any(each.info.mode in _EARLY for each in [*of_class, *of_field])

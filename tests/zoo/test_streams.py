@@ -1,0 +1,82 @@
+"""Every type of pydantic's documentation as a field: what a stream says of it is what the instance has."""
+
+import importlib.util
+import sys
+import warnings
+from pathlib import Path
+
+import pydantic as p
+import pytest
+
+import schemagen
+from schemagen.events import FieldCompleted, Path as Place
+from schemagen.lm.field_types import FieldTypes
+from schemagen.lm.json_reader import JsonReader
+from schemagen.lm.partial import Partial, snapshot
+
+
+def _load(name):
+    known = sys.modules.get(f"schemagen_zoo_{name}")
+    if known is not None:
+        return known
+    spec = importlib.util.spec_from_file_location(f"schemagen_zoo_{name}", Path(__file__).with_name(f"{name}.py"))
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[spec.name] = module
+    spec.loader.exec_module(module)
+    return module
+
+
+_load("entry")
+PAGES = {name: _load(name).ENTRIES for name in ("standard", "extra", "fields")}
+walks = _load("walks")
+ZOO = {f"{page}: {name}": entry for page, entries in PAGES.items() for name, entry in entries.items()}
+BYTES = schemagen.Vocabulary.byte_vocabulary()
+FEW = 6
+
+
+def is_same(left, right):
+    """Whether two values are of one type and equal, or at least look the same (patterns, secrets, iterators)."""
+    return type(left) is type(right) and (
+        left == right or repr(left).split(" at 0x")[0] == repr(right).split(" at 0x")[0]
+    )
+
+
+@pytest.mark.filterwarnings("ignore:Possible (set|nested):FutureWarning")
+@pytest.mark.parametrize("name", ZOO)
+def test_fields_are_what_the_instance_has(name):
+    """Alone, in a list and in a dict: completed fields have the values of the instance, and every cut has a snapshot."""
+    tp = ZOO[name].type
+    holder = p.create_model(
+        "Holder", __config__=p.ConfigDict(arbitrary_types_allowed=True), one=(tp, ...), many=(list[tp], ...)
+    )
+    grammar = schemagen.compile(tp, BYTES, cache=None)
+    for seed in range(FEW):
+        text = walks.random_text(grammar, f"{name} {seed}")
+        whole = f'{{"one": {text}, "many": [{text}]}}'
+        try:
+            instance = p.TypeAdapter(holder).validate_json(whole)
+        except p.ValidationError:
+            continue  # the world refuses it: a date that is not past, a file that is not there
+        types = FieldTypes(holder)
+        reader = JsonReader(types.complete)
+        found = {}
+        for character in whole:
+            found |= {event.path: event.value for event in reader.feed(character) if isinstance(event, FieldCompleted)}
+        assert is_same(found[Place(["one"])], instance.one)
+        assert is_same(found[Place(["many", 0])], instance.many[0])
+        check_snapshots(whole, holder)
+
+
+def check_snapshots(text, holder):
+    """Every beginning of the text is an instance of the partial model, which can be dumped."""
+    types = FieldTypes(holder)
+    reader = JsonReader(types.complete)
+    for index in range(0, len(text), 5):
+        reader.feed(text[index : index + 5])
+        if reader.is_over or not reader.frames:
+            continue
+        found = snapshot(reader, types)
+        assert isinstance(found, Partial[holder])
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            found.model_dump()
