@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path  # noqa: TC003 - typer reads it
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -69,14 +70,60 @@ def generate(
     max_new_tokens: Annotated[
         int | None, typer.Option(min=1, help="Budget of the generation, in tokens.", show_default="the model's own")
     ] = None,
+    stream: Annotated[bool, typer.Option("--stream", help="Print the JSON while it is generated.")] = False,
 ) -> None:
     """Generate one instance of SPEC from PROMPT and print it as JSON."""
-    from schemagen.cli.generation import generate_one
+    from schemagen.cli.generation import generate_one, stream_one
 
     target = read_spec(spec)
+    if stream:
+        show_note(stream_one(target, prompt, model=model, max_new_tokens=max_new_tokens))
+        return
     generation = generate_one(target, prompt, model=model, max_new_tokens=max_new_tokens)
     show_data(generation.text)
     show_note(generation)
+
+
+@app.command()
+@render_errors()
+def batch(  # noqa: PLR0913 - every option is a parameter
+    spec: SpecArgument,
+    source: Annotated[
+        str,
+        typer.Argument(
+            metavar="INPUT",
+            help='JSON Lines: texts, chats, or objects with "prompt" and perhaps "id"; - for standard input.',
+            show_default=False,
+        ),
+    ],
+    output: Annotated[
+        Path | None, typer.Option(help="File for the JSON Lines that come out.", show_default="standard output")
+    ] = None,
+    resume: Annotated[
+        bool, typer.Option("--resume", help="Keep the values that the output has, and generate the others.")
+    ] = False,
+    batch_size: Annotated[int, typer.Option(min=1, help="Rows that the model works on at a time.")] = 8,
+    retries: Annotated[int, typer.Option(min=0, help="Questions more for a row whose value is refused.")] = 0,
+    seed: Annotated[int | None, typer.Option(help="Sample; row i has this seed plus i.", show_default="greedy")] = None,
+    model: Annotated[
+        str | None, typer.Option(help="Name or folder of a transformers model.", show_default="the bundled model")
+    ] = None,
+    max_new_tokens: Annotated[
+        int | None, typer.Option(min=1, help="Budget of each row, in tokens.", show_default="the model's own")
+    ] = None,
+) -> None:
+    """Generate an instance of SPEC for every line of INPUT; rows that fail harm no others."""
+    from schemagen.cli.batch import run_batch
+    from schemagen.lm.batch import Options
+
+    if spec == source == "-":
+        raise typer.BadParameter("standard input cannot be both SPEC and INPUT")
+    budget = {} if max_new_tokens is None else {"max_new_tokens": max_new_tokens}
+    sampling = {} if seed is None else {"do_sample": True}
+    options = Options(batch_size=batch_size, retries=retries, generate_kwargs={**budget, **sampling})
+    target = read_spec(spec)
+    if not run_batch(target, source, output=output, resume=resume, model=model, seed=seed, options=options):
+        raise typer.Exit(1)
 
 
 @app.command()

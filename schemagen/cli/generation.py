@@ -30,3 +30,20 @@ def generate_one(target: Any, prompt: str, *, model: str | None, max_new_tokens:
     budget = {} if max_new_tokens is None else {"max_new_tokens": max_new_tokens}
     with busy("generating"):
         return lm.generate(prompt, target, **budget)
+
+
+def stream_one(target: Any, prompt: str, *, model: str | None, max_new_tokens: int | None) -> Any:
+    """Print the text of one prompt while it is generated; return its `Generation`."""
+    lm = load_model(model)
+    budget = {} if max_new_tokens is None else {"max_new_tokens": max_new_tokens}
+    shown = 0
+    generation = None
+    with lm.stream(prompt, target, **budget) as stream:
+        try:
+            for event in stream:
+                typer.echo(stream.text[shown:], nl=False)
+                shown = len(stream.text)
+                generation = getattr(event, "generation", None)
+        finally:
+            typer.echo(stream.text[shown:])
+    return generation

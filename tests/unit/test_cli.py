@@ -53,7 +53,7 @@ def test_version() -> None:
 
 def test_no_arguments_shows_the_commands() -> None:
     """Without arguments the commands are listed."""
-    assert all(name in run().output for name in ("demo", "generate", "call", "compile", "regex"))
+    assert all(name in run().output for name in ("demo", "generate", "batch", "call", "compile", "regex"))
 
 
 @pytest.mark.parametrize("spec", ["nowhere.json", "nowhere:Class", "schemagen:nothing", "not a spec"])
@@ -136,6 +136,101 @@ def test_a_failed_generation_shows_the_text(monkeypatch: pytest.MonkeyPatch) -> 
     result = run("generate", "true", "Anything")
     assert result.exit_code == 1
     assert '{"name": "Ad' in result.stderr
+
+
+def test_generate_streams() -> None:
+    """With --stream the same text is printed in pieces; when the budget ends too early, what there was."""
+    schema = '{"type": "object", "properties": {"name": {"type": "string", "maxLength": 40}}, "required": ["name"]}'
+    arguments = ("generate", schema, "Ada Lovelace is 36.")
+    whole, streamed = run(*arguments), run(*arguments, "--stream")
+    assert (streamed.exit_code, streamed.stdout) == (0, whole.stdout)
+    assert "tokens/s" in streamed.stderr
+    result = run(*arguments, "--stream", "--max-new-tokens", "4")
+    assert result.exit_code == 1
+    assert result.stdout.startswith('{"name')
+    assert result.stdout.endswith("\n")
+    assert "BudgetError" in result.stderr
+
+
+LINES = ["How old?", {"prompt": "And you?", "id": "b"}, [{"role": "user", "content": "Hi"}], {"messages": []}]
+INPUT = "\n".join([*map(json.dumps, LINES), "", "not json", json.dumps({"id": 7}), json.dumps("Last")])
+
+
+def rows_of(text: str) -> list[Any]:
+    """Parse JSON Lines."""
+    return [json.loads(line) for line in text.splitlines()]
+
+
+def test_batch_reads_every_kind_of_line() -> None:
+    """Texts, chats and objects are rows, in order; what is no prompt fails its row, and the status says so."""
+    result = run("batch", AGE, "-", "--batch-size", "3", text=INPUT)
+    assert result.exit_code == 1
+    rows = rows_of(result.stdout)
+    assert [row["index"] for row in rows] == list(range(7))
+    assert [3 <= row["value"] <= 17 if "value" in row else row["error"]["code"] for row in rows] == [
+        *[True] * 3,
+        *["empty-prompt"] * 3,
+        True,
+    ]
+    assert (rows[1]["id"], rows[5]["id"]) == ("b", 7)
+    assert "4 values, 3 failed" in result.stderr
+    alone = run("generate", AGE, "Last")
+    assert alone.stdout == f"{rows[6]['value']}\n"
+
+
+def test_batch_goes_on_where_it_was(tmp_path: Path) -> None:
+    """--resume keeps values, drops a half line, tries failures again, and refuses the output of another input."""
+    source, output = tmp_path / "in.jsonl", tmp_path / "out.jsonl"
+    source.write_text('"a"\n{"prompt": "b", "id": 1}\n"c"\n"d"\n', encoding="utf-8")
+    command = ("batch", AGE, str(source), "--output", str(output))
+    assert run(*command).exit_code == 0
+    first = rows_of(output.read_text(encoding="utf-8"))
+    assert run(*command).exit_code == 2
+    done = '{"index": 1, "id": 1, "value": 1000}'
+    failed = '{"index": 0, "error": {"code": "budget-exhausted"}}'
+    output.write_text(f'{failed}\n{done}\n{{"index": 2, "val', encoding="utf-8")
+    result = run(*command, "--resume")
+    assert result.exit_code == 0, result.output
+    assert "3 values, 0 failed, 1 kept from before" in result.stderr
+    rows = rows_of(output.read_text(encoding="utf-8"))
+    assert rows == [json.loads(done), first[0], first[2], first[3]]
+    assert [path.name for path in tmp_path.iterdir() if path.suffix == ".part"] == []
+    output.write_text('{"index": 1, "id": 2, "value": 3}\n', encoding="utf-8")
+    result = run(*command, "--resume")
+    assert result.exit_code == 2
+    assert "not of this input" in " ".join(result.stderr.replace("│", " ").split())
+
+
+def test_batch_samples_with_seeds(tmp_path: Path) -> None:
+    """A row depends on its number and the seed, not on what was done before."""
+    schema = '{"type": "string", "maxLength": 12}'
+    text = '"x"\n' * 6
+    rows = rows_of(run("batch", schema, "-", "--seed", "3", text=text).stdout)
+    assert len({row["value"] for row in rows}) > 1
+    assert rows == rows_of(run("batch", schema, "-", "--seed", "3", "--batch-size", "2", text=text).stdout)
+    source, output = tmp_path / "in.jsonl", tmp_path / "out.jsonl"
+    source.write_text(text, encoding="utf-8")
+    output.write_text("".join(f"{json.dumps(row)}\n" for row in rows[:4]), encoding="utf-8")
+    run("batch", schema, str(source), "--seed", "3", "--output", str(output), "--resume")
+    assert rows_of(output.read_text(encoding="utf-8")) == rows
+
+
+def test_batch_writes_one_line_for_each_row() -> None:
+    """Values laid out over several lines come on one, and are not changed."""
+    from schemagen.cli.batch import Row, line_of
+    from schemagen.lm.generation import Generation
+
+    text = '{\n  "a": 1.0e-5,\r\n  "b": "\\n\u2028"\n}'
+    line = line_of(Row(3, "x", "é"), Generation(None, text, (), 0, 0.0, None))
+    assert "1.0e-5" in line
+    assert not {"\n", "\r"} & set(line)
+    assert json.loads(line) == {"index": 3, "id": "é", "value": json.loads(text)}
+
+
+@pytest.mark.parametrize("arguments", [("-", "-"), (AGE, "nowhere.jsonl"), (AGE, "-", "--batch-size", "0")])
+def test_batch_wrong_usage(arguments: tuple[str, ...]) -> None:
+    """Standard input twice, a file that is not there, and no rows at a time end with status 2."""
+    assert run("batch", *arguments, text="").exit_code == 2
 
 
 @pytest.fixture
