@@ -17,6 +17,7 @@ EXPECTED = {
     "04_own_loop_with_matcher.py": "{'name': 'Ada Lovelace', 'age': 36}",
     "05_plain_transformers_processor.py": "Lena Fischer arrives on 2024-05-03 and stays 4 nights",
     "06_tools.py": "The cheapest is RJX 65, for 39.90.",
+    "07_batch_and_stream.py": "/items/0 = Item(product='lamps', quantity=2)",
 }
 
 
