@@ -34,7 +34,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from schemagen.errors import BitmaskShapeError, DeadEndError, MatcherError, MatcherTerminatedError
+from schemagen.engine.rows import row_of
+from schemagen.errors import DeadEndError, MatcherError, MatcherTerminatedError
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -297,7 +298,7 @@ class SequenceMatcher:
 
         Cost: the masks of the live threads (two in free text, one inside of a call) and a walk over the crossing table.
         """
-        target = _row_of(bitmask, row, self._sequence.width)
+        target = row_of(bitmask, row, self._sequence.vocabulary.size)
         words = self._words()
         target[:] = words
         return not np.array_equal(words, self._sequence.all_words)
@@ -474,18 +475,3 @@ def _set_bit(words: Words, token_id: int) -> None:
 
 def _ids_of(words: Words) -> list[int]:
     return [int(i) for i in np.flatnonzero(np.unpackbits(words.view(np.uint8), bitorder="little"))]
-
-
-def _row_of(bitmask: Any, row: int, width: int) -> Words:
-    """Return one row of a bitmask, torch or numpy, as numpy words that write through."""
-    shape, kind = getattr(bitmask, "shape", None), str(getattr(bitmask, "dtype", "")).rsplit(".", maxsplit=1)[-1]
-    device = str(getattr(bitmask, "device", "cpu"))
-    if shape is None or len(shape) != 2 or shape[1] != width or kind != "int32" or device != "cpu":
-        raise BitmaskShapeError(
-            f"a bitmask {shape and tuple(shape)} of {kind} on {device}, not [B, {width}] of int32 on the CPU",
-            fix="make it with schemagen.allocate_token_bitmask(batch_size, vocab.size)",
-        )
-    if not 0 <= row < shape[0]:
-        raise BitmaskShapeError(f"row {row} of a bitmask of {shape[0]} rows")
-    words: Words = np.asarray(bitmask)[row]
-    return words

@@ -27,8 +27,8 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from schemagen.engine.reference_fsm import byte_fsm, rows_of, symbols_of
+from schemagen.engine.rows import row_of
 from schemagen.errors import (
-    BitmaskShapeError,
     DeadEndError,
     MatcherError,
     MatcherTerminatedError,
@@ -296,7 +296,7 @@ class ReferenceMatcher:
         """
         import numpy as np
 
-        target = _row_of(bitmask, row, self._engine.vocabulary.size)
+        target = row_of(bitmask, row, self._engine.vocabulary.size)
         mask = self._mask() if budget is None else self._within(budget)
         if not mask.ids:
             raise DeadEndError(
@@ -443,31 +443,6 @@ class ReferenceMatcher:
         """Take a step."""
         self._step = _Step(state, self._step.count + 1, terminated, self._step)
         return True
-
-
-def _row_of(bitmask: Any, row: int, size: int) -> Any:
-    """Return a writable numpy view of a row of a bitmask of torch or numpy.
-
-    Raises:
-        BitmaskShapeError: dtype, device, width or row are wrong.
-    """
-    shape, dtype = tuple(getattr(bitmask, "shape", ())), str(getattr(bitmask, "dtype", type(bitmask).__name__))
-    device = getattr(getattr(bitmask, "device", "cpu"), "type", "cpu")
-    words = -(-size // 32)
-    if dtype.rpartition(".")[2] != "int32" or len(shape) != 2 or shape[1] != words or device != "cpu":
-        raise BitmaskShapeError(
-            f"a bitmask of shape {shape} and dtype {dtype} on {device}, expected int32 [B, {words}] on cpu",
-            why=f"the vocabulary has {size} ids, 32 to a word",
-            fix="use schemagen.allocate_token_bitmask(batch_size, vocabulary.size)",
-        )
-    if not 0 <= row < shape[0]:
-        raise BitmaskShapeError(
-            f"row {row} of a bitmask with {shape[0]} rows",
-            why="rows are counted from 0",
-            fix="allocate one row for each sequence of the batch",
-        )
-    # A torch tensor on the CPU shares its memory with the numpy array that it gives; torch is not imported for that.
-    return (bitmask.numpy() if hasattr(bitmask, "numpy") else bitmask)[row]
 
 
 def show_bytes(values: Sequence[int]) -> str:
