@@ -17,7 +17,7 @@ from schemagen.errors import InvalidSchemaError
 from schemagen.schema.nodes import Place
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterable, Iterator, Mapping
 
     from referencing import Registry
 
@@ -88,9 +88,9 @@ def escape(token: str) -> str:
     return token.replace("~", "~0").replace("/", "~1")
 
 
-def pointer_of(tokens: tuple[str, ...]) -> str:
-    """Return the JSON pointer of unescaped tokens."""
-    return "".join(f"/{escape(token)}" for token in tokens)
+def pointer_of(path: Iterable[str | int]) -> str:
+    """Return the JSON pointer of unescaped tokens and indices."""
+    return "".join(f"/{escape(str(step))}" for step in path)
 
 
 class Document:

@@ -20,7 +20,7 @@ from urllib.parse import unquote
 
 from schemagen.errors import LimitError
 from schemagen.schema.clash import Clash, Clause, Closed, words
-from schemagen.schema.document import draft_of, escape
+from schemagen.schema.document import draft_of, pointer_of
 from schemagen.schema.keywords import KEYWORDS
 
 if TYPE_CHECKING:
@@ -68,11 +68,6 @@ def explain(schema: Any, is_empty: Callable[[Any, str], bool]) -> Clash | None:
         return search.reason((), ()) if search.is_empty(()) else None
     except RecursionError:
         return None
-
-
-def pointer_of(path: Path) -> str:
-    """Return the JSON pointer of a path."""
-    return "".join(f"/{escape(str(step))}" for step in path)
 
 
 class _Search:
