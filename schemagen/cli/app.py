@@ -31,6 +31,12 @@ SpecArgument = Annotated[
         show_default=False,
     ),
 ]
+ModelOption = Annotated[
+    str | None, typer.Option(help="Name or folder of a transformers model.", show_default="the bundled model")
+]
+MaxNewTokensOption = Annotated[
+    int | None, typer.Option(min=1, help="Budget of the generation, in tokens.", show_default="the model's own")
+]
 
 
 def print_version(wanted: bool) -> None:
@@ -64,12 +70,8 @@ def demo() -> None:
 def generate(
     spec: SpecArgument,
     prompt: Annotated[str, typer.Argument(help="The text to turn into an instance.", show_default=False)],
-    model: Annotated[
-        str | None, typer.Option(help="Name or folder of a transformers model.", show_default="the bundled model")
-    ] = None,
-    max_new_tokens: Annotated[
-        int | None, typer.Option(min=1, help="Budget of the generation, in tokens.", show_default="the model's own")
-    ] = None,
+    model: ModelOption = None,
+    max_new_tokens: MaxNewTokensOption = None,
     stream: Annotated[bool, typer.Option("--stream", help="Print the JSON while it is generated.")] = False,
 ) -> None:
     """Generate one instance of SPEC from PROMPT and print it as JSON."""
@@ -105,12 +107,8 @@ def batch(  # noqa: PLR0913 - every option is a parameter
     batch_size: Annotated[int, typer.Option(min=1, help="Rows that the model works on at a time.")] = 8,
     retries: Annotated[int, typer.Option(min=0, help="Questions more for a row whose value is refused.")] = 0,
     seed: Annotated[int | None, typer.Option(help="Sample; row i has this seed plus i.", show_default="greedy")] = None,
-    model: Annotated[
-        str | None, typer.Option(help="Name or folder of a transformers model.", show_default="the bundled model")
-    ] = None,
-    max_new_tokens: Annotated[
-        int | None, typer.Option(min=1, help="Budget of each row, in tokens.", show_default="the model's own")
-    ] = None,
+    model: ModelOption = None,
+    max_new_tokens: MaxNewTokensOption = None,
 ) -> None:
     """Generate an instance of SPEC for every line of INPUT; rows that fail harm no others."""
     from schemagen.cli.batch import run_batch
@@ -140,12 +138,8 @@ def call(
     prompt: Annotated[str, typer.Argument(help="What the model is asked.", show_default=False)],
     run: Annotated[bool, typer.Option("--run", help="Run the call, too, and print what it returns.")] = False,
     words: Annotated[bool, typer.Option("--words", help="Let the model answer in words instead.")] = False,
-    model: Annotated[
-        str | None, typer.Option(help="Name or folder of a transformers model.", show_default="the bundled model")
-    ] = None,
-    max_new_tokens: Annotated[
-        int | None, typer.Option(min=1, help="Budget of the generation, in tokens.", show_default="the model's own")
-    ] = None,
+    model: ModelOption = None,
+    max_new_tokens: MaxNewTokensOption = None,
 ) -> None:
     """Have the model call one of FUNCTIONS for PROMPT and print the call as JSON; nothing runs without --run."""
     from schemagen.cli.calling import call_one, show_call
