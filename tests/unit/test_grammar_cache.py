@@ -37,18 +37,6 @@ SCHEMA = {
 }
 
 
-@pytest.fixture
-def folder(tmp_path):
-    """A cache that does not exist yet."""
-    return tmp_path / "some" / "cache"
-
-
-def only_entry(folder):
-    """The one file of a cache."""
-    (path,) = folder.iterdir()
-    return path
-
-
 def recompiled(spec, vocabulary, folder, **options):
     """What a new process would get: nothing is in memory."""
     schemagen.clear_cache()
@@ -243,7 +231,7 @@ def test_the_reference_engine_writes_nothing(folder, byte_vocabulary) -> None:
     assert not folder.exists()
 
 
-def test_memory_comes_before_files(folder, byte_vocabulary) -> None:
+def test_memory_comes_before_files(folder, only_entry, byte_vocabulary) -> None:
     """In one process the folder is read once; a folder that was not asked before gets its file."""
     grammar = recompiled(SCHEMA, byte_vocabulary, folder)
     only_entry(folder).unlink()
@@ -271,7 +259,7 @@ def damaged(data):
 
 
 @pytest.mark.parametrize("name", sorted(damaged(bytes(200))))
-def test_a_damaged_file_is_a_miss_and_written_again(name, folder, byte_vocabulary, monkeypatch) -> None:
+def test_a_damaged_file_is_a_miss_and_written_again(name, folder, only_entry, byte_vocabulary, monkeypatch) -> None:
     """Whatever was done to a file, the grammar is the right one, and the next process finds it."""
     recompiled(SCHEMA, byte_vocabulary, folder)
     path = only_entry(folder)
@@ -283,7 +271,7 @@ def test_a_damaged_file_is_a_miss_and_written_again(name, folder, byte_vocabular
     replayed(SCHEMA, byte_vocabulary, folder, monkeypatch)
 
 
-def test_the_file_of_another_schema_is_a_miss(folder, byte_vocabulary) -> None:
+def test_the_file_of_another_schema_is_a_miss(folder, only_entry, byte_vocabulary) -> None:
     """A file that was renamed holds the key of what it was written for."""
     recompiled({"const": 1}, byte_vocabulary, folder)
     one = only_entry(folder)

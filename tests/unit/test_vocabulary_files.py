@@ -52,18 +52,6 @@ def tokenizer(tmp_path):
     return load_tokenizer(save_tokenizer(tmp_path / "tokenizer"))
 
 
-@pytest.fixture
-def folder(tmp_path):
-    """A cache that does not exist yet."""
-    return tmp_path / "some" / "cache"
-
-
-def only_entry(folder):
-    """The one file of a cache."""
-    (path,) = folder.iterdir()
-    return path
-
-
 def read_from(folder, tokenizer, monkeypatch, **arguments):
     """The vocabulary from the cache; fails if the tokenizer is read instead."""
     with monkeypatch.context() as patched:
@@ -231,7 +219,7 @@ def test_arguments_have_entries_of_their_own(folder, tokenizer, monkeypatch):
     ],
     ids=["truncated", "old-version", "damaged", "other-key", "empty", "foreign"],
 )
-def test_a_bad_entry_is_a_miss_and_is_written_anew(folder, tokenizer, monkeypatch, damage):
+def test_a_bad_entry_is_a_miss_and_is_written_anew(folder, only_entry, tokenizer, monkeypatch, damage):
     """What is in the file is never used unless all of it is right."""
     plain = Vocabulary.from_tokenizer(tokenizer, cache=folder)
     path = only_entry(folder)
