@@ -168,6 +168,16 @@ def data_name(data: Path | None) -> str:
     return "made by benchmarks/schemas.py" if data is None else data.name
 
 
+def data_settings(options: argparse.Namespace, count: int) -> dict[str, Any]:
+    """Return what a result file says about ``count`` schemas that were read with the options of `data_options`."""
+    return {
+        "data": data_name(options.data),
+        "schemas": count,
+        "seed": options.seed,
+        "tokenizer": options.tokenizer.name,
+    }
+
+
 def read_lines(path: Path) -> list[dict[str, Any]]:
     """Return the objects of a file of JSON lines."""
     opener: Any = gzip.open if path.suffix == ".gz" else open

@@ -157,14 +157,7 @@ def main(arguments: list[str] | None = None) -> int:
         for name, case, found in harness.interleaved(running, given):
             rows[name][case["id"]] = found
     results = summary(rows)
-    settings = {
-        "data": harness.data_name(options.data),
-        "schemas": len(given),
-        "seed": options.seed,
-        "tokenizer": options.tokenizer.name,
-        "order": options.order,
-        "timeout_s": options.timeout,
-    }
+    settings = harness.data_settings(options, len(given)) | {"order": options.order, "timeout_s": options.timeout}
     report(results)
     harness.write_result(options.out, "masks", settings, results)
     return 0

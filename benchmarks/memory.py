@@ -79,13 +79,7 @@ def main(arguments: list[str] | None = None) -> int:
     options = made.parse_args(arguments)
     given = harness.cases(options.data, options.sample, options.seed)
     results = measure(given, harness.load_tokenizer(options.tokenizer), options.order)
-    settings = {
-        "data": harness.data_name(options.data),
-        "schemas": len(given),
-        "seed": options.seed,
-        "tokenizer": options.tokenizer.name,
-        "order": options.order,
-    }
+    settings = harness.data_settings(options, len(given)) | {"order": options.order}
     kib = {kind: {k: round(v / 1024, 1) for k, v in results[kind].items()} for kind in ("fresh_bytes", "used_bytes")}
     print(f"{results['grammars']} grammars; KiB fresh {kib['fresh_bytes']}, used {kib['used_bytes']}")
     grown = results["process_bytes"]["growth"]
