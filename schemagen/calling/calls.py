@@ -22,12 +22,13 @@ if TYPE_CHECKING:
     from schemagen.calling.tools import Tool
 
 _ALPHABET = string.ascii_letters + string.digits
-_ID_LENGTH = 9  # what the templates of Mistral insist on
+#: Characters of an id; the templates of Mistral insist on it.
+ID_LENGTH = 9
 
 
 def new_id() -> str:
     """Return an id for a call: nine letters and digits."""
-    return "".join(secrets.choice(_ALPHABET) for _ in range(_ID_LENGTH))
+    return "".join(secrets.choice(_ALPHABET) for _ in range(ID_LENGTH))
 
 
 @dataclass(frozen=True, slots=True)

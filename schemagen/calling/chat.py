@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING, Any
 
 from pydantic import ValidationError
 
-from schemagen.calling.calls import ToolCall, ToolResult, reasons
+from schemagen.calling.calls import ToolCall, ToolResult, new_id, reasons
 from schemagen.calling.history import call_message, render_chat
 from schemagen.calling.profiles import Profile, detect_profile, find_profile
 from schemagen.calling.tools import Tool, as_tools, select
-from schemagen.calling.wire import build, special_markers
+from schemagen.calling.wire import Written, build, special_markers
 from schemagen.compiler import compile as compile_grammar
 from schemagen.errors import ToolError, ValidationFailed
 from schemagen.lm.prompts import as_messages
@@ -51,7 +51,7 @@ class Said:
     """One answer of the model: text, and calls whose arguments are not validated yet."""
 
     text: str
-    calls: tuple[tuple[Tool[..., Any], str], ...]
+    calls: tuple[Written, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,19 +116,20 @@ class Asking:
         grammar: Any = wire.sequence
         found = decode(self.lm.model, inputs, grammar, **self.generate_kwargs)
         answer = wire.read(found.token_ids)
-        return Said(answer.text, tuple((call.tool, call.json) for call in answer.calls))
+        return Said(answer.text, answer.calls)
 
     def validated(self, said: Said) -> list[ToolCall | ToolResult]:
         """Return the calls of an answer; a result with the reasons where a validator refuses the arguments."""
         found: list[ToolCall | ToolResult] = []
-        for index, (tool, text) in enumerate(said.calls):
-            content = said.text if index == 0 else ""
+        for index, written in enumerate(said.calls):
+            tool, text = written.tool, written.json
+            content, call_id = said.text if index == 0 else "", written.id or new_id()
             try:
                 arguments = compile_grammar(tool.spec, self.lm.vocabulary).validate(text)
             except ValidationError as error:
-                found.append(ToolResult(ToolCall(tool, json.loads(text), text, content), None, error))
+                found.append(ToolResult(ToolCall(tool, json.loads(text), text, content, call_id), None, error))
             else:
-                found.append(ToolCall(tool, arguments, text, content))
+                found.append(ToolCall(tool, arguments, text, content, call_id))
         return found
 
 

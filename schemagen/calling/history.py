@@ -108,7 +108,9 @@ def _described(
     place = next((i for i, message in enumerate(messages) if message.get("role") == "user"), 0)
     if must_call and profile.arguments == "json" and not profile.markers:
         return [*with_shape(messages[: place + 1], _envelope(tools)), *messages[place + 1 :]]
-    example = profile.begin + profile.head.replace("{name}", "NAME") + "..." + profile.tail + profile.end
+    argument = profile.argument_head.replace("{key}", "KEY") + "..." + profile.argument_tail
+    inside = argument if profile.arguments == "tagged" else "..."
+    example = profile.begin + profile.head.replace("{name}", "NAME") + inside + profile.tail + profile.end
     lines = [
         f"- {tool.name}: {' '.join(tool.description.split())}\n  arguments: {shape_text(tool.parameters)}"
         for tool in tools

@@ -2,7 +2,8 @@
 
 The texts of a profile are what the family's own chat template writes for a call in the history, taken apart: what opens
 a list of calls, what stands before and behind the arguments of each, what separates two, what closes the list. ``{name}``
-stands for the name of the tool.
+stands for the name of the tool, ``{id}`` for an id of the call that the model makes up, or leaves out with the marker before
+it.
 
     begin  head(name) ARGUMENTS tail  [separator head(name) ARGUMENTS tail]*  end
 """
@@ -33,7 +34,10 @@ class Profile:
         separator: Between two calls; of no effect where a call may follow any text (``begin`` empty, ``markers`` given).
         markers: The parts of these texts that are atomic: each may be a special token of the tokenizer, or text. The first
             one ends free text. Without any, a call is a call because the whole answer begins like one.
-        arguments: "json": an object; "python": keyword arguments of a call in Python's syntax.
+        arguments: "json": an object; "python": keyword arguments of a call in Python's syntax; "tagged": each argument between
+            tags, strings as they are and other values as JSON.
+        argument_head: Before the value of a tagged argument, ``{key}`` its name.
+        argument_tail: Behind it; what it is without whitespace around it cannot occur in a value.
         signs: Substrings of a chat template; all of them: the template is of this family.
         not_signs: Substrings that say that it is not.
         tools_in: Where the template takes the tools from: "argument" (``tools=``), "system" (the key ``tools`` of
@@ -48,7 +52,9 @@ class Profile:
     end: str = ""
     separator: str = ""
     markers: tuple[str, ...] = ()
-    arguments: Literal["json", "python"] = "json"
+    arguments: Literal["json", "python", "tagged"] = "json"
+    argument_head: str = ""
+    argument_tail: str = ""
     signs: tuple[str, ...] = ()
     not_signs: tuple[str, ...] = ()
     tools_in: Literal["argument", "system", "prompt"] = "argument"
@@ -71,6 +77,12 @@ class Profile:
             raise ToolError(
                 f"profile {self.name!r} does not put Python's arguments in parentheses",
                 fix="end the head with ( and begin the tail with )",
+                code="wrong-profile",
+            )
+        if self.arguments == "tagged" and not (self.argument_head.count("{key}") == 1 and self.argument_tail.strip()):
+            raise ToolError(
+                f"profile {self.name!r} does not tag its arguments",
+                fix="name the argument by {key} in `argument_head`, and end it with `argument_tail`",
                 code="wrong-profile",
             )
         opening = self.begin + self.head
@@ -141,7 +153,13 @@ _BUILT_IN = (
         arguments_in_history="text",
     ),
     Profile(
-        "mistral-args",  # tokenizer v11 and later
+        "mistral-ids",  # tokenizer v11, as in Mistral Small 3.2
+        head="[TOOL_CALLS]{name}[CALL_ID]{id}[ARGS]",
+        markers=("[TOOL_CALLS]", "[CALL_ID]", "[ARGS]"),
+        signs=("[TOOL_CALLS]", "[CALL_ID]", "[ARGS]"),
+    ),
+    Profile(
+        "mistral-args",  # tokenizer v13 and later
         head="[TOOL_CALLS]{name}[ARGS]",
         markers=("[TOOL_CALLS]", "[ARGS]"),
         signs=("[TOOL_CALLS]", "[ARGS]"),
@@ -178,6 +196,26 @@ _BUILT_IN = (
         markers=("<|tool_call|>", "<|/tool_call|>"),
         signs=("<|tool|>",),
         tools_in="system",
+    ),
+    Profile(
+        "qwen-coder",  # Qwen 3 Coder
+        head="<tool_call>\n<function={name}>\n",
+        tail="</function>\n</tool_call>",
+        markers=("<tool_call>", "</tool_call>"),
+        arguments="tagged",
+        argument_head="<parameter={key}>\n",
+        argument_tail="\n</parameter>\n",
+        signs=("<tool_call>", "<function=", "<parameter="),
+    ),
+    Profile(
+        "glm",  # 4.5 and later
+        head="<tool_call>{name}\n",
+        tail="</tool_call>",
+        markers=("<tool_call>", "</tool_call>", "<arg_key>", "</arg_key>", "<arg_value>", "</arg_value>"),
+        arguments="tagged",
+        argument_head="<arg_key>{key}</arg_key>\n<arg_value>",
+        argument_tail="</arg_value>\n",
+        signs=("<tool_call>", "<arg_key>", "<arg_value>"),
     ),
     Profile(
         "hermes",  # and Qwen 2.5, Qwen 3, Granite 4

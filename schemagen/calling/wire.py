@@ -10,11 +10,14 @@ a part of its own, so the name decides which arguments follow, and a name that i
 
 from __future__ import annotations
 
+import json
+import string
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any, cast
 
-from schemagen.calling import pythonic
+from schemagen.calling import pythonic, tagged
+from schemagen.calling.calls import ID_LENGTH
 from schemagen.calling.languages import compile_language, text_not_opening, text_up_to, text_without, words
 from schemagen.calling.sequence import Part, Sequence
 from schemagen.compiler import compile as compile_grammar
@@ -31,6 +34,7 @@ if TYPE_CHECKING:
     from schemagen.vocabulary import Vocabulary
 
 _OPENINGS = "{["
+_IDS = ast.repeat(ast.char_set(string.ascii_letters + string.digits), ID_LENGTH, ID_LENGTH)
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,10 +44,12 @@ class Written:
     Attributes:
         tool: The tool that it names.
         json: Its arguments, as JSON.
+        id: Its id, where the format has the model write one.
     """
 
     tool: Tool[..., Any]
     json: str
+    id: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,15 +92,10 @@ class Wire:
             if not matcher.accept_token(token_id):
                 break
             data += self.sequence.vocabulary.tokens[token_id]
-        texts: list[str] = []
-        calls: list[Written] = []
+        reading = _Reading()
         for part, start, end in matcher.spans():
-            label, text = part.label, data[start:end].decode("utf-8")
-            if isinstance(label, _Text):
-                texts.append(text.removesuffix(label.marker))
-            elif isinstance(label, _Arguments):
-                calls.append(Written(label.tool, pythonic.as_json(text[:-1]) if label.is_python else text))
-        return Answer("".join(texts).strip(), tuple(calls))
+            reading.add(part.label, data[start:end].decode("utf-8"))
+        return reading.answer()
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,15 +119,108 @@ class _Arguments:
         return f"the arguments of {self.tool.name}"
 
 
+@dataclass(frozen=True, slots=True)
+class _Id:
+    """The label of the id of a call."""
+
+    def __str__(self) -> str:
+        return "the id of a call"
+
+
+@dataclass(frozen=True, slots=True)
+class _Begin:
+    """The label of the place before the tagged parameters of a tool."""
+
+    tool: Tool[..., Any]
+
+    def __str__(self) -> str:
+        return f"the arguments of {self.tool.name}"
+
+
+@dataclass(frozen=True, slots=True)
+class _TaggedValue:
+    """The label of the value of a tagged parameter.
+
+    Attributes:
+        key: The parameter.
+        others: Reads the values that are no strings; None: there are only strings.
+        has_strings: Whether a text that is none of these is a string.
+        end: The tag that the text ends in, if it is part of it.
+        set_apart: Whether line breaks around a string belong to the format.
+    """
+
+    key: str
+    others: Engine | None
+    has_strings: bool
+    end: str
+    set_apart: bool
+
+    def __str__(self) -> str:
+        return f"the value of {self.key}"
+
+    def json(self, text: str) -> str:
+        """Return the value as JSON."""
+        bare = text.removesuffix(self.end)
+        is_string = self.has_strings and not (self.others is not None and _reads(self.others, bare))
+        return tagged.as_json(bare, is_string=is_string, set_apart=self.set_apart)
+
+
+class _Reading:
+    """An answer while its parts are read."""
+
+    def __init__(self) -> None:
+        self.texts: list[str] = []
+        self.calls: list[Written] = []
+        self.id = ""
+        self.members: list[str] = []
+
+    def add(self, label: Any, text: str) -> None:
+        """Read the text of a part."""
+        if isinstance(label, _Text):
+            self.texts.append(text.removesuffix(label.marker))
+        elif isinstance(label, _Id):
+            self.id = text
+        elif isinstance(label, _Arguments):
+            self._call(label.tool, pythonic.as_json(text[:-1]) if label.is_python else text)
+        elif isinstance(label, _Begin):
+            self.members = []
+            self._call(label.tool, "{}")
+        elif isinstance(label, _TaggedValue):
+            self.members.append(f"{json.dumps(label.key, ensure_ascii=False)}: {label.json(text)}")
+            self.calls[-1] = replace(self.calls[-1], json="{" + ", ".join(self.members) + "}")
+
+    def answer(self) -> Answer:
+        """Return what was read."""
+        return Answer("".join(self.texts).strip(), tuple(self.calls))
+
+    def _call(self, tool: Tool[..., Any], text: str) -> None:
+        self.calls.append(Written(tool, text, self.id))
+        self.id = ""
+
+
+def _reads(engine: Engine, text: str) -> bool:
+    """Whether a text is one of those of an engine."""
+    matcher = engine.matcher()
+    return matcher.accept_bytes(text.encode()) and matcher.is_accepting()
+
+
 def write_calls(profile: Profile, calls: Iterable[tuple[str, str]]) -> str:
-    """Return calls, names and JSON arguments, as models of a family write them."""
-    is_python = profile.arguments == "python"
+    """Return calls, names and JSON arguments, as models of a family write them; ids are counted."""
     written = [
-        profile.head.replace("{name}", name) + (pythonic.as_python(text) if is_python else text) + profile.tail
-        for name, text in calls
+        profile.head.replace("{name}", name).replace("{id}", f"{index:0{ID_LENGTH}}")
+        + _written_arguments(profile, text)
+        + profile.tail
+        for index, (name, text) in enumerate(calls)
     ]
     separator = profile.separator or ("\n" if profile.repeats else "")
     return profile.begin + separator.join(written) + profile.end
+
+
+def _written_arguments(profile: Profile, text: str) -> str:
+    """Return JSON arguments in the syntax of a format."""
+    if profile.arguments == "python":
+        return pythonic.as_python(text)
+    return tagged.write(profile, text) if profile.arguments == "tagged" else text
 
 
 @lru_cache(maxsize=64)
@@ -214,6 +308,21 @@ class _Graph:
 
     def head(self, tool: Tool[..., Any], behind: list[int], *, cut: bool) -> list[int]:
         """Return the starts of a call: its head, without the marker that text ended in if that is part of it."""
+        text = self.profile.head
+        text = (self._behind_marker(text) if cut else text).replace("{name}", tool.name)
+        before, has_id, after = text.partition("{id}")
+        starts = self.fixed(after if has_id else before, self.arguments(tool, behind))
+        if has_id:
+            marker = next((marker for marker in self.profile.markers if before.endswith(marker)), "")
+            engine = compile_language(_IDS, self.vocabulary)
+            named = self.fixed(marker, [self.add(Part(engine, following=tuple(starts), label=_Id()))])
+            starts = self.fixed(before.removesuffix(marker), [*named, *starts])
+        return starts
+
+    def arguments(self, tool: Tool[..., Any], behind: list[int]) -> list[int]:
+        """Return the starts of the arguments of a tool."""
+        if self.profile.arguments == "tagged":
+            return self.parameters(tool, behind)
         is_python = self.profile.arguments == "python"
         if is_python:
             language = ast.concat(pythonic.keyword_arguments(tool.spec), ast.literal(self.profile.tail[:1]))
@@ -221,10 +330,39 @@ class _Graph:
         else:
             engine, last = _engine(compile_grammar(tool.spec, self.vocabulary)), "}"
         label = _Arguments(tool, is_python)
-        arguments = self.add(Part(engine, frozenset(last.encode()), tuple(behind), label=label))
-        text = self.profile.head
-        text = (self._behind_marker(text) if cut else text).replace("{name}", tool.name)
-        return self.fixed(text, [arguments])
+        return [self.add(Part(engine, frozenset(last.encode()), tuple(behind), label=label))]
+
+    def parameters(self, tool: Tool[..., Any], behind: list[int]) -> list[int]:
+        """Return the start of the tagged parameters of a tool, each of them a few parts."""
+        starts: list[int] = []
+        for parameters in tagged.parameters_of(tool.spec, self.profile):
+            rest = behind
+            for parameter in reversed(parameters):
+                taken = self.parameter(parameter, rest)
+                rest = taken if parameter.required else [*taken, *rest]
+            starts += rest
+        return [self.add(Part(None, following=tuple(starts), label=_Begin(tool)))]
+
+    def parameter(self, parameter: tagged.Parameter, behind: list[int]) -> list[int]:
+        """Return the starts of a tagged parameter."""
+        profile, end, set_apart = self.profile, tagged.end_tag(self.profile), tagged.is_set_apart(self.profile)
+        opening = profile.argument_head.replace("{key}", parameter.key)
+        rest = self.fixed(profile.argument_tail.partition(end)[2], behind)
+        has_others, is_special = parameter.others != ast.EMPTY, end in self.specials
+        label = _TaggedValue(
+            parameter.key,
+            compile_language(parameter.others, self.vocabulary) if has_others else None,
+            parameter.strings != ast.EMPTY,
+            "" if is_special else end,
+            set_apart,
+        )
+        if is_special:
+            engine = compile_language(parameter.language(end), self.vocabulary)
+            part = Part(engine, frozenset(), special={self.specials[end]: tuple(rest)}, label=label)
+        else:
+            engine = compile_language(parameter.closed(end), self.vocabulary)
+            part = Part(engine, frozenset(end.encode()[-1:]), tuple(rest), label=label)
+        return self.fixed(opening.removesuffix("\n") if set_apart else opening, [self.add(part)])
 
     @property
     def _tail(self) -> str:

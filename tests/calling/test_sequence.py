@@ -21,6 +21,8 @@ from schemagen.regex import ast
 
 #: Tokens that end one thing and begin the next; some hold several boundaries, one a whole call.
 PIECES = [
+    b"<function=", b">\n<", b"<parameter=", b"</parameter>", b"\n</parameter>\n</function>", b"a\n</parameter>\n<parameter=unit>\nf", b"</", b"\n</p", b"\n\n<",
+    b"3\n</parameter>\n<parameter=ok>\ntrue", b"get\n<arg_key>", b"</arg_value>\n<arg_key>unit", b"</arg_key>\n<arg_value>3</arg_value>", b"e</arg", b"_value>\n</", b"city>\nx",
     b"<tool_call>", b"</tool_call>", b"}}", b'"}}', b'": {"', b':{"', b"}\n", b'hi<tool_call>{"', b">\n{", b'>{"', b"\n\n", b" [", b'[{"',
     b"}]", b"}}]", b", ", b'"}}, {"', b'(city="', b")]", b'")]', b"``", b"```", b"_code\n", b"\xc3\xa9", b"\xc3", b'{"name', b"call", b"]<|",
     b'}}\n</tool_call>\n<tool_call>\n{"name": "send", "arguments": {"n": 3}}\n</tool', b'"}}\n</tool_call>', b"function<",
@@ -59,11 +61,18 @@ def vocabulary_of(profile, *, special):
     return vocabulary, tuple(ids.items())
 
 
-def tokenise(rng, vocabulary, text, specials):
+STRINGS = {
+    "json": r'"(?:[^"\\]|\\.)*"',
+    "python": r'"(?:[^"\\]|\\.)*"',
+    "tagged": r"(?<=<parameter=city>)(?:(?!</parameter>).)*|(?<=<arg_value>)(?:(?!</arg_value>).)*",
+}
+
+
+def tokenise(rng, vocabulary, text, specials, syntax="json"):
     """Cut a text into tokens, at random or greedily; markers outside of strings become special tokens."""
     ids, data = [], b""
     names = dict(specials)
-    for piece in re.split("(" + "|".join([r'"(?:[^"\\]|\\.)*"', *map(re.escape, names)]) + ")", text, flags=re.DOTALL):
+    for piece in re.split("(" + "|".join([STRINGS[syntax], *map(re.escape, names)]) + ")", text, flags=re.DOTALL):
         if piece in names:
             ids += [*cut(rng, vocabulary, data), names[piece]]
             data = b""
@@ -109,7 +118,7 @@ def test_masks_are_exact(profile, special, mode):
         text = write_calls(profile, answer) if answer else "Hé } <tool ]"
         before = "Sure: " if answer and flags.get("may_answer", True) and not profile.is_anchored else ""
         matcher = wire.sequence.matcher()
-        tokens = tokenise(rng, vocabulary, before + text, specials)
+        tokens = tokenise(rng, vocabulary, before + text, specials, profile.arguments)
         for token_id in tokens:
             if rng.random() < 0.4:
                 assert matcher.allowed_tokens() == brute_force(matcher, vocabulary.size)

@@ -22,8 +22,9 @@ def written(family, *calls):
 
 
 def shielded(family, text):
-    """The text as a tokenizer of the family would see it inside of a string: markers there are no special tokens."""
-    for marker in family.profile.markers if family.special else ():
+    """The text as it can be inside of a string: markers there are no special tokens, and a value does not hold its end tag."""
+    ends = [family.profile.argument_tail.strip()] if family.profile.arguments == "tagged" else []
+    for marker in [*ends, *(family.profile.markers if family.special else ())]:
         text = text.replace(marker, marker[:1] + " " + marker[1:])
     return text
 
@@ -165,6 +166,16 @@ def test_history_is_what_models_write(family, tools):
     assert [(call.tool.name, json.loads(call.json)) for call in read.calls] == wanted
     everything, _ = render_chat(family.tokenizer, [asked, said, results[0]], described, family.profile)
     assert "Oslo: 21 c, 2 days" in everything
+
+
+@pytest.mark.parametrize(("written_id", "found"), [("[CALL_ID]a1B2c3D4e", "a1B2c3D4e"), ("", "")])
+@pytest.mark.parametrize("family", [("mistral-ids", False), ("mistral-ids", True)], indirect=True)
+def test_ids_are_those_of_the_model(family, tools, written_id, found):
+    """An id that the model writes is that of the call; without one there is one of our own."""
+    line = f'[TOOL_CALLS]get_weather{written_id}[ARGS]{{"city": "Oslo"}}'
+    call = family.lm(line).call("x", tools)
+    assert call.id == found or (not found and len(call.id) == 9)
+    assert call() == "Oslo: 21 c, 1 days"
 
 
 def test_a_loop_of_two_steps(family, tools):

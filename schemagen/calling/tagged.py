@@ -1,0 +1,177 @@
+"""Arguments as tagged parameters: ``<parameter=city>Paris</parameter>``, strings as they are, other values as JSON.
+
+A string has no quotes and no escapes here. It ends at the first end tag, so it can be any text that does not hold that tag;
+patterns, lengths and enums hold for it as for a string of JSON. Where a schema takes strings and other values, a text
+that is one of the others in JSON is that value, and any other text is a string: ``5`` is a number for ``int | str``. Whitespace
+around JSON is free. Where the format sets a value on lines of its own, a line break at its beginning and one at its end
+belong to the format, whether written or not.
+
+Parameters stand in the order of the schema, each at most once. Every value is a regular expression, so it has no
+recursion and no undeclared keys inside, as in Python's syntax; a schema that needs either is refused.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+from schemagen.calling.languages import MAX_WHITESPACE, text_up_to, text_without
+from schemagen.engine.options import Options
+from schemagen.errors import ToolError
+from schemagen.regex import ast
+from schemagen.schema.nodes import NEVER, Value
+from schemagen.schema.normalise import Normaliser
+from schemagen.schema.strings import string_pattern
+from schemagen.schema.text import _Writer, layout
+from schemagen.types import is_type, reflect
+
+if TYPE_CHECKING:
+    from schemagen.calling.profiles import Profile
+    from schemagen.schema.nodes import ObjectArm
+
+_KEY = re.compile(r"[^\s<>=]+")
+_GAP = ast.repeat(ast.char_set(" \t\n\r"), 0, MAX_WHITESPACE)
+_LINE = ast.literal("\n")
+_PYTHON_NAMES = {"True": "true", "False": "false", "None": "null"}
+
+
+@dataclass(frozen=True, slots=True)
+class Parameter:
+    """A parameter and the texts of its values.
+
+    Attributes:
+        key: Its name.
+        required: Whether it has to be there.
+        strings: The texts that are strings; empty: none.
+        others: The texts that are JSON; empty: none.
+    """
+
+    key: str
+    required: bool
+    strings: ast.Regex
+    others: ast.Regex
+
+    def language(self, end: str) -> ast.Regex:
+        """Return the texts of all values, none of which holds the end tag."""
+        return ast.conjunction(ast.union(self.others, self.strings), text_without([end]))
+
+    def closed(self, end: str) -> ast.Regex:
+        """Return the texts of all values with the end tag behind them."""
+        whole = ast.concat(ast.union(self.others, self.strings), ast.literal(end))
+        return ast.conjunction(whole, text_up_to(end))
+
+
+def parameters_of(spec: Any, profile: Profile) -> tuple[tuple[Parameter, ...], ...]:
+    """Return the parameters of a tool in order; several tuples where its schema has alternatives.
+
+    Args:
+        spec: A pydantic model, or a JSON Schema of an object.
+        profile: The format.
+
+    Raises:
+        ToolError: The format cannot carry a parameter, or what is asked of their number.
+        UnsupportedSchemaError: A schema is recursive, or has undeclared keys inside of a value.
+    """
+    target = reflect(spec) if is_type(spec) else None
+    options = Options()
+    normaliser = Normaliser(
+        spec if target is None else target.schema, dialect="json-schema" if target is None else "python"
+    )
+    writer = _Writer(normaliser, layout(options.whitespace, options.max_indent, options.number_style), None)
+    arms = normaliser.value(normaliser.root).objects
+    if not arms:
+        raise ToolError("no arguments satisfy the schema of a tool", fix="correct the schema")
+    return tuple(tuple(_parameters(arm, normaliser, writer, is_set_apart(profile))) for arm in arms)
+
+
+def is_set_apart(profile: Profile) -> bool:
+    """Whether a format writes a value on lines of its own."""
+    return profile.argument_head.endswith("\n") and profile.argument_tail.startswith("\n")
+
+
+def end_tag(profile: Profile) -> str:
+    """Return what ends a value: the first tag behind it."""
+    return profile.argument_tail.strip()
+
+
+def write(profile: Profile, text: str) -> str:
+    """Return a JSON object as tagged parameters.
+
+    Args:
+        profile: The format.
+        text: JSON.
+    """
+    return "".join(
+        profile.argument_head.replace("{key}", key)
+        + (value if isinstance(value, str) else json.dumps(value, ensure_ascii=False))
+        + profile.argument_tail
+        for key, value in json.loads(text).items()
+    )
+
+
+def as_json(text: str, *, is_string: bool, set_apart: bool) -> str:
+    """Return the value that a text stands for, as JSON.
+
+    Args:
+        text: Of a parameter, without its tags.
+        is_string: Whether it is a string, and not JSON.
+        set_apart: Whether line breaks around it belong to the format.
+    """
+    if is_string:
+        return json.dumps(text.removeprefix("\n").removesuffix("\n") if set_apart else text, ensure_ascii=False)
+    bare = text.strip(" \t\n\r")
+    return _PYTHON_NAMES.get(bare, bare)
+
+
+def _parameters(arm: ObjectArm, normaliser: Normaliser, writer: _Writer, set_apart: bool) -> list[Parameter]:
+    """Return the parameters of an object; what is not declared cannot be one."""
+    known = [(key, normaliser.value(value)) for key, value in arm.properties if value != NEVER]
+    members = [(key, value) for key, value in known if not value.is_nothing()]
+    for name in sorted(arm.required - {key for key, _ in members}):
+        raise _refusal(name, "it is required and has no value of its own")
+    if arm.counts or arm.min_properties > len(arm.required) or _may_be_too_many(arm, len(members)):
+        raise _refusal("arguments", "the number of arguments is bounded, and here each one stands for itself")
+    found = []
+    for key, value in members:
+        if not _KEY.fullmatch(key):
+            raise _refusal(key, "it holds whitespace, or a character of a tag")
+        found.append(Parameter(key, key in arm.required, _strings(value, set_apart), _others(value, writer)))
+    return found
+
+
+def _may_be_too_many(arm: ObjectArm, count: int) -> bool:
+    return arm.max_properties is not None and arm.max_properties < count
+
+
+def _strings(value: Value, set_apart: bool) -> ast.Regex:
+    """Return the texts that are strings: as they are, or with line breaks that belong to the format."""
+    plain = ast.union(*(string_pattern(arm) for arm in value.strings))
+    if not set_apart or plain == ast.EMPTY:
+        return plain
+    any_text = ast.ANY_STRING
+    no_line_before = ast.conjunction(plain, ast.complement(ast.concat(_LINE, any_text)))
+    no_line_behind = ast.conjunction(plain, ast.complement(ast.concat(any_text, _LINE)))
+    neither = ast.conjunction(no_line_before, no_line_behind)
+    return ast.union(
+        ast.concat(_LINE, plain, _LINE), ast.concat(_LINE, no_line_behind), ast.concat(no_line_before, _LINE), neither
+    )
+
+
+def _others(value: Value, writer: _Writer) -> ast.Regex:
+    """Return the texts that are JSON; Python's names of constants, too, where no string could be meant."""
+    plain = writer.value(replace(value, strings=()))
+    if not value.strings:
+        names = (("None", value.null), ("True", value.true), ("False", value.false))
+        plain = ast.union(plain, *(ast.literal(name) for name, there in names if there))
+    return plain if plain == ast.EMPTY else ast.concat(_GAP, plain, _GAP)
+
+
+def _refusal(name: str, why: str) -> ToolError:
+    return ToolError(
+        f"parameter {name!r} cannot be written between tags",
+        at=f"/properties/{name}",
+        why=why,
+        fix="rename it, or choose a profile with JSON arguments, such as profile='plain'",
+    )
