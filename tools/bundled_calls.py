@@ -1,12 +1,12 @@
-"""Generates prompts for six tools, with the call that answers each: to measure tool calling, and to train it.
+"""Generates prompts for six tools, with the call that answers each: to measure tool calling.
 
     >>> next(call_examples(seed=1, held_out=True)).prompt  # doctest: +SKIP
     'Set a timer for 12 minutes'
 
-The tools have fixed names and parameters, as tools of a user have; the sentences and values are those of the domain "tool" of
-`bundled_data`, where every example has names of its own. Every example is a function of the seed alone, and
-`held_out=True` uses names, cities and words that training never sees. A share of the prompts asks for nothing that a tool
-can do: the right answer are words.
+The tools have fixed names and parameters, as tools of a user have; the sentences are those of `bundled_requests`. Every
+example is a function of the seed alone, and `held_out=True` uses words and sentences that training never sees: both are split
+by a hash, the words by `bundled_world`, the sentences by `bundled_requests`. A share of the prompts asks for nothing
+that a tool can do: the right answer is words.
 """
 
 from __future__ import annotations
@@ -18,7 +18,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 sys.path.insert(0, str(Path(__file__).resolve().parent))
-from bundled_tasks import _mail_call, _play_call, _search_call, _sum_call, _timer_call, _weather_call
+from bundled_dialogues import Offer, not_possible, offer_of, others, request, small_talk as talk
+from bundled_requests import BASIC, REFUSALS, Skill
 from bundled_world import World
 
 if TYPE_CHECKING:
@@ -58,8 +59,6 @@ def play_music(song: str, artist: str) -> str:
 
 
 TOOLS: tuple[Callable[..., Any], ...] = (get_weather, send_mail, search, set_timer, add, play_music)
-_MAKERS = (_weather_call, _mail_call, _search_call, _timer_call, _sum_call, _play_call)
-_PARAMETERS = (("city", "unit"), ("to", "subject"), ("query",), ("minutes",), ("a", "b"), ("song", "artist"))
 
 
 @dataclass(frozen=True)
@@ -92,7 +91,7 @@ def call_examples(seed: int, *, held_out: bool = False, small_talk: bool = False
 
     Args:
         seed: Decides everything.
-        held_out: Use the words that training never sees, and always offer all six tools.
+        held_out: Use the words and sentences that training never sees, and always offer all six tools.
         small_talk: Whether some prompts ask for nothing that a tool can do.
 
     Yields:
@@ -101,12 +100,20 @@ def call_examples(seed: int, *, held_out: bool = False, small_talk: bool = False
     world = World(seed, held_out=held_out)
     while True:
         if small_talk and world.chance(SMALL_TALK_SHARE):
-            yield _small_talk(world, _offered(world, None, everything=held_out))
+            prompt, words = _no_call(world)
+            yield CallExample(prompt, _offered(world, None, everything=held_out), words=words)
             continue
         index = world.between(0, len(TOOLS) - 1)
-        _, prompt, fields = _MAKERS[index](world)
-        arguments = tuple(zip(_PARAMETERS[index], (field.value for field in fields), strict=False))
-        yield CallExample(prompt, _offered(world, index, everything=held_out), TOOLS[index].__name__, arguments)
+        asked = request(world, _as_offer(BASIC[index]))
+        arguments = tuple(json.loads(asked.arguments).items())
+        tools = _offered(world, index, everything=held_out)
+        yield CallExample(asked.said, tools, TOOLS[index].__name__, arguments)
+
+
+def _as_offer(skill: Skill) -> Offer:
+    """Return a skill under its first names, which are those of the functions above."""
+    keys = tuple(parameter.keys[0] for parameter in skill.parameters)
+    return offer_of(skill, skill.names[0], skill.descriptions[0], keys, notes=False)
 
 
 def _offered(world: World, needed: int | None, *, everything: bool) -> tuple[Callable[..., Any], ...]:
@@ -118,14 +125,11 @@ def _offered(world: World, needed: int | None, *, everything: bool) -> tuple[Cal
     return tuple(TOOLS[i] for i in indices)
 
 
-def _small_talk(world: World, tools: tuple[Callable[..., Any], ...]) -> CallExample:
-    """Make a prompt that no tool helps with."""
-    name = world.first()
-    prompt, words = world.pick(
-        [
-            (f"Hello, I am {name}.", f"Hello {name}, how can I help?"),
-            (f"My name is {name}. What is my name?", f"Your name is {name}."),
-            (f"Thank you, that is all for today. {name}", f"You are welcome, {name}."),
-        ]
-    )
-    return CallExample(prompt, tools, words=words)
+def _no_call(world: World) -> tuple[str, str]:
+    """Make a prompt that no tool helps with, and the answer: small talk, or a request for something else."""
+    kind = world.between(0, 3)
+    if kind <= 1:
+        return talk(world)
+    if kind == 2:
+        return not_possible(world)
+    return request(world, _as_offer(world.pick(others(world)))).said, world.pick(REFUSALS)

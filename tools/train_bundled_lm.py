@@ -5,10 +5,11 @@
     python tools/train_bundled_lm.py --resume /tmp/schemagen-train.pt
 
 Needs torch, transformers and tokenizers; nothing is downloaded. The examples come from `bundled_data`, the shape in the
-prompt from `schemagen.lm.shape`. The first steps use only short examples that ask for copying. Hidden matrices are
-trained with Muon, the rest with AdamW, in bfloat16 autocast. A checkpoint of everything is written now and then (see
-`--state`) together with the model folder, so that a run can be stopped and resumed. With `--minutes` the learning rate
-falls with the clock as well as with the steps, whichever is further, so that the run ends on time.
+prompt from `schemagen.lm.shape`; a share (`--calls`) are dialogues with tools, of `bundled_dialogues`. The first steps use only
+short examples that ask for copying. Hidden matrices are trained with Muon, the rest with AdamW, in bfloat16 autocast. A
+checkpoint of everything is written now and then (see `--state`) together with the model folder, so that a run can be
+stopped and resumed. With `--minutes` the learning rate falls with the clock as well as with the steps, whichever is further,
+so that the run ends on time.
 
 The weights in the repository come from 76 minutes on one core of a busy machine (3657 steps, about 22 million tokens);
 the run was stopped and resumed five times, when examples were added to the generator (the last two times with
@@ -18,7 +19,6 @@ the run was stopped and resumed five times, when examples were added to the gene
 from __future__ import annotations
 
 import argparse
-import importlib.util
 import json
 import math
 import sys
@@ -28,7 +28,7 @@ from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
 from random import Random
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import torch
 from rich.console import Console
@@ -36,26 +36,17 @@ from tokenizers import Regex, Tokenizer, decoders, models, pre_tokenizers, train
 from transformers import GenerationConfig, LlamaConfig, LlamaForCausalLM, PreTrainedTokenizerFast
 
 ROOT = Path(__file__).resolve().parent.parent
-sys.path.insert(0, str(ROOT / "tools"))
+sys.path[:0] = [str(ROOT), str(ROOT / "tools")]
 from bundled_data import examples
+from bundled_dialogues import Dialogue, dialogues, rendered
+
+from schemagen.lm.shape import SHAPE_INSTRUCTION, shape_text
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from bundled_world import Example
 
-
-def _load_shape() -> Any:
-    """Load `schemagen.lm.shape` by its path, so that training needs nothing else of the package."""
-    spec = importlib.util.spec_from_file_location("schemagen_lm_shape", ROOT / "schemagen" / "lm" / "shape.py")
-    if spec is None or spec.loader is None:
-        raise FileNotFoundError(ROOT / "schemagen" / "lm" / "shape.py")
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
-
-
-_SHAPE = _load_shape()
 SPECIALS = ["<|pad|>", "<|bos|>", "<|eos|>", "<|user|>", "<|assistant|>", "<|system|>"]
 CHAT_TEMPLATE = (
     "{{ bos_token }}{% for message in messages %}{{ '<|' + message['role'] + '|>' + message['content'] }}"
@@ -76,12 +67,15 @@ TOKENIZER_CONFIG = {
 WORD_PATTERN = r"""\p{L}+|\p{N}|["{}\[\]:,]+(?: ["{\[]+| )?|\s+|[^\s\p{L}\p{N}]"""
 """Words without their space, digits one by one, JSON punctuation in runs: a name has the same tokens everywhere."""
 
+MAX_TOKENS = 420
+POOL = 5000
+
 console = Console(log_path=False, width=160)
 
 
 def user_text(example: Example) -> str:
     """Return what the user says: the prompt, the instruction and the shape."""
-    return f"{example.prompt}\n\n{_SHAPE.SHAPE_INSTRUCTION}\n{_SHAPE.shape_text(example.schema)}"
+    return f"{example.prompt}\n\n{SHAPE_INSTRUCTION}\n{shape_text(example.schema)}"
 
 
 def train_tokenizer(seed: int, size: int = 2048, sample: int = 30_000) -> PreTrainedTokenizerFast:
@@ -127,44 +121,73 @@ def make_model(args: argparse.Namespace, tokenizer: PreTrainedTokenizerFast) -> 
     return LlamaForCausalLM(config)
 
 
-def encode(tokenizer: PreTrainedTokenizerFast, batch: list[Example]) -> list[tuple[list[int], int]]:
-    """Encode examples; return the ids of each, and how many of them are the prompt."""
+@dataclass
+class Row:
+    """The ids of a text, and where in it the answers are: pairs of their first and last index, the latter exclusive."""
+
+    ids: list[int]
+    answers: list[tuple[int, int]]
+
+
+def encode(tokenizer: PreTrainedTokenizerFast, batch: list[Example]) -> list[Row]:
+    """Encode examples that are not too long."""
     prompts = [f"<|bos|><|user|>{user_text(example)}<|assistant|>" for example in batch]
     targets = [f"{example.target()}<|eos|>" for example in batch]
     heads = tokenizer(prompts, add_special_tokens=False)["input_ids"]
     tails = tokenizer(targets, add_special_tokens=False)["input_ids"]
-    return [(head + tail, len(head)) for head, tail in zip(heads, tails, strict=True) if len(head) + len(tail) <= 400]
+    rows = [Row(head + tail, [(len(head), len(head) + len(tail))]) for head, tail in zip(heads, tails, strict=True)]
+    return [row for row in rows if len(row.ids) <= MAX_TOKENS]
+
+
+def encode_dialogues(tokenizer: PreTrainedTokenizerFast, batch: list[Dialogue]) -> list[Row]:
+    """Encode dialogues that are not too long; the end of an answer of `Dialogue.endless` is none to learn."""
+    begin, end = tokenizer.convert_tokens_to_ids(["<|assistant|>", "<|eos|>"])
+    texts = [rendered(tokenizer, dialogue) for dialogue in batch]
+    rows = []
+    for dialogue, ids in zip(batch, tokenizer(texts, add_special_tokens=False)["input_ids"], strict=True):
+        starts = [index + 1 for index, token in enumerate(ids) if token == begin]
+        stops = [index + 1 for index, token in enumerate(ids) if token == end]
+        stops[: dialogue.endless] = [stop - 1 for stop in stops[: dialogue.endless]]
+        rows.append(Row(ids, list(zip(starts, stops, strict=True))))
+    return [row for row in rows if len(row.ids) <= MAX_TOKENS]
 
 
 @dataclass
 class Batch:
-    """Right-padded ids, the flat positions that predict the answer, and the ids to predict there."""
+    """Right-padded ids, the flat positions that predict the answers, and the ids to predict there."""
 
     ids: torch.Tensor
     positions: torch.Tensor
     targets: torch.Tensor
 
 
-def collate(rows: list[tuple[list[int], int]], pad: int) -> Batch:
+def collate(rows: list[Row], pad: int) -> Batch:
     """Pad rows of similar length into one batch."""
-    width = max(len(ids) for ids, _ in rows)
-    matrix = torch.tensor([ids + [pad] * (width - len(ids)) for ids, _ in rows])
-    spans = [(index * width + start - 1, index * width + len(ids) - 1) for index, (ids, start) in enumerate(rows)]
+    width = max(len(row.ids) for row in rows)
+    matrix = torch.tensor([row.ids + [pad] * (width - len(row.ids)) for row in rows])
+    spans = [(n * width + low - 1, n * width + high - 1) for n, row in enumerate(rows) for low, high in row.answers]
     positions = torch.cat([torch.arange(low, high) for low, high in spans])
     return Batch(matrix, positions, matrix.reshape(-1)[positions + 1])
 
 
-def batches(tokenizer: PreTrainedTokenizerFast, seed: int, tokens: int, easy_steps: int, start: int) -> Iterator[Batch]:
-    """Yield batches of about `tokens` ids: of easy examples first, then of all domains."""
+def pool_of(tokenizer: PreTrainedTokenizerFast, seed: int, calls: float, *, easy: bool) -> list[Row]:
+    """Return some thousand rows, sorted by length; a share of them are dialogues with tools, once the easy ones are over."""
+    if easy:
+        rows = encode(tokenizer, list(islice(examples(seed, easy=True), 1500)))
+    else:
+        rows = encode(tokenizer, list(islice(examples(seed), round(POOL * (1 - calls)))))
+        rows += encode_dialogues(tokenizer, list(islice(dialogues(seed), round(POOL * calls))))
+    return sorted(rows, key=lambda row: len(row.ids))
+
+
+def batches(tokenizer: PreTrainedTokenizerFast, args: argparse.Namespace, start: int) -> Iterator[Batch]:
+    """Yield batches of about `args.tokens` ids: of easy examples first, then of everything."""
     made = start
     for pool in range(1_000_000):
-        easy = made < easy_steps
-        pool_seed = seed * 1_000_003 + pool + start * 7919
-        rows = encode(tokenizer, list(islice(examples(pool_seed, easy=easy), 1500 if easy else 5000)))
-        rows.sort(key=lambda row: len(row[0]))
-        groups: list[list[tuple[list[int], int]]] = [[]]
-        for row in rows:
-            if (len(groups[-1]) + 1) * len(row[0]) > tokens:
+        pool_seed = args.seed * 1_000_003 + pool + start * 7919
+        groups: list[list[Row]] = [[]]
+        for row in pool_of(tokenizer, pool_seed, args.calls, easy=made < args.easy_steps):
+            if (len(groups[-1]) + 1) * len(row.ids) > args.tokens:
                 groups.append([])
             groups[-1].append(row)
         Random(pool_seed).shuffle(groups)
@@ -293,7 +316,7 @@ class Run:
         args = self.args
         console.log(f"{sum(p.numel() for p in self.model.parameters()):,} parameters, {len(self.tokenizer)} tokens")
         losses, seen, mark = [], 0, time.time()
-        for batch in batches(self.tokenizer, args.seed, args.tokens, args.easy_steps, self.step):
+        for batch in batches(self.tokenizer, args, self.step):
             losses.append(self._update(batch))
             seen += batch.ids.numel()
             self.step += 1
@@ -324,6 +347,7 @@ def main() -> None:
     parser.add_argument("--threads", type=int, default=2)
     parser.add_argument("--tokens", type=int, default=6144, help="tokens a batch")
     parser.add_argument("--easy-steps", type=int, default=400)
+    parser.add_argument("--calls", type=float, default=0.4, help="share of dialogues with tools")
     parser.add_argument("--every", type=int, default=400, help="steps between checkpoints")
     parser.add_argument("--lr", type=float, default=4e-3)
     parser.add_argument("--hidden", type=int, default=192)
