@@ -58,17 +58,30 @@ def fill_next_token_bitmasks(
         raise ValueError(f"threads={threads}: at least one is needed")
     if budgets is not None and len(budgets) != len(matchers):
         raise ValueError(f"{len(budgets)} budgets for {len(matchers)} matchers")
-    rows: list[int] = []
-    for row, matcher in enumerate(matchers):
+    fill_rows(matchers, bitmask, range(len(matchers)), threads=threads, budgets=budgets)
+
+
+def fill_rows(
+    matchers: Sequence[Matcher],
+    bitmask: Any,
+    rows: Sequence[int],
+    *,
+    threads: int = 1,
+    budgets: Sequence[int | None] | None = None,
+) -> None:
+    """Write the tokens that ``matchers[k]`` allows next into ``bitmask[rows[k]]``; all of the core in one call."""
+    native: list[int] = []
+    for place, (matcher, row) in enumerate(zip(matchers, rows, strict=True)):
         if type(matcher).__module__ == _NATIVE:
-            rows.append(row)
+            native.append(place)
         else:
-            matcher.fill_next_token_bitmask(bitmask, row, budget=None if budgets is None else budgets[row])
-    if rows:
+            matcher.fill_next_token_bitmask(bitmask, row, budget=None if budgets is None else budgets[place])
+    if native:
         from schemagen import _core
 
-        chosen = [] if budgets is None else [budgets[row] for row in rows]
-        _core.fill_rows([cast("_core.Matcher", matchers[row]) for row in rows], bitmask, rows, threads, chosen)
+        chosen = [cast("_core.Matcher", matchers[place]) for place in native]
+        left = [] if budgets is None else [budgets[place] for place in native]
+        _core.fill_rows(chosen, bitmask, [rows[place] for place in native], threads, left)
 
 
 def apply_token_bitmask_inplace(logits: torch.Tensor, bitmask: torch.Tensor, *, vocab_size: int | None = None) -> None:
@@ -85,7 +98,8 @@ def apply_token_bitmask_inplace(logits: torch.Tensor, bitmask: torch.Tensor, *, 
     Raises:
         BitmaskShapeError: The shapes do not fit.
 
-    Cost: O(B W) on the device of the logits; the copy of the mask (V/8 bytes a row) does not synchronise.
+    Cost: O(B W) on the device of the logits, on a CPU without a branch per logit (see `schemagen.masking`); the copy of
+    the mask (V/8 bytes a row) does not synchronise.
     """
     import torch
 
@@ -102,6 +116,11 @@ def apply_token_bitmask_inplace(logits: torch.Tensor, bitmask: torch.Tensor, *, 
     covered = mask.shape[1] * BITS if vocab_size is None else vocab_size
     if covered < 1 or covered > mask.shape[1] * BITS or (vocab_size is not None and width < vocab_size):
         raise BitmaskShapeError(f"{vocab_size} tokens, {mask.shape[1]} words a row, logits of width {width}")
+    if rows.device.type == "cpu":
+        from schemagen.masking import mask_rows_inplace
+
+        mask_rows_inplace(rows, mask.to("cpu").contiguous(), min(covered, width))
+        return
     mask = mask.to(rows.device, non_blocking=True)
     shifts = torch.arange(BITS, dtype=torch.int32, device=rows.device)
     allowed = (mask.unsqueeze(-1) >> shifts & 1).bool().flatten(1)[:, : min(covered, width)]

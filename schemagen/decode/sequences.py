@@ -37,13 +37,20 @@ class Cursor:
 
     Attributes:
         matcher: The cursor over the grammar.
+        grammar: What it is a cursor of.
         generated: Token ids after the prompt.
         dead: Whether a token came that the grammar forbids (a beam of probability zero, kept only as filling).
     """
 
     matcher: Matcher
+    grammar: Grammar
     generated: list[int] = field(default_factory=list)
     dead: bool = False
+
+    @classmethod
+    def start(cls, grammar: Grammar) -> Cursor:
+        """Return a cursor at the start of a text."""
+        return cls(grammar.matcher(), grammar)
 
     @property
     def is_over(self) -> bool:
@@ -59,23 +66,23 @@ class Cursor:
 
     def fork(self) -> Cursor:
         """Return an independent copy."""
-        return Cursor(self.matcher.fork(), list(self.generated), self.dead)
+        return Cursor(self.matcher.fork(), self.grammar, list(self.generated), self.dead)
 
 
 class Sequences:
     """The cursors of the rows of one generation at a time.
 
     Args:
-        grammars: One for all rows, or one per row of the batch; None leaves a row unconstrained.
+        grammars: One for all rows, or one per prompt of the batch; None leaves a row unconstrained.
     """
 
-    def __init__(self, grammars: Grammar | Sequence[Grammar | None]) -> None:
+    def __init__(self, grammars: Grammar | Sequence[Grammar | None] | None) -> None:
         self._grammars: Sequence[Grammar | None] = ()
         self._shared: Grammar | None = None
         if isinstance(grammars, (list, tuple)):
             self._grammars = grammars
         else:
-            self._shared = cast("Grammar", grammars)
+            self._shared = cast("Grammar | None", grammars)
         self.forget()
 
     def forget(self) -> None:
@@ -121,7 +128,7 @@ class Sequences:
         if not self._may_continue(rows) or not self._follow(rows):
             self._prompts = rows
             grammars = [self._grammar(row, len(rows)) for row in range(len(rows))]
-            self._cursors = [None if grammar is None else Cursor(grammar.matcher()) for grammar in grammars]
+            self._cursors = [None if grammar is None else Cursor.start(grammar) for grammar in grammars]
 
     def _may_continue(self, rows: list[list[int]]) -> bool:
         """Whether these rows can continue those of the last call.
@@ -207,7 +214,7 @@ class Sequences:
             if common > shared:
                 best, shared = cursor, common
         if best is None:
-            return Cursor(grammar.matcher())
+            return Cursor.start(grammar)
         copy = best.fork()
         _rewind(copy, shared)
         return copy

@@ -7,12 +7,15 @@ from types import SimpleNamespace
 import pytest
 import torch
 
+import schemagen
 from schemagen.decode import LogitsProcessor
-from schemagen.decode.logits_processor import _unpack_on_device, _unpack_on_host
 from schemagen.errors import BitmaskShapeError, DeadEndError, MatcherError
+from schemagen.masking import _unpack_on_device, _unpack_on_host
+from schemagen.vocabulary import Vocabulary
 
 EOS, PAD, SIZE = 8, 9, 10
 PROMPT = [7, 7]
+BYTES = [*(bytes([i]) for i in range(256)), None]
 
 
 class ListMatcher:
@@ -104,6 +107,24 @@ def test_finished_rows_cost_nothing_and_may_only_end():
     before = dict(first.counter)
     assert allowed(processor, [[*PROMPT, 1, EOS, PAD]]) == [[EOS, PAD]]
     assert first.counter == before
+
+
+def test_padding_beyond_the_vocabulary_is_allowed_after_the_end():
+    """The padding token of a model may lie in the surplus of its logits."""
+    processor = LogitsProcessor(grammar((1,)), pad_token_id=SIZE + 40)
+    for ids in (PROMPT, [*PROMPT, 1], [*PROMPT, 1, EOS]):
+        found = allowed(processor, [ids], width=SIZE + 50)
+    assert found == [[EOS, SIZE + 40]]
+    assert allowed(processor, [[*PROMPT, 1, EOS, EOS]], width=SIZE + 20) == [[EOS]]
+
+
+def test_grammars_of_vocabularies_of_different_widths():
+    """Each row is masked by the width of its own vocabulary."""
+    narrow, wide = (Vocabulary.byte_vocabulary(), Vocabulary.from_tokens([*BYTES, *[b"ab"] * 50], eos_token_ids=(256,)))
+    processor = LogitsProcessor([schemagen.compile(schemagen.Choice(["ab"]), v) for v in (narrow, wide, narrow)])
+    scores = processor(torch.tensor([[1], [1], [1]]), torch.zeros(3, 310))
+    found = [row.isfinite().nonzero().flatten().tolist() for row in scores]
+    assert found == [[97], [97, *range(257, 307)], [97]]
 
 
 def test_one_grammar_per_row_and_none_for_free_rows():
@@ -261,7 +282,7 @@ def test_both_ways_to_unpack_a_mask_agree():
     """The host and the accelerator read the same tokens from the same words, the sign bit included."""
     words = torch.randint(-(2**31), 2**31, (3, 5), dtype=torch.int32, generator=torch.Generator().manual_seed(0))
     cpu = torch.device("cpu")
-    host = _unpack_on_host(words, cpu)
+    host = _unpack_on_host(words)
     assert host.equal(_unpack_on_device(words, cpu))
     expected = [[bool(int(word) >> bit & 1) for word in row for bit in range(32)] for row in words]
     assert host.tolist() == expected
