@@ -106,6 +106,10 @@ class Grammar:
         self._check = check
         self._arguments: dict[str, Any] = {}
 
+    def __deepcopy__(self, memo: dict[int, Any]) -> Grammar:
+        """Return this grammar: nothing in it ever changes (transformers copies the options of a request)."""
+        return self
+
     def matcher(self) -> Matcher:
         """Return a cursor at the start of a text."""
         return self._implementation.matcher()

@@ -10,12 +10,15 @@ covers beam search, `num_return_sequences`, assisted decoding, left padding, and
 Several threads may use one object. A generation runs in one thread, so what is known about it (`Sequences`) is kept for each
 thread; only the measurements are shared, under a lock. A lock around the whole step, or a search for the generation among
 those of all threads, was rejected: two generations of the same prompt cannot be told apart by their first tokens.
+
+Continuous batching calls processors in another way; see `schemagen.decode.continuous`.
 """
 
 from __future__ import annotations
 
 import threading
-from typing import TYPE_CHECKING
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import torch
@@ -27,7 +30,7 @@ from schemagen.errors import BitmaskShapeError, DeadEndError, MatcherError
 from schemagen.masking import mask_rows, removed_mass
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
 
     from schemagen.compiler import Grammar
 
@@ -40,8 +43,8 @@ class LogitsProcessor(TransformersLogitsProcessor):  # type: ignore[misc]  # tra
 
     Args:
         grammar: One grammar for all rows, or one (or None: unconstrained) per prompt of the batch. With beams or
-            several returned sequences the rows of a prompt share its grammar. None leaves all
-            as they are.
+            several returned sequences the rows of a prompt share its grammar. None: whatever a request of continuous
+            batching asks for (`attach_to`), else nothing.
         measure_mass: Whether to sum up the probability that the mask removes (a softmax per step).
         pad_token_id: Allowed, besides EOS, in rows that are already complete.
 
@@ -49,7 +52,7 @@ class LogitsProcessor(TransformersLogitsProcessor):  # type: ignore[misc]  # tra
         constrained_steps: Rows masked since construction or `reset`, summed over steps and threads.
     """
 
-    supports_continuous_batching = False
+    supports_continuous_batching = True
 
     def __init__(
         self,
@@ -90,6 +93,39 @@ class LogitsProcessor(TransformersLogitsProcessor):  # type: ignore[misc]  # tra
             self._removed = []
             self.constrained_steps = 0
 
+    @contextmanager
+    def continuous_batching(self, model: Any) -> Iterator[None]:
+        """Constrain ``model.generate_batch`` and the other ways into continuous batching, as long as the block lasts.
+
+        With a list of grammars the first prompt gets the first one, and so on. With
+        ``model.continuous_batching_context_manager`` each request may bring its own: ``add_request(ids, grammar=...)``.
+
+        Args:
+            model: With the continuous batching of transformers 5.
+
+        Raises:
+            GenerationError: This version of transformers has none that can be constrained, or the manager batches
+                asynchronously or by CUDA graphs, where a mask would have to be known before the last token is.
+        """
+        from schemagen.decode.continuous import attached
+
+        with attached(self, model):
+            yield
+
+    def attach_to(self, manager: Any) -> None:
+        """Constrain the requests of a manager that has not been started yet.
+
+        Args:
+            manager: From ``model.init_continuous_batching``. Its requests may bring their grammar:
+                ``manager.add_request(ids, grammar=...)``.
+
+        Raises:
+            GenerationError: As `continuous_batching`.
+        """
+        from schemagen.decode.continuous import attach
+
+        attach(self, manager)
+
     def __call__(self, input_ids: torch.Tensor, scores: torch.Tensor) -> torch.Tensor:
         """Return the scores with every forbidden token at ``-inf``.
 
@@ -100,11 +136,19 @@ class LogitsProcessor(TransformersLogitsProcessor):  # type: ignore[misc]  # tra
         Raises:
             BitmaskShapeError: V is smaller than the vocabulary.
             DeadEndError: A grammar allows no token; nothing is sampled from an empty mask.
-            MatcherError: A row holds a token that its grammar forbids.
+            MatcherError: A row holds a token that its grammar forbids, or continuous batching called a processor that is
+                not attached.
 
         Cost: the last column of ``input_ids`` to the CPU, one call that fills the masks of all unfinished rows, and
         `schemagen.masking.mask_rows`.
         """
+        if input_ids.dim() != 2:
+            raise MatcherError(
+                f"input_ids of shape {tuple(input_ids.shape)}: only the last tokens",
+                why="continuous batching does not tell a processor which texts they belong to",
+                fix="`with processor.continuous_batching(model):` around it, or processor.attach_to(manager)",
+                code="not-attached",
+            )
         sequences: Sequences | None = getattr(self._generation, "sequences", None)
         if sequences is None:
             sequences = self._generation.sequences = Sequences(self._grammars)

@@ -1,0 +1,211 @@
+"""Continuous batching of transformers 5 (``model.generate_batch``), with a grammar for each request.
+
+There a processor is not given the texts: it sees the last token of each row, and the rows are whichever requests were
+scheduled. Before each step, though, processors of the class ``ContinuousBatchingLogitsProcessor`` are shown the requests
+whose next token will be chosen (``prepare_tensor_args``), in the order of the rows. `RequestProcessor` is one, and keeps
+a cursor for each request.
+
+Neither ``generate_batch`` nor the configuration takes processors of one's own, so this one is put into the list of the
+manager after that was made and before it is started: behind what changes the scores, before what cuts the distribution
+(temperature, top-k, top-p), where ``generate`` would put it.
+
+What cannot work is refused: asynchronous batching prepares a step before the token of the last one is known, and a
+CUDA graph replays kernels without asking a grammar.
+
+Alternatives rejected: recognising a request by its last token (two requests may share it), and patching the model's
+``_get_logits_processor`` (the manager reserves no place for the arguments of processors that it did not convert itself).
+"""
+
+from __future__ import annotations
+
+import re
+from collections import OrderedDict
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
+
+import torch
+
+from schemagen.decode.sequences import Cursor
+from schemagen.errors import GenerationError, MatcherError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from schemagen.compiler import Grammar
+    from schemagen.decode.logits_processor import LogitsProcessor
+
+try:
+    from transformers.generation.continuous_batching.cb_logits_processors import ContinuousBatchingLogitsProcessor
+except ImportError:
+    ContinuousBatchingLogitsProcessor = None
+
+#: Requests whose cursors are kept while others are served; a request that was forgotten is read again from its start.
+MAX_KEPT = 4096
+_NUMBER = re.compile(r"req_(\d+)(__child#\d+)*")
+_WARMUP = "__warmup_"
+
+
+class _Serving:
+    """The cursors of the requests of one manager.
+
+    Args:
+        processor: What masks, and the grammars of requests that bring none.
+        first: The number of the request that the first grammar of a list belongs to.
+    """
+
+    def __init__(self, processor: LogitsProcessor, first: int) -> None:
+        self.processor = processor
+        self.first = first
+        self._cursors: OrderedDict[str, Cursor] = OrderedDict()
+
+    def cursor(self, state: Any) -> Cursor | None:
+        """Return the cursor of a request, moved behind what it has generated; None if nothing constrains it.
+
+        Raises:
+            MatcherError: The request holds a token that its grammar forbids.
+        """
+        grammar = self._grammar(state)
+        if grammar is None:
+            return None
+        generated = _generated(state)
+        cursor = self._cursors.pop(state.request_id, None)
+        # An id may be used again, and a request that was split or forked starts with a text.
+        if cursor is None or cursor.grammar is not grammar or generated[: len(cursor.generated)] != cursor.generated:
+            cursor = Cursor.start(grammar)
+        cursor.advance(generated[len(cursor.generated) :])
+        if cursor.dead:
+            raise MatcherError(
+                f"request {state.request_id} contains token {generated[-1]}, which its grammar forbids there",
+                why="something else changed the scores after the mask",
+                fix="remove options that force tokens",
+                code="foreign-token",
+            )
+        self._cursors[state.request_id] = cursor
+        while len(self._cursors) > MAX_KEPT:
+            self._cursors.popitem(last=False)
+        return cursor
+
+    def _grammar(self, state: Any) -> Grammar | None:
+        """The grammar that a request brought, else that of the processor."""
+        given: Grammar | None = state.logit_processor_kwargs.get("grammar")
+        if given is not None or state.request_id.startswith(_WARMUP):
+            return given
+        grammars: Any = self.processor.grammars
+        if not isinstance(grammars, (list, tuple)):
+            shared: Grammar | None = grammars
+            return shared
+        numbered = _NUMBER.fullmatch(state.request_id)
+        number = -1 if numbered is None else int(numbered[1]) - self.first
+        if not 0 <= number < len(grammars):
+            raise MatcherError(
+                f"request {state.request_id} and {len(grammars)} grammars",
+                why="each grammar of a list belongs to one prompt, in the order in which they were added",
+                fix="give one grammar (or None) per prompt, or add_request(..., grammar=...)",
+                code="rows-and-grammars",
+            )
+        found: Grammar | None = grammars[number]
+        return found
+
+
+def _generated(state: Any) -> list[int]:
+    """The tokens that a request has generated; after running out of memory some of them count as its prompt."""
+    prompt: int = state._true_initial_tokens  # noqa: SLF001 - no public name
+    earlier: list[int] = state.initial_tokens[prompt:] if prompt else []
+    return [*earlier, *state.generated_tokens]
+
+
+def _request_processor(processor: LogitsProcessor, first: int) -> Any:
+    """Return a processor of continuous batching; its class exists only where transformers has the base class."""
+    from schemagen.compiler import Grammar
+
+    class RequestProcessor(ContinuousBatchingLogitsProcessor):  # type: ignore[misc]  # transformers publishes no types
+        """Masks the scores of the requests that a manager schedules."""
+
+        supported_kwargs = {"grammar": Grammar}  # noqa: RUF012 - as the base class declares it
+        ignored_kwargs = ()
+
+        def __init__(self) -> None:
+            self.serving = _Serving(processor, first)
+            self._rows: list[Cursor | None] = []
+
+        def fill_defaults(self, int32_tensor: torch.Tensor) -> None:
+            """Nothing is kept in the tensors of the manager."""
+            int32_tensor.zero_()
+
+        def prepare_tensor_args(self, requests_with_new_token: Sequence[Any]) -> torch.Tensor:
+            """Take note of the requests of the next step."""
+            self._rows = [self.serving.cursor(request.state) for request in requests_with_new_token]
+            return torch.zeros(len(self._rows), dtype=torch.int32)
+
+        @torch.compiler.disable  # type: ignore[untyped-decorator]  # torch publishes no type of it
+        def __call__(self, scores: torch.Tensor, tensor_arg: torch.Tensor) -> torch.Tensor:
+            """Return the scores, float [N, V], with forbidden tokens at ``-inf``; rows of padding are left alone."""
+            del tensor_arg
+            padding = [None] * (len(scores) - len(self._rows))
+            return self.serving.processor.mask(scores, [*self._rows, *padding])
+
+    return RequestProcessor()
+
+
+def attach(processor: LogitsProcessor, manager: Any) -> None:
+    """Put a processor into a manager of continuous batching; see `LogitsProcessor.attach_to`."""
+    if ContinuousBatchingLogitsProcessor is None:
+        raise GenerationError(
+            "this version of transformers cannot constrain requests of continuous batching",
+            why="it has no ContinuousBatchingLogitsProcessor",
+            fix="pip install -U transformers",
+            code="continuous-batching",
+        )
+    _refuse_lookahead(manager.continuous_batching_config)
+    listed = manager.logit_processor
+    first: int = manager._request_counter  # noqa: SLF001 - no public name
+    for known in listed.logits_processor:
+        if isinstance(serving := getattr(known, "serving", None), _Serving):
+            serving.processor, serving.first = processor, first
+            return
+    if manager.batch_processor is not None:
+        raise GenerationError(
+            "the manager of continuous batching has been started already",
+            why="it reserved no place for a constraint",
+            fix="attach the processor before manager.start(), or destroy_cached_continuous_batching_manager() first",
+            code="continuous-batching",
+        )
+    listed.logits_processor.insert(_place(listed.logits_processor), _request_processor(processor, first))
+    listed.tensors_required += 1
+    listed.do_processing = True
+    listed._retrieve_processors_kwargs()  # noqa: SLF001 - what it does at the end of its __init__
+
+
+def _refuse_lookahead(config: Any) -> None:
+    graphs = config.use_cuda_graph
+    if config.use_async_batching or (any(graphs) if isinstance(graphs, tuple) else graphs):
+        raise GenerationError(
+            "continuous batching runs ahead of the tokens",
+            why=f"use_async_batching={config.use_async_batching}, use_cuda_graph={graphs}: a step is prepared, or replayed, "
+            "before the token is known that decides on its mask",
+            fix="ContinuousBatchingConfig(use_async_batching=False, use_cuda_graph=False)",
+            code="continuous-batching",
+        )
+
+
+def _place(processors: Sequence[Any]) -> int:
+    """Where ``generate`` would put a processor: before the first that cuts or bends the distribution."""
+    warpers = (place for place, known in enumerate(processors) if type(known).__name__.endswith("LogitsWarper"))
+    return next(warpers, len(processors))
+
+
+@contextmanager
+def attached(processor: LogitsProcessor, model: Any) -> Iterator[None]:
+    """Attach the processor to each manager that a model makes, as long as the block lasts."""
+    make = model.init_continuous_batching
+
+    def init_continuous_batching(*args: Any, **kwargs: Any) -> Any:
+        manager = make(*args, **kwargs)
+        attach(processor, manager)
+        return manager
+
+    model.init_continuous_batching = init_continuous_batching
+    try:
+        yield
+    finally:
+        del model.init_continuous_batching
