@@ -197,7 +197,9 @@ def _place(processors: Sequence[Any]) -> int:
 @contextmanager
 def attached(processor: LogitsProcessor, model: Any) -> Iterator[None]:
     """Attach the processor to each manager that a model makes, as long as the block lasts."""
-    make = model.init_continuous_batching
+    name = "init_continuous_batching"
+    outer = vars(model).get(name)  # of a block around this one
+    make = getattr(model, name)
 
     def init_continuous_batching(*args: Any, **kwargs: Any) -> Any:
         manager = make(*args, **kwargs)
@@ -208,4 +210,7 @@ def attached(processor: LogitsProcessor, model: Any) -> Iterator[None]:
     try:
         yield
     finally:
-        del model.init_continuous_batching
+        if outer is None:
+            delattr(model, name)
+        else:
+            setattr(model, name, outer)

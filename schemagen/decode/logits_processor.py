@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from schemagen.compiler import Grammar
+    from schemagen.engine.protocol import Matcher
 
 
 class LogitsProcessor(TransformersLogitsProcessor):  # type: ignore[misc]  # transformers publishes no types
@@ -47,6 +48,8 @@ class LogitsProcessor(TransformersLogitsProcessor):  # type: ignore[misc]  # tra
             batching asks for (`attach_to`), else nothing.
         measure_mass: Whether to sum up the probability that the mask removes (a softmax per step).
         pad_token_id: Allowed, besides EOS, in rows that are already complete.
+        inplace: Whether the scores may be overwritten, which is faster on a CPU. Not with ``output_logits=True``, whose
+            raw logits would be masked, too, nor with ``prompt_lookup_num_tokens``, which uses a tensor again.
 
     Attributes:
         constrained_steps: Rows masked since construction or `reset`, summed over steps and threads.
@@ -60,6 +63,7 @@ class LogitsProcessor(TransformersLogitsProcessor):  # type: ignore[misc]  # tra
         *,
         measure_mass: bool = False,
         pad_token_id: int | None = None,
+        inplace: bool = False,
     ) -> None:
         if isinstance(grammar, (list, tuple)) and not grammar:
             raise MatcherError("no grammar for any row", fix="give a grammar, or a list with one per prompt")
@@ -67,6 +71,7 @@ class LogitsProcessor(TransformersLogitsProcessor):  # type: ignore[misc]  # tra
         self._pad_token_id = pad_token_id
         self._generation = threading.local()
         self._measure_mass = measure_mass
+        self._inplace = inplace
         self._lock = threading.Lock()
         self._removed: list[torch.Tensor] = []
         self.constrained_steps = 0
@@ -131,7 +136,7 @@ class LogitsProcessor(TransformersLogitsProcessor):  # type: ignore[misc]  # tra
 
         Args:
             input_ids: int64 [B, T]: prompts and what was generated so far.
-            scores: float [B, V]; V may exceed the vocabulary, the surplus is masked. Not changed.
+            scores: float [B, V]; V may exceed the vocabulary, the surplus is masked. Not changed unless `inplace`.
 
         Raises:
             BitmaskShapeError: V is smaller than the vocabulary.
@@ -173,7 +178,7 @@ class LogitsProcessor(TransformersLogitsProcessor):  # type: ignore[misc]  # tra
                 self.constrained_steps += len(live)
                 if removed is not None:
                     self._removed.append(removed)
-        return mask_rows(scores, bitmask, constrained, covered)
+        return mask_rows(scores, bitmask, constrained, covered, inplace=self._inplace)
 
     def _covered(self, cursors: Sequence[Cursor | None], width: int) -> int:
         """How many tokens the bits are about: those of the widest vocabulary, and the padding token."""
@@ -188,36 +193,44 @@ class LogitsProcessor(TransformersLogitsProcessor):  # type: ignore[misc]  # tra
         return max(widest, padding + 1) if padding < width else int(widest)
 
     def _bitmask(self, rows: int, covered: int) -> torch.Tensor:
-        """The bitmask of this thread, of this shape, without any bit."""
+        """The bitmask of this thread, of this shape; what is in it is of the last step."""
         shape = (rows, -(-covered // BITS))
         bitmask: torch.Tensor | None = getattr(self._generation, "bitmask", None)
         if bitmask is None or bitmask.shape != shape:
             bitmask = self._generation.bitmask = allocate_token_bitmask(rows, covered)
-        return bitmask.zero_()
+        return bitmask
 
     def _fill(self, cursors: Sequence[Cursor | None], bitmask: torch.Tensor) -> list[int]:
-        """Write the masks of all rows; return the rows whose grammars were asked.
+        """Write the masks of all constrained rows; return the rows whose grammars were asked.
 
         A row that is complete costs a few bits: its matcher is not asked.
         """
-        asked: dict[int, list[int]] = {}
+        words = bitmask.numpy()
+        live: list[int] = []
+        asked: dict[int, tuple[list[Matcher], list[int]]] = {}
         for row, cursor in enumerate(cursors):
             if cursor is None:
                 continue
+            vocabulary = cursor.grammar.vocabulary
             if cursor.is_over:
-                for token_id in (*cursor.grammar.vocabulary.eos_token_ids, self._pad_token_id):
-                    _allow(bitmask, row, token_id)
+                words[row] = 0
+                for token_id in (*vocabulary.eos_token_ids, self._pad_token_id):
+                    _allow(words, row, token_id)
             else:
-                asked.setdefault(cursor.grammar.vocabulary.size, []).append(row)
-        for size, rows in asked.items():
-            matchers = [cursor.matcher for row in rows if (cursor := cursors[row]) is not None]
+                matchers, rows = asked.setdefault(-(-vocabulary.size // BITS), ([], []))
+                matchers.append(cursor.matcher)
+                rows.append(row)
+                live.append(row)
+        for width, (matchers, rows) in asked.items():
+            whole = width == words.shape[1]
+            if not whole:
+                words[rows, width:] = 0
             try:
-                fill_rows(matchers, bitmask[:, : -(-size // BITS)], rows)
+                fill_rows(matchers, words if whole else words[:, :width], rows)
             except DeadEndError:
                 _refuse_dead_ends(cursors, rows)
                 raise
-        live = sorted(row for rows in asked.values() for row in rows)
-        has_tokens = np.any(bitmask.numpy(), axis=1).tolist()
+        has_tokens = np.any(words, axis=1).tolist()
         if not all(has_tokens[row] for row in live):
             _refuse_dead_ends(cursors, live)
         return live
@@ -244,9 +257,9 @@ def _has_tokens(cursor: Cursor) -> bool:
     return bool(bitmask.any())
 
 
-def _allow(bitmask: torch.Tensor, row: int, token_id: int | None) -> None:
+def _allow(words: Any, row: int, token_id: int | None) -> None:
     """Set one bit of an int32 mask, if it has it; bit 31 is the sign."""
-    if token_id is None or not 0 <= token_id < bitmask.shape[1] * BITS:
+    if token_id is None or not 0 <= token_id < words.shape[1] * BITS:
         return
     word, bit = divmod(token_id, BITS)
-    bitmask[row, word] |= -(2**31) if bit == BITS - 1 else 1 << bit
+    words[row, word] |= -(2**31) if bit == BITS - 1 else 1 << bit

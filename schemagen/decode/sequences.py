@@ -40,33 +40,45 @@ class Cursor:
         grammar: What it is a cursor of.
         generated: Token ids after the prompt.
         dead: Whether a token came that the grammar forbids (a beam of probability zero, kept only as filling).
+        is_over: Whether nothing more is constrained: EOS was generated, or the row is filling.
     """
 
     matcher: Matcher
     grammar: Grammar
     generated: list[int] = field(default_factory=list)
     dead: bool = False
+    is_over: bool = False
 
     @classmethod
     def start(cls, grammar: Grammar) -> Cursor:
         """Return a cursor at the start of a text."""
         return cls(grammar.matcher(), grammar)
 
-    @property
-    def is_over(self) -> bool:
-        """Whether nothing more is constrained: EOS was generated, or the row is filling."""
-        return self.dead or self.matcher.is_terminated()
-
     def advance(self, token_ids: Sequence[int]) -> None:
         """Accept tokens; those after EOS are padding."""
         for token_id in token_ids:
-            if not self.is_over and not self.matcher.accept_token(token_id):
-                self.dead = True
+            if not self.is_over:
+                self.dead = not self.matcher.accept_token(token_id)
+                self.is_over = self.dead or self.matcher.is_terminated()
             self.generated.append(token_id)
+
+    def rewind(self, length: int) -> None:
+        """Go back to the first `length` tokens; replay them if some of the others were padding."""
+        surplus = len(self.generated) - length
+        if not surplus:
+            return
+        kept = self.generated[:length]
+        if self.is_over:
+            self.matcher.reset()
+            self.generated, self.dead, self.is_over = [], False, False
+            self.advance(kept)
+            return
+        self.matcher.rollback(surplus)
+        self.generated = kept
 
     def fork(self) -> Cursor:
         """Return an independent copy."""
-        return Cursor(self.matcher.fork(), self.grammar, list(self.generated), self.dead)
+        return Cursor(self.matcher.fork(), self.grammar, list(self.generated), self.dead, self.is_over)
 
 
 class Sequences:
@@ -216,7 +228,7 @@ class Sequences:
         if best is None:
             return Cursor.start(grammar)
         copy = best.fork()
-        _rewind(copy, shared)
+        copy.rewind(shared)
         return copy
 
 
@@ -226,18 +238,3 @@ def _common_prefix(left: list[int], right: list[int]) -> int:
     if left[:length] == right[:length]:
         return length
     return next(index for index in range(length) if left[index] != right[index])
-
-
-def _rewind(cursor: Cursor, length: int) -> None:
-    """Take a cursor back to its first ``length`` tokens; replay them if some of the others were padding."""
-    surplus = len(cursor.generated) - length
-    if not surplus:
-        return
-    kept = cursor.generated[:length]
-    if cursor.matcher.is_terminated():
-        cursor.matcher.reset()
-        cursor.generated = []
-        cursor.advance(kept)
-        return
-    cursor.matcher.rollback(surplus)
-    cursor.generated = kept

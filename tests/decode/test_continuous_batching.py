@@ -192,8 +192,10 @@ def test_a_manager_that_is_kept_takes_the_next_processor(model):
 
 def test_what_is_attached_ends_with_the_block(model):
     """After the block the model generates freely."""
-    with schemagen.LogitsProcessor(tiny.compiled("choice")).continuous_batching(model):
+    choice = schemagen.LogitsProcessor(tiny.compiled("choice"))
+    with choice.continuous_batching(model), schemagen.LogitsProcessor(None).continuous_batching(model):
         pass
+    assert "init_continuous_batching" not in vars(model)
     [output] = model.generate_batch(
         ids_of(["x"]), generation_config=config(), continuous_batching_config=batching()
     ).values()

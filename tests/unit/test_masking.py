@@ -41,6 +41,22 @@ def test_allowed_logits_stay_and_all_others_go(share, dtype):
         assert masked.dtype == dtype
         assert masked.equal(torch.where(allowed, scores, -math.inf))
         assert scores.equal(before)
+        assert mask_rows(scores, words, range(4), COVERED, inplace=True).equal(masked)
+        assert scores.equal(masked)
+
+
+@pytest.mark.parametrize("share", SHARES)
+def test_large_rows_are_masked_one_by_one(share, monkeypatch):
+    """The ways for many logits, few allowed or not, on small ones: the same result, in place and not."""
+    monkeypatch.setattr("schemagen.masking._AT_ONCE", 0)
+    for seed in range(8):
+        for rows in (range(4), [0, 2, 3]):
+            scores, words, allowed = random_case(share, torch.float32, seed)
+            expected = scores.clone()
+            for row in rows:
+                expected[row] = torch.where(allowed[row], scores[row], -math.inf)
+            assert mask_rows(scores, words, rows, COVERED).equal(expected)
+            assert mask_rows(scores, words, rows, COVERED, inplace=True).equal(expected)
 
 
 @pytest.mark.parametrize("share", SHARES)
@@ -57,16 +73,20 @@ def test_other_rows_are_copied(share):
 @pytest.mark.parametrize("share", SHARES)
 @pytest.mark.parametrize("broken", [math.nan, math.inf, -math.inf])
 @pytest.mark.parametrize("where", ["allowed", "forbidden", "everywhere"])
-def test_broken_logits_never_reach_the_sampler(share, broken, where):
+@pytest.mark.parametrize("at_once", [0, 1 << 18])
+def test_broken_logits_never_reach_the_sampler(share, broken, where, at_once, monkeypatch):
     """NaN and the infinities, wherever they are: forbidden tokens stay at -inf, and a softmax is defined."""
+    monkeypatch.setattr("schemagen.masking._AT_ONCE", at_once)
     scores, words, allowed = random_case(share, torch.float32, 3)
     hit = {"allowed": allowed, "forbidden": ~allowed, "everywhere": torch.ones_like(allowed)}[where]
     scores[hit] = broken
-    masked = mask_rows(scores, words, range(4), COVERED)
-    assert masked[~allowed].isneginf().all()
-    assert torch.softmax(masked, dim=-1).isfinite().all()
-    if where == "forbidden":
-        assert masked[allowed].equal(scores[allowed])
+    before = scores.clone()
+    for inplace in (False, True):
+        masked = mask_rows(scores, words, range(4), COVERED, inplace=inplace)
+        assert masked[~allowed].isneginf().all()
+        assert torch.softmax(masked, dim=-1).isfinite().all()
+        if where == "forbidden":
+            assert masked[allowed].equal(before[allowed])
 
 
 def test_logits_that_are_not_contiguous():
