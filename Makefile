@@ -121,7 +121,7 @@ serve-docs: $(DEV) ## Serve the documentation on http://127.0.0.1:8000
 	$(BIN)/mkdocs serve
 
 bench: core ## Run the benchmarks, results and their page (BENCH="--tokenizer path" for the options of all)
-	@for name in masks batch vocabulary memory stress; do \
+	@for name in masks decode_overhead batch vocabulary memory stress; do \
 	  echo "== $$name"; $(BIN)/python benchmarks/$$name.py $(BENCH) || exit 1; done
 	$(BIN)/python benchmarks/page.py
 

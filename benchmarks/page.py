@@ -65,7 +65,7 @@ def _section(name: str, found: list[Result], body: Callable[[Result], str]) -> s
 
 def _origin(result: Result) -> str:
     settings, machine = result["settings"], result["machine"]
-    shown = ("data", "schemas", "order", "tokenizer", "rounds", "steps", "repeats", "seed")
+    shown = ("data", "schemas", "order", "tokenizer", "rounds", "steps", "repeats", "threads", "device", "seed")
     said = ", ".join(f"{name} {settings[name]}" for name in shown if name in settings)
     where = f"{machine['cpu']}, {machine['cores']} cores, Python {machine['python']}, load {machine['load_average']}"
     return f"`benchmarks/results/{result['file']}`: {result['date']}, commit {result['commit']}, {where}; {said}."
@@ -156,7 +156,35 @@ def _stressed(found: Mapping[str, Any]) -> tuple[str, ...]:
     )
 
 
-_BODIES = {"masks": _masks, "batch": _batch, "vocabulary": _vocabulary, "memory": _memory, "stress": _stress}
+def _decode_overhead(result: Result) -> str:
+    parts = []
+    for name, found in result["results"].items():
+        rows = [
+            (
+                row["batch"],
+                row["processor"],
+                f"{row['tokens_per_s']:,.1f}",
+                f"{row['ratio']:.3f}",
+                "{:.3f} to {:.3f}".format(*row["ratio_quartiles"]),
+                f"{row['processor_ms']:.2f}",
+            )
+            for row in found["rows"]
+        ]
+        heads = ("rows", "processor", "tokens/s", "ratio", "quartiles", "processor, ms")
+        said = f"**{name}**, {found['parameters'] / 1e6:,.0f} million parameters, {found['vocabulary']:,} logits:"
+        parts += [said, table(heads, rows)]
+        parts += [f"Skipped: {who}, {why}." for who, why in found["skipped"].items()]
+    return "\n\n".join(parts)
+
+
+_BODIES = {
+    "masks": _masks,
+    "decode_overhead": _decode_overhead,
+    "batch": _batch,
+    "vocabulary": _vocabulary,
+    "memory": _memory,
+    "stress": _stress,
+}
 
 
 def _mib(count: int) -> str:

@@ -168,6 +168,67 @@ def test_one_processor_serves_all_modes_in_turn():
             assert generate("llama", PROMPTS[:1], used, options) == generate("llama", PROMPTS[:1], fresh, options)
 
 
+@pytest.mark.parametrize("mode", ["greedy", "sampling", "4 beams", "several samples", "prompt lookup"])
+def test_the_bundled_model(mode):
+    """A trained model with a vocabulary of thousands of tokens, and prompts that it understands."""
+    lm = schemagen.load_bundled()
+    options = {**MODES, **SINGLE}[mode]
+    texts = ["Ada Lovelace, 36, London", "bike"][: 1 if mode in SINGLE else 2]
+    grammars = [lm.compile(KINDS["object"][0]), lm.compile(schemagen.Choice(["a bike", "a car"]))][: len(texts)]
+    batch = lm.tokenizer(texts, return_tensors="pt", padding=True, padding_side="left")
+    ends = list(lm.vocabulary.eos_token_ids)
+    outputs = []
+    for processor in (
+        schemagen.LogitsProcessor(grammars, pad_token_id=ends[0]),
+        Slow(grammars, batch["input_ids"].shape[1], ends),
+    ):
+        torch.manual_seed(2)
+        output = lm.model.generate(
+            input_ids=batch["input_ids"],
+            attention_mask=batch["attention_mask"],
+            logits_processor=[processor],
+            max_new_tokens=60,
+            **{"do_sample": False, "eos_token_id": ends, "pad_token_id": ends[0], **options},
+        )
+        outputs.append(output[:, batch["input_ids"].shape[1] :].tolist())
+    assert outputs[0] == outputs[1]
+    for row, tokens in enumerate(outputs[0]):
+        grammar = grammars[row * len(grammars) // len(outputs[0])]
+        grammar.validate(lm.tokenizer.decode(tokens, skip_special_tokens=True))
+
+
+def test_overwriting_the_scores_changes_nothing():
+    """inplace=True writes the same texts, wherever the scores are not used again."""
+    for options in (MODES["greedy"], MODES["sampling"], MODES["4 beams"], SINGLE["assistant"]):
+        for kind in ("object", "counted"):
+            results = []
+            for inplace in (False, True):
+                processor = schemagen.LogitsProcessor([compiled(kind)], pad_token_id=PAD, inplace=inplace)
+                results.append(generate("llama", PROMPTS[:1], processor, options))
+            assert results[0] == results[1]
+
+
+def test_raw_logits_stay_raw():
+    """With output_logits=True the logits of the model come back as they were, the scores masked."""
+    batch = batch_of(PROMPTS[:1])
+    output = model("llama").generate(
+        **batch,
+        logits_processor=[schemagen.LogitsProcessor(compiled("choice"))],
+        max_new_tokens=3,
+        do_sample=False,
+        output_logits=True,
+        output_scores=True,
+        return_dict_in_generate=True,
+        eos_token_id=EOS,
+        pad_token_id=PAD,
+    )
+    assert all(logits.isfinite().all() for logits in output.logits)
+    for logits, scores in zip(output.logits, output.scores, strict=True):
+        kept = scores.isfinite()
+        assert 0 < kept.sum() < 5
+        assert scores[kept].equal(logits[kept])
+
+
 @pytest.mark.slow
 def test_a_compiled_model_with_a_static_cache():
     """torch.compile and a static cache change nothing."""

@@ -134,10 +134,11 @@ class Slow(TransformersLogitsProcessor):
     Args:
         grammars: One (or None) per prompt.
         start: How long the prompts are.
+        ends: What may follow a text that is complete.
     """
 
-    def __init__(self, grammars, start):
-        self.grammars, self.start = grammars, start
+    def __init__(self, grammars, start, ends=(EOS, PAD)):
+        self.grammars, self.start, self.ends = grammars, start, list(ends)
 
     def __call__(self, input_ids, scores):
         """Mask row by row."""
@@ -152,13 +153,12 @@ class Slow(TransformersLogitsProcessor):
                 scores[row, forbidden] = float("-inf")
         return scores
 
-    @staticmethod
-    def _allowed(grammar, generated):
+    def _allowed(self, grammar, generated):
         matcher = grammar.matcher()
         for token in generated:
             if matcher.is_terminated() or not matcher.accept_token(token):
-                return [EOS, PAD]
-        return [EOS, PAD] if matcher.is_terminated() else matcher.allowed_tokens()
+                return self.ends
+        return self.ends if matcher.is_terminated() else matcher.allowed_tokens()
 
 
 def read(grammar, tokens, *, complete):

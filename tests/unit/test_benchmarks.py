@@ -8,6 +8,8 @@ from pathlib import Path
 
 import pytest
 
+import schemagen
+
 ROOT = Path(__file__).parents[2]
 FOLDER = ROOT / "benchmarks"
 PEERS = [name for name in ("llguidance",) if importlib.util.find_spec(name)]
@@ -101,6 +103,46 @@ def test_ratios_are_of_what_all_pass(script):
     assert found["ratios"]["schemagen / other"]["ttfm_us"]["p50"] == 0.5
     assert found["ratios"]["schemagen / other"]["tbm_us"]["max"] == 0.25
     assert found["engines"]["other"]["memory_bytes"]["growth"] == 2
+
+
+def test_decode_overhead(script, tokenizer, tmp_path):
+    """`decode_overhead.py` runs a step of each generation in turn, and compares those of one moment."""
+    processors = ["schemagen", "schemagen, inplace", "schemagen, measure_mass"]
+    small = ["--batches", "1", "2", "--steps", "3", "--repeats", "2", "--hidden", "64", "--layers", "1"]
+    found = run(
+        script,
+        "decode_overhead",
+        tokenizer,
+        tmp_path / "d.json",
+        *small,
+        "--device",
+        "cpu",
+        "--processors",
+        *processors,
+    )
+    assert len(found) == 2
+    for model in found.values():
+        expected = [(batch, name) for batch in (1, 2) for name in ("unconstrained", *processors)]
+        assert [(row["batch"], row["processor"]) for row in model["rows"]] == expected
+        assert {row["steps"] for row in model["rows"]} == {6}
+        assert all(row["ratio"] == 1 for row in model["rows"] if row["processor"] == "unconstrained")
+        assert all(row["processor_ms"] > 0 for row in model["rows"] if row["processor"] != "unconstrained")
+        assert model["skipped"] == {}
+
+
+def test_a_contender_that_fails_ends_the_race(script):
+    """An error in one generation is raised, and the others get their turns until the end."""
+    import torch
+
+    module = script("decode_overhead")
+    model = schemagen.load_bundled().model
+
+    class Broken:
+        def __call__(self, _input_ids, _scores):
+            raise ValueError("no mask")
+
+    with pytest.raises(ValueError, match="no mask"):
+        module.race(model, torch.tensor([[1, 2]]), {"free": None, "broken": Broken, "other": None}, 3)
 
 
 def test_memory(script, tokenizer, tmp_path):
