@@ -257,11 +257,13 @@ def test_page_shows_every_kind_of_result(script, tokenizer, tmp_path):
         run(script, name, tokenizer, tmp_path / f"{name}.json", *more)
     run(script, "masks", tokenizer, tmp_path / "masks.json", "--sample", "2", "--engines", "schemagen", *PEERS)
     run(script, "stress", tokenizer, tmp_path / "stress.json", "--steps", "5", "--only", "any JSON")
+    small = ["--batches", "1", "--steps", "2", "--repeats", "1", "--hidden", "64", "--layers", "1", "--device", "cpu"]
+    run(script, "decode_overhead", tokenizer, tmp_path / "decode_overhead.json", *small, "--processors", "schemagen")
     script("verdicts").main([str(tmp_path / "masks.json"), "--out", str(tmp_path / "coverage.json")])
     page = script("page")
     rendered = page.render(page.load(tmp_path))
     assert "No result is committed" not in rendered
-    for name in ("masks", "memory", "batch", "vocabulary", "stress"):
+    for name in ("masks", "decode_overhead", "memory", "batch", "vocabulary", "stress"):
         assert f"`benchmarks/results/{name}.json`" in rendered
     assert all(f"schemagen / {peer}" in rendered for peer in PEERS)
 
