@@ -74,8 +74,10 @@ def fill_rows(
     for place, (matcher, row) in enumerate(zip(matchers, rows, strict=True)):
         if type(matcher).__module__ == _NATIVE:
             native.append(place)
+        elif budgets is None:
+            matcher.fill_next_token_bitmask(bitmask, row)
         else:
-            matcher.fill_next_token_bitmask(bitmask, row, budget=None if budgets is None else budgets[place])
+            matcher.fill_next_token_bitmask(bitmask, row, budget=budgets[place])
     if native:
         from schemagen import _core
 

@@ -27,8 +27,9 @@ would be faster in the JSON part by its crossing tokens (some tens of microsecon
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, field
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
@@ -101,6 +102,10 @@ class _Thread:
         """Whether the text of the part may end here."""
         return self.matcher is None or self.matcher.is_accepting()
 
+    def needed(self) -> int:
+        """Return how many tokens the text of the part takes to its end; 0 also where that is not known."""
+        return 0 if self.matcher is None else self.matcher.tokens_to_finish() or 0
+
     def back_to(self, steps: int) -> None:
         """Undo all steps but some."""
         if self.matcher is not None and self.steps > steps:
@@ -125,30 +130,36 @@ class _State:
 
 
 class _Crossing:
-    """The tokens that complete a part and go on behind it, as a trie over the bytes that complete it."""
+    """The tokens that complete a part and go on behind it, as a trie over the bytes that complete it.
+
+    Behind such a token nothing is left of the part, so what is needed to finish does not depend on where it stood: the tokens
+    of a node are sorted by that.
+    """
 
     __slots__ = ("children", "words")
 
     def __init__(self) -> None:
         self.children: dict[int, _Crossing] = {}
-        self.words: Words | None = None
+        self.words: dict[int, Words] = {}
 
-    def add(self, head: bytes, token_id: int, width: int) -> None:
-        """Add a token by its first half."""
+    def add(self, head: bytes, token_id: int, needed: int, width: int) -> None:
+        """Add a token by its first half, and by how many tokens are needed behind it."""
         node = self
         for byte in head:
             node = node.children.setdefault(byte, _Crossing())
-        if node.words is None:
-            node.words = np.zeros(width, dtype=np.int32)
-        _set_bit(node.words, token_id)
+        if needed not in node.words:
+            node.words[needed] = np.zeros(width, dtype=np.int32)
+        _set_bit(node.words[needed], token_id)
 
-    def collect(self, matcher: Matcher, into: Words) -> None:
-        """Add the tokens whose first half completes the part from where the matcher stands."""
+    def collect(self, matcher: Matcher, into: Words, budget: float) -> None:
+        """Add the tokens whose first half completes the part from where the matcher stands, as far as a budget goes."""
         for byte, child in self.children.items():
             if matcher.accept_bytes(bytes((byte,))):
-                if child.words is not None and matcher.is_accepting():
-                    np.bitwise_or(into, child.words, out=into)
-                child.collect(matcher, into)
+                if child.words and matcher.is_accepting():
+                    for needed, words in child.words.items():
+                        if needed < budget:
+                            np.bitwise_or(into, words, out=into)
+                child.collect(matcher, into, budget)
                 matcher.rollback(1)
 
 
@@ -173,11 +184,40 @@ class Sequence:
         self.all_words = _words_of(slice(vocabulary.size), self.width)
         self.text_words = self.all_words & ~self.eos_words
         self._tables: dict[tuple[frozenset[int] | None, tuple[int, ...]], _Crossing] = {}
-        self._may_follow: dict[tuple[tuple[int, ...], bytes], bool] = {}
+        self._behind: dict[tuple[tuple[int, ...], bytes], int | None] = {}
 
     def matcher(self) -> SequenceMatcher:
         """Return a cursor at the start of a text."""
         return SequenceMatcher(self)
+
+    @cached_property
+    def min_new_tokens(self) -> int:
+        """The smallest budget of tokens that always suffices for a whole text: see `schemagen.Grammar.min_new_tokens`."""
+        return self.needed(self.spawn(self.starts, 0, None))
+
+    @cached_property
+    def _rests(self) -> list[float]:
+        """How many tokens are needed behind each part: shortest ways over the graph to a part that may be the last."""
+        entries = [0 if part.grammar is None else part.grammar.matcher().tokens_to_finish() or 0 for part in self.parts]
+        rests = [0 if part.final else math.inf for part in self.parts]
+        for _ in self.parts:  # Bellman and Ford: no way is longer than all parts
+            for index, part in enumerate(self.parts):
+                ways = [entries[after] + rests[after] for after in part.following]
+                ways += [1 + entries[after] + rests[after] for behind in part.special.values() for after in behind]
+                rests[index] = min([rests[index], *ways])
+        return rests
+
+    def rest(self, index: int) -> int:
+        """Return how many tokens are needed behind a part."""
+        rest = self._rests[index]
+        return 0 if math.isinf(rest) else int(rest)  # from such a part no text ends, and nothing can be promised
+
+    def needed(self, threads: Iterable[_Thread]) -> int:
+        """Return how many tokens the nearest end takes from some threads: each part by its shortest completion.
+
+        Tokens that cross the border of parts could take fewer; what is returned always suffices.
+        """
+        return min(thread.needed() + self.rest(thread.span.part) for thread in threads)
 
     def spawn(self, indices: Iterable[int], position: int, previous: Span | None) -> list[_Thread]:
         """Return threads at the start of some parts, and of those behind them where a part may be empty."""
@@ -203,22 +243,21 @@ class Sequence:
         if table is None:
             table = _Crossing()
             if part.following:
-                begins = [byte for byte in range(256) if self.may_follow(part.following, bytes((byte,)))]
+                begins = [byte for byte in range(256) if self.needed_behind(part.following, bytes((byte,))) is not None]
                 for token_id, cut in _cuts(self.vocabulary, part.ends, begins):
                     token = self.vocabulary.tokens[token_id]
-                    if self.may_follow(part.following, token[cut:]):
-                        table.add(token[:cut], token_id, self.width)
+                    needed = self.needed_behind(part.following, token[cut:])
+                    if needed is not None:
+                        table.add(token[:cut], token_id, needed, self.width)
             self._tables[key] = table
         return table
 
-    def may_follow(self, indices: tuple[int, ...], data: bytes) -> bool:
-        """Whether some bytes can be read by the parts of some indices and what comes behind them."""
-        known = self._may_follow.get((indices, data))
-        if known is None:
-            threads = self.spawn(indices, 0, None)
-            known = bool(self.read(threads, data, 0))
-            self._may_follow[indices, data] = known
-        return known
+    def needed_behind(self, indices: tuple[int, ...], data: bytes) -> int | None:
+        """Return how many tokens are needed behind some bytes read by the parts of some indices; None if they cannot be."""
+        if (indices, data) not in self._behind:
+            threads = self.read(self.spawn(indices, 0, None), data, 0)
+            self._behind[indices, data] = self.needed(threads) if threads else None
+        return self._behind[indices, data]
 
     def read(self, threads: list[_Thread], data: bytes, position: int) -> list[_Thread]:
         """Return the threads after some bytes, none if they cannot be read; threads that are gone stay behind."""
@@ -285,21 +324,23 @@ class SequenceMatcher:
 
     # --- what may come -----------------------------------------------------------------------------------------------
 
-    def fill_next_token_bitmask(self, bitmask: Any, row: int = 0) -> bool:
+    def fill_next_token_bitmask(self, bitmask: Any, row: int = 0, *, budget: int | None = None) -> bool:
         """Write the tokens allowed next into ``bitmask[row]``; return False if every token is allowed.
 
         Args:
             bitmask: int32 ``[B, ceil(V/32)]`` on the CPU (torch or numpy). Only ``row`` is written.
             row: ``0 <= row < B``.
+            budget: How many tokens may still come; see `schemagen.engine.protocol.Matcher`.
 
         Raises:
             MatcherTerminatedError: EOS was already accepted.
             BitmaskShapeError: dtype, device or width differ from the above, or ``row`` is out of range.
+            ValueError: ``budget`` is negative.
 
         Cost: the masks of the live threads (two in free text, one inside of a call) and a walk over the crossing table.
         """
         target = row_of(bitmask, row, self._sequence.vocabulary.size)
-        words = self._words()
+        words = self._words(budget)
         target[:] = words
         return not np.array_equal(words, self._sequence.all_words)
 
@@ -333,7 +374,19 @@ class SequenceMatcher:
         probe = self.fork()
         return f"{name} is {'allowed' if probe.accept_token(token_id) else 'not allowed'} {where}."
 
-    def _words(self) -> Words:
+    def tokens_to_finish(self) -> int:
+        """Return how many tokens always suffice to end the text: each part by its shortest completion."""
+        if self.is_terminated():
+            return 0
+        return self._sequence.needed(thread for thread, _ in self._history[-1].live)
+
+    def shortest_completion(self) -> bytes:
+        """Return the shortest completion of the part that is being read; markers behind it may have no bytes."""
+        live = [thread for thread, _ in self._history[-1].live]
+        nearest = min(live, key=lambda thread: self._sequence.needed([thread]))
+        return b"" if self.is_terminated() or nearest.matcher is None else nearest.matcher.shortest_completion()
+
+    def _words(self, budget: int | None = None) -> Words:
         """Return the mask."""
         state, sequence = self._history[-1], self._sequence
         if state.terminated:
@@ -342,26 +395,32 @@ class SequenceMatcher:
             )
         words = np.zeros(sequence.width, dtype=np.int32)
         scratch = np.zeros((1, sequence.width), dtype=np.int32)
+        if budget is not None and budget < 0:
+            raise ValueError(f"budget={budget}: it cannot be negative")
+        left = math.inf if budget is None else max(budget, self.tokens_to_finish())
         for thread, _ in state.live:
-            self._add_thread(thread, words, scratch)
+            if math.isinf(left) or sequence.needed([thread]) <= left:
+                self._add_thread(thread, words, scratch, left)
         return words
 
-    def _add_thread(self, thread: _Thread, words: Words, scratch: npt.NDArray[np.int32]) -> None:
-        """Add the tokens of one thread: inside of its part, across its end, behind it."""
+    def _add_thread(self, thread: _Thread, words: Words, scratch: npt.NDArray[np.int32], left: float) -> None:
+        """Add the tokens of one thread, as far as a budget goes: inside of its part, across its end, behind it."""
         part = self._sequence.parts[thread.span.part]
         if thread.matcher is not None:
+            inside = None if math.isinf(left) else int(left) - self._sequence.rest(thread.span.part)
             try:
-                thread.matcher.fill_next_token_bitmask(scratch, 0)
+                thread.matcher.fill_next_token_bitmask(scratch, 0, budget=inside)
             except DeadEndError:  # its text is complete, and the vocabulary has no EOS
                 scratch[:] = 0
             np.bitwise_and(scratch[0], self._sequence.text_words, out=scratch[0])
             np.bitwise_or(words, scratch[0], out=words)
-            self._sequence.crossing(thread.span.part).collect(thread.matcher, words)
+            self._sequence.crossing(thread.span.part).collect(thread.matcher, words, left)
         if (part.final or part.special) and thread.may_end():
             if part.final:
                 np.bitwise_or(words, self._sequence.eos_words, out=words)
-            for token_id in part.special:
-                _set_bit(words, token_id)
+            for token_id, behind in part.special.items():
+                if (self._sequence.needed_behind(behind, b"") or 0) < left:
+                    _set_bit(words, token_id)
 
     # --- where it stands ---------------------------------------------------------------------------------------------
 

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 import torch
 
 from schemagen.decode.logits_processor import LogitsProcessor
-from schemagen.decode.loop import Decoded, complete_options, finish, generate_rows
+from schemagen.decode.loop import Decoded, budget_of, check_budget, complete_options, finish, generate_rows
 from schemagen.decode.row_sampling import can_sample_rows, samples
 from schemagen.errors import GenerationError
 
@@ -77,9 +77,11 @@ def decode_batch(
 def _completed(model: Any, row: Row, given: dict[str, Any]) -> dict[str, Any] | GenerationError:
     """Return the options of ``generate`` for a row, or why it cannot be generated."""
     try:
-        return complete_options(model, len(row.token_ids), given)
+        options = complete_options(model, len(row.token_ids), given)
+        check_budget(row.grammar, budget_of(model, options, len(row.token_ids)))
     except GenerationError as error:
         return error
+    return options
 
 
 def _chunks(rows: Sequence[Row], ready: dict[int, dict[str, Any]], size: int) -> Iterator[list[int]]:
@@ -118,12 +120,13 @@ def _generate(
     ends = sorted({end for grammar in grammars for end in grammar.vocabulary.eos_token_ids})
     pad = ends[0] if pad_token_id is None else pad_token_id
     inputs = _padded([row.token_ids for row in rows], pad, model.device)
-    processor = LogitsProcessor(grammars, pad_token_id=pad)
+    width = inputs["input_ids"].shape[1]
+    budget = budget_of(model, options, width)
+    processor = LogitsProcessor(grammars, max_new_tokens=budget, pad_token_id=pad)
     started = time.perf_counter()
     seeds = [row.seed for row in rows]
     sequences = generate_rows(model, inputs, {**options, "pad_token_id": pad}, processor, ends=ends, seeds=seeds)
     seconds = (time.perf_counter() - started) / len(rows)
-    width = inputs["input_ids"].shape[1]
     generated = sequences[:, width:].tolist()
     return [_result(row, ids, options, seconds) for row, ids in zip(rows, generated, strict=True)]
 

@@ -46,6 +46,8 @@ class LogitsProcessor(TransformersLogitsProcessor):  # type: ignore[misc]  # tra
         grammar: One grammar for all rows, or one (or None: unconstrained) per prompt of the batch. With beams or
             several returned sequences the rows of a prompt share its grammar. None: whatever a request of continuous
             batching asks for (`attach_to`), else nothing.
+        max_new_tokens: The budget of each row, as ``generate`` has it: the mask sees to it that the text is complete
+            within it, if it is at least `Grammar.min_new_tokens`. None: no budget.
         measure_mass: Whether to sum up the probability that the mask removes (a softmax per step).
         pad_token_id: Allowed, besides EOS, in rows that are already complete.
         inplace: Whether the scores may be overwritten, which is faster on a CPU. Not with ``output_logits=True``, whose
@@ -61,6 +63,7 @@ class LogitsProcessor(TransformersLogitsProcessor):  # type: ignore[misc]  # tra
         self,
         grammar: Grammar | Sequence[Grammar | None] | None,
         *,
+        max_new_tokens: int | None = None,
         measure_mass: bool = False,
         pad_token_id: int | None = None,
         inplace: bool = False,
@@ -68,6 +71,7 @@ class LogitsProcessor(TransformersLogitsProcessor):  # type: ignore[misc]  # tra
         if isinstance(grammar, (list, tuple)) and not grammar:
             raise MatcherError("no grammar for any row", fix="give a grammar, or a list with one per prompt")
         self._grammars = grammar
+        self._max_new_tokens = max_new_tokens
         self._pad_token_id = pad_token_id
         self._generation = threading.local()
         self._measure_mass = measure_mass
@@ -226,7 +230,7 @@ class LogitsProcessor(TransformersLogitsProcessor):  # type: ignore[misc]  # tra
             if not whole:
                 words[rows, width:] = 0
             try:
-                fill_rows(matchers, words if whole else words[:, :width], rows)
+                fill_rows(matchers, words if whole else words[:, :width], rows, budgets=self._budgets(cursors, rows))
             except DeadEndError:
                 _refuse_dead_ends(cursors, rows)
                 raise
@@ -234,6 +238,13 @@ class LogitsProcessor(TransformersLogitsProcessor):  # type: ignore[misc]  # tra
         if not all(has_tokens[row] for row in live):
             _refuse_dead_ends(cursors, live)
         return live
+
+    def _budgets(self, cursors: Sequence[Cursor | None], rows: list[int]) -> list[int | None] | None:
+        """How many tokens some rows may still write."""
+        if self._max_new_tokens is None:
+            return None
+        written = [0 if (cursor := cursors[row]) is None else len(cursor.generated) for row in rows]
+        return [max(0, self._max_new_tokens - count) for count in written]
 
 
 def _refuse_dead_ends(cursors: Sequence[Cursor | None], rows: list[int]) -> None:

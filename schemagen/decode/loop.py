@@ -69,9 +69,11 @@ def decode(
         GenerationError: Something else ended it too early, such as a stopping criterion.
         ValueError: As transformers raises it, for options that it does not know.
     """
-    processor = LogitsProcessor(grammar, measure_mass=True)
     prompt_tokens = inputs["input_ids"].shape[1]
     options = complete_options(model, prompt_tokens, generate_kwargs)
+    budget = budget_of(model, options, prompt_tokens)
+    check_budget(grammar, budget)
+    processor = LogitsProcessor(grammar, max_new_tokens=budget, measure_mass=True)
     started = time.perf_counter()
     sequences = generate_rows(model, inputs, options, processor, ends=grammar.vocabulary.eos_token_ids, seeds=[seed])
     seconds = time.perf_counter() - started
@@ -142,6 +144,34 @@ def complete_options(model: Any, prompt_tokens: int, given: dict[str, Any]) -> d
     if not {"max_new_tokens", "max_length", "generation_config"} & options.keys():
         options["max_new_tokens"] = min(DEFAULT_MAX_NEW_TOKENS, room)
     return options
+
+
+def budget_of(model: Any, options: Mapping[str, Any], prompt_tokens: int) -> int | None:
+    """Return how many tokens ``generate`` will write at most with completed options; None if nothing limits them."""
+    config = options.get("generation_config") or getattr(model, "generation_config", None)
+    new_tokens = options.get("max_new_tokens", getattr(config, "max_new_tokens", None))
+    if new_tokens is not None:
+        return int(new_tokens)
+    length = options.get("max_length", getattr(config, "max_length", None))
+    is_decoder_only = not getattr(model.config, "is_encoder_decoder", False)
+    return None if length is None else max(0, int(length) - (prompt_tokens if is_decoder_only else 1))
+
+
+def check_budget(grammar: Grammar, budget: int | None) -> None:
+    """Refuse a budget in which no text can be guaranteed to end.
+
+    Raises:
+        BudgetError: It is below `Grammar.min_new_tokens`.
+    """
+    if budget is None:
+        return
+    needed = grammar.min_new_tokens
+    if needed is not None and budget < needed:
+        raise BudgetError(
+            f"a budget of {budget} tokens, and the shortest text takes {needed}",
+            why="the text would be cut off whatever the model writes",
+            fix=f"give max_new_tokens={needed} or more",
+        )
 
 
 def check_one_result(given: Mapping[str, Any]) -> None:

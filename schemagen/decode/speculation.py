@@ -153,7 +153,7 @@ def _choose(matcher: Matcher, scores: Any, words: Any, budget: int | None) -> tu
     matcher.fill_next_token_bitmask(words, 0, budget=budget)
     allowed = np.unpackbits(words.view(np.uint8)[0], bitorder="little").astype(bool)[: len(scores)]
     allowed = np.pad(allowed, (0, len(scores) - len(allowed)))
-    scores = np.nan_to_num(scores, nan=-np.inf, posinf=np.finfo(np.float32).max, neginf=-np.inf)
+    scores = np.nan_to_num(scores, nan=-np.inf, posinf=float(np.finfo(np.float32).max), neginf=-np.inf)
     kept = np.flatnonzero(allowed)
     best = int(kept[scores[kept].argmax()])
     highest = scores.max()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import re
 from typing import Annotated
 
 import pytest
@@ -210,11 +211,22 @@ def test_without_tools_a_chat_is_an_answer(hermes):
         hermes.lm("Hello.").call("Hi", [], tool_choice="required")
 
 
-def test_budget(hermes):
-    """A call that is cut off is an error that carries the text."""
-    with pytest.raises(BudgetError) as caught:
-        hermes.lm(hermes_calls(("add", {"left": 1, "right": 1}))).call("x", TOOLS, max_new_tokens=20)
-    assert caught.value.text.startswith("<tool_call>")
+def test_a_call_that_cannot_fit_is_refused_beforehand(hermes):
+    """The error names the smallest budget that suffices, and with that the call is whole."""
+    said = hermes_calls(("add", {"left": 1, "right": 1}))
+    with pytest.raises(BudgetError, match=r"the shortest text takes (\d+)") as caught:
+        hermes.lm(said).call("x", [add], tool_choice="required", max_new_tokens=5)
+    least = int(re.search(r"takes (\d+)", caught.value.fact)[1])
+    found = hermes.lm(said).call("x", [add], tool_choice="required", max_new_tokens=least)
+    assert found.name == "add"
+    assert set(found.arguments.model_dump()) == {"left", "right"}
+
+
+@pytest.mark.parametrize("budget", [1, 2, 5, 9, 14, 20, 33, 60])
+def test_whatever_is_begun_is_finished(hermes, budget):
+    """With words or a call to choose from, any budget ends in one of them, whole."""
+    found = hermes.lm(hermes_calls(("add", {"left": 1, "right": 1}))).call("x", [add], max_new_tokens=budget)
+    assert isinstance(found, str) or found.arguments is not None
 
 
 def test_openai_history_is_taken(hermes):
