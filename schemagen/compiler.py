@@ -5,11 +5,12 @@ from __future__ import annotations
 import json
 import marshal
 import os
+import sys
 import time
 import warnings
 from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache, partial
-from typing import TYPE_CHECKING, Any, Literal, TypeAlias, cast
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias, cast
 
 from schemagen.engine.options import DEFAULT_LIMITS, Limits, Options, PropertyOrder, WhitespacePolicy
 from schemagen.errors import LimitError, SchemagenError, UnsatisfiableSchemaError, ValidationFailed, VocabularyError
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
 
     from schemagen import _core
+    from schemagen.engine.native import JsonLowering
     from schemagen.engine.program import Recorder
     from schemagen.engine.protocol import Engine, Matcher
     from schemagen.grammar_files import GrammarEntry
@@ -239,7 +241,7 @@ def compile(  # noqa: A001, PLR0913 - the field's verb, as in re.compile; option
     Warns:
         RuntimeWarning: The folder of the cache cannot be written; the grammar is compiled all the same.
 
-    Cost: about 0.1 ms per sub-schema; automaton states are made when they are first needed.
+    Cost: about 0.1 ms and 20 us per sub-schema; automaton states are made when they are first needed.
     """
     _check_arguments(vocabulary, property_order, whitespace, engine)
     folder = _folder_of(cache)
@@ -404,9 +406,7 @@ class _Source:
 
     def normaliser(self, options: Options) -> Normaliser:
         """Return a fresh one within the limits of the options."""
-        from schemagen.schema.normalise import Normaliser
-
-        return Normaliser(
+        return _front_end().Normaliser(
             self.schema,
             resources=self.resources,
             strict=self.strict,
@@ -418,12 +418,26 @@ class _Source:
 
     def report(self, options: Options) -> Report:
         """Return what became of the keywords of a grammar that came from a file: the schema is read for it."""
-        from schemagen.engine.native import JsonLowering
-
         options = replace(options, started=time.monotonic())
         normaliser = self.normaliser(options)
-        JsonLowering(normaliser, options).has_values()
+        _front_end().JsonLowering(normaliser, options).has_values()
         return normaliser.report()
+
+
+class _FrontEnd(NamedTuple):
+    """What reads a schema and spells it for the core."""
+
+    Normaliser: type[Normaliser]
+    JsonLowering: type[JsonLowering]
+
+
+@lru_cache(maxsize=1)
+def _front_end() -> _FrontEnd:
+    """Import it when it is first needed, for a grammar from a file does without; once, for importing has its price, too."""
+    from schemagen.engine.native import JsonLowering
+    from schemagen.schema.normalise import Normaliser
+
+    return _FrontEnd(Normaliser, JsonLowering)
 
 
 def _json_engine(
@@ -452,9 +466,7 @@ def _lowered(
     normaliser: Normaliser, options: Options, vocabulary: Vocabulary, engine: str, recorder: Recorder | None
 ) -> Engine:
     if engine == "native":
-        from schemagen.engine.native import JsonLowering
-
-        return JsonLowering(normaliser, options, recorder).compile(vocabulary)
+        return _front_end().JsonLowering(normaliser, options, recorder).compile(vocabulary)
     from schemagen.schema.text import json_text, layout
 
     page = layout(options.whitespace, options.max_indent, options.number_style)
@@ -534,6 +546,8 @@ def _report(keywords: Callable[[], Report], target: Target[Any] | None, options:
 def _choose(engine: EngineName) -> Literal["native", "reference"]:
     if engine == "reference":
         return "reference"
+    if sys.modules.get("schemagen._core") is not None:  # an import statement takes longer, though it does nothing
+        return "native"
     try:
         import schemagen._core  # noqa: F401 - only to see whether it is there
     except ImportError as error:

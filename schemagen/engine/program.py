@@ -14,6 +14,7 @@ of their languages, so a line that was replayed before in a process is looked up
 from __future__ import annotations
 
 import json
+from functools import lru_cache
 from itertools import count
 from threading import Lock
 from typing import TYPE_CHECKING, Any, TypeAlias
@@ -51,11 +52,17 @@ def as_bytes(text: str) -> bytes:
     return text.encode("utf-8", "surrogateescape")
 
 
-def builder_of(options: Options) -> _core.Builder:
-    """Return the builder of one grammar."""
+@lru_cache(maxsize=1)
+def _builder_class() -> type[_core.Builder]:
+    """Import the core when it is first needed; the package runs without it."""
     from schemagen import _core
 
-    return _core.Builder(
+    return _core.Builder
+
+
+def builder_of(options: Options) -> _core.Builder:
+    """Return the builder of one grammar."""
+    return _builder_class()(
         any_order=options.property_order == "any",
         whitespace=WHITESPACE[options.whitespace],
         max_indent=options.max_indent,
