@@ -6,13 +6,20 @@ import json
 import marshal
 import os
 import sys
-import time
 import warnings
 from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache, partial
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias, cast
 
-from schemagen.engine.options import DEFAULT_LIMITS, Limits, Options, PropertyOrder, WhitespacePolicy
+from schemagen.engine.options import (
+    DEFAULT_LIMITS,
+    DEFAULT_STYLE,
+    Deadline,
+    Limits,
+    Options,
+    PropertyOrder,
+    WhitespacePolicy,
+)
 from schemagen.errors import LimitError, SchemagenError, UnsatisfiableSchemaError, ValidationFailed, VocabularyError
 from schemagen.grammar_memory import CacheInfo, GrammarMemory
 from schemagen.schema.report import Entry, Report
@@ -26,7 +33,7 @@ if TYPE_CHECKING:
     from schemagen.engine.protocol import Engine, Matcher
     from schemagen.grammar_files import GrammarEntry
     from schemagen.regex import ast
-    from schemagen.schema.normalise import Normaliser
+    from schemagen.schema.normalise import Dialect, Normaliser
     from schemagen.types import Target
     from schemagen.vocabulary import Vocabulary
 
@@ -246,21 +253,21 @@ def compile(  # noqa: A001, PLR0913 - the field's verb, as in re.compile; option
     _check_arguments(vocabulary, property_order, whitespace, engine)
     folder = _folder_of(cache)
     options = Options(property_order=property_order, whitespace=whitespace, limits=limits or DEFAULT_LIMITS)
-    spec, frozen = _freeze(spec)
-    resources, frozen_resources = _freeze(None if resources is None else dict(resources))
+    frozen = _freeze(spec)
+    documents = _NOTHING if resources is None else _freeze(dict(resources))
     key = (
         (
-            frozen,
+            frozen.key,
             vocabulary.fingerprint,
             property_order,
             whitespace,
             options.limits,
             strict,
-            frozen_resources,
+            documents.key,
             engine,
             folder,
         )
-        if cache is not None and frozen is not None and frozen_resources is not None
+        if cache is not None and frozen.key is not None and documents.key is not None
         else None
     )
     if key is not None:
@@ -268,7 +275,9 @@ def compile(  # noqa: A001, PLR0913 - the field's verb, as in re.compile; option
         if known is not None:
             return known
     try:
-        grammar = _compile(spec, vocabulary, options, strict, resources, engine, None if key is None else folder)
+        grammar = _compile(
+            frozen, vocabulary, options, strict, documents.value, engine, None if key is None else folder
+        )
     except RecursionError as error:
         raise LimitError(
             "the schema is nested deeper than Python's recursion limit",
@@ -278,7 +287,7 @@ def compile(  # noqa: A001, PLR0913 - the field's verb, as in re.compile; option
         "property_order": property_order,
         "whitespace": whitespace,
         "strict": strict,
-        "resources": resources,
+        "resources": documents.value,
         "limits": options.limits,
         "engine": engine,
     }
@@ -302,7 +311,7 @@ def _check_arguments(vocabulary: Any, property_order: Any, whitespace: Any, engi
         raise _mistyped("whitespace", whitespace, _LAYOUTS)
     if engine not in _ENGINES:
         raise _mistyped("engine", engine, _ENGINES)
-    if not hasattr(vocabulary, "fingerprint"):
+    if not hasattr(type(vocabulary), "fingerprint"):
         raise VocabularyError(
             f"compile() got a {type(vocabulary).__name__} instead of a Vocabulary",
             fix="pass schemagen.Vocabulary.from_tokenizer(tokenizer)",
@@ -326,28 +335,45 @@ def _folder_of(cache: Any) -> str | None:
     return folder
 
 
-def _freeze(spec: Any) -> tuple[Any, Any]:
-    """Return a copy that the caller cannot change any more, and a key for it; None where there is none.
+class _Frozen(NamedTuple):
+    """Something that the caller cannot change any more.
+
+    Attributes:
+        value: The thing, or a copy of it.
+        key: What it is remembered by; None if it is not.
+        marshalled: What `marshal` makes of it, if it is a dict.
+    """
+
+    value: Any
+    key: Any
+    marshalled: bytes | None = None
+
+
+_NOTHING = _Frozen(None, (None,))
+
+
+def _freeze(spec: Any) -> _Frozen:
+    """Return a copy that the caller cannot change any more.
 
     `marshal` copies plain JSON values faster than anything else and, unlike JSON, tells 1 from "1" and lists from tuples.
     """
     if isinstance(spec, dict):
         try:
             text = marshal.dumps(spec, 2)
-            return marshal.loads(text), ("schema", text)  # noqa: S302 - written one line above
+            return _Frozen(marshal.loads(text), ("schema", text), text)  # noqa: S302 - written one line above
         except ValueError:  # something that is no JSON, or nested very deep: compile says what is wrong with it
-            return spec, None
+            return _Frozen(spec, None)
     if isinstance(spec, bool | Regex | Choice) or spec is None:
-        return spec, (type(spec), spec)
+        return _Frozen(spec, (type(spec), spec))
     try:
         hash(spec)
     except TypeError:
-        return spec, None
-    return spec, ("type", spec)
+        return _Frozen(spec, None)
+    return _Frozen(spec, ("type", spec))
 
 
 def _compile(
-    spec: Any,
+    frozen: _Frozen,
     vocabulary: Vocabulary,
     options: Options,
     strict: bool,
@@ -355,7 +381,7 @@ def _compile(
     engine: EngineName,
     folder: str | None,
 ) -> Grammar:
-    chosen = _choose(engine)
+    spec, chosen = frozen.value, _choose(engine)
     folder = folder if chosen == "native" else None
     if isinstance(spec, Regex | Choice):
         made = _pattern_engine(spec, vocabulary, options, chosen, folder)
@@ -364,7 +390,8 @@ def _compile(
 
     target = _target_of(spec)
     schema = spec if target is None else target.schema
-    source = _Source(schema, "json-schema" if target is None else "python", strict, resources)
+    dialect: Dialect = "json-schema" if target is None else "python"
+    source = _Source(schema, dialect, strict, resources, frozen.marshalled)
     options = _styled(options, target)
     implementation, keywords, is_exact = _json_engine(source, options, vocabulary, chosen, folder)
     return Grammar(
@@ -388,8 +415,7 @@ def _target_of(spec: Any) -> Target[Any] | None:
     return reflect(spec) if is_type(spec) else None
 
 
-@dataclass(frozen=True, slots=True)
-class _Source:
+class _Source(NamedTuple):
     """A schema and how it is read.
 
     Attributes:
@@ -397,12 +423,14 @@ class _Source:
         dialect: Whose reading of patterns and formats counts.
         strict: As for `compile`.
         resources: As for `compile`.
+        marshalled: What `marshal` makes of the schema, if that is at hand.
     """
 
     schema: Any
-    dialect: Literal["json-schema", "python"]
+    dialect: Dialect
     strict: bool
     resources: Any
+    marshalled: bytes | None
 
     def normaliser(self, options: Options) -> Normaliser:
         """Return a fresh one within the limits of the options."""
@@ -413,12 +441,12 @@ class _Source:
             dialect=self.dialect,
             max_depth=options.limits.max_depth,
             max_alternatives=options.limits.max_alternatives,
-            check_time=options.check_time,
+            check_time=Deadline(options.limits.max_seconds).check,
+            marshalled=self.marshalled,
         )
 
     def report(self, options: Options) -> Report:
         """Return what became of the keywords of a grammar that came from a file: the schema is read for it."""
-        options = replace(options, started=time.monotonic())
         normaliser = self.normaliser(options)
         _front_end().JsonLowering(normaliser, options).has_values()
         return normaliser.report()
@@ -512,11 +540,12 @@ def _reference(regex: ast.Regex, vocabulary: Vocabulary, limits: Limits) -> Engi
     return ReferenceEngine(regex, vocabulary, max_states=states, max_seconds=limits.max_seconds)
 
 
+_PYTHON_STYLE = replace(DEFAULT_STYLE, integer_fraction=False)
+
+
 def _styled(options: Options, target: Target[Any] | None) -> Options:
     """Python's int is written without a fraction; a JSON Schema integer may be 1.0, as is the default."""
-    if target is None:
-        return options
-    return replace(options, number_style=replace(options.number_style, integer_fraction=False))
+    return options if target is None else options._replace(number_style=_PYTHON_STYLE)
 
 
 def _report(keywords: Callable[[], Report], target: Target[Any] | None, options: Options) -> Report:

@@ -305,7 +305,7 @@ class JsonLowering:
                 f"{len(self._values)} different sub-schemas, limit {limits.max_states}",
                 fix="raise schemagen.Limits(max_states=...)",
             )
-        self.options.check_time()
+        self.normaliser.check_time()
 
     def _value(self, expression: Expression) -> int:
         known = self._values.get(expression)
@@ -607,7 +607,7 @@ class JsonLowering:
                 for part, hit in self._halves(node, pattern)
             ]
             check_key_classes(len(pieces))
-            self.options.check_time()
+            self.normaliser.check_time()
         return [(node, values + (hits or (additional,))) for node, hits in pieces]
 
     def _halves(self, regex: int, pattern: ast.Regex) -> list[tuple[int, bool]]:

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import time
-from dataclasses import dataclass, field
-from typing import Literal
+from dataclasses import dataclass
+from typing import Literal, NamedTuple
 
 from schemagen.errors import LimitError
 from schemagen.schema.numbers import NumberStyle
@@ -45,8 +45,7 @@ DEFAULT_STYLE = NumberStyle()
 DEFAULT_LIMITS = Limits()
 
 
-@dataclass(frozen=True, slots=True)
-class Options:
+class Options(NamedTuple):
     """How a grammar writes JSON.
 
     Attributes:
@@ -62,17 +61,30 @@ class Options:
     max_indent: int = 40
     number_style: NumberStyle = DEFAULT_STYLE
     limits: Limits = DEFAULT_LIMITS
-    started: float = field(default_factory=time.monotonic, compare=False)
 
-    def check_time(self) -> None:
-        """Stop if the compilation has taken too long.
+
+class Deadline:
+    """When a compilation that starts now has taken too long.
+
+    Args:
+        max_seconds: Until then, by the wall clock.
+    """
+
+    __slots__ = ("_max_seconds", "_started")
+
+    def __init__(self, max_seconds: float) -> None:
+        self._max_seconds = max_seconds
+        self._started = time.monotonic()
+
+    def check(self) -> None:
+        """Stop if it has passed.
 
         Raises:
-            LimitError: More than `Limits.max_seconds` have passed.
+            LimitError: It has.
         """
-        passed = time.monotonic() - self.started
-        if passed > self.limits.max_seconds:
+        passed = time.monotonic() - self._started
+        if passed > self._max_seconds:
             raise LimitError(
-                f"compiled for {passed:.1f} s, limit {self.limits.max_seconds} s",
+                f"compiled for {passed:.1f} s, limit {self._max_seconds} s",
                 fix="raise schemagen.Limits(max_seconds=...) or make the schema smaller",
             )

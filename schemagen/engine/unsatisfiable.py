@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import time
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
+from schemagen.engine.options import Deadline
 from schemagen.errors import SchemagenError, UnsatisfiableSchemaError
 from schemagen.schema.explain import explain
 from schemagen.schema.normalise import Normaliser
@@ -45,13 +44,12 @@ def explained(
 
     Cost: at most `schemagen.schema.explain.MAX_TRIALS` compilations without masks and about `MAX_SECONDS`.
     """
-    limits = replace(options.limits, max_seconds=min(MAX_SECONDS, options.limits.max_seconds))
-    budget = replace(options, limits=limits, started=time.monotonic())
+    deadline = Deadline(min(MAX_SECONDS, options.limits.max_seconds))
 
     def is_empty(document: Any, pointer: str) -> bool:
-        budget.check_time()
+        deadline.check()
         try:
-            return not _has_values(document, pointer, budget, dialect, resources, native=native)
+            return not _has_values(document, pointer, options, deadline, dialect, resources, native=native)
         except SchemagenError:
             return False  # not known to be
 
@@ -66,6 +64,7 @@ def _has_values(
     document: Any,
     pointer: str,
     options: Options,
+    deadline: Deadline,
     dialect: Dialect,
     resources: Mapping[str, Any] | None,
     *,
@@ -82,7 +81,7 @@ def _has_values(
         dialect=dialect,
         max_depth=options.limits.max_depth,
         max_alternatives=options.limits.max_alternatives,
-        check_time=options.check_time,
+        check_time=deadline.check,
     )
     if pointer:
         normaliser.root = normaliser.reference(normaliser.record(normaliser.root), "#" + quote(pointer))

@@ -99,9 +99,12 @@ class Document:
     Args:
         schema: The root schema.
         resources: Documents by URI that references may lead to.
+        marshalled: What ``marshal.dumps(schema, 2)`` returns, if that is at hand.
     """
 
-    def __init__(self, schema: Any, resources: Mapping[str, Any] | None = None) -> None:
+    def __init__(
+        self, schema: Any, resources: Mapping[str, Any] | None = None, marshalled: bytes | None = None
+    ) -> None:
         self.root = schema
         self._records: list[PlaceRecord] = []
         self._places: dict[tuple[Any, ...] | int, Place] = {}
@@ -110,7 +113,7 @@ class Document:
         self._registry: Registry[Any] | None = None
         base: str | None = None
         scope: Scope = ()
-        if resources or _mentions_ids(schema):
+        if resources or _mentions_ids(schema, marshalled):
             try:
                 base = self._register(dict(resources or {}))
                 scope = self._entered(base, ())
@@ -280,10 +283,10 @@ _SUSPECT = re.compile(rb"\$(?:(?:id|anchor|dynamicAnchor|dynamicRef|recursiveRef
 _OLD_ID = b"\x02\0\0\0idu"
 
 
-def _mentions_ids(schema: Any) -> bool:
+def _mentions_ids(schema: Any, marshalled: bytes | None) -> bool:
     """Whether the document may need more than local pointers; cheap, and wrong only on the careful side."""
     try:
-        text = marshal.dumps(schema, 2)
+        text = marshal.dumps(schema, 2) if marshalled is None else marshalled
     except ValueError:  # nested very deep, or something that is no JSON
         return _needs_registry(schema)
     suspects = text.count(_OLD_ID) + len(_SUSPECT.findall(text))

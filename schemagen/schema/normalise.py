@@ -69,9 +69,10 @@ class Normaliser:
         max_depth: Most nested evaluations; a deeper schema is refused.
         max_alternatives: Most alternatives of one JSON type in one place.
         check_time: Called now and then; raises when the work takes too long.
+        marshalled: What `marshal` makes of the schema, if that is at hand (see `Document`).
     """
 
-    def __init__(
+    def __init__(  # noqa: PLR0913 - bounds and readings, each with a default
         self,
         schema: Any,
         *,
@@ -80,15 +81,16 @@ class Normaliser:
         dialect: Dialect = "json-schema",
         max_depth: int = 200,
         max_alternatives: int = MAX_ARMS,
-        check_time: Callable[[], None] | None = None,
+        check_time: Callable[[], None] = lambda: None,
+        marshalled: bytes | None = None,
     ) -> None:
-        self.document = Document(schema, resources)
+        self.document = Document(schema, resources, marshalled)
         self.root = self.document.start
         self.strict = strict
         self.dialect: Dialect = dialect
         self.max_depth = max_depth
         self._max_alternatives = max_alternatives
-        self._check_time = check_time or (lambda: None)
+        self.check_time = check_time
         self._memo: dict[Expression, Value] = {}
         self._open: list[Expression] = []
         self._constants: dict[str, Any] = {}
@@ -346,7 +348,7 @@ class Normaliser:
     # --- obvious emptiness ---------------------------------------------------------------------------------------------
 
     def _viable(self, arm: ObjectArm) -> bool:
-        self._check_time()
+        self.check_time()
         return not self._no_object(arm)
 
     def is_plainly_empty(self, expression: Expression) -> bool:
