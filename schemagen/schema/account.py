@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from schemagen.schema.document import PlaceRecord
 from schemagen.schema.keywords import COMPANIONS, asserted
-from schemagen.schema.leaves import leaf_key
+from schemagen.schema.leaves import leaf_key, sole_reference
 from schemagen.schema.ordinary import children, is_ordinary
 from schemagen.schema.report import Entry, Report
 from schemagen.schema.strings import is_asserted
@@ -18,8 +18,8 @@ if TYPE_CHECKING:
 class Account:
     """The sub-schemas that were read, and what had to be left to a check of the finished value.
 
-    A compilation only notes what it reads; most reports are never looked at. Leaves count as read with the schema that
-    they stand in; those of an ordinary schema are not even noted, for they are found again.
+    A compilation only notes what it reads; most reports are never looked at. Leaves and references count as read with the
+    schema that they stand in; those of an ordinary schema are not even noted, for they are found again.
 
     Args:
         dialect: Whose reading of formats counts.
@@ -34,8 +34,8 @@ class Account:
         """Note that a sub-schema was read."""
         self._read.append(record)
 
-    def read_leaf(self, parent: PlaceRecord, tokens: tuple[str, ...], schema: Any) -> None:
-        """Note that a leaf was read, which has no place of its own."""
+    def read_in(self, parent: PlaceRecord, tokens: tuple[str, ...], schema: Any) -> None:
+        """Note that a leaf or a reference was read, which has no place of its own."""
         self._read.append((parent, tokens, schema))
 
     def leave(self, pointer: str, keyword: str, why: str) -> None:
@@ -59,10 +59,10 @@ class Account:
 
 
 def _leaves(record: PlaceRecord) -> Iterator[PlaceRecord]:
-    """Yield the leaves in an ordinary schema."""
+    """Yield the leaves and references in an ordinary schema."""
     if record.base is None and is_ordinary(record.schema):
         for steps, child in children(record.schema):
-            if leaf_key(child) is not None:
+            if leaf_key(child) is not None or sole_reference(child, record.draft) is not None:
                 yield PlaceRecord(child, record, steps, record.draft)
 
 

@@ -108,6 +108,7 @@ class Document:
         self.root = schema
         self._records: list[PlaceRecord] = []
         self._places: dict[tuple[Any, ...] | int, Place] = {}
+        self._found: dict[str, Place] = {}
         self._anchors: dict[str, tuple[str, ...]] = {}
         self._draft = draft_of(schema)
         self._registry: Registry[Any] | None = None
@@ -165,6 +166,16 @@ class Document:
                 return self._follow_pointer(place, reference)
             raise self._unresolvable(place, reference)
         return self._follow_uri(place, place.base, reference)
+
+    def find(self, reference: str) -> Place | None:
+        """Return the place that a local `$ref` of a document without base URIs leads to; None if it leads nowhere."""
+        known = self._found.get(reference)
+        if known is None:
+            try:
+                known = self._found[reference] = self.follow(self[self.start], reference)
+            except InvalidSchemaError:  # to be told once the place of the reference is needed
+                return None
+        return known
 
     def follow_dynamic(self, place: PlaceRecord, reference: str) -> Place:
         """Return the place that a `$dynamicRef` or `$recursiveRef` leads to.

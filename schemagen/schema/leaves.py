@@ -1,8 +1,8 @@
-"""Sub-schemas that contain no other: most of every document, and the same few over and over.
+"""Sub-schemas that contain no other or only name one: most of every document, and the same few over and over.
 
 ``{"type": "string"}``, whatever its description, means the same wherever it stands: nothing in it refers to the document.
 So its set of values is worked out once for the process and handed over as `Given`. The key is what the keywords say, in a
-form that tells 1, 1.0 and true apart.
+form that tells 1, 1.0 and true apart. ``{"$ref": "#/$defs/name"}`` is the schema that it names.
 """
 
 from __future__ import annotations
@@ -42,6 +42,14 @@ def leaf_key(schema: dict[str, Any]) -> LeafKey | None:
                 return None
             key += (name, word)
     return tuple(key)
+
+
+def sole_reference(schema: dict[str, Any], draft: int) -> str | None:
+    """Return the reference of a schema that says nothing else; before 2019-09 a reference hides what stands beside it."""
+    if draft > 7 and (len(KEYWORDS.keys() & schema) > 1 or not COMPANIONS.isdisjoint(schema)):
+        return None
+    reference = schema.get("$ref")
+    return reference if isinstance(reference, str) else None
 
 
 def _frozen(value: Any, *, may_be_list: bool) -> tuple[str, bytes] | None:

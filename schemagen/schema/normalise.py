@@ -21,7 +21,7 @@ from schemagen.schema.account import Account
 from schemagen.schema.algebra import MAX_ARMS, Algebra, NotExpressibleError, plain_rule, union
 from schemagen.schema.document import Document, PlaceRecord
 from schemagen.schema.keywords import KEYWORDS, Node, asserted, branches_alone, exact, exactly_one, shown
-from schemagen.schema.leaves import LEAVES, LeafKey, leaf_key
+from schemagen.schema.leaves import LEAVES, LeafKey, leaf_key, sole_reference
 from schemagen.schema.nodes import (
     ANYTHING,
     NEVER,
@@ -111,24 +111,44 @@ class Normaliser:
         return self.document.child(parent, schema, *tokens)
 
     def expression(self, parent: PlaceRecord, schema: Any, *tokens: str) -> Expression:
-        """Return what a sub-schema allows: its place or, for a leaf, what the first of its kind became."""
+        """Return what a sub-schema allows: its place, that which it refers to or, for a leaf, what the first of its kind became."""
         found = self._below(parent, schema, *tokens)
-        if isinstance(found, Given) or found in self._leaf_keys:
-            self._account.read_leaf(parent, tokens, schema)
+        if isinstance(found, Given) or found in self._leaf_keys or self.document[found].schema is not schema:
+            self._account.read_in(parent, tokens, schema)
         return found
 
     def _below(self, parent: PlaceRecord, schema: Any, *tokens: str) -> Place | Given:
+        if parent.base is None and isinstance(schema, dict):
+            uri = sole_reference(schema, parent.draft) if "$ref" in schema else None
+            target = None if uri is None else self.document.find(uri)
+            if target is not None:
+                return self._shared(target)
+            key = self._leaf_key(schema, parent.draft)
+            if key is not None:
+                return self._leaf(key) or self._first(key, self.place(parent, schema, *tokens))
+        return self.place(parent, schema, *tokens)
+
+    def _shared(self, target: Place) -> Place | Given:
+        """Return the place that a reference leads to or, for a leaf, what the first of its kind became."""
+        record = self.document[target]
+        key = self._leaf_key(record.schema, record.draft) if isinstance(record.schema, dict) else None
+        if key is None:
+            return target
+        self._account.read(record)
+        return self._leaf(key) or self._first(key, target)
+
+    def _leaf_key(self, schema: dict[str, Any], draft: int) -> LeafKey | None:
         # A pattern may be left to the check afterwards, which the report tells of each place.
-        plain = parent.base is None and isinstance(schema, dict) and (self.strict or "pattern" not in schema)
-        words = leaf_key(schema) if plain else None
-        if words is None:
-            return self.place(parent, schema, *tokens)
-        key = (parent.draft, self.dialect, *words)
-        leaf = LEAVES.get(key) or self._leaves.get(key)
-        if leaf is None:
-            leaf = self._leaves[key] = self.place(parent, schema, *tokens)
-            self._leaf_keys[leaf] = key
-        return leaf
+        words = leaf_key(schema) if self.strict or "pattern" not in schema else None
+        return None if words is None else (draft, self.dialect, *words)
+
+    def _leaf(self, key: LeafKey) -> Place | Given | None:
+        return LEAVES.get(key) or self._leaves.get(key)
+
+    def _first(self, key: LeafKey, place: Place) -> Place:
+        self._leaves[key] = place
+        self._leaf_keys[place] = key
+        return place
 
     def reference(self, parent: PlaceRecord, uri: str) -> Place:
         """Return the place that a reference leads to."""
