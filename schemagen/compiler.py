@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import json
 import marshal
 import os
@@ -25,7 +26,7 @@ from schemagen.grammar_memory import CacheInfo, GrammarMemory
 from schemagen.schema.report import Entry, Report
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping
+    from collections.abc import Iterable, Mapping
 
     from schemagen import _core
     from schemagen.engine.native import JsonLowering
@@ -86,34 +87,42 @@ class Grammar:
     """A compiled constraint over a vocabulary: immutable, without any per-sequence state, shared between threads.
 
     Attributes:
-        spec: What was compiled.
         vocabulary: The vocabulary it is a mask over.
-        schema: The JSON Schema, None for patterns and choices.
         engine: "native" or "reference".
     """
 
-    def __init__(  # noqa: PLR0913 - made by compile() alone
+    def __init__(
         self,
-        spec: Any,
+        frozen: _Frozen,
         vocabulary: Vocabulary,
+        arguments: dict[str, Any],
         *,
-        schema: Any,
-        report: Callable[[], Report],
         engine: str,
         implementation: Engine,
         target: Target[Any] | None = None,
-        check: Any = None,
+        is_exact: bool = True,
     ) -> None:
-        self.spec = spec
+        # A schema is kept as bytes: few need it again, and for the garbage collector it would be hundreds of objects.
+        self._spec = frozen.value if frozen.marshalled is None else None
+        self._marshalled = frozen.marshalled
         self.vocabulary = vocabulary
-        self.schema = schema
         self.engine = engine
-        self._write_report = report
-        self._report: Report | None = None
+        self._arguments = arguments
         self._implementation = implementation
         self._target = target
-        self._check = check
-        self._arguments: dict[str, Any] = {}
+        self._is_exact = is_exact
+
+    @cached_property
+    def spec(self) -> Any:
+        """What was compiled; a copy of it, if it was a JSON Schema."""
+        return self._spec if self._marshalled is None else marshal.loads(self._marshalled)  # noqa: S302 - see _freeze
+
+    @property
+    def schema(self) -> Any:
+        """The JSON Schema, None for patterns and choices."""
+        if self._target is not None:
+            return self._target.schema
+        return None if isinstance(self.spec, Regex | Choice) else self.spec
 
     def __deepcopy__(self, memo: dict[int, Any]) -> Grammar:
         """Return this grammar: nothing in it ever changes (transformers copies the options of a request)."""
@@ -123,12 +132,15 @@ class Grammar:
         """Return a cursor at the start of a text."""
         return self._implementation.matcher()
 
-    @property
+    @cached_property
     def report(self) -> Report:
-        """What became of every keyword at every node; written when it is first asked for."""
-        if self._report is None:
-            self._report = self._write_report()
-        return self._report
+        """What became of every keyword at every node.
+
+        Cost: when it is first asked for, that of compiling; nothing is noted for it before.
+        """
+        if isinstance(self.spec, Regex | Choice):
+            return Report((Entry("", type(self.spec).__name__.lower(), "enforced"),))
+        return _report(self.schema, self._arguments, self._target, self.engine)
 
     @cached_property
     def min_new_tokens(self) -> int | None:
@@ -165,8 +177,8 @@ class Grammar:
         if self.schema is None:
             return text
         value = json.loads(text)
-        if self._check is not None:
-            _check_afterwards(self._check, value, text, self._arguments.get("resources"))
+        if not self._is_exact:
+            _check_afterwards(self.schema, value, text, self._arguments["resources"])
         return value
 
     def __reduce__(self) -> tuple[Any, ...]:
@@ -274,16 +286,7 @@ def compile(  # noqa: A001, PLR0913 - the field's verb, as in re.compile; option
         known = _memory.get(key)
         if known is not None:
             return known
-    try:
-        grammar = _compile(
-            frozen, vocabulary, options, strict, documents.value, engine, None if key is None else folder
-        )
-    except RecursionError as error:
-        raise LimitError(
-            "the schema is nested deeper than Python's recursion limit",
-            fix="flatten it, or raise sys.setrecursionlimit",
-        ) from error
-    grammar._arguments = {  # noqa: SLF001 - its own class
+    arguments = {
         "property_order": property_order,
         "whitespace": whitespace,
         "strict": strict,
@@ -291,6 +294,21 @@ def compile(  # noqa: A001, PLR0913 - the field's verb, as in re.compile; option
         "limits": options.limits,
         "engine": engine,
     }
+    # What is made on the way has no cycles and is gone in the end, but a collector that looks in between counts it as old
+    # and soon looks through all objects of the process: 0.1 s where transformers is loaded, at one in some 500 schemas. The
+    # switch is one for all threads; one that turns it in this short time, too, may find it turned back.
+    collecting = gc.isenabled()
+    gc.disable()
+    try:
+        grammar = _compile(frozen, vocabulary, options, arguments, None if key is None else folder)
+    except RecursionError as error:
+        raise LimitError(
+            "the schema is nested deeper than Python's recursion limit",
+            fix="flatten it, or raise sys.setrecursionlimit",
+        ) from error
+    finally:
+        if collecting:
+            gc.enable()
     return grammar if key is None else _memory.put(key, grammar)
 
 
@@ -373,36 +391,25 @@ def _freeze(spec: Any) -> _Frozen:
 
 
 def _compile(
-    frozen: _Frozen,
-    vocabulary: Vocabulary,
-    options: Options,
-    strict: bool,
-    resources: Any,
-    engine: EngineName,
-    folder: str | None,
+    frozen: _Frozen, vocabulary: Vocabulary, options: Options, arguments: dict[str, Any], folder: str | None
 ) -> Grammar:
-    spec, chosen = frozen.value, _choose(engine)
+    spec, chosen = frozen.value, _choose(arguments["engine"])
     folder = folder if chosen == "native" else None
     if isinstance(spec, Regex | Choice):
         made = _pattern_engine(spec, vocabulary, options, chosen, folder)
-        whole = Report((Entry("", type(spec).__name__.lower(), "enforced"),))
-        return Grammar(spec, vocabulary, schema=None, report=lambda: whole, engine=chosen, implementation=made)
+        return Grammar(frozen, vocabulary, arguments, engine=chosen, implementation=made)
 
     target = _target_of(spec)
-    schema = spec if target is None else target.schema
-    dialect: Dialect = "json-schema" if target is None else "python"
-    source = _Source(schema, dialect, strict, resources, frozen.marshalled)
-    options = _styled(options, target)
-    implementation, keywords, is_exact = _json_engine(source, options, vocabulary, chosen, folder)
+    source = _source(spec if target is None else target.schema, arguments, target, frozen.marshalled)
+    made, is_exact = _json_engine(source, _styled(options, target), vocabulary, chosen, folder)
     return Grammar(
-        spec,
+        frozen,
         vocabulary,
-        schema=schema,
-        report=partial(_report, keywords, target, options),
+        arguments,
         engine=chosen,
-        implementation=implementation,
+        implementation=made,
         target=target,
-        check=None if target is not None or is_exact else schema,
+        is_exact=is_exact or target is not None,  # a type checks its values itself
     )
 
 
@@ -445,11 +452,12 @@ class _Source(NamedTuple):
             marshalled=self.marshalled,
         )
 
-    def report(self, options: Options) -> Report:
-        """Return what became of the keywords of a grammar that came from a file: the schema is read for it."""
-        normaliser = self.normaliser(options)
-        _front_end().JsonLowering(normaliser, options).has_values()
-        return normaliser.report()
+
+def _source(
+    schema: Any, arguments: dict[str, Any], target: Target[Any] | None, marshalled: bytes | None = None
+) -> _Source:
+    dialect: Dialect = "json-schema" if target is None else "python"
+    return _Source(schema, dialect, arguments["strict"], arguments["resources"], marshalled)
 
 
 class _FrontEnd(NamedTuple):
@@ -470,12 +478,12 @@ def _front_end() -> _FrontEnd:
 
 def _json_engine(
     source: _Source, options: Options, vocabulary: Vocabulary, engine: str, folder: str | None
-) -> tuple[Engine, Callable[[], Report], bool]:
-    """Return the engine of a schema, what writes the report of its keywords, and whether nothing is checked afterwards."""
+) -> tuple[Engine, bool]:
+    """Return the engine of a schema, and whether nothing is left to a check of the finished value."""
     entry = _entry(folder, [source.schema, source.resources], options, "schema", source.dialect, source.strict)
     kept = _replayed(entry, options, vocabulary)
     if kept is not None:
-        return kept[0], partial(source.report, options), kept[1]
+        return kept
     normaliser, recorder = source.normaliser(options), _recorder(entry, options)
     try:
         made = _lowered(normaliser, options, vocabulary, engine, recorder)
@@ -484,10 +492,10 @@ def _json_engine(
 
         circumstances = {"dialect": source.dialect, "resources": source.resources, "native": engine == "native"}
         raise explained(error, source.schema, options, **circumstances) from None
-    is_exact = normaliser.is_exact
-    _keep(entry, recorder, is_exact=is_exact)
-    normaliser.forget()
-    return made, normaliser.report, is_exact
+    finally:
+        normaliser.forget()
+    _keep(entry, recorder, is_exact=normaliser.is_exact)
+    return made, normaliser.is_exact
 
 
 def _lowered(
@@ -495,10 +503,13 @@ def _lowered(
 ) -> Engine:
     if engine == "native":
         return _front_end().JsonLowering(normaliser, options, recorder).compile(vocabulary)
+    return _reference(_text(normaliser, options), vocabulary, options.limits)
+
+
+def _text(normaliser: Normaliser, options: Options) -> ast.Regex:
     from schemagen.schema.text import json_text, layout
 
-    page = layout(options.whitespace, options.max_indent, options.number_style)
-    return _reference(json_text(normaliser, page), vocabulary, options.limits)
+    return json_text(normaliser, layout(options.whitespace, options.max_indent, options.number_style))
 
 
 def _entry(folder: str | None, source: Any, options: Options, *reading: Any) -> GrammarEntry | None:
@@ -548,13 +559,20 @@ def _styled(options: Options, target: Target[Any] | None) -> Options:
     return options if target is None else options._replace(number_style=_PYTHON_STYLE)
 
 
-def _report(keywords: Callable[[], Report], target: Target[Any] | None, options: Options) -> Report:
-    """Return the report of the keywords, then what pydantic checks, then the soft caps."""
+def _report(schema: Any, arguments: dict[str, Any], target: Target[Any] | None, engine: str) -> Report:
+    """Return the report of the keywords, then what pydantic checks, then the soft caps: the schema is read for it."""
+    options = Options(arguments["property_order"], arguments["whitespace"], limits=arguments["limits"])
+    options = _styled(options, target)
+    normaliser = _source(schema, arguments, target).normaliser(options)
+    if engine == "native":
+        _front_end().JsonLowering(normaliser, options).has_values()
+    else:
+        _text(normaliser, options)
     style = options.number_style
     checked = () if target is None else target.checked
     return Report(
         (
-            *keywords().entries,
+            *normaliser.report().entries,
             *(Entry("", what, "checked_after", "by pydantic, on the finished value") for what in checked),
             Entry(
                 "",

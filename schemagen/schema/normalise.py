@@ -111,7 +111,7 @@ class Normaliser:
         return self.document.child(parent, schema, *tokens)
 
     def expression(self, parent: PlaceRecord, schema: Any, *tokens: str) -> Expression:
-        """Return what a sub-schema allows: its place, that which it refers to or, for a leaf, what the first of its kind became."""
+        """Return what a sub-schema allows: its place, or that of what it refers to; for a leaf, what its like became."""
         found = self._below(parent, schema, *tokens)
         if isinstance(found, Given) or found in self._leaf_keys or self.document[found].schema is not schema:
             self._account.read_in(parent, tokens, schema)
@@ -193,10 +193,9 @@ class Normaliser:
         """Whether nothing so far was left to a check afterwards."""
         return self._account.is_exact
 
-    @property
-    def report(self) -> Callable[[], Report]:
-        """What tells what became of every keyword that was reached; it keeps no values alive."""
-        return self._account.report
+    def report(self) -> Report:
+        """Return what became of every keyword that was reached."""
+        return self._account.report()
 
     def forget(self) -> None:
         """Drop what the keywords said: it refers back to here, and a cycle would wait for the garbage collector."""
