@@ -297,6 +297,28 @@ public:
         arm.final = std::move(final);
         return json_->add_array(std::move(arm));
     }
+    // An object that counts nothing and tells no undeclared keys apart, as most are: plain lists instead of options by state.
+    void define_object(ValueId id, const std::vector<std::tuple<nb::bytes, bool, ValueId>>& properties, ValueId extra) {
+        Guard guard(*languages_, budget_);
+        ObjectArm arm;
+        arm.properties.reserve(properties.size());
+        for (const auto& [key, required, value] : properties) arm.properties.push_back({std::string(view(key)), required, always(value)});
+        if (extra) arm.extras.push_back({true, languages_->kernel.any_string(Encoding::kCanonical), always(extra)});
+        arm.final = {true};
+        ValueNode node;
+        node.objects = {json_->add_object(std::move(arm))};
+        json_->define_value(id, std::move(node));
+    }
+    // An array whose items are all alike, of any length.
+    void define_array(ValueId id, ValueId items, int64_t high) {
+        ArrayArm arm;
+        arm.items = always(items);
+        arm.max_items = clamp(high);
+        arm.final = {true};
+        ValueNode node;
+        node.arrays = {json_->add_array(std::move(arm))};
+        json_->define_value(id, std::move(node));
+    }
     bool productive(ValueId id) const { return json_->productive(id); }
     void settle(ValueId root) {
         Guard guard(*languages_, budget_);
@@ -320,6 +342,7 @@ private:
         }
         return out;
     }
+    static Options always(ValueId value) { return {std::vector<Option>{{value, 0}}}; }
     static uint32_t clamp(int64_t high) { return high < 0 || high >= kUnbounded ? kUnbounded : static_cast<uint32_t>(high); }
     std::shared_ptr<Languages> languages_;
     std::shared_ptr<JsonAutomaton> json_;
@@ -373,6 +396,8 @@ NB_MODULE(_core, m) {
         .def("define_value", &Builder::define_value)
         .def("add_object", &Builder::add_object)
         .def("add_array", &Builder::add_array)
+        .def("define_object", &Builder::define_object)
+        .def("define_array", &Builder::define_array)
         .def("settle", &Builder::settle)
         .def("productive", &Builder::productive)
         .def("json", &Builder::json)

@@ -14,7 +14,7 @@ from json.encoder import encode_basestring
 from threading import Lock
 from typing import TYPE_CHECKING
 
-from schemagen.engine.program import EMPTY_NODE, Call, Recorder, builder_of
+from schemagen.engine.program import CANONICAL, EMPTY_NODE, JSON, UTF8, Call, Recorder, builder_of
 from schemagen.errors import LimitError, UnsatisfiableSchemaError
 from schemagen.regex import ast
 from schemagen.regex.derivatives import matches
@@ -38,11 +38,11 @@ from schemagen.schema.strings import string_pattern
 if TYPE_CHECKING:
     from schemagen import _core
     from schemagen.engine.options import Limits, Options
+    from schemagen.schema.document import PlaceRecord
     from schemagen.schema.normalise import Normaliser
     from schemagen.schema.numbers import NumberStyle
     from schemagen.vocabulary import Vocabulary
 
-UTF8, JSON, CANONICAL = 0, 1, 2
 MAX_COUNT_STATES = 64
 #: From this length on the characters of a pattern are counted beside its automaton.
 LONG = 48
@@ -319,6 +319,10 @@ class JsonLowering:
         return known
 
     def _define(self, expression: Expression) -> None:
+        record = self.normaliser.ordinary_container(expression)
+        if record is not None:
+            self._define_ordinary(self._values[expression], record)
+            return
         value = self.normaliser.value(expression)
         scalars = (self._bare(value), self._strings(value.strings))
         if isinstance(expression, Given) and not value.arrays and not value.objects:
@@ -329,6 +333,27 @@ class JsonLowering:
             [self._array(arm) for arm in value.arrays],
             [self._object(arm) for arm in value.objects],
         )
+
+    def _define_ordinary(self, known: int, record: PlaceRecord) -> None:
+        """Spell an ordinary object or array as it is read, without the arm that it is: most containers of most schemas."""
+        if record.schema["type"] == "array":
+            items = self.normaliser.items(record)
+            self.builder.define_array(known, self._value(items), 0 if items is NEVER else -1)
+            return
+        members = self.normaliser.members(record)
+        if members is None:
+            self.builder.define_value(known, EMPTY_NODE, [], [], [])
+            return
+        required = set(members.required)
+        properties: list[tuple[bytes, bool, int]] = []
+        for key, value in members.declared.items():
+            spelled = canonical(key)
+            if spelled is not None:
+                properties.append((spelled, key in required, self._value(value)))
+            elif key in required:
+                self.builder.define_value(known, EMPTY_NODE, [], [], [])
+                return
+        self.builder.define_object(known, properties, self._value(members.additional))
 
     # --- scalars -----------------------------------------------------------------------------------------------------
 

@@ -34,6 +34,7 @@ if TYPE_CHECKING:
 #: Of the program; the format of the file around it has its own (see `schemagen.grammar_files`).
 VERSION = 1
 EMPTY_NODE = 0
+UTF8, JSON, CANONICAL = 0, 1, 2
 WHITESPACE = {"flexible": 0, "compact": 1, "spaced": 2}
 #: When a node was made (what it is made of has a lower number), by which method, of which nodes, and the other arguments.
 Call: TypeAlias = "tuple[int, str, list[int], tuple[Any, ...]]"
@@ -202,6 +203,17 @@ class Recorder:
         places = [self._option(lists) for lists in prefix]
         self._arrays.append([places, self._option(items), low, high, list(final), unique])
         return self._builder.add_array(prefix, items, low, high, final, unique)
+
+    def define_object(self, value: int, properties: list[tuple[bytes, bool, int]], extra: int) -> None:
+        """As `_core.Builder.define_object`, in the calls that say more."""
+        keys = [(key, required, [[(member, 0)]]) for key, required, member in properties]
+        others = [(self.any_string(CANONICAL), True, [[(extra, 0)]])] if extra else []
+        self.define_value(value, EMPTY_NODE, [], [], [self.add_object(keys, others, 0, -1, [True])])
+
+    def define_array(self, value: int, items: int, high: int) -> None:
+        """As `_core.Builder.define_array`, in the calls that say more."""
+        arm = self.add_array([], [[(items, 0)]], 0, high, [True], unique=False)
+        self.define_value(value, EMPTY_NODE, [], [arm], [])
 
     def settle(self, root: int) -> None:
         """As `_core.Builder.settle`."""

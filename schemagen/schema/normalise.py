@@ -40,7 +40,7 @@ from schemagen.schema.nodes import (
     both,
     neither,
 )
-from schemagen.schema.ordinary import is_ordinary, ordinary_value
+from schemagen.schema.ordinary import Members, is_ordinary, ordinary_items, ordinary_members, ordinary_value
 from schemagen.schema.strings import string_pattern
 
 if TYPE_CHECKING:
@@ -52,6 +52,7 @@ Dialect = Literal["json-schema", "python"]
 
 #: How deep required parts are followed to see that nothing can satisfy them.
 MAX_LOOK = 6
+_CONTAINERS = ("object", "array")
 
 
 class _InProgressError(Exception):
@@ -314,6 +315,28 @@ class Normaliser:
             rule = unevaluated.restricted(ways, node.unevaluated_keys, node.unevaluated_items)
             value = self._algebra().intersection(value, self.value(rule))
         return value
+
+    # --- the short way to what most schemas are made of ---------------------------------------------------------------
+
+    def ordinary_container(self, expression: Expression) -> PlaceRecord | None:
+        """Return the record of an ordinary object or array whose value nobody asked for yet; None for everything else."""
+        if not isinstance(expression, Place) or expression in self._memo:
+            return None
+        record = self.document[expression]
+        schema = record.schema
+        if record.base is not None or not isinstance(schema, dict) or schema.get("type") not in _CONTAINERS:
+            return None
+        return record if is_ordinary(schema) else None
+
+    def items(self, record: PlaceRecord) -> Expression:
+        """Return what an ordinary array asks of its items."""
+        self._account.read(record)
+        return ordinary_items(record, self._below)
+
+    def members(self, record: PlaceRecord) -> Members | None:
+        """Return what an ordinary object asks of its members, None if no object has them."""
+        self._account.read(record)
+        return ordinary_members(record, self._below)
 
     # --- what unevaluated keywords ask for (unevaluated.Source) ------------------------------------------------------
 

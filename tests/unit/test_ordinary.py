@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from functools import reduce
 from typing import Any
 
 import pytest
 
+from schemagen.schema.algebra import Algebra
 from schemagen.schema.keywords import KEYWORDS, Node, asserted
 from schemagen.schema.nodes import Value
 from schemagen.schema.normalise import Normaliser
@@ -26,6 +28,8 @@ ORDINARY: list[dict[str, Any]] = [
     {"type": "array", "items": NESTED},
     {"type": "array", "items": {}},
     {"type": "array", "items": False},
+    {"type": "string", "enum": ["a", "b", "a"]},
+    {"enum": ["a", ""], "default": "a"},
 ]
 
 OTHERS: list[dict[str, Any]] = [
@@ -41,16 +45,24 @@ OTHERS: list[dict[str, Any]] = [
     {"type": "array", "items": [TEXT]},
     {"type": "array", "items": TEXT, "additionalItems": False},
     {"type": "array", "items": TEXT, "uniqueItems": True},
+    {"type": "string", "enum": []},
+    {"type": "string", "enum": ["a", 1]},
+    {"type": "string", "enum": "a"},
+    {"type": "string", "enum": ["a"], "maxLength": 3},
+    {"type": ["string"], "enum": ["a"]},
+    {"type": None, "enum": ["a"]},
+    {"type": "array", "items": TEXT, "enum": []},
 ]
 
 
 def by_keywords(normaliser: Normaliser, schema: dict[str, Any]) -> Value:
-    """Return the set of a schema as each of its keywords has it."""
+    """Return the set of a schema by each of its keywords."""
     record = normaliser.record(normaliser.root)
     node = Node(normaliser, record, schema)
     for name in asserted(schema, record.draft):
         KEYWORDS[name][0](node, schema[name])
-    return node.local_value()
+    conjuncts = (normaliser.value(expression) for expression in node.conjuncts)
+    return reduce(Algebra().intersection, conjuncts, node.local_value())
 
 
 @pytest.mark.parametrize("schema", ORDINARY, ids=str)
