@@ -53,6 +53,8 @@ OptionLists = list[list[tuple[int, int]]]
 Strings = list[tuple[int, int, int]]
 #: Kernel nodes remembered for the process; they live as long as the kernel does, the expressions that name them here.
 MAX_LOWERED = 20_000
+#: Compilations between two counts of them.
+COUNT_EVERY = 32
 #: Values between two looks at the clock.
 CHECK_EVERY = 8
 
@@ -123,6 +125,7 @@ class _Memory:
     def __init__(self) -> None:
         self._lock = Lock()
         self._lowered = Lowered()
+        self._asked = 0
 
     def of(self, builder: _core.Builder | Recorder) -> Lowered:
         """Return the nodes of a builder's kernel; a compilation asks once, and what it got stays valid for it."""
@@ -131,6 +134,10 @@ class _Memory:
         generation: int | None = getattr(builder, "generation", None)
         if generation is None:  # a kernel of its own
             return Lowered()
+        lowered = self._lowered
+        self._asked += 1  # about: a number that two threads count once does no harm
+        if lowered.generation == generation and self._asked % COUNT_EVERY:
+            return lowered
         with self._lock:
             if self._lowered.generation != generation or len(self._lowered) > MAX_LOWERED:
                 self._lowered = Lowered(generation)
