@@ -307,26 +307,35 @@ def _mentions_ids(schema: Any, marshalled: bytes | None) -> bool:
 
 
 def _needs_registry(schema: Any) -> bool:
+    """Whether the base URI of some place matters: there are anchors, references elsewhere, or references beside names.
+
+    Names alone mean nothing, unless one is no URI (an error) or its resource has a draft of its own.
+    """
     stack, seen = [schema], set[int]()  # a Python object may contain itself
+    is_named = refers = False
     while stack:
         node = stack.pop()
         if isinstance(node, list):
             stack.extend(node)
         elif isinstance(node, dict) and id(node) not in seen:
             seen.add(id(node))
-            if any(isinstance(node.get(k), str) for k in _ID_KEYS) and not (node is schema and _only_named(node)):
-                return True
+            if any(isinstance(node.get(key), str) for key in _ID_KEYS):
+                if not _only_named(node) or (node is not schema and "$schema" in node):
+                    return True
+                is_named = is_named or node is not schema
             reference = node.get("$ref")
-            if isinstance(reference, str) and reference != "#" and not reference.startswith("#/"):
-                return True
+            if isinstance(reference, str):
+                if reference != "#" and not reference.startswith("#/"):
+                    return True
+                refers = True
             stack.extend(value for key, value in node.items() if key not in _DATA_KEYS)
-    return False
+    return is_named and refers
 
 
-def _only_named(root: dict[str, Any]) -> bool:
-    """Whether a root schema has a URI and nothing else of the kind: it changes nothing for local pointers."""
-    given = [key for key in _ID_KEYS if isinstance(root.get(key), str)]
+def _only_named(schema: dict[str, Any]) -> bool:
+    """Whether a schema has a URI and nothing else of the kind: for the root, that changes nothing for local pointers."""
+    given = [key for key in _ID_KEYS if isinstance(schema.get(key), str)]
     try:
-        return set(given) <= {"id", "$id"} and all(urlsplit(root[key]) for key in given)
+        return set(given) <= {"id", "$id"} and all(urlsplit(schema[key]) for key in given)
     except ValueError:
         return False
