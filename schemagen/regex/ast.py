@@ -133,9 +133,12 @@ def concat(*parts: Regex) -> Regex:
     """The parts one after the other."""
     flat: list[Regex] = []
     for part in parts:
-        if part == EMPTY:
+        if isinstance(part, Concat):
+            flat.extend(part.parts)
+        elif part is EMPTY or part == EMPTY:
             return EMPTY
-        flat.extend(part.parts if isinstance(part, Concat) else (part,))
+        else:
+            flat.append(part)
     return flat[0] if len(flat) == 1 else Concat(tuple(flat))
 
 

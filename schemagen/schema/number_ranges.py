@@ -15,6 +15,7 @@ a point is followed by at least one digit.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import lru_cache
 
 from schemagen.regex import ast
 
@@ -52,8 +53,9 @@ class Fraction:
     zeros_only: bool = False
 
 
+@lru_cache(maxsize=128)
 def digit_range(low: int, high: int) -> ast.Regex:
-    """One ASCII digit from ``low`` to ``high``; `EMPTY` when there is none."""
+    """One ASCII digit from ``low`` to ``high``; `EMPTY` when there is none. Cached: an object's hash is worked out once."""
     return ast.chars((0x30 + low, 0x30 + high)) if low <= high else ast.EMPTY
 
 
@@ -109,8 +111,7 @@ def _integer_digits(index: int, length: int, low: End | None, high: End | None, 
         return _fraction_part(low, high, fraction)
     smallest = 1 if index == 0 and length > 1 else 0
     if low is None and high is None:
-        head = ast.concat(digit_range(smallest, 9), ast.repeat(DIGIT, length - index - 1, length - index - 1))
-        return ast.concat(head, _free_fraction(fraction))
+        return _free_digits(smallest, 9, length - index - 1, fraction)
     start = smallest if low is None else int(low.integer[index])
     stop = 9 if high is None else int(high.integer[index])
     if low is not None and high is not None and start == stop:
@@ -122,11 +123,17 @@ def _integer_digits(index: int, length: int, low: End | None, high: End | None, 
     if high is not None:
         parts.append(ast.concat(digit_range(stop, stop), _integer_digits(index + 1, length, None, high, fraction)))
         stop -= 1
-    rest = ast.repeat(DIGIT, length - index - 1, length - index - 1)
-    parts.append(ast.concat(digit_range(start, stop), rest, _free_fraction(fraction)))
+    parts.append(_free_digits(start, stop, length - index - 1, fraction))
     return ast.union(*parts)
 
 
+@lru_cache(maxsize=1024)
+def _free_digits(low: int, high: int, more: int, fraction: Fraction) -> ast.Regex:
+    """A digit from ``low`` to ``high``, ``more`` digits and a fraction, whatever they are."""
+    return ast.concat(digit_range(low, high), ast.repeat(DIGIT, more, more), _free_fraction(fraction))
+
+
+@lru_cache(maxsize=64)
 def _free_fraction(fraction: Fraction) -> ast.Regex:
     """An optional point with any digits that ``fraction`` permits."""
     if fraction.digits == 0:

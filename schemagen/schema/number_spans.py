@@ -119,4 +119,4 @@ def capped_outwards(span: Span) -> Span:
 
 def fraction_length(value: Fraction) -> int:
     """How many fraction digits the decimal needs, cut off at `MAX_BOUND_DIGITS`."""
-    return next((k for k in range(MAX_BOUND_DIGITS) if (value * 10**k).denominator == 1), MAX_BOUND_DIGITS)
+    return next((k for k in range(MAX_BOUND_DIGITS) if 10**k % value.denominator == 0), MAX_BOUND_DIGITS)

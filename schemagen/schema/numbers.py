@@ -335,7 +335,7 @@ def _end(value: Fraction, *, strict: bool) -> End:
     Raises:
         LimitError: It has none, or absurdly many.
     """
-    length = next((k for k in range(_MAX_LITERAL_DIGITS) if (value * 10**k).denominator == 1), None)
+    length = next((k for k in range(_MAX_LITERAL_DIGITS) if 10**k % value.denominator == 0), None)
     if length is None or value >= 10**_MAX_LITERAL_DIGITS:
         raise LimitError(
             f"a number needs more than {_MAX_LITERAL_DIGITS} decimal digits",
