@@ -309,6 +309,22 @@ public:
         node.objects = {json_->add_object(std::move(arm))};
         json_->define_value(id, std::move(node));
     }
+    // Any value at all: `bare` has the numbers and literals, what is inside is any value again.
+    void define_any(ValueId id, NodeId bare) {
+        Guard guard(*languages_, budget_);
+        ArrayArm array;
+        array.items = always(id);
+        array.final = {true};
+        ObjectArm object;
+        object.extras.push_back({true, languages_->kernel.any_string(Encoding::kCanonical), always(id)});
+        object.final = {true};
+        ValueNode node;
+        node.bare = bare;
+        node.strings = {{languages_->kernel.any_string(Encoding::kJson), 0, kUnbounded}};
+        node.arrays = {json_->add_array(std::move(array))};
+        node.objects = {json_->add_object(std::move(object))};
+        json_->define_value(id, std::move(node));
+    }
     // An array whose items are all alike, of any length.
     void define_array(ValueId id, ValueId items, int64_t high) {
         ArrayArm arm;
@@ -398,6 +414,7 @@ NB_MODULE(_core, m) {
         .def("add_array", &Builder::add_array)
         .def("define_object", &Builder::define_object)
         .def("define_array", &Builder::define_array)
+        .def("define_any", &Builder::define_any)
         .def("settle", &Builder::settle)
         .def("productive", &Builder::productive)
         .def("json", &Builder::json)

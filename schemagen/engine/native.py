@@ -20,6 +20,7 @@ from schemagen.regex import ast
 from schemagen.regex.derivatives import matches
 from schemagen.schema.nodes import (
     ANY,
+    ANYTHING,
     NEVER,
     ArrayArm,
     Expression,
@@ -101,7 +102,7 @@ class Lowered:
         generation: Of the kernel that the nodes belong to.
         patterns: Nodes by encoding and expression.
         numbers: Nodes by style and arm.
-        scalars: By style and leaf (`normalise.LEAVES`): the node of its literals and numbers, and its strings.
+        scalars: By style and leaf (`normalise.LEAVES`) or any value: the node of its literals and numbers, and its strings.
         calls: How a node was made, if that is recorded.
     """
 
@@ -326,6 +327,9 @@ class JsonLowering:
         return known
 
     def _define(self, expression: Expression) -> None:
+        if expression is ANY:
+            self._define_any(self._values[ANY])
+            return
         record = self.normaliser.ordinary_container(expression)
         if record is not None:
             self._define_ordinary(self._values[expression], record)
@@ -340,6 +344,13 @@ class JsonLowering:
             [self._array(arm) for arm in value.arrays],
             [self._object(arm) for arm in value.objects],
         )
+
+    def _define_any(self, known: int) -> None:
+        """Spell any value at all: the undeclared members of most objects."""
+        scalars = self._leaves.get(ANY)
+        if scalars is None:
+            scalars = self._leaves[ANY] = (self._bare(ANYTHING), [])
+        self.builder.define_any(known, scalars[0])
 
     def _define_ordinary(self, known: int, record: PlaceRecord) -> None:
         """Spell an ordinary object or array as it is read, without the arm that it is: most containers of most schemas."""

@@ -215,6 +215,13 @@ class Recorder:
         arm = self.add_array([], [[(items, 0)]], 0, high, [True], unique=False)
         self.define_value(value, EMPTY_NODE, [], [arm], [])
 
+    def define_any(self, value: int, bare: int) -> None:
+        """As `_core.Builder.define_any`, in the calls that say more."""
+        itself = [[(value, 0)]]
+        array = self.add_array([], itself, 0, -1, [True], unique=False)
+        member = self.add_object([], [(self.any_string(CANONICAL), True, itself)], 0, -1, [True])
+        self.define_value(value, bare, [(self.any_string(JSON), 0, -1)], [array], [member])
+
     def settle(self, root: int) -> None:
         """As `_core.Builder.settle`."""
         self._root = root
