@@ -1,0 +1,97 @@
+"""What `compile` leaves behind: the collector as it was, copies, and a report that is written when it is asked for."""
+
+import gc
+from typing import Any
+
+import pytest
+
+import schemagen
+from schemagen.schema.document import Document
+from schemagen.schema.normalise import Normaliser
+
+ENDLESS = {"$ref": "#"}
+LINKED: dict[str, Any] = {
+    "type": "object",
+    "properties": {"a": {"$ref": "#/$defs/tree", "description": "one"}, "b": {"$ref": "#/$defs/tree"}},
+    "anyOf": [{"$ref": "#/$defs/name"}, {"$ref": "#/$defs/tree", "minProperties": 1}],
+    "$defs": {"tree": {"type": "object", "properties": {"c": {"$ref": "#/$defs/tree"}}}, "name": {"type": "string"}},
+}
+
+
+@pytest.mark.parametrize("collecting", [True, False])
+@pytest.mark.parametrize("schema", [{"type": "string"}, ENDLESS], ids=["compiled", "refused"])
+def test_the_collector_is_left_as_it_was(byte_vocabulary, schema, collecting) -> None:
+    """Whether the garbage collector runs is the user's choice, also after an error."""
+    was_collecting = gc.isenabled()
+    (gc.enable if collecting else gc.disable)()
+    try:
+        if schema is ENDLESS:
+            with pytest.raises(schemagen.InvalidSchemaError):
+                schemagen.compile(schema, byte_vocabulary, cache=None)
+        else:
+            schemagen.compile(schema, byte_vocabulary, cache=None)
+        assert gc.isenabled() is collecting
+    finally:
+        (gc.enable if was_collecting else gc.disable)()
+
+
+def test_a_grammar_keeps_its_schema_as_it_was(byte_vocabulary) -> None:
+    """What the caller does to the dict afterwards changes neither the schema nor the report."""
+    schema = {"type": "object", "properties": {"a": {"type": "string"}}}
+    grammar = schemagen.compile(schema, byte_vocabulary, cache=None)
+    schema["properties"] = {}
+    assert grammar.spec == grammar.schema == {"type": "object", "properties": {"a": {"type": "string"}}}
+    assert grammar.spec is grammar.spec
+    assert ("/properties/a", "type") in [(entry.pointer, entry.keyword) for entry in grammar.report]
+
+
+@pytest.mark.parametrize("engine", ["native", "reference"])
+def test_the_report_of_each_engine_names_every_keyword(byte_vocabulary, engine) -> None:
+    """The schema is read again by the means of the engine that the grammar was made with."""
+    if engine == "native":
+        pytest.importorskip("schemagen._core", reason="the compiled core is not there")
+    grammar = schemagen.compile({"type": "string", "maxLength": 2}, byte_vocabulary, engine=engine, cache=None)
+    assert [entry.keyword for entry in grammar.report] == ["type", "maxLength", "whitespace", "digits"]
+
+
+def test_a_reference_is_the_place_that_it_names() -> None:
+    """Whatever refers to a schema shares its place, unless something stands beside the reference."""
+    normaliser = Normaliser(LINKED)
+    (arm,) = normaliser.value(normaliser.root).objects
+    first, second = (dict(arm.properties)[key] for key in "ab")
+    assert first is second
+    assert normaliser.value(first).objects[0].properties == (("c", first),)
+
+
+def test_references_are_in_the_report(byte_vocabulary) -> None:
+    """Sharing a place hides neither the reference nor what it leads to."""
+    pytest.importorskip("schemagen._core", reason="only the compiled core knows recursion")
+    grammar = schemagen.compile(LINKED, byte_vocabulary, cache=None)
+    found = {(entry.pointer, entry.keyword) for entry in grammar.report}
+    assert {("/properties/a", "$ref"), ("/properties/a", "description"), ("/properties/b", "$ref")} <= found
+    assert {("/anyOf/0", "$ref"), ("/anyOf/1", "minProperties"), ("/$defs/name", "type")} <= found
+    assert ("/$defs/tree", "properties") in found
+
+
+def test_a_reference_to_nowhere_is_an_error_at_its_place(byte_vocabulary) -> None:
+    """The error names the reference, not what it was to lead to."""
+    schema = {"type": "object", "properties": {"a": {"$ref": "#/$defs/missing"}}}
+    with pytest.raises(schemagen.InvalidSchemaError, match="leads nowhere") as caught:
+        schemagen.compile(schema, byte_vocabulary, cache=None)
+    assert caught.value.at == "/properties/a/$ref"
+
+
+@pytest.mark.parametrize(
+    ("beside", "needs_uris"),
+    [
+        ({}, False),
+        ({"b": {"$ref": "#/properties/a"}}, True),
+        ({"b": {"$ref": "http://example.com/a"}}, True),
+        ({"b": {"$anchor": "here"}}, True),
+        ({"b": {"$id": "http://example.com/b", "$schema": "http://json-schema.org/draft-04/schema#"}}, True),
+    ],
+)
+def test_names_matter_where_something_refers(beside, needs_uris) -> None:
+    """A part that has an $id makes base URIs necessary only if a reference, an anchor or another draft is there, too."""
+    document = Document({"properties": {"a": {"$id": "http://example.com/a", "type": "string"}, **beside}})
+    assert (document[document.start].base is not None) is needs_uris
