@@ -298,8 +298,8 @@ def compile(  # noqa: A001, PLR0913 - the field's verb, as in re.compile; option
     # and soon looks through all objects of the process: 0.1 s where transformers is loaded, at one in some 500 schemas. The
     # switch is one for all threads; one that turns it in this short time, too, may find it turned back.
     collecting = gc.isenabled()
-    gc.disable()
     try:
+        gc.disable()
         grammar = _compile(frozen, vocabulary, options, arguments, None if key is None else folder)
     except RecursionError as error:
         raise LimitError(
