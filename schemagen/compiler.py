@@ -9,7 +9,7 @@ import os
 import sys
 import warnings
 from dataclasses import dataclass, replace
-from functools import cached_property, lru_cache, partial
+from functools import cached_property, lru_cache
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias, cast
 
 from schemagen.engine.options import (

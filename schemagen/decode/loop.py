@@ -1,7 +1,8 @@
 """One constrained generation: a rendered prompt and a grammar in, a complete text out.
 
-The loop itself is ``model.generate`` of transformers, so that its search strategies, caches and options all work; here
-are the things around it that decide whether its result may be trusted: EOS ids, budget, seed, completeness.
+The loop itself is ``model.generate`` of transformers, so that its search strategies, caches and options all work, or for
+plain greedy search one of our own that reads ahead (`schemagen.decode.speculation`); here are the things around it that
+decide whether its result may be trusted: EOS ids, budget, seed, completeness.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ import torch
 
 from schemagen.decode.logits_processor import LogitsProcessor
 from schemagen.decode.row_sampling import SAMPLING, can_sample_rows, row_sampler, samples
+from schemagen.decode.speculation import can_read_ahead, decode_greedily, memory_of
 from schemagen.errors import BudgetError, GenerationError
 
 if TYPE_CHECKING:
@@ -73,8 +75,15 @@ def decode(
     options = complete_options(model, prompt_tokens, generate_kwargs)
     budget = budget_of(model, options, prompt_tokens)
     check_budget(grammar, budget)
-    processor = LogitsProcessor(grammar, max_new_tokens=budget, measure_mass=True)
     started = time.perf_counter()
+    if budget is not None and can_read_ahead(model, options, grammar):
+        run = decode_greedily(
+            model, inputs["input_ids"], grammar, budget, memory_of(grammar), streamer=options.get("streamer")
+        )
+        text, used = finish(grammar, run.token_ids, options)
+        seconds = time.perf_counter() - started
+        return Decoded(text, tuple(run.token_ids[:used]), prompt_tokens, seconds, run.masked_mass)
+    processor = LogitsProcessor(grammar, max_new_tokens=budget, measure_mass=True)
     sequences = generate_rows(model, inputs, options, processor, ends=grammar.vocabulary.eos_token_ids, seeds=[seed])
     seconds = time.perf_counter() - started
     generated = sequences[0, prompt_tokens:].tolist()

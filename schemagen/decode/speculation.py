@@ -14,17 +14,29 @@ of a draft are allowed by the grammar, so a mask is filled at every position tha
 
 from __future__ import annotations
 
+import inspect
 from collections import OrderedDict
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
+from weakref import WeakKeyDictionary
 
 import numpy as np
 import torch
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from schemagen.compiler import Grammar
     from schemagen.engine.protocol import Matcher
 
+#: What a generation_config may say without changing a greedy search.
+_HARMLESS = frozenset({
+    "bos_token_id", "eos_token_id", "pad_token_id", "max_length", "max_new_tokens", "do_sample", "temperature", "top_k",
+    "top_p", "min_p", "typical_p", "epsilon_cutoff", "eta_cutoff", "top_h", "transformers_version", "_from_model_config",
+    "use_cache", "trust_remote_code",
+})  # fmt: skip
+#: Options of ``generate`` that this loop knows, too.
+_KNOWN = frozenset({"do_sample", "temperature", "top_k", "top_p", "max_new_tokens", "max_length", "streamer"})
 #: Tokens of a draft. More cost more than they bring: the chance that all of them are right falls with each.
 MAX_DRAFT = 12
 _MOST_PLACES = 20_000
@@ -52,6 +64,42 @@ class Memory:
         self._followed[place] = (token, times + 1 if known == token else 1)
         if len(self._followed) > _MOST_PLACES:
             self._followed.popitem(last=False)
+
+
+_memories: WeakKeyDictionary[Grammar, Memory] = WeakKeyDictionary()
+
+
+def memory_of(grammar: Grammar) -> Memory:
+    """Return the memory of a grammar; it goes with it."""
+    return _memories.setdefault(grammar, Memory())
+
+
+def can_read_ahead(model: Any, options: Mapping[str, Any], grammar: Any) -> bool:
+    """Whether `decode_greedily` writes what ``model.generate`` would with these (completed) options.
+
+    That is so for greedy search without any option or configuration that changes scores, for decoders whose cache keeps
+    every position and so can be cropped, and for grammars of the compiled engine.
+    """
+    from transformers import GenerationMixin, PreTrainedModel
+
+    own = getattr(getattr(model, "generate", None), "__func__", None) is not GenerationMixin.generate
+    if own or not isinstance(model, PreTrainedModel) or getattr(grammar, "engine", None) != "native":
+        return False
+    given = {name for name, value in options.items() if value is not None}
+    if options.get("do_sample") is not False or not given <= _KNOWN or not _settings_of(model).keys() <= _HARMLESS:
+        return False
+    config = model.config.get_text_config()
+    layers = getattr(config, "layer_types", None) or ["full_attention"]
+    whole = set(layers) == {"full_attention"} and not getattr(config, "sliding_window", None)
+    takes = inspect.signature(model.forward).parameters
+    decoder = not getattr(config, "is_encoder_decoder", False) and not getattr(model, "_is_stateful", False)
+    return whole and decoder and {"past_key_values", "logits_to_keep"} <= takes.keys()
+
+
+def _settings_of(model: Any) -> dict[str, Any]:
+    """What the generation_config of a model says beside the defaults."""
+    config = getattr(model, "generation_config", None)
+    return {} if config is None else {name: value for name, value in config.to_diff_dict().items() if value is not None}
 
 
 @dataclass(slots=True)
@@ -91,7 +139,7 @@ def draft(matcher: Any, memory: Memory, limit: int) -> list[int]:
 
 
 @torch.inference_mode()
-def decode_greedily(
+def decode_greedily(  # noqa: PLR0913 - what varies from call to call
     model: Any,
     input_ids: torch.Tensor,
     grammar: Grammar,
@@ -100,6 +148,7 @@ def decode_greedily(
     *,
     budget: bool = True,
     max_draft: int = MAX_DRAFT,
+    streamer: Any = None,
 ) -> Run:
     """Write the text that ``model.generate`` writes with a `LogitsProcessor` under greedy search.
 
@@ -111,6 +160,7 @@ def decode_greedily(
         memory: What is remembered of the grammar.
         budget: Whether the mask sees to it that the text is complete within `max_new_tokens`.
         max_draft: Longest draft; 0: token by token.
+        streamer: Gets the prompt and then each token, as from ``generate``.
 
     Cost: one pass of the model for each run of tokens on which draft and choice agree; for each token a mask, and a copy
     of the logits to the CPU.
@@ -122,6 +172,8 @@ def decode_greedily(
     cache = DynamicCache(config=model.config)
     run, removed = Run(), 0.0
     pending = input_ids
+    if streamer is not None:
+        streamer.put(input_ids.cpu())
     while len(run.token_ids) < max_new_tokens and not matcher.is_terminated():
         left = max_new_tokens - len(run.token_ids)
         ahead = draft(matcher, memory, min(max_draft, left - 1)) if max_draft else []
@@ -136,6 +188,8 @@ def decode_greedily(
             memory.learn(matcher.place(), chosen)
             matcher.accept_token(chosen)
             run.token_ids.append(chosen)
+            if streamer is not None:
+                streamer.put(torch.tensor([chosen]))
             if matcher.is_terminated() or position == len(ahead) or chosen != ahead[position]:
                 break
             run.accepted += 1
@@ -144,6 +198,8 @@ def decode_greedily(
         if surplus := cache.get_seq_length() - cached:
             cache.crop(-surplus)
         pending = torch.tensor([[chosen]], dtype=input_ids.dtype, device=input_ids.device)
+    if streamer is not None:
+        streamer.end()
     run.masked_mass = removed / len(run.token_ids) if run.token_ids else None
     return run
 

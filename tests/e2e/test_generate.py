@@ -239,9 +239,19 @@ def test_several_results_are_refused(lm):
 
 
 def test_a_budget_that_is_too_small(lm):
-    """The error holds the partial text."""
-    with pytest.raises(BudgetError, match="not complete after 3 tokens") as caught:
+    """It is refused before the model runs, and the error names the least one, which suffices."""
+    with pytest.raises(BudgetError, match=r"a budget of 3 tokens, and the shortest text takes \d+") as caught:
         lm("x", Person, max_new_tokens=3)
+    least = lm.compile(Person).min_new_tokens
+    assert f"max_new_tokens={least}" in caught.value.fix
+    assert isinstance(lm("x", Person, max_new_tokens=least), Person)
+
+
+def test_a_stopping_criterion_may_still_cut_a_text_off(lm):
+    """Budgets cannot help against what stops the model from outside; the error holds the partial text."""
+    calls = iter([False, False, True])
+    with pytest.raises(BudgetError, match="not complete after 3 tokens") as caught:
+        lm("x", Person, stopping_criteria=[lambda ids, _: torch.tensor([next(calls)] * len(ids))])
     assert caught.value.text.startswith("{")
 
 

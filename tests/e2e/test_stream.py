@@ -248,11 +248,8 @@ def test_a_refused_instance_ends_the_stream(says):
 def test_errors_of_the_generation_come_when_they_happen(says, monkeypatch):
     """A budget that is too small, a prompt without room, wrong options, and whatever the model raises."""
     lm = says('{"customer": "Jo", "items": []}')
-    found = []
-    with pytest.raises(BudgetError) as caught:
-        found.extend(lm.stream("x", Order, max_new_tokens=12, whitespace="spaced"))
-    assert caught.value.text.startswith('{"customer')
-    assert isinstance(found[0], FieldStarted)
+    with pytest.raises(BudgetError, match="the shortest text takes"):
+        next(lm.stream("x", Order, max_new_tokens=3, whitespace="spaced"))
     with pytest.raises(BudgetError):
         next(lm.stream("x" * 2100, Order))
     with pytest.raises(ValueError, match="tempereture"):
