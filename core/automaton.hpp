@@ -118,9 +118,9 @@ public:
     virtual uint32_t& tails_of(const Leaf& leaf) = 0;
     virtual StringBody string_body(const Leaf& leaf, uint32_t longest) = 0;
     // Move to behind the closing quote, as if `chars` more code points had led to `state`; false: it may not close there.
+    // A key becomes an extra one.
     virtual bool close_string(Leaf& leaf, uint32_t state, uint32_t chars, Arena& arena) = 0;
-    // The same key being read, if it is not to be a declared one (an extra one).
-    virtual Leaf as_extra_key(const Leaf& leaf) = 0;
+    // The same key being read, if it is to be a declared one.
     virtual Leaf as_declared_key(const Leaf& leaf) = 0;
     // The nodes of a vocabulary's trie at which the key being read is closed as a declared one, offered or not.
     virtual void declared_closings(const Leaf& leaf, const Trie& trie, std::vector<uint32_t>& nodes) = 0;

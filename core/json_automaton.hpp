@@ -104,7 +104,6 @@ public:
     uint32_t& tails_of(const Leaf& leaf) override;
     StringBody string_body(const Leaf& leaf, uint32_t longest) override;
     bool close_string(Leaf& leaf, uint32_t state, uint32_t chars, Arena& arena) override;
-    Leaf as_extra_key(const Leaf& leaf) override;
     Leaf as_declared_key(const Leaf& leaf) override;
     void declared_closings(const Leaf& leaf, const Trie& trie, std::vector<uint32_t>& nodes) override;
     ByteSet next_bytes(const Leaf& leaf) override;
@@ -330,7 +329,6 @@ public:
     uint32_t& tails_of(const Leaf&) override { return tails_; }
     StringBody string_body(const Leaf& leaf, uint32_t longest) override;
     bool close_string(Leaf&, uint32_t, uint32_t, Arena&) override { return false; }
-    Leaf as_extra_key(const Leaf& leaf) override { return leaf; }
     Leaf as_declared_key(const Leaf& leaf) override { return leaf; }
     void declared_closings(const Leaf&, const Trie&, std::vector<uint32_t>&) override {}
     ByteSet next_bytes(const Leaf& leaf) override;

@@ -99,12 +99,6 @@ bool JsonAutomaton::close_string(Leaf& leaf, uint32_t state, uint32_t chars, Are
     return satisfied.any() && close_value(leaf, satisfied, leaf.start, '"', arena);
 }
 
-Leaf JsonAutomaton::as_extra_key(const Leaf& leaf) {
-    Leaf out = leaf;
-    out.node = kNoNode;
-    return out;
-}
-
 Leaf JsonAutomaton::as_declared_key(const Leaf& leaf) {
     Leaf out = leaf;
     out.state = 0;

@@ -220,10 +220,9 @@ void Masks::add_string(LocalMask& mask, const StringBody& body, const Leaf& leaf
     for (uint32_t node : nodes)
         for (uint32_t t = tables_.all().first_token[node]; t < tables_.all().first_token[tables_.all().skip[node]]; ++t) declared.push_back(tables_.all().tokens[t]);
     std::sort(declared.begin(), declared.end());
-    const Leaf from = body.key ? automaton_.as_extra_key(leaf) : leaf;
     auto is_extra = [&](uint32_t token) { return declared.empty() || !std::binary_search(declared.begin(), declared.end(), token); };
     for (const StringExit& exit : mask.inner->exits) {
-        Leaf behind = from;
+        Leaf behind = leaf;
         if (!automaton_.close_string(behind, exit.state, exit.chars, arena)) continue;
         if (behind.outside) {
             for (auto [tail, token] : exit.tails)
