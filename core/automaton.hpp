@@ -42,11 +42,6 @@ public:
         chunk_ = mark.chunk;
         used_ = mark.used;
     }
-    size_t memory_bytes() const {
-        size_t total = 0;
-        for (const auto& chunk : chunks_) total += chunk.size;
-        return total;
-    }
 
 private:
     static constexpr size_t kFirst = 2048, kMost = 65536;

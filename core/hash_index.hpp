@@ -26,8 +26,6 @@ public:
         put({static_cast<uint32_t>(hash >> 32), static_cast<uint32_t>(hash), id});
         ++size_;
     }
-    size_t size() const { return size_; }
-    size_t memory_bytes() const { return slots_.size() * sizeof(Slot); }
 
 private:
     struct Slot {

@@ -90,12 +90,6 @@ Kernel::Kernel() {
         any_[k] = repeat(chars(static_cast<Encoding>(k), {{0, kMaxCodePoint}}), 0, kUnbounded);
 }
 
-uint64_t Kernel::memory_bytes() const {
-    uint64_t bytes = nodes_.capacity() * (sizeof(Node) + 40) + kid_pool_.capacity() * 4 + cuts_.size() * 64 + rows_.size() * 1100;
-    for (const auto& r : ranges_) bytes += r.size() * 8 + 48;
-    return bytes;
-}
-
 NodeId Kernel::intern(Node node, const std::vector<NodeId>& kids) {
     uint64_t hash = mix(static_cast<uint64_t>(node.kind) * 31 + static_cast<uint64_t>(node.phase), node.a);
     hash = mix(mix(hash, node.b), node.c);

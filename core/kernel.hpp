@@ -107,7 +107,6 @@ public:
     bool is_open(NodeId node);
     bool is_any_string(NodeId node) const { return node == any_[0] || node == any_[1] || node == any_[2]; }
     size_t size() const { return nodes_.size(); }
-    uint64_t memory_bytes() const;
 
 private:
     bool find_open(NodeId node);
@@ -189,7 +188,6 @@ public:
     const State& state(uint32_t id) const { return states_[id]; }
     NodeId component(uint32_t id, uint32_t k) const { return components_[states_[id].first + k]; }
     size_t size() const { return states_.size(); }
-    uint64_t memory_bytes() const;
 
 private:
     static constexpr uint32_t kUnknown = UINT32_MAX;
@@ -209,7 +207,7 @@ private:
     std::deque<ByteCuts> cuts_;  // [k]: of classes_[k]
     HashIndex classes_index_;
     std::vector<std::unique_ptr<uint32_t[]>> pool_;
-    size_t pool_left_ = 0, targets_ = 0;
+    size_t pool_left_ = 0;
     HashIndex index_;
 };
 

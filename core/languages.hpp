@@ -22,8 +22,6 @@ public:
     // The place for a new grammar.
     static std::shared_ptr<Languages> current();
 
-    uint64_t memory_bytes() const { return kernel.memory_bytes() + dfa.memory_bytes() + strings.memory_bytes(); }
-
     Kernel kernel;
     LazyDfa dfa;
     StringMasks strings;

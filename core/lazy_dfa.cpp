@@ -13,10 +13,6 @@ LazyDfa::LazyDfa(Kernel& kernel) : kernel_(kernel) {
     rows_[0].targets[0] = 0;
 }
 
-uint64_t LazyDfa::memory_bytes() const {
-    return states_.size() * (sizeof(State) + sizeof(Row) + 48) + targets_ * 4 + classes_.size() * 320 + components_.capacity() * 4;
-}
-
 uint32_t LazyDfa::intern(const std::vector<NodeId>& raw, bool marked) {
     std::vector<NodeId> components(raw);
     size_t real = components.size() - (marked ? 1 : 0);
@@ -58,7 +54,6 @@ uint32_t* LazyDfa::allocate(size_t targets) {
     }
     uint32_t* out = pool_.back().get() + (kChunk - pool_left_);
     pool_left_ -= targets;
-    targets_ += targets;
     return out;
 }
 

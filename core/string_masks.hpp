@@ -67,7 +67,6 @@ public:
     explicit StringMasks(LazyDfa& dfa) : dfa_(dfa) {}
     // The mask of a state; `counting` also splits it by code points, for strings with length bounds (marked states).
     std::shared_ptr<const StringMask> get(uint32_t state, bool counting, const VocabularyTables& tables);
-    size_t memory_bytes() const { return bytes_; }
     Workspace& workspace() { return workspace_; }
 
 private:
