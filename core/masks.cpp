@@ -1,25 +1,12 @@
 #include "masks.hpp"
 
 #include <algorithm>
-#include <bit>
 #include <cstring>
 
+#include "bits.hpp"
 #include "hash.hpp"
 
 namespace schemagen {
-
-namespace {
-
-bool has(const uint32_t* words, uint32_t k) { return words[k >> 5] >> (k & 31) & 1; }
-void set(uint32_t* words, uint32_t k) { words[k >> 5] |= 1u << (k & 31); }
-
-uint32_t count(const uint32_t* words, size_t size) {
-    uint32_t total = 0;
-    for (size_t w = 0; w < size; ++w) total += static_cast<uint32_t>(std::popcount(words[w]));
-    return total;
-}
-
-}  // namespace
 
 size_t Masks::KeyHash::operator()(const LocalKey& key) const { return mix(mix(key.a, key.b), key.c); }
 
@@ -68,7 +55,7 @@ void Masks::walk(const Trie& trie, const Leaf& from, Arena& arena, const Hit& hi
             continue;
         }
         hit(node);
-        if (trie.first_child[node] != trie.first_child[node + 1]) open(levels_[++depth], node);
+        if (trie.has_children(node)) open(levels_[++depth], node);
     }
 }
 
@@ -96,21 +83,21 @@ std::shared_ptr<const Masks::LocalTails> Masks::local_tails(const Leaf& behind, 
     }
     auto made = std::make_shared<LocalTails>();
     made->words.assign(tables_.tail_count() / 32 + 1, 0);
-    set(made->words.data(), 0);
+    set_bit(made->words.data(), 0);
     const Trie& trie = tables_.tails();
     walk(
         trie, automaton_.alone(behind, arena), arena,
         [&](uint32_t node) {
-            for (uint32_t t = trie.first_token[node]; t < trie.first_token[node + 1]; ++t) set(made->words.data(), trie.tokens[t]);
+            for (uint32_t tail : trie.tokens_at(node)) set_bit(made->words.data(), tail);
         },
         [&](uint32_t node, uint32_t how, size_t length) {
-            for (uint32_t t = trie.first_token[node]; t < trie.first_token[trie.skip[node]]; ++t) {
+            for (uint32_t tail : trie.tokens_below(node)) {
                 if (how == Automaton::kUnclear) {
-                    made->unclear.push_back(trie.tokens[t]);
+                    made->unclear.push_back(tail);
                     continue;
                 }
-                uint32_t rest = tables_.rest_of(trie.tokens[t], length);
-                if (rest != VocabularyTables::kNoTail) exits_of(made->exits, how).pairs.emplace_back(rest, trie.tokens[t]);
+                uint32_t rest = tables_.rest_of(tail, length);
+                if (rest != VocabularyTables::kNoTail) exits_of(made->exits, how).pairs.emplace_back(rest, tail);
             }
         });
     if (key.usable) {
@@ -136,13 +123,13 @@ uint32_t Masks::tails_behind(const Leaf& behind, Arena& arena) {
     for (const Exits& exits : local->exits) {
         const uint32_t* after = sets_[tails(behind, exits.how, arena)].data();
         for (auto [rest, tail] : exits.pairs)
-            if (has(after, rest)) set(words.data(), tail);
+            if (has_bit(after, rest)) set_bit(words.data(), tail);
     }
     for (uint32_t tail : local->unclear)
-        if (reads(behind, tables_.tail_text(tail), arena)) set(words.data(), tail);
+        if (reads(behind, tables_.tail_text(tail), arena)) set_bit(words.data(), tail);
     if (automaton_.has_used_keys(behind))
         for (uint32_t tail : tables_.tails_with_key())
-            if (has(words.data(), tail) && !reads(behind, tables_.tail_text(tail), arena)) words[tail >> 5] &= ~(1u << (tail & 31));
+            if (has_bit(words.data(), tail) && !reads(behind, tables_.tail_text(tail), arena)) clear_bit(words.data(), tail);
     uint64_t hash = 7;
     for (uint32_t word : words) hash = mix(hash, word);
     uint32_t known = set_index_.find(hash, [&](uint32_t other) { return sets_[other] == words; });
@@ -160,7 +147,7 @@ const std::vector<uint32_t>& Masks::through(Exits& exits, uint32_t set_id) {
     std::vector<uint32_t> tokens;
     const uint32_t* words = sets_[set_id].data();
     for (auto [tail, token] : exits.pairs)
-        if (has(words, tail)) tokens.push_back(token);
+        if (has_bit(words, tail)) tokens.push_back(token);
     bytes_ += tokens.size() * 4 + 32;
     return exits.through.emplace_back(set_id, std::move(tokens)).second;
 }
@@ -168,8 +155,8 @@ const std::vector<uint32_t>& Masks::through(Exits& exits, uint32_t set_id) {
 // ---- local masks --------------------------------------------------------------------------------------------------
 
 void Masks::add(LocalMask& mask, uint32_t token) {
-    if (has(scratch_.data(), token)) return;
-    set(scratch_.data(), token);
+    if (has_bit(scratch_.data(), token)) return;
+    set_bit(scratch_.data(), token);
     mask.tokens.push_back(token);
 }
 
@@ -178,16 +165,16 @@ void Masks::add_walk(LocalMask& mask, const Leaf& from, Arena& arena) {
     walk(
         trie, from, arena,
         [&](uint32_t node) {
-            for (uint32_t t = trie.first_token[node]; t < trie.first_token[node + 1]; ++t) add(mask, trie.tokens[t]);
+            for (uint32_t token : trie.tokens_at(node)) add(mask, token);
         },
         [&](uint32_t node, uint32_t how, size_t length) {
-            for (uint32_t t = trie.first_token[node]; t < trie.first_token[trie.skip[node]]; ++t) {
+            for (uint32_t token : trie.tokens_below(node)) {
                 if (how == Automaton::kUnclear) {
-                    mask.unclear.push_back(trie.tokens[t]);
+                    mask.unclear.push_back(token);
                     continue;
                 }
-                uint32_t tail = tables_.tail_of(trie.tokens[t], length);
-                if (tail != VocabularyTables::kNoTail) exits_of(mask.exits, how).pairs.emplace_back(tail, trie.tokens[t]);
+                uint32_t tail = tables_.tail_of(token, length);
+                if (tail != VocabularyTables::kNoTail) exits_of(mask.exits, how).pairs.emplace_back(tail, token);
             }
         });
 }
@@ -197,8 +184,8 @@ void Masks::inner_within(const StringMask& inner, uint32_t room, uint32_t* words
     const uint32_t* plain = tables_.plain_up_to(room);
     for (uint32_t w = 0; w < tables_.words(); ++w) words[w] = plain[w] & (*inner.inner)[w];
     for (const CountedToken& counted : inner.counted) {
-        words[counted.token >> 5] &= ~(1u << (counted.token & 31));
-        if (counted.chars <= room) set(words, counted.token);
+        clear_bit(words, counted.token);
+        if (counted.chars <= room) set_bit(words, counted.token);
     }
 }
 
@@ -208,7 +195,7 @@ void Masks::add_string(LocalMask& mask, const StringBody& body, const Leaf& leaf
     if (body.counting && body.room != kUnbounded && (body.searched || body.room < tables_.longest_token())) {
         inner_within(*mask.inner, body.room, scratch_.data());
         mask.dense = scratch_;
-        mask.allowed = count(scratch_.data(), tables_.words());
+        mask.allowed = count_bits(scratch_.data(), tables_.words());
     } else {
         mask.base = mask.inner->inner->data();
         mask.allowed = mask.inner->allowed;
@@ -217,8 +204,10 @@ void Masks::add_string(LocalMask& mask, const StringBody& body, const Leaf& leaf
     // 2) Tokens that leave it. A key that is declared is not an extra one.
     std::vector<uint32_t> nodes, declared;
     automaton_.declared_closings(leaf, tables_.all(), nodes);
-    for (uint32_t node : nodes)
-        for (uint32_t t = tables_.all().first_token[node]; t < tables_.all().first_token[tables_.all().skip[node]]; ++t) declared.push_back(tables_.all().tokens[t]);
+    for (uint32_t node : nodes) {
+        auto below = tables_.all().tokens_below(node);
+        declared.insert(declared.end(), below.begin(), below.end());
+    }
     std::sort(declared.begin(), declared.end());
     auto is_extra = [&](uint32_t token) { return declared.empty() || !std::binary_search(declared.begin(), declared.end(), token); };
     for (const StringExit& exit : mask.inner->exits) {
@@ -234,7 +223,7 @@ void Masks::add_string(LocalMask& mask, const StringBody& body, const Leaf& leaf
             for (auto [own, token] : exit.tails)
                 if (own == tail && is_extra(token)) mask.unclear.push_back(token);
         for (auto [tail, token] : exit.tails)
-            if (has(follow->words.data(), tail) && is_extra(token)) add(mask, token);
+            if (has_bit(follow->words.data(), tail) && is_extra(token)) add(mask, token);
         for (const Exits& exits : follow->exits) {
             Exits& own = exits_of(mask.exits, exits.how);
             std::unordered_multimap<uint32_t, uint32_t> rest_of;
@@ -293,7 +282,7 @@ void Masks::copy_base(const LocalMask& mask, uint32_t* words) const {
         std::memcpy(words, base, tables_.words() * sizeof(uint32_t));
     else
         std::memset(words, 0, tables_.words() * sizeof(uint32_t));
-    for (uint32_t token : mask.tokens) set(words, token);
+    for (uint32_t token : mask.tokens) set_bit(words, token);
 }
 
 bool Masks::fill_known(const Leaf& leaf, uint32_t* words, uint32_t& allowed) const {
@@ -315,7 +304,7 @@ bool Masks::fill_known(const Leaf& leaf, uint32_t* words, uint32_t& allowed) con
     copy_base(mask, words);
     allowed = mask.allowed;
     if (tokens) {
-        for (uint32_t token : *tokens) set(words, token);
+        for (uint32_t token : *tokens) set_bit(words, token);
         allowed += static_cast<uint32_t>(tokens->size());
     }
     return true;
@@ -328,11 +317,11 @@ uint32_t Masks::fill(const Leaf& leaf, uint32_t* words, Arena& arena) {
     uint32_t allowed = mask->allowed;
     for (Exits& exits : mask->exits) {
         const auto& tokens = through(exits, tails(leaf, exits.how, arena));
-        for (uint32_t token : tokens) set(words, token);
+        for (uint32_t token : tokens) set_bit(words, token);
         allowed += static_cast<uint32_t>(tokens.size());
     }
     for (uint32_t token : mask->unclear)
-        if (reads(leaf, tables_.token(token), arena)) set(words, token), ++allowed;
+        if (reads(leaf, tables_.token(token), arena)) set_bit(words, token), ++allowed;
     if (automaton_.has_used_keys(leaf)) allowed -= take_repeated_keys(leaf, words, arena);
     return allowed;
 }
@@ -342,17 +331,17 @@ uint32_t Masks::fill(const Leaf& leaf, uint32_t* words, Arena& arena) {
 uint32_t Masks::take_repeated_keys(const Leaf& leaf, uint32_t* words, Arena& arena) {
     uint32_t taken = 0;
     auto take = [&](uint32_t token) {
-        taken += has(words, token);
-        words[token >> 5] &= ~(1u << (token & 31));
+        taken += has_bit(words, token);
+        clear_bit(words, token);
     };
     const Trie& trie = tables_.all();
     for (const std::string& rest : automaton_.ways_to_repeat(leaf)) {
         uint32_t node = trie.find(rest + '"');
         if (node == Trie::kNone) continue;
-        for (uint32_t t = trie.first_token[node]; t < trie.first_token[trie.skip[node]]; ++t) take(trie.tokens[t]);
+        for (uint32_t token : trie.tokens_below(node)) take(token);
     }
     for (uint32_t token : tables_.tokens_with_key())
-        if (has(words, token) && !reads(leaf, tables_.token(token), arena)) take(token);
+        if (has_bit(words, token) && !reads(leaf, tables_.token(token), arena)) take(token);
     return taken;
 }
 
@@ -364,7 +353,7 @@ uint32_t Masks::fill_tracking(const Leaf& leaf, uint32_t* words, Arena& arena) {
         walk(
             trie, from, arena,
             [&](uint32_t node) {
-                for (uint32_t t = trie.first_token[node]; t < trie.first_token[node + 1]; ++t) set(words, trie.tokens[t]);
+                for (uint32_t token : trie.tokens_at(node)) set_bit(words, token);
             },
             [](uint32_t, uint32_t, size_t) {});
     };
@@ -379,10 +368,10 @@ uint32_t Masks::fill_tracking(const Leaf& leaf, uint32_t* words, Arena& arena) {
             std::memcpy(words, inner->inner->data(), tables_.words() * sizeof(uint32_t));
         for (const StringExit& exit : inner->exits)
             for (auto [tail, token] : exit.tails)
-                if (reads(leaf, tables_.token(token), arena)) set(words, token);
+                if (reads(leaf, tables_.token(token), arena)) set_bit(words, token);
         if (body.key) walk_all(automaton_.as_declared_key(leaf));
     }
-    return count(words, tables_.words());
+    return count_bits(words, tables_.words());
 }
 
 }  // namespace schemagen

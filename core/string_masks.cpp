@@ -1,10 +1,10 @@
 #include "string_masks.hpp"
 
 #include <algorithm>
-#include <bit>
 #include <map>
 #include <string_view>
 
+#include "bits.hpp"
 #include "hash.hpp"
 
 namespace schemagen {
@@ -16,12 +16,6 @@ struct StringMasks::Draft {
     StringMask mask;
     std::vector<uint32_t> words;
 };
-
-namespace {
-
-bool has(const std::vector<uint32_t>& words, uint32_t k) { return words[k >> 5] >> (k & 31) & 1; }
-
-}  // namespace
 
 size_t StringMask::memory_bytes() const {
     size_t bytes = sizeof(*this) + counted.size() * sizeof(CountedToken);
@@ -90,52 +84,38 @@ void StringMasks::inner_by_difference(Draft& draft, uint32_t hub) {
     draft.mask.inner = model->inner;
     draft.mask.allowed = model->allowed;
     const Trie& trie = draft.tables.all();
-    struct Level {
-        uint32_t state, other, chars, at, end;
+    struct Place {
+        uint32_t state, other, chars;
     };
-    std::vector<Level> levels;
-    levels.push_back({draft.from, hub, 0, trie.first_child[trie.root()], trie.first_child[trie.root() + 1]});
     std::vector<uint32_t> differing;  // tokens that do not end where the hub's do
-    auto own = [&]() -> std::vector<uint32_t>& {
+    auto own = [&] {
         if (draft.words.empty()) draft.words = *model->inner;
-        return draft.words;
+        return draft.words.data();
     };
-    while (!levels.empty()) {
-        Level& level = levels.back();
-        if (level.at == level.end) {
-            levels.pop_back();
-            continue;
-        }
-        uint32_t k = level.at++;
-        uint8_t byte = trie.child_byte[k];
-        uint32_t node = trie.child[k];
-        uint32_t state = dfa_.next(level.state, byte), other = dfa_.next(level.other, byte);
-        if (state == other) continue;
-        if (!state) {
-            for (uint32_t t = trie.first_token[node]; t < trie.first_token[trie.skip[node]]; ++t) {
-                uint32_t token = trie.tokens[t];
-                if (!has(*model->inner, token)) continue;
-                own()[token >> 5] &= ~(1u << (token & 31));
+    descend(trie, Place{draft.from, hub, 0}, [&](const Place& before, uint8_t byte, uint32_t node, Place& at) {
+        at = {dfa_.next(before.state, byte), dfa_.next(before.other, byte), before.chars};
+        if (at.state == at.other) return false;
+        if (!at.state) {
+            for (uint32_t token : trie.tokens_below(node)) {
+                if (!has_bit(model->inner->data(), token)) continue;
+                clear_bit(own(), token);
                 --draft.mask.allowed;
                 if (draft.counting) differing.push_back(token);
             }
-            continue;
+            return false;
         }
-        const LazyDfa::State& at = dfa_.state(state);
-        bool boundary = !draft.counting || at.boundary;
-        uint32_t chars = level.chars + (draft.counting && boundary ? 1 : 0);
-        for (uint32_t t = trie.first_token[node]; t < trie.first_token[node + 1]; ++t) {
-            uint32_t token = trie.tokens[t];
-            if (!has(*model->inner, token)) {
-                own()[token >> 5] |= 1u << (token & 31);
+        at.chars += draft.counting && dfa_.state(at.state).boundary;
+        for (uint32_t token : trie.tokens_at(node)) {
+            if (!has_bit(model->inner->data(), token)) {
+                set_bit(own(), token);
                 ++draft.mask.allowed;
             }
             if (!draft.counting) continue;
             differing.push_back(token);
-            draft.mask.counted.push_back({token, chars + needed(state)});
+            draft.mask.counted.push_back({token, at.chars + needed(at.state)});
         }
-        levels.push_back({state, other, chars, trie.first_child[node], trie.first_child[node + 1]});
-    }
+        return true;
+    });
     if (draft.counting) {
         std::sort(differing.begin(), differing.end());
         for (const CountedToken& counted : model->counted)
@@ -264,44 +244,32 @@ void StringMasks::inner_by_walk(Draft& draft) {
     length = length == Slice::kMixed ? length : std::min(length, Slice::kRanks - 1);
     if (slice) draft.words = slice->up_to[std::min(length, Slice::kRanks)];
     // 2) The rest.
-    struct Level {
-        uint32_t state, chars, at, end;
-        uint32_t read;  // characters, as slices count them
+    struct Place {
+        uint32_t state, chars, read;  // read: characters, as slices count them
     };
-    std::vector<Level> levels;
-    levels.push_back({draft.from, 0, trie.first_child[trie.root()], trie.first_child[trie.root() + 1], 0});
-    while (!levels.empty()) {
-        Level& level = levels.back();
-        if (level.at == level.end) {
-            levels.pop_back();
-            continue;
-        }
-        uint32_t k = level.at++;
-        uint32_t state = dfa_.next(level.state, trie.child_byte[k]);
-        if (!state) continue;
-        uint32_t node = trie.child[k];
-        const uint32_t read = level.read + ((trie.child_byte[k] & 0xC0) != 0x80);
+    descend(trie, Place{draft.from, 0, 0}, [&](const Place& before, uint8_t byte, uint32_t node, Place& at) {
+        const uint32_t state = dfa_.next(before.state, byte);
+        if (!state) return false;
+        at = {state, before.chars, before.read + ((byte & 0xC0) != 0x80)};
         if (slice && slice->pure[node] != Slice::kMixed) {
             if (draft.counting && slice->pure[node] > VocabularyTables::kLengthRanks) {
                 // Longer tokens do not count as plain: each has to be listed with its length.
             } else if (slice->pure[node] <= length) {
-                continue;
-            } else if (trie.child_byte[k] < 0x80 && read + known_safe(state, chosen) >= slice->pure[node]) {
-                for (uint32_t t = trie.first_token[node]; t < trie.first_token[trie.skip[node]]; ++t) draft.words[trie.tokens[t] >> 5] |= 1u << (trie.tokens[t] & 31);
-                continue;
+                return false;
+            } else if (byte < 0x80 && at.read + known_safe(state, chosen) >= slice->pure[node]) {
+                for (uint32_t token : trie.tokens_below(node)) set_bit(draft.words.data(), token);
+                return false;
             }
         }
-        bool boundary = !draft.counting || dfa_.state(state).boundary;
-        uint32_t chars = level.chars + (draft.counting && boundary ? 1 : 0);
-        for (uint32_t t = trie.first_token[node]; t < trie.first_token[node + 1]; ++t) {
-            uint32_t token = trie.tokens[t];
-            draft.words[token >> 5] |= 1u << (token & 31);
+        at.chars += draft.counting && dfa_.state(state).boundary;
+        for (uint32_t token : trie.tokens_at(node)) {
+            set_bit(draft.words.data(), token);
             if (draft.counting && (!draft.tables.is_plain(token) || !dfa_.state(state).accepts.any()))
-                draft.mask.counted.push_back({token, chars + needed(state)});
+                draft.mask.counted.push_back({token, at.chars + needed(state)});
         }
-        if (trie.first_child[node] != trie.first_child[node + 1]) levels.push_back({state, chars, trie.first_child[node], trie.first_child[node + 1], read});
-    }
-    for (uint32_t word : draft.words) draft.mask.allowed += static_cast<uint32_t>(std::popcount(word));
+        return true;
+    });
+    draft.mask.allowed = count_bits(draft.words.data(), draft.words.size());
     draft.mask.inner = shared(std::move(draft.words));
 }
 
@@ -316,38 +284,30 @@ uint32_t StringMasks::needed(uint32_t state) {
 // The tokens that close the string, by the state at the quote and the code points before it.
 void StringMasks::find_exits(Draft& draft) {
     const Trie& trie = draft.tables.quoted();
-    struct Level {
-        uint32_t state, chars, at, end;
+    struct Place {
+        uint32_t state, chars, length;  // length: bytes read
     };
-    std::vector<Level> levels;
-    levels.push_back({draft.from, 0, trie.first_child[trie.root()], trie.first_child[trie.root() + 1]});
     std::map<std::pair<uint32_t, uint32_t>, size_t> groups;
-    while (!levels.empty()) {
-        Level& level = levels.back();
-        if (level.at == level.end) {
-            levels.pop_back();
-            continue;
+    descend(trie, Place{draft.from, 0, 0}, [&](const Place& before, uint8_t byte, uint32_t node, Place& at) {
+        at = {dfa_.next(before.state, byte), before.chars, before.length + 1};
+        if (at.state) {
+            at.chars += draft.counting && dfa_.state(at.state).boundary;
+            return true;
         }
-        uint32_t k = level.at++, node = trie.child[k];
-        uint32_t state = dfa_.next(level.state, trie.child_byte[k]);
-        if (state) {
-            uint32_t chars = level.chars + (draft.counting && dfa_.state(state).boundary ? 1 : 0);
-            levels.push_back({state, chars, trie.first_child[node], trie.first_child[node + 1]});
-            continue;
-        }
-        if (trie.child_byte[k] != '"' || dfa_.state(level.state).accepts.none()) continue;
-        size_t group = SIZE_MAX, depth = levels.size();
-        for (uint32_t t = trie.first_token[node]; t < trie.first_token[trie.skip[node]]; ++t) {
-            uint32_t token = trie.tokens[t], tail = draft.tables.tail_of(token, depth);
+        if (byte != '"' || dfa_.state(before.state).accepts.none()) return false;
+        size_t group = SIZE_MAX;
+        for (uint32_t token : trie.tokens_below(node)) {
+            const uint32_t tail = draft.tables.tail_of(token, at.length);
             if (tail == VocabularyTables::kNoTail) continue;
             if (group == SIZE_MAX) {
-                auto [it, fresh] = groups.try_emplace({level.state, level.chars}, draft.mask.exits.size());
-                if (fresh) draft.mask.exits.push_back({level.state, level.chars, {}});
+                auto [it, fresh] = groups.try_emplace({before.state, before.chars}, draft.mask.exits.size());
+                if (fresh) draft.mask.exits.push_back({before.state, before.chars, {}});
                 group = it->second;
             }
             draft.mask.exits[group].tails.emplace_back(tail, token);
         }
-    }
+        return false;
+    });
 }
 
 }  // namespace schemagen

@@ -64,7 +64,6 @@ Trie build(const Text& text, const std::vector<uint32_t>& sorted) {
         for (size_t k = common; k < token.size(); ++k) {
             open.push_back(static_cast<uint32_t>(trie.size()));
             trie.byte.push_back(static_cast<uint8_t>(token[k]));
-            trie.depth.push_back(static_cast<uint16_t>(k));
             trie.skip.push_back(0);
             counts.push_back(0);
         }
@@ -149,7 +148,7 @@ void VocabularyTables::rank_plain(const std::vector<uint32_t>& sorted) {
     }
     plain_.assign(longest_plain_ + 1, std::vector<uint32_t>(words(), 0));
     for (uint32_t id : sorted)
-        if (chars[id] >= 0 && chars[id] <= static_cast<int>(longest_plain_)) plain_[static_cast<size_t>(chars[id])][id >> 5] |= 1u << (id & 31);
+        if (chars[id] >= 0 && chars[id] <= static_cast<int>(longest_plain_)) set_bit(plain_[static_cast<size_t>(chars[id])].data(), id);
     for (uint32_t k = 1; k <= longest_plain_; ++k)
         for (uint32_t w = 0; w < words(); ++w) plain_[k][w] |= plain_[k - 1][w];
 }
@@ -181,8 +180,7 @@ Slice VocabularyTables::slice(std::string_view extra, bool letters, bool digits,
     out.pure.assign(all_.size(), 0);
     for (uint32_t k = all_.root(); k-- > 0;) {  // from the leaves up
         uint8_t most = 0;
-        for (uint32_t t = all_.first_token[k]; t < all_.first_token[k + 1]; ++t) {
-            uint32_t id = all_.tokens[t];
+        for (uint32_t id : all_.tokens_at(k)) {
             std::string_view text = token(id);
             bool inside = chars_[id] >= 0 && chars_[id] < Slice::kMixed && std::all_of(text.begin(), text.end(), [&](char c) {
                               return static_cast<uint8_t>(c) < 0x80 ? out.bytes.has(static_cast<uint8_t>(c)) : beyond_ascii;
@@ -194,7 +192,7 @@ Slice VocabularyTables::slice(std::string_view extra, bool letters, bool digits,
             }
             most = std::max(most, static_cast<uint8_t>(chars_[id]));
             for (size_t rank = Slice::kRanks; rank > 0 && (rank == Slice::kRanks || rank >= static_cast<size_t>(chars_[id])); --rank)
-                out.up_to[rank][id >> 5] |= 1u << (id & 31);
+                set_bit(out.up_to[rank].data(), id);
         }
         for (uint32_t c = all_.first_child[k]; c < all_.first_child[k + 1]; ++c) most = std::max(most, out.pure[all_.child[c]]);
         out.pure[k] = most;

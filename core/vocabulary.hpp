@@ -6,19 +6,20 @@
 // bitmask of them per maximal length. What follows a quote or a closing bracket inside a token (a tail) is one of a few
 // hundred texts; they have a trie of their own.
 #pragma once
-#include <cstdint>
 #include <algorithm>
+#include <cstdint>
+#include <span>
 #include <string_view>
 #include <unordered_map>
 #include <vector>
 
+#include "bits.hpp"
 #include "bytes.hpp"
 
 namespace schemagen {
 
 struct Trie {
     std::vector<uint8_t> byte;
-    std::vector<uint16_t> depth;         // of the node's byte, 0 for the first of a token
     std::vector<uint32_t> skip;
     std::vector<uint32_t> first_token;   // offset into `tokens`; one more entry than nodes
     std::vector<uint32_t> tokens;
@@ -29,12 +30,38 @@ struct Trie {
     uint32_t max_depth = 0;
     size_t size() const { return byte.size(); }
     uint32_t root() const { return static_cast<uint32_t>(size()); }
+    // Ids of the tokens that end at the node, and of all that lead to it.
+    std::span<const uint32_t> tokens_at(uint32_t node) const { return {tokens.data() + first_token[node], tokens.data() + first_token[node + 1]}; }
+    std::span<const uint32_t> tokens_below(uint32_t node) const { return {tokens.data() + first_token[node], tokens.data() + first_token[skip[node]]}; }
+    bool has_children(uint32_t node) const { return first_child[node] != first_child[node + 1]; }
     uint32_t child_of(uint32_t node, uint8_t byte) const;  // kNone if there is none
     // The node that `text` leads to from the root; kNone if no token starts like this.
     uint32_t find(std::string_view text) const;
     size_t memory_bytes() const { return byte.size() * 20 + tokens.size() * 4; }
     static constexpr uint32_t kNone = UINT32_MAX;
 };
+
+// Depth-first over a trie, with a value for each node on the path. `visit(value, byte, node, next)` reads a byte: it tells
+// whether to go on below the node, and with what.
+template <class Value, class Visit>
+void descend(const Trie& trie, const Value& start, const Visit& visit) {
+    struct Level {
+        Value value;
+        uint32_t at, end;
+    };
+    std::vector<Level> levels{{start, trie.first_child[trie.root()], trie.first_child[trie.root() + 1]}};
+    while (!levels.empty()) {
+        Level& level = levels.back();
+        if (level.at == level.end) {
+            levels.pop_back();
+            continue;
+        }
+        const uint32_t k = level.at++, node = trie.child[k];
+        Value next;
+        if (visit(level.value, trie.child_byte[k], node, next) && trie.has_children(node))
+            levels.push_back({next, trie.first_child[node], trie.first_child[node + 1]});
+    }
+}
 
 // Tokens made only of certain characters. Where an automaton takes any of them and goes the same way whichever it is,
 // these tokens are allowed without a look; `pure` tells a walk which subtrees it may skip.
@@ -62,7 +89,7 @@ public:
     const Trie& all() const { return all_; }
 
     // Plain tokens, by code points. Longer ones than `kLengthRanks` do not count as plain.
-    bool is_plain(uint32_t id) const { return plain_.back()[id >> 5] >> (id & 31) & 1; }
+    bool is_plain(uint32_t id) const { return has_bit(plain_.back().data(), id); }
     const uint32_t* plain_up_to(uint32_t chars) const { return plain_[chars < longest_plain_ ? chars : longest_plain_].data(); }
     uint32_t longest_token() const { return all_.max_depth; }
 
