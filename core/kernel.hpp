@@ -169,16 +169,27 @@ public:
         Bits accepts = {};     // bit i: component i may end here
         Bits alive = {};       // bit i: component i can still be completed
     };
-    using Classes = std::array<uint8_t, 256>;
+    struct Classes {
+        std::array<uint8_t, 256> of;    // [byte]
+        std::array<uint8_t, 256> last;  // [byte]: the last one of its class, which is an interval
+    };
 
     explicit LazyDfa(Kernel& kernel);
     Kernel& kernel() { return kernel_; }
     uint32_t intern(const std::vector<NodeId>& components, bool marked);
     uint32_t next(uint32_t state, uint8_t byte) {
+        if (!rows_[state].classes) open_row(state);
         const Row& row = rows_[state];
-        if (!row.classes) open_row(state);
-        uint32_t target = rows_[state].targets[(*rows_[state].classes)[byte]];
+        uint32_t target = row.targets[row.classes->of[byte]];
         return target != kUnknown ? target : compute(state, byte);
+    }
+    // Calls `visit(target)` for each state that the bytes from low to high lead to, the dead one included, until it returns
+    // false; the same state may come several times. Returns whether all were visited.
+    template <class Visit>
+    bool each_target(uint32_t state, uint8_t low, uint8_t high, const Visit& visit) {
+        for (unsigned byte = low; byte <= high; byte = rows_[state].classes->last[byte] + 1u)
+            if (!visit(next(state, static_cast<uint8_t>(byte)))) return false;
+        return true;
     }
     // Fewest characters after which component k accepts, the one being read included (marked states); kUnbounded: never.
     uint32_t chars_to_accept(uint32_t state, uint32_t k);
@@ -186,6 +197,9 @@ public:
     uint32_t bytes_to_accept(uint32_t state, uint32_t k) { return kernel_.shortest(component(state, k)); }
     ByteSet next_bytes(uint32_t state);  // that do not lead to the dead state
     const State& state(uint32_t id) const { return states_[id]; }
+    // Of a state, without a look at it.
+    bool boundary(uint32_t id) const { return rows_[id].boundary; }
+    bool accepting(uint32_t id) const { return rows_[id].accepting; }
     NodeId component(uint32_t id, uint32_t k) const { return components_[states_[id].first + k]; }
     size_t size() const { return states_.size(); }
 
@@ -194,6 +208,7 @@ private:
     struct Row {
         const Classes* classes = nullptr;  // null: never stepped from
         uint32_t* targets = nullptr;
+        bool boundary = false, accepting = false;  // copies of what the state has
     };
     void open_row(uint32_t state);
     uint32_t* allocate(size_t targets);

@@ -8,7 +8,7 @@ namespace schemagen {
 
 LazyDfa::LazyDfa(Kernel& kernel) : kernel_(kernel) {
     states_.push_back({});
-    rows_.push_back({});
+    rows_.push_back({nullptr, nullptr, false, false});
     open_row(0);
     rows_[0].targets[0] = 0;
 }
@@ -41,7 +41,7 @@ uint32_t LazyDfa::intern(const std::vector<NodeId>& raw, bool marked) {
     state.accepts = accepts;
     state.alive = alive;
     components_.insert(components_.end(), components.begin(), components.end());
-    rows_.push_back({});
+    rows_.push_back({nullptr, nullptr, boundary, accepts.any()});
     index_.insert(hash, id);
     return id;
 }
@@ -71,29 +71,33 @@ void LazyDfa::open_row(uint32_t id) {
     if (at == HashIndex::kNone) {
         at = static_cast<uint32_t>(classes_.size());
         Classes& made = classes_.emplace_back();
-        uint8_t next = 0;
-        for (unsigned byte = 0; byte < 256; ++byte) made[byte] = next = static_cast<uint8_t>(next + (cut[byte >> 6] >> (byte & 63) & 1));
+        uint8_t next = 0, last = 255;
+        for (unsigned byte = 0; byte < 256; ++byte) made.of[byte] = next = static_cast<uint8_t>(next + (cut[byte >> 6] >> (byte & 63) & 1));
+        for (unsigned byte = 256; byte-- > 0;) {
+            made.last[byte] = last;
+            if (cut[byte >> 6] >> (byte & 63) & 1) last = static_cast<uint8_t>(byte - 1);
+        }
         cuts_.push_back(cut);
         classes_index_.insert(hash, at);
     }
-    size_t width = classes_[at][255] + 1u;
-    rows_[id] = {&classes_[at], allocate(width)};
+    size_t width = classes_[at].of[255] + 1u;
+    rows_[id].classes = &classes_[at];
+    rows_[id].targets = allocate(width);
     std::fill_n(rows_[id].targets, width, kUnknown);
 }
 
 ByteSet LazyDfa::next_bytes(uint32_t id) {
     ByteSet out;
-    if (!rows_[id].classes) open_row(id);
-    const Classes& classes = *rows_[id].classes;
-    for (unsigned byte = 0; byte < 256; ++byte) {
-        uint32_t target = rows_[id].targets[classes[byte]];
-        if ((target != kUnknown ? target : compute(id, static_cast<uint8_t>(byte))) != 0) out.add(static_cast<uint8_t>(byte));
+    for (unsigned byte = 0; byte < 256;) {
+        const bool alive = next(id, static_cast<uint8_t>(byte)) != 0;
+        for (const unsigned last = rows_[id].classes->last[byte]; byte <= last; ++byte)
+            if (alive) out.add(static_cast<uint8_t>(byte));
     }
     return out;
 }
 
 uint32_t LazyDfa::chars_to_accept(uint32_t start, uint32_t k) {
-    auto arrived = [&](uint32_t id) { return states_[id].boundary && states_[id].accepts[k]; };
+    auto arrived = [&](uint32_t id) { return rows_[id].boundary && states_[id].accepts[k]; };
     if (arrived(start)) return 0;
     if (!states_[start].alive[k]) return kUnbounded;
     if (kernel_.is_any_string(component(start, k))) return states_[start].boundary ? 0 : 1;
@@ -105,15 +109,12 @@ uint32_t LazyDfa::chars_to_accept(uint32_t start, uint32_t k) {
     for (uint32_t chars = 0; !level.empty() && found == kUnbounded; ++chars) {
         next_level.clear();
         for (size_t at = 0; at < level.size(); ++at) {
-            uint32_t last = kUnknown;
-            for (unsigned byte = 0; byte < 256; ++byte) {
-                uint32_t to = next(level[at], static_cast<uint8_t>(byte));
-                if (!to || to == last) continue;
-                last = to;
-                if (!states_[to].alive[k] || !seen.insert(to).second) continue;
+            each_target(level[at], 0, 255, [&](uint32_t to) {
+                if (!to || !states_[to].alive[k] || !seen.insert(to).second) return true;
                 if (arrived(to)) found = chars + 1;
                 (states_[to].boundary ? next_level : level).push_back(to);
-            }
+                return true;
+            });
         }
         level.swap(next_level);
     }
@@ -127,7 +128,7 @@ uint32_t LazyDfa::compute(uint32_t id, uint8_t byte) {
     std::vector<NodeId> target(total);
     for (size_t k = 0; k < total; ++k) target[k] = kernel_.derivative(components_[from.first + k], byte);
     uint32_t to = intern(target, from.marked);
-    rows_[id].targets[(*rows_[id].classes)[byte]] = to;
+    rows_[id].targets[rows_[id].classes->of[byte]] = to;
     return to;
 }
 

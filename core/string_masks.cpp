@@ -1,8 +1,10 @@
 #include "string_masks.hpp"
 
 #include <algorithm>
+#include <bit>
 #include <map>
 #include <string_view>
+#include <unordered_set>
 
 #include "bits.hpp"
 #include "hash.hpp"
@@ -104,7 +106,7 @@ void StringMasks::inner_by_difference(Draft& draft, uint32_t hub) {
             }
             return false;
         }
-        at.chars += draft.counting && dfa_.state(at.state).boundary;
+        at.chars += draft.counting && dfa_.boundary(at.state);
         for (uint32_t token : trie.tokens_at(node)) {
             if (!has_bit(model->inner->data(), token)) {
                 set_bit(own(), token);
@@ -114,7 +116,7 @@ void StringMasks::inner_by_difference(Draft& draft, uint32_t hub) {
             differing.push_back(token);
             draft.mask.counted.push_back({token, at.chars + needed(at.state)});
         }
-        return true;
+        return !settled(draft, at.state, node) || !settled(draft, at.other, node);
     });
     if (draft.counting) {
         std::sort(differing.begin(), differing.end());
@@ -124,150 +126,150 @@ void StringMasks::inner_by_difference(Draft& draft, uint32_t hub) {
     if (!draft.words.empty()) draft.mask.inner = shared(std::move(draft.words));
 }
 
-// Add the states that the characters beyond ASCII lead to, line and paragraph separators aside; false: some is refused.
-bool StringMasks::after_characters(uint32_t from, std::vector<uint32_t>& targets) {
-    struct Bytes {
-        uint8_t low, high;
+// Add the states that the characters of a slice lead to, one after the other; false: some is refused, or the string may not
+// end behind it where it has to.
+bool StringMasks::after_any(uint32_t from, const Slice& slice, bool ending, std::vector<uint32_t>& targets) {
+    auto arrive = [&](uint32_t to) {
+        if (!to || (ending && !dfa_.accepting(to))) return false;
+        if (targets.empty() || targets.back() != to) targets.push_back(to);
+        return true;
     };
-    static const std::vector<std::vector<Bytes>> kSpellings = {
-        {{0xC2, 0xDF}, {0x80, 0xBF}},
-        {{0xE0, 0xE0}, {0xA0, 0xBF}, {0x80, 0xBF}},
-        {{0xE1, 0xE1}, {0x80, 0xBF}, {0x80, 0xBF}},
-        {{0xE2, 0xE2}, {0x80, 0x80}, {0x80, 0xA7}},
-        {{0xE2, 0xE2}, {0x80, 0x80}, {0xAA, 0xBF}},
-        {{0xE2, 0xE2}, {0x81, 0xBF}, {0x80, 0xBF}},
-        {{0xE3, 0xEC}, {0x80, 0xBF}, {0x80, 0xBF}},
-        {{0xED, 0xED}, {0x80, 0x9F}, {0x80, 0xBF}},
-        {{0xEE, 0xEF}, {0x80, 0xBF}, {0x80, 0xBF}},
-        {{0xF0, 0xF0}, {0x90, 0xBF}, {0x80, 0xBF}, {0x80, 0xBF}},
-        {{0xF1, 0xF3}, {0x80, 0xBF}, {0x80, 0xBF}, {0x80, 0xBF}},
-        {{0xF4, 0xF4}, {0x80, 0x8F}, {0x80, 0xBF}, {0x80, 0xBF}},
-    };
+    for (auto [low, high] : slice.ascii)
+        if (!dfa_.each_target(from, low, high, arrive)) return false;
+    if (!slice.beyond_ascii) return true;
     std::vector<uint32_t> states, next;
-    for (const auto& spelling : kSpellings) {
+    for (const auto& spelling : Slice::beyond_ascii_spelled()) {
         states.assign(1, from);
-        for (auto [low, high] : spelling) {
+        for (size_t k = 0; k + 1 < spelling.size(); ++k) {
             next.clear();
             for (uint32_t state : states)
-                for (unsigned byte = low; byte <= high; ++byte)
-                    if (uint32_t to = dfa_.next(state, static_cast<uint8_t>(byte)); next.empty() || next.back() != to) next.push_back(to);
-            std::sort(next.begin(), next.end());
-            next.erase(std::unique(next.begin(), next.end()), next.end());
-            if (next[0] == 0) return false;
+                dfa_.each_target(state, spelling[k].first, spelling[k].second, [&](uint32_t to) {
+                    if (std::find(next.begin(), next.end(), to) == next.end()) next.push_back(to);
+                    return true;
+                });
             states.swap(next);
         }
         for (uint32_t state : states)
-            if (std::find(targets.begin(), targets.end(), state) == targets.end()) targets.push_back(state);
+            if (!state || !dfa_.each_target(state, spelling.back().first, spelling.back().second, arrive)) return false;
     }
     return true;
 }
 
-// The states that the characters of a slice lead to; the first one is 0 if some character is refused.
-std::vector<uint32_t> StringMasks::after_any(uint32_t state, const Slice& slice) {
-    std::vector<uint32_t> out;
-    for (unsigned byte = 0x20; byte < 0x80; ++byte) {
-        if (!slice.bytes.has(static_cast<uint8_t>(byte))) continue;
-        uint32_t next = dfa_.next(state, static_cast<uint8_t>(byte));
-        if (!next) return {0};
-        if (std::find(out.begin(), out.end(), next) == out.end()) out.push_back(next);
-    }
-    if (slice.beyond_ascii && !after_characters(state, out)) return {0};
-    return out;
+StringMasks::Safe StringMasks::known_safe(uint32_t state, size_t slice, bool ending) const {
+    if (state >= safe_.size()) return {0, false};
+    const size_t k = slice * 2 + ending;
+    return {safe_[state].chars[k], (safe_[state].exact >> k & 1) != 0};
+}
+
+void StringMasks::note_safe(uint32_t state, size_t slice, bool ending, Safe safe) {
+    if (state >= safe_.size()) safe_.resize(dfa_.size());
+    const size_t k = slice * 2 + ending;
+    safe_[state].chars[k] = safe.chars;
+    safe_[state].exact |= uint32_t{safe.exact} << k;
 }
 
 // How many characters of the slice can be read from the state, whichever they are: one less than the way to the nearest
-// state that refuses one. Looks at a few dozen states; those it did not look at may refuse everything.
-size_t StringMasks::safe(uint32_t start, const VocabularyTables& tables, size_t index) {
-    constexpr size_t kMost = 64, kEnough = Slice::kRanks - 1;
-    const Slice& slice = tables.slices()[index];
-    auto key = [index](uint32_t state) { return uint64_t{state} << 8 | index; };
-    if (auto it = safe_.find(key(start)); it != safe_.end() && (it->second.exact || it->second.chars >= kEnough)) return it->second.chars;
-    // 1) The states around.
-    std::vector<uint32_t> order{start};
-    std::unordered_map<uint32_t, uint32_t> place{{start, 0}};
-    std::vector<std::vector<uint32_t>> before(1);
-    std::vector<std::pair<uint32_t, uint8_t>> ends;  // states with what is known of them: the sources of the second search
-    bool complete = true;
-    for (uint32_t at = 0; at < order.size(); ++at) {
-        if (auto it = safe_.find(key(order[at])); it != safe_.end() && it->second.exact) {
-            ends.emplace_back(at, it->second.chars);
+// state that refuses one. A search in breadth, no further than `wanted` and not for long: the result may be too small.
+size_t StringMasks::safe(uint32_t start, size_t index, bool ending, size_t wanted) {
+    constexpr size_t kMostStates = 64, kMany = Slice::kMany;
+    if (const Safe known = known_safe(start, index, ending); known.exact || known.chars >= wanted) return known.chars;
+    const Slice& slice = Slice::all()[index];
+    std::vector<std::pair<uint32_t, size_t>> order{{start, 0}};  // with their distance
+    std::vector<uint32_t> after;
+    size_t refused = kMany, looked = kMany;  // the nearest state that refuses, and the nearest that was not looked at
+    std::unordered_set<uint32_t> seen{start};
+    for (size_t at = 0; at < order.size(); ++at) {
+        const auto [state, distance] = order[at];
+        if (distance >= std::min(refused, looked)) break;
+        const Safe known = known_safe(state, index, ending);
+        if (known.exact) {
+            if (known.chars < kMany) refused = std::min(refused, distance + known.chars);
             continue;
         }
-        std::vector<uint32_t> after;
-        if (at < kMost) after = after_any(order[at], slice);
-        if (at >= kMost || after[0] == 0) {
-            complete &= at < kMost;
-            ends.emplace_back(at, 0);
+        if (distance + known.chars >= wanted || at >= kMostStates) {
+            looked = std::min(looked, distance + known.chars);
             continue;
         }
-        for (uint32_t next : after) {
-            auto [it, fresh] = place.try_emplace(next, static_cast<uint32_t>(order.size()));
-            if (fresh) order.push_back(next), before.emplace_back();
-            before[it->second].push_back(at);
+        after.clear();
+        if (!after_any(state, slice, ending, after)) {
+            note_safe(state, index, ending, {0, true});
+            refused = distance;
+            continue;
         }
+        for (uint32_t next : after)
+            if (seen.insert(next).second) order.emplace_back(next, distance + 1);
     }
-    // 2) From the ends backwards, the nearest first.
-    std::vector<uint8_t> chars(order.size(), Slice::kMixed);
-    std::vector<std::vector<uint32_t>> waiting(Slice::kMixed);
-    for (auto [at, known] : ends)
-        if (known != Slice::kMixed) waiting[known].push_back(at);
-    for (size_t distance = 0; distance < waiting.size(); ++distance)
-        for (size_t k = 0; k < waiting[distance].size(); ++k) {
-            uint32_t at = waiting[distance][k];
-            if (chars[at] <= distance) continue;
-            chars[at] = static_cast<uint8_t>(distance);
-            if (distance + 1 < waiting.size())
-                for (uint32_t previous : before[at]) waiting[distance + 1].push_back(previous);
-        }
-    if (safe_.size() > 200'000) safe_.clear();
-    for (size_t at = 0; at < std::min(order.size(), kMost); ++at) safe_[key(order[at])] = {chars[at], complete || (at == 0 && chars[0] == 0)};
-    return chars[0];
+    const size_t found = std::min(refused, looked);
+    for (auto [state, distance] : order) {
+        const Safe known = known_safe(state, index, ending);
+        if (known.exact || distance > found) continue;
+        const bool exact = found == kMany || (distance == 0 && refused <= looked);
+        const size_t chars = found == kMany ? kMany : std::max<size_t>(known.chars, found - distance);
+        note_safe(state, index, ending, {static_cast<uint8_t>(chars), exact});
+    }
+    return known_safe(start, index, ending).chars;
 }
 
-size_t StringMasks::known_safe(uint32_t state, size_t slice) const {
-    auto it = safe_.find(uint64_t{state} << 8 | slice);
-    return it == safe_.end() ? 0 : it->second.chars;
+// Whether every token below a node of the trie can be read from the state that the node led to, as far as slices tell; while
+// counting, whether the string may end behind it besides.
+bool StringMasks::settled(const Draft& draft, uint32_t state, uint32_t node) {
+    constexpr uint32_t kFew = 4, kSearch = 64;  // tokens from which on it pays to ask, and to search
+    const SliceTree& slices = draft.tables.slices();
+    if (!slices.below[node]) return false;
+    const Trie& trie = draft.tables.all();
+    const uint32_t tokens = trie.first_token[trie.skip[node]] - trie.first_token[node + 1];
+    if (tokens < kFew) return false;
+    const auto narrowest = static_cast<size_t>(std::bit_width(slices.below[node]) - 1);
+    const size_t chars = slices.chars[node];
+    if (tokens < kSearch) return known_safe(state, narrowest, draft.counting).chars >= chars;
+    return safe(state, narrowest, draft.counting, chars) >= chars;
+}
+
+// The widest slice that is worth its bitmask. Two characters at least, or the walk does as well.
+StringMasks::Start StringMasks::start_of(const Draft& draft) {
+    constexpr size_t kLong = Slice::kRanks - 1;
+    if (dfa_.next_bytes(draft.from).size() > 20)
+        for (size_t k = 0; k < Slice::kCount; ++k)
+            if (size_t chars = safe(draft.from, k, draft.counting, kLong); chars >= 2) return {k, chars == Slice::kMany ? chars : std::min(chars, kLong)};
+    return {Slice::kCount, 0};
 }
 
 void StringMasks::inner_by_walk(Draft& draft) {
     const Trie& trie = draft.tables.all();
-    draft.words.assign(draft.tables.words(), 0);
-    // 1) What a slice settles. Two characters at least, or the walk does as well.
-    constexpr size_t kNoSlice = SIZE_MAX;
-    size_t chosen = kNoSlice;
-    const bool always_whole = !draft.counting || dfa_.kernel().is_any_string(dfa_.component(draft.from, 0));
-    if (always_whole && dfa_.next_bytes(draft.from).size() > 20)
-        for (size_t k = 0; k < draft.tables.slices().size() && chosen == kNoSlice; ++k)
-            if (safe(draft.from, draft.tables, k) >= 2) chosen = k;
-    const Slice* slice = chosen == kNoSlice ? nullptr : &draft.tables.slices()[chosen];
-    size_t length = slice ? safe(draft.from, draft.tables, chosen) : 0;  // that the bitmask of the slice is taken for
-    length = length == Slice::kMixed ? length : std::min(length, Slice::kRanks - 1);
-    if (slice) draft.words = slice->up_to[std::min(length, Slice::kRanks)];
+    const SliceTree& slices = draft.tables.slices();
+    const auto [slice, length] = start_of(draft);
+    // 1) What a slice settles.
+    if (slice == Slice::kCount) {
+        draft.words.assign(draft.tables.words(), 0);
+    } else {
+        const uint32_t* words = draft.tables.slice_up_to(slice, std::min(length, Slice::kRanks));
+        draft.words.assign(words, words + draft.tables.words());
+    }
+    // Longer tokens do not count as plain: each has to be listed with its length.
+    const size_t skipped = draft.counting ? std::min<size_t>(length, VocabularyTables::kLengthRanks) : length;
     // 2) The rest.
     struct Place {
-        uint32_t state, chars, read;  // read: characters, as slices count them
+        uint32_t state, chars;
+        uint32_t length, read;  // bytes, characters
     };
-    descend(trie, Place{draft.from, 0, 0}, [&](const Place& before, uint8_t byte, uint32_t node, Place& at) {
+    auto list = [&](uint32_t token, uint32_t chars) { draft.mask.counted.push_back({token, chars}); };
+    descend(trie, Place{draft.from, 0, 0, 0}, [&](const Place& before, uint8_t byte, uint32_t node, Place& at) {
         const uint32_t state = dfa_.next(before.state, byte);
         if (!state) return false;
-        at = {state, before.chars, before.read + ((byte & 0xC0) != 0x80)};
-        if (slice && slice->pure[node] != Slice::kMixed) {
-            if (draft.counting && slice->pure[node] > VocabularyTables::kLengthRanks) {
-                // Longer tokens do not count as plain: each has to be listed with its length.
-            } else if (slice->pure[node] <= length) {
-                return false;
-            } else if (byte < 0x80 && at.read + known_safe(state, chosen) >= slice->pure[node]) {
-                for (uint32_t token : trie.tokens_below(node)) set_bit(draft.words.data(), token);
-                return false;
-            }
-        }
-        at.chars += draft.counting && dfa_.state(state).boundary;
+        at = {state, before.chars + (draft.counting && dfa_.boundary(state)), before.length + 1, before.read + begins_character(byte)};
+        if ((slices.through[node] >> slice & 1) && at.read + slices.chars[node] <= skipped) return false;
         for (uint32_t token : trie.tokens_at(node)) {
             set_bit(draft.words.data(), token);
-            if (draft.counting && (!draft.tables.is_plain(token) || !dfa_.state(state).accepts.any()))
-                draft.mask.counted.push_back({token, at.chars + needed(state)});
+            if (draft.counting && (!draft.tables.is_plain(token) || !dfa_.accepting(state))) list(token, at.chars + needed(state));
         }
-        return true;
+        if (!trie.has_children(node) || !settled(draft, state, node)) return true;
+        for (uint32_t token : trie.tokens_below(node).subspan(trie.tokens_at(node).size())) {
+            set_bit(draft.words.data(), token);
+            if (!draft.counting || draft.tables.is_plain(token)) continue;
+            std::string_view rest = draft.tables.token(token).substr(at.length);
+            list(token, at.chars + static_cast<uint32_t>(std::count_if(rest.begin(), rest.end(), begins_character)));
+        }
+        return false;
     });
     draft.mask.allowed = count_bits(draft.words.data(), draft.words.size());
     draft.mask.inner = shared(std::move(draft.words));
@@ -285,27 +287,22 @@ uint32_t StringMasks::needed(uint32_t state) {
 void StringMasks::find_exits(Draft& draft) {
     const Trie& trie = draft.tables.quoted();
     struct Place {
-        uint32_t state, chars, length;  // length: bytes read
+        uint32_t state, chars;
     };
     std::map<std::pair<uint32_t, uint32_t>, size_t> groups;
-    descend(trie, Place{draft.from, 0, 0}, [&](const Place& before, uint8_t byte, uint32_t node, Place& at) {
-        at = {dfa_.next(before.state, byte), before.chars, before.length + 1};
+    descend(trie, Place{draft.from, 0}, [&](const Place& before, uint8_t byte, uint32_t node, Place& at) {
+        at = {dfa_.next(before.state, byte), before.chars};
         if (at.state) {
-            at.chars += draft.counting && dfa_.state(at.state).boundary;
+            at.chars += draft.counting && dfa_.boundary(at.state);
             return true;
         }
-        if (byte != '"' || dfa_.state(before.state).accepts.none()) return false;
-        size_t group = SIZE_MAX;
-        for (uint32_t token : trie.tokens_below(node)) {
-            const uint32_t tail = draft.tables.tail_of(token, at.length);
-            if (tail == VocabularyTables::kNoTail) continue;
-            if (group == SIZE_MAX) {
-                auto [it, fresh] = groups.try_emplace({before.state, before.chars}, draft.mask.exits.size());
-                if (fresh) draft.mask.exits.push_back({before.state, before.chars, {}});
-                group = it->second;
-            }
-            draft.mask.exits[group].tails.emplace_back(tail, token);
-        }
+        if (byte != '"' || !dfa_.accepting(before.state)) return false;
+        auto endings = draft.tables.endings(node);
+        if (endings.empty()) return false;
+        auto [it, fresh] = groups.try_emplace({before.state, before.chars}, draft.mask.exits.size());
+        if (fresh) draft.mask.exits.push_back({before.state, before.chars, {}});
+        auto& tails = draft.mask.exits[it->second].tails;
+        tails.insert(tails.end(), endings.begin(), endings.end());
         return false;
     });
 }

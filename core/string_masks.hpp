@@ -20,6 +20,7 @@
 //
 // The automaton is shared by all grammars of the process, and so are these masks.
 #pragma once
+#include <array>
 #include <cstdint>
 #include <memory>
 #include <unordered_map>
@@ -75,22 +76,32 @@ private:
     uint32_t hub_of(uint32_t state);
     void inner_by_difference(Draft& draft, uint32_t hub);
     void inner_by_walk(Draft& draft);
-    size_t safe(uint32_t state, const VocabularyTables& tables, size_t slice);
+    // Characters of a slice that can be read whichever they are; `ending`: and behind each of which the string may end.
+    struct Safe {
+        uint8_t chars;  // Slice::kMany: without end
+        bool exact;     // otherwise at least so many
+    };
+    struct Start {
+        size_t slice, chars;  // Slice::kCount: none
+    };
+    Start start_of(const Draft& draft);
+    bool settled(const Draft& draft, uint32_t state, uint32_t node);
+    size_t safe(uint32_t state, size_t slice, bool ending, size_t wanted);
+    Safe known_safe(uint32_t state, size_t slice, bool ending) const;
+    void note_safe(uint32_t state, size_t slice, bool ending, Safe safe);
+    bool after_any(uint32_t state, const Slice& slice, bool ending, std::vector<uint32_t>& targets);
     uint32_t needed(uint32_t state);
-    size_t known_safe(uint32_t state, size_t slice) const;
-    std::vector<uint32_t> after_any(uint32_t state, const Slice& slice);
-    bool after_characters(uint32_t state, std::vector<uint32_t>& targets);
     std::shared_ptr<const std::vector<uint32_t>> shared(std::vector<uint32_t> words);
     void find_exits(Draft& draft);
 
     static constexpr size_t kMostBytes = 64u << 20;
     LazyDfa& dfa_;
     Workspace workspace_;
-    struct Safe {
-        uint8_t chars;  // that can be read whichever they are; kMixed: without end
-        bool exact;     // otherwise at least so many
+    struct SafeRow {  // [2 * slice + ending]
+        std::array<uint8_t, 2 * Slice::kCount> chars{};
+        uint32_t exact = 0;
     };
-    std::unordered_map<uint64_t, Safe> safe_;  // by state and slice
+    std::vector<SafeRow> safe_;  // by state
     std::unordered_multimap<uint64_t, std::weak_ptr<const std::vector<uint32_t>>> pool_;  // of bitmasks, by content
     struct Key {
         uint64_t vocabulary, state;

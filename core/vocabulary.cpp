@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <bit>
 #include <numeric>
 #include <stdexcept>
 
@@ -9,25 +10,81 @@ namespace schemagen {
 
 namespace {
 
-// Code points of a token that is plain JSON string content, -1 for any other token.
-int plain_chars(std::string_view token) {
-    int count = 0;
-    for (size_t i = 0; i < token.size();) {
-        auto byte = static_cast<uint8_t>(token[i]);
-        size_t length = byte < 0x80 ? 1 : byte >= 0xC2 && byte <= 0xDF ? 2 : (byte & 0xF0) == 0xE0 ? 3 : byte >= 0xF0 && byte <= 0xF4 ? 4 : 0;
-        if (!length || i + length > token.size() || byte < 0x20 || byte == '"' || byte == '\\') return -1;
-        uint32_t value = length == 1 ? byte : byte & (0x7Fu >> length);
-        for (size_t k = 1; k < length; ++k) {
-            auto next = static_cast<uint8_t>(token[i + k]);
-            if ((next & 0xC0) != 0x80) return -1;
-            value = value << 6 | (next & 0x3Fu);
-        }
-        static constexpr uint32_t kLeast[] = {0, 0, 0x80, 0x800, 0x10000};
-        if (value < kLeast[length] || value > 0x10FFFF || (value >= 0xD800 && value <= 0xDFFF)) return -1;
-        i += length;
-        ++count;
+using CharRange = std::pair<uint32_t, uint32_t>;
+
+// Beyond ASCII, without what counts as white space to any reading of \s and the line separators that a dot does not take.
+constexpr CharRange kBeyondAscii[] = {{0x80, 0x84},     {0x86, 0x9F},     {0xA1, 0x167F},   {0x1681, 0x1FFF}, {0x200B, 0x2027}, {0x202A, 0x202E},
+                                      {0x2030, 0x205E}, {0x2060, 0x2FFF}, {0x3001, 0xD7FF}, {0xE000, 0xFEFE}, {0xFF00, 0x10FFFF}};
+
+bool is_beyond_ascii(uint32_t c) {
+    return std::any_of(std::begin(kBeyondAscii), std::end(kBeyondAscii), [c](const CharRange& r) { return r.first <= c && c <= r.second; });
+}
+
+size_t utf8_length(uint32_t c) { return c < 0x80 ? 1 : c < 0x800 ? 2 : c < 0x10000 ? 3 : 4; }
+
+uint8_t utf8_byte(uint32_t c, size_t k) {
+    static constexpr uint8_t kLead[] = {0, 0, 0xC0, 0xE0, 0xF0};
+    const size_t length = utf8_length(c);
+    const uint32_t bits = c >> 6 * (length - 1 - k);
+    return static_cast<uint8_t>(k == 0 ? kLead[length] | bits : 0x80 | (bits & 0x3F));
+}
+
+// Split a range until all combinations of its bytes are in it.
+void spell(uint32_t low, uint32_t high, std::vector<Slice::Spelling>& out) {
+    for (uint32_t last : {0x7FFu, 0xFFFFu})
+        if (low <= last && last < high) return spell(low, last, out), spell(last + 1, high, out);
+    const size_t length = utf8_length(high);
+    for (size_t k = 1; k < length; ++k) {
+        const uint32_t rest = (1u << 6 * k) - 1;
+        if ((low & ~rest) == (high & ~rest)) continue;
+        if (low & rest) return spell(low, low | rest, out), spell((low | rest) + 1, high, out);
+        if ((high & rest) != rest) return spell(low, (high & ~rest) - 1, out), spell(high & ~rest, high, out);
     }
-    return count;
+    out.emplace_back();
+    for (size_t k = 0; k < length; ++k) out.back().emplace_back(utf8_byte(low, k), utf8_byte(high, k));
+}
+
+// A character being read: how many bytes of it are missing, and the code point so far.
+struct Reading {
+    static constexpr uint8_t kBroken = 255;
+    uint32_t value = 0;
+    uint8_t missing = 0;
+    uint8_t length = 1;
+};
+
+Reading read(const Reading& before, uint8_t byte) {
+    if (before.missing == Reading::kBroken) return before;
+    if (before.missing == 0) {
+        if (byte < 0x80) return {byte, 0, 1};
+        if (byte >= 0xC2 && byte <= 0xDF) return {byte & 0x1Fu, 1, 2};
+        if ((byte & 0xF0) == 0xE0) return {byte & 0x0Fu, 2, 3};
+        if (byte >= 0xF0 && byte <= 0xF4) return {byte & 0x07u, 3, 4};
+        return {0, Reading::kBroken, 0};
+    }
+    if (begins_character(byte)) return {0, Reading::kBroken, 0};
+    Reading after{before.value << 6 | (byte & 0x3Fu), static_cast<uint8_t>(before.missing - 1), before.length};
+    static constexpr uint32_t kLeast[] = {0, 0, 0x80, 0x800, 0x10000};
+    const uint32_t c = after.value;
+    if (after.missing == 0 && (c < kLeast[after.length] || c > 0x10FFFF || (c >= 0xD800 && c <= 0xDFFF))) after.missing = Reading::kBroken;
+    return after;
+}
+
+// The slices of a character, and bit kPlain where a JSON string may hold it as it is.
+constexpr Slice::Set kPlain = 1u << Slice::kCount, kSlices = kPlain - 1, kEvery = kPlain | kSlices;
+
+Slice::Set slices_of(uint32_t c) {
+    static const auto table = [] {
+        std::array<Slice::Set, 129> sets{};  // 128: beyond ASCII
+        for (size_t k = 0; k < Slice::kCount; ++k) {
+            for (auto [low, high] : Slice::all()[k].ascii)
+                for (unsigned byte = low; byte <= high; ++byte) sets[byte] |= static_cast<Slice::Set>(1u << k);
+            if (Slice::all()[k].beyond_ascii) sets[128] |= static_cast<Slice::Set>(1u << k);
+        }
+        for (unsigned byte = 0x20; byte <= 128; ++byte)
+            if (byte != '"' && byte != '\\') sets[byte] |= kPlain;
+        return sets;
+    }();
+    return c < 128 ? table[c] : is_beyond_ascii(c) ? table[128] : kPlain;
 }
 
 void list_children(Trie& trie) {
@@ -105,9 +162,7 @@ VocabularyTables::VocabularyTables(std::vector<std::string_view> tokens, std::ve
         if (id >= size()) throw std::out_of_range("an EOS id lies outside the vocabulary");
     const std::vector<uint32_t> sorted = in_order();
     all_ = build([this](uint32_t id) { return token(id); }, sorted);
-    rank_plain(sorted);
     cut_slices();
-    chars_ = {};
     collect_tails(sorted);
     static std::atomic<uint64_t> serials{0};
     serial_ = ++serials;
@@ -139,65 +194,96 @@ std::vector<uint32_t> VocabularyTables::in_order() const {
     return sorted;
 }
 
-void VocabularyTables::rank_plain(const std::vector<uint32_t>& sorted) {
-    std::vector<int>& chars = chars_;
-    chars.assign(size(), -1);
-    for (uint32_t id : sorted) {
-        chars[id] = plain_chars(token(id));
-        if (chars[id] <= static_cast<int>(kLengthRanks)) longest_plain_ = std::max(longest_plain_, static_cast<uint32_t>(std::max(chars[id], 0)));
-    }
+const std::array<Slice, Slice::kCount>& Slice::all() {
+    static const std::array<Slice, kCount> slices = {{
+        {{{' ', '!'}, {'#', '['}, {']', '\x7F'}}, true},
+        {{{'!', '!'}, {'#', '['}, {']', '\x7F'}}, true},
+        {{{' ', '!'}, {'#', '['}, {']', '~'}}, false},
+        {{{'!', '!'}, {'#', '['}, {']', '~'}}, false},
+        {{{' ', ' '}, {'-', '-'}, {'0', '9'}, {'A', 'Z'}, {'_', '_'}, {'a', 'z'}}, true},
+        {{{' ', ' '}, {'-', '-'}, {'0', '9'}, {'A', 'Z'}, {'_', '_'}, {'a', 'z'}}, false},
+        {{{'-', '.'}, {'0', '9'}, {'A', 'Z'}, {'_', '_'}, {'a', 'z'}}, false},
+        {{{' ', ' '}, {'0', '9'}, {'A', 'Z'}, {'a', 'z'}}, false},
+        {{{'0', '9'}, {'A', 'Z'}, {'_', '_'}, {'a', 'z'}}, false},
+        {{{'0', '9'}, {'A', 'Z'}, {'a', 'z'}}, false},
+        {{{'A', 'Z'}, {'a', 'z'}}, false},
+        {{{'a', 'z'}}, false},
+    }};
+    return slices;
+}
+
+const std::vector<Slice::Spelling>& Slice::beyond_ascii_spelled() {
+    static const auto spellings = [] {
+        std::vector<Spelling> out;
+        for (auto [low, high] : kBeyondAscii) spell(low, high, out);
+        return out;
+    }();
+    return spellings;
+}
+
+// What tokens are made of: down the trie for what leads to a node, and up again for what lies behind it.
+void VocabularyTables::cut_slices() {
+    struct Path {
+        Reading reading;
+        uint8_t chars = 0;            // begun
+        Slice::Set own = kEvery;      // of the character that ends here
+        Slice::Set through = kEvery;  // of all characters so far
+    };
+    const uint32_t size = all_.root();
+    std::vector<Path> paths(size + 1);
+    std::vector<std::pair<uint32_t, uint8_t>> plain;  // tokens with their characters
+    sliced_.assign(Slice::kCount * (Slice::kRanks + 1) * words(), 0);
+    auto rank = [this](size_t slice, size_t chars) { return sliced_.data() + (slice * (Slice::kRanks + 1) + std::min(chars, Slice::kRanks)) * words(); };
+    auto enter_children = [&](uint32_t parent) {
+        for (uint32_t c = all_.first_child[parent]; c < all_.first_child[parent + 1]; ++c) {
+            const Path& before = paths[parent];
+            Path& path = paths[all_.child[c]];
+            path.reading = read(before.reading, all_.child_byte[c]);
+            path.chars = static_cast<uint8_t>(std::min(before.chars + begins_character(all_.child_byte[c]), +Slice::kMany));
+            if (path.reading.missing == 0) path.own = slices_of(path.reading.value);
+            if (path.reading.missing == Reading::kBroken || path.chars == Slice::kMany) path.own = 0;
+            path.through = before.through & path.own;
+            if (path.reading.missing || !path.through) continue;
+            for (uint32_t id : all_.tokens_at(all_.child[c])) {
+                plain.emplace_back(id, path.chars);
+                for (unsigned left = unsigned{path.through} & kSlices; left; left &= left - 1) set_bit(rank(static_cast<size_t>(std::countr_zero(left)), path.chars), id);
+            }
+        }
+    };
+    enter_children(size);
+    for (uint32_t node = 0; node < size; ++node) enter_children(node);
+    for (size_t k = 0; k < Slice::kCount; ++k)
+        for (size_t chars = 1; chars <= Slice::kRanks; ++chars)
+            for (size_t w = 0; w < words(); ++w) rank(k, chars)[w] |= rank(k, chars - 1)[w];
+    rank_plain(plain);
+    slices_ = {std::vector<Slice::Set>(size + 1), std::vector<Slice::Set>(size + 1), std::vector<uint8_t>(size + 1)};
+    auto leave = [&](uint32_t node) {
+        Slice::Set below = kEvery;
+        int chars = 0;
+        for (uint32_t c = all_.first_child[node]; c < all_.first_child[node + 1]; ++c) {
+            const uint32_t child = all_.child[c];
+            below &= paths[child].own & slices_.through[child];  // so far what lies behind the child
+            chars = std::max(chars, slices_.chars[child] + begins_character(all_.child_byte[c]));
+            slices_.through[child] &= paths[child].through & kSlices;
+        }
+        const bool whole = paths[node].reading.missing == 0;
+        slices_.chars[node] = static_cast<uint8_t>(std::min(chars, +Slice::kMany));
+        slices_.below[node] = whole ? below & kSlices : 0;
+        slices_.through[node] = whole || node == size || all_.tokens_at(node).empty() ? below : 0;
+    };
+    for (uint32_t node = size; node-- > 0;) leave(node);
+    leave(size);
+}
+
+// Longer tokens than kLengthRanks do not count as plain.
+void VocabularyTables::rank_plain(const std::vector<std::pair<uint32_t, uint8_t>>& plain) {
+    for (auto [id, chars] : plain)
+        if (chars <= kLengthRanks) longest_plain_ = std::max<uint32_t>(longest_plain_, chars);
     plain_.assign(longest_plain_ + 1, std::vector<uint32_t>(words(), 0));
-    for (uint32_t id : sorted)
-        if (chars[id] >= 0 && chars[id] <= static_cast<int>(longest_plain_)) set_bit(plain_[static_cast<size_t>(chars[id])].data(), id);
+    for (auto [id, chars] : plain)
+        if (chars <= longest_plain_) set_bit(plain_[chars].data(), id);
     for (uint32_t k = 1; k <= longest_plain_; ++k)
         for (uint32_t w = 0; w < words(); ++w) plain_[k][w] |= plain_[k - 1][w];
-}
-
-// The characters that patterns are made of, from all to few.
-void VocabularyTables::cut_slices() {
-    std::string printable;
-    for (char c = 0x20; c < 0x7F; ++c)
-        if (c != '"' && c != '\\') printable += c;
-    slices_.push_back(slice(printable + '\x7F', false, false, true));
-    slices_.push_back(slice(printable, false, false, false));
-    slices_.push_back(slice("_- ", true, true, true));
-    slices_.push_back(slice("_- ", true, true, false));
-    slices_.push_back(slice("_-.", true, true, false));
-    slices_.push_back(slice(" ", true, true, false));
-    slices_.push_back(slice("_", true, true, false));
-    slices_.push_back(slice("", true, true, false));
-    slices_.push_back(slice("", true, false, false));
-    slices_.push_back(slice("abcdefghijklmnopqrstuvwxyz", false, false, false));
-}
-
-Slice VocabularyTables::slice(std::string_view extra, bool letters, bool digits, bool beyond_ascii) const {
-    Slice out;
-    out.beyond_ascii = beyond_ascii;
-    for (char c : extra) out.bytes.add(static_cast<uint8_t>(c));
-    for (uint8_t c = 'A'; letters && c <= 'Z'; ++c) out.bytes.add(c), out.bytes.add(c | 32);
-    for (uint8_t c = '0'; digits && c <= '9'; ++c) out.bytes.add(c);
-    out.up_to.assign(Slice::kRanks + 1, std::vector<uint32_t>(words(), 0));
-    out.pure.assign(all_.size(), 0);
-    for (uint32_t k = all_.root(); k-- > 0;) {  // from the leaves up
-        uint8_t most = 0;
-        for (uint32_t id : all_.tokens_at(k)) {
-            std::string_view text = token(id);
-            bool inside = chars_[id] >= 0 && chars_[id] < Slice::kMixed && std::all_of(text.begin(), text.end(), [&](char c) {
-                              return static_cast<uint8_t>(c) < 0x80 ? out.bytes.has(static_cast<uint8_t>(c)) : beyond_ascii;
-                          });
-            inside = inside && text.find("\xE2\x80\xA8") == std::string_view::npos && text.find("\xE2\x80\xA9") == std::string_view::npos;
-            if (!inside) {
-                most = Slice::kMixed;
-                continue;
-            }
-            most = std::max(most, static_cast<uint8_t>(chars_[id]));
-            for (size_t rank = Slice::kRanks; rank > 0 && (rank == Slice::kRanks || rank >= static_cast<size_t>(chars_[id])); --rank)
-                set_bit(out.up_to[rank].data(), id);
-        }
-        for (uint32_t c = all_.first_child[k]; c < all_.first_child[k + 1]; ++c) most = std::max(most, out.pure[all_.child[c]]);
-        out.pure[k] = most;
-    }
-    return out;
 }
 
 void VocabularyTables::collect_tails(const std::vector<uint32_t>& sorted) {
@@ -220,6 +306,7 @@ void VocabularyTables::collect_tails(const std::vector<uint32_t>& sorted) {
     std::vector<uint32_t> order;
     std::copy_if(sorted.begin(), sorted.end(), std::back_inserter(order), ends_string);
     quoted_ = build([this](uint32_t id) { return token(id); }, order);
+    list_endings();
     order.clear();
     for (uint32_t id = 1; id < tail_texts_.size(); ++id) {
         order.push_back(id);
@@ -227,6 +314,19 @@ void VocabularyTables::collect_tails(const std::vector<uint32_t>& sorted) {
     }
     std::sort(order.begin(), order.end(), [this](uint32_t a, uint32_t b) { return tail_texts_[a] < tail_texts_[b]; });
     tails_ = build([this](uint32_t id) { return tail_texts_[id]; }, order);
+}
+
+// Nodes are visited in the order of their ids.
+void VocabularyTables::list_endings() {
+    first_ending_.assign(1, 0);
+    descend(quoted_, uint32_t{0}, [this](uint32_t length, uint8_t byte, uint32_t node, uint32_t& next) {
+        next = length + 1;
+        if (byte == '"')
+            for (uint32_t token : quoted_.tokens_below(node))
+                if (uint32_t tail = tail_of(token, next); tail != kNoTail) endings_.emplace_back(tail, token);
+        first_ending_.push_back(static_cast<uint32_t>(endings_.size()));
+        return true;
+    });
 }
 
 uint32_t VocabularyTables::lookup(std::string_view tail) const { return may_follow(tail) ? tail_index_.at(tail) : kNoTail; }
@@ -244,9 +344,7 @@ uint32_t Trie::find(std::string_view text) const {
 }
 
 size_t VocabularyTables::memory_bytes() const {
-    size_t slices = 0;
-    for (const Slice& slice : slices_) slices += slice.pure.size() + slice.up_to.size() * words() * 4;
-    return slices + bytes_.size() + offsets_.size() * 4 + all_.memory_bytes() + tails_.memory_bytes() + quoted_.memory_bytes() + plain_.size() * words() * 4 + tail_texts_.size() * 72;
+    return slices_.chars.size() * 5 + sliced_.size() * 4 + bytes_.size() + offsets_.size() * 4 + all_.memory_bytes() + tails_.memory_bytes() + quoted_.memory_bytes() + plain_.size() * words() * 4 + tail_texts_.size() * 72;
 }
 
 }  // namespace schemagen

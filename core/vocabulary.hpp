@@ -7,6 +7,7 @@
 // hundred texts; they have a trie of their own.
 #pragma once
 #include <algorithm>
+#include <array>
 #include <cstdint>
 #include <span>
 #include <string_view>
@@ -63,20 +64,34 @@ void descend(const Trie& trie, const Value& start, const Visit& visit) {
     }
 }
 
-// Tokens made only of certain characters. Where an automaton takes any of them and goes the same way whichever it is,
-// these tokens are allowed without a look; `pure` tells a walk which subtrees it may skip.
+inline bool begins_character(uint8_t byte) { return (byte & 0xC0) != 0x80; }
+
+// A set of characters that patterns like to take any of. The tokens made of them alone are allowed without a look wherever
+// an automaton reads so many of them, whichever they are; `through` and `below` tell a walk which subtrees it may leave out.
 struct Slice {
-    static constexpr uint8_t kMixed = 255;
+    using Set = uint16_t;  // bit k: slice k
+    static constexpr size_t kCount = 12;
     static constexpr size_t kRanks = 17;
-    ByteSet bytes;                             // ASCII characters
-    bool beyond_ascii = false;                 // and every other character but line and paragraph separators (no dot takes them)
-    std::vector<std::vector<uint32_t>> up_to;  // [k]: bitmask of those of at most k characters; the last: all of them
-    std::vector<uint8_t> pure;                 // [trie node]: most characters of a token below it, if all are in the slice
+    static constexpr uint8_t kMany = 255;  // characters: so many or more
+    using Spelling = std::vector<std::pair<uint8_t, uint8_t>>;  // ranges of the first byte, the second ...
+    std::vector<std::pair<uint8_t, uint8_t>> ascii;  // ranges
+    bool beyond_ascii;                               // and every character beyond ASCII that is no white space anywhere
+    static const std::vector<Spelling>& beyond_ascii_spelled();
+    // Widest first.
+    static const std::array<Slice, kCount>& all();
+};
+
+// Of every node of a trie.
+struct SliceTree {
+    std::vector<Slice::Set> through;  // the slices that every token which leads to the node or through it is made of
+    std::vector<Slice::Set> below;    // the same of the rest of these tokens behind the node, where a character ends there
+    std::vector<uint8_t> chars;       // most characters that a token has behind the node
 };
 
 class VocabularyTables {
 public:
     static constexpr uint32_t kLengthRanks = 64;
+    using Ending = std::pair<uint32_t, uint32_t>;  // (tail, token)
 
     VocabularyTables(std::vector<std::string_view> tokens, std::vector<uint32_t> eos);
     VocabularyTables(const VocabularyTables&) = delete;  // `tail_index_` points into `bytes_`
@@ -93,10 +108,13 @@ public:
     const uint32_t* plain_up_to(uint32_t chars) const { return plain_[chars < longest_plain_ ? chars : longest_plain_].data(); }
     uint32_t longest_token() const { return all_.max_depth; }
 
-    // Widest first.
-    const std::vector<Slice>& slices() const { return slices_; }
+    const SliceTree& slices() const { return slices_; }
+    // Bitmask of the tokens made of at most `rank` characters of a slice; Slice::kRanks: of any number.
+    const uint32_t* slice_up_to(size_t slice, size_t rank) const { return sliced_.data() + (slice * (Slice::kRanks + 1) + rank) * words(); }
     // The tokens with a quote that may end a string or key: what follows it is a tail.
     const Trie& quoted() const { return quoted_; }
+    // Those whose quote at that node of `quoted` ends it, with the tails.
+    std::span<const Ending> endings(uint32_t node) const { return {endings_.data() + first_ending_[node], endings_.data() + first_ending_[node + 1]}; }
 
     // Tails: ids 0 to tail_count() - 1, 0 is the empty one; the "tokens" of their trie are these ids. Only what may follow
     // a value or key counts as a tail: kNoTail for the rest of `token` after `length` bytes if it cannot.
@@ -117,22 +135,24 @@ public:
 private:
     uint32_t lookup(std::string_view tail) const;
     std::vector<uint32_t> in_order() const;
-    void rank_plain(const std::vector<uint32_t>& sorted);
     void cut_slices();
-    Slice slice(std::string_view extra, bool letters, bool digits, bool beyond_ascii) const;
+    void rank_plain(const std::vector<std::pair<uint32_t, uint8_t>>& plain);
     void collect_tails(const std::vector<uint32_t>& sorted);
+    void list_endings();
 
     std::vector<char> bytes_;
     std::vector<uint32_t> offsets_;
     std::vector<uint32_t> eos_;
     Trie all_, tails_, quoted_;
-    std::vector<Slice> slices_;
-    std::vector<int> chars_;  // code points of plain tokens, -1 for others; while building
+    SliceTree slices_;
+    std::vector<uint32_t> sliced_;  // see slice_up_to
     std::vector<std::vector<uint32_t>> plain_;  // [k]: bitmask of plain tokens of at most k code points; the last: all
     uint32_t longest_plain_ = 0;
     std::vector<std::string_view> tail_texts_;
     std::unordered_map<std::string_view, uint32_t> tail_index_;
     std::vector<uint32_t> tokens_with_key_, tails_with_key_;
+    std::vector<Ending> endings_;
+    std::vector<uint32_t> first_ending_;  // [node of quoted_]
     uint64_t serial_;
 };
 
