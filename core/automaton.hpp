@@ -81,10 +81,10 @@ struct LocalKey {
 // state of the string automaton: what StringMasks needs.
 struct StringBody {
     uint32_t state = 0;     // 0: nowhere like that
-    bool counting = false;  // only `room` code points are left
-    uint32_t room = 0;
     bool key = false;       // declared keys have to be walked besides
-    bool searched = false;  // tokens may need more room than they have characters
+    bool counting = false;  // how many code points are read before it ends matters
+    bool bounded = false;   // and only `room` are left: tokens may not fit
+    uint32_t room = 0;
 };
 
 struct Trie;

@@ -234,6 +234,8 @@ private:
     uint32_t extra_entry(const FrameState* frame);
     bool key_possible(const FrameState* frame, const TrieNode& node) const;
     uint32_t position_of(const FrameState* frame) const;
+    bool near_least(const StringArm& arm, uint32_t count, uint32_t longest) const;
+    bool near_most(const StringArm& arm, uint32_t count, uint32_t longest) const;
     uint32_t count_key(const Leaf& leaf, uint32_t longest) const;
 
     // Unique items (json_unique.cpp).

@@ -8,16 +8,21 @@
 
 namespace schemagen {
 
+// Whether a token read after so many code points may come too close to the length that the string must have.
+bool JsonAutomaton::near_least(const StringArm& arm, uint32_t count, uint32_t longest) const { return count < arm.min_chars && count + longest + 1 >= arm.min_chars; }
+
+// The same of the length that it must not exceed: what its language asks for behind the token has to fit as well.
+bool JsonAutomaton::near_most(const StringArm& arm, uint32_t count, uint32_t longest) const {
+    return arm.max_chars != kUnbounded && uint64_t{count} + longest + 1 + kernel().most_to_finish(arm.regex) >= arm.max_chars;
+}
+
 // Counts only matter within a token's length of a bound: further below they are one, and so they are beyond it.
 uint32_t JsonAutomaton::count_key(const Leaf& leaf, uint32_t longest) const {
     const Position& p = *positions_[position_of(leaf.frame->state)];
     if (!p.counted) return 0;
     uint32_t passed = 0;
     for (const StringArm& arm : p.strings) {
-        if (arm.max_chars != kUnbounded && !kernel().is_any_string(arm.regex)) return leaf.count;  // how near depends on the state
-        bool near_least = leaf.count < arm.min_chars && leaf.count + longest + 1 >= arm.min_chars;
-        bool near_most = arm.max_chars != kUnbounded && leaf.count + longest + 1 >= arm.max_chars;
-        if (near_least || near_most) return leaf.count;
+        if (near_least(arm, leaf.count, longest) || near_most(arm, leaf.count, longest)) return leaf.count;
         passed += leaf.count >= arm.min_chars;
     }
     return 0x80000000u | passed;
@@ -69,23 +74,23 @@ bool JsonAutomaton::tracking(const Leaf& leaf) { return leaf.frame->tracking; }
 // Tokens can be looked up by automaton state inside strings, and in keys as far as they are extra ones.
 StringBody JsonAutomaton::string_body(const Leaf& leaf, uint32_t longest) {
     if (!leaf.state) return {};
-    if (leaf.mode == kKey) return {leaf.state, false, 0, true};
+    if (leaf.mode == kKey) return {leaf.state, true};
     if (leaf.mode != kString) return {};
     const LazyDfa::State& state = dfa().state(leaf.state);
-    if (!state.marked) return {leaf.state, false, 0, false};
+    if (!state.marked) return {leaf.state};
     if (!state.boundary) return {};
     const Position& p = *positions_[position_of(leaf.frame->state)];
-    uint32_t room = kUnbounded;
-    bool searched = false;  // some language is not any string: how much room it needs differs from state to state
+    StringBody body{leaf.state};
     for (uint32_t k = 0; k < p.strings.size(); ++k) {
-        const uint32_t most = p.strings[k].max_chars;
-        if (!state.alive[k] || most == kUnbounded) continue;
-        room = std::min(room, most - std::min(leaf.count, most));
-        searched |= !kernel().is_any_string(dfa().component(leaf.state, k));
+        const StringArm& arm = p.strings[k];
+        if (!state.alive[k]) continue;
+        body.counting |= near_least(arm, leaf.count, longest);
+        if (!near_most(arm, leaf.count, longest)) continue;
+        body.counting = body.bounded = true;
+        body.room = arm.max_chars - std::min(leaf.count, arm.max_chars);
     }
-    if (state.alive.count() == 1) return {leaf.state, true, room, false, searched};
     // Several languages with lengths of their own are only looked up while all the lengths are far away.
-    return room > longest && !searched ? StringBody{leaf.state, true, room, false, false} : StringBody{};
+    return body.bounded && state.alive.count() > 1 ? StringBody{} : body;
 }
 
 bool JsonAutomaton::close_string(Leaf& leaf, uint32_t state, uint32_t chars, Arena& arena) {

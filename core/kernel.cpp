@@ -714,6 +714,39 @@ bool Kernel::is_empty(NodeId id) {
     return true;
 }
 
+uint32_t Kernel::most_to_finish(NodeId node) { return finish(node).most; }
+
+// By the shape of a node. Both numbers may be too large, but `most` is at least `least`.
+Kernel::Finish Kernel::finish(NodeId id) {
+    const Node node = nodes_[id];
+    if (node.kind == Kind::kEmpty || node.kind == Kind::kEpsilon) return {0, 0};
+    if (node.kind == Kind::kBytes || node.kind == Kind::kChars) return {1, 1};
+    if (node.boolean || node.kind == Kind::kMultiple) return {kUnbounded, kUnbounded};
+    if (auto known = finish_.find(id); known != finish_.end()) return known->second;
+    auto clamp = [](uint64_t chars) { return static_cast<uint32_t>(std::min<uint64_t>(chars, kUnbounded)); };
+    Finish out{kUnbounded, 0};
+    if (node.kind == Kind::kConcat) {
+        std::vector<NodeId> heads;  // a literal is one long chain
+        NodeId last = id;
+        for (; nodes_[last].kind == Kind::kConcat; last = nodes_[last].b) heads.push_back(nodes_[last].a);
+        out = finish(last);
+        for (size_t k = heads.size(); k-- > 0;) {
+            const Finish head = finish(heads[k]);
+            out = {clamp(uint64_t{head.least} + out.least), std::max(out.most, clamp(uint64_t{head.most} + out.least))};
+        }
+    } else if (node.kind == Kind::kRepeat) {
+        const Finish inner = finish(node.a);
+        const uint64_t again = uint64_t{inner.least} * (node.b ? node.b - 1 : 0);
+        out = {clamp(uint64_t{inner.least} * node.b), clamp(inner.most + again)};
+    } else {
+        for (NodeId kid : kids_of(node)) {
+            const Finish part = finish(kid);
+            out = {std::min(out.least, part.least), std::max(out.most, part.most)};
+        }
+    }
+    return finish_[id] = out;
+}
+
 bool Kernel::is_open(NodeId node) {
     if (is_any_string(node)) return true;
     auto known = open_.find(node);

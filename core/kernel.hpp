@@ -105,10 +105,16 @@ public:
     uint32_t shortest(NodeId node);
     // Whether every prefix of a word is one of infinitely many words. false where that takes too long to find out.
     bool is_open(NodeId node);
+    // No prefix of a word needs more characters than this to become a word; kUnbounded: not known.
+    uint32_t most_to_finish(NodeId node);
     bool is_any_string(NodeId node) const { return node == any_[0] || node == any_[1] || node == any_[2]; }
     size_t size() const { return nodes_.size(); }
 
 private:
+    struct Finish {
+        uint32_t least, most;  // characters of the shortest word, at least; and of the longest completion
+    };
+    Finish finish(NodeId node);
     bool find_open(NodeId node);
     struct Node {
         Kind kind;
@@ -148,6 +154,7 @@ private:
     std::unordered_map<NodeId, LeafRow> rows_;
     std::unordered_map<NodeId, bool> open_;
     std::vector<uint32_t> shortest_;  // [node], as far as asked for
+    std::unordered_map<NodeId, Finish> finish_;
     NodeId any_[3];
     NodeId anything_;  // every byte string: the complement of nothing
     Budget* budget_ = nullptr;

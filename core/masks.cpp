@@ -180,9 +180,9 @@ void Masks::add_walk(LocalMask& mask, const Leaf& from, Arena& arena) {
 }
 
 // The tokens that stay inside a string with room for so many more code points.
-void Masks::inner_within(const StringMask& inner, uint32_t room, uint32_t* words) const {
+void Masks::inner_within(const StringInner& inner, uint32_t room, uint32_t* words) const {
     const uint32_t* plain = tables_.plain_up_to(room);
-    for (uint32_t w = 0; w < tables_.words(); ++w) words[w] = plain[w] & (*inner.inner)[w];
+    for (uint32_t w = 0; w < tables_.words(); ++w) words[w] = plain[w] & (*inner.words)[w];
     for (const CountedToken& counted : inner.counted) {
         clear_bit(words, counted.token);
         if (counted.chars <= room) set_bit(words, counted.token);
@@ -190,14 +190,14 @@ void Masks::inner_within(const StringMask& inner, uint32_t room, uint32_t* words
 }
 
 void Masks::add_string(LocalMask& mask, const StringBody& body, const Leaf& leaf, Arena& arena) {
-    mask.inner = strings_.get(body.state, body.counting, tables_);
+    mask.inner = strings_.inner(body.state, body.bounded, tables_);
     // 1) Tokens that stay inside.
-    if (body.counting && body.room != kUnbounded && (body.searched || body.room < tables_.longest_token())) {
+    if (body.bounded) {
         inner_within(*mask.inner, body.room, scratch_.data());
         mask.dense = scratch_;
         mask.allowed = count_bits(scratch_.data(), tables_.words());
     } else {
-        mask.base = mask.inner->inner->data();
+        mask.base = mask.inner->words->data();
         mask.allowed = mask.inner->allowed;
         std::copy_n(mask.base, tables_.words(), scratch_.begin());
     }
@@ -210,7 +210,8 @@ void Masks::add_string(LocalMask& mask, const StringBody& body, const Leaf& leaf
     }
     std::sort(declared.begin(), declared.end());
     auto is_extra = [&](uint32_t token) { return declared.empty() || !std::binary_search(declared.begin(), declared.end(), token); };
-    for (const StringExit& exit : mask.inner->exits) {
+    const auto all_exits = strings_.exits(body.state, body.counting, tables_);
+    for (const StringExit& exit : *all_exits) {
         Leaf behind = leaf;
         if (!automaton_.close_string(behind, exit.state, exit.chars, arena)) continue;
         if (behind.outside) {
@@ -361,12 +362,13 @@ uint32_t Masks::fill_tracking(const Leaf& leaf, uint32_t* words, Arena& arena) {
     if (!body.state) {
         walk_all(leaf);
     } else {
-        auto inner = strings_.get(body.state, body.counting, tables_);
-        if (body.counting && body.room != kUnbounded && (body.searched || body.room < tables_.longest_token()))
+        auto inner = strings_.inner(body.state, body.bounded, tables_);
+        if (body.bounded)
             inner_within(*inner, body.room, words);
         else
-            std::memcpy(words, inner->inner->data(), tables_.words() * sizeof(uint32_t));
-        for (const StringExit& exit : inner->exits)
+            std::memcpy(words, inner->words->data(), tables_.words() * sizeof(uint32_t));
+        const auto exits = strings_.exits(body.state, body.counting, tables_);
+        for (const StringExit& exit : *exits)
             for (auto [tail, token] : exit.tails)
                 if (reads(leaf, tables_.token(token), arena)) set_bit(words, token);
         if (body.key) walk_all(automaton_.as_declared_key(leaf));

@@ -45,7 +45,7 @@ private:
         std::vector<std::pair<uint32_t, std::vector<uint32_t>>> through;  // by set of tails: the tokens
     };
     struct LocalMask {
-        std::shared_ptr<const StringMask> inner;  // keeps `base` alive
+        std::shared_ptr<const StringInner> inner;  // keeps `base` alive
         const uint32_t* base = nullptr;           // null: no token
         std::vector<uint32_t> dense;              // instead of base and tokens
         std::vector<uint32_t> tokens;             // besides base
@@ -67,7 +67,7 @@ private:
     std::shared_ptr<LocalMask> local(const Leaf& leaf, Arena& arena);
     std::shared_ptr<LocalMask> build(const Leaf& leaf, Arena& arena);
     void add(LocalMask& mask, uint32_t token);
-    void inner_within(const StringMask& inner, uint32_t room, uint32_t* words) const;
+    void inner_within(const StringInner& inner, uint32_t room, uint32_t* words) const;
     void add_string(LocalMask& mask, const StringBody& body, const Leaf& from, Arena& arena);
     void add_walk(LocalMask& mask, const Leaf& from, Arena& arena);
     std::shared_ptr<const LocalTails> local_tails(const Leaf& behind, Arena& arena);

@@ -25,7 +25,7 @@ bool RegexAutomaton::identity(const Leaf& leaf, bool exact, std::vector<uint64_t
     return true;
 }
 
-StringBody RegexAutomaton::string_body(const Leaf& leaf, uint32_t) { return {leaf.state, false, 0, false}; }
+StringBody RegexAutomaton::string_body(const Leaf& leaf, uint32_t) { return {leaf.state}; }
 
 ByteSet RegexAutomaton::next_bytes(const Leaf& leaf) { return languages_->dfa.next_bytes(leaf.state); }
 

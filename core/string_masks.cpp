@@ -15,41 +15,51 @@ struct StringMasks::Draft {
     uint32_t from;
     bool counting;
     const VocabularyTables& tables;
-    StringMask mask;
+    StringInner made;
     std::vector<uint32_t> words;
 };
 
-size_t StringMask::memory_bytes() const {
+size_t StringInner::memory_bytes() const {
     size_t bytes = sizeof(*this) + counted.size() * sizeof(CountedToken);
-    if (inner.use_count() == 1) bytes += inner->size() * 4;
-    for (const StringExit& exit : exits) bytes += exit.tails.size() * 8 + 64;
+    if (words.use_count() == 1) bytes += words->size() * 4;
     return bytes;
 }
 
 size_t StringMasks::Hash::operator()(const Key& key) const { return mix(key.vocabulary, key.state); }
 
-std::shared_ptr<const StringMask> StringMasks::get(uint32_t state, bool counting, const VocabularyTables& tables) {
-    Key key{tables.serial(), uint64_t{state} << 1 | (counting ? 1 : 0)};
-    auto it = masks_.find(key);
-    if (it != masks_.end()) return it->second;
-    auto made = std::make_shared<const StringMask>(build(state, counting, tables));
-    if (bytes_ + made->memory_bytes() > kMostBytes) {
-        masks_.clear();  // those in use are kept alive by the masks that refer to them
+// Make room for what is about to be remembered. What is in use is kept alive by the masks that refer to it.
+void StringMasks::charge(size_t bytes) {
+    if (bytes_ + bytes > kMostBytes) {
+        inner_.clear();
+        exits_.clear();
         bytes_ = 0;
     }
-    bytes_ += made->memory_bytes();
-    masks_.emplace(key, made);
-    return made;
+    bytes_ += bytes;
 }
 
-StringMask StringMasks::build(uint32_t from, bool counting, const VocabularyTables& tables) {
-    Draft draft{from, counting, tables, {}, {}};
-    if (uint32_t hub = hub_of(from))
+std::shared_ptr<const StringInner> StringMasks::inner(uint32_t state, bool counting, const VocabularyTables& tables) {
+    const Key key{tables.serial(), uint64_t{state} << 1 | counting};
+    if (auto it = inner_.find(key); it != inner_.end()) return it->second;
+    Draft draft{state, counting, tables, {}, {}};
+    if (uint32_t hub = hub_of(state))
         inner_by_difference(draft, hub);
     else
         inner_by_walk(draft);
-    find_exits(draft);
-    return std::move(draft.mask);
+    auto made = std::make_shared<const StringInner>(std::move(draft.made));
+    charge(made->memory_bytes());
+    inner_.emplace(key, made);
+    return made;
+}
+
+std::shared_ptr<const StringExits> StringMasks::exits(uint32_t state, bool counting, const VocabularyTables& tables) {
+    const Key key{tables.serial(), uint64_t{state} << 1 | counting};
+    if (auto it = exits_.find(key); it != exits_.end()) return it->second;
+    auto made = std::make_shared<const StringExits>(find_exits(state, counting, tables));
+    size_t bytes = sizeof(StringExits);
+    for (const StringExit& exit : *made) bytes += exit.tails.size() * 8 + 64;
+    charge(bytes);
+    exits_.emplace(key, made);
+    return made;
 }
 
 // One copy of equal bitmasks: that of the free string is the mask of many states.
@@ -82,16 +92,16 @@ uint32_t StringMasks::hub_of(uint32_t state) {
 
 // Walk the state and the hub side by side, down to where nothing differs any more.
 void StringMasks::inner_by_difference(Draft& draft, uint32_t hub) {
-    auto model = get(hub, draft.counting, draft.tables);
-    draft.mask.inner = model->inner;
-    draft.mask.allowed = model->allowed;
+    auto model = inner(hub, draft.counting, draft.tables);
+    draft.made.words = model->words;
+    draft.made.allowed = model->allowed;
     const Trie& trie = draft.tables.all();
     struct Place {
         uint32_t state, other, chars;
     };
     std::vector<uint32_t> differing;  // tokens that do not end where the hub's do
     auto own = [&] {
-        if (draft.words.empty()) draft.words = *model->inner;
+        if (draft.words.empty()) draft.words = *model->words;
         return draft.words.data();
     };
     descend(trie, Place{draft.from, hub, 0}, [&](const Place& before, uint8_t byte, uint32_t node, Place& at) {
@@ -99,31 +109,31 @@ void StringMasks::inner_by_difference(Draft& draft, uint32_t hub) {
         if (at.state == at.other) return false;
         if (!at.state) {
             for (uint32_t token : trie.tokens_below(node)) {
-                if (!has_bit(model->inner->data(), token)) continue;
+                if (!has_bit(model->words->data(), token)) continue;
                 clear_bit(own(), token);
-                --draft.mask.allowed;
+                --draft.made.allowed;
                 if (draft.counting) differing.push_back(token);
             }
             return false;
         }
         at.chars += draft.counting && dfa_.boundary(at.state);
         for (uint32_t token : trie.tokens_at(node)) {
-            if (!has_bit(model->inner->data(), token)) {
+            if (!has_bit(model->words->data(), token)) {
                 set_bit(own(), token);
-                ++draft.mask.allowed;
+                ++draft.made.allowed;
             }
             if (!draft.counting) continue;
             differing.push_back(token);
-            draft.mask.counted.push_back({token, at.chars + needed(at.state)});
+            draft.made.counted.push_back({token, at.chars + needed(at.state)});
         }
         return !settled(draft, at.state, node) || !settled(draft, at.other, node);
     });
     if (draft.counting) {
         std::sort(differing.begin(), differing.end());
         for (const CountedToken& counted : model->counted)
-            if (!std::binary_search(differing.begin(), differing.end(), counted.token)) draft.mask.counted.push_back(counted);
+            if (!std::binary_search(differing.begin(), differing.end(), counted.token)) draft.made.counted.push_back(counted);
     }
-    if (!draft.words.empty()) draft.mask.inner = shared(std::move(draft.words));
+    if (!draft.words.empty()) draft.made.words = shared(std::move(draft.words));
 }
 
 // Add the states that the characters of a slice lead to, one after the other; false: some is refused, or the string may not
@@ -252,7 +262,7 @@ void StringMasks::inner_by_walk(Draft& draft) {
         uint32_t state, chars;
         uint32_t length, read;  // bytes, characters
     };
-    auto list = [&](uint32_t token, uint32_t chars) { draft.mask.counted.push_back({token, chars}); };
+    auto list = [&](uint32_t token, uint32_t chars) { draft.made.counted.push_back({token, chars}); };
     descend(trie, Place{draft.from, 0, 0, 0}, [&](const Place& before, uint8_t byte, uint32_t node, Place& at) {
         const uint32_t state = dfa_.next(before.state, byte);
         if (!state) return false;
@@ -271,8 +281,8 @@ void StringMasks::inner_by_walk(Draft& draft) {
         }
         return false;
     });
-    draft.mask.allowed = count_bits(draft.words.data(), draft.words.size());
-    draft.mask.inner = shared(std::move(draft.words));
+    draft.made.allowed = count_bits(draft.words.data(), draft.words.size());
+    draft.made.words = shared(std::move(draft.words));
 }
 
 // Code points that a counted string needs at least from here, the one being read included.
@@ -284,27 +294,28 @@ uint32_t StringMasks::needed(uint32_t state) {
 }
 
 // The tokens that close the string, by the state at the quote and the code points before it.
-void StringMasks::find_exits(Draft& draft) {
-    const Trie& trie = draft.tables.quoted();
+StringExits StringMasks::find_exits(uint32_t from, bool counting, const VocabularyTables& tables) {
     struct Place {
         uint32_t state, chars;
     };
+    StringExits exits;
     std::map<std::pair<uint32_t, uint32_t>, size_t> groups;
-    descend(trie, Place{draft.from, 0}, [&](const Place& before, uint8_t byte, uint32_t node, Place& at) {
+    descend(tables.quoted(), Place{from, 0}, [&](const Place& before, uint8_t byte, uint32_t node, Place& at) {
         at = {dfa_.next(before.state, byte), before.chars};
         if (at.state) {
-            at.chars += draft.counting && dfa_.boundary(at.state);
+            at.chars += counting && dfa_.boundary(at.state);
             return true;
         }
         if (byte != '"' || !dfa_.accepting(before.state)) return false;
-        auto endings = draft.tables.endings(node);
+        auto endings = tables.endings(node);
         if (endings.empty()) return false;
-        auto [it, fresh] = groups.try_emplace({before.state, before.chars}, draft.mask.exits.size());
-        if (fresh) draft.mask.exits.push_back({before.state, before.chars, {}});
-        auto& tails = draft.mask.exits[it->second].tails;
+        auto [it, fresh] = groups.try_emplace({before.state, before.chars}, exits.size());
+        if (fresh) exits.push_back({before.state, before.chars, {}});
+        auto& tails = exits[it->second].tails;
         tails.insert(tails.end(), endings.begin(), endings.end());
         return false;
     });
+    return exits;
 }
 
 }  // namespace schemagen

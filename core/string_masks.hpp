@@ -44,13 +44,15 @@ struct CountedToken {
     uint32_t chars;  // its code points, and those that the string needs at least to end behind it
 };
 
-struct StringMask {
-    std::shared_ptr<const std::vector<uint32_t>> inner;  // bitmask of the tokens that stay inside
-    uint32_t allowed = 0;                                // how many those are
-    std::vector<CountedToken> counted;                   // those that are not plain, or that the string cannot end behind
-    std::vector<StringExit> exits;
+// The tokens that stay inside.
+struct StringInner {
+    std::shared_ptr<const std::vector<uint32_t>> words;  // bitmask
+    uint32_t allowed = 0;
+    std::vector<CountedToken> counted;  // if asked for: those that are not plain, or that the string cannot end behind
     size_t memory_bytes() const;
 };
+
+using StringExits = std::vector<StringExit>;
 
 // What walks write in, kept between them.
 struct Workspace {
@@ -66,13 +68,13 @@ struct Workspace {
 class StringMasks {
 public:
     explicit StringMasks(LazyDfa& dfa) : dfa_(dfa) {}
-    // The mask of a state; `counting` also splits it by code points, for strings with length bounds (marked states).
-    std::shared_ptr<const StringMask> get(uint32_t state, bool counting, const VocabularyTables& tables);
+    // Of a state; with `counting` also by code points, for strings with length bounds (marked states).
+    std::shared_ptr<const StringInner> inner(uint32_t state, bool counting, const VocabularyTables& tables);
+    std::shared_ptr<const StringExits> exits(uint32_t state, bool counting, const VocabularyTables& tables);
     Workspace& workspace() { return workspace_; }
 
 private:
     struct Draft;
-    StringMask build(uint32_t state, bool counting, const VocabularyTables& tables);
     uint32_t hub_of(uint32_t state);
     void inner_by_difference(Draft& draft, uint32_t hub);
     void inner_by_walk(Draft& draft);
@@ -92,7 +94,8 @@ private:
     bool after_any(uint32_t state, const Slice& slice, bool ending, std::vector<uint32_t>& targets);
     uint32_t needed(uint32_t state);
     std::shared_ptr<const std::vector<uint32_t>> shared(std::vector<uint32_t> words);
-    void find_exits(Draft& draft);
+    StringExits find_exits(uint32_t from, bool counting, const VocabularyTables& tables);
+    void charge(size_t bytes);
 
     static constexpr size_t kMostBytes = 64u << 20;
     LazyDfa& dfa_;
@@ -110,7 +113,8 @@ private:
     struct Hash {
         size_t operator()(const Key& key) const;
     };
-    std::unordered_map<Key, std::shared_ptr<const StringMask>, Hash> masks_;
+    std::unordered_map<Key, std::shared_ptr<const StringInner>, Hash> inner_;
+    std::unordered_map<Key, std::shared_ptr<const StringExits>, Hash> exits_;
     size_t bytes_ = 0;
 };
 
