@@ -280,7 +280,7 @@ NodeId Kernel::conjunction(std::vector<NodeId> parts) {
     for (size_t i = 0; i < flat.size(); ++i) {
         const Node node = nodes_[flat[i]];
         nullable = nullable && node.nullable;
-        if (node.kind == Kind::kNot && std::binary_search(flat.begin(), flat.end(), node.a)) return kEmpty;
+        if (node.kind == Kind::kNot && ((positive && is_any_string(node.a)) || std::binary_search(flat.begin(), flat.end(), node.a))) return kEmpty;
     }
     if (std::binary_search(flat.begin(), flat.end(), kEpsilon)) return nullable ? kEpsilon : kEmpty;
     // Sets of characters at the same point of their spelling intersect at once.
@@ -712,6 +712,40 @@ bool Kernel::is_empty(NodeId id) {
     }
     for (NodeId node : path.empty() ? seen : queued) nodes_[node].emptiness = 1;
     return true;
+}
+
+NodeId Kernel::unbounded_any(NodeId id) const {
+    const Node& node = nodes_[id];
+    if (node.kind == Kind::kRepeat && node.c == kUnbounded)
+        for (NodeId any : any_)
+            if (nodes_[any].a == node.a) return any;
+    return kEmpty;
+}
+
+// `absorbing` asks for more: whatever is written, something can be added behind which everything is allowed. Of such
+// languages any number can be in force, one after the other gets what it waits for; of the others one besides.
+NodeId Kernel::never_ending(NodeId id, bool absorbing) {
+    if (NodeId any = unbounded_any(id); any != kEmpty) return any;
+    const Node node = nodes_[id];
+    if (node.kind == Kind::kConcat) {
+        NodeId last = node.b;
+        while (nodes_[last].kind == Kind::kConcat) last = nodes_[last].b;
+        return (!absorbing || unbounded_any(last) != kEmpty) && !is_empty(node.b) ? unbounded_any(node.a) : kEmpty;
+    }
+    if (node.kind == Kind::kOr)
+        for (NodeId kid : kids_of(node))
+            if (NodeId found = never_ending(kid, absorbing); found != kEmpty) return found;
+    if (node.kind != Kind::kAnd) return kEmpty;
+    NodeId found = kEmpty;
+    for (NodeId kid : kids_of(node)) {
+        found = never_ending(kid, true);
+        if (found == kEmpty && !absorbing) {
+            found = never_ending(kid, false);
+            absorbing = true;
+        }
+        if (found == kEmpty) return kEmpty;
+    }
+    return found;
 }
 
 uint32_t Kernel::most_to_finish(NodeId node) { return finish(node).most; }

@@ -105,12 +105,16 @@ public:
     uint32_t shortest(NodeId node);
     // Whether every prefix of a word is one of infinitely many words. false where that takes too long to find out.
     bool is_open(NodeId node);
+    // The any-string that the node never dies before: whatever is written, some word still begins like it, as in a search.
+    // kEmpty: not seen to be so.
+    NodeId never_ending(NodeId node, bool absorbing = false);
     // No prefix of a word needs more characters than this to become a word; kUnbounded: not known.
     uint32_t most_to_finish(NodeId node);
     bool is_any_string(NodeId node) const { return node == any_[0] || node == any_[1] || node == any_[2]; }
     size_t size() const { return nodes_.size(); }
 
 private:
+    NodeId unbounded_any(NodeId node) const;  // the any-string that repeats the same character as the node; kEmpty: none
     struct Finish {
         uint32_t least, most;  // characters of the shortest word, at least; and of the longest completion
     };

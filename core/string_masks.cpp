@@ -17,6 +17,7 @@ struct StringMasks::Draft {
     const VocabularyTables& tables;
     StringInner made;
     std::vector<uint32_t> words;
+    size_t searched = 0;  // states that searches looked at, less what they were good for
 };
 
 size_t StringInner::memory_bytes() const {
@@ -40,13 +41,18 @@ void StringMasks::charge(size_t bytes) {
 std::shared_ptr<const StringInner> StringMasks::inner(uint32_t state, bool counting, const VocabularyTables& tables) {
     const Key key{tables.serial(), uint64_t{state} << 1 | counting};
     if (auto it = inner_.find(key); it != inner_.end()) return it->second;
-    Draft draft{state, counting, tables, {}, {}};
-    if (uint32_t hub = hub_of(state))
-        inner_by_difference(draft, hub);
-    else
-        inner_by_walk(draft);
-    auto made = std::make_shared<const StringInner>(std::move(draft.made));
-    charge(made->memory_bytes());
+    std::shared_ptr<const StringInner> made;
+    if (uint32_t free = counting ? 0 : free_beside(state); free && free != state) {
+        made = inner(free, false, tables);
+    } else {
+        Draft draft{state, counting, tables, {}, {}};
+        if (uint32_t hub = hub_of(state))
+            inner_by_difference(draft, hub);
+        else
+            inner_by_walk(draft);
+        made = std::make_shared<const StringInner>(std::move(draft.made));
+        charge(made->memory_bytes());
+    }
     inner_.emplace(key, made);
     return made;
 }
@@ -75,6 +81,13 @@ std::shared_ptr<const std::vector<uint32_t>> StringMasks::shared(std::vector<uin
     auto made = std::make_shared<const std::vector<uint32_t>>(std::move(words));
     pool_.emplace(hash, made);
     return made;
+}
+
+// The state of the free string, if what stays inside is the same from here: in a search, nothing is refused.
+uint32_t StringMasks::free_beside(uint32_t state) {
+    for (uint32_t k = 0; k < dfa_.state(state).count; ++k)
+        if (NodeId free = dfa_.kernel().never_ending(dfa_.component(state, k)); free != kEmpty) return dfa_.intern({free}, false);
+    return 0;
 }
 
 // The state that most letters lead to, and stay in; 0: there is none, or it is the state itself.
@@ -180,14 +193,14 @@ void StringMasks::note_safe(uint32_t state, size_t slice, bool ending, Safe safe
 
 // How many characters of the slice can be read from the state, whichever they are: one less than the way to the nearest
 // state that refuses one. A search in breadth, no further than `wanted` and not for long: the result may be too small.
-size_t StringMasks::safe(uint32_t start, size_t index, bool ending, size_t wanted) {
-    constexpr size_t kMostStates = 64, kMany = Slice::kMany;
+size_t StringMasks::safe(Draft& draft, uint32_t start, size_t index, size_t wanted) {
+    constexpr size_t kMostStates = 64, kMostSearched = 512, kNewState = 8, kMany = Slice::kMany;
+    const bool ending = draft.counting;
     if (const Safe known = known_safe(start, index, ending); known.exact || known.chars >= wanted) return known.chars;
-    const Slice& slice = Slice::all()[index];
     std::vector<std::pair<uint32_t, size_t>> order{{start, 0}};  // with their distance
+    std::unordered_set<uint32_t> seen{start};
     std::vector<uint32_t> after;
     size_t refused = kMany, looked = kMany;  // the nearest state that refuses, and the nearest that was not looked at
-    std::unordered_set<uint32_t> seen{start};
     for (size_t at = 0; at < order.size(); ++at) {
         const auto [state, distance] = order[at];
         if (distance >= std::min(refused, looked)) break;
@@ -196,12 +209,15 @@ size_t StringMasks::safe(uint32_t start, size_t index, bool ending, size_t wante
             if (known.chars < kMany) refused = std::min(refused, distance + known.chars);
             continue;
         }
-        if (distance + known.chars >= wanted || at >= kMostStates) {
+        if (distance + known.chars >= wanted || at >= kMostStates || draft.searched >= kMostSearched) {
             looked = std::min(looked, distance + known.chars);
             continue;
         }
         after.clear();
-        if (!after_any(state, slice, ending, after)) {
+        const size_t size = dfa_.size();
+        const bool all = after_any(state, Slice::all()[index], ending, after);
+        draft.searched += 1 + kNewState * (dfa_.size() - size);
+        if (!all) {
             note_safe(state, index, ending, {0, true});
             refused = distance;
             continue;
@@ -222,7 +238,7 @@ size_t StringMasks::safe(uint32_t start, size_t index, bool ending, size_t wante
 
 // Whether every token below a node of the trie can be read from the state that the node led to, as far as slices tell; while
 // counting, whether the string may end behind it besides.
-bool StringMasks::settled(const Draft& draft, uint32_t state, uint32_t node) {
+bool StringMasks::settled(Draft& draft, uint32_t state, uint32_t node) {
     constexpr uint32_t kFew = 4, kSearch = 64;  // tokens from which on it pays to ask, and to search
     const SliceTree& slices = draft.tables.slices();
     if (!slices.below[node]) return false;
@@ -232,15 +248,17 @@ bool StringMasks::settled(const Draft& draft, uint32_t state, uint32_t node) {
     const auto narrowest = static_cast<size_t>(std::bit_width(slices.below[node]) - 1);
     const size_t chars = slices.chars[node];
     if (tokens < kSearch) return known_safe(state, narrowest, draft.counting).chars >= chars;
-    return safe(state, narrowest, draft.counting, chars) >= chars;
+    if (safe(draft, state, narrowest, chars) < chars) return false;
+    draft.searched -= std::min<size_t>(draft.searched, tokens / kSearch);
+    return true;
 }
 
 // The widest slice that is worth its bitmask. Two characters at least, or the walk does as well.
-StringMasks::Start StringMasks::start_of(const Draft& draft) {
+StringMasks::Start StringMasks::start_of(Draft& draft) {
     constexpr size_t kLong = Slice::kRanks - 1;
     if (dfa_.next_bytes(draft.from).size() > 20)
         for (size_t k = 0; k < Slice::kCount; ++k)
-            if (size_t chars = safe(draft.from, k, draft.counting, kLong); chars >= 2) return {k, chars == Slice::kMany ? chars : std::min(chars, kLong)};
+            if (size_t chars = safe(draft, draft.from, k, kLong); chars >= 2) return {k, chars == Slice::kMany ? chars : std::min(chars, kLong)};
     return {Slice::kCount, 0};
 }
 

@@ -75,6 +75,7 @@ public:
 
 private:
     struct Draft;
+    uint32_t free_beside(uint32_t state);
     uint32_t hub_of(uint32_t state);
     void inner_by_difference(Draft& draft, uint32_t hub);
     void inner_by_walk(Draft& draft);
@@ -86,9 +87,9 @@ private:
     struct Start {
         size_t slice, chars;  // Slice::kCount: none
     };
-    Start start_of(const Draft& draft);
-    bool settled(const Draft& draft, uint32_t state, uint32_t node);
-    size_t safe(uint32_t state, size_t slice, bool ending, size_t wanted);
+    Start start_of(Draft& draft);
+    bool settled(Draft& draft, uint32_t state, uint32_t node);
+    size_t safe(Draft& draft, uint32_t state, size_t slice, size_t wanted);
     Safe known_safe(uint32_t state, size_t slice, bool ending) const;
     void note_safe(uint32_t state, size_t slice, bool ending, Safe safe);
     bool after_any(uint32_t state, const Slice& slice, bool ending, std::vector<uint32_t>& targets);
