@@ -186,9 +186,15 @@ StringMasks::Safe StringMasks::known_safe(uint32_t state, size_t slice, bool end
 
 void StringMasks::note_safe(uint32_t state, size_t slice, bool ending, Safe safe) {
     if (state >= safe_.size()) safe_.resize(dfa_.size());
-    const size_t k = slice * 2 + ending;
-    safe_[state].chars[k] = safe.chars;
-    safe_[state].exact |= uint32_t{safe.exact} << k;
+    SafeRow& row = safe_[state];
+    row.chars[slice * 2 + ending] = safe.chars;
+    row.exact |= uint32_t{safe.exact} << (slice * 2 + ending);
+    // What holds of all its characters holds of those of a narrower slice.
+    for (unsigned left = Slice::within(slice); left; left &= left - 1) {
+        const size_t k = static_cast<size_t>(std::countr_zero(left)) * 2 + ending;
+        row.chars[k] = std::max(row.chars[k], safe.chars);
+        row.exact |= uint32_t{safe.chars == Slice::kMany} << k;
+    }
 }
 
 // How many characters of the slice can be read from the state, whichever they are: one less than the way to the nearest
@@ -245,12 +251,16 @@ bool StringMasks::settled(Draft& draft, uint32_t state, uint32_t node) {
     const Trie& trie = draft.tables.all();
     const uint32_t tokens = trie.first_token[trie.skip[node]] - trie.first_token[node + 1];
     if (tokens < kFew) return false;
-    const auto narrowest = static_cast<size_t>(std::bit_width(slices.below[node]) - 1);
     const size_t chars = slices.chars[node];
-    if (tokens < kSearch) return known_safe(state, narrowest, draft.counting).chars >= chars;
-    if (safe(draft, state, narrowest, chars) < chars) return false;
-    draft.searched -= std::min<size_t>(draft.searched, tokens / kSearch);
-    return true;
+    for (unsigned left = slices.below[node]; left; left &= left - 1) {
+        const auto slice = static_cast<size_t>(std::countr_zero(left));
+        if (Slice::within(slice) & left & (left - 1)) continue;  // a narrower one comes
+        if (known_safe(state, slice, draft.counting).chars >= chars) return true;
+        if (tokens < kSearch || safe(draft, state, slice, chars) < chars) continue;
+        draft.searched -= std::min<size_t>(draft.searched, tokens / kSearch);
+        return true;
+    }
+    return false;
 }
 
 // The widest slice that is worth its bitmask. Two characters at least, or the walk does as well.

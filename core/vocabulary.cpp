@@ -87,6 +87,15 @@ Slice::Set slices_of(uint32_t c) {
     return c < 128 ? table[c] : is_beyond_ascii(c) ? table[128] : kPlain;
 }
 
+// The slices that a part of a character may belong to, as any of its continuations does.
+Slice::Set slices_of_partial(const Reading& reading) {
+    static constexpr uint32_t kLeast[] = {0, 0, 0x80, 0x800, 0x10000};
+    if (reading.missing == Reading::kBroken) return 0;
+    const uint32_t rest = (1u << 6 * reading.missing) - 1, low = std::max(reading.value << 6 * reading.missing, kLeast[reading.length]), high = reading.value << 6 * reading.missing | rest;
+    const bool some = std::any_of(std::begin(kBeyondAscii), std::end(kBeyondAscii), [&](const CharRange& r) { return std::max(low, r.first) <= std::min(high, r.second); });
+    return some ? slices_of(0x80) : 0;
+}
+
 void list_children(Trie& trie) {
     const uint32_t size = trie.root();
     trie.first_child.resize(size + 2);
@@ -201,6 +210,7 @@ const std::array<Slice, Slice::kCount>& Slice::all() {
         {{{' ', '!'}, {'#', '['}, {']', '~'}}, false},
         {{{'!', '!'}, {'#', '['}, {']', '~'}}, false},
         {{{' ', ' '}, {'-', '-'}, {'0', '9'}, {'A', 'Z'}, {'_', '_'}, {'a', 'z'}}, true},
+        {{{'-', '-'}, {'0', '9'}, {'A', 'Z'}, {'_', '_'}, {'a', 'z'}}, true},
         {{{' ', ' '}, {'-', '-'}, {'0', '9'}, {'A', 'Z'}, {'_', '_'}, {'a', 'z'}}, false},
         {{{'-', '.'}, {'0', '9'}, {'A', 'Z'}, {'_', '_'}, {'a', 'z'}}, false},
         {{{' ', ' '}, {'0', '9'}, {'A', 'Z'}, {'a', 'z'}}, false},
@@ -210,6 +220,20 @@ const std::array<Slice, Slice::kCount>& Slice::all() {
         {{{'a', 'z'}}, false},
     }};
     return slices;
+}
+
+Slice::Set Slice::within(size_t slice) {
+    static const auto table = [] {
+        std::array<Set, kCount> within{};
+        for (size_t wide = 0; wide < kCount; ++wide)
+            for (size_t narrow = 0; narrow < kCount; ++narrow) {
+                bool part = true;
+                for (uint32_t c = 0; c <= 128; ++c) part &= !(slices_of(c) >> narrow & 1) || (slices_of(c) >> wide & 1);
+                if (part) within[wide] |= static_cast<Set>(1u << narrow);
+            }
+        return within;
+    }();
+    return table[slice];
 }
 
 const std::vector<Slice::Spelling>& Slice::beyond_ascii_spelled() {
@@ -256,20 +280,27 @@ void VocabularyTables::cut_slices() {
         for (size_t chars = 1; chars <= Slice::kRanks; ++chars)
             for (size_t w = 0; w < words(); ++w) rank(k, chars)[w] |= rank(k, chars - 1)[w];
     rank_plain(plain);
+    // What lies behind a node, the tokens that end there included; `whole`: and these end with a whole character.
+    struct Rest {
+        Slice::Set any, whole;
+    };
+    std::vector<Rest> rests(size + 1);
     slices_ = {std::vector<Slice::Set>(size + 1), std::vector<Slice::Set>(size + 1), std::vector<uint8_t>(size + 1)};
     auto leave = [&](uint32_t node) {
-        Slice::Set below = kEvery;
+        Rest rest{kEvery, kEvery};
         int chars = 0;
         for (uint32_t c = all_.first_child[node]; c < all_.first_child[node + 1]; ++c) {
             const uint32_t child = all_.child[c];
-            below &= paths[child].own & slices_.through[child];  // so far what lies behind the child
+            rest.any &= paths[child].own & rests[child].any;
+            rest.whole &= paths[child].own & rests[child].whole;
             chars = std::max(chars, slices_.chars[child] + begins_character(all_.child_byte[c]));
-            slices_.through[child] &= paths[child].through & kSlices;
         }
-        const bool whole = paths[node].reading.missing == 0;
+        const Reading& reading = paths[node].reading;
         slices_.chars[node] = static_cast<uint8_t>(std::min(chars, +Slice::kMany));
-        slices_.below[node] = whole ? below & kSlices : 0;
-        slices_.through[node] = whole || node == size || all_.tokens_at(node).empty() ? below : 0;
+        slices_.below[node] = reading.missing == 0 ? rest.any & kSlices : 0;
+        if (reading.missing && node != size && !all_.tokens_at(node).empty()) rest = {static_cast<Slice::Set>(rest.any & slices_of_partial(reading)), 0};
+        slices_.through[node] = paths[node].through & rest.whole & kSlices;
+        rests[node] = rest;
     };
     for (uint32_t node = size; node-- > 0;) leave(node);
     leave(size);

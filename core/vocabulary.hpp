@@ -70,13 +70,14 @@ inline bool begins_character(uint8_t byte) { return (byte & 0xC0) != 0x80; }
 // an automaton reads so many of them, whichever they are; `through` and `below` tell a walk which subtrees it may leave out.
 struct Slice {
     using Set = uint16_t;  // bit k: slice k
-    static constexpr size_t kCount = 12;
+    static constexpr size_t kCount = 13;
     static constexpr size_t kRanks = 17;
     static constexpr uint8_t kMany = 255;  // characters: so many or more
     using Spelling = std::vector<std::pair<uint8_t, uint8_t>>;  // ranges of the first byte, the second ...
     std::vector<std::pair<uint8_t, uint8_t>> ascii;  // ranges
     bool beyond_ascii;                               // and every character beyond ASCII that is no white space anywhere
     static const std::vector<Spelling>& beyond_ascii_spelled();
+    static Set within(size_t slice);  // the slices that are parts of it
     // Widest first.
     static const std::array<Slice, kCount>& all();
 };
