@@ -13,7 +13,7 @@ bool JsonAutomaton::near_least(const StringArm& arm, uint32_t count, uint32_t lo
 
 // The same of the length that it must not exceed: what its language asks for behind the token has to fit as well.
 bool JsonAutomaton::near_most(const StringArm& arm, uint32_t count, uint32_t longest) const {
-    return arm.max_chars != kUnbounded && uint64_t{count} + longest + 1 + kernel().most_to_finish(arm.regex) >= arm.max_chars;
+    return arm.max_chars != kUnbounded && uint64_t{count} + longest + 1 + arm.to_finish >= arm.max_chars;
 }
 
 // Counts only matter within a token's length of a bound: further below they are one, and so they are beyond it.
@@ -85,7 +85,8 @@ StringBody JsonAutomaton::string_body(const Leaf& leaf, uint32_t longest) {
         const StringArm& arm = p.strings[k];
         if (!state.alive[k]) continue;
         body.counting |= near_least(arm, leaf.count, longest);
-        if (!near_most(arm, leaf.count, longest)) continue;
+        // Texts taken out of a language may make it ask for more.
+        if (!near_most(arm, leaf.count, longest) && !(leaf.frame->tracking && arm.max_chars != kUnbounded)) continue;
         body.counting = body.bounded = true;
         body.room = arm.max_chars - std::min(leaf.count, arm.max_chars);
     }

@@ -750,15 +750,17 @@ NodeId Kernel::never_ending(NodeId id, bool absorbing) {
 
 uint32_t Kernel::most_to_finish(NodeId node) { return finish(node).most; }
 
-// By the shape of a node. Both numbers may be too large, but `most` is at least `least`.
+// By the shape of a node; all the numbers may be too large.
 Kernel::Finish Kernel::finish(NodeId id) {
+    constexpr Finish kNothing{kUnbounded, 0, 0}, kUnknown{kUnbounded, kUnbounded, kUnbounded};
     const Node node = nodes_[id];
-    if (node.kind == Kind::kEmpty || node.kind == Kind::kEpsilon) return {0, 0};
-    if (node.kind == Kind::kBytes || node.kind == Kind::kChars) return {1, 1};
-    if (node.boolean || node.kind == Kind::kMultiple) return {kUnbounded, kUnbounded};
+    if (node.kind == Kind::kEmpty) return kNothing;
+    if (node.kind == Kind::kEpsilon) return {0, 0, 0};
+    if (node.kind == Kind::kBytes || node.kind == Kind::kChars) return {1, 1, 1};
+    if (node.kind == Kind::kNot || node.kind == Kind::kMultiple) return kUnknown;
     if (auto known = finish_.find(id); known != finish_.end()) return known->second;
     auto clamp = [](uint64_t chars) { return static_cast<uint32_t>(std::min<uint64_t>(chars, kUnbounded)); };
-    Finish out{kUnbounded, 0};
+    Finish out = kNothing;
     if (node.kind == Kind::kConcat) {
         std::vector<NodeId> heads;  // a literal is one long chain
         NodeId last = id;
@@ -766,17 +768,36 @@ Kernel::Finish Kernel::finish(NodeId id) {
         out = finish(last);
         for (size_t k = heads.size(); k-- > 0;) {
             const Finish head = finish(heads[k]);
-            out = {clamp(uint64_t{head.least} + out.least), std::max(out.most, clamp(uint64_t{head.most} + out.least))};
+            out = {clamp(uint64_t{head.shortest} + out.shortest), std::max(out.most, clamp(uint64_t{head.most} + out.shortest)), clamp(uint64_t{head.longest} + out.longest)};
         }
     } else if (node.kind == Kind::kRepeat) {
         const Finish inner = finish(node.a);
-        const uint64_t again = uint64_t{inner.least} * (node.b ? node.b - 1 : 0);
-        out = {clamp(uint64_t{inner.least} * node.b), clamp(inner.most + again)};
-    } else {
+        const uint64_t again = uint64_t{inner.shortest} * (node.b ? node.b - 1 : 0);
+        const bool endless = inner.longest && (node.c == kUnbounded || inner.longest == kUnbounded);
+        out = {clamp(uint64_t{inner.shortest} * node.b), clamp(inner.most + again), endless ? kUnbounded : clamp(uint64_t{inner.longest} * node.c)};
+    } else if (node.kind == Kind::kOr) {
         for (NodeId kid : kids_of(node)) {
             const Finish part = finish(kid);
-            out = {std::min(out.least, part.least), std::max(out.most, part.most)};
+            out = {std::min(out.shortest, part.shortest), std::max(out.most, part.most), std::max(out.longest, part.longest)};
         }
+    } else if (!is_empty(id)) {
+        // Of several languages the shortest one bounds every word. Beside one alone, `at_least` of any characters is what
+        // can be asked for in addition: a prefix goes on to so many, and from there to a word of the one.
+        size_t others = 0;
+        uint64_t at_least = 0;
+        Finish one{0, 0, kUnbounded};
+        out.longest = kUnbounded;
+        for (NodeId kid : kids_of(node)) {
+            const Finish part = finish(kid);
+            out.longest = std::min(out.longest, part.longest);
+            if (unbounded_any(kid) != kEmpty) {
+                at_least = std::max<uint64_t>(at_least, nodes_[kid].b);
+            } else {
+                ++others;
+                one = part;
+            }
+        }
+        out.most = out.shortest = others > 1 ? out.longest : std::min(out.longest, clamp(at_least + one.most));
     }
     return finish_[id] = out;
 }

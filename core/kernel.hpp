@@ -116,7 +116,7 @@ public:
 private:
     NodeId unbounded_any(NodeId node) const;  // the any-string that repeats the same character as the node; kEmpty: none
     struct Finish {
-        uint32_t least, most;  // characters of the shortest word, at least; and of the longest completion
+        uint32_t shortest, most, longest;  // characters of the shortest word, the longest completion, and the longest word
     };
     Finish finish(NodeId node);
     bool find_open(NodeId node);

@@ -270,7 +270,7 @@ public:
                       std::vector<uint32_t> objects) {
         ValueNode node;
         node.bare = bare;
-        for (auto [regex, low, high] : strings) node.strings.push_back({regex, low, clamp(high)});
+        for (auto [regex, low, high] : strings) node.strings.push_back({.regex = regex, .min_chars = low, .max_chars = clamp(high)});
         node.arrays = std::move(arrays);
         node.objects = std::move(objects);
         json_->define_value(id, std::move(node));
