@@ -499,8 +499,7 @@ NodeId Kernel::multiple_derivative(const Node& node, uint8_t byte) {
 }
 
 const LeafRow& Kernel::leaf_row(NodeId id) {
-    auto it = rows_.find(id);
-    if (it != rows_.end()) return it->second;
+    if (nodes_[id].row != kNotKnown) return rows_[nodes_[id].row];
     const Node node = nodes_[id];
     const Ranges& ranges = ranges_[node.c];  // a deque: stays put while the rows below intern more
     LeafRow row;
@@ -520,7 +519,8 @@ const LeafRow& Kernel::leaf_row(NodeId id) {
         case Phase::kTail: fill(0x80, 0xBF); break;
         default: fill('"', 'u'); break;
     }
-    return rows_.emplace(id, row).first->second;
+    nodes_[id].row = static_cast<uint32_t>(rows_.size());
+    return rows_.emplace_back(row);
 }
 
 NodeId Kernel::derivative(NodeId id, uint8_t byte) {
@@ -598,7 +598,7 @@ uint32_t Kernel::shortest_of(const Node& node) const {
 }
 
 // Bytes between two cuts have the same derivative (Owens et al. §4.2, over-approximated by intervals).
-void Kernel::compute_cuts(NodeId id) {
+ByteCuts Kernel::compute_cuts(NodeId id) {
     const Node node = nodes_[id];
     ByteCuts out{};
     auto join = [&](NodeId kid) {
@@ -633,13 +633,20 @@ void Kernel::compute_cuts(NodeId id) {
         case Kind::kAnd:
             for (NodeId kid : kids_of(node)) join(kid);
     }
-    cuts_[id] = out;
-    nodes_[id].has_cuts = true;
+    return out;
 }
 
-const ByteCuts& Kernel::cuts(NodeId id) {
-    if (!nodes_[id].has_cuts) compute_cuts(id);
-    return cuts_.at(id);
+uint32_t Kernel::cuts_id(NodeId id) {
+    if (nodes_[id].cuts != kNotKnown) return nodes_[id].cuts;
+    const ByteCuts made = compute_cuts(id);
+    const uint64_t hash = mix(mix(mix(mix(1, made[0]), made[1]), made[2]), made[3]);
+    uint32_t known = cuts_index_.find(hash, [&](uint32_t k) { return cuts_[k] == made; });
+    if (known == HashIndex::kNone) {
+        known = static_cast<uint32_t>(cuts_.size());
+        cuts_.push_back(made);
+        cuts_index_.insert(hash, known);
+    }
+    return nodes_[id].cuts = known;
 }
 
 bool Kernel::is_empty(NodeId id) {

@@ -98,7 +98,8 @@ public:
 
     bool nullable(NodeId node) const { return nodes_[node].nullable; }
     NodeId derivative(NodeId node, uint8_t byte);
-    const ByteCuts& cuts(NodeId node);
+    const ByteCuts& cuts(NodeId node) { return cuts_[cuts_id(node)]; }
+    uint32_t cuts_id(NodeId node);  // equal cuts have equal ids
     bool is_empty(NodeId node);  // exact; searches derivatives where & or ~ occur
     uint64_t count_words(NodeId node, uint64_t limit);  // how many words, counting no further than `limit`
     // Lower bound of the length of a word; exact but for & and ~ and some escapes.
@@ -120,13 +121,14 @@ private:
     };
     Finish finish(NodeId node);
     bool find_open(NodeId node);
+    static constexpr uint32_t kNotKnown = UINT32_MAX;
     struct Node {
         Kind kind;
         Phase phase = Phase::kStartUtf8;
         bool nullable = false;
         bool boolean = false;   // contains & or ~
         int8_t emptiness = -1;  // -1 unknown, 0 not empty, 1 empty
-        bool has_cuts = false;
+        uint32_t cuts = kNotKnown, row = kNotKnown;  // of cuts_ and rows_
         uint32_t a = 0, b = 0, c = 0;
         uint32_t kids = 0, kid_count = 0;
     };
@@ -145,7 +147,7 @@ private:
     std::vector<NodeId> kids_of(const Node& node) const;
     void merge_heads(std::vector<NodeId>& parts);
     bool merge_pair(NodeId left, NodeId right, NodeId& merged);
-    void compute_cuts(NodeId node);
+    ByteCuts compute_cuts(NodeId node);
 
     std::vector<Node> nodes_;
     std::vector<NodeId> kid_pool_;
@@ -154,8 +156,9 @@ private:
     HashIndex ranges_index_;
     std::vector<std::array<uint64_t, 4>> byte_sets_;
     std::vector<Divisibility> rules_;
-    std::unordered_map<NodeId, ByteCuts> cuts_;
-    std::unordered_map<NodeId, LeafRow> rows_;
+    std::deque<ByteCuts> cuts_;
+    HashIndex cuts_index_;
+    std::deque<LeafRow> rows_;
     std::unordered_map<NodeId, bool> open_;
     std::vector<uint32_t> shortest_;  // [node], as far as asked for
     std::unordered_map<NodeId, Finish> finish_;

@@ -200,7 +200,7 @@ void StringMasks::note_safe(uint32_t state, size_t slice, bool ending, Safe safe
 // How many characters of the slice can be read from the state, whichever they are: one less than the way to the nearest
 // state that refuses one. A search in breadth, no further than `wanted` and not for long: the result may be too small.
 size_t StringMasks::safe(Draft& draft, uint32_t start, size_t index, size_t wanted) {
-    constexpr size_t kMostStates = 64, kMostSearched = 512, kNewState = 8, kMany = Slice::kMany;
+    constexpr size_t kMostStates = 64, kMostSearched = 256, kNewState = 16, kMany = Slice::kMany;
     const bool ending = draft.counting;
     if (const Safe known = known_safe(start, index, ending); known.exact || known.chars >= wanted) return known.chars;
     std::vector<std::pair<uint32_t, size_t>> order{{start, 0}};  // with their distance
