@@ -320,22 +320,20 @@ void VocabularyTables::rank_plain(const std::vector<std::pair<uint32_t, uint8_t>
 void VocabularyTables::collect_tails(const std::vector<uint32_t>& sorted) {
     tail_texts_.push_back({});
     tail_index_.emplace(std::string_view(), 0);
+    std::vector<uint32_t> order;
     for (uint32_t id : sorted) {
         std::string_view text = token(id);
-        for (size_t at = text.find_first_of("\"}]"); at != std::string_view::npos; at = text.find_first_of("\"}]", at + 1)) {
+        bool ends_string = false;
+        for (size_t at = 0; at < text.size(); ++at) {
+            if (text[at] != '"' && text[at] != '}' && text[at] != ']') continue;
             std::string_view tail = text.substr(at + 1);
-            if (may_follow(tail) && tail_index_.emplace(tail, static_cast<uint32_t>(tail_texts_.size())).second) tail_texts_.push_back(tail);
+            if (!may_follow(tail)) continue;
+            ends_string |= text[at] == '"';
+            if (tail_index_.emplace(tail, static_cast<uint32_t>(tail_texts_.size())).second) tail_texts_.push_back(tail);
         }
+        if (ends_string) order.push_back(id);
         if (has_two_quotes(text)) tokens_with_key_.push_back(id);
     }
-    auto ends_string = [this](uint32_t id) {
-        std::string_view text = token(id);
-        for (size_t at = text.find('"'); at != std::string_view::npos; at = text.find('"', at + 1))
-            if (may_follow(text.substr(at + 1))) return true;
-        return false;
-    };
-    std::vector<uint32_t> order;
-    std::copy_if(sorted.begin(), sorted.end(), std::back_inserter(order), ends_string);
     quoted_ = build([this](uint32_t id) { return token(id); }, order);
     list_endings();
     order.clear();

@@ -84,3 +84,54 @@ def test_masks_of_maskbench_states_equal_brute_force(seed, count, gpt2_vocabular
             check_state(matcher, gpt2_vocabulary, rng, f"{case} state {state}")
         checked += 1
     assert checked >= 0.9 * count
+
+
+BORDERS = [
+    {"type": "string", "pattern": r"^(?:\S+\s+){0,9}\S+$", "maxLength": 60},
+    {"type": "string", "pattern": r"^(?:\S+\s+){0,9}\S+$", "maxLength": 5000},
+    {"type": "string", "pattern": r"^[^\u00a0\u3000é]*$"},
+    {"type": "string", "pattern": r"^\S{2,9}$"},
+    {"type": "string", "pattern": r"^[A-Za-z][a-z_ ]{0,7}$"},
+    {"type": "string", "pattern": r"^[一-龥а-я ]{0,6}$"},
+    {"type": "string", "pattern": r"\d+-[a-f]*-[a-f]{4}", "minLength": 9},
+    {"type": "string", "pattern": r"[a-z]{3}$", "maxLength": 70},
+    {"type": "string", "format": "email", "maxLength": 300},
+    {"oneOf": [{"type": "string", "pattern": p} for p in ("NEW", "ON_", "er")]},
+    {"type": "string", "not": {"pattern": "the|é"}},
+    {"type": "string", "minLength": 3, "maxLength": 20},
+    {"allOf": [{"type": "string", "pattern": p} for p in (r"\d", "[A-Z]", "^.{4,}$")]},
+]
+STARTS = [
+    "",
+    "a",
+    "A b",
+    "é",
+    "один ",
+    "\U0001f600",
+    "中文",
+    "NEW",
+    "x\\n",
+    "12-ab",
+    "a word and another one with a lot of text ",
+]
+
+
+@pytest.mark.parametrize("schema", BORDERS, ids=str)
+def test_masks_at_the_borders_of_slices_equal_brute_force(schema, gpt2_vocabulary):
+    """What is left out of a walk is what it would have found: spaces, characters beyond ASCII and parts of them, lengths."""
+    rng = random.Random(11)
+    grammar = schemagen.compile(schema, gpt2_vocabulary, cache=None)
+    beyond = [k for k, data in enumerate(gpt2_vocabulary.tokens) if not data.isascii()]
+    checked = 0
+    for start in STARTS:
+        matcher = grammar.matcher()
+        if not matcher.accept_bytes(b'"' + start.encode()):
+            continue
+        mask = mask_of(matcher, gpt2_vocabulary)
+        for token in {*rng.sample(beyond, 600), *rng.sample(range(gpt2_vocabulary.size), 1500)}:
+            data = gpt2_vocabulary.tokens[token]
+            if not data or token in gpt2_vocabulary.eos_token_ids:
+                continue
+            assert mask[token] == matcher.fork().accept_bytes(data), (start, token, data)
+            checked += 1
+    assert checked
