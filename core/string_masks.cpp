@@ -17,7 +17,8 @@ struct StringMasks::Draft {
     const VocabularyTables& tables;
     StringInner made;
     std::vector<uint32_t> words;
-    size_t searched = 0;  // states that searches looked at, less what they were good for
+    size_t budget = kBudget;  // for searches: states looked at, new ones count as several; grows with what they are good for
+    static constexpr size_t kBudget = 256;
 };
 
 size_t StringInner::memory_bytes() const {
@@ -200,7 +201,7 @@ void StringMasks::note_safe(uint32_t state, size_t slice, bool ending, Safe safe
 // How many characters of the slice can be read from the state, whichever they are: one less than the way to the nearest
 // state that refuses one. A search in breadth, no further than `wanted` and not for long: the result may be too small.
 size_t StringMasks::safe(Draft& draft, uint32_t start, size_t index, size_t wanted) {
-    constexpr size_t kMostStates = 64, kMostSearched = 256, kNewState = 16, kMany = Slice::kMany;
+    constexpr size_t kMostStates = 64, kNewState = 16, kMany = Slice::kMany;
     const bool ending = draft.counting;
     if (const Safe known = known_safe(start, index, ending); known.exact || known.chars >= wanted) return known.chars;
     std::vector<std::pair<uint32_t, size_t>> order{{start, 0}};  // with their distance
@@ -215,14 +216,14 @@ size_t StringMasks::safe(Draft& draft, uint32_t start, size_t index, size_t want
             if (known.chars < kMany) refused = std::min(refused, distance + known.chars);
             continue;
         }
-        if (distance + known.chars >= wanted || at >= kMostStates || draft.searched >= kMostSearched) {
+        if (distance + known.chars >= wanted || at >= kMostStates || draft.budget == 0) {
             looked = std::min(looked, distance + known.chars);
             continue;
         }
         after.clear();
         const size_t size = dfa_.size();
         const bool all = after_any(state, Slice::all()[index], ending, after);
-        draft.searched += 1 + kNewState * (dfa_.size() - size);
+        draft.budget -= std::min(draft.budget, 1 + kNewState * (dfa_.size() - size));
         if (!all) {
             note_safe(state, index, ending, {0, true});
             refused = distance;
@@ -257,19 +258,27 @@ bool StringMasks::settled(Draft& draft, uint32_t state, uint32_t node) {
         if (Slice::within(slice) & left & (left - 1)) continue;  // a narrower one comes
         if (known_safe(state, slice, draft.counting).chars >= chars) return true;
         if (tokens < kSearch || safe(draft, state, slice, chars) < chars) continue;
-        draft.searched -= std::min<size_t>(draft.searched, tokens / kSearch);
+        draft.budget = std::min(draft.budget + tokens / kSearch, Draft::kBudget);
         return true;
     }
     return false;
 }
 
-// The widest slice that is worth its bitmask. Two characters at least, or the walk does as well.
+// The slice whose bitmask is worth most: the widest that can be read for long, or else the longest. Two characters at least,
+// or the walk does as well.
 StringMasks::Start StringMasks::start_of(Draft& draft) {
-    constexpr size_t kLong = Slice::kRanks - 1;
+    constexpr size_t kLong = Slice::kRanks - 1, kWorth = 2, kTries = 2;
+    Start best{Slice::kCount, kWorth - 1};
+    size_t tries = 0;  // that took all they might
     if (dfa_.next_bytes(draft.from).size() > 20)
-        for (size_t k = 0; k < Slice::kCount; ++k)
-            if (size_t chars = safe(draft, draft.from, k, kLong); chars >= 2) return {k, chars == Slice::kMany ? chars : std::min(chars, kLong)};
-    return {Slice::kCount, 0};
+        for (size_t k = 0; k < Slice::kCount && best.chars < kLong && tries < kTries; ++k) {
+            draft.budget = Draft::kBudget;
+            if (size_t chars = safe(draft, draft.from, k, kLong); chars > best.chars) best = {k, chars};
+            tries += draft.budget == 0;
+        }
+    draft.budget = Draft::kBudget;
+    if (best.chars != Slice::kMany) best.chars = std::min(best.chars, kLong);
+    return best;
 }
 
 void StringMasks::inner_by_walk(Draft& draft) {
