@@ -258,10 +258,10 @@ uint32_t Completions::tokens(const Leaf& leaf, Arena& arena) {
 // Every token that can be read with the tokens needed behind it. Inside a string most lead to a few configurations, one
 // after another.
 template <class Visit>
-void Completions::each_need(const Leaf& leaf, Arena& arena, const Visit& visit) {
+void Completions::each_need(const Trie& trie, const Leaf& leaf, Arena& arena, const Visit& visit) {
     Leaf last;
     uint32_t need = kUnasked;
-    walk_tokens(automaton_, tables_.all(), leaf, arena, [&](uint32_t node, const Leaf& next) {
+    walk_tokens(automaton_, trie, leaf, arena, [&](uint32_t node, const Leaf& next) {
         if (need == kUnasked || next.frame != leaf.frame || !same_place(last, next)) need = tokens(next, arena);
         visit(node, need);
         last = next;
@@ -269,14 +269,44 @@ void Completions::each_need(const Leaf& leaf, Arena& arena, const Visit& visit) 
     });
 }
 
-// Of the tokens that any configuration like this one can take, the one behind which most is needed decides.
-uint32_t Completions::farthest(const Leaf& leaf, Arena& arena) {
+// Of the tokens that any configuration like this one can take, the one behind which most is needed decides. Inside a string
+// that would mean to read nearly the whole vocabulary, so there it is not asked which places tokens lead to, but which there
+// are: few, since most letters change nothing. Only the tokens that may leave the string are read. That may be more than the
+// most; `exact` looks at every token.
+uint32_t Completions::farthest(const Leaf& leaf, Arena& arena, bool exact) {
     Leaf from = automaton_.roomiest(leaf);
     uint32_t id = id_of(from);
-    if (id != kNone && known_[id].farthest != kUnasked) return known_[id].farthest;
-    uint32_t most = 1;
-    each_need(from, arena, [&](uint32_t, uint32_t need) { most = std::max(most, need == kNever ? kUnasked - 1 : need + 1); });
-    if (id != kNone) known_[id].farthest = most;
+    if (id != kNone && known_[id].farthest != kUnasked && (!exact || known_[id].exact)) return known_[id].farthest;
+    uint32_t most = exact ? kNever : most_inside(from, arena);
+    bool walk = most == kNever;
+    if (walk) most = 0;
+    each_need(walk ? tables_.all() : tables_.quoted(), from, arena, [&](uint32_t, uint32_t need) { most = std::max(most, std::min(need, kUnasked - 2)); });
+    ++most;
+    if (id != kNone) known_[id].farthest = most, known_[id].exact = walk;
+    return most;
+}
+
+// The most tokens needed at any place of the string or key that is being read; kNever where there are too many of them, or
+// where few bytes are possible, so that a walk over the vocabulary is short.
+uint32_t Completions::most_inside(const Leaf& from, Arena& arena) {
+    constexpr size_t kWide = 48, kMostPlaces = 256;
+    if (automaton_.next_bytes(from).size() < kWide) return kNever;
+    Arena::Mark mark = arena.mark();
+    std::vector<Leaf> places{from};
+    std::unordered_set<uint32_t> seen{id_of(from)};
+    uint32_t most = 0;
+    for (size_t at = 0; at < places.size() && most != kNever; ++at) {
+        most = std::max(most, tokens(places[at], arena));
+        const ByteSet bytes = automaton_.next_bytes(places[at]);
+        for (unsigned byte = 0; byte < 256 && most != kNever; ++byte) {
+            Leaf next = places[at];
+            if (!bytes.has(static_cast<uint8_t>(byte)) || !automaton_.step(next, static_cast<uint8_t>(byte), arena) || next.frame != from.frame) continue;
+            uint32_t id = id_of(next);
+            if (id == kNone || places.size() > kMostPlaces) most = kNever;
+            if (seen.insert(id).second) places.push_back(next);
+        }
+    }
+    arena.release(mark);
     return most;
 }
 
@@ -317,13 +347,13 @@ uint32_t Completions::tighten(const Leaf& leaf, uint32_t budget, uint32_t* words
     if (automaton_.text_matters(leaf)) {
         if (budget > needed + kSlack) return allowed;
         if (!accepting) return keep_to_text(leaf, words, arena);
-    } else if (budget >= farthest(leaf, arena)) {
+    } else if (budget >= farthest(leaf, arena, false) || budget >= farthest(leaf, arena, true)) {
         return allowed;
     }
     std::vector<uint32_t> kept(tables_.words(), 0);
     const Trie& trie = tables_.all();
     if (!automaton_.text_matters(leaf))
-        each_need(leaf, arena, [&](uint32_t node, uint32_t need) {
+        each_need(trie, leaf, arena, [&](uint32_t node, uint32_t need) {
             if (need >= budget) return;
             for (uint32_t t = trie.first_token[node]; t < trie.first_token[node + 1]; ++t) kept[trie.tokens[t] >> 5] |= 1u << (trie.tokens[t] & 31);
         });

@@ -43,7 +43,8 @@ private:
     struct Known {
         uint32_t lower = 0, upper = Automaton::kFar;  // bytes to the end
         uint32_t tokens = kUnasked;
-        uint32_t farthest = kUnasked;  // most tokens that may be needed from here, the next one included
+        uint32_t farthest = kUnasked;  // most tokens that may be needed from here, the next one included, or more than these
+        bool exact = false;            // `farthest` is not more
         uint8_t byte = 0;              // the next one of the text, if `upper` is known
     };
     struct Level {
@@ -66,10 +67,11 @@ private:
     void keep_path(uint32_t left);
     bool follow(const Leaf& leaf, Arena& arena, std::string& text, std::vector<uint32_t>& ids);
     std::vector<uint32_t> fewest_tokens(const std::string& text) const;
-    uint32_t farthest(const Leaf& leaf, Arena& arena);
+    uint32_t farthest(const Leaf& leaf, Arena& arena, bool exact);
+    uint32_t most_inside(const Leaf& leaf, Arena& arena);
     uint32_t keep_to_text(const Leaf& leaf, uint32_t* words, Arena& arena);
     template <class Visit>
-    void each_need(const Leaf& leaf, Arena& arena, const Visit& visit);
+    void each_need(const Trie& trie, const Leaf& leaf, Arena& arena, const Visit& visit);
 
     Automaton& automaton_;
     const VocabularyTables& tables_;

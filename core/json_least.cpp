@@ -241,17 +241,20 @@ bool JsonAutomaton::has_enough_members(const FrameState* state, uint64_t count) 
     return true;
 }
 
-// The number of characters read, as far as it matters: beyond every bound on it that is still ahead it does not.
+// The number of characters read, as far as it matters. Beyond every least length it only matters how near the greatest one
+// is; for the shortest completion of a single language not even that, while the room left is enough for any of its ends.
 uint32_t JsonAutomaton::count_identity(const Leaf& leaf, bool exact) const {
     const Position& p = *positions_[position_of(leaf.frame->state)];
     if (!p.counted) return 0;
     uint32_t least = 0;
-    bool bounded = false;
+    bool matters = false;
     for (const StringArm& arm : p.strings) {
         least = std::max(least, arm.min_chars);
-        bounded |= arm.max_chars != kUnbounded && (exact || p.strings.size() > 1 || !kernel().is_any_string(arm.regex));
+        if (arm.max_chars == kUnbounded) continue;
+        bool roomy = arm.to_finish < kUnbounded && uint64_t{leaf.count} + arm.to_finish <= arm.max_chars;
+        matters |= exact || p.strings.size() > 1 || !(roomy || kernel().is_any_string(arm.regex));
     }
-    return bounded ? leaf.count : std::min(leaf.count, least);
+    return matters ? leaf.count : std::min(leaf.count, least);
 }
 
 bool JsonAutomaton::text_matters(const Leaf& leaf) const {
