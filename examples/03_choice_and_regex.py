@@ -6,7 +6,7 @@ import schemagen
 
 lm = schemagen.load_bundled()
 
-category = lm("I was charged twice this month.", schemagen.Choice(["billing", "bug", "feature"]))
+category = lm("My invoice is wrong and I want my money back.", schemagen.Choice(["billing", "bug", "feature"]))
 print("category:", category)
 
 pattern = r"[A-Z]{2}[0-9]{4}"

@@ -16,7 +16,7 @@ EXPECTED = {
     "03_choice_and_regex.py": "category: billing",
     "04_own_loop_with_matcher.py": "{'name': 'Ada Lovelace', 'age': 36}",
     "05_plain_transformers_processor.py": "Lena Fischer arrives on 2024-05-03 and stays 4 nights",
-    "06_tools.py": "The cheapest is RJX 65, for 39.90.",
+    "06_tools.py": "  RJX 61 costs 59.9 and RJX 65 costs 39.9.",
     "07_batch_and_stream.py": "/items/0 = Item(product='lamps', quantity=2)",
 }
 
