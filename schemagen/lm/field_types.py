@@ -20,6 +20,8 @@ from typing import Annotated, Any, TypeAlias
 import typing_extensions
 from pydantic import (
     AfterValidator,
+    AliasChoices,
+    AliasPath,
     BaseModel,
     BeforeValidator,
     Field,
@@ -49,7 +51,7 @@ _WRAPPERS: tuple[Any, ...] = (
     typing_extensions.ReadOnly,
 )
 #: The one of typing_extensions is another class than that of typing in some versions.
-_ALIASES: tuple[Any, ...] = (TypeAliasType, getattr(typing, "TypeAliasType", TypeAliasType))
+ALIASES: tuple[Any, ...] = (TypeAliasType, getattr(typing, "TypeAliasType", TypeAliasType))
 _EARLY = frozenset({"before", "wrap", "plain"})
 #: Stands for such a validator of a RootModel.
 _EARLY_ROOT = (BeforeValidator(lambda value: value),)
@@ -161,10 +163,10 @@ def _members(tp: Any, notes: tuple[Any, ...] = ()) -> list[tuple[Any, tuple[Any,
         return [found for member in arguments for found in _members(member, notes)]
     if isinstance(tp, typing.NewType):
         return _members(tp.__supertype__, notes)
-    if isinstance(tp, _ALIASES):
+    if isinstance(tp, ALIASES):
         return _members(tp.__value__, notes)
     if isinstance(tp, type) and issubclass(tp, RootModel):
-        first = _EARLY_ROOT if _has_early_validators(tp, "root") else ()
+        first = _EARLY_ROOT if has_early_validators(tp, "root") else ()
         info = tp.model_fields["root"]
         return _members(info.annotation, (*notes, *info.metadata, *first))
     return [(tp, notes)]
@@ -212,8 +214,8 @@ def _field_of_model(model: type[BaseModel], step: str | int) -> list[_Typed]:
     if reads_as_usual is not getattr(BaseModel.__get_pydantic_core_schema__, "__func__", None):
         raise _UnknownError
     for name, info in fields_of(model).items():
-        if step == (info.validation_alias or name):
-            if _has_early_validators(model, name):
+        if step in keys_of(name, info):
+            if has_early_validators(model, name):
                 raise _UnknownError
             annotation: Any = info.annotation
             chosen_by = () if info.discriminator is None else (Field(discriminator=info.discriminator),)
@@ -232,6 +234,16 @@ def fields_of(model: type[BaseModel]) -> dict[str, FieldInfo]:
     return model.model_fields
 
 
+def keys_of(name: str, info: FieldInfo) -> list[str]:
+    """The keys that a field may be read from; of several aliases, those that are a key and no longer path."""
+    alias = info.validation_alias
+    if alias is None:
+        return [name]
+    choices = alias.choices if isinstance(alias, AliasChoices) else [alias]
+    steps = [choice.path if isinstance(choice, AliasPath) else [choice] for choice in choices]
+    return [path[0] for path in steps if len(path) == 1 and isinstance(path[0], str)]
+
+
 def _field_of_record(record: Any, config: Any, step: str | int) -> list[_Typed]:
     """The field of a dataclass or TypedDict; those of the standard library have the configuration of what is around."""
     if isinstance(step, int):
@@ -243,7 +255,7 @@ def _field_of_record(record: Any, config: Any, step: str | int) -> list[_Typed]:
         raise _UnknownError
     if step not in hints:
         return []
-    if _has_early_validators(record, step):
+    if has_early_validators(record, step):
         raise _UnknownError
     hint = hints[step]
     while typing_extensions.get_origin(hint) in _WRAPPERS[1:]:
@@ -275,7 +287,7 @@ def _item_of_tuple(origin: type, arguments: tuple[Any, ...], config: Any, step: 
     raise _UnknownError
 
 
-def _has_early_validators(cls: Any, name: str) -> bool:
+def has_early_validators(cls: Any, name: str) -> bool:
     """Whether validators of a class see a field before its type does, or in place of it."""
     decorators = getattr(cls, "__pydantic_decorators__", None)
     if decorators is None:

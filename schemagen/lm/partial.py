@@ -8,13 +8,13 @@ from dataclasses import is_dataclass
 from enum import Enum
 from threading import RLock
 from types import GenericAlias
-from typing import TYPE_CHECKING, Any, ForwardRef, Generic, TypeVar, Union
+from typing import TYPE_CHECKING, Any, ForwardRef, Generic, NewType, TypeVar, Union
 
 import typing_extensions
 from pydantic import BaseModel, RootModel, create_model
 
 from schemagen.events import Path
-from schemagen.lm.field_types import UNIONS, fields_of, members
+from schemagen.lm.field_types import ALIASES, UNIONS, fields_of, has_early_validators, keys_of, members
 
 if TYPE_CHECKING:
     from schemagen.lm.field_types import FieldTypes
@@ -78,7 +78,8 @@ def _partial_model(model: type[BaseModel]) -> type[BaseModel]:
 
 def _make(model: type[BaseModel]) -> type[BaseModel]:
     fields: dict[str, Any] = {
-        name: (Union[_partial(info.annotation), None], None)  # noqa: UP007 - types at run time
+        # Of a field that validators of the class see first there may be the JSON alone.
+        name: (Any if has_early_validators(model, name) else Union[_partial(info.annotation), None], None)  # noqa: UP007
         for name, info in fields_of(model).items()
     }
     config: Any = {key: value for key, value in model.model_config.items() if key in _OF_DUMPS}
@@ -105,8 +106,8 @@ def _partial(tp: Any) -> Any:
     if origin is dict and arguments[0] is str:
         return GenericAlias(dict, (str, _partial(arguments[1])))
     plain = origin or tp
-    if isinstance(tp, ForwardRef):
-        return Any
+    if isinstance(tp, (ForwardRef, NewType)) or isinstance(plain, ALIASES):
+        return Any  # names: what they stand for may be known later, or name itself
     if not isinstance(plain, type) or issubclass(plain, (str, bytes)):
         return tp
     if issubclass(plain, RootModel):
@@ -140,8 +141,8 @@ def _container(frame: Frame, tp: Any, open_part: Iterable[Any]) -> Any:
     model = None if tp is None else _model_of(tp, frame.parts, {*parts, *([] if frame.step is None else [frame.step])})
     if model is None:
         return parts
-    names = {info.validation_alias or name: name for name, info in model.model_fields.items()}
-    return _partial_model(model).model_construct(**{str(names.get(key, key)): part for key, part in parts.items()})
+    names = {key: name for name, info in model.model_fields.items() for key in keys_of(name, info)}
+    return _partial_model(model).model_construct(**{names.get(key, key): part for key, part in parts.items()})
 
 
 def _model_of(tp: Any, complete: dict[str, Any], keys: set[Any]) -> type[BaseModel] | None:
@@ -154,7 +155,7 @@ def _may_be(member: Any, complete: dict[str, Any], keys: set[Any]) -> bool:
     """Whether an open object may be of this type, by its keys and those of its values that the type fixes."""
     if not _is_model(member):
         return _is_object(typing_extensions.get_origin(member) or member)
-    fields = {info.validation_alias or name: info.annotation for name, info in member.model_fields.items()}
+    fields = {key: info.annotation for name, info in member.model_fields.items() for key in keys_of(name, info)}
     if not keys <= fields.keys() and member.model_config.get("extra") != "allow":
         return False
     return all(

@@ -8,13 +8,15 @@ import json
 import sys
 import warnings
 from enum import Enum
-from typing import Annotated, Any, Generic, Literal, NamedTuple, Optional, TypeVar, Union
+from typing import Annotated, Any, Generic, Literal, NamedTuple, NewType, Optional, TypeVar, Union
 
 import pytest
 import typing_extensions
 from annotated_types import Ge
 from pydantic import (
     AfterValidator,
+    AliasChoices,
+    AliasPath,
     BaseModel,
     BeforeValidator,
     ConfigDict,
@@ -309,6 +311,42 @@ def test_names_of_methods_may_be_fields():
             copy: Optional[Node] = None
 
     assert partial_after('{"json": "a", "copy": {"name": "x', Odd).copy.name == "x"
+
+
+def test_any_alias_of_a_field_belongs_to_it():
+    """Several aliases, and paths of one step, are keys of the field; the longer ones are of no use here."""
+
+    class Aliased(BaseModel):
+        when: dt.date = Field(validation_alias=AliasChoices("at", AliasPath("day"), AliasPath("list", 0)))
+        note: str = Field(validation_alias=AliasPath("text"), default="")
+
+    begun = partial_after('{"at": "2024-02-29", "text": "ab', Aliased)
+    assert (begun.when, begun.note) == (DAY, "ab")
+    assert dumped('{"at": "2024-02-29", "text": "ab', Aliased)["note"] == "ab"
+
+
+def test_what_is_not_validated_before_the_whole_can_be_dumped():
+    """Fields that validators of the class see first, and types behind names, hold JSON; that is no surprise to pydantic."""
+    T = TypeVar("T")
+    alias = typing_extensions.TypeAliasType("alias", list[T], type_params=(T,))
+    number = NewType("number", Item)
+
+    class Early(BaseModel):
+        when: dt.date
+        many: alias[dt.date]  # type: ignore[valid-type]
+        item: number
+
+        @field_validator("when", mode="before")
+        @classmethod
+        def strip(cls, value: Any) -> Any:
+            return value
+
+    class Outer(BaseModel):
+        early: Early
+
+    text = '{"early": {"when": "2024-02-29", "many": ["2024-02-29"], "item": {"name": "ab'
+    expected = {"when": "2024-02-29", "many": ["2024-02-29"], "item": {"name": "ab"}}
+    assert dumped(text, Outer) == {"early": expected}
 
 
 def test_other_types_are_partial_json():
