@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any
+from operator import index as index_of
+from typing import TYPE_CHECKING, Any, SupportsIndex
 
 from pydantic import ValidationError
 
@@ -13,7 +15,7 @@ from schemagen.lm.progress import ProgressBar
 from schemagen.lm.prompts import render, with_correction
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
 
     from schemagen.compiler import Grammar
     from schemagen.decode.batch import Row
@@ -114,10 +116,10 @@ def _prompts(prompts: Iterable[Any]) -> list[Any]:
     """Return the prompts of a batch.
 
     Raises:
-        TypeError: It is a single prompt.
+        TypeError: It is a single prompt, or a mapping, whose keys would be taken for prompts.
     """
-    if isinstance(prompts, str):
-        raise TypeError("a batch takes a list of prompts, not a single text")
+    if isinstance(prompts, (str, bytes, Mapping)):
+        raise TypeError(f"a batch takes a list of prompts, not a single {type(prompts).__name__}")
     found = list(prompts)
     if any(hasattr(prompt, "keys") for prompt in found):
         raise TypeError("a batch takes a list of prompts; put a single chat into a list of its own")
@@ -159,8 +161,13 @@ def _seeds(seed: int | Sequence[int] | None, rows: int) -> list[int | None]:
     Raises:
         ValueError: The list has another length.
     """
-    if seed is None or isinstance(seed, int):
-        return [None if seed is None else seed + index for index in range(rows)]
+    if seed is None:
+        return [None] * rows
+    if isinstance(seed, SupportsIndex):
+        first = index_of(seed)  # an int, or one of numpy
+        return [first + row for row in range(rows)]
+    if not hasattr(seed, "__len__"):
+        raise TypeError(f"seed={seed!r}: an integer, or a list with one for each prompt")
     if len(seed) != rows:
         raise ValueError(f"{len(seed)} seeds for {rows} prompts: give one for all, or one for each")
     return list(seed)

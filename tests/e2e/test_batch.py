@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from typing import Annotated, Literal
 
+import numpy as np
 import pytest
 import torch
 from pydantic import AfterValidator, BaseModel, Field
@@ -391,3 +392,20 @@ def test_async_twins(lm):
     assert many[1] == lm("y", Person)
     assert [letter.value] == letters
     assert ticks > 1
+
+
+@pytest.mark.parametrize("prompts", ["a", b"a", {"role": "user", "content": "a"}])
+def test_a_single_prompt_is_no_batch(lm, prompts):
+    """The characters of a text, or the keys of a message, are not prompts."""
+    with pytest.raises(TypeError, match=f"not a single {type(prompts).__name__}"):
+        lm.batch(prompts, Short)
+
+
+def test_seeds_may_be_integers_of_numpy(lm):
+    """One is counted up like any other; what is no integer is refused."""
+    options = {"temperature": 5.0, "max_new_tokens": 20}
+    assert lm.batch(["a", "b"], Short, seed=np.int64(3), **options) == lm.batch(
+        ["a", "b"], Short, seed=[3, 4], **options
+    )
+    with pytest.raises(TypeError, match="an integer, or a list"):
+        lm.batch(["a"], Short, seed=1.5, **options)
