@@ -87,10 +87,12 @@ class LogitsProcessor(TransformersLogitsProcessor):  # type: ignore[misc]  # tra
 
     @property
     def masked_mass(self) -> float | None:
-        """Mean probability that the model had given to tokens the mask removed; None if it was not measured."""
-        if not self._removed:
-            return None
-        return float(torch.cat(self._removed).mean())
+        """Mean probability that the model had given to tokens the mask removed.
+
+        None if it was not measured, or nowhere defined: all logits NaN or ``-inf``.
+        """
+        measured = torch.cat(self._removed) if self._removed else torch.empty(0)
+        return float(measured.mean()) if measured.numel() else None
 
     def reset(self) -> None:
         """Forget the last generation of this thread, and the measurements.
@@ -158,6 +160,8 @@ class LogitsProcessor(TransformersLogitsProcessor):  # type: ignore[misc]  # tra
                 fix="`with processor.continuous_batching(model):` around it, or processor.attach_to(manager)",
                 code="not-attached",
             )
+        if not len(input_ids):
+            return scores
         sequences: Sequences | None = getattr(self._generation, "sequences", None)
         if sequences is None:
             sequences = self._generation.sequences = Sequences(self._grammars)

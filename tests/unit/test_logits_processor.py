@@ -286,3 +286,17 @@ def test_both_ways_to_unpack_a_mask_agree():
     assert host.equal(_unpack_on_device(words, cpu))
     expected = [[bool(int(word) >> bit & 1) for word in row for bit in range(32)] for row in words]
     assert host.tolist() == expected
+
+
+@pytest.mark.parametrize("broken", [float("nan"), float("-inf")])
+def test_a_mass_that_is_nowhere_defined_is_none(broken):
+    """Where all logits are broken there is no probability to measure."""
+    processor = LogitsProcessor(grammar((1,)), measure_mass=True)
+    processor(torch.tensor([PROMPT]), torch.full((1, SIZE), broken))
+    assert processor.masked_mass is None
+
+
+def test_no_rows_are_no_error():
+    """A batch from which every row was taken stays as it is."""
+    scores = torch.zeros(0, SIZE)
+    assert LogitsProcessor(grammar((1,)))(torch.zeros(0, 2, dtype=torch.int64), scores) is scores
