@@ -111,11 +111,11 @@ def read_rows(text: str) -> Iterator[Row]:
 
     A line that is none of these is a row without a prompt, which fails by itself.
     """
-    lines = [line for line in text.split("\n") if line.strip()]
+    lines = [line for line in text.removeprefix("\ufeff").split("\n") if line.strip()]
     for index, line in enumerate(lines):
         try:
             found = json.loads(line)
-        except (json.JSONDecodeError, RecursionError):
+        except (ValueError, RecursionError):  # no JSON, a number of thousands of digits, or nested very deep
             found = None
         if isinstance(found, dict):
             yield Row(index, _prompt(found.get("prompt", found.get("messages"))), found.get("id"))
@@ -130,13 +130,18 @@ def _prompt(found: Any) -> Any:
 
 def line_of(row: Row, outcome: Generation[Any] | Failure) -> str:
     """Return the output line of a row: its value exactly as it was generated, or its error."""
-    head = json.dumps({"index": row.index} | ({} if row.id is None else {"id": row.id}), ensure_ascii=False)[:-1]
+    head = _json({"index": row.index} | ({} if row.id is None else {"id": row.id}))[:-1]
     if isinstance(outcome, Generation):
         # Line breaks stand between the parts of a JSON text, never within one.
         return f'{head}, "value": {outcome.text.translate({10: " ", 13: " "})}}}'
     error = outcome.error
     parts = {"type": type(error).__name__, "code": error.code, "message": error.fact, "text": outcome.text}
-    return f'{head}, "error": {json.dumps(parts, ensure_ascii=False)}}}'
+    return f'{head}, "error": {_json(parts)}}}'
+
+
+def _json(value: Any) -> str:
+    """Return JSON that UTF-8 can hold: half of a surrogate pair stays the escape that it came as."""
+    return json.dumps(value, ensure_ascii=False).encode("utf-8", "backslashreplace").decode()
 
 
 def _kept(output: Path | None, rows: Sequence[Row], *, resume: bool) -> dict[int, str]:
@@ -163,7 +168,7 @@ def _kept(output: Path | None, rows: Sequence[Row], *, resume: bool) -> dict[int
 def _parsed(line: str) -> Any:
     try:
         return json.loads(line)
-    except json.JSONDecodeError:
+    except (ValueError, RecursionError):
         return None
 
 

@@ -42,9 +42,9 @@ def read_spec(spec: str) -> Any:
 
 
 def read_text(path: Path) -> str:
-    """Return the text of a file."""
+    """Return the text of a file, without the mark that editors of Windows put before it."""
     try:
-        return path.read_text(encoding="utf-8")
+        return path.read_text(encoding="utf-8-sig")
     except (OSError, UnicodeDecodeError) as error:
         raise typer.BadParameter(f"cannot read {str(path)!r}: {error}") from error
 

@@ -180,6 +180,18 @@ def test_batch_reads_every_kind_of_line() -> None:
     assert alone.stdout == f"{rows[6]['value']}\n"
 
 
+def test_batch_survives_every_line(tmp_path: Path) -> None:
+    """A byte order mark, half of a surrogate pair and a number without an end spoil no other row."""
+    source, output = tmp_path / "rows.jsonl", tmp_path / "out.jsonl"
+    lines = ['\ufeff{"prompt": "a"}', '{"id": "\\ud800", "prompt": "b"}', "1" * 5000]
+    source.write_text("\r\n".join(lines), encoding="utf-8")
+    result = run("batch", '{"const": 1}', str(source), "--output", str(output))
+    assert result.exit_code == 1
+    first, second, third = rows_of(output.read_text(encoding="utf-8"))
+    assert (first, second) == ({"index": 0, "value": 1}, {"index": 1, "id": "\ud800", "value": 1})
+    assert third["error"]["code"] == "empty-prompt"
+
+
 def test_batch_goes_on_where_it_was(tmp_path: Path) -> None:
     """--resume keeps values, drops a half line, tries failures again, and refuses the output of another input."""
     source, output = tmp_path / "in.jsonl", tmp_path / "out.jsonl"
