@@ -54,7 +54,8 @@ class SchemagenError(Exception):
     def __str__(self) -> str:
         """Render the fact, then one labelled line for each part that is known."""
         parts = (("at", self.at), ("why", self.why), ("fix", self.fix), ("code", self.code))
-        return "\n".join([self.fact, *(f"  {label + ':':<6}{text}" for label, text in parts if text)])
+        text = "\n".join([self.fact, *(f"  {label + ':':<6}{text}" for label, text in parts if text)])
+        return text.encode("utf-8", "backslashreplace").decode()  # half of a surrogate pair could not be printed
 
 
 class SchemaError(SchemagenError):

@@ -72,3 +72,9 @@ def test_the_tree_in_the_docstring_is_the_tree() -> None:
         drawn[name] = stack[-1][1] if stack else "Exception"
         stack.append((depth, name))
     assert drawn == {value.__name__: value.__bases__[0].__name__ for value in ERROR_CLASSES}
+
+
+def test_an_error_can_be_printed_whatever_it_is_about():
+    """Half of a surrogate pair is shown as its escape: no encoding of text has it."""
+    error = errors.SchemagenError("enum [\ud800]", at="/\udfff")
+    assert str(error).splitlines()[:2] == [r"enum [\ud800]", r"  at:   /\udfff"]
