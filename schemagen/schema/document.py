@@ -272,12 +272,15 @@ def _own_id(schema: dict[str, Any], draft: int) -> str | None:
 
 def _anchors_of(contents: Any) -> Iterator[str]:
     """Yield the names of the dynamic anchors of a resource, embedded resources left out; "" for `$recursiveAnchor`."""
-    stack = [(contents, True)]
+    stack, seen = [(contents, True)], set[int]()  # a Python object may contain itself
     while stack:
         node, is_root = stack.pop()
+        if not isinstance(node, list | dict) or id(node) in seen:
+            continue
+        seen.add(id(node))
         if isinstance(node, list):
             stack.extend((item, False) for item in node)
-        elif isinstance(node, dict) and (is_root or not isinstance(node.get("$id"), str)):
+        elif is_root or not isinstance(node.get("$id"), str):
             if isinstance(name := node.get("$dynamicAnchor"), str):
                 yield name
             if is_root and node.get("$recursiveAnchor") is True:
@@ -315,10 +318,12 @@ def _needs_registry(schema: Any) -> bool:
     is_named = refers = False
     while stack:
         node = stack.pop()
+        if not isinstance(node, list | dict) or id(node) in seen:
+            continue
+        seen.add(id(node))
         if isinstance(node, list):
             stack.extend(node)
-        elif isinstance(node, dict) and id(node) not in seen:
-            seen.add(id(node))
+        else:
             if any(isinstance(node.get(key), str) for key in _ID_KEYS):
                 if not _only_named(node) or (node is not schema and "$schema" in node):
                     return True

@@ -35,6 +35,24 @@ def test_the_collector_is_left_as_it_was(byte_vocabulary, schema, collecting) ->
         (gc.enable if was_collecting else gc.disable)()
 
 
+def _within_itself(kind: type) -> Any:
+    """Return a container that contains itself."""
+    made = kind()
+    if isinstance(made, list):
+        made.append(made)
+    else:
+        made["x"] = made
+    return made
+
+
+@pytest.mark.parametrize("kind", [list, dict])
+@pytest.mark.parametrize("named", [{"type": "string"}, {"type": "string", "$dynamicAnchor": "a"}])
+def test_an_object_may_contain_itself(byte_vocabulary, kind, named) -> None:
+    """What no keyword reads may be any object of Python, also one that has no end."""
+    grammar = schemagen.compile({**named, "x": _within_itself(kind)}, byte_vocabulary)
+    assert grammar.matcher().accept_token(ord('"'))
+
+
 def test_a_grammar_keeps_its_schema_as_it_was(byte_vocabulary) -> None:
     """What the caller does to the dict afterwards changes neither the schema nor the report."""
     schema = {"type": "object", "properties": {"a": {"type": "string"}}}
