@@ -383,11 +383,18 @@ def _freeze(spec: Any) -> _Frozen:
             return _Frozen(spec, None)
     if isinstance(spec, bool | Regex | Choice) or spec is None:
         return _Frozen(spec, (type(spec), spec))
+    key = ("type", spec, _arguments_of(spec))
     try:
-        hash(spec)
+        hash(key)
     except TypeError:
         return _Frozen(spec, None)
-    return _Frozen(spec, ("type", spec))
+    return _Frozen(spec, key)
+
+
+def _arguments_of(tp: Any) -> tuple[Any, ...] | None:
+    """Return the arguments of a type, and theirs, in order: ``A | B`` equals ``B | A``, but pydantic tries them in turn."""
+    given = getattr(tp, "__args__", None)
+    return tuple((each, _arguments_of(each)) for each in given) if isinstance(given, tuple) else None
 
 
 def _compile(

@@ -1,9 +1,10 @@
 """What `compile` leaves behind: the collector as it was, copies, and a report that is written when it is asked for."""
 
 import gc
-from typing import Any
+from typing import Any, Union
 
 import pytest
+from pydantic import BaseModel
 
 import schemagen
 from schemagen.schema.document import Document
@@ -51,6 +52,23 @@ def test_an_object_may_contain_itself(byte_vocabulary, kind, named) -> None:
     """What no keyword reads may be any object of Python, also one that has no end."""
     grammar = schemagen.compile({**named, "x": _within_itself(kind)}, byte_vocabulary)
     assert grammar.matcher().accept_token(ord('"'))
+
+
+class _Left(BaseModel):
+    x: int
+
+
+class _Right(BaseModel):
+    x: int
+
+
+@pytest.mark.parametrize("around", [lambda tp: tp, lambda tp: tuple[tp]], ids=["alone", "within"])
+def test_unions_in_another_order_are_other_types(byte_vocabulary, around) -> None:
+    """They are equal, but of two members that fit as well pydantic takes the first."""
+    text = '[{"x":1}]' if around(int) == tuple[int] else '{"x":1}'
+    for first, second in [(_Left, _Right), (_Right, _Left)]:
+        found = schemagen.compile(around(Union[first, second]), byte_vocabulary).validate(text)
+        assert isinstance(found[0] if isinstance(found, tuple) else found, first)
 
 
 def test_a_grammar_keeps_its_schema_as_it_was(byte_vocabulary) -> None:
