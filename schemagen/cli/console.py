@@ -33,8 +33,8 @@ def notes() -> Console:
 
 
 def show_text(text: str) -> None:
-    """Write one line of text as it is: no markup, no wrapping."""
-    typer.echo(text)
+    """Write one line of text as it is: no markup, no wrapping; half of a surrogate pair as its escape."""
+    typer.echo(text.encode("utf-8", "backslashreplace").decode())
 
 
 def show_data(text: str) -> None:

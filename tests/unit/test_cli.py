@@ -14,7 +14,7 @@ from typer.testing import CliRunner, Result
 
 import schemagen
 from schemagen.cli.app import app
-from schemagen.cli.console import cost_of
+from schemagen.cli.console import cost_of, show_text
 from schemagen.cli.demo import CASES
 
 ROOT = Path(__file__).parents[2]
@@ -278,6 +278,12 @@ def test_call_runs_if_it_is_asked_to(shop: str) -> None:
     result = run("call", f"{shop}:everything", "Set a timer for 10 minutes", "--run")
     assert (result.exit_code, result.stdout) == (1, "")
     assert "ValueError: too long" in result.stderr
+
+
+def test_half_of_a_surrogate_pair_is_shown_as_its_escape(capsys: pytest.CaptureFixture[str]) -> None:
+    """A function may return one, no encoding has it."""
+    show_text("a\ud800")
+    assert capsys.readouterr().out == "a\\ud800\n"
 
 
 def test_call_takes_words(monkeypatch: pytest.MonkeyPatch) -> None:
