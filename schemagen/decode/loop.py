@@ -150,18 +150,29 @@ def complete_options(model: Any, prompt_tokens: int, given: dict[str, Any]) -> d
     if options.get("do_sample") is False:
         # The sampling defaults of a model's generation_config would only cause warnings.
         options = {**dict.fromkeys(_WARNED_ABOUT), **options}
-    if not {"max_new_tokens", "max_length", "generation_config"} & options.keys():
+    given_config = options.get("generation_config")
+    # What generate would take by itself, where nothing is given, are 20 tokens.
+    if not {"max_new_tokens", "max_length"} & options.keys() and (
+        given_config is None or budget_of(model, options, prompt_tokens) is None
+    ):
         options["max_new_tokens"] = min(DEFAULT_MAX_NEW_TOKENS, room)
     return options
 
 
 def budget_of(model: Any, options: Mapping[str, Any], prompt_tokens: int) -> int | None:
-    """Return how many tokens ``generate`` will write at most with completed options; None if nothing limits them."""
-    config = options.get("generation_config") or getattr(model, "generation_config", None)
-    new_tokens = options.get("max_new_tokens", getattr(config, "max_new_tokens", None))
+    """Return how many tokens ``generate`` will write at most with completed options; None if nothing limits them.
+
+    What is not given is taken from the ``generation_config`` that is given, then from the model's own, as ``generate`` does.
+    """
+    configs = [options.get("generation_config"), getattr(model, "generation_config", None)]
+
+    def given(name: str) -> Any:
+        found = [options.get(name), *(getattr(config, name, None) for config in configs)]
+        return next((value for value in found if value is not None), None)
+
+    new_tokens, length = given("max_new_tokens"), given("max_length")
     if new_tokens is not None:
         return int(new_tokens)
-    length = options.get("max_length", getattr(config, "max_length", None))
     is_decoder_only = not getattr(model.config, "is_encoder_decoder", False)
     return None if length is None else max(0, int(length) - (prompt_tokens if is_decoder_only else 1))
 
