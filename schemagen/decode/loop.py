@@ -76,7 +76,7 @@ def decode(
     budget = budget_of(model, options, prompt_tokens)
     check_budget(grammar, budget)
     started = time.perf_counter()
-    if budget is not None and can_read_ahead(model, options, grammar):
+    if budget is not None and can_read_ahead(model, inputs, options, grammar):
         run = decode_greedily(
             model, inputs["input_ids"], grammar, budget, memory_of(grammar), streamer=options.get("streamer")
         )

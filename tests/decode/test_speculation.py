@@ -9,7 +9,7 @@ torch = pytest.importorskip("torch")
 transformers = pytest.importorskip("transformers")
 
 from schemagen.decode import LogitsProcessor  # noqa: E402 - needs torch
-from schemagen.decode.speculation import Memory, decode_greedily, draft  # noqa: E402
+from schemagen.decode.speculation import Memory, can_read_ahead, decode_greedily, draft  # noqa: E402
 
 SPECS = {
     "person": PERSON,
@@ -118,3 +118,63 @@ def test_a_draft_can_be_accepted(bundled_vocabulary):
     ahead = draft(matcher, Memory(), 8)
     assert bundled_vocabulary.decode(ahead).startswith(b'"name":"'[: len(bundled_vocabulary.decode(ahead))])
     assert len(draft(matcher, Memory(), 2)) == 2
+
+
+GREEDY = {"do_sample": False, "max_new_tokens": 9}
+IDS = torch.tensor([[5, 6, 7]])
+#: Settings of a generation_config with which a greedy search writes something else, or from another cache.
+CHANGING = {
+    "repetition_penalty": 1.3,
+    "suppress_tokens": [5],
+    "begin_suppress_tokens": [5],
+    "forced_eos_token_id": 2,
+    "min_new_tokens": 4,
+    "no_repeat_ngram_size": 2,
+    "guidance_scale": 1.5,
+    "num_beams": 2,
+    "cache_implementation": "quantized",
+    "stop_strings": ["a"],
+}
+
+
+@pytest.fixture
+def grammar(bundled_vocabulary):
+    """Any grammar of the compiled engine."""
+    return schemagen.compile(PERSON, bundled_vocabulary)
+
+
+def test_the_loop_is_for_plain_models(model, grammar):
+    """Also for those whose generation_config was made of their config, which says of outputs that they are off."""
+    assert can_read_ahead(model, {"input_ids": IDS, "attention_mask": torch.ones_like(IDS)}, GREEDY, grammar)
+
+
+@pytest.mark.parametrize("name", CHANGING)
+def test_settings_that_change_a_search_are_left_to_generate(name, model, grammar, monkeypatch):
+    """A setting of the model's own generation_config, that no option mentions."""
+    monkeypatch.setattr(model, "generation_config", transformers.GenerationConfig())
+    assert can_read_ahead(model, {"input_ids": IDS}, GREEDY, grammar)
+    setattr(model.generation_config, name, CHANGING[name])
+    assert not can_read_ahead(model, {"input_ids": IDS}, GREEDY, grammar)
+
+
+@pytest.mark.parametrize(
+    "inputs",
+    [
+        {"input_ids": IDS, "attention_mask": torch.tensor([[0, 1, 1]])},
+        {"input_ids": IDS.repeat(2, 1)},
+        {"input_ids": IDS, "token_type_ids": torch.zeros_like(IDS)},
+        {"inputs_embeds": torch.zeros(1, 3, 32)},
+    ],
+)
+def test_inputs_beside_the_ids_are_left_to_generate(inputs, model, grammar):
+    """Padding, several rows and what the loop does not pass on."""
+    assert not can_read_ahead(model, inputs, GREEDY, grammar)
+
+
+def test_models_with_a_way_of_their_own_are_left_to_generate(model, grammar, monkeypatch):
+    """A class that prepares its inputs itself, and frequencies that depend on the longest position of a pass."""
+    with monkeypatch.context() as patch:
+        patch.setattr(type(model), "prepare_inputs_for_generation", lambda *_, **__: {}, raising=False)
+        assert not can_read_ahead(model, {"input_ids": IDS}, GREEDY, grammar)
+    monkeypatch.setattr(model.config, "rope_parameters", {"rope_type": "dynamic", "factor": 2.0}, raising=False)
+    assert not can_read_ahead(model, {"input_ids": IDS}, GREEDY, grammar)
