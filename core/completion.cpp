@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <bit>
 #include <unordered_set>
+#include <utility>
 
 #include "hash.hpp"
 #include "token_walk.hpp"
@@ -11,7 +12,9 @@ namespace schemagen {
 
 namespace {
 
-constexpr uint32_t kMostSteps = 100'000;    // of one search
+constexpr uint32_t kMostSteps = 50'000;     // of one search; a step takes about 1 us
+constexpr uint32_t kMostHurry = 200'000;    // of both, where the guide is followed greedily
+constexpr uint64_t kMostWork = 100'000;     // steps of all searches for one mask, besides that from where it stands
 constexpr uint32_t kMostBytes = 200'000;    // of a text
 constexpr size_t kMostKnown = 400'000;      // configurations
 constexpr uint32_t kSlack = 64;             // tokens by which one token may raise what is needed, where that is not worked out
@@ -117,7 +120,8 @@ void Completions::keep_path(uint32_t left) {
         ++left;
         if (levels_[depth].id == kNone) continue;
         Known& known = known_[levels_[depth].id];
-        if (known.upper <= left) continue;
+        if (known.upper <= left || is_settled(levels_[depth].id)) continue;
+        if (known.tokens == kNever) known.tokens = kUnasked;
         known.upper = left;
         known.byte = static_cast<uint8_t>(path_[depth]);
     }
@@ -148,7 +152,7 @@ bool Completions::hurry(const Leaf& start, Arena& arena) {
         return false;
     };
     bool found = enter(start, arena.mark());
-    while (!found && !levels_.empty() && steps_ < 10 * kMostSteps && levels_.size() < kMostBytes) {
+    while (!found && !levels_.empty() && steps_ < kMostHurry && levels_.size() < kMostBytes) {
         if (ways.back().empty()) {
             arena.release(levels_.back().mark);
             levels_.pop_back();
@@ -171,6 +175,7 @@ bool Completions::complete(const Leaf& leaf, Arena& arena) {
     path_.clear();
     uint32_t id = id_of(leaf);
     if (id != kNone && known_[id].upper < Automaton::kFar) return true;
+    if (work_ == 0) return false;
     steps_ = 0;
     Arena::Mark mark = arena.mark();
     bool found = false;
@@ -184,10 +189,12 @@ bool Completions::complete(const Leaf& leaf, Arena& arena) {
         found = false;  // the search may not make more states: there is no guarantee then, and no harm
     }
     arena.release(mark);
+    spend(steps_);
     return found;
 }
 
-// The text from here to the end, and the configurations on its way.
+// The text from here to the end, and the configurations on its way. Where the tokens of a configuration were counted its
+// text stays what it was, though a shorter one may be found later: what is counted on the way to it includes these tokens.
 bool Completions::follow(const Leaf& leaf, Arena& arena, std::string& text, std::vector<uint32_t>& ids) {
     Leaf at = leaf;
     auto go = [&](uint8_t byte) {
@@ -201,7 +208,9 @@ bool Completions::follow(const Leaf& leaf, Arena& arena, std::string& text, std:
             if (!go(known_[ids.back()].byte)) return false;
         } else {
             for (char byte : std::string(path_)) {
-                ids.push_back(id_of(at));
+                uint32_t id = id_of(at);
+                if (is_settled(id)) break;
+                ids.push_back(id);
                 if (!go(static_cast<uint8_t>(byte))) return false;
             }
         }
@@ -210,6 +219,11 @@ bool Completions::follow(const Leaf& leaf, Arena& arena, std::string& text, std:
 }
 
 std::string Completions::text(const Leaf& leaf, Arena& arena) {
+    make_room();
+    return way(leaf, arena);
+}
+
+std::string Completions::way(const Leaf& leaf, Arena& arena) {
     std::string out;
     std::vector<uint32_t> ids;
     Arena::Mark mark = arena.mark();
@@ -235,6 +249,11 @@ std::vector<uint32_t> Completions::fewest_tokens(const std::string& text) const 
 }
 
 uint32_t Completions::tokens(const Leaf& leaf, Arena& arena) {
+    make_room();
+    return needed(leaf, arena);
+}
+
+uint32_t Completions::needed(const Leaf& leaf, Arena& arena) {
     if (automaton_.accepting(leaf)) return 0;
     uint32_t id = id_of(leaf);
     if (id != kNone && known_[id].tokens != kUnasked) return known_[id].tokens;
@@ -243,8 +262,9 @@ uint32_t Completions::tokens(const Leaf& leaf, Arena& arena) {
     Arena::Mark mark = arena.mark();
     bool found = follow(leaf, arena, text, ids);
     arena.release(mark);
+    spend(text.size());
     if (!found) {
-        if (id != kNone) known_[id].tokens = kNever;
+        if (id != kNone && work_ > 0) known_[id].tokens = kNever;
         return kNever;
     }
     std::vector<uint32_t> fewest = fewest_tokens(text);
@@ -256,17 +276,19 @@ uint32_t Completions::tokens(const Leaf& leaf, Arena& arena) {
 // ---- masks ----------------------------------------------------------------------------------------------------------
 
 // Every token that can be read with the tokens needed behind it. Inside a string most lead to a few configurations, one
-// after another.
+// after another. Returns false if that took too long: what is needed behind some of them is not known.
 template <class Visit>
-void Completions::each_need(const Trie& trie, const Leaf& leaf, Arena& arena, const Visit& visit) {
+bool Completions::each_need(const Trie& trie, const Leaf& leaf, Arena& arena, const Visit& visit) {
     Leaf last;
     uint32_t need = kUnasked;
+    work_ = kMostWork;
     walk_tokens(automaton_, trie, leaf, arena, [&](uint32_t node, const Leaf& next) {
-        if (need == kUnasked || next.frame != leaf.frame || !same_place(last, next)) need = tokens(next, arena);
+        if (need == kUnasked || next.frame != leaf.frame || !same_place(last, next)) need = needed(next, arena);
         visit(node, need);
         last = next;
         if (next.frame != leaf.frame) need = kUnasked;  // its frames go with the next step
     });
+    return std::exchange(work_, kNoLimit) > 0;
 }
 
 // Of the tokens that any configuration like this one can take, the one behind which most is needed decides. Inside a string
@@ -280,8 +302,8 @@ uint32_t Completions::farthest(const Leaf& leaf, Arena& arena, bool exact) {
     uint32_t most = exact ? kNever : most_inside(from, arena);
     bool walk = most == kNever;
     if (walk) most = 0;
-    each_need(walk ? tables_.all() : tables_.quoted(), from, arena, [&](uint32_t, uint32_t need) { most = std::max(most, std::min(need, kUnasked - 2)); });
-    ++most;
+    auto ask = [&](uint32_t, uint32_t need) { most = std::max(most, std::min(need, kTooHard - 2)); };
+    most = each_need(walk ? tables_.all() : tables_.quoted(), from, arena, ask) ? most + 1 : kTooHard;
     if (id != kNone) known_[id].farthest = most, known_[id].exact = walk;
     return most;
 }
@@ -295,8 +317,9 @@ uint32_t Completions::most_inside(const Leaf& from, Arena& arena) {
     std::vector<Leaf> places{from};
     std::unordered_set<uint32_t> seen{id_of(from)};
     uint32_t most = 0;
+    work_ = kMostWork;
     for (size_t at = 0; at < places.size() && most != kNever; ++at) {
-        most = std::max(most, tokens(places[at], arena));
+        most = std::max(most, needed(places[at], arena));
         const ByteSet bytes = automaton_.next_bytes(places[at]);
         for (unsigned byte = 0; byte < 256 && most != kNever; ++byte) {
             Leaf next = places[at];
@@ -306,6 +329,7 @@ uint32_t Completions::most_inside(const Leaf& from, Arena& arena) {
             if (seen.insert(id).second) places.push_back(next);
         }
     }
+    work_ = kNoLimit;
     arena.release(mark);
     return most;
 }
@@ -320,12 +344,12 @@ bool Completions::is_far(const Leaf& leaf, uint32_t budget) const {
 // Leave only the tokens that go along the shortest text and bring the end nearer with each.
 uint32_t Completions::keep_to_text(const Leaf& leaf, uint32_t* words, Arena& arena) {
     const Trie& trie = tables_.all();
-    std::string way = text(leaf, arena);
-    std::vector<uint32_t> fewest = fewest_tokens(way);
+    const std::string text = way(leaf, arena);
+    std::vector<uint32_t> fewest = fewest_tokens(text);
     std::vector<uint32_t> kept;
     uint32_t node = trie.root();
-    for (size_t at = 0; at < way.size(); ++at) {
-        node = trie.child_of(node, static_cast<uint8_t>(way[at]));
+    for (size_t at = 0; at < text.size(); ++at) {
+        node = trie.child_of(node, static_cast<uint8_t>(text[at]));
         if (node == Trie::kNone) break;
         if (fewest[at + 1] >= fewest[0]) continue;
         for (uint32_t t = trie.first_token[node]; t < trie.first_token[node + 1]; ++t) kept.push_back(trie.tokens[t]);
@@ -335,28 +359,36 @@ uint32_t Completions::keep_to_text(const Leaf& leaf, uint32_t* words, Arena& are
     return static_cast<uint32_t>(kept.size());
 }
 
+// What is known of configurations may be forgotten between two questions, not within one.
+void Completions::make_room() {
+    work_ = kNoLimit;  // a search may have ended with an exception
+    if (known_.size() <= kMostKnown) return;
+    keys_.clear(), ends_.clear(), known_.clear();
+    index_ = HashIndex();
+}
+
 uint32_t Completions::tighten(const Leaf& leaf, uint32_t budget, uint32_t* words, uint32_t allowed, Arena& arena) {
-    if (known_.size() > kMostKnown) {
-        keys_.clear(), ends_.clear(), known_.clear();
-        index_ = HashIndex();
-    }
-    uint32_t needed = tokens(leaf, arena);
-    if (needed == kNever) return allowed;
-    budget = std::max(budget, needed);  // too late: as fast as possible
-    bool accepting = needed == 0;
-    if (automaton_.text_matters(leaf)) {
-        if (budget > needed + kSlack) return allowed;
-        if (!accepting) return keep_to_text(leaf, words, arena);
-    } else if (budget >= farthest(leaf, arena, false) || budget >= farthest(leaf, arena, true)) {
-        return allowed;
-    }
+    make_room();
+    const uint32_t least = needed(leaf, arena);
+    if (least == kNever) return allowed;
+    budget = std::max(budget, least);  // too late: as fast as possible
+    const bool accepting = least == 0;
     std::vector<uint32_t> kept(tables_.words(), 0);
-    const Trie& trie = tables_.all();
-    if (!automaton_.text_matters(leaf))
-        each_need(trie, leaf, arena, [&](uint32_t node, uint32_t need) {
+    bool by_text = automaton_.text_matters(leaf);
+    if (!by_text) {
+        const Trie& trie = tables_.all();
+        for (bool exact : {false, true})
+            if (const uint32_t most = farthest(leaf, arena, exact); most != kTooHard && budget >= most) return allowed;
+        by_text = farthest(leaf, arena, true) == kTooHard || !each_need(trie, leaf, arena, [&](uint32_t node, uint32_t need) {
             if (need >= budget) return;
             for (uint32_t t = trie.first_token[node]; t < trie.first_token[node + 1]; ++t) kept[trie.tokens[t] >> 5] |= 1u << (trie.tokens[t] & 31);
         });
+    }
+    if (by_text) {
+        if (budget > least + kSlack) return allowed;
+        if (!accepting) return keep_to_text(leaf, words, arena);
+        std::fill(kept.begin(), kept.end(), 0);
+    }
     if (accepting)
         for (uint32_t id : tables_.eos()) kept[id >> 5] |= 1u << (id & 31);
     uint32_t left = 0;
@@ -364,6 +396,8 @@ uint32_t Completions::tighten(const Leaf& leaf, uint32_t budget, uint32_t* words
         words[w] &= kept[w];
         left += static_cast<uint32_t>(std::popcount(words[w]));
     }
+    // A text that was found greedily may not be found again from the middle.
+    if (!left && !accepting) return keep_to_text(leaf, words, arena);
     return left;
 }
 

@@ -10,8 +10,10 @@
 // known of each configuration. Where the guide is exact, as in most schemas, the search goes straight to the end. The search
 // writes only bytes that are tokens, so that its text always can be tokenized; a vocabulary without such tokens has no
 // guarantee. A search that takes too long is replaced by one that follows the guide greedily: its text may be longer than
-// needed, but the guarantee holds.
+// needed, but the guarantee holds. Where working out what each token of a mask leads to takes too long, the mask is left
+// alone far from the end of the budget, and keeps to the shortest text near it.
 #pragma once
+#include <algorithm>
 #include <cstdint>
 #include <string>
 #include <vector>
@@ -37,14 +39,17 @@ public:
     // Whether a budget is known to be so far from its end that no token need be taken out. Changes nothing: any number of
     // threads may ask at once.
     bool is_far(const Leaf& leaf, uint32_t budget) const;
+    uint64_t memory_bytes() const { return known_.size() * (sizeof(Known) + 2 * sizeof(size_t)) + keys_.size() * sizeof(uint64_t); }
 
 private:
-    static constexpr uint32_t kNone = UINT32_MAX, kUnasked = UINT32_MAX - 1;
+    static constexpr uint32_t kNone = UINT32_MAX, kUnasked = UINT32_MAX - 1, kTooHard = UINT32_MAX - 2;
+    static constexpr uint64_t kNoLimit = UINT64_MAX;
     struct Known {
         uint32_t lower = 0, upper = Automaton::kFar;  // bytes to the end
         uint32_t tokens = kUnasked;
-        uint32_t farthest = kUnasked;  // most tokens that may be needed from here, the next one included, or more than these
-        bool exact = false;            // `farthest` is not more
+        // Most tokens that may be needed from here, the next one included, or more than these; kTooHard: not found out.
+        uint32_t farthest = kUnasked;
+        bool exact = false;  // `farthest` is not more
         uint8_t byte = 0;              // the next one of the text, if `upper` is known
     };
     struct Level {
@@ -61,17 +66,24 @@ private:
     uint32_t find(const std::vector<uint64_t>& key) const;
     uint32_t id_of(const Leaf& leaf);
     uint32_t bound(const Leaf& leaf, uint32_t id);
+    bool is_settled(uint32_t id) const { return id != kNone && known_[id].tokens < kTooHard; }
+    void make_room();
+    void spend(uint64_t steps) {
+        if (work_ != kNoLimit) work_ -= std::min(work_, steps);
+    }
     bool complete(const Leaf& leaf, Arena& arena);
     Found search(const Leaf& leaf, uint32_t limit, Arena& arena);
     bool hurry(const Leaf& leaf, Arena& arena);
     void keep_path(uint32_t left);
     bool follow(const Leaf& leaf, Arena& arena, std::string& text, std::vector<uint32_t>& ids);
+    uint32_t needed(const Leaf& leaf, Arena& arena);
+    std::string way(const Leaf& leaf, Arena& arena);
     std::vector<uint32_t> fewest_tokens(const std::string& text) const;
     uint32_t farthest(const Leaf& leaf, Arena& arena, bool exact);
     uint32_t most_inside(const Leaf& leaf, Arena& arena);
     uint32_t keep_to_text(const Leaf& leaf, uint32_t* words, Arena& arena);
     template <class Visit>
-    void each_need(const Trie& trie, const Leaf& leaf, Arena& arena, const Visit& visit);
+    bool each_need(const Trie& trie, const Leaf& leaf, Arena& arena, const Visit& visit);
 
     Automaton& automaton_;
     const VocabularyTables& tables_;
@@ -83,6 +95,7 @@ private:
     std::vector<Level> levels_;
     std::string path_;  // what the last search found, down to a configuration that is known
     uint32_t overshoot_ = 0, steps_ = 0;
+    uint64_t work_ = kNoLimit;  // steps that are left for the mask being made
 };
 
 }  // namespace schemagen

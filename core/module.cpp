@@ -424,7 +424,7 @@ NB_MODULE(_core, m) {
         .def("matcher", [](std::shared_ptr<Constraint> self) { return Matcher(std::move(self)); })
         .def_prop_ro("memory_bytes", [](Constraint& c) {
             Exclusive guard(c);
-            return c.automaton->memory_bytes() + c.masks.memory_bytes();
+            return c.automaton->memory_bytes() + c.masks.memory_bytes() + c.completions.memory_bytes();
         })
         .def_prop_ro("state_count", [](const Constraint& c) { return c.budget.states; });
 

@@ -216,3 +216,52 @@ def test_a_negative_budget_is_refused():
     matcher = schemagen.compile(True, TOY, cache=None).matcher()
     with pytest.raises(ValueError, match="budget=-1"):
         matcher.fill_next_token_bitmask(np.zeros((1, 1), dtype=np.int32), 0, budget=-1)
+
+
+_SIZE = {"type": "string", "pattern": "^\\d+([KMGT]i?B|B)$"}
+_PART = {
+    "type": "object",
+    "properties": {"kind": {"enum": ["ext2", "xfs"]}, "size": _SIZE},
+    "required": ["size", "kind"],
+}
+
+
+def _table(kind, **properties):
+    """An object with a root and other parts."""
+    properties = {**properties, "root": _PART, "type": {"enum": kind}}
+    return {"type": "object", "properties": properties, "required": ["root"], "additionalProperties": False}
+
+
+#: `oneOf` of objects that overlap: the bound on what is left is too low there, and the search gives up.
+_HARD = {
+    "type": "object",
+    "properties": {
+        **{key: {"type": "string"} for key in "abcdefgh"},
+        "volume": {
+            "type": "object",
+            "properties": {
+                "backing": {"type": "string"},
+                "partitions": {
+                    "oneOf": [_table(["none"]), _table(["msdos", "gpt"], boot=_PART, swap={"type": "object"})]
+                },
+            },
+            "required": ["partitions"],
+        },
+    },
+    "required": ["volume", *"abcdefgh"],
+}
+
+
+def test_a_completion_that_was_found_greedily_is_kept_to(bundled_vocabulary):
+    """Its text stays what it was counted with, so that there always is a token that brings the end nearer."""
+    grammar = schemagen.compile(_HARD, bundled_vocabulary, cache=None)
+    words = np.zeros((1, -(-bundled_vocabulary.size // 32)), dtype=np.int32)
+    for seed in range(12):
+        rng, matcher, budget = random.Random(seed), grammar.matcher(), grammar.min_new_tokens + seed % 4 * 3
+        for left in range(budget, 0, -1):
+            if matcher.is_terminated():
+                break
+            matcher.fill_next_token_bitmask(words, 0, budget=left)
+            allowed = np.flatnonzero(np.unpackbits(words.view(np.uint8), bitorder="little"))
+            matcher.accept_token(int(rng.choice(allowed)))
+        assert matcher.is_terminated() or matcher.is_accepting(), f"seed {seed}"
