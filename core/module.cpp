@@ -189,9 +189,27 @@ nb::ndarray<nb::numpy, int32_t> array_of(std::vector<size_t> shape, const Fill& 
     return nb::ndarray<nb::numpy, int32_t>(data, shape.size(), shape.data(), owner);
 }
 
+// A table grows without the interpreter's lock (`expand`), so whatever reads it takes its own.
+template <class Result>
+auto locked(Result (TokenTable::*method)() const) {
+    return [method](const TokenTable& table) {
+        std::scoped_lock lock(table.mutex);
+        return (table.*method)();
+    };
+}
+
+template <class Value>
+auto of_states(const TokenTable& table, const Value& value) {
+    std::scoped_lock lock(table.mutex);
+    return array_of({table.size()}, [&](int32_t* out) {
+        for (uint32_t state = 0; state < table.size(); ++state) out[state] = static_cast<int32_t>(value(state));
+    });
+}
+
 uint32_t state_of(TokenTable& table, const Matcher& matcher) {
     if (matcher.constraint() != table.constraint()) throw nb::value_error("the matcher is of another grammar");
     if (matcher.terminated()) return TokenTable::kOver;
+    std::scoped_lock lock(table.mutex);  // first, as when a row is worked out
     Exclusive guard(*table.constraint());
     return table.state_of(matcher.leaf());
 }
@@ -463,39 +481,39 @@ NB_MODULE(_core, m) {
     nb::class_<TokenTable>(m, "TokenTable")
         .def(nb::init<std::shared_ptr<Constraint>>(), "constraint"_a)
         .def_prop_ro("start", &TokenTable::start)
-        .def_prop_ro("is_closed", &TokenTable::is_closed)
-        .def_prop_ro("leads_out", &TokenTable::leads_out)
-        .def_prop_ro("class_count", &TokenTable::class_count)
-        .def_prop_ro("memory_bytes", &TokenTable::memory_bytes)
-        .def("__len__", &TokenTable::size)
-        .def("expand", &TokenTable::expand, "most"_a, nb::call_guard<nb::gil_scoped_release>())
+        .def_prop_ro("is_closed", locked(&TokenTable::is_closed))
+        .def_prop_ro("leads_out", locked(&TokenTable::leads_out))
+        .def_prop_ro("class_count", locked(&TokenTable::class_count))
+        .def_prop_ro("memory_bytes", locked(&TokenTable::memory_bytes))
+        .def("__len__", locked(&TokenTable::size))
+        .def("expand",
+             [](TokenTable& t, size_t most) {
+                 std::scoped_lock lock(t.mutex);
+                 return t.expand(most);
+             },
+             "most"_a, nb::call_guard<nb::gil_scoped_release>())
         .def("expand_state",
              [](TokenTable& t, uint32_t state) {
+                 std::scoped_lock lock(t.mutex);
                  if (state >= t.size()) throw nb::value_error("there is no such state");
                  t.expand_state(state);
              })
         .def("state_of", &state_of, "matcher"_a)
-        .def("classes", [](const TokenTable& t) { return array_of({t.tables().size()}, [&](int32_t* out) { t.classes(out); }); })
-        .def("transitions", [](const TokenTable& t) { return array_of({t.size(), t.class_count()}, [&](int32_t* out) { t.transitions(out); }); })
-        .def("mask_ids",
+        .def("classes",
              [](const TokenTable& t) {
-                 return array_of({t.size()}, [&](int32_t* out) {
-                     for (uint32_t s = 0; s < t.size(); ++s) out[s] = static_cast<int32_t>(t.mask_of(s));
-                 });
+                 std::scoped_lock lock(t.mutex);
+                 return array_of({t.tables().size()}, [&](int32_t* out) { t.classes(out); });
              })
-        .def("ready",
+        .def("transitions",
              [](const TokenTable& t) {
-                 return array_of({t.size()}, [&](int32_t* out) {
-                     for (uint32_t s = 0; s < t.size(); ++s) out[s] = t.is_ready(s);
-                 });
+                 std::scoped_lock lock(t.mutex);
+                 return array_of({t.size(), t.class_count()}, [&](int32_t* out) { t.transitions(out); });
              })
-        .def("needed",
-             [](const TokenTable& t) {
-                 return array_of({t.size()}, [&](int32_t* out) {
-                     for (uint32_t s = 0; s < t.size(); ++s) out[s] = static_cast<int32_t>(std::min<uint32_t>(t.needed(s), INT32_MAX));
-                 });
-             })
+        .def("mask_ids", [](const TokenTable& t) { return of_states(t, [&](uint32_t s) { return t.mask_of(s); }); })
+        .def("ready", [](const TokenTable& t) { return of_states(t, [&](uint32_t s) { return t.is_ready(s); }); })
+        .def("needed", [](const TokenTable& t) { return of_states(t, [&](uint32_t s) { return std::min<uint32_t>(t.needed(s), INT32_MAX); }); })
         .def("masks", [](const TokenTable& t) {
+            std::scoped_lock lock(t.mutex);
             return array_of({t.masks().size(), t.tables().words()}, [&](int32_t* out) {
                 for (const auto& words : t.masks()) out = std::copy(words.begin(), words.end(), out);
             });

@@ -12,6 +12,7 @@
 #include <cstdint>
 #include <deque>
 #include <memory>
+#include <mutex>
 #include <vector>
 
 #include "matcher.hpp"
@@ -48,6 +49,8 @@ public:
     uint32_t needed(uint32_t state) const { return states_[state].needed; }
     const VocabularyTables& tables() const { return *constraint_->tables; }
     const std::shared_ptr<Constraint>& constraint() const { return constraint_; }
+
+    mutable std::mutex mutex;  // held by whoever calls any of these from several threads; taken before the constraint
 
 private:
     struct State {

@@ -40,6 +40,8 @@ FREE = 3
 MAX_STATES = 2048
 _BITS = 32
 _PAGE = 128
+#: As in core/completion.cpp: by how much one token may raise what is needed, where that is not worked out.
+_SLACK = 64
 _lock = Lock()
 
 
@@ -160,13 +162,16 @@ class DeviceTables:
         parts = [_free_part(self._width, words, ending)]
         with _lock:
             parts += [_part_of(table, self._width, words, ending) for table in self._tables]
-            self.is_closed = all(table.is_closed and not table.leads_out for table in self._tables)
+            leads_out = any(table.leads_out for table in self._tables)
+            self.is_closed = not leads_out and all(table.is_closed for table in self._tables)
         self._sizes = [part.states for part in parts]
         self._ready = [part.ready for part in parts]
         masks = np.concatenate([part.masks for part in parts])
         firsts = np.cumsum([0, *(len(part.masks) for part in parts[:-1])])
         needed = np.concatenate([part.needed for part in parts])
         self.farthest = int(needed[needed < np.iinfo(np.int32).max].max(initial=0)) + 1
+        if leads_out:  # what is needed in places without a state is not known
+            self.farthest += _SLACK
         self.tensors = Tables(
             classes=self._tensor(np.stack([part.classes for part in parts]), torch.int32),
             transitions=self._tensor(np.concatenate([part.transitions.ravel() for part in parts]), torch.int32),

@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import random
+import threading
 from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
@@ -87,3 +88,35 @@ def test_a_failing_row_does_not_spoil_the_others():
     bitmask = np.zeros((2, -(-grammar.vocabulary.size // 32)), dtype=np.int32)
     with pytest.raises(schemagen.errors.MatcherTerminatedError, match="row 1"):
         schemagen.fill_next_token_bitmasks([going, done], bitmask, threads=2)
+
+
+def test_a_table_is_read_while_it_grows():
+    """It grows without the interpreter's lock, and what is read meanwhile is whole."""
+    node = {
+        "type": "object",
+        "properties": {
+            "leaf": {"type": "boolean"},
+            "below": {"type": "array", "items": {"$ref": "#/$defs/t"}, "maxItems": 3},
+        },
+        "required": ["leaf"],
+        "additionalProperties": False,
+    }
+    vocabulary = schemagen.Vocabulary.byte_vocabulary()
+    grammar = schemagen.compile({"$ref": "#/$defs/t", "$defs": {"t": node}}, vocabulary, cache=None)
+    table, grown = grammar.token_table, threading.Event()
+
+    def grow():
+        for _ in range(30):
+            table.expand(40)
+        grown.set()
+
+    def read():
+        while not grown.is_set():
+            rows = table.transitions()
+            assert rows.max(initial=0) < len(table.needed())
+            assert table.state_of(grammar.matcher()) == table.start
+
+    with ThreadPoolExecutor(3) as pool:
+        for task in [pool.submit(grow), pool.submit(read), pool.submit(read)]:
+            task.result()
+    assert len(table) > 1000
