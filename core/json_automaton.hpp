@@ -30,6 +30,7 @@ struct StringArm {
     uint32_t min_chars;  // code points
     uint32_t max_chars;  // kUnbounded: none
     uint32_t to_finish = 0;  // Kernel::most_to_finish; filled in where a position has the arm
+    bool any = false;        // Kernel::is_any_string; likewise, for those who may not ask a kernel that others write
 };
 
 // One way to take a member or an item: what its value must be, and the state of the arm afterwards. An arm that counts

@@ -252,7 +252,7 @@ uint32_t JsonAutomaton::count_identity(const Leaf& leaf, bool exact) const {
         least = std::max(least, arm.min_chars);
         if (arm.max_chars == kUnbounded) continue;
         bool roomy = arm.to_finish < kUnbounded && uint64_t{leaf.count} + arm.to_finish <= arm.max_chars;
-        matters |= exact || p.strings.size() > 1 || !(roomy || kernel().is_any_string(arm.regex));
+        matters |= exact || p.strings.size() > 1 || !(roomy || arm.any);
     }
     return matters ? leaf.count : std::min(leaf.count, least);
 }

@@ -256,6 +256,7 @@ void JsonAutomaton::prepare_strings(Position& p) {
         for (const StringArm& arm : values_[p.values[k]].strings) {
             if (!string_possible(arm)) continue;
             p.strings.push_back(arm);
+            p.strings.back().any = kernel().is_any_string(arm.regex);
             if (arm.max_chars != kUnbounded) p.strings.back().to_finish = kernel().most_to_finish(arm.regex);
             p.string_owner.push_back(static_cast<uint16_t>(k));
             components.push_back(arm.regex);
