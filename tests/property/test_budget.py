@@ -219,6 +219,7 @@ def test_a_negative_budget_is_refused():
 
 
 _SIZE = {"type": "string", "pattern": "^\\d+([KMGT]i?B|B)$"}
+_SWAP = {"type": "object", "properties": {"size": _SIZE}, "required": ["size"]}
 _PART = {
     "type": "object",
     "properties": {"kind": {"enum": ["ext2", "xfs"]}, "size": _SIZE},
@@ -228,7 +229,11 @@ _PART = {
 
 def _table(kind, **properties):
     """An object with a root and other parts."""
-    properties = {**properties, "root": _PART, "type": {"enum": kind}}
+    properties = (
+        {"boot": _PART, "root": _PART, **properties, "type": {"enum": kind}}
+        if properties
+        else {"root": _PART, "type": {"enum": kind}}
+    )
     return {"type": "object", "properties": properties, "required": ["root"], "additionalProperties": False}
 
 
@@ -241,9 +246,7 @@ _HARD = {
             "type": "object",
             "properties": {
                 "backing": {"type": "string"},
-                "partitions": {
-                    "oneOf": [_table(["none"]), _table(["msdos", "gpt"], boot=_PART, swap={"type": "object"})]
-                },
+                "partitions": {"oneOf": [_table(["none"]), _table(["msdos", "gpt"], swap=_SWAP)]},
             },
             "required": ["partitions"],
         },
