@@ -106,7 +106,7 @@ Completions::Found Completions::search(const Leaf& start, uint32_t limit, Arena&
         else
             arena.release(mark);
     }
-    if (!found) return Found::kNo;
+    if (!found) return Found::kNone;
     keep_path(left);
     return Found::kYes;
 }
@@ -183,7 +183,7 @@ bool Completions::complete(const Leaf& leaf, Arena& arena) {
         for (uint32_t limit = bound(leaf, id); limit < kMostBytes; limit += overshoot_) {
             Found result = search(leaf, limit, arena);
             found = result == Found::kYes || (result == Found::kTooFar && hurry(leaf, arena));
-            if (result != Found::kNo) break;
+            if (result != Found::kNone) break;
         }
     } catch (const LimitExceeded&) {
         found = false;  // the search may not make more states: there is no guarantee then, and no harm

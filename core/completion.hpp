@@ -60,7 +60,7 @@ private:
         ByteSet bytes;
         Arena::Mark mark;
     };
-    enum class Found : uint8_t { kYes, kNo, kTooFar };
+    enum class Found : uint8_t { kYes, kNone, kTooFar };
 
     static uint64_t hash_of(const std::vector<uint64_t>& key);
     uint32_t find(const std::vector<uint64_t>& key) const;
