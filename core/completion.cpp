@@ -21,10 +21,14 @@ constexpr uint32_t kSlack = 64;             // tokens by which one token may rai
 
 }  // namespace
 
-Completions::Completions(Automaton& automaton, const VocabularyTables& tables) : automaton_(automaton), tables_(tables) {
-    const Trie& trie = tables.all();
+Completions::Completions(Automaton& automaton, const VocabularyTables& tables) : automaton_(automaton), tables_(tables) {}
+
+// Asked for when it is needed: most grammars never search, and reading the roots of a large trie takes a while.
+void Completions::find_bytes() {
+    const Trie& trie = tables_.all();
     for (uint32_t k = trie.first_child[trie.root()]; k < trie.first_child[trie.root() + 1]; ++k)
         if (uint32_t node = trie.child[k]; trie.first_token[node] != trie.first_token[node + 1]) bytes_.add(trie.child_byte[k]);
+    has_bytes_ = true;
 }
 
 // ---- configurations -------------------------------------------------------------------------------------------------
@@ -172,6 +176,7 @@ bool Completions::hurry(const Leaf& start, Arena& arena) {
 
 // Find a way to the end: `path_`, then what is known of the configuration it leads to.
 bool Completions::complete(const Leaf& leaf, Arena& arena) {
+    if (!has_bytes_) find_bytes();
     path_.clear();
     uint32_t id = id_of(leaf);
     if (id != kNone && known_[id].upper < Automaton::kFar) return true;

@@ -64,6 +64,7 @@ private:
 
     static uint64_t hash_of(const std::vector<uint64_t>& key);
     uint32_t find(const std::vector<uint64_t>& key) const;
+    void find_bytes();
     uint32_t id_of(const Leaf& leaf);
     uint32_t bound(const Leaf& leaf, uint32_t id);
     bool is_settled(uint32_t id) const { return id != kNone && known_[id].tokens < kTooHard; }
@@ -88,6 +89,7 @@ private:
     Automaton& automaton_;
     const VocabularyTables& tables_;
     ByteSet bytes_;  // that are tokens
+    bool has_bytes_ = false;
     std::vector<uint64_t> keys_, scratch_;
     std::vector<size_t> ends_;  // [id] of its key in `keys_`
     std::vector<Known> known_;
