@@ -67,8 +67,9 @@ def decode(
         generate_kwargs: Options of ``generate``. Greedy unless ``do_sample`` or a sampling option is given.
 
     Raises:
-        BudgetError: ``max_new_tokens`` ended the text too early.
-        GenerationError: Something else ended it too early, such as a stopping criterion.
+        BudgetError: The budget is below what the shortest text takes; or something else, such as a stopping criterion, ended
+            the text too early.
+        GenerationError: The text is not in the grammar.
         ValueError: As transformers raises it, for options that it does not know.
     """
     prompt_tokens = inputs["input_ids"].shape[1]

@@ -144,7 +144,7 @@ class LanguageModel:
 
         Raises:
             SchemaError: The type or schema cannot be compiled.
-            BudgetError: The text was not complete within ``max_new_tokens``.
+            BudgetError: ``max_new_tokens`` is below what the shortest text takes.
             ValidationFailed: A custom validator refused the value, also after ``retries``.
             ValueError: As transformers raises it, for options it does not know.
         """
@@ -217,8 +217,8 @@ class LanguageModel:
     ) -> list[Any]:
         """Return the model's answer to every prompt as a value, or the failure of its row, in the order of the prompts.
 
-        No row harms another: a type that does not compile, a prompt without room for an answer, a budget that ends too
-        early, a value that a validator refuses and whatever the model raises make a `Failure` of the row they belong to.
+        No row harms another: a type that does not compile, a prompt without room for an answer, a budget that is too
+        small, a value that a validator refuses and whatever the model raises make a `Failure` of the row they belong to.
         Rows of like length are generated together, padded on the left; each is what `generate` gives for it alone, as far
         as the model computes the same numbers in a batch.
 
