@@ -95,6 +95,7 @@ public:
     uint32_t add_array(ArrayArm arm);
     void finish(ValueId root);  // after this the language is fixed
     bool productive(ValueId id) const { return values_[id].productive; }
+    size_t value_count() const { return values_.size(); }
 
     Leaf start() override;
     bool step(Leaf& leaf, uint8_t byte, Arena& arena) override;

@@ -210,6 +210,17 @@ size_t end_of(std::string_view text, size_t at) {
 
 std::string canonical_json(std::string_view text) { return Canonicaliser(text).run(); }
 
+std::string escaped(std::string_view utf8) {
+    auto is_plain = [](char c) { return static_cast<uint8_t>(c) >= 0x20 && c != '"' && c != '\\'; };
+    std::string out;
+    for (char c : utf8)
+        if (is_plain(c))
+            out += c;  // also the bytes of longer characters
+        else
+            append_escaped(out, static_cast<uint8_t>(c));
+    return out;
+}
+
 std::vector<Member> members_of(std::string_view canonical) {
     std::vector<Member> out;
     if (canonical.size() < 3 || (canonical[0] != '{' && canonical[0] != '[')) return out;

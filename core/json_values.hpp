@@ -18,6 +18,9 @@ struct Member {
 };
 std::vector<Member> members_of(std::string_view canonical);
 
+// UTF-8 as it stands between the quotes of a canonical string.
+std::string escaped(std::string_view utf8);
+
 // The code points of a canonical string.
 std::u32string decode_string(std::string_view canonical);
 

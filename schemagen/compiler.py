@@ -103,8 +103,7 @@ class Grammar:
         is_exact: bool = True,
     ) -> None:
         # A schema is kept as bytes: few need it again, and for the garbage collector it would be hundreds of objects.
-        self._spec = frozen.value if frozen.marshalled is None else None
-        self._marshalled = frozen.marshalled
+        self._frozen = frozen if frozen.marshalled is None else frozen._replace(value=None)
         self.vocabulary = vocabulary
         self.engine = engine
         self._arguments = arguments
@@ -115,7 +114,7 @@ class Grammar:
     @cached_property
     def spec(self) -> Any:
         """What was compiled; a copy of it, if it was a JSON Schema."""
-        return self._spec if self._marshalled is None else marshal.loads(self._marshalled)  # noqa: S302 - see _freeze
+        return self._frozen.copy()
 
     @property
     def schema(self) -> Any:
@@ -290,7 +289,7 @@ def compile(  # noqa: A001, PLR0913 - the field's verb, as in re.compile; option
         "property_order": property_order,
         "whitespace": whitespace,
         "strict": strict,
-        "resources": documents.value,
+        "resources": documents.copy(),
         "limits": options.limits,
         "engine": engine,
     }
@@ -354,10 +353,10 @@ def _folder_of(cache: Any) -> str | None:
 
 
 class _Frozen(NamedTuple):
-    """Something that the caller cannot change any more.
+    """Something given, and what of it the caller cannot change any more.
 
     Attributes:
-        value: The thing, or a copy of it.
+        value: The thing itself, to be read while the call lasts.
         key: What it is remembered by; None if it is not.
         marshalled: What `marshal` makes of it, if it is a dict.
     """
@@ -366,19 +365,24 @@ class _Frozen(NamedTuple):
     key: Any
     marshalled: bytes | None = None
 
+    def copy(self) -> Any:
+        """Return the thing, or a copy of it if the caller can change it."""
+        return self.value if self.marshalled is None else marshal.loads(self.marshalled)  # noqa: S302 - see _freeze
+
 
 _NOTHING = _Frozen(None, (None,))
 
 
 def _freeze(spec: Any) -> _Frozen:
-    """Return a copy that the caller cannot change any more.
+    """Return what is given with a copy that the caller cannot change any more.
 
-    `marshal` copies plain JSON values faster than anything else and, unlike JSON, tells 1 from "1" and lists from tuples.
+    `marshal` copies plain JSON values faster than anything else and, unlike JSON, tells 1 from "1" and lists from tuples. The
+    copy stays what `marshal` made of it until somebody asks: few schemas are read again once they are compiled.
     """
     if isinstance(spec, dict):
         try:
             text = marshal.dumps(spec, 2)
-            return _Frozen(marshal.loads(text), ("schema", text), text)  # noqa: S302 - written one line above
+            return _Frozen(spec, ("schema", text), text)
         except ValueError:  # something that is no JSON, or nested very deep: compile says what is wrong with it
             return _Frozen(spec, None)
     if isinstance(spec, bool | Regex | Choice) or spec is None:

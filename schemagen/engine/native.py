@@ -11,10 +11,12 @@ import math
 from dataclasses import replace
 from fractions import Fraction
 from json.encoder import encode_basestring
-from threading import Lock
 from typing import TYPE_CHECKING
 
-from schemagen.engine.program import CANONICAL, EMPTY_NODE, JSON, UTF8, Call, Recorder, builder_of
+from schemagen.engine.counters import NO_COUNTS, Counters
+from schemagen.engine.lowered import MEMORY, RECORDED, PatternLowering, Strings
+from schemagen.engine.program import CANONICAL, EMPTY_NODE, JSON, UTF8, Recorder, builder_of
+from schemagen.engine.reading import Reading, basic_values, leaf_table
 from schemagen.errors import LimitError, UnsatisfiableSchemaError
 from schemagen.regex import ast
 from schemagen.regex.derivatives import matches
@@ -28,10 +30,10 @@ from schemagen.schema.nodes import (
     KeyRule,
     NumberArm,
     ObjectArm,
+    Place,
     StringArm,
     Value,
     both,
-    neither,
 )
 from schemagen.schema.scalars import common_multiple, listed_numbers, range_pattern, remainder
 from schemagen.schema.strings import string_pattern
@@ -44,18 +46,12 @@ if TYPE_CHECKING:
     from schemagen.schema.numbers import NumberStyle
     from schemagen.vocabulary import Vocabulary
 
-MAX_COUNT_STATES = 64
 #: From this length on the characters of a pattern are counted beside its automaton.
 LONG = 48
 MAX_KEY_CLASSES = 64
 MAX_LOOK = 8
 MANY = 10_000
 OptionLists = list[list[tuple[int, int]]]
-Strings = list[tuple[int, int, int]]
-#: Kernel nodes remembered for the process; they live as long as the kernel does, the expressions that name them here.
-MAX_LOWERED = 20_000
-#: Compilations between two counts of them.
-COUNT_EVERY = 32
 #: Values between two looks at the clock.
 CHECK_EVERY = 8
 
@@ -95,162 +91,10 @@ def numbers_of(arm: NumberArm) -> int | None:
     return max(0, last - first + 1)
 
 
-class Lowered:
-    """The kernel nodes of what was lowered before, valid for one generation of the kernel.
-
-    Attributes:
-        generation: Of the kernel that the nodes belong to.
-        patterns: Nodes by encoding and expression.
-        numbers: Nodes by style and arm.
-        scalars: By style and leaf (`normalise.LEAVES`) or any value: the node of its literals and numbers, and its strings.
-        calls: How a node was made, if that is recorded.
-    """
-
-    __slots__ = ("calls", "generation", "numbers", "patterns", "scalars")
-
-    def __init__(self, generation: int | None = None) -> None:
-        self.generation = generation
-        self.patterns: dict[tuple[int, ast.Regex], int] = {}
-        self.numbers: dict[tuple[NumberStyle, NumberArm], int] = {}
-        self.scalars: dict[NumberStyle, dict[Expression, tuple[int, Strings]]] = {}
-        self.calls: dict[int, Call] = {}
-
-    def __len__(self) -> int:
-        """Return how many nodes are remembered."""
-        return len(self.patterns) + len(self.numbers) + sum(map(len, self.scalars.values())) + len(self.calls)
-
-
-class _Memory:
-    """What was lowered for the kernel that the process shares, started afresh when that is or when it is large."""
-
-    def __init__(self) -> None:
-        self._lock = Lock()
-        self._lowered = Lowered()
-        self._asked = 0
-
-    def of(self, builder: _core.Builder | Recorder) -> Lowered:
-        """Return the nodes of a builder's kernel; a compilation asks once, and what it got stays valid for it."""
-        if isinstance(builder, Recorder):
-            return builder.lowered
-        generation: int | None = getattr(builder, "generation", None)
-        if generation is None:  # a kernel of its own
-            return Lowered()
-        lowered = self._lowered
-        self._asked += 1  # about: a number that two threads count once does no harm
-        if lowered.generation == generation and self._asked % COUNT_EVERY:
-            return lowered
-        with self._lock:
-            if self._lowered.generation != generation or len(self._lowered) > MAX_LOWERED:
-                self._lowered = Lowered(generation)
-            return self._lowered
-
-
-_memory = _Memory()
-#: Of compilations that are recorded: how each of these nodes was made is known.
-_recorded = _Memory()
-
-
-class PatternLowering:
-    """Regex values to kernel nodes, memoised per encoding."""
-
-    def __init__(self, builder: _core.Builder | Recorder, lowered: Lowered | None = None) -> None:
-        self.builder = builder
-        self._memo = (_memory.of(builder) if lowered is None else lowered).patterns
-
-    def lower(self, regex: ast.Regex, encoding: int) -> int:
-        """Return the kernel node of a regex over code points, spelled in an encoding."""
-        key = (encoding, regex)
-        node = self._memo.get(key)
-        if node is None:
-            node = self._memo[key] = self._lower(regex, encoding)
-        return node
-
-    def _lower(self, regex: ast.Regex, encoding: int) -> int:
-        if isinstance(regex, ast.Chars):
-            return self.builder.chars(encoding, [end for pair in regex.ranges for end in pair])
-        if isinstance(regex, ast.Repeat):
-            return self.builder.repeat(
-                self.lower(regex.inner, encoding), regex.low, -1 if regex.high is None else regex.high
-            )
-        if isinstance(regex, ast.Complement):
-            inner = self.builder.complement(self.lower(regex.inner, encoding))
-            return self.builder.conjunction([self.builder.any_string(encoding), inner])
-        parts = [self.lower(part, encoding) for part in regex.parts]
-        if isinstance(regex, ast.Concat):
-            return self.builder.concat(parts)
-        return (
-            self.builder.alternation(parts) if isinstance(regex, ast.Alternation) else self.builder.conjunction(parts)
-        )
-
-
-class Counters:
-    """The states of an arm that counts: one number per count, no higher than matters, in mixed radix.
-
-    A count without an upper bound stops at its lower one, and what it leaves uncounted need not be told apart; with an
-    upper bound what is not counted must be outside.
-    """
-
-    def __init__(self, bounds: list[tuple[int, int | None]]) -> None:
-        self.bounds = bounds
-        self.tops = [low if high is None else high for low, high in bounds]
-        self.size = 1
-        for top in self.tops:
-            self.size *= top + 1
-        if self.size > MAX_COUNT_STATES:
-            raise LimitError(
-                f"{self.size} combinations of counts, limit {MAX_COUNT_STATES}",
-                why="contains with minContains or maxContains, and negated members, are counted one by one",
-                fix="lower minContains or maxContains",
-            )
-
-    def numbers(self, state: int) -> list[int]:
-        """Return the counts of a state."""
-        out: list[int] = []
-        for top in self.tops:
-            out.append(state % (top + 1))
-            state //= top + 1
-        return out
-
-    def state(self, numbers: list[int]) -> int:
-        """Return the state of the counts."""
-        state = 0
-        for number, top in zip(reversed(numbers), reversed(self.tops), strict=True):
-            state = state * (top + 1) + number
-        return state
-
-    def final(self) -> list[bool]:
-        """Return which states satisfy the lower bounds."""
-        return [
-            all(n >= low for n, (low, _) in zip(self.numbers(s), self.bounds, strict=True)) for s in range(self.size)
-        ]
-
-    def moves(self, state: int, counted: list[Expression | None]) -> list[tuple[list[Expression], int]]:
-        """Return what else a value must be, and the state afterwards, for each way to count it; None is not counted."""
-        ways: list[tuple[list[Expression], list[int]]] = [([], [])]
-        for number, top, (_, high), value in zip(self.numbers(state), self.tops, self.bounds, counted, strict=True):
-            choices: list[tuple[list[Expression], int]] = []
-            if value is None:
-                choices.append(([], number))
-            elif high is None:
-                choices.append(([], number))
-                if number < top:
-                    choices.append(([value], number + 1))
-            else:
-                choices.append(([neither(value)], number))
-                if number < top:
-                    choices.append(([value], number + 1))
-            ways = [(asked + more, [*numbers, n]) for asked, numbers in ways for more, n in choices]
-        return [(asked, self.state(numbers)) for asked, numbers in ways]
-
-
-#: Of an arm that counts nothing.
-NO_COUNTS = Counters([])
-
-
 def recorder_of(options: Options) -> Recorder:
     """Return what makes one grammar and notes the calls."""
     builder = builder_of(options)
-    return Recorder(builder, _recorded.of(builder))
+    return Recorder(builder, RECORDED.of(builder))
 
 
 class JsonLowering:
@@ -266,13 +110,16 @@ class JsonLowering:
         self.normaliser = normaliser
         self.options = options
         self.builder = builder_of(options) if builder is None else builder
-        self._lowered = _memory.of(self.builder)
+        self._lowered = MEMORY.of(self.builder)
         self.patterns = PatternLowering(self.builder, self._lowered)
         self._leaves = self._lowered.scalars.setdefault(options.number_style, {})
         self._values: dict[Expression, int] = {NEVER: 0}
         self._always: dict[Expression, OptionLists] = {NEVER: [[]]}  # without counters: the value, wherever it stands
-        self._waiting: list[Expression] = []
+        self._waiting: list[tuple[Expression, int]] = []
         self._at: Expression = NEVER  # what is being defined, for errors
+        self._reading: Reading | None = None
+        self._strange: set[Expression] = set()  # places that the core has looked at
+        self._keys: dict[int, bytes] = {}  # what the core knows the leaves by that are waiting
 
     def compile(self, vocabulary: Vocabulary) -> _core.Constraint:
         """Return the constraint of the whole schema.
@@ -281,10 +128,23 @@ class JsonLowering:
             UnsatisfiableSchemaError: No value satisfies it.
             LimitError: A limit stopped the work.
         """
+        if not isinstance(self.builder, Recorder) and Reading.serves(self.normaliser):
+            most = self.options.limits.max_states
+            self._reading = Reading(self.normaliser, self.builder, self._leaf_table(), self._value(ANY), most)
         root = self._settled()
         if not self.builder.productive(root):
             raise unsatisfiable()
         return self.builder.json(vocabulary.tables)
+
+    def _leaf_table(self) -> _core.Leaves:
+        """Return what leaves became before that were read as this schema is."""
+        dialect, draft = self.normaliser.dialect, self.normaliser.record(self.normaliser.root).draft
+        kind = (self.options.number_style, dialect, draft)
+        known = self._lowered.leaves.get(kind)
+        if known is None:
+            basics = [(self._bare(value), self._strings(value.strings)) for value in basic_values(draft, dialect)]
+            known = self._lowered.leaves.setdefault(kind, leaf_table(basics))
+        return known
 
     def has_values(self) -> bool:
         """Whether some value satisfies the schema; for an object that is not used any further."""
@@ -294,9 +154,9 @@ class JsonLowering:
         root = self._value(self.normaliser.root)
         defined = 0
         while self._waiting:
-            expression = self._at = self._waiting.pop()
+            self._at, known = self._waiting.pop()
             try:
-                self._define(expression)
+                self._define(self._at, known)
             except OverflowError as error:
                 raise LimitError("a number of the schema is larger than float64 can hold", why=str(error)) from error
             defined += 1
@@ -308,42 +168,70 @@ class JsonLowering:
 
     def _check_limits(self) -> None:
         limits: Limits = self.options.limits
-        if len(self._values) > limits.max_states:
+        count = len(self._values) if isinstance(self.builder, Recorder) else self.builder.value_count
+        if count > limits.max_states:
             raise LimitError(
-                f"{len(self._values)} different sub-schemas, limit {limits.max_states}",
+                f"{count} different sub-schemas, limit {limits.max_states}",
                 fix="raise schemagen.Limits(max_states=...)",
             )
         self.normaliser.check_time()
 
     def _value(self, expression: Expression) -> int:
         known = self._values.get(expression)
+        if known is None and self._reading is not None and isinstance(expression, Place):
+            known = self._reading.value_of(expression) or None
+            if known is not None:
+                self._values[expression] = known
         if known is None:
             known = self._values[expression] = self.builder.declare_value()
             leaf = self._leaves.get(expression) if isinstance(expression, Given) else None
-            if leaf is None:
-                self._waiting.append(expression)
-            else:
+            if leaf is not None:
                 self.builder.define_value(known, *leaf, [], [])
+                return known
+            self._waiting.append((expression, known))
+            if self._reading is not None and isinstance(expression, Place):
+                self._reading.note(expression, known)
         return known
 
-    def _define(self, expression: Expression) -> None:
+    def _define(self, expression: Expression, known: int) -> None:
         if expression is ANY:
-            self._define_any(self._values[ANY])
+            self._define_any(known)
             return
-        record = self.normaliser.ordinary_container(expression)
+        if self._reading is not None and isinstance(expression, Place) and expression not in self._strange:
+            self._read(self._reading, expression, known)
+            return
+        record = None if self._reading is not None else self.normaliser.ordinary_container(expression)
         if record is not None:
-            self._define_ordinary(self._values[expression], record)
+            self._define_ordinary(known, record)
             return
         value = self.normaliser.value(expression)
         scalars = (self._bare(value), self._strings(value.strings))
-        if isinstance(expression, Given) and not value.arrays and not value.objects:
-            self._leaves[expression] = scalars  # other schemas have it too (`normalise.LEAVES`)
+        if not value.arrays and not value.objects:
+            self._remember(expression, known, scalars)
         self.builder.define_value(
-            self._values[expression],
+            known,
             *scalars,
             [self._array(arm) for arm in value.arrays],
             [self._object(arm) for arm in value.objects],
         )
+
+    def _remember(self, expression: Expression, known: int, scalars: tuple[int, Strings]) -> None:
+        """Keep what a leaf became: other schemas have it too (`schema.leaves`)."""
+        if isinstance(expression, Given):
+            self._leaves[expression] = scalars
+        key = self._keys.get(known)
+        if key is not None and self._reading is not None:
+            self._reading.keep(key, *scalars)
+
+    def _read(self, reading: Reading, place: Place, known: int) -> None:
+        """Let the core define what it can, and note what it left over."""
+        for left in reading.read(place, known):
+            self._values.setdefault(left.expression, left.value)
+            self._waiting.append((left.expression, left.value))
+            if left.is_strange:
+                self._strange.add(left.expression)
+            if left.key is not None:
+                self._keys[left.value] = left.key
 
     def _define_any(self, known: int) -> None:
         """Spell any value at all: the undeclared members of most objects."""

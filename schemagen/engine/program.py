@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from schemagen import _core
-    from schemagen.engine.native import Lowered
+    from schemagen.engine.lowered import Lowered
     from schemagen.engine.options import Options
     from schemagen.vocabulary import Vocabulary
 

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 #: By the last path segment but one of `$schema`; anything else is read as 2020-12.
 _DRAFTS = {"draft-03": 4, "draft-04": 4, "draft-06": 6, "draft-07": 7, "2019-09": 2019, "2020-12": 2020}
-_DIALECTS = {
+DIALECTS = {
     4: "http://json-schema.org/draft-04/schema#",
     6: "http://json-schema.org/draft-06/schema#",
     7: "http://json-schema.org/draft-07/schema#",
@@ -249,7 +249,7 @@ class Document:
         from referencing import Resource
         from referencing.jsonschema import specification_with
 
-        return Resource.from_contents(schema, default_specification=specification_with(_DIALECTS[draft]))
+        return Resource.from_contents(schema, default_specification=specification_with(DIALECTS[draft]))
 
     def _register(self, resources: Mapping[str, Any]) -> str:
         """Make the registry of all documents; return the base URI of the root."""

@@ -23,8 +23,8 @@ LeafKey = tuple[Any, ...]
 _NUMERIC = ("minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum", "multipleOf")
 _SIZES = ("minLength", "maxLength", "minItems", "maxItems", "minProperties", "maxProperties")
 _LISTS = ("type", "enum")
-_OWN = frozenset(("type", "enum", "const", "pattern", "format", *_NUMERIC, *_SIZES))
-_OTHERS = (KEYWORDS.keys() | COMPANIONS) - _OWN
+OWN_WORDS = frozenset(("type", "enum", "const", "pattern", "format", *_NUMERIC, *_SIZES))
+OTHER_WORDS = (KEYWORDS.keys() | COMPANIONS) - OWN_WORDS
 #: Longest value of a keyword in a key, in bytes: a large enum is seldom seen twice.
 _MAX_BYTES = 512
 _MAX_LEAVES = 4096
@@ -32,11 +32,11 @@ _MAX_LEAVES = 4096
 
 def leaf_key(schema: dict[str, Any]) -> LeafKey | None:
     """Return what identifies the meaning of a leaf; None if the schema is none, or not worth remembering."""
-    if not _OTHERS.isdisjoint(schema):
+    if not OTHER_WORDS.isdisjoint(schema):
         return None
     key: list[Any] = []
     for name, value in schema.items():
-        if name in _OWN:
+        if name in OWN_WORDS:
             word = value if value.__class__ is str else _frozen(value, may_be_list=name in _LISTS)
             if word is None:
                 return None

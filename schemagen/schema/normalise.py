@@ -138,6 +138,21 @@ class Normaliser:
         self._account.read(record)
         return self._leaf(key) or self._first(key, target)
 
+    def below(self, place: Place, schema: Any, reference: str | None, tokens: tuple[str, ...]) -> Expression:
+        """Return what a sub-schema allows that somebody else came upon, in a document without base URIs.
+
+        Args:
+            place: Where the way to it starts.
+            schema: The sub-schema.
+            reference: Whose target the way leads through, if any: then the tokens lead on from there.
+            tokens: The way.
+        """
+        if reference is not None:
+            place = self.reference(self.document[self.root], reference)
+            if not tokens:
+                return self._shared(place)
+        return self._below(self.document[place], schema, *tokens) if tokens else place
+
     def _leaf_key(self, schema: dict[str, Any], draft: int) -> LeafKey | None:
         # A pattern may be left to the check afterwards, which the report tells of each place.
         words = leaf_key(schema) if self.strict or "pattern" not in schema else None

@@ -1,0 +1,211 @@
+// What schemagen/engine/native.py fills: a JSON automaton over the shared languages, and in the end a constraint.
+#pragma once
+#include <nanobind/nanobind.h>
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <tuple>
+#include <utility>
+#include <vector>
+
+#include "json_automaton.hpp"
+#include "languages.hpp"
+#include "matcher.hpp"
+#include "vocabulary.hpp"
+
+namespace schemagen {
+
+namespace nb = nanobind;
+
+inline std::string_view view(const nb::bytes& bytes) { return {bytes.c_str(), bytes.size()}; }
+
+class Builder {
+public:
+    using Strings = std::vector<std::tuple<NodeId, uint32_t, int64_t>>;  // regex, least and most characters (-1: no end)
+
+    Builder(bool any_order, int whitespace, uint32_t max_indent, uint64_t max_states, double max_seconds)
+        : languages_(Languages::current()),
+          json_(std::make_shared<JsonAutomaton>(languages_, JsonOptions{any_order, static_cast<Whitespace>(whitespace), max_indent}, max_states)) {
+        budget_.max_nodes = max_states * 8;
+        budget_.max_states = max_states;
+        budget_.max_seconds = max_seconds;
+    }
+    uint64_t generation() const { return languages_->generation; }
+
+    NodeId chars(int encoding, const std::vector<uint32_t>& flat) {
+        Guard guard(*languages_, budget_);
+        Ranges ranges;
+        for (size_t k = 0; k + 1 < flat.size(); k += 2) ranges.emplace_back(flat[k], flat[k + 1]);
+        return languages_->kernel.chars(static_cast<Encoding>(encoding), std::move(ranges));
+    }
+    NodeId concat(const std::vector<NodeId>& parts) {
+        Guard guard(*languages_, budget_);
+        NodeId out = kEpsilon;
+        for (size_t k = parts.size(); k-- > 0;) out = languages_->kernel.concat(parts[k], out);
+        return out;
+    }
+    NodeId literals(const std::vector<nb::bytes>& texts) {
+        std::vector<std::string> copies;
+        for (const auto& text : texts) copies.emplace_back(view(text));
+        return literals_of(std::move(copies));
+    }
+    NodeId alternation(const std::vector<NodeId>& parts) {
+        Guard guard(*languages_, budget_);
+        return languages_->kernel.alternation(parts);
+    }
+    NodeId conjunction(const std::vector<NodeId>& parts) {
+        Guard guard(*languages_, budget_);
+        return languages_->kernel.conjunction(parts);
+    }
+    NodeId complement(NodeId inner) {
+        Guard guard(*languages_, budget_);
+        return languages_->kernel.complement(inner);
+    }
+    NodeId repeat(NodeId inner, uint32_t low, int64_t high) {
+        Guard guard(*languages_, budget_);
+        return languages_->kernel.repeat(inner, low, high < 0 ? kUnbounded : static_cast<uint32_t>(high));
+    }
+    NodeId any_string(int encoding) {
+        Guard guard(*languages_, budget_);
+        return languages_->kernel.any_string(static_cast<Encoding>(encoding));
+    }
+    NodeId multiple(uint32_t divisor, uint32_t scale, int64_t integer_digits, int64_t fraction_digits) {
+        Guard guard(*languages_, budget_);
+        return languages_->kernel.multiple({divisor, scale, clamp(integer_digits), clamp(fraction_digits)});
+    }
+    uint64_t count_words(NodeId node, uint64_t limit) {
+        Guard guard(*languages_, budget_);
+        return languages_->kernel.count_words(node, limit);
+    }
+    bool is_open(NodeId node) {
+        Guard guard(*languages_, budget_);
+        return languages_->kernel.is_open(node);
+    }
+    bool is_empty(NodeId node) {
+        Guard guard(*languages_, budget_);
+        return languages_->kernel.is_empty(node);
+    }
+
+    ValueId declare_value() { return json_->declare_value(); }
+    void define_value(ValueId id, NodeId bare, const Strings& strings, std::vector<uint32_t> arrays, std::vector<uint32_t> objects) {
+        ValueNode node = scalars(bare, strings);
+        node.arrays = std::move(arrays);
+        node.objects = std::move(objects);
+        json_->define_value(id, std::move(node));
+    }
+    // What a value is made of but for arrays and objects.
+    static ValueNode scalars(NodeId bare, const Strings& strings) {
+        ValueNode node;
+        node.bare = bare;
+        for (auto [regex, low, high] : strings) node.strings.push_back({.regex = regex, .min_chars = low, .max_chars = clamp(high)});
+        return node;
+    }
+    using OptionList = std::vector<std::vector<std::pair<ValueId, uint32_t>>>;
+
+    uint32_t add_object(const std::vector<std::tuple<nb::bytes, bool, OptionList>>& properties, const std::vector<std::tuple<NodeId, bool, OptionList>>& extras,
+                        uint32_t low, int64_t high, std::vector<bool> final) {
+        ObjectArm arm;
+        for (const auto& [key, required, options] : properties) arm.properties.push_back({std::string(view(key)), required, read(options)});
+        for (const auto& [regex, open, options] : extras) arm.extras.push_back({open, regex, read(options)});
+        arm.min_properties = low;
+        arm.max_properties = clamp(high);
+        arm.final = std::move(final);
+        return json_->add_object(std::move(arm));
+    }
+    uint32_t add_array(const std::vector<OptionList>& prefix, const OptionList& items, uint32_t low, int64_t high, std::vector<bool> final, bool unique) {
+        ArrayArm arm;
+        arm.unique = unique;
+        for (const OptionList& options : prefix) arm.prefix.push_back(read(options));
+        arm.items = read(items);
+        arm.min_items = low;
+        arm.max_items = clamp(high);
+        arm.final = std::move(final);
+        return json_->add_array(std::move(arm));
+    }
+    // An object that counts nothing and tells no undeclared keys apart, as most are: plain lists instead of options by state.
+    void define_object(ValueId id, const std::vector<std::tuple<nb::bytes, bool, ValueId>>& properties, ValueId extra) {
+        std::vector<Property> members;
+        members.reserve(properties.size());
+        for (const auto& [key, required, value] : properties) members.push_back({std::string(view(key)), required, always(value)});
+        ValueNode node;
+        node.objects = {plain_object(std::move(members), extra)};
+        define(id, std::move(node));
+    }
+    uint32_t plain_object(std::vector<Property> members, ValueId extra) {
+        Guard guard(*languages_, budget_);
+        ObjectArm arm;
+        arm.properties = std::move(members);
+        if (extra) arm.extras.push_back({true, languages_->kernel.any_string(Encoding::kCanonical), always(extra)});
+        arm.final = {true};
+        return json_->add_object(std::move(arm));
+    }
+    // Any value at all: `bare` has the numbers and literals, what is inside is any value again.
+    void define_any(ValueId id, NodeId bare) {
+        Guard guard(*languages_, budget_);
+        ArrayArm array;
+        array.items = always(id);
+        array.final = {true};
+        ObjectArm object;
+        object.extras.push_back({true, languages_->kernel.any_string(Encoding::kCanonical), always(id)});
+        object.final = {true};
+        ValueNode node;
+        node.bare = bare;
+        node.strings = {{languages_->kernel.any_string(Encoding::kJson), 0, kUnbounded}};
+        node.arrays = {json_->add_array(std::move(array))};
+        node.objects = {json_->add_object(std::move(object))};
+        json_->define_value(id, std::move(node));
+    }
+    // An array whose items are all alike, of any length.
+    void define_array(ValueId id, ValueId items, int64_t high) {
+        ValueNode node;
+        node.arrays = {plain_array({}, items, 0, high)};
+        define(id, std::move(node));
+    }
+    uint32_t plain_array(const std::vector<ValueId>& prefix, ValueId items, uint32_t low, int64_t high) {
+        ArrayArm arm;
+        for (ValueId value : prefix) arm.prefix.push_back(always(value));
+        arm.items = always(items);
+        arm.min_items = low;
+        arm.max_items = clamp(high);
+        arm.final = {true};
+        return json_->add_array(std::move(arm));
+    }
+    void define(ValueId id, ValueNode node) { json_->define_value(id, std::move(node)); }
+    size_t value_count() const { return json_->value_count(); }
+    static Options always(ValueId value) { return {std::vector<Option>{{value, 0}}}; }
+    NodeId literals_of(std::vector<std::string> texts) {
+        Guard guard(*languages_, budget_);
+        return languages_->kernel.literals(std::move(texts));
+    }
+    bool productive(ValueId id) const { return json_->productive(id); }
+    void settle(ValueId root) {
+        Guard guard(*languages_, budget_);
+        json_->finish(root);
+    }
+
+    std::shared_ptr<Constraint> json(std::shared_ptr<VocabularyTables> tables) {
+        return std::make_shared<Constraint>(languages_, json_, std::move(tables), budget_);
+    }
+    std::shared_ptr<Constraint> regex(NodeId node, std::shared_ptr<VocabularyTables> tables) {
+        Guard guard(*languages_, budget_);
+        return std::make_shared<Constraint>(languages_, std::make_shared<RegexAutomaton>(languages_, node), std::move(tables), budget_);
+    }
+
+private:
+    static Options read(const OptionList& lists) {
+        Options out;
+        for (const auto& list : lists) {
+            out.emplace_back();
+            for (auto [value, target] : list) out.back().push_back({value, target});
+        }
+        return out;
+    }
+    static uint32_t clamp(int64_t high) { return high < 0 || high >= kUnbounded ? kUnbounded : static_cast<uint32_t>(high); }
+    std::shared_ptr<Languages> languages_;
+    std::shared_ptr<JsonAutomaton> json_;
+    Budget budget_;
+};
+
+}  // namespace schemagen

@@ -1,0 +1,89 @@
+// What a JSON Schema looks like to somebody in a hurry: which of its keywords matter, and whether it is of an ordinary
+// shape. Nothing here defines anything, and no Python code runs: objects are borrowed from the schema.
+#pragma once
+#include <nanobind/nanobind.h>
+
+#include <cstdint>
+#include <initializer_list>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+
+namespace schemagen {
+
+namespace nb = nanobind;
+
+// The names of keywords. `own`: those that look at nothing but their own value; `others`: all that assert something else.
+// Every other name is an annotation.
+class SchemaWords {
+public:
+    enum Word : uint8_t {
+        kNone, kType, kEnum, kProperties, kRequired, kAdditional, kItems, kPrefix, kRest, kReference, kLeast, kMost, kAnyOf, kOneOf, kAllOf, kSelf, kOther
+    };
+
+    SchemaWords(const nb::list& own, const nb::list& others);
+    // What a name is, and which of the own ones; kNone for an annotation.
+    std::pair<Word, uint8_t> find(PyObject* name) const;
+
+    // What the ways down are called.
+    const nb::str properties{"properties"}, additional{"additionalProperties"}, items{"items"}, prefix{"prefixItems"}, rest{"additionalItems"},
+        any_of{"anyOf"}, one_of{"oneOf"}, all_of{"allOf"};
+
+private:
+    nb::dict codes_;
+};
+
+// The JSON types, as bits.
+enum Kinds : uint8_t { kNulls = 1, kBooleans = 2, kIntegers = 4, kFractions = 8, kStrings = 16, kArrays = 32, kObjects = 64, kEverything = 127 };
+
+// The keywords of a schema that count, borrowed.
+class Look {
+public:
+    // False if a key is no plain text.
+    bool at(const SchemaWords& words, PyObject* schema);
+    PyObject* operator[](SchemaWords::Word word) const { return given_[word]; }
+    bool only(std::initializer_list<SchemaWords::Word> words) const;
+
+    // Nothing but keywords that look at their own value.
+    bool is_leaf() const;
+    // The types it names, all where it names none; nothing where that is no list of types.
+    std::optional<uint8_t> kinds() const;
+    // Objects and arrays of the plain sort, and whole types beside them. `draft`: which words for items count.
+    bool is_typed(int draft) const;
+    // An enum of texts, literals and null.
+    bool is_choice() const;
+    // The branches, if a schema is nothing but anyOf, oneOf, or an allOf of one; the word goes to `word`.
+    PyObject* branches(SchemaWords::Word& word) const;
+
+private:
+    bool has_plain_members() const;
+    bool has_plain_items(int draft) const;
+    uint32_t has_ = 0;  // bits by Word
+    PyObject* given_[SchemaWords::kOther] = {};
+};
+
+// The text of a Python string; nothing for one that UTF-8 does not have (lone surrogates), or for something else.
+std::optional<std::string_view> text_of(PyObject* object);
+// A length; nothing for what is no int, negative, or longer than any text.
+std::optional<uint32_t> count_of(PyObject* object);
+// Spell a value so that equal spellings mean the same to every keyword: 1, 1.0 and true are told apart. False if that is
+// not known.
+bool append_value(std::string& key, PyObject* value, bool may_be_list);
+
+template <class Visit>
+bool each_item(PyObject* list, const Visit& visit) {
+    for (Py_ssize_t k = 0; k < PyList_GET_SIZE(list); ++k)
+        if (!visit(PyList_GET_ITEM(list, k))) return false;
+    return true;
+}
+
+template <class Visit>
+bool each_member(PyObject* dict, const Visit& visit) {
+    PyObject *key, *value;
+    for (Py_ssize_t at = 0; PyDict_Next(dict, &at, &key, &value);)
+        if (!visit(key, value)) return false;
+    return true;
+}
+
+}  // namespace schemagen
