@@ -12,7 +12,7 @@ ROOT = Path(__file__).parents[2]
 _BLOCK = re.compile(
     r"(?:<!-- no-test: (?P<reason>[^>]+?) -->\s*)?^```python[^\n]*\n(?P<code>.*?)^```$", re.MULTILINE | re.DOTALL
 )
-_EXPECTED = re.compile(r"# -> (.*)$", re.MULTILINE)
+_EXPECTED = re.compile(r"# -> ?(.*)$", re.MULTILINE)
 
 
 @dataclass(frozen=True, slots=True)
