@@ -1,39 +1,149 @@
-"""The programs in examples/ run as they are, offline, and print something."""
+"""The programs in examples/ run as they are, offline, and print the right values."""
 
+import ast
+import json
 import runpy
 import socket
+import sys
+from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
 
 ROOT = Path(__file__).parents[2]
 EXAMPLES = sorted((ROOT / "examples").glob("[0-9]*.py"))
+SERVER = "11_fastapi_app.py"
 
 #: What the values must be: the bundled model has to be right here, not only well-formed.
 EXPECTED = {
     "01_person.py": "Ada Lovelace will be 37 next year",
-    "02_nested_order.py": "5 pieces for Maria Silva, paid",
-    "03_choice_and_regex.py": "category: billing",
+    "02_extract_to_csv.py": "Alan Turing,41,Manchester,logician",
+    "03_classify.py": "feature  low   2",
     "04_own_loop_with_matcher.py": "{'name': 'Ada Lovelace', 'age': 36}",
     "05_plain_transformers_processor.py": "Lena Fischer arrives on 2024-05-03 and stays 4 nights",
     "06_tools.py": "  RJX 61 costs 59.9 and RJX 65 costs 39.9.",
-    "07_batch_and_stream.py": "/items/0 = Item(product='lamps', quantity=2)",
+    "07_stream_to_terminal.py": "18 pieces to send",
+    "08_batch_with_resume.py": "0 kept, 4 new, 1 failed",
+    "09_invoices.py": "together: 219.40 EUR, 1250.00 USD",
+    "10_org_chart.py": "20 of 20 random answers of at most 60 tokens are charts",
 }
+
+
+@pytest.fixture(autouse=True)
+def as_a_program(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """Nothing on the command line, an empty folder to work in, and no network."""
+    monkeypatch.setattr(socket.socket, "connect", no_network)
+    monkeypatch.setattr(sys, "argv", ["example"])
+    monkeypatch.chdir(tmp_path)
 
 
 def test_every_example_has_an_expectation() -> None:
     """A new example comes with the line that it must print, and with a place in the documentation."""
-    assert [path.name for path in EXAMPLES] == sorted(EXPECTED)
+    assert [path.name for path in EXAMPLES] == sorted([*EXPECTED, SERVER])
+    assert [int(path.name[:2]) for path in EXAMPLES] == list(range(1, len(EXAMPLES) + 1))
     page = (ROOT / "docs" / "examples.md").read_text(encoding="utf-8")
     assert all(f'--8<-- "examples/{path.name}"' in page for path in EXAMPLES)
 
 
+def test_every_data_file_is_read() -> None:
+    """The files in examples/data belong to one example each."""
+    sources = [path.read_text(encoding="utf-8") for path in EXAMPLES]
+    for data in (ROOT / "examples" / "data").iterdir():
+        assert sum(f'"{data.name}"' in source for source in sources) == 1, data.name
+
+
 @pytest.mark.parametrize("path", EXAMPLES, ids=lambda path: path.name)
-def test_example_runs(path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+def test_example_is_short(path: Path) -> None:
+    """An example fits on a screen and opens by saying what it shows."""
+    source = path.read_text(encoding="utf-8")
+    assert len(source.splitlines()) < 65
+    assert ast.get_docstring(ast.parse(source))
+
+
+@pytest.mark.parametrize("name", EXPECTED)
+def test_example_runs(name: str, capsys: pytest.CaptureFixture[str]) -> None:
     """An example runs to its end as a program, without a network, and prints its line."""
-    monkeypatch.setattr(socket.socket, "connect", no_network)
-    runpy.run_path(str(path), run_name="__main__")
-    assert EXPECTED[path.name] in capsys.readouterr().out.splitlines()
+    run(name)
+    assert EXPECTED[name] in capsys.readouterr().out.splitlines()
+
+
+def test_table_is_complete(capsys: pytest.CaptureFixture[str]) -> None:
+    """The table has a header and one right row for each line of its file."""
+    run("02_extract_to_csv.py")
+    assert capsys.readouterr().out.splitlines() == [
+        "name,age,city,job",
+        "Grace Hopper,85,Arlington,programmer",
+        "Alan Turing,41,Manchester,logician",
+        "Marie Curie,66,Paris,chemist",
+        "Maria Silva,29,Porto,nurse",
+        "Tom Baker,42,Dublin,teacher",
+    ]
+
+
+def test_tickets_are_sorted(capsys: pytest.CaptureFixture[str]) -> None:
+    """Every ticket is in its right class."""
+    run("03_classify.py")
+    assert capsys.readouterr().out.splitlines() == [
+        "billing  high  2",
+        "bug      high  2",
+        "feature  low   2",
+        "mood: negative",
+    ]
+
+
+def test_chart_is_right(capsys: pytest.CaptureFixture[str]) -> None:
+    """Everybody is below the boss whom the sentences name."""
+    run("10_org_chart.py")
+    lines = capsys.readouterr().out.splitlines()
+    assert [line.lstrip("├└│─ \N{NO-BREAK SPACE}") for line in lines[:6]] == [
+        "Ann Miller",
+        "Bob Stone",
+        "Dan Lee",
+        "Eva Novak",
+        "Omar Haddad",
+        "Carla Weiss",
+    ]
+
+
+def test_batch_goes_on_where_it_was(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    """After a crash in the middle of a line, only what has no value is generated again."""
+    output = tmp_path / "contacts.jsonl"
+    run("08_batch_with_resume.py")
+    first = output.read_text(encoding="utf-8").splitlines()
+    output.write_text("\n".join(first[:2]) + "\n" + first[3][:20], encoding="utf-8")
+    run("08_batch_with_resume.py")
+    assert capsys.readouterr().out.splitlines()[-1] == "2 kept, 2 new, 1 failed"
+    rows = [json.loads(line) for line in output.read_text(encoding="utf-8").splitlines()]
+    assert [row["id"] for row in rows if "error" in row] == ["m3"]
+    assert {row["id"]: row["value"] for row in rows if "value" in row} == {
+        "m1": {"name": "Tom Baker", "email": "tom@example.org", "phone": None},
+        "m2": {"name": "Maria Silva", "email": None, "phone": "0176 5551 234"},
+        "m4": {"name": "Lena Fischer", "email": "lena.fischer@example.com", "phone": "+49 30 1234"},
+        "m5": {"name": "Omar Haddad", "email": None, "phone": None},
+    }
+
+
+@pytest.mark.skipif(find_spec("fastapi") is None, reason="fastapi is not installed (pip install 'schemagen[examples]')")
+def test_endpoint_answers_with_the_object() -> None:
+    """The endpoint returns a booking, describes it in its schema, and refuses what is too long."""
+    from fastapi.testclient import TestClient
+
+    with TestClient(run(SERVER, as_main=False)["app"]) as client:
+        text = "Reservation for Tom Baker, 1 guest, from 12 June 2024 for 2 nights at 89 per night."
+        answer = client.post("/bookings", json={"text": text})
+        assert answer.status_code == 200
+        assert answer.json() == {
+            "guest": "Tom Baker", "guests": 1, "check_in": "2024-06-12", "nights": 2, "price": 89.0,
+        }  # fmt: skip
+        assert client.post("/bookings", json={"text": "x" * 501}).status_code == 422
+        fields = client.get("/openapi.json").json()["components"]["schemas"]["Booking"]["properties"]
+        assert fields["nights"]["maximum"] == 30
+
+
+def run(name: str, *, as_main: bool = True) -> dict[str, object]:
+    """Run an example and return its names."""
+    path = ROOT / "examples" / name
+    return runpy.run_path(str(path), run_name="__main__" if as_main else path.stem)
 
 
 def no_network(*_arguments: object) -> None:

@@ -1,0 +1,57 @@
+"""JSON Lines in, JSON Lines out; started again, it does only what is missing.
+
+`schemagen batch` on the command line does the same. Written out, so that you can put your own storage in its place.
+"""
+
+import argparse
+import json
+from itertools import islice
+from pathlib import Path
+
+from pydantic import BaseModel
+
+import schemagen
+
+
+class Contact(BaseModel):
+    """How to reach somebody."""
+
+    name: str
+    email: str | None
+    phone: str | None
+
+
+def has_value(line: str) -> bool:
+    """Tell whether a line of the output can stay: failures are tried again, and a crash may leave half a line."""
+    try:
+        return "value" in json.loads(line)
+    except ValueError:
+        return False
+
+
+parser = argparse.ArgumentParser(description=__doc__)
+parser.add_argument("path", nargs="?", type=Path, default=Path(__file__).parent / "data" / "messages.jsonl")
+parser.add_argument("--output", type=Path, default=Path("contacts.jsonl"))
+parser.add_argument("--model", help="name or folder of a transformers model; without it, the bundled one")
+args = parser.parse_args()
+
+before = args.output.read_text(encoding="utf-8").splitlines() if args.output.exists() else []
+kept = {json.loads(line)["id"]: line for line in before if has_value(line)}
+beside = args.output.with_suffix(".part")
+beside.write_text("".join(f"{line}\n" for line in kept.values()), encoding="utf-8")
+beside.replace(args.output)
+
+rows = [json.loads(line) for line in args.path.read_text(encoding="utf-8").splitlines()]
+todo = iter([row for row in rows if row["id"] not in kept])
+lm = schemagen.load(args.model) if args.model else schemagen.load_bundled()
+values = failures = 0
+while window := list(islice(todo, 64)):  # what a crash may cost
+    with args.output.open("a", encoding="utf-8") as output:
+        for row, found in zip(window, lm.batch([row["prompt"] for row in window], Contact), strict=True):
+            if isinstance(found, schemagen.Failure):
+                failures += 1
+                print(json.dumps({"id": row["id"], "error": found.error.code}), file=output)
+            else:
+                values += 1
+                print(json.dumps({"id": row["id"], "value": found.model_dump(mode="json")}), file=output)
+print(f"{len(kept)} kept, {values} new, {failures} failed")
