@@ -33,7 +33,7 @@ ROOT = Path(__file__).resolve().parents[1]
 RESULTS = ROOT / "benchmarks" / "results"
 BUNDLED = ROOT / "schemagen" / "lm" / "bundled"
 PACKAGES = (
-    *("schemagen", "llguidance", "xgrammar", "outlines-core", "outlines"),
+    *("schemagen", "llguidance", "xgrammar", "outlines-core", "outlines", "lm-format-enforcer"),
     *("transformers", "tokenizers", "numpy", "torch", "jsonschema"),
 )
 #: Names of what is kept of a list of times; a number is a percentile.

@@ -268,6 +268,42 @@ def test_page_shows_every_kind_of_result(script, tokenizer, tmp_path):
     assert all(f"schemagen / {peer}" in rendered for peer in PEERS)
 
 
+def test_keywords(script, tokenizer, tmp_path):
+    """`keywords.py` judges every case with every engine; ours ignores nothing, and refuses what the page says."""
+    found = run(script, "keywords", tokenizer, tmp_path / "k.json", "--engines", "schemagen", *PEERS)
+    assert list(found["verdicts"]) == ["schemagen", *PEERS]
+    ours = found["verdicts"]["schemagen"]
+    assert {case for case, verdict in ours.items() if verdict != "enforced"} == {
+        "`pattern` with a back-reference",
+        "`not` of `uniqueItems`",
+    }
+    committed = json.loads((FOLDER / "results" / "keywords.json").read_text(encoding="utf-8"))
+    assert found["cases"] == committed["results"]["cases"]
+    assert ours == committed["results"]["verdicts"]["schemagen"]
+
+
+def test_keywords_are_judged(script):
+    """Each verdict of `keywords.py` can come about."""
+    keywords = script("keywords")
+    case = keywords.Case("a case", {}, [1], [2])
+
+    def verdict(*accepted):
+        return keywords.judge(lambda _: lambda text: text in accepted, case)
+
+    assert [verdict("1"), verdict("1", "2"), verdict("2"), verdict()] == ["enforced", "ignored", "ignored", "narrower"]
+    assert keywords.judge(lambda schema: schema["no"], case) == "refused"
+    assert '{"b":2,"a":1}' in set(keywords.texts({"a": 1, "b": 2}))
+
+
+def test_comparison_shows_the_keywords(script):
+    """The table in docs/comparison.md is that of the committed result."""
+    keywords = script("keywords")
+    committed = json.loads((FOLDER / "results" / "keywords.json").read_text(encoding="utf-8"))
+    assert keywords.PAGE.read_text(encoding="utf-8") == keywords.write_page(committed), (
+        "run python benchmarks/keywords.py --page"
+    )
+
+
 def test_every_departure_is_argued(script):
     """Each group of the suite that is judged wrong has an argument, each refusal a reason, and no argument is idle."""
     verdicts = script("verdicts")
