@@ -21,7 +21,7 @@ class Invoice(BaseModel):
     customer: str
     total: Money
     currency: Literal["EUR", "USD", "GBP"]
-    date: date
+    issued: date
     due: date
 
 
@@ -35,6 +35,6 @@ totals: defaultdict[str, Decimal] = defaultdict(Decimal)
 for line in args.path.read_text(encoding="utf-8").splitlines():
     invoice = lm(line, Invoice)
     totals[invoice.currency] += invoice.total
-    days = (invoice.due - invoice.date).days
+    days = (invoice.due - invoice.issued).days
     print(f"{invoice.number:8} {invoice.customer:13} {invoice.total:>8.2f} {invoice.currency}  {days} days to pay")
 print("together:", ", ".join(f"{total:.2f} {currency}" for currency, total in totals.items()))

@@ -80,6 +80,16 @@ def test_table_is_complete(capsys: pytest.CaptureFixture[str]) -> None:
     ]
 
 
+def test_arguments(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """A program reads the file and uses the model that are named on its command line."""
+    lines = tmp_path / "lines.txt"
+    lines.write_text("Tom Baker, 42, is a teacher from Dublin\n", encoding="utf-8")
+    model = ROOT / "schemagen" / "lm" / "bundled"
+    monkeypatch.setattr(sys, "argv", ["example", str(lines), "--model", str(model)])
+    run("02_extract_to_csv.py")
+    assert capsys.readouterr().out.splitlines() == ["name,age,city,job", "Tom Baker,42,Dublin,teacher"]
+
+
 def test_tickets_are_sorted(capsys: pytest.CaptureFixture[str]) -> None:
     """Every ticket is in its right class."""
     run("03_classify.py")
