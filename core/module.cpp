@@ -275,7 +275,9 @@ NB_MODULE(_core, m) {
         .def(nb::init<const std::vector<std::pair<NodeId, Builder::Strings>>&>(), "basics"_a)
         .def("__len__", &Leaves::size);
     nb::class_<SchemaReader>(m, "SchemaReader")
-        .def(nb::init<Builder&, const SchemaWords&, Leaves&, nb::dict, int, ValueId, int>(), nb::keep_alive<1, 2>(), nb::keep_alive<1, 3>(), nb::keep_alive<1, 4>())
+        .def(nb::init<Builder&, const SchemaWords&, Leaves&, nb::dict, int, NodeId, int>(), nb::keep_alive<1, 2>(), nb::keep_alive<1, 3>(), nb::keep_alive<1, 4>())
+        .def_ro("root", &SchemaReader::root)
+        .def_ro("any", &SchemaReader::any)
         .def("read", &SchemaReader::read, "value"_a, "schema"_a, "most"_a)
         .def("find", &SchemaReader::find, "schema"_a)
         .def("note", &SchemaReader::note, "schema"_a, "value"_a)

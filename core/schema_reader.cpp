@@ -82,7 +82,7 @@ PyObject* SchemaReader::target_of(const Look& look) const {
     if (draft_ > 7 && !look.only({SchemaWords::kReference})) return nullptr;
     auto pointer = text_of(look[SchemaWords::kReference]);
     if (!pointer || !pointer->starts_with("#/") || pointer->find_first_of("~%") != std::string_view::npos) return nullptr;
-    PyObject* target = root_.ptr();
+    PyObject* target = document_.ptr();
     for (size_t at = 2, end; target && at <= pointer->size(); at = end + 1) {
         end = std::min(pointer->find('/', at), pointer->size());
         target = member_at(target, pointer->substr(at, end - at));
@@ -147,8 +147,8 @@ void SchemaReader::define(const Task& task) {
 
 // The value of a sub-schema.
 ValueId SchemaReader::child(PyObject* schema, const Step& step) {
-    if (PyBool_Check(schema)) return schema == Py_True ? any_ : 0;
-    if (PyDict_GET_SIZE(schema) == 0) return any_;
+    if (PyBool_Check(schema)) return schema == Py_True ? any : 0;
+    if (PyDict_GET_SIZE(schema) == 0) return any;
     auto inside = seen(schema);
     if (!inside) return place(schema, step);
     if (inside->reference)
@@ -160,7 +160,7 @@ ValueId SchemaReader::child(PyObject* schema, const Step& step) {
 ValueId SchemaReader::leaf(const Seen& seen, const Step& step) {
     auto key = key_of(seen.schema);
     if (!key) return place(seen.schema, step);
-    if (key->empty()) return any_;  // annotations
+    if (key->empty()) return any;  // annotations
     ValueId& known = leaf_values_[*key];
     if (known) return known;
     const ValueId id = known = builder_.declare_value();
@@ -228,7 +228,7 @@ void SchemaReader::add_object(const Look& look, uint32_t trail, Parts& parts) {
         members.reserve(static_cast<size_t>(PyDict_GET_SIZE(declared)));
         each_member(declared, [&](PyObject* key, PyObject* schema) { return member(key, child(schema, {trail, words_.properties.ptr(), key})); });
     }
-    const ValueId extra = rest ? child(rest, {trail, words_.additional.ptr()}) : any_;
+    const ValueId extra = rest ? child(rest, {trail, words_.additional.ptr()}) : any;
     if (!needed.empty()) each_item(required, [&](PyObject* key) { return !needed.contains(*text_of(key)) || member(key, extra); });
     parts.node.objects.push_back(builder_.plain_object(std::move(members), extra));
 }
@@ -243,7 +243,7 @@ void SchemaReader::add_array(const Look& look, uint32_t trail, Parts& parts) {
     }
     std::vector<ValueId> first;
     for (Py_ssize_t k = 0; list && k < PyList_GET_SIZE(list); ++k) first.push_back(child(PyList_GET_ITEM(list, k), {.from = trail, .keyword = name, .index = k}));
-    const ValueId value = items ? child(items, {trail, list == look[SchemaWords::kItems] ? words_.rest.ptr() : words_.items.ptr()}) : any_;
+    const ValueId value = items ? child(items, {trail, list == look[SchemaWords::kItems] ? words_.rest.ptr() : words_.items.ptr()}) : any;
     const uint32_t low = least ? *count_of(least) : 0;
     int64_t high = most ? int64_t{*count_of(most)} : -1;
     if (!value && (high < 0 || high > static_cast<int64_t>(first.size()))) high = static_cast<int64_t>(first.size());

@@ -43,9 +43,14 @@ private:
 
 class SchemaReader {
 public:
-    // `draft`: of the document; `any`: the value of anything at all; `deepest`: how far unions may be nested here.
-    SchemaReader(Builder& builder, const SchemaWords& words, Leaves& leaves, nb::dict root, int draft, ValueId any, int deepest)
-        : builder_(builder), words_(words), leaves_(leaves), root_(std::move(root)), draft_(draft), any_(any), deepest_(std::min(deepest, kDeepest)) {}
+    // `anything`: the node of all numbers and literals; `deepest`: how far unions may be nested here. Declares a value for
+    // anything at all, and one for the root, which is still to be read.
+    SchemaReader(Builder& builder, const SchemaWords& words, Leaves& leaves, nb::dict root, int draft, NodeId anything, int deepest)
+        : root(builder.declare_value()), any(builder.declare_value()), builder_(builder), words_(words), leaves_(leaves), document_(std::move(root)),
+          draft_(draft), deepest_(std::min(deepest, kDeepest)) {
+        builder_.define_any(any, anything);
+    }
+    const ValueId root, any;
 
     // Define a value as what a schema allows, and whatever is below; stop early beyond `most` values. Returns what is left:
     // (value, schema, reference or None, tokens, key or None), the tokens leading from the schema that was read, or from
@@ -119,10 +124,8 @@ private:
     Builder& builder_;
     const SchemaWords& words_;
     Leaves& leaves_;
-    nb::dict root_;
-    int draft_;
-    ValueId any_;
-    int deepest_;
+    nb::dict document_;
+    int draft_, deepest_;
     std::unordered_map<PyObject*, ValueId> places_;
     std::unordered_map<std::string, ValueId> leaf_values_;
     // Of one `read`.

@@ -82,10 +82,14 @@ class SchemaReader:
         leaves: Leaves,
         root: dict[str, Any],
         draft: int,
-        any_value: int,
+        anything: int,
         deepest: int,
         /,
     ) -> None: ...
+    @property
+    def root(self) -> int: ...
+    @property
+    def any(self) -> int: ...
     def read(
         self, value: int, schema: dict[str, Any], most: int
     ) -> list[tuple[int, Any, str | None, tuple[str, ...], bytes | None]]: ...

@@ -26,12 +26,13 @@ from schemagen.grammar_memory import CacheInfo, GrammarMemory
 from schemagen.schema.report import Entry, Report
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Callable, Iterable, Mapping
 
     from schemagen import _core
     from schemagen.engine.native import JsonLowering
     from schemagen.engine.program import Recorder
     from schemagen.engine.protocol import Engine, Matcher
+    from schemagen.engine.reading import Begun
     from schemagen.grammar_files import GrammarEntry
     from schemagen.regex import ast
     from schemagen.schema.normalise import Dialect, Normaliser
@@ -476,45 +477,64 @@ class _FrontEnd(NamedTuple):
 
     Normaliser: type[Normaliser]
     JsonLowering: type[JsonLowering]
+    begin: Callable[..., Begun | None]
+    constraint_of: Callable[[Begun, Vocabulary], Engine]
 
 
 @lru_cache(maxsize=1)
 def _front_end() -> _FrontEnd:
     """Import it when it is first needed, for a grammar from a file does without; once, for importing has its price, too."""
-    from schemagen.engine.native import JsonLowering
+    from schemagen.engine.native import JsonLowering, begin, constraint_of
     from schemagen.schema.normalise import Normaliser
 
-    return _FrontEnd(Normaliser, JsonLowering)
+    return _FrontEnd(Normaliser, JsonLowering, begin, constraint_of)
 
 
 def _json_engine(
     source: _Source, options: Options, vocabulary: Vocabulary, engine: str, folder: str | None
 ) -> tuple[Engine, bool]:
     """Return the engine of a schema, and whether nothing is left to a check of the finished value."""
-    entry = _entry(folder, [source.schema, source.resources], options, "schema", source.dialect, source.strict)
-    kept = _replayed(entry, options, vocabulary)
-    if kept is not None:
-        return kept
-    normaliser, recorder = source.normaliser(options), _recorder(entry, options)
+    entry = None
+    if folder is not None:
+        entry = _entry(folder, [source.schema, source.resources], options, "schema", source.dialect, source.strict)
+        kept = _replayed(entry, options, vocabulary)
+        if kept is not None:
+            return kept
     try:
-        made = _lowered(normaliser, options, vocabulary, engine, recorder)
+        begun = None
+        if engine == "native" and entry is None and source.strict and source.resources is None:
+            begun = _front_end().begin(source.schema, source.marshalled, source.dialect, options)
+            if begun is not None and begun.is_whole:
+                return _front_end().constraint_of(begun, vocabulary), True
+        recorder = _recorder(entry, options) if engine == "native" else None
+        made, is_exact = _made(source, options, vocabulary, engine, recorder, begun)
     except UnsatisfiableSchemaError as error:
         from schemagen.engine.unsatisfiable import explained
 
         circumstances = {"dialect": source.dialect, "resources": source.resources, "native": engine == "native"}
         raise explained(error, source.schema, options, **circumstances) from None
+    _keep(entry, recorder, is_exact=is_exact)
+    return made, is_exact
+
+
+def _made(
+    source: _Source,
+    options: Options,
+    vocabulary: Vocabulary,
+    engine: str,
+    recorder: Recorder | None,
+    begun: Begun | None,
+) -> tuple[Engine, bool]:
+    normaliser = source.normaliser(options)
+    made: Engine
+    try:
+        if engine == "native":
+            made = _front_end().JsonLowering(normaliser, options, recorder, begun).compile(vocabulary)
+        else:
+            made = _reference(_text(normaliser, options), vocabulary, options.limits)
+        return made, normaliser.is_exact
     finally:
         normaliser.forget()
-    _keep(entry, recorder, is_exact=normaliser.is_exact)
-    return made, normaliser.is_exact
-
-
-def _lowered(
-    normaliser: Normaliser, options: Options, vocabulary: Vocabulary, engine: str, recorder: Recorder | None
-) -> Engine:
-    if engine == "native":
-        return _front_end().JsonLowering(normaliser, options, recorder).compile(vocabulary)
-    return _reference(_text(normaliser, options), vocabulary, options.limits)
 
 
 def _text(normaliser: Normaliser, options: Options) -> ast.Regex:

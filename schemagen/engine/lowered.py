@@ -10,6 +10,7 @@ from schemagen.regex import ast
 
 if TYPE_CHECKING:
     from schemagen import _core
+    from schemagen.engine.reading import Start
     from schemagen.schema.nodes import Expression, NumberArm
     from schemagen.schema.numbers import NumberStyle
 
@@ -26,18 +27,18 @@ class Lowered:
 
     Attributes:
         generation: Of the kernel that the nodes belong to.
-        leaves: What leaves became that the core read, by what their meaning depends on.
         patterns: Nodes by encoding and expression.
         numbers: Nodes by style and arm.
         scalars: By style and leaf (`normalise.LEAVES`) or any value: the node of its literals and numbers, and its strings.
         calls: How a node was made, if that is recorded.
+        starts: What the core knows before it reads a schema, by style, dialect and draft.
     """
 
-    __slots__ = ("calls", "generation", "leaves", "numbers", "patterns", "scalars")
+    __slots__ = ("calls", "generation", "numbers", "patterns", "scalars", "starts")
 
     def __init__(self, generation: int | None = None) -> None:
         self.generation = generation
-        self.leaves: dict[Any, _core.Leaves] = {}
+        self.starts: dict[Any, Start] = {}
         self.patterns: dict[tuple[int, ast.Regex], int] = {}
         self.numbers: dict[tuple[NumberStyle, NumberArm], int] = {}
         self.scalars: dict[NumberStyle, dict[Expression, tuple[int, Strings]]] = {}
@@ -45,7 +46,7 @@ class Lowered:
 
     def __len__(self) -> int:
         """Return how many nodes are remembered."""
-        scalars = sum(map(len, self.scalars.values())) + sum(len(table) for table in self.leaves.values())
+        scalars = sum(map(len, self.scalars.values())) + sum(len(start.leaves) for start in self.starts.values())
         return len(self.patterns) + len(self.numbers) + scalars + len(self.calls)
 
 

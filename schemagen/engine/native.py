@@ -11,12 +11,12 @@ import math
 from dataclasses import replace
 from fractions import Fraction
 from json.encoder import encode_basestring
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from schemagen.engine.counters import NO_COUNTS, Counters
 from schemagen.engine.lowered import MEMORY, RECORDED, PatternLowering, Strings
 from schemagen.engine.program import CANONICAL, EMPTY_NODE, JSON, UTF8, Recorder, builder_of
-from schemagen.engine.reading import Reading, basic_values, leaf_table
+from schemagen.engine.reading import Begun, Left, Reading, basic_values, plain_draft, start_of
 from schemagen.errors import LimitError, UnsatisfiableSchemaError
 from schemagen.regex import ast
 from schemagen.regex.derivatives import matches
@@ -35,6 +35,7 @@ from schemagen.schema.nodes import (
     Value,
     both,
 )
+from schemagen.schema.normalise import Normaliser
 from schemagen.schema.scalars import common_multiple, listed_numbers, range_pattern, remainder
 from schemagen.schema.strings import string_pattern
 
@@ -42,7 +43,7 @@ if TYPE_CHECKING:
     from schemagen import _core
     from schemagen.engine.options import Limits, Options
     from schemagen.schema.document import PlaceRecord
-    from schemagen.schema.normalise import Normaliser
+    from schemagen.schema.formats import Dialect
     from schemagen.schema.numbers import NumberStyle
     from schemagen.vocabulary import Vocabulary
 
@@ -97,19 +98,57 @@ def recorder_of(options: Options) -> Recorder:
     return Recorder(builder, RECORDED.of(builder))
 
 
+def begin(schema: Any, marshalled: bytes | None, dialect: Dialect, options: Options) -> Begun | None:
+    """Let the core read a schema as far as it goes; None for a schema that it is not to read.
+
+    What is not enforced must be an error: the core leaves nothing to a check afterwards.
+    """
+    draft = plain_draft(schema, marshalled)
+    if draft is None:
+        return None
+    builder = builder_of(options)
+    starts, kind = MEMORY.of(builder).starts, (options.number_style, dialect, draft)
+    start = starts.get(kind)
+    if start is None:
+        lowering = JsonLowering(Normaliser({}), options, builder)
+        basics = [lowering.scalars(value) for value in basic_values(draft, dialect)]
+        start = starts.setdefault(kind, start_of(basics, lowering.scalars(ANYTHING)[0]))
+    return Begun(builder, start, schema, draft, options.limits)
+
+
+def constraint_of(begun: Begun, vocabulary: Vocabulary) -> _core.Constraint:
+    """Return the constraint of a schema that the core has read to the end.
+
+    Raises:
+        UnsatisfiableSchemaError: No value satisfies it.
+    """
+    builder, root = begun.builder, begun.core.root
+    builder.settle(root)
+    if not builder.productive(root):
+        raise unsatisfiable()
+    return builder.json(vocabulary.tables)
+
+
 class JsonLowering:
     """Expressions to values of the core's JSON automaton.
 
     Args:
         normaliser: Of the schema.
         options: Of the compilation.
-        builder: A fresh one for these options, if its calls are recorded.
+        builder: A fresh one for these options, if there is one.
+        begun: What the core has made of the schema, if it has begun.
     """
 
-    def __init__(self, normaliser: Normaliser, options: Options, builder: Recorder | None = None) -> None:
+    def __init__(
+        self,
+        normaliser: Normaliser,
+        options: Options,
+        builder: _core.Builder | Recorder | None = None,
+        begun: Begun | None = None,
+    ) -> None:
         self.normaliser = normaliser
         self.options = options
-        self.builder = builder_of(options) if builder is None else builder
+        self.builder = begun.builder if begun is not None else builder_of(options) if builder is None else builder
         self._lowered = MEMORY.of(self.builder)
         self.patterns = PatternLowering(self.builder, self._lowered)
         self._leaves = self._lowered.scalars.setdefault(options.number_style, {})
@@ -120,6 +159,11 @@ class JsonLowering:
         self._reading: Reading | None = None
         self._strange: set[Expression] = set()  # places that the core has looked at
         self._keys: dict[int, bytes] = {}  # what the core knows the leaves by that are waiting
+        if begun is not None:
+            root = normaliser.root
+            self._values[ANY], self._values[root] = begun.core.any, begun.core.root
+            self._reading = Reading(normaliser, begun, options.limits.max_states)
+            self._note(self._reading.left(root, begun.left))
 
     def compile(self, vocabulary: Vocabulary) -> _core.Constraint:
         """Return the constraint of the whole schema.
@@ -128,23 +172,10 @@ class JsonLowering:
             UnsatisfiableSchemaError: No value satisfies it.
             LimitError: A limit stopped the work.
         """
-        if not isinstance(self.builder, Recorder) and Reading.serves(self.normaliser):
-            most = self.options.limits.max_states
-            self._reading = Reading(self.normaliser, self.builder, self._leaf_table(), self._value(ANY), most)
         root = self._settled()
         if not self.builder.productive(root):
             raise unsatisfiable()
         return self.builder.json(vocabulary.tables)
-
-    def _leaf_table(self) -> _core.Leaves:
-        """Return what leaves became before that were read as this schema is."""
-        dialect, draft = self.normaliser.dialect, self.normaliser.record(self.normaliser.root).draft
-        kind = (self.options.number_style, dialect, draft)
-        known = self._lowered.leaves.get(kind)
-        if known is None:
-            basics = [(self._bare(value), self._strings(value.strings)) for value in basic_values(draft, dialect)]
-            known = self._lowered.leaves.setdefault(kind, leaf_table(basics))
-        return known
 
     def has_values(self) -> bool:
         """Whether some value satisfies the schema; for an object that is not used any further."""
@@ -198,14 +229,14 @@ class JsonLowering:
             self._define_any(known)
             return
         if self._reading is not None and isinstance(expression, Place) and expression not in self._strange:
-            self._read(self._reading, expression, known)
+            self._note(self._reading.read(expression, known))
             return
         record = None if self._reading is not None else self.normaliser.ordinary_container(expression)
         if record is not None:
             self._define_ordinary(known, record)
             return
         value = self.normaliser.value(expression)
-        scalars = (self._bare(value), self._strings(value.strings))
+        scalars = self.scalars(value)
         if not value.arrays and not value.objects:
             self._remember(expression, known, scalars)
         self.builder.define_value(
@@ -223,9 +254,9 @@ class JsonLowering:
         if key is not None and self._reading is not None:
             self._reading.keep(key, *scalars)
 
-    def _read(self, reading: Reading, place: Place, known: int) -> None:
-        """Let the core define what it can, and note what it left over."""
-        for left in reading.read(place, known):
+    def _note(self, leftovers: list[Left]) -> None:
+        """Note what the core left over."""
+        for left in leftovers:
             self._values.setdefault(left.expression, left.value)
             self._waiting.append((left.expression, left.value))
             if left.is_strange:
@@ -237,7 +268,7 @@ class JsonLowering:
         """Spell any value at all: the undeclared members of most objects."""
         scalars = self._leaves.get(ANY)
         if scalars is None:
-            scalars = self._leaves[ANY] = (self._bare(ANYTHING), [])
+            scalars = self._leaves[ANY] = self.scalars(ANYTHING)
         self.builder.define_any(known, scalars[0])
 
     def _define_ordinary(self, known: int, record: PlaceRecord) -> None:
@@ -262,6 +293,10 @@ class JsonLowering:
         self.builder.define_object(known, properties, self._value(members.additional))
 
     # --- scalars -----------------------------------------------------------------------------------------------------
+
+    def scalars(self, value: Value) -> tuple[int, Strings]:
+        """Return the node of the numbers and literals of a value, and its strings."""
+        return (self._bare(value), self._strings(value.strings))
 
     def _bare(self, value: Value) -> int:
         if not (value.null or value.true or value.false or value.numbers):

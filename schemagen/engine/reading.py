@@ -11,7 +11,8 @@ import sys
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from schemagen.schema.document import DIALECTS
+from schemagen.engine.options import Deadline
+from schemagen.schema.document import DIALECTS, draft_of, mentions_ids
 from schemagen.schema.leaves import OTHER_WORDS, OWN_WORDS
 from schemagen.schema.nodes import Place
 from schemagen.schema.normalise import Normaliser
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from schemagen import _core
+    from schemagen.engine.options import Limits
     from schemagen.schema.formats import Dialect
     from schemagen.schema.nodes import Expression, Value
 
@@ -41,11 +43,66 @@ def basic_values(draft: int, dialect: Dialect) -> Iterator[Value]:
         yield normaliser.value(normaliser.root)
 
 
-def leaf_table(basics: list[tuple[int, list[tuple[int, int, int]]]]) -> _core.Leaves:
-    """Return a table that knows the basics: the node of their literals and numbers, and their strings."""
+class Start(NamedTuple):
+    """What the core has to know before it reads a schema, the same for all of a draft and style.
+
+    Attributes:
+        leaves: What leaves became, the `BASICS` to begin with.
+        anything: The node of all numbers and literals.
+    """
+
+    leaves: _core.Leaves
+    anything: int
+
+
+def start_of(basics: list[tuple[int, list[tuple[int, int, int]]]], anything: int) -> Start:
+    """Return what the core has to know: the `BASICS`, each a node and strings, and the node of anything."""
     from schemagen import _core
 
-    return _core.Leaves(basics)
+    return Start(_core.Leaves(basics), anything)
+
+
+class Begun:
+    """A schema that the core has read as far as it goes.
+
+    Args:
+        builder: Where the values are defined.
+        start: What is known already.
+        schema: The root schema.
+        draft: Its draft.
+        limits: Of the compilation.
+
+    Raises:
+        LimitError: It took too long, which is seen in the end: some microseconds a value, `Limits.max_states` of them at most.
+    """
+
+    __slots__ = ("_most", "builder", "core", "left")
+
+    def __init__(
+        self, builder: _core.Builder, start: Start, schema: dict[str, Any], draft: int, limits: Limits
+    ) -> None:
+        make: type[_core.SchemaReader] = sys.modules["schemagen._core"].SchemaReader
+        self.builder = builder
+        self.core = make(builder, _words(), start.leaves, schema, draft, start.anything, limits.max_depth)
+        self._most = limits.max_states
+        deadline = Deadline(limits.max_seconds)
+        self.left = self.core.read(self.core.root, schema, self._most)
+        deadline.check()
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether nothing is left to do, and no limit stopped the core."""
+        return not self.left and self.builder.value_count <= self._most
+
+
+def plain_draft(schema: Any, marshalled: bytes | None) -> int | None:
+    """Return the draft of a document without base URIs, None for any other.
+
+    Args:
+        schema: The root schema.
+        marshalled: As for `Document`.
+    """
+    return None if schema.__class__ is not dict or mentions_ids(schema, marshalled) else draft_of(schema)
 
 
 class Left(NamedTuple):
@@ -65,32 +122,18 @@ class Left(NamedTuple):
 
 
 class Reading:
-    """One schema, read by the core as far as it goes.
+    """One schema, read by the core and by the front end in turns.
 
     Args:
         normaliser: Of the schema.
-        builder: Where the values are defined.
-        leaves: What leaves became before.
-        any_value: The value of anything at all.
+        begun: What the core has made of it.
         most: Values after which the core stops; the caller finds that there are too many.
     """
 
-    def __init__(
-        self, normaliser: Normaliser, builder: _core.Builder, leaves: _core.Leaves, any_value: int, most: int
-    ) -> None:
-        core = sys.modules["schemagen._core"]
-        draft = normaliser.record(normaliser.root).draft
+    def __init__(self, normaliser: Normaliser, begun: Begun, most: int) -> None:
         self._normaliser = normaliser
+        self._core = begun.core
         self._most = most
-        self._core: _core.SchemaReader = core.SchemaReader(
-            builder, _words(), leaves, normaliser.document.root, draft, any_value, normaliser.max_depth
-        )
-
-    @staticmethod
-    def serves(normaliser: Normaliser) -> bool:
-        """Whether the core may read a schema: no base URIs, and nothing is left to a check afterwards."""
-        record = normaliser.record(normaliser.root)
-        return normaliser.strict and record.base is None and normaliser.document.root.__class__ is dict
 
     def value_of(self, place: Place) -> int:
         """Return the value of a place that was read or noted, 0 for none."""
@@ -108,10 +151,14 @@ class Reading:
         schema = self._normaliser.record(place).schema
         if schema.__class__ is not dict:
             return [Left(value, place, is_strange=True, key=None)]
+        return self.left(place, self._core.read(value, schema, self._most))
+
+    def left(self, place: Place, told: list[Any]) -> list[Left]:
+        """Return what the core left over as expressions; the ways that it tells begin at a place."""
         left = []
-        for known, below, reference, tokens, key in self._core.read(value, schema, self._most):
-            expression = self._normaliser.below(place, below, reference, tokens)
-            left.append(Left(known, expression, not tokens or self._is(expression, below), key))
+        for value, schema, reference, tokens, key in told:
+            expression = self._normaliser.below(place, schema, reference, tokens)
+            left.append(Left(value, expression, not tokens or self._is(expression, schema), key))
         return left
 
     def _is(self, expression: Expression, schema: Any) -> bool:

@@ -10,6 +10,7 @@ from __future__ import annotations
 import marshal
 import re
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 from urllib.parse import unquote, urljoin, urlsplit
 
@@ -71,8 +72,11 @@ class PlaceRecord:
 def draft_of(schema: Any, default: int = LATEST_DRAFT) -> int:
     """Return the draft that `$schema` names: 4, 6, 7, 2019 or 2020."""
     uri = schema.get("$schema") if isinstance(schema, dict) else None
-    if not isinstance(uri, str):
-        return default
+    return _draft_named(uri, default) if isinstance(uri, str) else default
+
+
+@lru_cache(maxsize=256)
+def _draft_named(uri: str, default: int) -> int:
     return next((draft for name, draft in _DRAFTS.items() if name in uri), default)
 
 
@@ -114,7 +118,7 @@ class Document:
         self._registry: Registry[Any] | None = None
         base: str | None = None
         scope: Scope = ()
-        if resources or _mentions_ids(schema, marshalled):
+        if resources or mentions_ids(schema, marshalled):
             try:
                 base = self._register(dict(resources or {}))
                 scope = self._entered(base, ())
@@ -291,13 +295,13 @@ def _anchors_of(contents: Any) -> Iterator[str]:
 _ID_KEYS = frozenset({"$id", "id", "$anchor", "$dynamicAnchor", "$dynamicRef", "$recursiveRef"})
 _DATA_KEYS = frozenset({"enum", "const", "default", "examples", "example"})
 #: In what marshal makes of a schema (a text is "u", four bytes of length, UTF-8; a value follows its key): one of the keys
-#: above before a text, or a `$ref` that is no local pointer. Not to find them is proof that `_mentions_ids` need not look;
+#: above before a text, or a `$ref` that is no local pointer. Not to find them is proof that `mentions_ids` need not look;
 #: a search instead of a walk, and a fast one because all begin with the same byte, but for the "id" of draft 4.
 _SUSPECT = re.compile(rb"\$(?:(?:id|anchor|dynamicAnchor|dynamicRef|recursiveRef)u|refu....(?!#/))", re.DOTALL)
 _OLD_ID = b"\x02\0\0\0idu"
 
 
-def _mentions_ids(schema: Any, marshalled: bytes | None) -> bool:
+def mentions_ids(schema: Any, marshalled: bytes | None) -> bool:
     """Whether the document may need more than local pointers; cheap, and wrong only on the careful side."""
     try:
         text = marshal.dumps(schema, 2) if marshalled is None else marshalled

@@ -8,9 +8,8 @@ import numpy as np
 import pytest
 
 import schemagen
-from schemagen.engine.reading import Reading
 
-pytest.importorskip("schemagen._core")
+native = pytest.importorskip("schemagen.engine.native", reason="the core reads")
 
 SCALARS: list[dict[str, Any]] = [
     {"type": "string"},
@@ -168,7 +167,7 @@ def test_both_ways_read_the_same(
     schema = Writer(seed).document()
     options = {"property_order": "any" if seed % 3 == 0 else "schema"}
     core = compiled(schema, bundled_vocabulary, **options)
-    monkeypatch.setattr(Reading, "serves", staticmethod(lambda _: False))
+    monkeypatch.setattr(native, "plain_draft", lambda *_: None)
     python = compiled(schema, bundled_vocabulary, **options)
     if isinstance(python, str):
         assert isinstance(core, str), python
@@ -180,12 +179,12 @@ def test_both_ways_read_the_same(
 
 
 def test_the_ways_differ(monkeypatch: pytest.MonkeyPatch, bundled_vocabulary: schemagen.Vocabulary) -> None:
-    """The comparison compares two things: the core reads, unless it is told not to."""
-    asked = []
-    read = Reading.read
-    monkeypatch.setattr(Reading, "read", lambda *given: asked.append(given) or read(*given))
+    """The comparison compares two things: the core reads all of an ordinary schema, unless it is told not to."""
+    made = []
+    define = native.JsonLowering.compile
+    monkeypatch.setattr(native.JsonLowering, "compile", lambda *given: made.append(given) or define(*given))
     schemagen.compile({"type": "object"}, bundled_vocabulary, cache=None)
-    assert len(asked) == 1
-    monkeypatch.setattr(Reading, "serves", staticmethod(lambda _: False))
+    assert not made
+    monkeypatch.setattr(native, "plain_draft", lambda *_: None)
     schemagen.compile({"type": "object"}, bundled_vocabulary, cache=None)
-    assert len(asked) == 1
+    assert len(made) == 1
