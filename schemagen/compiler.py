@@ -29,10 +29,12 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
 
     from schemagen import _core
+    from schemagen.draw import Drawing
     from schemagen.engine.native import JsonLowering
     from schemagen.engine.program import Recorder
     from schemagen.engine.protocol import Engine, Matcher
     from schemagen.engine.reading import Begun
+    from schemagen.engine.reference import ReferenceEngine
     from schemagen.grammar_files import GrammarEntry
     from schemagen.regex import ast
     from schemagen.schema.normalise import Dialect, Normaliser
@@ -45,6 +47,7 @@ __all__ = ["CacheInfo", "Choice", "Grammar", "Limits", "Regex", "cache_info", "c
 MAX_REFERENCE_STATES = 20_000
 
 EngineName = Literal["auto", "native", "reference"]
+Picture = Literal["automaton", "pushdown", "index", "mask"]
 #: "memory", None or the path of a folder.
 Cache: TypeAlias = "str | os.PathLike[str] | None"
 
@@ -165,6 +168,49 @@ class Grammar:
         """Bytes held by the automaton now; it grows a little while it is used, up to `Limits`."""
         return int(getattr(self._implementation, "memory_bytes", 0))
 
+    def draw(
+        self, what: Picture | None = None, *, after: str | bytes = "", max_states: int = 40, max_tokens: int = 8
+    ) -> Drawing:
+        """Return a picture of this grammar: Mermaid or DOT text, SVG where Graphviz is installed. Notebooks show it.
+
+        Args:
+            what: "automaton" is the finite automaton of the language, over characters; "pushdown" the objects and arrays of a
+                schema and how they nest; "index" the tokens that lead from state to state; "mask" the tokens that are allowed
+                behind a text. None: the automaton of a pattern or choice, the pushdown of a schema or type.
+            after: The text before the mask.
+            max_states: Most states, or objects and arrays, to draw; the caption says what is left out.
+            max_tokens: Most tokens to list in one place; there and in the caption they are counted.
+
+        Raises:
+            UnsupportedSchemaError: Of a recursive schema there is no finite automaton and no index.
+            LimitError: The automaton is too large to be built whole, which the reference engine does.
+            MatcherError: No text begins with ``after``.
+            ValueError: ``what`` is none of these, or "pushdown" of a pattern or choice, which is regular.
+
+        Cost: of "automaton" and "index", building the automaton in Python, seconds at worst; an index O(V) for each state.
+        """
+        is_pattern = isinstance(self.spec, Regex | Choice)
+        kind = what or ("automaton" if is_pattern else "pushdown")
+        if kind not in _PICTURES:
+            raise _mistyped("what", what, _PICTURES)
+        if kind == "mask":
+            from schemagen.draw.mask import draw_mask
+
+            text = after if isinstance(after, bytes) else after.encode()
+            return draw_mask(self.matcher(), self.vocabulary, text, max_tokens=max_tokens)
+        if kind == "pushdown":
+            if is_pattern:
+                raise ValueError("what='pushdown': a pattern or choice needs no stack, choose 'automaton'")
+            return self._pushdown(max_states)
+        engine = self._as_reference()
+        if kind == "automaton":
+            from schemagen.draw.automaton import draw_automaton
+
+            return draw_automaton(engine.fsm, max_states=max_states)
+        from schemagen.draw.index import draw_index
+
+        return draw_index(engine, max_states=max_states, max_tokens=max_tokens)
+
     def validate(self, text: str) -> Any:
         """Return the value that a complete text denotes: an instance of the type, parsed JSON, or the text itself.
 
@@ -180,6 +226,25 @@ class Grammar:
         if not self._is_exact:
             _check_afterwards(self.schema, value, text, self._arguments["resources"])
         return value
+
+    def _read_again(self) -> tuple[Normaliser, Options]:
+        """Return the schema, ready to be looked into, and the options that its texts were compiled with."""
+        arguments = self._arguments
+        options = Options(arguments["property_order"], arguments["whitespace"], limits=arguments["limits"])
+        options = _styled(options, self._target)
+        return _source(self.schema, arguments, self._target).normaliser(options), options
+
+    def _pushdown(self, max_states: int) -> Drawing:
+        from schemagen.draw.pushdown import draw_pushdown
+
+        return draw_pushdown(self._read_again()[0], max_states=max_states)
+
+    def _as_reference(self) -> ReferenceEngine:
+        """Return the engine whose automaton is built whole."""
+        if self.engine == "reference":
+            return cast("ReferenceEngine", self._implementation)
+        regex = pattern_of(self.spec) if isinstance(self.spec, Regex | Choice) else _text(*self._read_again())
+        return cast("ReferenceEngine", _reference(regex, self.vocabulary, self._arguments["limits"]))
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Pickle as what it was made of: it is compiled again where it is unpickled."""
@@ -319,6 +384,7 @@ def _recompile(spec: Any, vocabulary: Vocabulary, arguments: dict[str, Any]) -> 
 _ORDERS = ("schema", "any")
 _LAYOUTS = ("flexible", "compact", "spaced")
 _ENGINES = ("auto", "native", "reference")
+_PICTURES = ("automaton", "pushdown", "index", "mask")
 
 
 def _check_arguments(vocabulary: Any, property_order: Any, whitespace: Any, engine: Any) -> None:

@@ -346,6 +346,17 @@ def rows_of(fsm: Any) -> dict[int, dict[int, int]]:
     return rows
 
 
+def start_of(fsm: Any) -> int:
+    """Return the state that an FSM starts in."""
+    state: int = fsm.initial
+    return state
+
+
+def final_states(fsm: Any) -> set[int]:
+    """Return the states of an FSM that a text may end in."""
+    return set(fsm.finals)
+
+
 def symbols_of(fsm: Any, data: Iterable[int]) -> list[int]:
     """Return the symbol that each byte is for an FSM of `byte_fsm`; bytes without one get -1, which no state reads."""
     symbols: list[int | None] = [fsm.alphabet[chr(byte)] for byte in data]

@@ -1,0 +1,92 @@
+"""The mask at one place of a text, as a drawing.
+
+A small vocabulary is drawn token by token, as in Figure 1 of Willard & Louf (2023, arXiv:2307.09702). Of a large one the
+allowed tokens are counted by what they begin with, and the first of each kind are listed.
+"""
+
+from __future__ import annotations
+
+import string
+from typing import TYPE_CHECKING
+
+from schemagen.draw.drawing import Drawing, Edge, Node
+from schemagen.draw.labels import token_label, token_list
+from schemagen.errors import MatcherError
+
+if TYPE_CHECKING:
+    from schemagen.engine.protocol import Matcher
+    from schemagen.vocabulary import Vocabulary
+
+#: Vocabularies up to this size are drawn token by token.
+SMALL = 24
+#: Longest text that is written in full, in characters: its end is what matters.
+MAX_TEXT = 40
+_KINDS = (
+    ("digits", frozenset(string.digits.encode())),
+    ("letters", frozenset(string.ascii_letters.encode())),
+    ("spaces", frozenset(string.whitespace.encode())),
+    ("signs", frozenset(string.punctuation.encode())),
+)
+_OTHERS = "other characters"
+_END = "the end of the text"
+
+
+def draw_mask(matcher: Matcher, vocabulary: Vocabulary, after: bytes, *, max_tokens: int) -> Drawing:
+    """Return which tokens are allowed behind a text.
+
+    Args:
+        matcher: At the start of a text.
+        vocabulary: Of the grammar.
+        after: The text so far.
+        max_tokens: Most tokens written in one node.
+
+    Raises:
+        MatcherError: No text of the grammar begins like that.
+    """
+    if not matcher.accept_bytes(after):
+        raise MatcherError(
+            f"no text begins with {after.decode(errors='backslashreplace')!r}",
+            why="there is no mask behind what the mask itself does not allow",
+            fix="give the beginning of a text that the grammar allows",
+        )
+    allowed = matcher.allowed_tokens()
+    text = token_label(after)
+    shown = text if len(text) <= MAX_TEXT else "…" + text[-MAX_TEXT:]
+    start = Node("text", shown or "the start", "text")
+    draw = _each if vocabulary.size <= SMALL else _kinds
+    nodes = draw(vocabulary, allowed, max_tokens)
+    edges = [Edge("text", node.name, kind="reads" if node.kind == "allowed" else "beside") for node in nodes]
+    masked = vocabulary.size - len(allowed)
+    caption = f"{len(allowed):,} of {vocabulary.size:,} tokens are allowed, {masked:,} are masked"
+    return Drawing((start, *nodes), tuple(edges), caption)
+
+
+def _each(vocabulary: Vocabulary, allowed: list[int], _max_tokens: int) -> list[Node]:
+    """Return a node for each token."""
+    nodes = []
+    for token_id, token in enumerate(vocabulary.tokens):
+        label = _END if token_id in vocabulary.eos_token_ids else token_label(token)
+        nodes.append(Node(f"t{token_id}", label or "(no text)", "allowed" if token_id in allowed else "masked"))
+    return nodes
+
+
+def _kinds(vocabulary: Vocabulary, allowed: list[int], max_tokens: int) -> list[Node]:
+    """Return a node for each kind of allowed tokens, and one for all others."""
+    found: dict[str, list[bytes]] = {name: [] for name, _ in _KINDS}
+    found[_OTHERS] = []
+    ends = 0
+    for token_id in allowed:
+        token = vocabulary.tokens[token_id]
+        if token_id in vocabulary.eos_token_ids:
+            ends += 1
+        elif token:
+            found[next((name for name, first in _KINDS if token[0] in first), _OTHERS)].append(token)
+    nodes = [
+        Node(f"k{i}", f"{name}\n{token_list(tokens, max_tokens)}", "allowed")
+        for i, (name, tokens) in enumerate(found.items())
+        if tokens
+    ]
+    if ends:
+        nodes.append(Node("eos", _END, "allowed"))
+    masked = vocabulary.size - len(allowed)
+    return [*nodes, Node("masked", f"{masked:,} tokens are masked", "masked")] if masked else nodes

@@ -1,0 +1,225 @@
+"""The pushdown automaton of a schema, as a drawing of its objects and arrays.
+
+Each kind of object and array is a node, and what it holds that is neither is written in it. Reading the bracket that opens
+one pushes the place to come back to (a solid edge); reading the bracket that closes it pops that place (a dashed one). A
+schema that contains itself is a cycle. Nodes are looked up by what they allow, so that two places of a schema that allow
+the same are one node, as they are one state of the automaton.
+"""
+
+from __future__ import annotations
+
+import json
+from collections import deque
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from schemagen.draw.drawing import Drawing, Edge, Node
+from schemagen.regex import ast
+from schemagen.schema.nodes import ANY, NEVER, ArrayArm, NumberArm, ObjectArm, Place, StringArm
+
+if TYPE_CHECKING:
+    from fractions import Fraction
+
+    from schemagen.schema.nodes import Expression, Value
+    from schemagen.schema.normalise import Normaliser
+
+#: Members and items written in one node, and values of an enumeration; what is beyond is counted.
+MAX_LINES = 12
+MAX_VALUES = 4
+_BRACKETS = {ObjectArm: ("{", "}"), ArrayArm: ("[", "]")}
+
+
+@dataclass(slots=True)
+class _Box:
+    """A node on its way: its lines, and the containers that it holds by what they stand behind."""
+
+    name: str
+    lines: list[str]
+    holds: list[tuple[str, Expression]] = field(default_factory=list)
+
+
+def draw_pushdown(normaliser: Normaliser, *, max_states: int) -> Drawing:
+    """Return the objects and arrays of a schema and how they nest.
+
+    Args:
+        normaliser: Of the schema.
+        max_states: Most objects and arrays to draw, those nearest to the root; what is beyond is one node.
+    """
+    return _Pushdown(normaliser, max_states).drawing()
+
+
+class _Pushdown:
+    def __init__(self, normaliser: Normaliser, max_states: int) -> None:
+        self.normaliser = normaliser
+        self.max_states = max_states
+        self.names: dict[ObjectArm | ArrayArm, str] = {}
+        self.waiting: deque[tuple[ObjectArm | ArrayArm, str]] = deque()
+        self.nodes: list[Node] = []
+        self.edges: list[Edge] = []
+
+    def drawing(self) -> Drawing:
+        root = self.normaliser.root
+        text = self.describe(root)
+        self.nodes.append(Node("start", "", "start"))
+        if not self.containers(root) or text != _brackets_of(self.normaliser.value(root)):
+            self.nodes.append(Node("scalars", text, "text"))
+            self.edges.append(Edge("start", "scalars"))
+        self.enter("start", "", root)
+        while self.waiting:
+            arm, title = self.waiting.popleft()
+            box = self.box(arm, title)
+            self.nodes.append(Node(box.name, "\n".join(box.lines), "value"))
+            for label, expression in box.holds:
+                self.enter(box.name, label, expression)
+        drawn = len(self.names)
+        caption = f"{drawn} kinds of objects and arrays" if drawn != 1 else "one kind of object or array"
+        if any(edge.target == "more" for edge in self.edges):
+            self.nodes.append(Node("more", "…", "more"))
+            caption += "; what they hold beyond is not drawn"
+        return Drawing(tuple(self.nodes), tuple(self.edges), caption, sideways=False)
+
+    def enter(self, source: str, label: str, expression: Expression) -> None:
+        """Draw the edges from a node to the containers that an expression allows, and back."""
+        for arm in self.containers(expression):
+            opening, closing = _BRACKETS[type(arm)]
+            if arm not in self.names and len(self.names) < self.max_states:
+                self.names[arm] = f"n{len(self.names)}"
+                self.waiting.append((arm, self.title(expression, arm)))
+            target = self.names.get(arm, "more")
+            if target == "more":
+                self.edges.append(Edge(source, target, label + opening, "more"))
+            elif target == source:
+                self.edges.append(Edge(source, target, f"{label}{opening} {closing}", "push"))
+            else:
+                self.edges.append(Edge(source, target, label + opening, "push"))
+                if source != "start":
+                    self.edges.append(Edge(target, source, closing, "pop"))
+
+    def containers(self, expression: Expression) -> list[ObjectArm | ArrayArm]:
+        if expression is ANY and expression is not self.normaliser.root:
+            return []
+        value = self.normaliser.value(expression)
+        return [*value.objects, *value.arrays]
+
+    def title(self, expression: Expression, arm: ObjectArm | ArrayArm) -> str:
+        """Return what the schema calls a container, for one that it does not name what it is."""
+        kind = "object" if isinstance(arm, ObjectArm) else "array"
+        if not isinstance(expression, Place):
+            return kind
+        record = self.normaliser.record(expression)
+        above, _, last = record.pointer.rpartition("/")
+        if above.rpartition("/")[2] in {"$defs", "definitions"}:
+            return last
+        schema = record.schema if isinstance(record.schema, dict) else {}
+        for part in (schema, *schema.get("anyOf", ()), *schema.get("oneOf", ())):
+            if isinstance(part, dict) and "$ref" in part:
+                place = self.normaliser.reference(record, part["$ref"])
+                if arm in self.containers(place):
+                    return self.title(place, arm)
+        title = schema.get("title")
+        return title if isinstance(title, str) else kind
+
+    # --- what is written in a node -----------------------------------------------------------------------------------
+
+    def box(self, arm: ObjectArm | ArrayArm, title: str) -> _Box:
+        box = _Box(self.names[arm], [title])
+        if isinstance(arm, ObjectArm):
+            self.members(box, arm)
+        else:
+            self.items(box, arm)
+        return box
+
+    def members(self, box: _Box, arm: ObjectArm) -> None:
+        shown = [(key, value) for key, value in arm.properties if not self.normaliser.is_plainly_empty(value)]
+        for key, value in shown:
+            self.add(box, json.dumps(key, ensure_ascii=False), value, "" if key in arm.required else "?")
+        for keys, value in self.others(arm):
+            self.add(box, keys, value)
+        _note(box, "members", arm.min_properties, arm.max_properties)
+
+    def others(self, arm: ObjectArm) -> list[tuple[str, Expression]]:
+        """Return what keys that are not declared may hold, if one rule says it."""
+        if arm.names == ast.EMPTY:
+            return []
+        if len(arm.rules) != 1:
+            return [("other keys", ANY)] if not arm.rules else []
+        (rule,) = arm.rules
+        patterns = [(f"keys like {i}", value) for i, (_, value) in enumerate(rule.patterns, 1)]
+        more = [] if rule.additional is NEVER else [("other keys", rule.additional)]
+        return patterns + more
+
+    def items(self, box: _Box, arm: ArrayArm) -> None:
+        for index, value in enumerate(arm.prefix):
+            self.add(box, f"item {index}", value)
+        if arm.items is not NEVER and arm.max_items != len(arm.prefix):
+            self.add(box, "other items" if arm.prefix else "items", arm.items)
+        _note(box, "items", arm.min_items, arm.max_items)
+        if arm.unique:
+            box.lines.append("all different")
+
+    def add(self, box: _Box, label: str, expression: Expression, mark: str = "") -> None:
+        if self.containers(expression):
+            box.holds.append((f"{label}: ", expression))
+        if len(box.lines) < MAX_LINES:
+            box.lines.append(f"{label}{mark}: {self.describe(expression)}")
+        elif box.lines[-1] != "…":
+            box.lines.append("…")
+
+    def describe(self, expression: Expression) -> str:
+        """Return what a value may be, in a few words."""
+        if expression is ANY:
+            return "any"
+        value = self.normaliser.value(expression)
+        parts = [_literals(value), *map(_number, value.numbers), *map(_string, value.strings), _brackets_of(value)]
+        return " | ".join(dict.fromkeys(part for part in parts if part)) or "nothing"
+
+
+def _literals(value: Value) -> str:
+    names = (("null", value.null), ("boolean", value.true and value.false))
+    single = (("true", value.true and not value.false), ("false", value.false and not value.true))
+    return " | ".join(name for name, there in (*names, *single) if there)
+
+
+def _brackets_of(value: Value) -> str:
+    return " | ".join([*(["{ }"] if value.objects else []), *(["[ ]"] if value.arrays else [])])
+
+
+def _number(arm: NumberArm) -> str:
+    if arm.values is not None:
+        return _listed([_decimal(value) for value in sorted(arm.values)])
+    name = "integer" if arm.integer else "number"
+    low = "" if arm.low is None else f" {'>' if arm.low_open else '≥'} {_decimal(arm.low)}"
+    high = "" if arm.high is None else f" {'<' if arm.high_open else '≤'} {_decimal(arm.high)}"
+    multiples = "".join(f", multiple of {_decimal(divisor)}" for divisor in sorted(arm.multiples))
+    return name + low + high + multiples
+
+
+def _decimal(value: Fraction) -> str:
+    return str(value.numerator) if value.denominator == 1 else f"{float(value):g}"
+
+
+def _string(arm: StringArm) -> str:
+    if arm.values is not None:
+        return _listed([json.dumps(value, ensure_ascii=False) for value in sorted(arm.values)])
+    formats = " ".join(sorted(arm.formats))
+    is_any = StringArm(formats=arm.formats, min_length=arm.min_length, max_length=arm.max_length) == arm
+    notes = [formats, "" if is_any else "pattern", _bounds("characters", arm.min_length, arm.max_length)]
+    note = ", ".join(filter(None, notes))
+    return f"string ({note})" if note else "string"
+
+
+def _listed(texts: list[str]) -> str:
+    shown = texts if len(texts) <= MAX_VALUES else [*texts[: MAX_VALUES - 1], f"… {len(texts):,} values"]
+    return " | ".join(shown)
+
+
+def _bounds(what: str, low: int, high: int | None) -> str:
+    if high is None:
+        return f"{low:,} {what} or more" if low else ""
+    return f"{low:,} {what}" if low == high else f"{low:,} to {high:,} {what}"
+
+
+def _note(box: _Box, what: str, low: int, high: int | None) -> None:
+    note = _bounds(what, low, high)
+    if note:
+        box.lines.append(note)

@@ -1,0 +1,72 @@
+"""A drawn automaton is the automaton: reading texts along its edges accepts what the engine and Python's `re` accept."""
+
+import re
+
+from hypothesis import given, settings, strategies as st
+
+import schemagen
+from schemagen import Regex, Vocabulary
+from schemagen.draw import Drawing
+
+BYTES = Vocabulary.byte_vocabulary()
+ATOMS = st.sampled_from(["a", "b", "ab", "é", "€", "😀", "[ab]", "[^a]", ".", "[0-9]", " ", r"\.", "[é-€]"])
+PATTERNS = st.recursive(
+    ATOMS,
+    lambda inner: st.one_of(
+        st.tuples(inner, inner).map("".join),
+        st.tuples(inner, inner).map(lambda pair: f"(?:{pair[0]}|{pair[1]})"),
+        st.tuples(inner, st.sampled_from(["*", "?", "{2}", "{1,3}"])).map(lambda pair: f"(?:{pair[0]}){pair[1]}"),
+    ),
+    max_leaves=5,
+)
+TEXTS = st.text(alphabet="ab é€😀.1\n", max_size=8)
+
+
+def accepts(drawing: Drawing, text: str) -> bool:
+    """Read a text along the edges; a label is an expression that says what its edge reads."""
+    ends = {node.name for node in drawing.nodes if node.kind == "accepting"}
+    moves = [(e.source, re.compile(e.label.replace("␣", " ")), e.target) for e in drawing.edges if e.source != "start"]
+    reached = {("s0", 0)}
+    waiting = list(reached)
+    for name, position in waiting:
+        for source, label, target in moves:
+            read = label.match(text, position) if source == name else None
+            if read and (target, read.end()) not in reached:
+                reached.add((target, read.end()))
+                waiting.append((target, read.end()))
+    return any(name in ends and position == len(text) for name, position in reached)
+
+
+@settings(deadline=None, max_examples=150)
+@given(pattern=PATTERNS, texts=st.lists(TEXTS, min_size=5, max_size=5), data=st.data())
+def test_a_drawing_reads_what_the_engine_reads(pattern: str, texts: list[str], data: st.DataObject) -> None:
+    """Any text, and one of the language, is accepted by all three or by none.
+
+    A class of very many ranges is abbreviated, so that there is no such class among the patterns.
+    """
+    grammar = schemagen.compile(Regex(pattern), BYTES)
+    drawing = grammar.draw(max_states=10_000)
+    assert "more" not in {node.name for node in drawing.nodes}
+    inside = data.draw(st.from_regex(f"(?s:{pattern})", fullmatch=True, alphabet=st.characters(codec="utf-8")))
+    for text in [*texts, inside]:
+        matcher = grammar.matcher()
+        expected = matcher.accept_bytes(text.encode()) and matcher.is_accepting()
+        assert accepts(drawing, text) == expected
+        assert bool(re.fullmatch(pattern, text)) == expected
+
+
+@settings(deadline=None, max_examples=60)
+@given(pattern=PATTERNS)
+def test_every_edge_of_an_index_is_a_token_that_is_allowed(pattern: str) -> None:
+    """The tokens on the edges are those of Algorithm 4, each at the state that it leaves."""
+    grammar = schemagen.compile(Regex(pattern), BYTES, engine="reference")
+    drawing = grammar.draw("index", max_states=10_000, max_tokens=1_000)
+    engine = grammar._implementation
+    drawn: dict[str, int] = {}
+    for edge in drawing.edges:
+        if edge.source != "start":
+            drawn[edge.source] = drawn.get(edge.source, 0) + len(edge.label.replace("\n", "  ").split("  "))
+    states = {node.name: node for node in drawing.nodes if node.kind in {"state", "accepting"}}
+    assert len(states) == engine.state_count
+    expected = sorted(len(tokens) for tokens in engine.token_index.values())
+    assert sorted(drawn.get(name, 0) for name in states) == expected
