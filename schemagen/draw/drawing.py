@@ -20,8 +20,8 @@ EdgeKind: TypeAlias = Literal["reads", "push", "pop", "more", "beside"]
 
 _DOT_NODES: dict[NodeKind, str] = {
     "start": "shape=point width=0.08",
-    "state": "shape=circle",
-    "accepting": "shape=doublecircle",
+    "state": "shape=circle margin=0.02",
+    "accepting": "shape=doublecircle margin=0.02",
     "value": "shape=box",
     "text": "shape=box style=rounded",
     "allowed": "shape=box style=rounded",
@@ -186,8 +186,12 @@ def _dot_edge(edge: Edge) -> str:
 
 
 def _mermaid_text(text: str) -> str:
-    """Return a text in quotes: what Mermaid might read as Markdown, HTML or syntax by its number."""
-    lines = (_MERMAID_SPECIAL.sub(lambda match: f"#{ord(match[0])};", line) for line in text.split("\n"))
+    r"""Return a text in quotes: what Mermaid might read as Markdown, HTML or syntax by its number.
+
+    Even so it reads a ``\n`` as the end of a line, unless something stands between the two that is not seen.
+    """
+    lines = text.replace("\\n", "\\\u200bn").split("\n")
+    lines = [_MERMAID_SPECIAL.sub(lambda match: f"#{ord(match[0])};", line) for line in lines]
     return f'"{"<br>".join(lines)}"'
 
 

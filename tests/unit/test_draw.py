@@ -265,11 +265,12 @@ class TestTexts:
         assert text.splitlines()[0] == "%% two lines"
         (label,) = re.findall(r'"([^"]*)"', text)
         assert re.fullmatch(r"[\w =,…␣-]+", re.sub(r"#\d+;|<br>", "", label))
+        assert Drawing((Node("a", r"[\n]"),), ()).mermaid().endswith('a(("#91;#92;#8203;n#93;"))\n')
 
     def test_dot_escapes(self):
         """Quotes and backslashes of a label reach DOT as they are, lines are centred, those of a value a list."""
         text = Drawing((Node("a", 'x"\\n\ny', "state"), Node("b", "B\nc\nd", "value")), ()).dot()
-        assert r'a [shape=circle label="x\"\\n\ny"]' in text
+        assert r'a [shape=circle margin=0.02 label="x\"\\n\ny"]' in text
         assert r'b [shape=box label="B\nc\ld\l"]' in text
 
     def test_notebooks_show_it(self):
