@@ -1,0 +1,170 @@
+"""The built site in a browser: what a reader clicks works, on a desk and on a phone, in the light and in the dark.
+
+Headless Chromium, driven by selenium; skipped where the machine has no Chromium with its driver.
+"""
+
+import shutil
+from collections.abc import Iterator
+from functools import partial
+from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from threading import Thread
+from typing import Any
+
+import pytest
+
+pytest.importorskip("selenium", reason="selenium is not installed")
+
+from selenium.webdriver import Chrome, ChromeOptions, ChromeService
+from selenium.webdriver.common.by import By
+from selenium.webdriver.support.wait import WebDriverWait
+
+PROGRAMS = ("chromium", "chromium-browser", "google-chrome", "chrome")
+FLAGS = (
+    "headless",
+    "no-sandbox",
+    "disable-gpu",
+    "disable-quic",
+    "no-first-run",
+    "disable-background-networking",
+    "disable-component-update",
+    "disable-sync",
+)
+DESK = (1280, 900)
+PHONE = (390, 844)
+#: Longest wait for what a click leads to, in seconds; it ends as soon as that is there.
+PATIENCE = 30
+
+
+class QuietHandler(SimpleHTTPRequestHandler):
+    """Serves files and writes no log."""
+
+    def log_message(self, *_arguments: Any) -> None:
+        """Say nothing."""
+
+
+@pytest.fixture(scope="session")
+def served(site: Path) -> Iterator[str]:
+    """The address of the site on this machine."""
+    with ThreadingHTTPServer(("127.0.0.1", 0), partial(QuietHandler, directory=str(site))) as server:
+        thread = Thread(target=server.serve_forever, daemon=True)
+        thread.start()
+        yield f"http://127.0.0.1:{server.server_port}/"
+        server.shutdown()
+        thread.join()
+
+
+@pytest.fixture(scope="session")
+def chrome(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Chrome]:
+    """A browser with a profile of its own."""
+    program = next(filter(None, map(shutil.which, PROGRAMS)), None)
+    driver = shutil.which("chromedriver")
+    if program is None or driver is None:
+        pytest.skip("Chromium or chromedriver is not installed")
+    options = ChromeOptions()
+    options.binary_location = program
+    for flag in (*FLAGS, f"user-data-dir={tmp_path_factory.mktemp('profile')}", "window-size={},{}".format(*DESK)):
+        options.add_argument(f"--{flag}")
+    options.set_capability("goog:loggingPrefs", {"browser": "ALL"})
+    browser = Chrome(options=options, service=ChromeService(driver))
+    yield browser
+    browser.quit()
+
+
+@pytest.fixture
+def browser(chrome: Chrome) -> Iterator[Chrome]:
+    """The browser as a desk has it, with nothing remembered, and with nothing on its console afterwards."""
+    resize(chrome, DESK)
+    chrome.get_log("browser")
+    yield chrome
+    assert [entry["message"] for entry in chrome.get_log("browser") if entry["level"] != "INFO"] == []
+    chrome.execute_script("localStorage.clear()")
+
+
+def resize(browser: Chrome, size: tuple[int, int]) -> None:
+    """Make the page as large as a screen."""
+    width, height = size
+    metrics = {"width": width, "height": height, "deviceScaleFactor": 1, "mobile": False}
+    browser.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", metrics)
+
+
+def wait(browser: Chrome, script: str) -> Any:
+    """Return what a script says as soon as that is something."""
+    return WebDriverWait(browser, PATIENCE).until(lambda it: it.execute_script(f"return {script}"))
+
+
+def pages(site: Path) -> list[str]:
+    """The address of every page below that of the site."""
+    folders = [path.parent.relative_to(site).as_posix() for path in sorted(site.rglob("index.html"))]
+    return ["" if folder == "." else f"{folder}/" for folder in folders]
+
+
+def luminance(colour: str) -> float:
+    """Relative luminance of `rgb(...)` (WCAG 2.1)."""
+    parts = [float(part) / 255 for part in colour[colour.index("(") + 1 : -1].split(",")[:3]]
+    linear = [part / 12.92 if part <= 0.04045 else ((part + 0.055) / 1.055) ** 2.4 for part in parts]
+    return sum(weight * part for weight, part in zip((0.2126, 0.7152, 0.0722), linear, strict=True))
+
+
+def test_pages_ask_nobody_and_fit_on_a_phone(browser: Chrome, served: str, site: Path) -> None:
+    """No page loads anything from elsewhere, complains on the console, or is wider than a phone."""
+    resize(browser, PHONE)
+    assert len(pages(site)) > 10
+    for page in pages(site):
+        browser.get(served + page)
+        loaded = browser.execute_script("return performance.getEntriesByType('resource').map(entry => entry.name)")
+        assert [address for address in loaded if not address.startswith((served, "data:", "blob:"))] == [], page
+        assert browser.execute_script("return document.documentElement.scrollWidth") <= PHONE[0], page
+
+
+def test_navigation(browser: Chrome, served: str) -> None:
+    """The links on the left lead to their pages."""
+    browser.get(served)
+    browser.find_element(By.CSS_SELECTOR, ".md-sidebar--primary").find_element(By.LINK_TEXT, "Automata").click()
+    assert wait(browser, "document.querySelector('h1')?.textContent").startswith("Automata")
+    assert browser.current_url == f"{served}concepts/automata/"
+
+
+def test_navigation_on_a_phone(browser: Chrome, served: str) -> None:
+    """There the links are in a drawer, which the button opens."""
+    resize(browser, PHONE)
+    browser.get(served)
+    browser.find_element(By.CSS_SELECTOR, "label.md-header__button[for=__drawer]").click()
+    drawer = "document.querySelector('.md-sidebar--primary').getBoundingClientRect()"
+    assert wait(browser, f"{drawer}.left >= 0 && {drawer}.width > 100")
+
+
+def test_search(browser: Chrome, served: str) -> None:
+    """A word of the pages finds them."""
+    browser.get(served)
+    field = browser.find_element(By.CSS_SELECTOR, "input.md-search__input")
+    browser.execute_script("arguments[0].focus()", field)
+    wait(browser, "document.querySelector('.md-search__input').placeholder === 'Search'")
+    field.send_keys("misalignment")
+    found = wait(browser, "[...document.querySelectorAll('.md-search-result__link')].map(link => link.href)")
+    assert any("concepts/tokens/" in address for address in found)
+
+
+def test_code_is_copied(browser: Chrome, served: str) -> None:
+    """The button at a block of code says that it was copied."""
+    browser.get(f"{served}quickstart/")
+    wait(browser, "document.querySelector('.highlight button')")
+    browser.execute_script("document.querySelector('.highlight button[data-md-type=copy], .md-clipboard').click()")
+    assert wait(browser, "document.querySelector('.md-dialog--active')?.textContent.trim()") == "Copied to clipboard"
+
+
+def test_dark_mode(browser: Chrome, served: str) -> None:
+    """The switch turns the page dark, pictures stay legible, and the next page is dark, too."""
+    browser.get(f"{served}concepts/automata/")
+    schemes = []
+    for _ in range(2):
+        scheme = wait(browser, "document.body.dataset.mdColorScheme")
+        schemes.append(scheme)
+        ground = browser.execute_script("return getComputedStyle(document.body).backgroundColor")
+        letters = "getComputedStyle(document.querySelector('svg.schemagen text')).fill"
+        light, dark = sorted((luminance(ground), luminance(browser.execute_script(f"return {letters}"))), reverse=True)
+        assert (light + 0.05) / (dark + 0.05) > 4.5, scheme
+        browser.execute_script("document.querySelector('form[data-md-component=palette] label:not([hidden])').click()")
+        wait(browser, f"document.body.dataset.mdColorScheme !== '{scheme}'")
+        browser.get(f"{served}concepts/automata/")
+    assert sorted(schemes) == ["default", "slate"]
