@@ -1,7 +1,7 @@
 """Make the pictures of the documentation, docs/pictures/*.svg, from the code that they show.
 
     python tools/pictures.py            all of them (needs `dot` of Graphviz)
-    python tools/pictures.py demo help  only these
+    python tools/pictures.py NAME ...   only these
 
 Pictures of automata are laid out by `dot`; what it is given is noted in each file by its digest, so that a test sees an
 outdated picture without `dot`. They are made to stand in a page: drawn in the colour of the text, whatever that is.
@@ -10,18 +10,29 @@ outdated picture without `dot`. They are made to stand in a page: drawn in the c
 from __future__ import annotations
 
 import argparse
+import json
 import re
 import sys
 from dataclasses import replace
 from functools import lru_cache
 from hashlib import sha256
+from io import StringIO
 from pathlib import Path
 from typing import TYPE_CHECKING
+from unittest.mock import patch
 
 from pydantic import BaseModel, TypeAdapter
+from rich._export_format import CONSOLE_SVG_FORMAT
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+from typer.testing import CliRunner
 
 import schemagen
 from schemagen import Choice, Regex, Vocabulary
+from schemagen.cli import compilation, demo
+from schemagen.cli.app import app
+from schemagen.cli.console import cost_of, error_panel
 from schemagen.draw import Drawing, Edge, Node
 
 if TYPE_CHECKING:
@@ -111,7 +122,98 @@ DRAWINGS: dict[str, Callable[[], Drawing]] = {
 }
 
 
-ALL = (*DRAWINGS,)
+# --- the terminal ----------------------------------------------------------------------------------------------------
+
+COLUMNS = 92
+#: That of rich without its fonts, which are fetched from elsewhere.
+TERMINAL = re.sub(r"@font-face \{\{.*?\}\}\s*", "", CONSOLE_SVG_FORMAT, flags=re.DOTALL)
+
+
+def terminal() -> Console:
+    """Return a terminal of a fixed width that remembers what is written to it."""
+    return Console(width=COLUMNS, record=True, file=StringIO(), force_terminal=True, color_system="truecolor")
+
+
+def typed(console: Console, command: str) -> None:
+    """Write a command as if somebody had typed it."""
+    console.print(Text.assemble(("$ ", "dim"), command))
+
+
+def help_in_terminal() -> Console:
+    """All commands."""
+    console = terminal()
+    typed(console, "schemagen --help")
+    run = CliRunner().invoke(app, ["--help"], terminal_width=COLUMNS, max_content_width=COLUMNS)
+    console.print(run.output.rstrip(), markup=False, highlight=False)
+    return console
+
+
+def demo_in_terminal() -> Console:
+    """The first cases of the demo; what takes how long is left out, as it is different everywhere."""
+    console = terminal()
+    typed(console, "schemagen demo")
+    with patch.object(demo, "output", lambda: console), patch.object(demo, "cost_of", removed):
+        for number, case in enumerate(demo.CASES[:3], start=1):
+            demo.run_case(schemagen.load_bundled(), number, case)
+    console.print("…", style="dim")
+    return console
+
+
+def removed(generation: schemagen.Generation[object]) -> str:
+    """Return what a generation cost, without its speed."""
+    return f"{generation.new_tokens} tokens, {cost_of(generation).partition(', ')[2].partition(', ')[2]}"
+
+
+def report_in_terminal() -> Console:
+    """What became of every keyword of a type, without the times."""
+    console = terminal()
+    typed(console, "schemagen compile schemagen.cli.demo:Booking --report")
+    grammar = schemagen.compile(demo.Booking, bundled())
+    facts = Table.grid(padding=(0, 2))
+    compilation.add_facts(facts, grammar, len(grammar.matcher().allowed_tokens()))
+    console.print(facts)
+    console.print(compilation.report_table(grammar))
+    return console
+
+
+def error_in_terminal() -> Console:
+    """An error with all of its parts."""
+    console = terminal()
+    schema = r'{"properties": {"id": {"pattern": "^(a)\\1$", "type": "string"}}}'
+    typed(console, f"schemagen compile '{schema}'")
+    try:
+        schemagen.compile(json.loads(schema), bundled())
+    except schemagen.SchemagenError as error:
+        console.print(error_panel(error))
+    return console
+
+
+TERMINALS: dict[str, Callable[[], Console]] = {
+    "terminal-help": help_in_terminal,
+    "terminal-demo": demo_in_terminal,
+    "terminal-compile": report_in_terminal,
+    "terminal-error": error_in_terminal,
+}
+
+
+def recorded(name: str) -> str:
+    """Return a terminal as SVG."""
+    console = TERMINALS[name]()
+    written = console.export_text(clear=False, styles=True)
+    svg = console.export_svg(title="schemagen", code_format=TERMINAL, unique_id=name)
+    return f"<!-- tools/pictures.py {digest(written)} -->\n{svg}"
+
+
+# --- all of them -----------------------------------------------------------------------------------------------------
+
+ALL = (*DRAWINGS, *TERMINALS)
+
+
+def digest_of(name: str) -> str:
+    """Return what a picture of what the code does now is recognised by."""
+    if name in DRAWINGS:
+        return digest(DRAWINGS[name]().dot())
+    return digest(TERMINALS[name]().export_text(styles=True))
 
 
 def digest(text: str) -> str:
@@ -137,7 +239,8 @@ def main() -> None:
         parser.error(f"there is no picture {', '.join(sorted(unknown))}")
     FOLDER.mkdir(exist_ok=True)
     for name in names:
-        (FOLDER / f"{name}.svg").write_text(drawn(DRAWINGS[name]()), encoding="utf-8")
+        svg = drawn(DRAWINGS[name]()) if name in DRAWINGS else recorded(name)
+        (FOLDER / f"{name}.svg").write_text(svg, encoding="utf-8")
         sys.stderr.write(f"docs/pictures/{name}.svg\n")
 
 

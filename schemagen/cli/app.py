@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from enum import Enum
 from pathlib import Path  # noqa: TC003 - typer reads it
 from typing import TYPE_CHECKING, Annotated
 
@@ -31,8 +32,22 @@ SpecArgument = Annotated[
         show_default=False,
     ),
 ]
+
+
+class Picture(str, Enum):
+    """What `schemagen.Grammar.draw` draws."""
+
+    AUTOMATON = "automaton"
+    PUSHDOWN = "pushdown"
+    INDEX = "index"
+    MASK = "mask"
+
+
 ModelOption = Annotated[
     str | None, typer.Option(help="Name or folder of a transformers model.", show_default="the bundled model")
+]
+TokenizerOption = Annotated[
+    str | None, typer.Option(help="Name or folder of a tokenizer.", show_default="the bundled one")
 ]
 MaxNewTokensOption = Annotated[
     int | None, typer.Option(min=1, help="Budget of the generation, in tokens.", show_default="the model's own")
@@ -153,9 +168,7 @@ def call(
 @render_errors()
 def compile_(
     spec: SpecArgument,
-    tokenizer: Annotated[
-        str | None, typer.Option(help="Name or folder of a tokenizer.", show_default="the bundled one")
-    ] = None,
+    tokenizer: TokenizerOption = None,
     report: Annotated[bool, typer.Option("--report", help="List what became of every keyword.")] = False,
 ) -> None:
     """Compile SPEC for a tokenizer and say what it costs and, with --report, what is enforced."""
@@ -172,6 +185,32 @@ def regex(spec: SpecArgument) -> None:
     with busy("writing the regular expression"):
         text = schemagen.to_regex(target)
     show_text(text)
+
+
+@app.command()
+@render_errors()
+def draw(  # noqa: PLR0913 - every option is a parameter
+    spec: SpecArgument,
+    what: Annotated[
+        Picture | None,
+        typer.Option(help="What to draw.", show_default="pushdown; automaton of a regular expression"),
+    ] = None,
+    after: Annotated[str, typer.Option(help="The text before the mask.", show_default="none")] = "",
+    regex: Annotated[bool, typer.Option("--regex", help="SPEC is a regular expression itself.")] = False,
+    output: Annotated[
+        Path | None,
+        typer.Option(help="File to write: .svg, .dot, .mmd or .md.", show_default="Mermaid on standard output"),
+    ] = None,
+    tokenizer: TokenizerOption = None,
+    max_states: Annotated[int, typer.Option(min=1, help="States, or objects and arrays, to draw at most.")] = 40,
+    max_tokens: Annotated[int, typer.Option(min=1, help="Tokens to list in one place at most.")] = 8,
+) -> None:
+    """Draw the automaton, the stack, the index or a mask of SPEC."""
+    from schemagen.cli.drawing import draw_one
+
+    target = schemagen.Regex(spec) if regex else read_spec(spec)
+    options = {"what": what and what.value, "after": after, "max_states": max_states, "max_tokens": max_tokens}
+    draw_one(target, tokenizer=tokenizer, output=output, **options)
 
 
 def main(arguments: Sequence[str] | None = None) -> None:

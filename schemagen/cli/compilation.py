@@ -46,12 +46,17 @@ def compile_one(target: Any, *, tokenizer: str | None, with_report: bool) -> Non
     facts = Table.grid(padding=(0, 2))
     facts.add_row("compiled in", f"{(compiled - start) * 1e3:.2f} ms")
     facts.add_row("first mask in", f"{(done - compiled) * 1e3:.2f} ms")
-    facts.add_row("vocabulary", f"{vocabulary.size} tokens")
-    facts.add_row("allowed first", f"{len(first)} tokens")
-    facts.add_row("keywords", summary(grammar))
+    add_facts(facts, grammar, len(first))
     output().print(facts)
     if with_report:
         output().print(report_table(grammar))
+
+
+def add_facts(facts: Table, grammar: Grammar, allowed: int) -> None:
+    """Add what is the same on every machine."""
+    facts.add_row("vocabulary", f"{grammar.vocabulary.size} tokens")
+    facts.add_row("allowed first", f"{allowed} tokens")
+    facts.add_row("keywords", summary(grammar))
 
 
 def summary(grammar: Grammar) -> str:

@@ -53,7 +53,7 @@ def test_version() -> None:
 
 def test_no_arguments_shows_the_commands() -> None:
     """Without arguments the commands are listed."""
-    assert all(name in run().output for name in ("demo", "generate", "batch", "call", "compile", "regex"))
+    assert all(name in run().output for name in ("demo", "generate", "batch", "call", "compile", "regex", "draw"))
 
 
 @pytest.mark.parametrize("spec", ["nowhere.json", "nowhere:Class", "schemagen:nothing", "not a spec"])
@@ -314,6 +314,48 @@ def test_compile_reports_every_keyword() -> None:
     for keyword, status in (("maxLength", "enforced"), ("title", "annotation")):
         assert re.search(rf"{keyword}\W+{status}", result.stdout), result.stdout
     assert "annotation │" not in run("compile", schema).stdout
+
+
+def test_draw_prints_mermaid() -> None:
+    """The picture is on standard output as text, what is seen on standard error."""
+    result = run("draw", "--regex", "yes|no")
+    assert (result.exit_code, result.stderr) == (0, "2 states, those that may end the text are double\n")
+    assert result.stdout.splitlines()[1] == "flowchart LR"
+    assert '-->|"yes"|' in result.stdout
+
+
+def test_draw_writes_the_file_that_is_named(tmp_path: Path) -> None:
+    """The name of the file says in which language."""
+    file = tmp_path / "mask.dot"
+    result = run("draw", AGE, "--what", "mask", "--after", "1", "--output", str(file))
+    assert (result.exit_code, result.stdout) == (0, "")
+    assert file.read_text(encoding="utf-8").startswith("digraph")
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ("--what", "dfa"),
+        ("--regex", "--what", "pushdown"),
+        ("--output", "picture.png"),
+        ("--output", "no/such/folder/picture.dot"),
+        ("--max-states", "0"),
+    ],
+    ids=["what", "no stack", "suffix", "folder", "number"],
+)
+def test_draw_wrong_usage(arguments: tuple[str, ...]) -> None:
+    """What cannot be drawn, or not there, is said."""
+    assert run("draw", "true", *arguments).exit_code == 2
+
+
+def test_the_page_has_every_command() -> None:
+    """Each command has a section, and options of the page are options of the command line."""
+    page = (ROOT / "docs" / "command-line.md").read_text(encoding="utf-8")
+    commands = [command.name or command.callback.__name__ for command in app.registered_commands]
+    for name in commands:
+        assert f"\n## {name}\n" in page
+    known = "".join(run(name, "--help").output for name in commands) + run("--help").output
+    assert {option for option in re.findall(r"--[a-z][a-z-]*", page) if option not in known} == set()
 
 
 def test_cost_without_measured_mass() -> None:
