@@ -25,11 +25,13 @@ class Structured:
     """Base class for pydantic models and dataclasses that can be generated.
 
     Example:
+        ```python
         class Person(schemagen.Structured, BaseModel):
             name: str
             age: int
 
         Person.generate("Ada Lovelace, 36, London")     # -> Person
+        ```
     """
 
     __slots__ = ()
@@ -60,12 +62,14 @@ def structured(cls: C) -> C:
     """Give a class the class method ``generate(prompt, *, lm=None, **options)``, which returns an instance of it.
 
     Example:
+        ```python
         @schemagen.structured
         class Person(BaseModel):
             name: str
             age: int
 
         Person.generate("Ada Lovelace, 36, London")     # -> Person
+        ```
 
     Args:
         cls: A pydantic model, dataclass, TypedDict, NamedTuple, Enum, or any other class that pydantic can validate.

@@ -205,9 +205,11 @@ def tool(
     """Make a function a tool: ``@schemagen.tool``, or ``@schemagen.tool(name=..., description=...)``.
 
     Example:
+        ```python
         @schemagen.tool
         def get_weather(city: str, unit: Literal["c", "f"] = "c") -> str:
             '''Say what the weather is like.'''
+        ```
 
     Args:
         function: A function, coroutine function or method.

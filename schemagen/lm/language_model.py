@@ -245,7 +245,9 @@ class LanguageModel:
                 transformers, as for options that it does not know.
 
         Example:
+            ```python
             people = [found for found in lm.batch(texts, Person) if not isinstance(found, Failure)]
+            ```
         """
         from schemagen.lm.batch import Options, generate_batch, raise_misuse
         from schemagen.lm.generation import Failure
@@ -322,12 +324,14 @@ class LanguageModel:
             SchemaError: The type or schema cannot be compiled; here, not at the first event.
 
         Example:
+            ```python
             for event in lm.stream("Ada Lovelace, 36, London", Person):
                 match event:
                     case FieldCompleted(path, value):
                         print(path, value)
                     case Completed(generation):
                         print(generation.value)
+            ```
         """
         from schemagen.decode.loop import decode
         from schemagen.lm.stream import Stream
