@@ -44,7 +44,7 @@ endef
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help demo test test-all pytest check format core core-asan core-tsan docs serve-docs bench golden clean
+.PHONY: help demo test test-all pytest check format core core-asan core-tsan docs serve-docs pictures bench golden clean
 
 help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -119,6 +119,9 @@ docs: $(DEV) ## Build the documentation into site/, warnings are errors
 
 serve-docs: $(DEV) ## Serve the documentation on http://127.0.0.1:8000
 	$(BIN)/mkdocs serve
+
+pictures: core ## Make the pictures of the documentation again (needs Graphviz)
+	$(BIN)/python tools/pictures.py
 
 bench: core ## Run the benchmarks, results and their page (BENCH="--tokenizer path" for the options of all)
 	@for name in masks decode_overhead batch vocabulary memory stress; do \

@@ -243,8 +243,15 @@ class Grammar:
         """Return the engine whose automaton is built whole."""
         if self.engine == "reference":
             return cast("ReferenceEngine", self._implementation)
-        regex = pattern_of(self.spec) if isinstance(self.spec, Regex | Choice) else _text(*self._read_again())
-        return cast("ReferenceEngine", _reference(regex, self.vocabulary, self._arguments["limits"]))
+        try:
+            regex = pattern_of(self.spec) if isinstance(self.spec, Regex | Choice) else _text(*self._read_again())
+            return cast("ReferenceEngine", _reference(regex, self.vocabulary, self._arguments["limits"]))
+        except LimitError as error:
+            raise LimitError(
+                error.fact,
+                why="a finite automaton is built whole before it is drawn",
+                fix="lower the bounds of repetitions and lengths, or draw 'mask', of a schema 'pushdown', instead",
+            ) from error
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Pickle as what it was made of: it is compiled again where it is unpickled."""

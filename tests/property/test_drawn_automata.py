@@ -1,13 +1,27 @@
 """A drawn automaton is the automaton: reading texts along its edges accepts what the engine and Python's `re` accept."""
 
+import importlib.util
 import re
+import sys
+from pathlib import Path
 
+import pytest
 from hypothesis import given, settings, strategies as st
 
 import schemagen
 from schemagen import Regex, Vocabulary
 from schemagen.draw import Drawing
 
+_SPEC = importlib.util.spec_from_file_location(
+    "schemagen_drawn_cases", Path(__file__).parents[1] / "suite" / "cases.py"
+)
+assert _SPEC is not None
+assert _SPEC.loader is not None
+suite = importlib.util.module_from_spec(_SPEC)
+sys.modules["schemagen_drawn_cases"] = suite
+_SPEC.loader.exec_module(suite)
+
+CASES = [case for case in suite.load_cases() if case.schema is not None and "native" in case.engines]
 BYTES = Vocabulary.byte_vocabulary()
 ATOMS = st.sampled_from(["a", "b", "ab", "é", "€", "😀", "[ab]", "[^a]", ".", "[0-9]", " ", r"\.", "[é-€]"])
 PATTERNS = st.recursive(
@@ -70,3 +84,16 @@ def test_every_edge_of_an_index_is_a_token_that_is_allowed(pattern: str) -> None
     assert len(states) == engine.state_count
     expected = sorted(len(tokens) for tokens in engine.token_index.values())
     assert sorted(drawn.get(name, 0) for name in states) == expected
+
+
+@pytest.mark.parametrize("case", CASES, ids=lambda case: case.id)
+def test_every_schema_of_the_suite_is_drawn(case) -> None:
+    """The pushdown of any schema has nodes of different names, all of them reached, and says what it leaves out."""
+    drawing = case.compile(BYTES, "native").draw(max_states=6)
+    names = [node.name for node in drawing.nodes]
+    assert len(names) == len(set(names)) <= 9
+    assert {"start", *(edge.target for edge in drawing.edges)} == set(names)
+    assert {edge.source for edge in drawing.edges} <= set(names)
+    assert ("more" in names) == drawing.caption.endswith("not drawn")
+    assert drawing.mermaid()
+    assert drawing.dot()

@@ -84,6 +84,13 @@ class TestAutomaton:
         drawing = schemagen.compile(Regex("[ab]{9000}"), BYTES).draw(max_states=5)
         assert nodes_of(drawing)["more"] == "… at least 3,996 more states"
 
+    def test_one_that_is_too_large_is_refused(self):
+        """What cannot be built whole is not drawn, and the error names other pictures."""
+        grammar = schemagen.compile(Regex("[ab]{9000}"), BYTES, limits=schemagen.Limits(max_states=100))
+        with pytest.raises(schemagen.LimitError) as caught:
+            grammar.draw("automaton")
+        assert "draw 'mask'" in caught.value.fix
+
     def test_recursion_has_none(self):
         """No finite automaton counts brackets; the error says so."""
         with pytest.raises(schemagen.UnsupportedSchemaError) as caught:
