@@ -18,7 +18,7 @@ from functools import lru_cache
 from hashlib import sha256
 from io import StringIO
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 from unittest.mock import patch
 
 from pydantic import BaseModel, TypeAdapter
@@ -49,7 +49,7 @@ PAPER = Vocabulary.from_tokens(["A", ".", "42", ".2", "1", None], eos_token_ids=
 class Answer(BaseModel):
     """A class whose automaton is small enough to be seen whole."""
 
-    ok: bool
+    ok: Literal["yes", "no"]
 
 
 class Point(BaseModel):
@@ -74,31 +74,38 @@ def bundled() -> Vocabulary:
 
 def from_a_class_to_a_mask() -> Drawing:
     """The whole way: the class, its JSON Schema, its automaton, and the mask in one state."""
-    vocabulary = bundled()
-    grammar = schemagen.compile(Answer, vocabulary, whitespace="compact")
-    automaton = grammar.draw("automaton")
     schema = TypeAdapter(Answer).json_schema()
-    kind = schema["properties"]["ok"]["type"]
-    behind = '{"ok":'
+    choices = json.dumps(schema["properties"]["ok"]["enum"])
+    shown = f'JSON Schema\n"type": "{schema["type"]}"\n"ok": {{"enum": {choices}}}\n"required": ["ok"]'
+    way = class_and_mask()
+    _class, *nodes = way.nodes
+    edges = (Edge("class", "schema", "pydantic"), Edge("schema", "s0", "compile"), *way.edges[1:])
+    caption = "From a class to a mask: JSON Schema, automaton, tokens"
+    return Drawing((_class, Node("schema", shown, "value"), *nodes), edges, caption, sideways=False)
+
+
+def class_and_mask() -> Drawing:
+    """The way in short: the class, its automaton, and the mask in one state."""
+    grammar = schemagen.compile(Answer, bundled(), whitespace="compact")
+    automaton = grammar.draw("automaton")
+    behind = '{"ok":"'
     mask = grammar.draw("mask", after=behind)
     (allowed,) = (node for node in mask.nodes if node.kind == "allowed")
     (masked,) = (node for node in mask.nodes if node.kind == "masked")
     tokens = allowed.label.partition("\n")[2]
     nodes = (
-        Node("class", "class Answer(BaseModel):\n    ok: bool", "value"),
-        Node("schema", f'JSON Schema\n"type": "{schema["type"]}"\n"ok": "{kind}"\n"required": ["ok"]', "value"),
+        Node("class", 'class Answer(BaseModel):\n\u00a0\u00a0ok: Literal["yes", "no"]', "value"),
         *(node for node in automaton.nodes if node.kind != "start"),
         Node("allowed", f"allowed behind {behind}\n{tokens}", "allowed"),
         masked,
     )
     edges = (
-        Edge("class", "schema", "pydantic"),
-        Edge("schema", "s0", "compile"),
+        Edge("class", "s0"),
         *(edge for edge in automaton.edges if edge.source != "start"),
         Edge("s1", "allowed", kind="more"),
         Edge("s1", "masked", kind="beside"),
     )
-    return Drawing(nodes, edges, "From a class to a mask: JSON Schema, automaton, tokens", sideways=False)
+    return Drawing(nodes, edges, "A class, its automaton, and the tokens that are allowed behind its first key")
 
 
 def titled(drawing: Drawing, caption: str) -> Drawing:
