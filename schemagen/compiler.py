@@ -21,7 +21,14 @@ from schemagen.engine.options import (
     PropertyOrder,
     WhitespacePolicy,
 )
-from schemagen.errors import LimitError, SchemagenError, UnsatisfiableSchemaError, ValidationFailed, VocabularyError
+from schemagen.errors import (
+    LimitError,
+    SchemagenError,
+    UnsatisfiableSchemaError,
+    UnsupportedSchemaError,
+    ValidationFailed,
+    VocabularyError,
+)
 from schemagen.grammar_memory import CacheInfo, GrammarMemory
 from schemagen.schema.report import Entry, Report
 
@@ -182,7 +189,7 @@ class Grammar:
             max_tokens: Most tokens to list in one place; there and in the caption they are counted.
 
         Raises:
-            UnsupportedSchemaError: Of a recursive schema there is no finite automaton and no index.
+            UnsupportedSchemaError: Of a recursive schema, or with keys in any order, there is no finite automaton and no index.
             LimitError: The automaton is too large to be built whole, which the reference engine does.
             MatcherError: No text begins with ``after``.
             ValueError: ``what`` is none of these, or "pushdown" of a pattern or choice, which is regular.
@@ -243,6 +250,13 @@ class Grammar:
         """Return the engine whose automaton is built whole."""
         if self.engine == "reference":
             return cast("ReferenceEngine", self._implementation)
+        if self.schema is not None and self._arguments["property_order"] == "any":
+            raise UnsupportedSchemaError(
+                "no finite automaton of a picture has keys in any order",
+                why="it would have to remember which keys there were, in a state for each set of them",
+                fix="compile with property_order='schema', or draw 'pushdown' or 'mask'",
+                code="not-regular",
+            )
         try:
             regex = pattern_of(self.spec) if isinstance(self.spec, Regex | Choice) else _text(*self._read_again())
             return cast("ReferenceEngine", _reference(regex, self.vocabulary, self._arguments["limits"]))

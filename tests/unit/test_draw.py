@@ -97,6 +97,14 @@ class TestAutomaton:
             schemagen.compile(Tree, BYTES).draw("automaton")
         assert caught.value.code == "not-regular"
 
+    def test_keys_in_any_order_have_none(self):
+        """The automaton of one order is not that of the grammar, so it is not drawn for it."""
+        grammar = schemagen.compile(Leaf, BYTES, property_order="any")
+        with pytest.raises(schemagen.UnsupportedSchemaError) as caught:
+            grammar.draw("index")
+        assert caught.value.code == "not-regular"
+        assert nodes_of(grammar.draw())["n0"] == 'Leaf\n"word": string'
+
 
 class TestPushdown:
     def test_a_recursive_type(self):
