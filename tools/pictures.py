@@ -120,6 +120,7 @@ def pushdown_of_a_tree() -> Drawing:
 
 DRAWINGS: dict[str, Callable[[], Drawing]] = {
     "from-a-class-to-a-mask": from_a_class_to_a_mask,
+    "class-and-mask": class_and_mask,
     "example-1-automaton": lambda: schemagen.compile(FLOAT, PAPER).draw(),
     "example-1-index": lambda: schemagen.compile(FLOAT, PAPER).draw("index"),
     "example-1-mask": lambda: schemagen.compile(FLOAT, PAPER).draw("mask", after=".2"),
