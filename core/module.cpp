@@ -16,6 +16,7 @@
 #include <thread>
 
 #include "builder.hpp"
+#include "logits.hpp"
 #include "matcher.hpp"
 #include "schema_reader.hpp"
 #include "token_table.hpp"
@@ -177,6 +178,57 @@ void fill_rows(const std::vector<Matcher*>& matchers, const nb::object& bitmask,
         for (std::thread& helper : helpers) helper.join();
     }
     if (failed) std::rethrow_exception(failed);
+}
+
+using Floats = nb::ndarray<nb::device::cpu>;
+
+std::optional<FloatFormat> format_of(nb::dlpack::dtype type) {
+    if (type.lanes != 1) return std::nullopt;
+    if (type == nb::dlpack::dtype{static_cast<uint8_t>(nb::dlpack::dtype_code::Bfloat), 16, 1}) return FloatFormat::kBrain;
+    if (type.code != static_cast<uint8_t>(nb::dlpack::dtype_code::Float)) return std::nullopt;
+    switch (type.bits) {
+        case 16: return FloatFormat::kHalf;
+        case 32: return FloatFormat::kSingle;
+        case 64: return FloatFormat::kDouble;
+        default: return std::nullopt;
+    }
+}
+
+// Whether a matrix is rows of logits behind one another; rows that are written must not share memory.
+bool is_rows(const Floats& logits, bool written) {
+    if (logits.ndim() != 2 || (logits.shape(1) > 1 && logits.stride(1) != 1)) return false;
+    return !written || logits.shape(0) < 2 || logits.stride(0) >= static_cast<int64_t>(logits.shape(1));
+}
+
+// False, and nothing is done, for what is no matrix of floats in plain memory; the caller knows a slower way.
+bool mask_logits_of(const nb::object& scores_object, const nb::object& out_object, const nb::object& bitmask_object, const std::vector<int64_t>& rows, size_t covered,
+                    bool repair) {
+    Floats scores, out;
+    if (!nb::try_cast(scores_object, scores)) return false;
+    const bool inplace = scores_object.is(out_object);
+    if (inplace) out = scores;
+    else if (!nb::try_cast(out_object, out)) return false;
+    const std::optional<FloatFormat> format = format_of(scores.dtype());
+    if (!format || !is_rows(scores, inplace) || !is_rows(out, true)) return false;
+    if (out.dtype() != scores.dtype() || out.shape(0) != scores.shape(0) || out.shape(1) != scores.shape(1)) throw ShapeError("the masked logits are not like the logits");
+    const size_t count = scores.shape(0);
+    const Bitmask bitmask = bitmask_of(bitmask_object);
+    if (bitmask.dtype() != nb::dtype<int32_t>() || bitmask.ndim() != 2 || bitmask.shape(0) != count || (bitmask.shape(1) > 1 && bitmask.stride(1) != 1))
+        throw ShapeError("a row of int32 words is needed for each of " + std::to_string(count) + " rows of logits");
+    if (covered > scores.shape(1) || covered > bitmask.shape(1) * 32)
+        throw ShapeError(std::to_string(covered) + " tokens for " + std::to_string(bitmask.shape(1)) + " words and " + std::to_string(scores.shape(1)) + " logits a row");
+    std::vector<bool> masked(count);
+    for (int64_t row : rows) {
+        if (row < 0 || static_cast<size_t>(row) >= count) throw ShapeError("row " + std::to_string(row) + " of " + std::to_string(count));
+        masked[static_cast<size_t>(row)] = true;
+    }
+    const LogitRows logits{scores.data(), out.data(), scores.stride(0), out.stride(0), scores.shape(1)};
+    const MaskRows masks{static_cast<const uint32_t*>(bitmask.data()), bitmask.stride(0), covered};
+    nb::gil_scoped_release release;
+    for (size_t row = 0; row < count; ++row)
+        if (masked[row]) mask_logits(logits, masks, *format, row, repair);
+        else copy_logits(logits, *format, row);
+    return true;
 }
 
 template <class Fill>
@@ -364,5 +416,6 @@ NB_MODULE(_core, m) {
             });
         });
 
+    m.def("mask_logits", &mask_logits_of, "scores"_a, "out"_a, "bitmask"_a, "rows"_a, "covered"_a, "repair"_a);
     m.def("fill_rows", &fill_rows, "matchers"_a, "bitmask"_a, "rows"_a, "threads"_a, "budgets"_a = std::vector<std::optional<int64_t>>());
 }

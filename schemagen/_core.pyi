@@ -1,5 +1,6 @@
 # Types of the compiled core (core/module.cpp).
 
+from collections.abc import Sequence
 from typing import Any
 
 class VocabularyTables:
@@ -125,6 +126,7 @@ class Matcher:
 def fill_rows(
     matchers: list[Matcher], bitmask: Any, rows: list[int], threads: int, budgets: list[int | None] = ...
 ) -> None: ...
+def mask_logits(scores: Any, out: Any, bitmask: Any, rows: Sequence[int], covered: int, repair: bool) -> bool: ...
 
 class TokenTable:
     def __init__(self, constraint: Constraint) -> None: ...

@@ -61,6 +61,11 @@ def fill_next_token_bitmasks(
     fill_rows(matchers, bitmask, range(len(matchers)), threads=threads, budgets=budgets)
 
 
+def is_native(matcher: Matcher) -> bool:
+    """Whether a matcher is one of the compiled core, which never writes a mask without a token (`DeadEndError`)."""
+    return type(matcher).__module__ == _NATIVE
+
+
 def fill_rows(
     matchers: Sequence[Matcher],
     bitmask: Any,
@@ -72,7 +77,7 @@ def fill_rows(
     """Write the tokens that ``matchers[k]`` allows next into ``bitmask[rows[k]]``; all of the core in one call."""
     native: list[int] = []
     for place, (matcher, row) in enumerate(zip(matchers, rows, strict=True)):
-        if type(matcher).__module__ == _NATIVE:
+        if is_native(matcher):
             native.append(place)
         elif budgets is None:
             matcher.fill_next_token_bitmask(bitmask, row)
@@ -100,7 +105,7 @@ def apply_token_bitmask_inplace(logits: torch.Tensor, bitmask: torch.Tensor, *, 
     Raises:
         BitmaskShapeError: The shapes do not fit.
 
-    Cost: O(B W) on the device of the logits, on a CPU without a branch per logit (see `schemagen.masking`); the copy of
+    Cost: O(B W) on the device of the logits, on a CPU at the speed of its memory (see `schemagen.masking`); the copy of
     the mask (V/8 bytes a row) does not synchronise.
     """
     import torch
@@ -118,14 +123,6 @@ def apply_token_bitmask_inplace(logits: torch.Tensor, bitmask: torch.Tensor, *, 
     covered = mask.shape[1] * BITS if vocab_size is None else vocab_size
     if covered < 1 or covered > mask.shape[1] * BITS or (vocab_size is not None and width < vocab_size):
         raise BitmaskShapeError(f"{vocab_size} tokens, {mask.shape[1]} words a row, logits of width {width}")
-    if rows.device.type == "cpu":
-        from schemagen.masking import mask_rows_inplace
+    from schemagen.masking import mask_rows_inplace
 
-        mask_rows_inplace(rows, mask.to("cpu").contiguous(), min(covered, width))
-        return
-    mask = mask.to(rows.device, non_blocking=True)
-    shifts = torch.arange(BITS, dtype=torch.int32, device=rows.device)
-    allowed = (mask.unsqueeze(-1) >> shifts & 1).bool().flatten(1)[:, : min(covered, width)]
-    rows[:, : allowed.shape[1]].masked_fill_(~allowed, float("-inf"))
-    if width > allowed.shape[1]:
-        rows[:, allowed.shape[1] :] = float("-inf")
+    mask_rows_inplace(rows, mask, min(covered, width))

@@ -20,11 +20,10 @@ import threading
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
 import torch
 from transformers import LogitsProcessor as TransformersLogitsProcessor
 
-from schemagen.bitmask import BITS, allocate_token_bitmask, fill_rows
+from schemagen.bitmask import BITS, allocate_token_bitmask, fill_rows, is_native
 from schemagen.decode.sequences import Cursor, Sequences
 from schemagen.errors import BitmaskShapeError, DeadEndError, MatcherError
 from schemagen.masking import mask_rows, removed_mass
@@ -215,6 +214,7 @@ class LogitsProcessor(TransformersLogitsProcessor):  # type: ignore[misc]  # tra
         """
         words = bitmask.numpy()
         live: list[int] = []
+        foreign: list[int] = []  # rows of matchers that may leave a mask empty without saying so
         asked: dict[int, tuple[list[Matcher], list[int]]] = {}
         for row, cursor in enumerate(cursors):
             if cursor is None:
@@ -229,6 +229,8 @@ class LogitsProcessor(TransformersLogitsProcessor):  # type: ignore[misc]  # tra
                 matchers.append(cursor.matcher)
                 rows.append(row)
                 live.append(row)
+                if not is_native(cursor.matcher):
+                    foreign.append(row)
         for width, (matchers, rows) in asked.items():
             whole = width == words.shape[1]
             if not whole:
@@ -238,9 +240,8 @@ class LogitsProcessor(TransformersLogitsProcessor):  # type: ignore[misc]  # tra
             except DeadEndError:
                 _refuse_dead_ends(cursors, rows)
                 raise
-        has_tokens = np.any(words, axis=1).tolist()
-        if not all(has_tokens[row] for row in live):
-            _refuse_dead_ends(cursors, live)
+        if foreign and not words[foreign].any(axis=1).all():
+            _refuse_dead_ends(cursors, foreign)
         return live
 
     def _budgets(self, cursors: Sequence[Cursor | None], rows: list[int]) -> list[int | None] | None:

@@ -47,7 +47,7 @@ THIRD_PARTIES = {
     "grammar_files": {"_core"},
     "grammar_memory": set(),
     "bitmask": {"_core", "numpy", "torch"},
-    "masking": {"numpy", "torch"},
+    "masking": {"_core", "numpy", "torch"},
     "device": {"numpy", "torch", "triton"},
     "decode": {"numpy", "torch", "transformers"},
     "events": set(),

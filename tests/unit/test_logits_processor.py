@@ -10,7 +10,7 @@ import torch
 import schemagen
 from schemagen.decode import LogitsProcessor
 from schemagen.errors import BitmaskShapeError, DeadEndError, MatcherError
-from schemagen.masking import _unpack_on_device, _unpack_on_host
+from schemagen.masking import _shift, _unpack
 from schemagen.vocabulary import Vocabulary
 
 EOS, PAD, SIZE = 8, 9, 10
@@ -281,9 +281,8 @@ def test_other_dtypes_keep_theirs(dtype):
 def test_both_ways_to_unpack_a_mask_agree():
     """The host and the accelerator read the same tokens from the same words, the sign bit included."""
     words = torch.randint(-(2**31), 2**31, (3, 5), dtype=torch.int32, generator=torch.Generator().manual_seed(0))
-    cpu = torch.device("cpu")
-    host = _unpack_on_host(words)
-    assert host.equal(_unpack_on_device(words, cpu))
+    host = _unpack(words, torch.device("cpu"))
+    assert host.equal(_shift(words))
     expected = [[bool(int(word) >> bit & 1) for word in row for bit in range(32)] for row in words]
     assert host.tolist() == expected
 

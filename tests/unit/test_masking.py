@@ -9,11 +9,23 @@ import pytest
 import torch
 
 import schemagen
-from schemagen.masking import _masked_on_device, mask_rows, mask_rows_inplace, removed_mass
+from schemagen import masking
+from schemagen.masking import _masked_by_torch, mask_rows, mask_rows_inplace, removed_mass
 
 WIDTH, COVERED = 1003, 997
 #: Share of allowed tokens: a few, some, nearly all, all.
 SHARES = (0.002, 0.02, 0.3, 0.95, 1.0)
+DTYPES = (torch.float32, torch.float16, torch.bfloat16, torch.float64)
+
+
+@pytest.fixture(params=["core", "torch"], autouse=True)
+def way(request, monkeypatch):
+    """Both ways on a CPU: the kernel of the core, and torch where there is no core."""
+    if request.param == "torch":
+        monkeypatch.setattr(masking, "_kernel", None)
+    elif masking._kernel is None:
+        pytest.skip("the compiled core is not installed")
+    return request.param
 
 
 def random_case(share, dtype, seed):
@@ -30,7 +42,7 @@ def random_case(share, dtype, seed):
     return scores, torch.from_numpy(words.view(np.int32)), allowed
 
 
-@pytest.mark.parametrize("dtype", [torch.float32, torch.float16, torch.bfloat16, torch.float64])
+@pytest.mark.parametrize("dtype", DTYPES)
 @pytest.mark.parametrize("share", SHARES)
 def test_allowed_logits_stay_and_all_others_go(share, dtype):
     """For few and for many allowed tokens, in every precision, exactly; bits beyond the covered ones do not count."""
@@ -42,21 +54,6 @@ def test_allowed_logits_stay_and_all_others_go(share, dtype):
         assert masked.equal(torch.where(allowed, scores, -math.inf))
         assert scores.equal(before)
         assert mask_rows(scores, words, range(4), COVERED, inplace=True).equal(masked)
-        assert scores.equal(masked)
-
-
-@pytest.mark.parametrize("share", SHARES)
-def test_large_rows_are_masked_one_by_one(share, monkeypatch):
-    """The ways for many logits, few allowed or not, on small ones: the same result, in place and not."""
-    monkeypatch.setattr("schemagen.masking._AT_ONCE", 0)
-    for seed in range(8):
-        for rows in (range(4), [0, 2, 3]):
-            scores, words, allowed = random_case(share, torch.float32, seed)
-            expected = scores.clone()
-            for row in rows:
-                expected[row] = torch.where(allowed[row], scores[row], -math.inf)
-            assert mask_rows(scores, words, rows, COVERED).equal(expected)
-            assert mask_rows(scores, words, rows, COVERED, inplace=True).equal(expected)
 
 
 @pytest.mark.parametrize("share", SHARES)
@@ -73,11 +70,10 @@ def test_other_rows_are_copied(share):
 @pytest.mark.parametrize("share", SHARES)
 @pytest.mark.parametrize("broken", [math.nan, math.inf, -math.inf])
 @pytest.mark.parametrize("where", ["allowed", "forbidden", "everywhere"])
-@pytest.mark.parametrize("at_once", [0, 1 << 18])
-def test_broken_logits_never_reach_the_sampler(share, broken, where, at_once, monkeypatch):
+@pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16])
+def test_broken_logits_never_reach_the_sampler(share, broken, where, dtype):
     """NaN and the infinities, wherever they are: forbidden tokens stay at -inf, and a softmax is defined."""
-    monkeypatch.setattr("schemagen.masking._AT_ONCE", at_once)
-    scores, words, allowed = random_case(share, torch.float32, 3)
+    scores, words, allowed = random_case(share, dtype, 3)
     hit = {"allowed": allowed, "forbidden": ~allowed, "everywhere": torch.ones_like(allowed)}[where]
     scores[hit] = broken
     before = scores.clone()
@@ -120,17 +116,131 @@ def test_apply_in_place_keeps_an_allowed_nan():
     assert scores[0].isnan().equal(allowed[0])
 
 
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float16])
 @pytest.mark.parametrize("broken", [0.0, math.nan, math.inf, -math.inf])
 @pytest.mark.parametrize("share", SHARES)
-def test_both_ways_to_mask_agree(share, broken):
+def test_both_ways_to_mask_agree(share, broken, dtype):
     """What an accelerator does, done on the CPU, is what the CPU does."""
-    scores, words, _ = random_case(share, torch.float32, 6)
+    scores, words, _ = random_case(share, dtype, 6)
     scores[:, ::3] += broken
     for rows in (range(4), [1, 2]):
         kept = [row for row in range(4) if row not in rows]
-        ours, theirs = (mask(scores, words, rows, COVERED) for mask in (mask_rows, _masked_on_device))
+        ours, theirs = (mask(scores, words, rows, COVERED) for mask in (mask_rows, _masked_by_torch))
         assert ours[list(rows)].equal(theirs[list(rows)])
         assert ours[kept].nan_to_num(nan=7).equal(theirs[kept].nan_to_num(nan=7))
+
+
+def expected_of(scores, allowed):
+    """Return the definition."""
+    return torch.where(allowed, scores, -math.inf)
+
+
+def test_the_core_masks_in_place(way):
+    """No other memory is involved, and torch knows that the tensor was written to."""
+    scores, words, allowed = random_case(0.3, torch.float32, 8)
+    expected, version = expected_of(scores, allowed), scores._version
+    assert (mask_rows(scores, words, range(4), COVERED, inplace=True) is scores) == (way == "core")
+    mask_rows_inplace(scores, words, COVERED)
+    assert scores.equal(expected)
+    assert scores._version > version
+
+
+@pytest.mark.parametrize("width", [1, 31, 32, 33, 64, 95, 96])
+@pytest.mark.parametrize("surplus", [0, 1, 40])
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_widths_around_whole_words(width, surplus, dtype):
+    """The last word may be cut, and the logits may be wider than all words."""
+    words = torch.tensor([[-1, -1, -1], [0x55555555, 1 << 30, -(2**31)]], dtype=torch.int32)[:, : -(-width // 32)]
+    scores = torch.arange(2 * (width + surplus)).view(2, -1).to(dtype)
+    bits = [[token < width and bool(row[token // 32] >> token % 32 & 1) for token in range(width + surplus)]
+            for row in words.tolist()]  # fmt: skip
+    rows = [row for row in range(2) if any(bits[row])]
+    expected = expected_of(scores, torch.tensor(bits))
+    assert mask_rows(scores, words, rows, width)[rows].equal(expected[rows])
+    schemagen.apply_token_bitmask_inplace(scores, words, vocab_size=width)
+    assert scores.equal(expected)
+
+
+@pytest.mark.parametrize("kind", ["rows apart", "upside down", "one row for all", "transposed", "inference"])
+def test_unusual_tensors_are_masked_alike(kind):
+    """What the core cannot read is left to torch, with the same result."""
+    scores, words, allowed = random_case(0.3, torch.float32, 9)
+    if kind == "rows apart":
+        scores = torch.cat([scores, scores], dim=-1)[:, :WIDTH]
+    elif kind == "upside down":
+        words, allowed = words.flip(0), allowed.flip(0)
+    elif kind == "one row for all":
+        scores = scores[:1].expand(4, -1)
+    elif kind == "transposed":
+        scores = scores.t().contiguous().t()
+    with torch.inference_mode(kind == "inference"):
+        scores = scores.clone() if kind == "inference" else scores
+        expected = expected_of(scores, allowed)
+        assert mask_rows(scores, words, range(4), COVERED).equal(expected)
+        if kind != "one row for all":
+            mask_rows_inplace(scores, words, COVERED)
+            assert scores.equal(expected)
+
+
+@pytest.mark.parametrize("dtype", [torch.float8_e5m2, torch.int32, torch.bool])
+def test_the_core_refuses_what_it_cannot_write(dtype, way):
+    """Other types, columns apart, and rows that share their memory: nothing is written."""
+    if way == "torch":
+        return
+    scores, words, _ = random_case(0.3, torch.float32, 9)
+    before = scores.clone()
+    for odd in (scores.to(dtype), scores.t().contiguous().t(), scores[:1].expand(4, -1), scores[0]):
+        assert not masking._kernel(odd, odd, words, range(4), COVERED, True)
+    assert scores.equal(before)
+
+
+def test_the_core_checks_what_it_is_given(way):
+    """Memory that is not there is never read or written."""
+    if way == "torch":
+        return
+    scores, words, _ = random_case(0.3, torch.float32, 9)
+    wrong = {
+        "like": (scores, scores[:2].clone(), words, range(4), COVERED),
+        "for each of 4 rows": (scores, scores, words[:3], range(4), COVERED),
+        "tokens for": (scores, scores, words, range(4), WIDTH + 200),
+        "row 4 of 4": (scores, scores, words, [0, 4], COVERED),
+        "row -1 of 4": (scores, scores, words, [-1], COVERED),
+    }
+    for message, arguments in wrong.items():
+        with pytest.raises(schemagen.errors.BitmaskShapeError, match=message):
+            masking._kernel(*arguments, True)
+
+
+def test_gradients_flow_through_allowed_logits():
+    """Scores that require gradients are masked by torch, which can differentiate that."""
+    scores, words, allowed = random_case(0.3, torch.float32, 2)
+    scores.requires_grad_()
+    mask_rows(scores, words, range(4), COVERED)[allowed].sum().backward()
+    assert scores.grad.equal(allowed.float())
+
+
+def test_tensors_without_memory_are_not_read():
+    """Of fake and meta tensors only the shape is known; so is that of the result."""
+    from torch._subclasses.fake_tensor import FakeTensorMode
+
+    scores, words, _ = random_case(0.3, torch.float32, 2)
+    assert mask_rows(scores.to("meta"), words, range(4), COVERED).shape == scores.shape
+    with FakeTensorMode() as mode:
+        fake = mode.from_tensor(scores)
+        assert mask_rows(fake, mode.from_tensor(words), range(4), COVERED).shape == scores.shape
+        mask_rows_inplace(fake, mode.from_tensor(words), COVERED)
+
+
+def test_a_compiled_function_has_one_graph():
+    """`torch.compile` sees the kernels of torch, and the graph does not break."""
+    scores, words, allowed = random_case(0.3, torch.float32, 2)
+
+    def apply(scores, words):
+        schemagen.apply_token_bitmask_inplace(scores, words, vocab_size=COVERED)
+        return scores * 2
+
+    compiled = torch.compile(apply, backend="eager", fullgraph=True)
+    assert compiled(scores.clone(), words).equal(expected_of(scores, allowed) * 2)
 
 
 @pytest.mark.parametrize("share", SHARES)

@@ -1,0 +1,155 @@
+#include "logits.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cstring>
+#include <limits>
+
+#include "bits.hpp"
+
+namespace schemagen {
+
+namespace {
+
+// An IEEE format: sign, exponent, fraction, in an unsigned integer of the same size.
+template <class Bits_, unsigned kFraction>
+struct Format {
+    using Bits = Bits_;
+    static constexpr Bits kSign = static_cast<Bits>(Bits(1) << (sizeof(Bits) * 8 - 1));
+    static constexpr Bits kLeast = static_cast<Bits>(Bits(1) << kFraction);  // of the exponent
+    static constexpr Bits kInf = static_cast<Bits>(kSign - kLeast);
+    static constexpr Bits kLow = static_cast<Bits>(kSign | kInf);  // -inf
+    static constexpr Bits kMost = static_cast<Bits>(kInf - 1);     // the largest finite number
+};
+using Half = Format<uint16_t, 10>;
+using Brain = Format<uint16_t, 7>;
+using Single = Format<uint32_t, 23>;
+using Double = Format<uint64_t, 52>;
+
+// Logits of which a loop without branches takes care at a time: as many as bits fit into an element, so that each bit
+// can be tested in the lane of its logit.
+template <class Bits>
+constexpr size_t kLanes = std::min<size_t>(sizeof(Bits) * 8, 32);
+
+template <class Bits>
+constexpr auto kBitOfLane = [] {
+    std::array<Bits, kLanes<Bits>> bits{};
+    for (size_t lane = 0; lane < bits.size(); ++lane) bits[lane] = static_cast<Bits>(Bits(1) << lane);
+    return bits;
+}();
+
+// What was seen among the allowed logits. The sign bit of `exponent + least` is set for NaN and the infinities alone.
+template <class Bits>
+struct Seen {
+    Bits any = 0, all = std::numeric_limits<Bits>::max();
+};
+
+template <class F>
+void copy_lanes(const typename F::Bits* scores, typename F::Bits* out, Seen<typename F::Bits>& seen) {
+    using Bits = typename F::Bits;
+    Bits any = 0, all = seen.all;
+    for (size_t lane = 0; lane < 32; ++lane) {
+        const Bits value = scores[lane];
+        const Bits carried = static_cast<Bits>((value & F::kInf) + F::kLeast);
+        any |= carried;
+        all &= carried;
+        out[lane] = value;
+    }
+    seen.any |= any;
+    seen.all = all;
+}
+
+template <class F>
+void select_lanes(const typename F::Bits* scores, typename F::Bits* out, typename F::Bits word, Seen<typename F::Bits>& seen) {
+    using Bits = typename F::Bits;
+    Bits any = 0, all = seen.all;
+    for (size_t lane = 0; lane < kLanes<Bits>; ++lane) {
+        const Bits allowed = word & kBitOfLane<Bits>[lane] ? std::numeric_limits<Bits>::max() : Bits(0);
+        const Bits value = static_cast<Bits>((scores[lane] & allowed) | (F::kLow & ~allowed));
+        const Bits carried = static_cast<Bits>((value & F::kInf) + F::kLeast);
+        any |= carried & allowed;
+        all &= carried;
+        out[lane] = value;
+    }
+    seen.any |= any;
+    seen.all = all;
+}
+
+// What is wrong in a row is rare: a second pass, over what was written.
+template <class F>
+void repair_row(typename F::Bits* out, const uint32_t* words, size_t covered) {
+    bool finite = false;
+    auto each_allowed = [&](auto&& act) {
+        for (size_t w = 0; w * 32 < covered; ++w)
+            for (uint32_t left = words[w]; left; left &= left - 1) {
+                size_t id = w * 32 + static_cast<size_t>(std::countr_zero(left));
+                if (id < covered) act(out[id]);
+            }
+    };
+    each_allowed([&](typename F::Bits& value) {
+        if (value == F::kInf)
+            value = F::kMost;
+        else if ((value & F::kInf) == F::kInf)
+            value = F::kLow;
+        finite |= value != F::kLow;
+    });
+    if (!finite) each_allowed([](typename F::Bits& value) { value = 0; });
+}
+
+template <class F>
+void mask_row(const typename F::Bits* scores, typename F::Bits* out, const uint32_t* words, size_t covered, size_t width, bool repair) {
+    using Bits = typename F::Bits;
+    Seen<Bits> seen;
+    size_t at = 0;
+    for (; at + 32 <= covered; at += 32) {
+        const uint32_t word = words[at / 32];
+        if (word == 0)
+            std::fill_n(out + at, 32, F::kLow);
+        else if (word == UINT32_MAX) {
+            if (repair || scores != out) copy_lanes<F>(scores + at, out + at, seen);
+        } else
+            for (size_t lane = 0; lane < 32; lane += kLanes<Bits>)
+                select_lanes<F>(scores + at + lane, out + at + lane, static_cast<Bits>(word >> lane), seen);
+    }
+    for (; at < covered; ++at) {
+        const bool allowed = has_bit(words, static_cast<uint32_t>(at));
+        out[at] = allowed ? scores[at] : F::kLow;
+        const Bits carried = static_cast<Bits>((out[at] & F::kInf) + F::kLeast);
+        if (allowed) seen.any |= carried, seen.all &= carried;
+    }
+    std::fill(out + covered, out + width, F::kLow);
+    if (repair && ((seen.any & F::kSign) || (seen.all & F::kSign))) repair_row<F>(out, words, covered);
+}
+
+template <class Act>
+void with_format(FloatFormat format, const Act& act) {
+    switch (format) {
+        case FloatFormat::kHalf: return act(Half());
+        case FloatFormat::kBrain: return act(Brain());
+        case FloatFormat::kSingle: return act(Single());
+        case FloatFormat::kDouble: return act(Double());
+    }
+}
+
+}  // namespace
+
+void mask_logits(const LogitRows& logits, const MaskRows& masks, FloatFormat format, size_t row, bool repair) {
+    with_format(format, [&]<class F>(F) {
+        using Bits = typename F::Bits;
+        const ptrdiff_t r = static_cast<ptrdiff_t>(row);
+        mask_row<F>(static_cast<const Bits*>(logits.scores) + r * logits.scores_stride, static_cast<Bits*>(logits.out) + r * logits.out_stride,
+                    masks.words + r * masks.stride, masks.covered, logits.width, repair);
+    });
+}
+
+void copy_logits(const LogitRows& logits, FloatFormat format, size_t row) {
+    if (logits.scores == logits.out) return;
+    with_format(format, [&]<class F>(F) {
+        using Bits = typename F::Bits;
+        const ptrdiff_t r = static_cast<ptrdiff_t>(row);
+        std::memcpy(static_cast<Bits*>(logits.out) + r * logits.out_stride, static_cast<const Bits*>(logits.scores) + r * logits.scores_stride,
+                    logits.width * sizeof(Bits));
+    });
+}
+
+}  // namespace schemagen

@@ -1,0 +1,35 @@
+// Logits to -inf by bits, in one pass over memory.
+//
+// A word of the mask decides over 32 logits: none allowed (they are filled, the scores are not read), all allowed (copied;
+// in place: only looked at), or a mixture (a select without a branch). Floats are handled as integers of their size, so one
+// loop serves every format and no value is ever converted.
+#pragma once
+#include <cstddef>
+#include <cstdint>
+
+namespace schemagen {
+
+enum class FloatFormat { kHalf, kBrain, kSingle, kDouble };
+
+// Rows of one matrix. The unit of `stride` is an element.
+struct LogitRows {
+    const void* scores;
+    void* out;  // may be `scores`
+    ptrdiff_t scores_stride, out_stride;
+    size_t width;
+};
+
+struct MaskRows {
+    const uint32_t* words;
+    ptrdiff_t stride;
+    size_t covered;  // bits that count, at most `width`; logits beyond are masked
+};
+
+// Writes row `row` of the scores to `out`, with -inf where its bit is 0. With `repair` the row has a finite maximum then, if
+// it has a bit: NaN counts as -inf, inf as the largest finite number, and where nothing finite is left, all allowed are 0.
+void mask_logits(const LogitRows& logits, const MaskRows& masks, FloatFormat format, size_t row, bool repair);
+
+// Copies a row that is not masked; nothing to do in place.
+void copy_logits(const LogitRows& logits, FloatFormat format, size_t row);
+
+}  // namespace schemagen
