@@ -2,8 +2,9 @@
 
 Rows with the same budget are sorted by length and cut into chunks, the longest first, so that what does not fit into memory
 shows early. Rows are padded on the left. A chunk whose generation raises is halved until the row at fault is alone; the
-others never notice. Rejected: one row at a time after a failure, which for a single bad row of B costs B calls of
-``generate`` instead of 2 log2 B.
+others never notice. A row that is alone in its chunk goes through the loop that reads ahead, where that may be.
+
+Rejected: one row at a time after a failure, which for a single bad row of B costs B calls of ``generate`` instead of 2 log2 B.
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ import torch
 from schemagen.decode.logits_processor import LogitsProcessor
 from schemagen.decode.loop import Decoded, budget_of, check_budget, complete_options, finish, generate_rows
 from schemagen.decode.row_sampling import can_sample_rows, samples
+from schemagen.decode.speculation import can_read_ahead, decode_greedily, memory_of
 from schemagen.errors import GenerationError
 
 if TYPE_CHECKING:
@@ -122,13 +124,30 @@ def _generate(
     inputs = _padded([row.token_ids for row in rows], pad, model.device)
     width = inputs["input_ids"].shape[1]
     budget = budget_of(model, options, width)
-    processor = LogitsProcessor(grammars, max_new_tokens=budget, pad_token_id=pad)
     started = time.perf_counter()
-    seeds = [row.seed for row in rows]
-    sequences = generate_rows(model, inputs, {**options, "pad_token_id": pad}, processor, ends=ends, seeds=seeds)
+    if budget is not None and _may_read_ahead(model, inputs, options, grammars):
+        memory, streamer = memory_of(grammars[0]), options.get("streamer")
+        run = decode_greedily(model, inputs["input_ids"], grammars[0], budget, memory, streamer=streamer)
+        generated = [run.token_ids]
+    else:
+        processor = LogitsProcessor(grammars, max_new_tokens=budget, pad_token_id=pad)
+        seeds = [row.seed for row in rows]
+        sequences = generate_rows(model, inputs, {**options, "pad_token_id": pad}, processor, ends=ends, seeds=seeds)
+        generated = sequences[:, width:].tolist()
     seconds = (time.perf_counter() - started) / len(rows)
-    generated = sequences[:, width:].tolist()
     return [_result(row, ids, options, seconds) for row, ids in zip(rows, generated, strict=True)]
+
+
+def _may_read_ahead(
+    model: Any, inputs: dict[str, torch.Tensor], options: dict[str, Any], grammars: Sequence[Grammar]
+) -> bool:
+    """Whether a row is alone, so that nothing is padded, and the loop that reads ahead writes what ``generate`` would.
+
+    For one row it takes half the time. Several rows one after the other do not pay: eight of the bundled model take 1.6 times
+    as long as one batch of ``generate``, and of a large model, whose weights are read once for all of them, longer still.
+    """
+    alone = {name: value for name, value in options.items() if name != "pad_token_id"}
+    return len(grammars) == 1 and can_read_ahead(model, inputs, alone, grammars[0])
 
 
 def _result(row: Row, generated: list[int], options: dict[str, Any], seconds: float) -> Decoded | Exception:

@@ -14,6 +14,7 @@ import schemagen
 from schemagen import Failure
 from schemagen.decode.batch import Row, decode_batch
 from schemagen.decode.row_sampling import row_sampler
+from schemagen.decode.speculation import decode_greedily
 from schemagen.errors import BudgetError, DeadEndError, GenerationError, UnsupportedTypeError, ValidationFailed
 
 
@@ -71,6 +72,23 @@ def test_the_bundled_model_in_a_batch(bundled_lm):
     found = bundled_lm.batch(prompts, Named)
     assert [(row.name, row.age) for row in found] == [("Ada Lovelace", 36), ("Grace Hopper", 85), ("Bob", 7)]
     assert found == [bundled_lm(prompt, Named) for prompt in prompts]
+
+
+def test_a_row_alone_is_read_ahead(bundled_lm, monkeypatch):
+    """A chunk of one row takes fewer passes of the model than it has tokens, and is the text of a batch."""
+    prompts = ["Ada Lovelace, 36, London", "Grace Hopper is 85 years old.", "Bob, 7"]
+    expected = bundled_lm.batch(prompts, Person, batch_size=3, max_new_tokens=80)
+    runs = []
+
+    def recording(*arguments, **options):
+        runs.append(decode_greedily(*arguments, **options))
+        return runs[-1]
+
+    monkeypatch.setattr("schemagen.decode.batch.decode_greedily", recording)
+    found = bundled_lm.batch(prompts, Person, batch_size=2, max_new_tokens=80)
+    assert found == expected
+    assert len(runs) == 1
+    assert runs[0].passes < len(runs[0].token_ids)
 
 
 @pytest.mark.parametrize("options", [{"do_sample": True}, {"temperature": 3.0, "top_k": 40, "top_p": 0.95}])
