@@ -8,17 +8,27 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, cast
 
+import numpy as np
+
 from schemagen.errors import BitmaskShapeError
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Sequence
 
+    import numpy.typing as npt
     import torch
 
     from schemagen.engine.protocol import Matcher
 
 BITS = 32
 _NATIVE = "schemagen._core"
+
+
+def words_of(token_ids: Iterable[int] | slice, words: int) -> npt.NDArray[np.int32]:
+    """Return the mask int32 [words] of some ids."""
+    bits = np.zeros(words * BITS, dtype=bool)
+    bits[token_ids if isinstance(token_ids, slice) else list(token_ids)] = True
+    return np.packbits(bits, bitorder="little").view(np.int32)
 
 
 def allocate_token_bitmask(batch_size: int, vocab_size: int) -> torch.Tensor:

@@ -35,6 +35,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from schemagen.bitmask import BITS, words_of
 from schemagen.engine.rows import row_of
 from schemagen.errors import DeadEndError, MatcherError, MatcherTerminatedError
 
@@ -48,7 +49,6 @@ if TYPE_CHECKING:
 
     Words = npt.NDArray[np.int32]
 
-_BITS = 32
 #: A run of forced tokens longer than this is handed out in pieces.
 _MAX_FORCED = 1024
 
@@ -178,10 +178,10 @@ class Sequence:
         self.parts = tuple(parts)
         self.starts = tuple(starts)
         self.vocabulary = vocabulary
-        self.width = -(-vocabulary.size // _BITS)
+        self.width = -(-vocabulary.size // BITS)
         #: Masks of the EOS ids, of every other id, and of all ids.
-        self.eos_words = _words_of(vocabulary.eos_token_ids, self.width)
-        self.all_words = _words_of(slice(vocabulary.size), self.width)
+        self.eos_words = words_of(vocabulary.eos_token_ids, self.width)
+        self.all_words = words_of(slice(vocabulary.size), self.width)
         self.text_words = self.all_words & ~self.eos_words
         self._tables: dict[tuple[frozenset[int] | None, tuple[int, ...]], _Crossing] = {}
         self._behind: dict[tuple[tuple[int, ...], bytes], int | None] = {}
@@ -518,13 +518,6 @@ def _flat(vocabulary: Vocabulary) -> tuple[npt.NDArray[Any], npt.NDArray[Any], n
     lengths = np.fromiter(map(len, vocabulary.tokens), dtype=np.int64, count=vocabulary.size)
     data = np.frombuffer(b"".join(vocabulary.tokens), dtype=np.uint8)
     return data, np.repeat(np.arange(vocabulary.size), lengths), np.cumsum(lengths) - lengths
-
-
-def _words_of(token_ids: Iterable[int] | slice, width: int) -> Words:
-    """Return the mask of some ids."""
-    bits = np.zeros(width * _BITS, dtype=bool)
-    bits[token_ids if isinstance(token_ids, slice) else list(token_ids)] = True
-    return np.packbits(bits, bitorder="little").view(np.int32)
 
 
 def _set_bit(words: Words, token_id: int) -> None:

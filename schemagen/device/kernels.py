@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 import torch
 
-_BITS = 32
+from schemagen.bitmask import BITS
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,7 +74,7 @@ def allowed_tokens(
     """
     rows = tables.bases[owners] + states
     words = tables.masks[tables.mask_ids[rows]]  # [B, W]
-    shifts = torch.arange(_BITS, dtype=torch.int32, device=words.device)
+    shifts = torch.arange(BITS, dtype=torch.int32, device=words.device)
     allowed = (words.unsqueeze(-1) >> shifts & 1).bool().flatten(1)[:, : tables.width]
     if budgets is None:
         return allowed
