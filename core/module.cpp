@@ -382,6 +382,10 @@ NB_MODULE(_core, m) {
         .def_prop_ro("leads_out", locked(&TokenTable::leads_out))
         .def_prop_ro("class_count", locked(&TokenTable::class_count))
         .def_prop_ro("memory_bytes", locked(&TokenTable::memory_bytes))
+        .def_prop_ro("mask_count", [](const TokenTable& t) {
+            std::scoped_lock lock(t.mutex);
+            return t.masks().size();
+        })
         .def("__len__", locked(&TokenTable::size))
         .def("expand",
              [](TokenTable& t, size_t most) {
@@ -402,19 +406,26 @@ NB_MODULE(_core, m) {
                  return array_of({t.tables().size()}, [&](int32_t* out) { t.classes(out); });
              })
         .def("transitions",
-             [](const TokenTable& t) {
+             [](const TokenTable& t, const std::vector<uint32_t>& states) {
                  std::scoped_lock lock(t.mutex);
-                 return array_of({t.size(), t.class_count()}, [&](int32_t* out) { t.transitions(out); });
-             })
+                 for (uint32_t state : states)
+                     if (state >= t.size()) throw nb::value_error("there is no such state");
+                 return array_of({states.size(), t.class_count()}, [&](int32_t* out) { t.transitions(states, out); });
+             },
+             "states"_a)
         .def("mask_ids", [](const TokenTable& t) { return of_states(t, [&](uint32_t s) { return t.mask_of(s); }); })
         .def("ready", [](const TokenTable& t) { return of_states(t, [&](uint32_t s) { return t.is_ready(s); }); })
         .def("needed", [](const TokenTable& t) { return of_states(t, [&](uint32_t s) { return std::min<uint32_t>(t.needed(s), INT32_MAX); }); })
-        .def("masks", [](const TokenTable& t) {
-            std::scoped_lock lock(t.mutex);
-            return array_of({t.masks().size(), t.tables().words()}, [&](int32_t* out) {
-                for (const auto& words : t.masks()) out = std::copy(words.begin(), words.end(), out);
-            });
-        });
+        .def(
+            "masks",
+            [](const TokenTable& t, size_t first) {
+                std::scoped_lock lock(t.mutex);
+                first = std::min(first, t.masks().size());
+                return array_of({t.masks().size() - first, t.tables().words()}, [&](int32_t* out) {
+                    for (size_t k = first; k < t.masks().size(); ++k) out = std::copy(t.masks()[k].begin(), t.masks()[k].end(), out);
+                });
+            },
+            "first"_a = 0);
 
     m.def("mask_logits", &mask_logits_of, "scores"_a, "out"_a, "bitmask"_a, "rows"_a, "covered"_a, "repair"_a);
     m.def("fill_rows", &fill_rows, "matchers"_a, "bitmask"_a, "rows"_a, "threads"_a, "budgets"_a = std::vector<std::optional<int64_t>>());

@@ -167,9 +167,10 @@ void TokenTable::classes(int32_t* out) const {
     for (size_t token = 0; token < class_of_.size(); ++token) out[token] = static_cast<int32_t>(class_of_[token]);
 }
 
-void TokenTable::transitions(int32_t* out) const {
+void TokenTable::transitions(const std::vector<uint32_t>& states, int32_t* out) const {
     const size_t width = origin_.size();
-    for (const State& state : states_) {
+    for (uint32_t id : states) {
+        const State& state = states_[id];
         for (size_t c = 0; c < width; ++c) {
             uint32_t at = static_cast<uint32_t>(c);
             if (!state.ready) {

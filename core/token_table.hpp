@@ -41,9 +41,9 @@ public:
     bool is_ready(uint32_t state) const { return state >= kFirst && states_[state].ready; }
     size_t memory_bytes() const;
 
-    // [V], [states, classes], [states] (of `masks`), [states]
+    // [V], [asked states, classes], [states] (of `masks`), [states]
     void classes(int32_t* out) const;
-    void transitions(int32_t* out) const;
+    void transitions(const std::vector<uint32_t>& states, int32_t* out) const;
     const std::vector<std::vector<uint32_t>>& masks() const { return masks_; }
     uint32_t mask_of(uint32_t state) const { return states_[state].mask; }
     uint32_t needed(uint32_t state) const { return states_[state].needed; }

@@ -22,7 +22,8 @@ from transformers import LogitsProcessor as TransformersLogitsProcessor
 
 from schemagen.bitmask import allocate_token_bitmask, apply_token_bitmask_inplace
 from schemagen.device import DeviceTables
-from schemagen.device.tables import HOST, MAX_STATES
+from schemagen.device.regions import HOST
+from schemagen.device.tables import MAX_STATES
 from schemagen.errors import BitmaskShapeError, MatcherError
 
 if TYPE_CHECKING:
@@ -95,8 +96,11 @@ class DeviceLogitsProcessor(TransformersLogitsProcessor):  # type: ignore[misc] 
         tables = self._tables_for(scores)
         self._follow(tables, input_ids)
         states = self._states[:, -1]
-        on_host = [] if tables.is_closed else self._page(tables, input_ids, states)
-        masked = tables.mask(self._owners, states, scores, self._left(tables, input_ids))
+        left, on_host = self._left(tables, input_ids), []
+        if not tables.is_closed:
+            on_host = self._page(tables, input_ids, states, near=left is not None)
+            left = self._left(tables, input_ids)  # what was paged in may need more than all that was known
+        masked = tables.mask(self._owners, states, scores, left)
         for row in on_host:
             masked[row] = self._mask_on_host(row, input_ids, scores[row])
         return masked
@@ -176,9 +180,15 @@ class DeviceLogitsProcessor(TransformersLogitsProcessor):  # type: ignore[misc] 
             return None
         return (self._budget - (input_ids.shape[1] - self._begun)).clamp_min(0)
 
-    def _page(self, tables: DeviceTables, input_ids: torch.Tensor, states: torch.Tensor) -> list[int]:
-        """Work out the rows of states that have none; return the rows that have to be masked on the host."""
-        near = self._left(tables, input_ids) is not None
+    def _page(self, tables: DeviceTables, input_ids: torch.Tensor, states: torch.Tensor, *, near: bool) -> list[int]:
+        """Work out the rows of states that have none; return the rows that have to be masked on the host.
+
+        Args:
+            tables: Not closed.
+            input_ids: int64 [B, T].
+            states: int64 [B]; changed where the text itself tells the state.
+            near: Whether budgets leave tokens out.
+        """
         rows = range(len(self._rows)) if near else tables.faults(self._owners, states)
         constrained = [(row, index) for row in rows if (index := self._rows[row]) is not None]
         missing = set(tables.faults(self._owners, states)) if near else set(rows)

@@ -16,7 +16,7 @@ torch = pytest.importorskip("torch")
 
 from schemagen.device import DeviceTables  # noqa: E402 - needs torch
 from schemagen.device.kernels import allowed_tokens  # noqa: E402
-from schemagen.device.tables import DEAD, HOST, OVER  # noqa: E402
+from schemagen.device.regions import DEAD, HOST, OVER, Heap, Regions  # noqa: E402
 
 PERSON = {
     "type": "object",
@@ -140,6 +140,66 @@ def test_a_recursive_grammar_is_paged_in(bundled_vocabulary):
                 faults[-1] += 1
     assert faults[0] >= 1
     assert faults[1] == 0
+
+
+def table_of(tables, index):
+    """Return for each state of a grammar what is on the device: where tokens lead, mask, tokens to finish, whether ready."""
+    tensors, owner = tables.tensors, index + 1
+    count = len(tables._tables[index])
+    states = torch.arange(count)
+    rows = tensors.bases[owner] + states
+    places = tensors.firsts[owner] + states.unsqueeze(1) * tensors.widths[owner] + tensors.classes[owner]
+    masks = tensors.masks[tensors.mask_ids[rows]]
+    return tensors.transitions[places], masks, tensors.needed[rows], tensors.ready[rows]
+
+
+def test_a_fault_sends_only_new_rows(bundled_vocabulary, monkeypatch):
+    """After faults in two grammars the tensors are those that are made at once; nothing was sent a second time."""
+    maps = {"type": "object", "additionalProperties": {"enum": [1, 2.5, None, "x"]}, "maxProperties": 40}
+    grammars = [schemagen.compile(spec, bundled_vocabulary, cache=None) for spec in (TREE, maps, PERSON)]
+    tables = DeviceTables(grammars, width=bundled_vocabulary.size + 40, pad_token_id=0, max_states=6)
+    before = [table.ready().astype(bool) for table in tables._tables]
+    masks = [table.mask_count for table in tables._tables]
+    sent, send = [], Regions._send
+
+    def recording(self, values, dtype):
+        sent.append(np.shape(values))
+        return send(self, values, dtype)
+
+    monkeypatch.setattr(Regions, "_send", recording)
+    faults = 0
+    for index, most in ((0, 700), (1, 500), (0, 900)):
+        table = tables._tables[index]
+        while len(table) < most and not table.is_closed:
+            missing = np.flatnonzero(table.ready()[HOST + 1 :] == 0)[:3] + HOST + 1
+            tables.page_in([(index, int(state)) for state in missing])
+            faults += 1
+    monkeypatch.undo()
+    assert faults >= 6
+    at_once = DeviceTables(grammars, width=tables._width, pad_token_id=0, max_states=0)
+    for index in range(3):
+        for grown, made in zip(table_of(tables, index), table_of(at_once, index), strict=True):
+            assert torch.equal(grown, made)
+    words = -(-tables._width // 32)
+    rows_of_masks = sum(shape[0] for shape in sent if len(shape) == 2 and shape[1] == words)
+    rows = sum(shape[0] for shape in sent if len(shape) == 2 and shape[1] != words)
+    after = [table.ready().astype(bool) for table in tables._tables]
+    assert rows == sum(now.sum() - then.sum() for now, then in zip(after, before, strict=True))
+    assert rows_of_masks == sum(table.mask_count for table in tables._tables) - sum(masks)
+
+
+def test_tensors_double_when_they_are_full():
+    """A thousand rows, one after the other, are copied a few times, and stay what they are."""
+    heap, copies, tensor = Heap(7, (2,), torch.int32, torch.device("cpu")), 0, None
+    heap.reserve(3)
+    for number in range(1000):
+        assert heap.take(1) == number
+        heap.tensor[number] = number
+        copies += heap.tensor is not tensor
+        tensor = heap.tensor
+    assert copies <= 10
+    assert heap.tensor[:1000, 1].tolist() == list(range(1000))
+    assert (heap.tensor[1000:] == 7).all()
 
 
 def test_rows_without_a_grammar_are_free(bundled_vocabulary):

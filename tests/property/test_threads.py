@@ -112,7 +112,7 @@ def test_a_table_is_read_while_it_grows():
 
     def read():
         while not grown.is_set():
-            rows = table.transitions()
+            rows = table.transitions(range(len(table)))
             assert rows.max(initial=0) < len(table.needed())
             assert table.state_of(grammar.matcher()) == table.start
 
