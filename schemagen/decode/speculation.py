@@ -20,8 +20,10 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 from weakref import WeakKeyDictionary
 
-import numpy as np
 import torch
+
+from schemagen.bitmask import BITS, allocate_token_bitmask
+from schemagen.masking import mask_rows, removed_mass
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -200,7 +202,7 @@ def decode_greedily(  # noqa: PLR0913 - what varies from call to call
     from transformers import DynamicCache
 
     matcher: Any = grammar.matcher()
-    words = np.zeros((1, -(-grammar.vocabulary.size // 32)), dtype=np.int32)
+    words = allocate_token_bitmask(1, grammar.vocabulary.size)
     cache = DynamicCache(config=model.config)
     run, removed = Run(), 0.0
     pending = input_ids
@@ -214,7 +216,7 @@ def decode_greedily(  # noqa: PLR0913 - what varies from call to call
         run.passes += 1
         run.drafted += len(ahead)
         chosen = -1
-        for position, scores in enumerate(logits.float().cpu().numpy()):
+        for position, scores in enumerate(logits.float().cpu().split(1)):
             chosen, mass = _choose(matcher, scores, words, max_new_tokens - len(run.token_ids) if budget else None)
             removed += mass
             memory.learn(matcher.place(), chosen)
@@ -236,16 +238,9 @@ def decode_greedily(  # noqa: PLR0913 - what varies from call to call
     return run
 
 
-def _choose(matcher: Matcher, scores: Any, words: Any, budget: int | None) -> tuple[int, float]:
-    """Return the allowed token of the highest score, the first of them in order, and the probability that was masked."""
+def _choose(matcher: Matcher, scores: torch.Tensor, words: torch.Tensor, budget: int | None) -> tuple[int, float]:
+    """Return the allowed token of the highest score [1, V], as ``generate`` does, and the probability that was masked."""
     matcher.fill_next_token_bitmask(words, 0, budget=budget)
-    allowed = np.unpackbits(words.view(np.uint8)[0], bitorder="little").astype(bool)[: len(scores)]
-    allowed = np.pad(allowed, (0, len(scores) - len(allowed)))
-    scores = np.nan_to_num(scores, nan=-np.inf, posinf=float(np.finfo(np.float32).max), neginf=-np.inf)
-    kept = np.flatnonzero(allowed)
-    best = int(kept[scores[kept].argmax()])
-    highest = scores.max()
-    if not np.isfinite(highest):
-        return best, 0.0
-    weights = np.exp(scores - highest)
-    return best, float(1 - weights[kept].sum() / weights.sum())
+    covered = min(words.shape[1] * BITS, scores.shape[1])
+    removed = removed_mass(scores, words, [0], covered)
+    return int(mask_rows(scores, words, [0], covered).argmax()), float(removed.sum())
