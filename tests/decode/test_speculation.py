@@ -10,6 +10,7 @@ transformers = pytest.importorskip("transformers")
 
 from schemagen.decode import LogitsProcessor  # noqa: E402 - needs torch
 from schemagen.decode.speculation import Memory, can_read_ahead, decode_greedily, draft  # noqa: E402
+from tests.decode.tiny import llama  # noqa: E402
 
 SPECS = {
     "person": PERSON,
@@ -27,21 +28,9 @@ SPECS = {
 
 @pytest.fixture(scope="module")
 def model(bundled_vocabulary):
-    """A Llama of random weights in double precision, so that no sum depends on how many tokens are read at once."""
-    torch.manual_seed(4)
+    """A Llama whose choices depend on the text."""
     torch.set_num_threads(1)
-    config = transformers.LlamaConfig(
-        vocab_size=bundled_vocabulary.size + 8,
-        hidden_size=32,
-        intermediate_size=64,
-        num_hidden_layers=2,
-        num_attention_heads=2,
-        initializer_range=0.3,
-        max_position_embeddings=512,
-        eos_token_id=2,
-        pad_token_id=0,
-    )
-    return transformers.LlamaForCausalLM(config).double().eval()
+    return llama(4, width=bundled_vocabulary.size + 8, hidden=32, layers=2, spread=0.3, ends=2, pad=0)
 
 
 def plain(model, grammar, prompt, max_new_tokens):

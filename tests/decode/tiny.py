@@ -56,19 +56,30 @@ def compiled(kind):
     return schemagen.compile(spec, VOCABULARY, **options)
 
 
-def llama(seed):
-    """Return a random decoder; in double precision, so that the cache changes no choice."""
+def llama(seed, *, width=WIDTH, hidden=16, layers=1, spread=0.02, ends=EOS, pad=PAD):
+    """Return a random decoder; in double precision, so that neither the cache nor how much is read at once changes a choice.
+
+    Args:
+        seed: Of its weights.
+        width: Of its logits.
+        hidden: Of its layers.
+        layers: How many there are.
+        spread: Standard deviation of the weights; with a large one the choices depend on the text.
+        ends: EOS.
+        pad: Padding.
+    """
     torch.manual_seed(seed)
     config = LlamaConfig(
-        vocab_size=WIDTH,
-        hidden_size=16,
-        intermediate_size=16,
-        num_hidden_layers=1,
+        vocab_size=width,
+        hidden_size=hidden,
+        intermediate_size=hidden,
+        num_hidden_layers=layers,
         num_attention_heads=2,
+        initializer_range=spread,
         max_position_embeddings=512,
         bos_token_id=None,
-        eos_token_id=EOS,
-        pad_token_id=PAD,
+        eos_token_id=ends,
+        pad_token_id=pad,
     )
     return LlamaForCausalLM(config).double().eval()
 

@@ -8,9 +8,10 @@ import schemagen
 from tests.device.test_tables import PERSON
 
 torch = pytest.importorskip("torch")
-transformers = pytest.importorskip("transformers")
+pytest.importorskip("transformers")
 
 from schemagen.decode import DeviceLogitsProcessor, LogitsProcessor  # noqa: E402 - needs torch
+from tests.decode.tiny import llama  # noqa: E402
 
 FREE_KEYS = {"type": "object", "additionalProperties": {"type": "integer"}, "minProperties": 1}
 TREE = {"$ref": "#/$defs/t", "$defs": {"t": {"type": "array", "items": {"$ref": "#/$defs/t"}, "maxItems": 3}}}
@@ -27,21 +28,8 @@ MODES = {
 
 @pytest.fixture(scope="module")
 def model(bundled_vocabulary):
-    """A Llama of random weights over the bundled vocabulary, padded by some logits."""
-    torch.manual_seed(0)
-    config = transformers.LlamaConfig(
-        vocab_size=bundled_vocabulary.size + 16,
-        hidden_size=32,
-        intermediate_size=64,
-        num_hidden_layers=2,
-        num_attention_heads=2,
-        initializer_range=0.3,
-        max_position_embeddings=512,
-        bos_token_id=1,
-        eos_token_id=2,
-        pad_token_id=0,
-    )
-    return transformers.LlamaForCausalLM(config).eval()
+    """A Llama over the bundled vocabulary, padded by some logits."""
+    return llama(0, width=bundled_vocabulary.size + 16, hidden=32, layers=2, spread=0.3, ends=2, pad=0)
 
 
 def generate(model, processor, rows, vocabulary, **mode):
