@@ -21,6 +21,11 @@ TEMPLATE = harness.ROOT / "benchmarks" / "page.template.md"
 PAGE = harness.ROOT / "docs" / "benchmarks.md"
 #: What stands where no result is committed.
 NOT_YET = "*No result is committed yet:* `python benchmarks/{}.py` *writes one.*"
+#: What stands there instead, where that needs another machine than ours.
+NOT_MEASURED = {
+    "device_overhead": "**This has not been measured:** no GPU was at hand. `python benchmarks/device_overhead.py --tokenizer "
+    "path/to/llama3 --device cuda` writes the result where there is one, and refuses where there is none.",
+}
 
 Result = dict[str, Any]
 
@@ -59,7 +64,7 @@ def table(heads: Iterable[str], rows: Iterable[Iterable[Any]]) -> str:
 
 def _section(name: str, found: list[Result], body: Callable[[Result], str]) -> str:
     if not found:
-        return NOT_YET.format(name)
+        return NOT_MEASURED.get(name, NOT_YET.format(name))
     return "\n\n".join(f"{_origin(result)}\n\n{body(result)}" for result in found)
 
 
@@ -177,9 +182,34 @@ def _decode_overhead(result: Result) -> str:
     return "\n\n".join(parts)
 
 
+def _device_overhead(result: Result) -> str:
+    found = result["results"]
+    kept = found["tables"]
+    said = (
+        f"{found['parameters'] / 1e6:,.0f} million parameters, {found['vocabulary']:,} logits. "
+        f"Tables of {kept['states']:,} states, {_mib(kept['bytes'])}, made in {kept['seconds']:.1f} s; "
+        f"{'closed' if kept['closed'] else 'not closed'}."
+    )
+    heads = ("rows", "processor", "tokens/s", "ratio", "quartiles", "processor, ms", "waits a step")
+    rows = [
+        (
+            row["batch"],
+            row["processor"],
+            f"{row['tokens_per_s']:,.1f}",
+            f"{row['ratio']:.3f}",
+            "{:.3f} to {:.3f}".format(*row["ratio_quartiles"]),
+            f"{row['processor_ms']:.2f}",
+            row["synchronisations"],
+        )
+        for row in found["rows"]
+    ]
+    return said + "\n\n" + table(heads, rows)
+
+
 _BODIES = {
     "masks": _masks,
     "decode_overhead": _decode_overhead,
+    "device_overhead": _device_overhead,
     "batch": _batch,
     "vocabulary": _vocabulary,
     "memory": _memory,

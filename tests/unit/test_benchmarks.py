@@ -130,6 +130,28 @@ def test_decode_overhead(script, tokenizer, tmp_path):
         assert model["skipped"] == {}
 
 
+def test_device_overhead(script, tokenizer, tmp_path):
+    """`device_overhead.py` runs small on a CPU, where nothing can be waited for."""
+    small = ["--device", "cpu", "--steps", "3", "--repeats", "2", "--rows", "2", "--max-states", "3000"]
+    found = run(script, "device_overhead", tokenizer, tmp_path / "d.json", *small)
+    assert [row["processor"] for row in found["rows"]] == ["unconstrained", "device", "host"]
+    assert {row["synchronisations"] for row in found["rows"]} == {None}
+    assert {row["steps"] for row in found["rows"]} == {6}
+    assert all(row["processor_ms"] > 0 for row in found["rows"][1:])
+    assert found["tables"]["states"] > 1000
+    page = script("page")
+    assert "This has not been measured" not in page.render(page.load(tmp_path))
+
+
+def test_device_overhead_needs_a_device(script, tokenizer, tmp_path, capsys, monkeypatch):
+    """Without a GPU nothing is run and nothing written, and the message says what can be done."""
+    monkeypatch.setattr("torch.cuda.is_available", lambda: False)
+    out = tmp_path / "d.json"
+    assert script("device_overhead").main(["--tokenizer", str(tokenizer), "--out", str(out)]) == 2
+    assert "no CUDA device" in capsys.readouterr().err
+    assert not out.exists()
+
+
 def test_a_contender_that_fails_ends_the_race(script):
     """An error in one generation is raised, and the others get their turns until the end."""
     import torch
