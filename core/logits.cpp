@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <bit>
 #include <cstring>
 #include <limits>
 
@@ -140,6 +141,30 @@ void mask_logits(const LogitRows& logits, const MaskRows& masks, FloatFormat for
         mask_row<F>(static_cast<const Bits*>(logits.scores) + r * logits.scores_stride, static_cast<Bits*>(logits.out) + r * logits.out_stride,
                     masks.words + r * masks.stride, masks.covered, logits.width, repair);
     });
+}
+
+double sum_allowed(const float* values, const uint32_t* words, size_t covered) {
+    constexpr size_t kSums = 8;            // independent ones, which a vector adds to at once
+    constexpr size_t kWordsAtOnce = 1024;  // so many words before small numbers meet a large sum
+    double total = 0;
+    size_t at = 0;
+    while (at + 32 <= covered) {
+        std::array<float, kSums> sums{};
+        for (size_t stop = std::min(covered, at + kWordsAtOnce * 32); at + 32 <= stop; at += 32) {
+            const uint32_t word = words[at / 32];
+            if (word == 0) continue;
+            for (size_t lane = 0; lane < 32; lane += kSums)
+                for (size_t k = 0; k < kSums; ++k) {
+                    // Of a forbidden value no bit is left, which is 0; a condition would become a branch.
+                    const uint32_t allowed = word & kBitOfLane<uint32_t>[lane + k] ? UINT32_MAX : 0;
+                    sums[k] += std::bit_cast<float>(std::bit_cast<uint32_t>(values[at + lane + k]) & allowed);
+                }
+        }
+        for (float sum : sums) total += static_cast<double>(sum);
+    }
+    for (; at < covered; ++at)
+        if (has_bit(words, static_cast<uint32_t>(at))) total += static_cast<double>(values[at]);
+    return total;
 }
 
 void copy_logits(const LogitRows& logits, FloatFormat format, size_t row) {

@@ -29,6 +29,9 @@ struct MaskRows {
 // it has a bit: NaN counts as -inf, inf as the largest finite number, and where nothing finite is left, all allowed are 0.
 void mask_logits(const LogitRows& logits, const MaskRows& masks, FloatFormat format, size_t row, bool repair);
 
+// The sum of the values whose bit is 1; of float32 because that is what a softmax gives.
+double sum_allowed(const float* values, const uint32_t* words, size_t covered);
+
 // Copies a row that is not masked; nothing to do in place.
 void copy_logits(const LogitRows& logits, FloatFormat format, size_t row);
 

@@ -231,6 +231,18 @@ bool mask_logits_of(const nb::object& scores_object, const nb::object& out_objec
     return true;
 }
 
+// None for what is no vector of float32 in plain memory.
+std::optional<double> sum_allowed_of(const nb::object& values_object, const nb::object& words_object, size_t covered) {
+    Floats values;
+    if (!nb::try_cast(values_object, values) || format_of(values.dtype()) != FloatFormat::kSingle || values.ndim() != 1 || values.stride(0) != 1) return std::nullopt;
+    const Bitmask words = bitmask_of(words_object);
+    if (words.dtype() != nb::dtype<int32_t>() || words.ndim() != 1 || (words.shape(0) > 1 && words.stride(0) != 1)) throw ShapeError("one row of int32 words is needed");
+    if (covered > values.shape(0) || covered > words.shape(0) * 32)
+        throw ShapeError(std::to_string(covered) + " tokens for " + std::to_string(words.shape(0)) + " words and " + std::to_string(values.shape(0)) + " values");
+    nb::gil_scoped_release release;
+    return sum_allowed(static_cast<const float*>(values.data()), static_cast<const uint32_t*>(words.data()), covered);
+}
+
 template <class Fill>
 nb::ndarray<nb::numpy, int32_t> array_of(std::vector<size_t> shape, const Fill& fill) {
     size_t size = 1;
@@ -428,5 +440,6 @@ NB_MODULE(_core, m) {
             "first"_a = 0);
 
     m.def("mask_logits", &mask_logits_of, "scores"_a, "out"_a, "bitmask"_a, "rows"_a, "covered"_a, "repair"_a);
+    m.def("sum_allowed", &sum_allowed_of, "values"_a, "words"_a, "covered"_a);
     m.def("fill_rows", &fill_rows, "matchers"_a, "bitmask"_a, "rows"_a, "threads"_a, "budgets"_a = std::vector<std::optional<int64_t>>());
 }

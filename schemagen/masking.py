@@ -11,7 +11,8 @@ require gradients, are fake or are traced by ``torch.compile``.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+import math
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import torch
@@ -19,15 +20,19 @@ import torch
 from schemagen.bitmask import BITS
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Sequence
 
-#: `_core.mask_logits`; None where the package was installed without a compiler: everything goes through torch then.
-_kernel: Callable[..., bool] | None
-try:
-    from schemagen._core import mask_logits as _kernel
-except ImportError:
-    _kernel = None
 
+def _load_core() -> Any:
+    """Return the compiled core; None where there is none, and everything goes through torch."""
+    try:
+        from schemagen import _core
+    except ImportError:
+        return None
+    return _core
+
+
+_core = _load_core()
 _LOW = float("-inf")
 
 
@@ -84,7 +89,7 @@ def _mask_by_core(
     scores: torch.Tensor, out: torch.Tensor, words: torch.Tensor, rows: Sequence[int], covered: int, *, repair: bool
 ) -> bool:
     """Write the masked scores into `out`; False if that is left to torch."""
-    if _kernel is None or not _kernel(scores, out, words, rows, covered, repair):
+    if _core is None or not _core.mask_logits(scores, out, words, rows, covered, repair):
         return False
     if out is scores and not out.is_inference():
         torch.autograd.graph.increment_version(out)  # a write that torch has not seen
@@ -100,24 +105,30 @@ def removed_mass(scores: torch.Tensor, words: torch.Tensor, rows: Sequence[int],
         rows: Which rows are measured.
         covered: How many bits of a row count, at most V.
 
-    Cost: a softmax and a product of these rows, on the device of the scores (0.1 ms for a row of 128,256 on a CPU).
+    Cost: a softmax and a sum of these rows, on the device of the scores (0.1 ms for a row of 128,256 on a CPU).
     """
     if scores.device.type == "cpu":  # a row at a time stays in the cache
-        removed = torch.stack([_removed(scores[row], _unpack(words[row], scores.device)[:covered]) for row in rows])
+        removed = torch.tensor([1 - _kept(scores[row], words[row], covered) for row in rows])
     else:
         chosen = list(rows)
         bits = _unpack(words[chosen], scores.device)[:, :covered]
-        removed = _removed(_without_nan(scores[chosen]), bits)
+        probabilities = torch.softmax(_without_nan(scores[chosen]), dim=-1)
+        removed = 1 - (probabilities[:, :covered] * bits).sum(dim=-1)
     # All logits NaN: the softmax is not defined, and neither is the mass.
     return removed[~removed.isnan()].clamp(0, 1)
 
 
-def _removed(scores: torch.Tensor, bits: torch.Tensor) -> torch.Tensor:
-    """Return the probability of the tokens [..., V] whose bit is 0."""
-    kept = (torch.softmax(scores.float(), dim=-1)[..., : bits.shape[-1]] * bits).sum(dim=-1)
-    if scores.device.type == "cpu" and bool(kept.isnan()):
-        kept = (torch.softmax(_without_nan(scores), dim=-1)[..., : bits.shape[-1]] * bits).sum(dim=-1)
-    return 1 - kept
+def _kept(scores: torch.Tensor, words: torch.Tensor, covered: int) -> float:
+    """Return the probability of the tokens of one row [V] on the CPU whose bit is 1."""
+    kept = _sum_allowed(torch.softmax(scores.float(), dim=-1), words, covered)
+    return _sum_allowed(torch.softmax(_without_nan(scores), dim=-1), words, covered) if math.isnan(kept) else kept
+
+
+def _sum_allowed(values: torch.Tensor, words: torch.Tensor, covered: int) -> float:
+    """Return the sum of the values float32 [V] whose bit is 1."""
+    if _core is not None and _is_plain(values) and (found := _core.sum_allowed(values, words, covered)) is not None:
+        return float(found)
+    return float((values[:covered] * _unpack(words, values.device)[:covered]).sum())
 
 
 def _without_nan(scores: torch.Tensor) -> torch.Tensor:

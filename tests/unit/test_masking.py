@@ -22,8 +22,8 @@ DTYPES = (torch.float32, torch.float16, torch.bfloat16, torch.float64)
 def way(request, monkeypatch):
     """Both ways on a CPU: the kernel of the core, and torch where there is no core."""
     if request.param == "torch":
-        monkeypatch.setattr(masking, "_kernel", None)
-    elif masking._kernel is None:
+        monkeypatch.setattr(masking, "_core", None)
+    elif masking._core is None:
         pytest.skip("the compiled core is not installed")
     return request.param
 
@@ -190,7 +190,7 @@ def test_the_core_refuses_what_it_cannot_write(dtype, way):
     scores, words, _ = random_case(0.3, torch.float32, 9)
     before = scores.clone()
     for odd in (scores.to(dtype), scores.t().contiguous().t(), scores[:1].expand(4, -1), scores[0]):
-        assert not masking._kernel(odd, odd, words, range(4), COVERED, True)
+        assert not masking._core.mask_logits(odd, odd, words, range(4), COVERED, True)
     assert scores.equal(before)
 
 
@@ -208,7 +208,7 @@ def test_the_core_checks_what_it_is_given(way):
     }
     for message, arguments in wrong.items():
         with pytest.raises(schemagen.errors.BitmaskShapeError, match=message):
-            masking._kernel(*arguments, True)
+            masking._core.mask_logits(*arguments, True)
 
 
 def test_gradients_flow_through_allowed_logits():
@@ -253,3 +253,26 @@ def test_removed_mass_is_that_of_the_softmax(share):
     for rows in (range(4), [1, 3]):
         assert torch.allclose(removed_mass(scores, words, rows, COVERED), expected[list(rows)].clamp(0, 1), atol=1e-6)
     assert removed_mass(torch.full((4, WIDTH), math.nan), words, range(4), COVERED).numel() == 0
+
+
+def test_a_mass_of_many_small_numbers_is_exact():
+    """A sum over a hundred thousand probabilities, as double precision has it, up to the rounding of the softmax."""
+    scores = torch.randn(1, 100_003, generator=torch.Generator().manual_seed(0))
+    words = torch.randint(-(2**31), 2**31, (1, 3126), dtype=torch.int32, generator=torch.Generator().manual_seed(1))
+    words[0, 100:200], words[0, 200:300] = 0, -1
+    bits = masking._shift(words)[0, :100_001].double()
+    expected = 1 - (torch.softmax(scores.double(), dim=-1)[0, :100_001] * bits).sum()
+    assert removed_mass(scores, words, [0], 100_001).item() == pytest.approx(expected.item(), abs=1e-6)
+
+
+def test_the_core_checks_what_it_sums(way):
+    """Memory that is not there is never read; what is no vector of float32 is left to torch."""
+    if way == "torch":
+        return
+    values, words = torch.zeros(64), torch.zeros(2, dtype=torch.int32)
+    assert masking._core.sum_allowed(values, words, 64) == 0
+    for odd in (values.double(), values[::2], values.view(2, 32)):
+        assert masking._core.sum_allowed(odd, words, 32) is None
+    for covered in (65, 33):
+        with pytest.raises(schemagen.errors.BitmaskShapeError, match="tokens for"):
+            masking._core.sum_allowed(values, words[: 2 if covered == 65 else 1], covered)
