@@ -18,9 +18,9 @@ struct Format {
     using Bits = Bits_;
     static constexpr Bits kSign = static_cast<Bits>(Bits(1) << (sizeof(Bits) * 8 - 1));
     static constexpr Bits kLeast = static_cast<Bits>(Bits(1) << kFraction);  // of the exponent
-    static constexpr Bits kInf = static_cast<Bits>(kSign - kLeast);
-    static constexpr Bits kLow = static_cast<Bits>(kSign | kInf);  // -inf
-    static constexpr Bits kMost = static_cast<Bits>(kInf - 1);     // the largest finite number
+    static constexpr Bits kInfinity = static_cast<Bits>(kSign - kLeast);
+    static constexpr Bits kLow = static_cast<Bits>(kSign | kInfinity);  // -inf
+    static constexpr Bits kMost = static_cast<Bits>(kInfinity - 1);     // the largest finite number
 };
 using Half = Format<uint16_t, 10>;
 using Brain = Format<uint16_t, 7>;
@@ -51,7 +51,7 @@ void copy_lanes(const typename F::Bits* scores, typename F::Bits* out, Seen<type
     Bits any = 0, all = seen.all;
     for (size_t lane = 0; lane < 32; ++lane) {
         const Bits value = scores[lane];
-        const Bits carried = static_cast<Bits>((value & F::kInf) + F::kLeast);
+        const Bits carried = static_cast<Bits>((value & F::kInfinity) + F::kLeast);
         any |= carried;
         all &= carried;
         out[lane] = value;
@@ -67,7 +67,7 @@ void select_lanes(const typename F::Bits* scores, typename F::Bits* out, typenam
     for (size_t lane = 0; lane < kLanes<Bits>; ++lane) {
         const Bits allowed = word & kBitOfLane<Bits>[lane] ? std::numeric_limits<Bits>::max() : Bits(0);
         const Bits value = static_cast<Bits>((scores[lane] & allowed) | (F::kLow & ~allowed));
-        const Bits carried = static_cast<Bits>((value & F::kInf) + F::kLeast);
+        const Bits carried = static_cast<Bits>((value & F::kInfinity) + F::kLeast);
         any |= carried & allowed;
         all &= carried;
         out[lane] = value;
@@ -88,9 +88,9 @@ void repair_row(typename F::Bits* out, const uint32_t* words, size_t covered) {
             }
     };
     each_allowed([&](typename F::Bits& value) {
-        if (value == F::kInf)
+        if (value == F::kInfinity)
             value = F::kMost;
-        else if ((value & F::kInf) == F::kInf)
+        else if ((value & F::kInfinity) == F::kInfinity)
             value = F::kLow;
         finite |= value != F::kLow;
     });
@@ -115,7 +115,7 @@ void mask_row(const typename F::Bits* scores, typename F::Bits* out, const uint3
     for (; at < covered; ++at) {
         const bool allowed = has_bit(words, static_cast<uint32_t>(at));
         out[at] = allowed ? scores[at] : F::kLow;
-        const Bits carried = static_cast<Bits>((out[at] & F::kInf) + F::kLeast);
+        const Bits carried = static_cast<Bits>((out[at] & F::kInfinity) + F::kLeast);
         if (allowed) seen.any |= carried, seen.all &= carried;
     }
     std::fill(out + covered, out + width, F::kLow);
