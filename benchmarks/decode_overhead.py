@@ -5,8 +5,8 @@
 Models: a Llama with random weights and the vocabulary of the tokenizer, and the bundled model. Batches: 1, 8 and 32 rows, all
 over one schema, each with a prompt of its own. Greedy, without an end: every generation has the same number of steps.
 
-Beside ours: the processors of xgrammar and of outlines, and for llguidance, which has none, the few lines that its
-documentation shows. Each is given compact whitespace.
+Beside ours: a processor that only copies the logits, those of xgrammar and of outlines, and for llguidance, which has
+none, the few lines that its documentation shows. Each is given compact whitespace.
 
 How it is measured: the generations of all contenders run at once, each in a thread of its own, but only one of them at
 a time: after each step the next one has its turn. So a step with a constraint is compared with the step without
@@ -82,6 +82,20 @@ def _measured(tokenizer: Any, width: int) -> Callable[[], Any]:
     return _schemagen(tokenizer, width, measure_mass=True)
 
 
+class Copy(LogitsProcessor):  # type: ignore[misc]  # transformers publishes no types
+    """Copies the logits and masks nothing: the floor for whoever does not overwrite them."""
+
+    def __call__(self, input_ids: torch.Tensor, scores: torch.Tensor) -> torch.Tensor:
+        """Return a copy."""
+        del input_ids
+        return scores.clone()
+
+
+def _copy(tokenizer: Any, width: int) -> Callable[[], Any]:
+    del tokenizer, width
+    return Copy
+
+
 def _xgrammar(tokenizer: Any, width: int) -> Callable[[], Any]:
     import xgrammar
     from xgrammar.contrib.hf import LogitsProcessor as Theirs
@@ -153,6 +167,7 @@ CONTENDERS: dict[str, tuple[Any, tuple[str, ...]]] = {
     "schemagen": (_schemagen, ()),
     "schemagen, inplace": (_inplace, ()),
     "schemagen, measure_mass": (_measured, ()),
+    "copy": (_copy, ()),
     "llguidance": (_llguidance, ("llguidance",)),
     "xgrammar": (_xgrammar, ("xgrammar",)),
     "outlines": (_outlines, ("outlines", "outlines_core")),

@@ -107,7 +107,7 @@ def test_ratios_are_of_what_all_pass(script):
 
 def test_decode_overhead(script, tokenizer, tmp_path):
     """`decode_overhead.py` runs a step of each generation in turn, and compares those of one moment."""
-    processors = ["schemagen", "schemagen, inplace", "schemagen, measure_mass"]
+    processors = ["schemagen", "schemagen, inplace", "schemagen, measure_mass", "copy"]
     small = ["--batches", "1", "2", "--steps", "3", "--repeats", "2", "--hidden", "64", "--layers", "1"]
     found = run(
         script,
