@@ -82,7 +82,7 @@ def _is_plain(scores: torch.Tensor) -> bool:
     """Whether the scores may be plain floats in the memory of this process; subclasses stand for something else."""
     if scores.device.type != "cpu" or type(scores) is not torch.Tensor or torch.compiler.is_compiling():
         return False
-    return not (scores.requires_grad and torch.is_grad_enabled())
+    return not scores.is_neg() and not (scores.requires_grad and torch.is_grad_enabled())
 
 
 def _mask_by_core(

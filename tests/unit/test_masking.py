@@ -161,7 +161,7 @@ def test_widths_around_whole_words(width, surplus, dtype):
     assert scores.equal(expected)
 
 
-@pytest.mark.parametrize("kind", ["rows apart", "upside down", "one row for all", "transposed", "inference"])
+@pytest.mark.parametrize("kind", ["rows apart", "upside down", "one row for all", "transposed", "negated", "inference"])
 def test_unusual_tensors_are_masked_alike(kind):
     """What the core cannot read is left to torch, with the same result."""
     scores, words, allowed = random_case(0.3, torch.float32, 9)
@@ -171,6 +171,8 @@ def test_unusual_tensors_are_masked_alike(kind):
         words, allowed = words.flip(0), allowed.flip(0)
     elif kind == "one row for all":
         scores = scores[:1].expand(4, -1)
+    elif kind == "negated":
+        scores = torch._neg_view(-scores)
     elif kind == "transposed":
         scores = scores.t().contiguous().t()
     with torch.inference_mode(kind == "inference"):
