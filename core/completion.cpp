@@ -27,36 +27,19 @@ Completions::Completions(Automaton& automaton, const VocabularyTables& tables) :
 void Completions::find_bytes() {
     const Trie& trie = tables_.all();
     for (uint32_t k = trie.first_child[trie.root()]; k < trie.first_child[trie.root() + 1]; ++k)
-        if (uint32_t node = trie.child[k]; trie.first_token[node] != trie.first_token[node + 1]) bytes_.add(trie.child_byte[k]);
+        if (!trie.tokens_at(trie.child[k]).empty()) bytes_.add(trie.child_byte[k]);
     has_bytes_ = true;
 }
 
 // ---- configurations -------------------------------------------------------------------------------------------------
 
-uint64_t Completions::hash_of(const std::vector<uint64_t>& key) {
-    uint64_t hash = key.size();
-    for (uint64_t part : key) hash = mix(hash, part);
-    return hash;
-}
-
-uint32_t Completions::find(const std::vector<uint64_t>& key) const {
-    return index_.find(hash_of(key), [&](uint32_t id) {
-        size_t begin = id ? ends_[id - 1] : 0;
-        return ends_[id] - begin == key.size() && std::equal(key.begin(), key.end(), keys_.begin() + static_cast<ptrdiff_t>(begin));
-    });
-}
-
 uint32_t Completions::id_of(const Leaf& leaf) {
     scratch_.clear();
     if (!automaton_.identity(leaf, false, scratch_)) return kNone;
-    uint32_t id = find(scratch_);
-    if (id != HashIndex::kNone) return id;
-    id = static_cast<uint32_t>(known_.size());
-    index_.insert(hash_of(scratch_), id);
-    keys_.insert(keys_.end(), scratch_.begin(), scratch_.end());
-    ends_.push_back(keys_.size());
+    const uint32_t id = keys_.find(scratch_);
+    if (id != KeyTable::kNone) return id;
     known_.emplace_back();
-    return id;
+    return keys_.add(scratch_);
 }
 
 // A lower bound of the bytes to the end.
@@ -247,7 +230,7 @@ std::vector<uint32_t> Completions::fewest_tokens(const std::string& text) const 
         for (size_t at = begin; at < text.size(); ++at) {
             node = trie.child_of(node, static_cast<uint8_t>(text[at]));
             if (node == Trie::kNone) break;
-            if (trie.first_token[node] != trie.first_token[node + 1]) fewest[begin] = std::min(fewest[begin], 1 + fewest[at + 1]);
+            if (!trie.tokens_at(node).empty()) fewest[begin] = std::min(fewest[begin], 1 + fewest[at + 1]);
         }
     }
     return fewest;
@@ -342,8 +325,8 @@ uint32_t Completions::most_inside(const Leaf& from, Arena& arena) {
 bool Completions::is_far(const Leaf& leaf, uint32_t budget) const {
     std::vector<uint64_t> key;
     if (!automaton_.identity(automaton_.roomiest(leaf), false, key)) return false;
-    uint32_t id = find(key);
-    return id != HashIndex::kNone && known_[id].farthest != kUnasked && known_[id].farthest <= budget;
+    uint32_t id = keys_.find(key);
+    return id != KeyTable::kNone && known_[id].farthest != kUnasked && known_[id].farthest <= budget;
 }
 
 // Leave only the tokens that go along the shortest text and bring the end nearer with each.
@@ -357,7 +340,7 @@ uint32_t Completions::keep_to_text(const Leaf& leaf, uint32_t* words, Arena& are
         node = trie.child_of(node, static_cast<uint8_t>(text[at]));
         if (node == Trie::kNone) break;
         if (fewest[at + 1] >= fewest[0]) continue;
-        for (uint32_t t = trie.first_token[node]; t < trie.first_token[node + 1]; ++t) kept.push_back(trie.tokens[t]);
+        for (uint32_t token : trie.tokens_at(node)) kept.push_back(token);
     }
     std::fill_n(words, tables_.words(), 0);
     for (uint32_t token : kept) words[token >> 5] |= 1u << (token & 31);
@@ -368,8 +351,8 @@ uint32_t Completions::keep_to_text(const Leaf& leaf, uint32_t* words, Arena& are
 void Completions::make_room() {
     work_ = kNoLimit;  // a search may have ended with an exception
     if (known_.size() <= kMostKnown) return;
-    keys_.clear(), ends_.clear(), known_.clear();
-    index_ = HashIndex();
+    keys_.clear();
+    known_.clear();
 }
 
 uint32_t Completions::tighten(const Leaf& leaf, uint32_t budget, uint32_t* words, uint32_t allowed, Arena& arena) {
@@ -386,7 +369,7 @@ uint32_t Completions::tighten(const Leaf& leaf, uint32_t budget, uint32_t* words
             if (const uint32_t most = farthest(leaf, arena, exact); most != kTooHard && budget >= most) return allowed;
         by_text = farthest(leaf, arena, true) == kTooHard || !each_need(trie, leaf, arena, [&](uint32_t node, uint32_t need) {
             if (need >= budget) return;
-            for (uint32_t t = trie.first_token[node]; t < trie.first_token[node + 1]; ++t) kept[trie.tokens[t] >> 5] |= 1u << (trie.tokens[t] & 31);
+            for (uint32_t token : trie.tokens_at(node)) kept[token >> 5] |= 1u << (token & 31);
         });
     }
     if (by_text) {

@@ -19,7 +19,7 @@
 #include <vector>
 
 #include "automaton.hpp"
-#include "hash_index.hpp"
+#include "key_table.hpp"
 #include "vocabulary.hpp"
 
 namespace schemagen {
@@ -39,7 +39,7 @@ public:
     // Whether a budget is known to be so far from its end that no token need be taken out. Changes nothing: any number of
     // threads may ask at once.
     bool is_far(const Leaf& leaf, uint32_t budget) const;
-    uint64_t memory_bytes() const { return known_.size() * (sizeof(Known) + 2 * sizeof(size_t)) + keys_.size() * sizeof(uint64_t); }
+    uint64_t memory_bytes() const { return known_.size() * sizeof(Known) + keys_.memory_bytes(); }
 
 private:
     static constexpr uint32_t kNone = UINT32_MAX, kUnasked = UINT32_MAX - 1, kTooHard = UINT32_MAX - 2;
@@ -62,8 +62,6 @@ private:
     };
     enum class Found : uint8_t { kYes, kNone, kTooFar };
 
-    static uint64_t hash_of(const std::vector<uint64_t>& key);
-    uint32_t find(const std::vector<uint64_t>& key) const;
     void find_bytes();
     uint32_t id_of(const Leaf& leaf);
     uint32_t bound(const Leaf& leaf, uint32_t id);
@@ -90,10 +88,9 @@ private:
     const VocabularyTables& tables_;
     ByteSet bytes_;  // that are tokens
     bool has_bytes_ = false;
-    std::vector<uint64_t> keys_, scratch_;
-    std::vector<size_t> ends_;  // [id] of its key in `keys_`
-    std::vector<Known> known_;
-    HashIndex index_;
+    std::vector<uint64_t> scratch_;
+    KeyTable keys_;
+    std::vector<Known> known_;  // [number of its key]
     std::vector<Level> levels_;
     std::string path_;  // what the last search found, down to a configuration that is known
     uint32_t overshoot_ = 0, steps_ = 0;

@@ -73,7 +73,7 @@ std::vector<uint32_t> Matcher::forced_run(size_t most) {
         for (auto [at, node] = std::pair(begin, trie.root()); at < text.size(); ++at) {
             node = trie.child_of(node, static_cast<uint8_t>(text[at]));
             if (node == Trie::kNone) break;
-            if (trie.first_token[node] != trie.first_token[node + 1]) longest = trie.tokens[trie.first_token[node]], end = at + 1;
+            if (auto tokens = trie.tokens_at(node); !tokens.empty()) longest = tokens.front(), end = at + 1;
         }
         if (end == begin) break;
         run.push_back(longest);

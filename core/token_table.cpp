@@ -32,16 +32,9 @@ uint32_t TokenTable::intern(const Leaf& leaf, bool& fresh) {
     fresh = false;
     scratch_.clear();
     if (!constraint_->automaton->identity(leaf, true, scratch_)) return kHost;
-    uint64_t hash = scratch_.size();
-    for (uint64_t part : scratch_) hash = mix(hash, part);
-    uint32_t known = index_.find(hash, [&](uint32_t id) {
-        size_t begin = id ? ends_[id - 1] : 0;
-        return ends_[id] - begin == scratch_.size() && std::equal(scratch_.begin(), scratch_.end(), keys_.begin() + static_cast<ptrdiff_t>(begin));
-    });
-    if (known != HashIndex::kNone) return known + kFirst;
-    index_.insert(hash, static_cast<uint32_t>(ends_.size()));
-    keys_.insert(keys_.end(), scratch_.begin(), scratch_.end());
-    ends_.push_back(keys_.size());
+    const uint32_t known = keys_.find(scratch_);
+    if (known != KeyTable::kNone) return known + kFirst;
+    keys_.add(scratch_);
     states_.emplace_back();
     fresh = true;
     return static_cast<uint32_t>(states_.size() - 1);
@@ -82,8 +75,22 @@ uint32_t TokenTable::intern_mask(std::vector<uint32_t> words) {
     return static_cast<uint32_t>(masks_.size() - 1);
 }
 
+// What a limit stops leaves no trace: the states that were met on the way have no configuration yet.
 void TokenTable::fill_row(uint32_t id) {
     Exclusive guard(*constraint_);
+    const size_t states = states_.size();
+    const Arena::Mark mark = arena_.mark();
+    try {
+        read_row(id);
+    } catch (...) {
+        arena_.release(mark);
+        keys_.truncate(states - kFirst);
+        states_.resize(states);
+        throw;
+    }
+}
+
+void TokenTable::read_row(uint32_t id) {
     Automaton& automaton = *constraint_->automaton;
     const Trie& trie = constraint_->tables->all();
     const Leaf leaf = states_[id].leaf;
@@ -100,12 +107,12 @@ void TokenTable::fill_row(uint32_t id) {
             bool fresh;
             target = intern(next, fresh);
             if (fresh) {
-                found.push_back({target, trie.tokens[trie.first_token[node]]});
+                found.push_back({target, trie.tokens_at(node).front()});
                 states_[target].needed = constraint_->completions.tokens(next, arena_);
             }
             leads_out_ |= target == kHost;
         }
-        for (uint32_t t = trie.first_token[node]; t < trie.first_token[node + 1]; ++t) targets.emplace_back(trie.tokens[t], target);
+        for (uint32_t token : trie.tokens_at(node)) targets.emplace_back(token, target);
         last = next;
         if (next.frame != leaf.frame) target = kDead;  // its frames go with the next step
     });

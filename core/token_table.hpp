@@ -64,15 +64,16 @@ private:
     };
     uint32_t intern(const Leaf& leaf, bool& fresh);
     void fill_row(uint32_t state);
+    void read_row(uint32_t state);
     void split_classes(const std::vector<std::pair<uint32_t, uint32_t>>& targets, std::vector<uint32_t>& row);
     uint32_t intern_mask(std::vector<uint32_t> words);
 
     std::shared_ptr<Constraint> constraint_;
     Arena arena_;  // frames of the states
     std::deque<State> states_;
-    std::vector<uint64_t> keys_, scratch_;
-    std::vector<size_t> ends_;
-    HashIndex index_, mask_index_;
+    std::vector<uint64_t> scratch_;
+    KeyTable keys_;  // of the states from kFirst on
+    HashIndex mask_index_;
     std::vector<std::vector<uint32_t>> masks_;
     std::vector<uint32_t> class_of_;  // [token]
     std::vector<uint32_t> origin_;    // [class] the one it was split off; its own number for the first two

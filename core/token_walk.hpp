@@ -42,7 +42,7 @@ void walk_tokens(Automaton& automaton, const Trie& trie, const Leaf& from, Arena
             continue;
         }
         uint32_t node = trie.child[k];
-        if (trie.first_token[node] != trie.first_token[node + 1]) visit(node, next);
+        if (!trie.tokens_at(node).empty()) visit(node, next);
         if (trie.first_child[node] != trie.first_child[node + 1])
             open(next, node, mark);
         else
