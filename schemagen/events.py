@@ -1,4 +1,8 @@
-"""What `LanguageModel.stream` yields: fields that begin, grow and are complete, snapshots, and the value at the end."""
+"""What streams yield.
+
+`LanguageModel.stream` tells of fields that begin, grow and are complete, of snapshots, and of the value at the end;
+`LanguageModel.stream_call` of words, and of calls with their arguments.
+"""
 
 from __future__ import annotations
 
@@ -6,6 +10,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Generic, TypeAlias, TypeVar
 
 if TYPE_CHECKING:
+    from schemagen.calling import Tool, ToolCall
     from schemagen.lm.generation import Generation
     from schemagen.lm.partial import Partial
 
@@ -79,7 +84,7 @@ class Snapshot(Generic[T]):
 
 @dataclass(frozen=True, slots=True)
 class Completed(Generic[T]):
-    """The end, always the last event.
+    """The end, always the last event; of a stream of calls, too, with what `LanguageModel.call` returns as its value.
 
     Attributes:
         generation: The value and how it came about.
@@ -105,3 +110,95 @@ class Completed(Generic[T]):
 
 Event: TypeAlias = FieldStarted | Delta | FieldCompleted | Snapshot[T] | Completed[T]
 FieldEvent: TypeAlias = FieldStarted | Delta | FieldCompleted
+
+
+@dataclass(frozen=True, slots=True)
+class TextDelta:
+    """More words of an answer, before, between or behind calls.
+
+    Attributes:
+        text: What they grew by, whole characters only. Together these are the text of the answer, without whitespace around it.
+    """
+
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class CallStarted:
+    """A call begins: what was written so far leaves only one tool.
+
+    Attributes:
+        index: Of the call in the answer, from 0.
+        tool: The tool that is called.
+    """
+
+    index: int
+    tool: Tool[..., Any]
+
+    @property
+    def name(self) -> str:
+        """The name of the tool."""
+        return self.tool.name
+
+
+@dataclass(frozen=True, slots=True)
+class ArgumentStarted:
+    """An argument of a call, or a field of one, begins.
+
+    Attributes:
+        index: Of the call.
+        path: Its place in the arguments.
+    """
+
+    index: int
+    path: Path
+
+
+@dataclass(frozen=True, slots=True)
+class ArgumentDelta:
+    """More text of an argument that is no container, as in `Delta`.
+
+    Attributes:
+        index: Of the call.
+        path: Its place in the arguments.
+        text: For strings what they grew by; where a format cannot tell a string from other values before its end, all of it
+            at once.
+    """
+
+    index: int
+    path: Path
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class ArgumentCompleted:
+    """An argument of a call, or a field of one, is complete.
+
+    Attributes:
+        index: Of the call.
+        path: Its place in the arguments.
+        value: As in `FieldCompleted`: validated by the type of the parameter, where that is known.
+    """
+
+    index: int
+    path: Path
+    value: Any
+
+
+@dataclass(frozen=True, slots=True)
+class CallCompleted:
+    """A call is complete and its arguments are valid; it has not run.
+
+    Attributes:
+        index: Of the call.
+        call: The call. Its ``content`` is the text so far; text that follows is known to the calls of `Completed` only.
+    """
+
+    index: int
+    call: ToolCall
+
+
+CallEvent: TypeAlias = (
+    TextDelta | CallStarted | ArgumentStarted | ArgumentDelta | ArgumentCompleted | CallCompleted | Completed[T]
+)
+ArgumentEvent: TypeAlias = ArgumentStarted | ArgumentDelta | ArgumentCompleted

@@ -13,7 +13,7 @@ from schemagen.calling.calls import ToolCall, ToolResult, new_id, reasons
 from schemagen.calling.history import call_message, render_chat
 from schemagen.calling.profiles import Profile, detect_profile, find_profile
 from schemagen.calling.tools import Tool, as_tools, select
-from schemagen.calling.wire import Written, build, special_markers
+from schemagen.calling.wire import build, special_markers
 from schemagen.compiler import compile as compile_grammar
 from schemagen.errors import ToolError, ValidationFailed
 from schemagen.lm.prompts import as_messages
@@ -21,6 +21,8 @@ from schemagen.lm.prompts import as_messages
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
 
+    from schemagen.calling.reading import Written
+    from schemagen.calling.wire import Wire
     from schemagen.lm.language_model import LanguageModel
 
     Message = Mapping[str, Any]
@@ -99,38 +101,39 @@ class Asking:
         """
         from schemagen.decode.loop import decode
 
-        chosen, may_answer, may_call = resolve(self.tools, choice)
-        vocabulary = self.lm.vocabulary
-        specials = special_markers(self.profile, self.lm.tokenizer, vocabulary)
-        wire = build(
-            self.profile,
-            chosen,
-            vocabulary,
-            specials,
-            may_answer=may_answer,
-            may_call=may_call,
-            parallel=self.parallel,
-        )
-        rendered = render_chat(self.lm.tokenizer, messages, self.tools, self.profile, must_call=not may_answer)
-        inputs = self.lm._encode(*rendered)  # noqa: SLF001 - the front door of the same model
+        wire, inputs = self.prepare(messages, choice)
         grammar: Any = wire.sequence
         found = decode(self.lm.model, inputs, grammar, **self.generate_kwargs)
         answer = wire.read(found.token_ids)
         return Said(answer.text, answer.calls)
 
+    def prepare(self, messages: Sequence[Message], choice: ToolChoice) -> tuple[Wire, dict[str, Any]]:
+        """Return what may be answered, and the prompt for ``model.generate``.
+
+        Raises:
+            SchemaError: The arguments of a tool cannot be compiled.
+            ToolError: A tool cannot be written in the wire format, or the choice is none of the tools.
+        """
+        chosen, may_answer, may_call = resolve(self.tools, choice)
+        vocabulary = self.lm.vocabulary
+        specials = special_markers(self.profile, self.lm.tokenizer, vocabulary)
+        flags = {"may_answer": may_answer, "may_call": may_call, "parallel": self.parallel}
+        wire = build(self.profile, chosen, vocabulary, specials, **flags)
+        rendered = render_chat(self.lm.tokenizer, messages, self.tools, self.profile, must_call=not may_answer)
+        return wire, self.lm._encode(*rendered)  # noqa: SLF001 - the front door of the same model
+
     def validated(self, said: Said) -> list[ToolCall | ToolResult]:
         """Return the calls of an answer; a result with the reasons where a validator refuses the arguments."""
-        found: list[ToolCall | ToolResult] = []
-        for index, written in enumerate(said.calls):
-            tool, text = written.tool, written.json
-            content, call_id = said.text if index == 0 else "", written.id or new_id()
-            try:
-                arguments = compile_grammar(tool.spec, self.lm.vocabulary).validate(text)
-            except ValidationError as error:
-                found.append(ToolResult(ToolCall(tool, json.loads(text), text, content, call_id), None, error))
-            else:
-                found.append(ToolCall(tool, arguments, text, content, call_id))
-        return found
+        return [self.judged(written, said.text if index == 0 else "") for index, written in enumerate(said.calls)]
+
+    def judged(self, written: Written, content: str) -> ToolCall | ToolResult:
+        """Return a call; a result with the reasons if a validator refuses its arguments."""
+        tool, text, call_id = written.tool, written.json, written.id or new_id()
+        try:
+            arguments = compile_grammar(tool.spec, self.lm.vocabulary).validate(text)
+        except ValidationError as error:
+            return ToolResult(ToolCall(tool, json.loads(text), text, content, call_id), None, error)
+        return ToolCall(tool, arguments, text, content, call_id)
 
 
 def resolve(tools: tuple[Tool[..., Any], ...], choice: ToolChoice) -> tuple[tuple[Tool[..., Any], ...], bool, bool]:
@@ -163,7 +166,7 @@ def call(asking: Asking, prompt: str | Sequence[Message], choice: ToolChoice, *,
         if not refused:
             return found if asking.parallel else found[0]
         if attempt == retries:
-            raise _refused(refused[0], retries + 1)
+            raise refusal_of(refused[0], retries + 1)
         messages = [*messages, *_messages_of(said.text, found, refused)]
     raise AssertionError("the last attempt returns or raises")
 
@@ -260,7 +263,8 @@ def _messages_of(
     return [asked, *(result.to_message() for result in results)]
 
 
-def _refused(result: ToolResult, attempts: int) -> ValidationFailed:
+def refusal_of(result: ToolResult, attempts: int) -> ValidationFailed:
+    """Return the error of a call whose arguments a validator refused."""
     error = result.error
     assert isinstance(error, ValidationError), "only validators refuse arguments"
     return ValidationFailed(

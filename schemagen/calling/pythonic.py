@@ -65,6 +65,51 @@ def as_json(text: str) -> str:
     return json.dumps(found, ensure_ascii=False)
 
 
+class ArgumentsReader:
+    """Turns the pieces of keyword arguments, and of the parenthesis behind them, into pieces of a JSON object."""
+
+    def __init__(self) -> None:
+        self._depth = 0
+        self._name: list[str] | None = []  # of the keyword that is being read; None in a value
+        self._in_string = self._escaped = False
+        self._left_out = 0
+        self._opening = "{"
+
+    def feed(self, piece: str) -> str:
+        """Return what a piece is in JSON, as far as that is certain."""
+        opening, self._opening = self._opening if piece else "", "" if piece else self._opening
+        return opening + "".join(map(self._read, piece))
+
+    def _read(self, character: str) -> str:
+        if self._in_string:
+            self._in_string = self._escaped or character != '"'
+            self._escaped = character == "\\" and not self._escaped
+            return character
+        if self._left_out:
+            self._left_out -= 1
+            return ""
+        if self._depth == 0 and character in ",)":
+            self._name = []
+            return ", " if character == "," else "}"
+        return self._in_value(character) if self._name is None else self._in_name(self._name, character)
+
+    def _in_name(self, name: list[str], character: str) -> str:
+        if character == "=":
+            self._name = None
+            return f"{json.dumps(''.join(name), ensure_ascii=False)}: "
+        if not character.isspace():
+            name.append(character)
+        return ""
+
+    def _in_value(self, character: str) -> str:
+        self._in_string = character == '"'
+        self._depth += (character in "[{") - (character in "]}")
+        if character == "N":  # JSON has another word for None; True and False differ in their first letter alone
+            self._left_out = len("one")
+            return "null"
+        return character.lower() if character in "TF" else character
+
+
 def as_python(text: str) -> str:
     """Return a JSON object as keyword arguments.
 

@@ -30,7 +30,6 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass, field
 from functools import cached_property, lru_cache
-from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -441,14 +440,29 @@ class SequenceMatcher:
         thread = self._ending()
         if thread is None:
             raise MatcherError("the text is not complete", fix="read it to its end before its parts are asked for")
-        chain: list[Span] = []
+        return [
+            (part, start, self._history[-1].position if end is None else end)
+            for part, start, end in self._chain(thread)
+        ]
+
+    def readings(self) -> list[list[tuple[Part, int, int | None]]]:
+        """Return every way to read the text so far: its parts with the bytes where each begins and ends.
+
+        The end of the last one is None: that part is open. What all ways have in common is decided.
+        """
+        return [self._chain(thread) for thread, _ in self._history[-1].live]
+
+    def _chain(self, thread: _Thread) -> list[tuple[Part, int, int | None]]:
+        """The parts that a thread has gone through, and the one that it is in."""
+        chain: list[tuple[Part, int, int | None]] = []
+        end: int | None = None
         span: Span | None = thread.span
         while span is not None:
-            chain.append(span)
+            chain.append((self._sequence.parts[span.part], span.start, end))
+            end = span.start
             span = span.previous
         chain.reverse()
-        ends = [following.start for _, following in pairwise(chain)] + [self._history[-1].position]
-        return [(self._sequence.parts[s.part], s.start, end) for s, end in zip(chain, ends, strict=True)]
+        return chain
 
     def _ending(self) -> _Thread | None:
         """The thread with which the text may end here."""

@@ -1,4 +1,4 @@
-"""A profile, the tools and what is allowed, put together: the graph of an answer, its reading, its writing.
+"""A profile, the tools and what is allowed, put together: the graph of an answer, and its writing.
 
     answer = text                                  tool_choice "auto", "none"
            | text? begin call (separator call)* end      "auto"; without text "required"
@@ -10,7 +10,6 @@ a part of its own, so the name decides which arguments follow, and a name that i
 
 from __future__ import annotations
 
-import json
 import string
 from dataclasses import dataclass, replace
 from functools import lru_cache
@@ -19,6 +18,7 @@ from typing import TYPE_CHECKING, Any, cast
 from schemagen.calling import pythonic, tagged
 from schemagen.calling.calls import ID_LENGTH
 from schemagen.calling.languages import compile_language, text_not_opening, text_up_to, text_without, words
+from schemagen.calling.reading import Arguments, Begin, CallId, Reading, TaggedValue, Text
 from schemagen.calling.sequence import Part, Sequence
 from schemagen.compiler import compile as compile_grammar
 from schemagen.errors import ToolError
@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from schemagen.calling.profiles import Profile
+    from schemagen.calling.reading import Answer
     from schemagen.calling.tools import Tool
     from schemagen.compiler import Grammar
     from schemagen.engine.protocol import Engine
@@ -35,34 +36,6 @@ if TYPE_CHECKING:
 
 _OPENINGS = "{["
 _IDS = ast.repeat(ast.char_set(string.ascii_letters + string.digits), ID_LENGTH, ID_LENGTH)
-
-
-@dataclass(frozen=True, slots=True)
-class Written:
-    """A call as it was written.
-
-    Attributes:
-        tool: The tool that it names.
-        json: Its arguments, as JSON.
-        id: Its id, where the format has the model write one.
-    """
-
-    tool: Tool[..., Any]
-    json: str
-    id: str = ""
-
-
-@dataclass(frozen=True, slots=True)
-class Answer:
-    """An answer taken apart.
-
-    Attributes:
-        text: What is no call, before, between and behind the calls.
-        calls: The calls, in order.
-    """
-
-    text: str
-    calls: tuple[Written, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,116 +65,10 @@ class Wire:
             if not matcher.accept_token(token_id):
                 break
             data += self.sequence.vocabulary.tokens[token_id]
-        reading = _Reading()
+        reading = Reading()
         for part, start, end in matcher.spans():
             reading.add(part.label, data[start:end].decode("utf-8"))
         return reading.answer()
-
-
-@dataclass(frozen=True, slots=True)
-class _Text:
-    """The label of free text, with the marker that it ends in."""
-
-    marker: str = ""
-
-    def __str__(self) -> str:
-        return "free text"
-
-
-@dataclass(frozen=True, slots=True)
-class _Arguments:
-    """The label of the arguments of a tool."""
-
-    tool: Tool[..., Any]
-    is_python: bool
-
-    def __str__(self) -> str:
-        return f"the arguments of {self.tool.name}"
-
-
-@dataclass(frozen=True, slots=True)
-class _Id:
-    """The label of the id of a call."""
-
-    def __str__(self) -> str:
-        return "the id of a call"
-
-
-@dataclass(frozen=True, slots=True)
-class _Begin:
-    """The label of the place before the tagged parameters of a tool."""
-
-    tool: Tool[..., Any]
-
-    def __str__(self) -> str:
-        return f"the arguments of {self.tool.name}"
-
-
-@dataclass(frozen=True, slots=True)
-class _TaggedValue:
-    """The label of the value of a tagged parameter.
-
-    Attributes:
-        key: The parameter.
-        others: Reads the values that are no strings; None: there are only strings.
-        has_strings: Whether a text that is none of these is a string.
-        end: The tag that the text ends in, if it is part of it.
-        set_apart: Whether line breaks around a string belong to the format.
-    """
-
-    key: str
-    others: Engine | None
-    has_strings: bool
-    end: str
-    set_apart: bool
-
-    def __str__(self) -> str:
-        return f"the value of {self.key}"
-
-    def json(self, text: str) -> str:
-        """Return the value as JSON."""
-        bare = text.removesuffix(self.end)
-        is_string = self.has_strings and not (self.others is not None and _reads(self.others, bare))
-        return tagged.as_json(bare, is_string=is_string, set_apart=self.set_apart)
-
-
-class _Reading:
-    """An answer while its parts are read."""
-
-    def __init__(self) -> None:
-        self.texts: list[str] = []
-        self.calls: list[Written] = []
-        self.id = ""
-        self.members: list[str] = []
-
-    def add(self, label: Any, text: str) -> None:
-        """Read the text of a part."""
-        if isinstance(label, _Text):
-            self.texts.append(text.removesuffix(label.marker))
-        elif isinstance(label, _Id):
-            self.id = text
-        elif isinstance(label, _Arguments):
-            self._call(label.tool, pythonic.as_json(text[:-1]) if label.is_python else text)
-        elif isinstance(label, _Begin):
-            self.members = []
-            self._call(label.tool, "{}")
-        elif isinstance(label, _TaggedValue):
-            self.members.append(f"{json.dumps(label.key, ensure_ascii=False)}: {label.json(text)}")
-            self.calls[-1] = replace(self.calls[-1], json="{" + ", ".join(self.members) + "}")
-
-    def answer(self) -> Answer:
-        """Return what was read."""
-        return Answer("".join(self.texts).strip(), tuple(self.calls))
-
-    def _call(self, tool: Tool[..., Any], text: str) -> None:
-        self.calls.append(Written(tool, text, self.id))
-        self.id = ""
-
-
-def _reads(engine: Engine, text: str) -> bool:
-    """Whether a text is one of those of an engine."""
-    matcher = engine.matcher()
-    return matcher.accept_bytes(text.encode()) and matcher.is_accepting()
 
 
 def write_calls(profile: Profile, calls: Iterable[tuple[str, str]]) -> str:
@@ -315,7 +182,7 @@ class _Graph:
         if has_id:
             marker = next((marker for marker in self.profile.markers if before.endswith(marker)), "")
             engine = compile_language(_IDS, self.vocabulary)
-            named = self.fixed(marker, [self.add(Part(engine, following=tuple(starts), label=_Id()))])
+            named = self.fixed(marker, [self.add(Part(engine, following=tuple(starts), label=CallId()))])
             starts = self.fixed(before.removesuffix(marker), [*named, *starts])
         return starts
 
@@ -329,7 +196,7 @@ class _Graph:
             engine, last = compile_language(language, self.vocabulary), self.profile.tail[:1]
         else:
             engine, last = _engine(compile_grammar(tool.spec, self.vocabulary)), "}"
-        label = _Arguments(tool, is_python)
+        label = Arguments(tool, is_python)
         return [self.add(Part(engine, frozenset(last.encode()), tuple(behind), label=label))]
 
     def parameters(self, tool: Tool[..., Any], behind: list[int]) -> list[int]:
@@ -341,7 +208,7 @@ class _Graph:
                 taken = self.parameter(parameter, rest)
                 rest = taken if parameter.required else [*taken, *rest]
             starts += rest
-        return [self.add(Part(None, following=tuple(starts), label=_Begin(tool)))]
+        return [self.add(Part(None, following=tuple(starts), label=Begin(tool)))]
 
     def parameter(self, parameter: tagged.Parameter, behind: list[int]) -> list[int]:
         """Return the starts of a tagged parameter."""
@@ -349,7 +216,7 @@ class _Graph:
         opening = profile.argument_head.replace("{key}", parameter.key)
         rest = self.fixed(profile.argument_tail.partition(end)[2], behind)
         has_others, is_special = parameter.others != ast.EMPTY, end in self.specials
-        label = _TaggedValue(
+        label = TaggedValue(
             parameter.key,
             compile_language(parameter.others, self.vocabulary) if has_others else None,
             parameter.strings != ast.EMPTY,
@@ -379,18 +246,18 @@ class _Graph:
                 compile_language(text_without([marker]), self.vocabulary) if with_text else self._spaces(spaced=spaced)
             )
             special = {self.specials[marker]: tuple(behind)}
-            return [self.add(Part(text, frozenset(), special=special, label=_Text()))]
+            return [self.add(Part(text, frozenset(), special=special, label=Text()))]
         language = text_up_to(marker) if with_text else words((" " if spaced else "") + marker, [marker])
         ends = frozenset(marker.encode()[-1:])
         engine = compile_language(language, self.vocabulary)
-        return [self.add(Part(engine, ends, tuple(behind), label=_Text(marker)))]
+        return [self.add(Part(engine, ends, tuple(behind), label=Text(marker)))]
 
     def only_text(self) -> list[int]:
         """Return the start of a text without calls."""
         profile = self.profile
         language = text_not_opening(_OPENINGS) if profile.is_anchored else text_without(profile.markers[:1])
         engine = compile_language(language, self.vocabulary)
-        return [self.add(Part(engine, frozenset(), final=True, label=_Text()))]
+        return [self.add(Part(engine, frozenset(), final=True, label=Text()))]
 
     def fixed(self, text: str, behind: list[int]) -> list[int]:
         """Return the starts of a fixed text with markers in it, which lead to some parts."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from functools import cached_property
 from itertools import count
-from typing import TYPE_CHECKING, Any, Literal, TypeVar, overload
+from typing import TYPE_CHECKING, Any, TypeVar, overload
 
 from pydantic import ValidationError
 
@@ -12,15 +12,15 @@ from schemagen.compiler import Grammar, compile as compile_grammar
 from schemagen.errors import VocabularyError
 from schemagen.lm.generation import Generation, reasons, validation_failed
 from schemagen.lm.prompts import as_messages, render, with_correction, with_shape
+from schemagen.lm.threads import in_thread
+from schemagen.lm.tool_caller import ToolCaller
 
 if TYPE_CHECKING:
     import os
-    from collections.abc import AsyncGenerator, Callable, Iterable, Mapping, Sequence
+    from collections.abc import AsyncGenerator, Iterable, Mapping, Sequence
 
     from typing_extensions import TypeForm
 
-    from schemagen.calling import Profile, Tool, ToolCall
-    from schemagen.calling.chat import Chat
     from schemagen.compiler import Choice, Regex
     from schemagen.decode.loop import Decoded
     from schemagen.engine.options import PropertyOrder, WhitespacePolicy
@@ -31,15 +31,11 @@ if TYPE_CHECKING:
 
     Message = Mapping[str, Any]
     Prompt = str | Sequence[Message]
-    #: A tool, a function, a pydantic model, or a dict as in OpenAI's API.
-    ToolLike = Tool[..., Any] | Callable[..., Any] | Mapping[str, Any]
-    #: The last form names tools, by themselves or by name: one of them must be called.
-    ToolChoice = Literal["auto", "required", "none"] | ToolLike | Sequence[ToolLike | str]
 
 T = TypeVar("T")
 
 
-class LanguageModel:
+class LanguageModel(ToolCaller):
     """A causal language model whose answers are values of Python types.
 
     Calling it returns the value, `generate` the value with its circumstances. Safe to share between threads as far as
@@ -180,13 +176,8 @@ class LanguageModel:
     async def agenerate(self, prompt: Prompt, spec: TypeForm[T], **options: Any) -> Generation[T]: ...
     async def agenerate(self, prompt: Prompt, spec: Any, **options: Any) -> Generation[Any]:
         """Return what `generate` returns, and leave the event loop free meanwhile; the model works in a thread."""
-        from asyncio import to_thread
-
-        def ask() -> Generation[Any]:
-            found: Generation[Any] = self.generate(prompt, spec, **options)
-            return found
-
-        return await to_thread(ask)
+        found: Generation[Any] = await in_thread(self.generate, prompt, spec, **options)
+        return found
 
     @overload
     def batch(self, prompts: Iterable[Prompt], spec: type[T], **options: Any) -> list[T | Failure]: ...
@@ -271,13 +262,8 @@ class LanguageModel:
     async def abatch(self, prompts: Iterable[Prompt], spec: TypeForm[T], **options: Any) -> list[T | Failure]: ...
     async def abatch(self, prompts: Iterable[Prompt], spec: Any, **options: Any) -> list[Any]:
         """Return what `batch` returns, and leave the event loop free meanwhile; the model works in a thread."""
-        from asyncio import to_thread
-
-        def ask() -> list[Any]:
-            found: list[Any] = self.batch(prompts, spec, **options)
-            return found
-
-        return await to_thread(ask)
+        found: list[Any] = await in_thread(self.batch, prompts, spec, **options)
+        return found
 
     @overload
     def stream(self, prompt: Prompt, spec: type[T], **options: Any) -> Stream[T]: ...
@@ -360,7 +346,7 @@ class LanguageModel:
 
         Cancelling the task that iterates, or ``aclose()``, stops the model at its next token.
         """
-        from schemagen.lm.stream import events_of
+        from schemagen.lm.event_stream import events_of
 
         def start() -> Stream[Any]:
             found: Stream[Any] = self.stream(prompt, spec, **options)
@@ -382,177 +368,6 @@ class LanguageModel:
         inputs = self._encode(*render(self.tokenizer, as_messages(prompt), chat_template=chat_template))
         token_ids = decode_freely(self.model, inputs, seed=seed, **generate_kwargs)
         return str(self.tokenizer.decode(token_ids, skip_special_tokens=True))
-
-    @overload
-    def call(
-        self,
-        prompt: Prompt,
-        tools: Iterable[ToolLike],
-        *,
-        tool_choice: Literal["auto"] = "auto",
-        parallel: Literal[False] = False,
-        **options: Any,
-    ) -> ToolCall | str: ...
-    @overload
-    def call(
-        self,
-        prompt: Prompt,
-        tools: Iterable[ToolLike],
-        *,
-        tool_choice: Literal["auto"] = "auto",
-        parallel: Literal[True],
-        **options: Any,
-    ) -> list[ToolCall] | str: ...
-    @overload
-    def call(
-        self, prompt: Prompt, tools: Iterable[ToolLike], *, tool_choice: Literal["none"], **options: Any
-    ) -> str: ...
-    @overload
-    def call(
-        self,
-        prompt: Prompt,
-        tools: Iterable[ToolLike],
-        *,
-        tool_choice: Literal["required"] | ToolLike | Sequence[ToolLike | str],
-        parallel: Literal[False] = False,
-        **options: Any,
-    ) -> ToolCall: ...
-    @overload
-    def call(
-        self,
-        prompt: Prompt,
-        tools: Iterable[ToolLike],
-        *,
-        tool_choice: Literal["required"] | ToolLike | Sequence[ToolLike | str],
-        parallel: Literal[True],
-        **options: Any,
-    ) -> list[ToolCall]: ...
-    @overload
-    def call(
-        self,
-        prompt: Prompt,
-        tools: Iterable[ToolLike],
-        *,
-        tool_choice: ToolChoice = "auto",
-        parallel: bool = False,
-        **options: Any,
-    ) -> ToolCall | list[ToolCall] | str: ...
-    def call(
-        self,
-        prompt: Prompt,
-        tools: Iterable[ToolLike],
-        *,
-        tool_choice: ToolChoice = "auto",
-        parallel: bool = False,
-        retries: int = 0,
-        profile: str | Profile | None = None,
-        **options: Any,
-    ) -> ToolCall | list[ToolCall] | str:
-        """Return the call of a tool that the model makes of the prompt, its arguments validated; nothing runs yet.
-
-        The prompt is rendered with the tools by the model's chat template, and the answer is constrained to what the
-        template's family writes: free text until a call begins, then a call of one of the tools, exactly.
-
-        Args:
-            prompt: A text, or a chat.
-            tools: What may be called: functions, tools, pydantic models, dicts as in OpenAI's API.
-            tool_choice: "auto": a call or an answer in words; "required": a call; "none": words; a tool, or a list of
-                tools or of their names: a call of one of these.
-            parallel: Whether there may be several calls; they come as a list.
-            retries: How often to ask again, with the reasons, when a validator refuses the arguments.
-            profile: The wire format, if it is not to be told from the chat template: a name or a `Profile`.
-            options: ``seed`` and options of ``model.generate``, as for `generate`.
-
-        Returns:
-            A call, or with ``parallel`` the calls; the text where the model made none.
-
-        Raises:
-            ToolError: Something is no tool, or cannot be written in the wire format.
-            SchemaError: A parameter cannot be constrained.
-            GenerationError: As `generate`.
-        """
-        from schemagen.calling import chat
-
-        asking = chat.Asking.of(self, tools, parallel=parallel, profile=profile, generate_kwargs=options)
-        found: ToolCall | list[ToolCall] | str = chat.call(asking, prompt, tool_choice, retries=retries)
-        return found
-
-    async def acall(self, prompt: Prompt, tools: Iterable[ToolLike], **options: Any) -> ToolCall | list[ToolCall] | str:
-        """Return what `call` returns, and leave the event loop free meanwhile; the model works in a thread."""
-        from asyncio import to_thread
-
-        def ask() -> ToolCall | list[ToolCall] | str:
-            found: ToolCall | list[ToolCall] | str = self.call(prompt, tools, **options)
-            return found
-
-        return await to_thread(ask)
-
-    def chat(  # noqa: PLR0913 - a front door: all but the first are keywords
-        self,
-        prompt: Prompt,
-        tools: Iterable[ToolLike] = (),
-        *,
-        tool_choice: ToolChoice = "auto",
-        parallel: bool = False,
-        max_steps: int = 8,
-        timeout_s: float | None = None,
-        approve: Callable[[ToolCall], bool] | None = None,
-        profile: str | Profile | None = None,
-        **options: Any,
-    ) -> Chat:
-        """Call tools until there is an answer: ask, run, tell the model the result, ask again.
-
-        What a tool raises is told to the model, as is a refusal of its arguments; nothing that a tool does ends the chat.
-        The last step may not call, so that there always is an answer.
-
-        Args:
-            prompt: A text, or a chat.
-            tools: As for `call`. They run in this thread, one after another (in `achat` at the same time).
-            tool_choice: For the first step, as for `call`; then the model decides.
-            parallel: Whether there may be several calls at once.
-            max_steps: Answers of the model, the last one included.
-            timeout_s: Seconds that a tool may take.
-            approve: Asked before a tool runs; if it says no, the model is told so.
-            profile: As for `call`.
-            options: As for `call`.
-
-        Raises:
-            ToolError: As `call`.
-            SchemaError: As `call`.
-            GenerationError: As `generate`.
-            ValueError: ``max_steps`` is below 1.
-        """
-        from schemagen.calling import chat
-
-        chat.check_steps(max_steps)
-        asking = chat.Asking.of(self, tools, parallel=parallel, profile=profile, generate_kwargs=options)
-        steps = chat.conversation(asking, prompt, choice=tool_choice, max_steps=max_steps, approve=approve)
-        return chat.run(steps, timeout_s=timeout_s)
-
-    async def achat(  # noqa: PLR0913 - as `chat`
-        self,
-        prompt: Prompt,
-        tools: Iterable[ToolLike] = (),
-        *,
-        tool_choice: ToolChoice = "auto",
-        parallel: bool = False,
-        max_steps: int = 8,
-        timeout_s: float | None = None,
-        approve: Callable[[ToolCall], bool] | None = None,
-        profile: str | Profile | None = None,
-        **options: Any,
-    ) -> Chat:
-        """Do what `chat` does without blocking the event loop.
-
-        Coroutine functions run in the event loop, other tools and the model in threads, the calls of one answer at the same
-        time.
-        """
-        from schemagen.calling import chat
-
-        chat.check_steps(max_steps)
-        asking = chat.Asking.of(self, tools, parallel=parallel, profile=profile, generate_kwargs=options)
-        steps = chat.conversation(asking, prompt, choice=tool_choice, max_steps=max_steps, approve=approve)
-        return await chat.arun(steps, timeout_s=timeout_s)
 
     def render(self, prompt: Prompt, spec: Any, *, show_schema: bool = True, chat_template: bool = True) -> str:
         """Return the exact text that `generate` sends to the model; arguments as for `generate`."""

@@ -49,12 +49,14 @@ class ScriptedModel:
     Attributes:
         lines: What it wants to say; each is a text of the tokenizer.
         prompts: What it was asked, as text.
+        steps: How many tokens it has computed.
     """
 
     def __init__(self, tokenizer, lines):
         self.tokenizer = tokenizer
         self.lines = list(lines)
         self.prompts = []
+        self.steps = 0
         self.device = torch.device("cpu")
         self.config = SimpleNamespace(eos_token_id=tokenizer.eos_token_id, max_position_embeddings=100_000)
 
@@ -62,9 +64,11 @@ class ScriptedModel:
         """Tell the width of the logits: padded, as in real models."""
         return SimpleNamespace(out_features=len(self.tokenizer) + 7)
 
-    def generate(self, input_ids, logits_processor=(), max_new_tokens=512, **_):
+    def generate(self, input_ids, logits_processor=(), max_new_tokens=512, streamer=None, **_):
         """Want the tokens of the next line, one after the other, and take the best that is allowed."""
         self.prompts.append(self.tokenizer.decode(input_ids[0]))
+        say = (lambda _: None) if streamer is None else streamer.put
+        say(input_ids)
         wanted = iter(self.tokenizer.encode(self.lines.pop(0), add_special_tokens=False))
         for _step in range(max_new_tokens):
             scores = torch.zeros(1, self.get_output_embeddings().out_features)
@@ -74,6 +78,8 @@ class ScriptedModel:
             for processor in logits_processor:
                 scores = processor(input_ids, scores)
             input_ids = torch.cat([input_ids, scores.argmax(dim=-1, keepdim=True)], dim=1)
+            self.steps += 1
+            say(input_ids[:, -1])
             if int(input_ids[0, -1]) == self.tokenizer.eos_token_id:
                 break
         return input_ids

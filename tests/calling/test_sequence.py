@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import itertools
+import json
 import random
 import re
 
@@ -10,13 +12,15 @@ import pytest
 
 import schemagen
 from schemagen import Vocabulary
-from schemagen.calling import profiles
+from schemagen.calling import ToolResult, profiles
+from schemagen.calling.growing import AnswerReader
 from schemagen.calling.languages import compile_language, text_not_opening, text_up_to, text_without, words
 from schemagen.calling.sequence import Part, Sequence
 from schemagen.calling.tools import as_tools
 from schemagen.calling.wire import build, write_calls
 from schemagen.engine.reference import ReferenceEngine
 from schemagen.errors import BitmaskShapeError, MatcherError, MatcherTerminatedError
+from schemagen.events import ArgumentCompleted, CallStarted, TextDelta
 from schemagen.regex import ast
 
 #: Tokens that end one thing and begin the next; some hold several boundaries, one a whole call.
@@ -130,6 +134,33 @@ def test_masks_are_exact(profile, special, mode):
             text if answer else write_calls(profile, [])
         )
         assert read.text == (before.strip() if answer else text)
+
+
+@pytest.mark.parametrize("special", [False, True], ids=["text", "special"])
+@pytest.mark.parametrize("profile", profiles().values(), ids=lambda profile: profile.name)
+def test_events_add_up(profile, special):
+    """However an answer is cut into tokens and steps, its events add up to what is read from the whole."""
+    rng = random.Random(f"{profile.name} {special}")
+    vocabulary, specials = vocabulary_of(profile, special=special)
+    wire = build(profile, TOOLS, vocabulary, specials, parallel=True)
+    for answer, step in itertools.product(ANSWERS, (1, 1, 1, 3, 1000)):
+        text = write_calls(profile, answer) if answer else "Hé } <tool ]"
+        before = "" if profile.is_anchored or not answer else rng.choice(["", "Sure: ", "\n<é"])
+        tokens = tokenise(rng, vocabulary, before + text, specials, profile.arguments)
+        whole = wire.read(tokens)
+        reader = AnswerReader(wire.sequence, ToolResult)
+        for start in range(0, len(tokens), step):
+            reader.read(tokens[start : start + step])
+        reader.finish()
+        events = reader.events()
+        assert "".join(event.text for event in events if isinstance(event, TextDelta)) == whole.text
+        assert [result.call for result in reader.found] == list(whole.calls)
+        values = [{} for _ in whole.calls]
+        for event in events:
+            if isinstance(event, ArgumentCompleted) and len(event.path) == 1:
+                values[event.index][event.path[0]] = event.value
+        assert values == [json.loads(call.json) for call in whole.calls]
+        assert [event.tool for event in events if isinstance(event, CallStarted)] == [call.tool for call in whole.calls]
 
 
 @pytest.fixture(scope="module")

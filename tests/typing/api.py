@@ -10,7 +10,22 @@ from pydantic import BaseModel, Field
 from typing_extensions import assert_type
 
 import schemagen
-from schemagen.events import Completed, Delta, Event, FieldCompleted, FieldStarted, Path, Snapshot
+from schemagen.calling.stream import CallStream
+from schemagen.events import (
+    ArgumentCompleted,
+    ArgumentDelta,
+    ArgumentStarted,
+    CallCompleted,
+    CallStarted,
+    Completed,
+    Delta,
+    Event,
+    FieldCompleted,
+    FieldStarted,
+    Path,
+    Snapshot,
+    TextDelta,
+)
 from schemagen.lm.stream import Stream
 
 
@@ -133,6 +148,25 @@ def streams(lm: schemagen.LanguageModel) -> None:
                 assert_type(event, Union[FieldStarted, FieldCompleted])
                 assert_type(event.path, Path)
                 assert_type(event.path[0], Union[str, int])
+
+
+def call_streams(lm: schemagen.LanguageModel, tool: Any) -> None:
+    assert_type(lm.stream_call("", [tool]), CallStream[Union[schemagen.ToolCall, str]])
+    assert_type(lm.stream_call("", [tool], parallel=True), CallStream[Union[list[schemagen.ToolCall], str]])
+    assert_type(lm.stream_call("", [tool], tool_choice="none"), CallStream[str])
+    assert_type(lm.stream_call("", [tool], tool_choice=["f"], parallel=True), CallStream[list[schemagen.ToolCall]])
+    for event in lm.stream_call("", [tool], tool_choice="required"):
+        if isinstance(event, Completed):
+            assert_type(event.value, schemagen.ToolCall)
+        elif isinstance(event, CallCompleted):
+            assert_type(event.call, schemagen.ToolCall)
+        elif isinstance(event, (TextDelta, ArgumentDelta)):
+            assert_type(event.text, str)
+        elif isinstance(event, CallStarted):
+            assert_type(event.name, str)
+        else:
+            assert_type(event, Union[ArgumentStarted, ArgumentCompleted])
+            assert_type(event.path, Path)
 
 
 async def twins(lm: schemagen.LanguageModel, prompts: list[str]) -> None:

@@ -1,0 +1,430 @@
+"""An answer read while it is written: what of it is decided, in events.
+
+The matcher of an answer may read it in several ways at once: in words that could also end in a marker, behind the last
+argument that there has to be. `AnswerReader` goes by what all ways have in common. Fixed text says nothing by itself, so each
+way is reduced to its *landmarks*, the parts with a label of `schemagen.calling.reading`: where every way has the same landmark
+at the same place, what it holds is said as far as it goes; where all of them have left it, it is over. What has to come
+follows from the graph: `ahead` of a part are the landmarks that can be next, so a tool, or the key of a tagged argument, is
+known as soon as it is the only one.
+
+Every format becomes pieces of one JSON object for each call, which `JsonReader` turns into events.
+
+Invariant: words that could be the beginning of a marker, and whitespace that could be at the end, wait; so nothing that was
+said is ever taken back, and all of it together is what `Wire.read` finds in the whole.
+"""
+
+from __future__ import annotations
+
+import codecs
+import json
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from schemagen.calling.calls import ToolCall
+from schemagen.calling.pythonic import ArgumentsReader
+from schemagen.calling.reading import Arguments, Begin, CallId, TaggedValue, Text, Written
+from schemagen.errors import ValidationFailed
+from schemagen.events import (
+    ArgumentCompleted,
+    ArgumentDelta,
+    ArgumentStarted,
+    CallCompleted,
+    CallStarted,
+    FieldCompleted,
+    FieldStarted,
+    TextDelta,
+)
+from schemagen.lm.field_types import FieldTypes
+from schemagen.lm.json_reader import JsonReader
+from schemagen.types import is_type
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence as Several
+
+    from schemagen.calling.calls import ToolResult
+    from schemagen.calling.sequence import Part, Sequence
+    from schemagen.calling.tools import Tool
+    from schemagen.events import ArgumentEvent, CallEvent, FieldEvent, Path
+
+    Chain = list[tuple[Part, int, int | None]]
+
+_LANDMARKS = (Text, Arguments, Begin, TaggedValue)
+
+
+@dataclass(frozen=True, slots=True)
+class _Landmark:
+    """A part that says something, in one way to read the text.
+
+    Attributes:
+        label: What it is.
+        start: Offset of its first byte.
+        end: Offset behind its last byte; None: it is open.
+        id: The id of the call, if one stands before its arguments.
+    """
+
+    label: Any
+    start: int
+    end: int | None
+    id: tuple[int, int] | None = None
+
+    def is_like(self, other: _Landmark) -> bool:
+        """Whether both say the same; words do, whatever ends them."""
+        alike = isinstance(other.label, Text) if isinstance(self.label, Text) else self.label == other.label
+        return alike and self.start == other.start
+
+    @property
+    def marker(self) -> str:
+        """What ends it, if that is part of it."""
+        if isinstance(self.label, Text):
+            return self.label.marker
+        return self.label.end if isinstance(self.label, TaggedValue) else ""
+
+
+class _Grown:
+    """The text of a landmark as far as it was read; whole characters only."""
+
+    def __init__(self, start: int) -> None:
+        self.text = ""
+        self._upto = start
+        self._characters = codecs.getincrementaldecoder("utf-8")()
+
+    def read(self, data: bytearray, upto: int) -> None:
+        """Read up to an offset."""
+        self.text += self._characters.decode(bytes(data[self._upto : upto]))
+        self._upto = upto
+
+    def before(self, marker: str) -> int:
+        """Return how many characters are certain not to belong to a marker."""
+        longest = range(min(len(marker), len(self.text)), 0, -1)
+        return len(self.text) - next((n for n in longest if self.text.endswith(marker[:n])), 0)
+
+
+class _Value:
+    """A tagged value while it is written, as pieces of JSON."""
+
+    def __init__(self, label: TaggedValue) -> None:
+        self._label = label
+        #: Whether it is a string; None: that cannot be told yet.
+        self._is_string: bool | None = None if label.has_strings and label.others is not None else label.has_strings
+        self._others = label.others.matcher() if self._is_string is None and label.others is not None else None
+        self._read = 0
+        self._said = ""
+
+    def grow(self, text: str) -> str:
+        """Return what is certain of the JSON, and was not returned before.
+
+        Args:
+            text: The value as far as it goes, without its end tag.
+        """
+        if self._others is not None and not self._others.accept_bytes(text[self._read :].encode()):
+            self._others, self._is_string = None, True
+        self._read = len(text)
+        if self._is_string:
+            certain = json.dumps(self._bare(text), ensure_ascii=False)[:-1]
+        else:  # the three names of Python have to be whole to be others in JSON
+            certain = "" if self._is_string is None or text.lstrip()[:1] in "TFN" else text.strip(" \t\n\r")
+        return self._rest(certain)
+
+    def end(self, text: str) -> str:
+        """Return the rest of the JSON."""
+        return self._rest(self._label.json(text))
+
+    @property
+    def member(self) -> str:
+        """Key and value, as far as they are known, in JSON."""
+        return f"{json.dumps(self._label.key, ensure_ascii=False)}: {self._said}"
+
+    def _bare(self, text: str) -> str:
+        return text.removeprefix("\n").removesuffix("\n") if self._label.set_apart else text
+
+    def _rest(self, certain: str) -> str:
+        rest = certain[len(self._said) :]
+        self._said += rest
+        return rest
+
+
+@dataclass(slots=True)
+class _Call:
+    """A call that is being written.
+
+    Attributes:
+        index: In the answer.
+        tool: What is called.
+        reader: Of its arguments as JSON.
+        python: Turns them into JSON, where they are Python's.
+        label: Of its arguments; None where each is a part of its own.
+        id: That the model wrote, if it did.
+        is_tagged: Whether its tagged arguments are being read.
+        members: Those that are complete.
+        key: Of the one that was begun last.
+        is_over: Whether it is complete.
+    """
+
+    index: int
+    tool: Tool[..., Any]
+    reader: JsonReader
+    python: ArgumentsReader | None = None
+    label: Arguments | None = None
+    id: str = ""
+    is_tagged: bool = False
+    members: list[str] = field(default_factory=list)
+    key: str | None = None
+    is_over: bool = False
+
+    def opening(self, key: str) -> str:
+        """Begin a tagged argument; return what stands before its value in JSON."""
+        self.key = key
+        return (", " if self.members else "") + f"{json.dumps(key, ensure_ascii=False)}: "
+
+
+class AnswerReader:
+    """Turns the tokens of an answer into events.
+
+    Args:
+        sequence: The grammar of the answer.
+        judge: Makes a call of what was written and the text before it; where its arguments are refused, it raises, or makes a
+            result with the reasons.
+        strict: Whether a value that its type refuses is an error at once. If not, it stays as it was written.
+
+    Attributes:
+        data: The bytes that were read.
+        text: The words of the answer so far.
+        found: The calls that are complete.
+    """
+
+    def __init__(
+        self, sequence: Sequence, judge: Callable[[Written, str], ToolCall | ToolResult], *, strict: bool = True
+    ) -> None:
+        self.data = bytearray()
+        self.text = ""
+        self.found: list[ToolCall | ToolResult] = []
+        self._sequence = sequence
+        self._matcher = sequence.matcher()
+        self._judge = judge
+        self._strict = strict
+        self._done = 0  # landmarks that are over
+        self._grown: _Grown | None = None  # of the one that is open
+        self._value: _Value | None = None
+        self._said = 0  # characters of the words in it
+        self._spaces = ""  # whitespace behind words, said if more words follow
+        self._call: _Call | None = None
+        self._events: list[CallEvent[Any]] = []
+        self._ahead: dict[Part, frozenset[Any]] = {}
+
+    def read(self, token_ids: Several[int]) -> None:
+        """Read on; what happened is in `events`.
+
+        Raises:
+            ValidationFailed: A value is refused; `events` has what was there before it.
+        """
+        read = 0
+        for token_id in token_ids:
+            if not self._matcher.accept_token(token_id):
+                break
+            self.data += self._sequence.vocabulary.tokens[token_id]
+            read += 1
+        if read:
+            self._advance(self._matcher.readings())
+
+    def finish(self) -> None:
+        """Say what is decided because the answer is over.
+
+        Raises:
+            ValidationFailed: As `read`.
+            MatcherError: It is not.
+        """
+        self._advance([[*self._matcher.spans()]])
+        self._say_what_comes(frozenset([None]))
+
+    def events(self) -> list[CallEvent[Any]]:
+        """Return what happened since this was asked last."""
+        events, self._events = self._events, []
+        return events
+
+    # --- ways to read ------------------------------------------------------------------------------------------------
+
+    def _advance(self, chains: list[Chain]) -> None:
+        """Say what all ways have in common, landmark by landmark, and what has to come."""
+        ways = [_landmarks(chain) for chain in chains]
+        while all(len(way) > self._done for way in ways):
+            first, *others = (way[self._done] for way in ways)
+            if not all(first.is_like(other) for other in others):
+                break
+            self._read_landmark([first, *others])
+            ends = {landmark.end for landmark in (first, *others)}
+            if None in ends or len(ends) > 1:
+                break
+            self._end_landmark(first)
+        if self._grown is None:  # else something is open, and it depends on its end what comes
+            each = zip(ways, chains, strict=True)
+            comes = [
+                {way[self._done].label} if len(way) > self._done else self._next(chain[-1][0]) for way, chain in each
+            ]
+            self._say_what_comes(frozenset[Any]().union(*comes))
+
+    def _next(self, part: Part) -> frozenset[Any]:
+        """The labels of the landmarks that can come next, from some part on; None for the end."""
+        if part not in self._ahead:
+            found: set[Any] = set()
+            seen, waiting = {part}, [part]
+            while waiting:
+                each = waiting.pop()
+                if isinstance(each.label, _LANDMARKS):
+                    found.add(each.label)
+                    continue
+                if each.final:
+                    found.add(None)
+                behind = [*each.following, *(index for indices in each.special.values() for index in indices)]
+                new = {self._sequence.parts[index] for index in behind} - seen
+                seen |= new
+                waiting += new
+            self._ahead[part] = frozenset(found)
+        return self._ahead[part]
+
+    def _say_what_comes(self, labels: frozenset[Any]) -> None:
+        """Say what is certain to come: a tool, or the key of an argument, or that there are no more of these."""
+        call = self._call
+        if call is not None and call.is_tagged and not call.is_over:
+            keys = {label.key if isinstance(label, TaggedValue) else None for label in labels}
+            key = keys.pop()
+            if not keys and (key is None or key != call.key):
+                self._feed(call, "}" if key is None else call.opening(key))
+        if call is None or call.is_over:
+            tools = {label.tool if isinstance(label, (Arguments, Begin)) else None for label in labels}
+            tool = tools.pop()
+            if tool is not None and not tools:
+                self._start_call(tool)
+
+    # --- landmarks ---------------------------------------------------------------------------------------------------
+
+    def _read_landmark(self, ways: Several[_Landmark]) -> None:
+        """Read as much of a landmark as all ways have of it."""
+        landmark = ways[0]
+        if self._grown is None:
+            self._say_what_comes(frozenset([landmark.label]))
+            self._grown = _Grown(landmark.start)
+            if isinstance(landmark.label, (Arguments, Begin)):
+                self._begin_arguments(landmark)
+            elif isinstance(landmark.label, TaggedValue):
+                self._value = _Value(landmark.label)
+        grown, before = self._grown, len(self._grown.text)
+        grown.read(self.data, min(len(self.data) if way.end is None else way.end for way in ways))
+        certain = min(grown.before(way.marker) for way in ways)
+        if isinstance(landmark.label, Text):
+            self._say_words(grown.text[self._said : certain])
+            self._said = max(self._said, certain)
+        elif isinstance(landmark.label, Arguments) and self._call is not None:
+            piece = grown.text[before:]
+            self._feed(self._call, piece if self._call.python is None else self._call.python.feed(piece))
+        elif self._value is not None and self._call is not None:
+            self._feed(self._call, self._value.grow(grown.text[:certain]))
+
+    def _end_landmark(self, landmark: _Landmark) -> None:
+        """Finish a landmark that all ways have left."""
+        if isinstance(landmark.label, Begin) and self._call is not None:
+            self._call.is_tagged = True
+            self._feed(self._call, "{")
+        elif self._value is not None and self._call is not None and self._grown is not None:
+            # Behind a space a number is complete.
+            self._feed(self._call, self._value.end(self._grown.text) + " ")
+            self._call.members.append(self._value.member)
+        self._done += 1
+        self._grown = self._value = None
+        self._said = 0
+
+    def _say_words(self, piece: str) -> None:
+        """Say words, but for whitespace around the text as a whole."""
+        piece = self._spaces + piece
+        words = piece.rstrip()
+        self._spaces = piece[len(words) :] if self.text or words else ""
+        if words:
+            words = words if self.text else words.lstrip()
+            self.text += words
+            self._events.append(TextDelta(words))
+
+    # --- calls -------------------------------------------------------------------------------------------------------
+
+    def _start_call(self, tool: Tool[..., Any]) -> None:
+        """Begin a call, as soon as its tool is certain."""
+        types = FieldTypes(tool.spec if is_type(tool.spec) else None)
+        complete = types.complete if self._strict else _lenient(types)
+        self._call = _Call(len(self.found), tool, JsonReader(complete))
+        self._events.append(CallStarted(self._call.index, tool))
+
+    def _begin_arguments(self, landmark: _Landmark) -> None:
+        """Begin the arguments of a call."""
+        call = self._call
+        assert call is not None, "its tool was certain before"
+        if landmark.id is not None:
+            call.id = self.data[slice(*landmark.id)].decode()
+        if isinstance(landmark.label, Arguments):
+            call.label = landmark.label
+            call.python = ArgumentsReader() if landmark.label.is_python else None
+
+    def _feed(self, call: _Call, piece: str) -> None:
+        """Read more of the JSON of a call; finish the call with it.
+
+        Raises:
+            ValidationFailed: Its arguments are refused.
+        """
+        try:
+            found = call.reader.feed(piece)
+        except ValidationFailed as error:
+            self._events += (_of_call(call.index, event) for event in call.reader.feed(""))
+            raise _at_call(error, call) from error.error
+        self._events += (_of_call(call.index, event) for event in found)
+        if call.reader.is_over and not call.is_over:
+            call.is_over = True
+            self._end_call(call)
+
+    def _end_call(self, call: _Call) -> None:
+        """Judge a call that is complete."""
+        if call.label is None:
+            text = "{" + ", ".join(call.members) + "}"
+        else:
+            assert self._grown is not None, "the arguments are being read"
+            text = call.label.json(self._grown.text)
+        judged = self._judge(Written(call.tool, text, call.id), self.text if call.index == 0 else "")
+        self.found.append(judged)
+        if isinstance(judged, ToolCall):
+            self._events.append(CallCompleted(call.index, judged))
+
+
+def _landmarks(chain: Chain) -> list[_Landmark]:
+    """The parts of a text that say something; an id says something of the arguments behind it."""
+    found: list[_Landmark] = []
+    id_at: tuple[int, int] | None = None
+    for part, start, end in chain:
+        if isinstance(part.label, CallId) and end is not None:
+            id_at = (start, end)
+        elif isinstance(part.label, _LANDMARKS):
+            found.append(_Landmark(part.label, start, end, id_at))
+            id_at = None
+    return found
+
+
+def _lenient(types: FieldTypes) -> Callable[[Path, str, Any], Any]:
+    """Return what keeps a value as it was written where its type refuses it."""
+
+    def complete(path: Path, text: str, parts: Any) -> Any:
+        try:
+            return types.complete(path, text, parts)
+        except ValidationFailed:
+            return json.loads(text)
+
+    return complete
+
+
+def _of_call(index: int, event: FieldEvent) -> ArgumentEvent:
+    """Return the event of an argument."""
+    if isinstance(event, FieldStarted):
+        return ArgumentStarted(index, event.path)
+    if isinstance(event, FieldCompleted):
+        return ArgumentCompleted(index, event.path, event.value)
+    return ArgumentDelta(index, event.path, event.text)
+
+
+def _at_call(error: ValidationFailed, call: _Call) -> ValidationFailed:
+    """Name the call in the error of an argument."""
+    error.at = f"{call.tool.name}{error.at}"
+    return error

@@ -1,0 +1,164 @@
+"""What the parts of an answer are, and an answer read from them once it is whole.
+
+The graph of an answer (`schemagen.calling.wire`) labels its parts; a part whose label is none of these is fixed text.
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+from schemagen.calling import pythonic, tagged
+
+if TYPE_CHECKING:
+    from schemagen.calling.tools import Tool
+    from schemagen.engine.protocol import Engine
+
+
+@dataclass(frozen=True, slots=True)
+class Written:
+    """A call as it was written.
+
+    Attributes:
+        tool: The tool that it names.
+        json: Its arguments, as JSON.
+        id: Its id, where the format has the model write one.
+    """
+
+    tool: Tool[..., Any]
+    json: str
+    id: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """An answer taken apart.
+
+    Attributes:
+        text: What is no call, before, between and behind the calls.
+        calls: The calls, in order.
+    """
+
+    text: str
+    calls: tuple[Written, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Text:
+    """The label of free text, with the marker that it ends in."""
+
+    marker: str = ""
+
+    def __str__(self) -> str:
+        """Say what this part is."""
+        return "free text"
+
+
+@dataclass(frozen=True, slots=True)
+class Arguments:
+    """The label of the arguments of a tool.
+
+    Attributes:
+        tool: The tool.
+        is_python: Whether they are keyword arguments in Python's syntax, with the parenthesis that ends them; else JSON.
+    """
+
+    tool: Tool[..., Any]
+    is_python: bool
+
+    def __str__(self) -> str:
+        """Say what this part is."""
+        return f"the arguments of {self.tool.name}"
+
+    def json(self, text: str) -> str:
+        """Return the arguments as JSON."""
+        return pythonic.as_json(text[:-1]) if self.is_python else text
+
+
+@dataclass(frozen=True, slots=True)
+class CallId:
+    """The label of the id of a call."""
+
+    def __str__(self) -> str:
+        """Say what this part is."""
+        return "the id of a call"
+
+
+@dataclass(frozen=True, slots=True)
+class Begin:
+    """The label of the place before the tagged parameters of a tool."""
+
+    tool: Tool[..., Any]
+
+    def __str__(self) -> str:
+        """Say what this part is."""
+        return f"the arguments of {self.tool.name}"
+
+
+@dataclass(frozen=True, slots=True)
+class TaggedValue:
+    """The label of the value of a tagged parameter.
+
+    Attributes:
+        key: The parameter.
+        others: Reads the values that are no strings; None: there are only strings.
+        has_strings: Whether a text that is none of these is a string.
+        end: The tag that the text ends in, if it is part of it.
+        set_apart: Whether line breaks around a string belong to the format.
+    """
+
+    key: str
+    others: Engine | None
+    has_strings: bool
+    end: str
+    set_apart: bool
+
+    def __str__(self) -> str:
+        """Say what this part is."""
+        return f"the value of {self.key}"
+
+    def json(self, text: str) -> str:
+        """Return the value as JSON."""
+        bare = text.removesuffix(self.end)
+        is_string = self.has_strings and not (self.others is not None and _reads(self.others, bare))
+        return tagged.as_json(bare, is_string=is_string, set_apart=self.set_apart)
+
+
+class Reading:
+    """An answer while its parts are read."""
+
+    def __init__(self) -> None:
+        self.texts: list[str] = []
+        self.calls: list[Written] = []
+        self.id = ""
+        self.members: list[str] = []
+
+    def add(self, label: Any, text: str) -> None:
+        """Read the text of a part."""
+        if isinstance(label, Text):
+            self.texts.append(text.removesuffix(label.marker))
+        elif isinstance(label, CallId):
+            self.id = text
+        elif isinstance(label, Arguments):
+            self._call(label.tool, label.json(text))
+        elif isinstance(label, Begin):
+            self.members = []
+            self._call(label.tool, "{}")
+        elif isinstance(label, TaggedValue):
+            self.members.append(f"{json.dumps(label.key, ensure_ascii=False)}: {label.json(text)}")
+            self.calls[-1] = replace(self.calls[-1], json="{" + ", ".join(self.members) + "}")
+
+    def answer(self) -> Answer:
+        """Return what was read."""
+        return Answer("".join(self.texts).strip(), tuple(self.calls))
+
+    def _call(self, tool: Tool[..., Any], text: str) -> None:
+        self.calls.append(Written(tool, text, self.id))
+        self.id = ""
+
+
+def _reads(engine: Engine, text: str) -> bool:
+    """Whether a text is one of those of an engine."""
+    matcher = engine.matcher()
+    return matcher.accept_bytes(text.encode()) and matcher.is_accepting()

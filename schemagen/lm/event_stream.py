@@ -1,0 +1,116 @@
+"""`EventStream`: tokens that become events, whoever reads them."""
+
+from __future__ import annotations
+
+import asyncio
+from abc import ABC, abstractmethod
+from collections import deque
+from typing import TYPE_CHECKING, Generic, TypeVar
+
+from schemagen.decode.stream import TokenStream
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncGenerator, Callable, Sequence
+    from typing import Any
+
+    from typing_extensions import Self
+
+    from schemagen.decode.loop import Decoded
+    from schemagen.errors import ValidationFailed
+
+E = TypeVar("E")
+
+
+class EventStream(ABC, Generic[E]):
+    """The events of one generation, in order; iterate over it once.
+
+    The model starts to work when the first event is asked for, in a thread, and is a little ahead of the consumer. It stops at
+    its next token when the stream is closed: by `close`, by the end of a ``with`` block, by an exception of the stream itself,
+    or by nobody holding the stream any more, as after ``break`` in a ``for`` loop. Streams are independent of each other;
+    one stream is for one thread, except that any thread may close it.
+    """
+
+    def __init__(self, generate: Callable[[Any], Decoded]) -> None:
+        self._tokens = TokenStream(generate)
+        self._waiting: deque[E] = deque()
+        self._over = False
+        self._refusal: ValidationFailed | None = None
+
+    @property
+    @abstractmethod
+    def text(self) -> str:
+        """What was read so far, exactly as it was generated; whole characters only."""
+
+    def __iter__(self) -> Self:
+        """Return the stream itself."""
+        return self
+
+    def __next__(self) -> E:
+        """Return the next event.
+
+        Raises:
+            GenerationError: As `LanguageModel.generate`, when it happens.
+            ValidationFailed: Also as soon as a part is complete that its type refuses.
+        """
+        try:
+            while not self._waiting and not self._over:
+                self._advance()
+        except BaseException:
+            self.close()
+            raise
+        try:
+            return self._waiting.popleft()
+        except IndexError:  # it is over, or another thread has closed it just now
+            raise StopIteration from None
+
+    def close(self) -> None:
+        """End the iteration and wait for the thread: one step of the model at most. Any thread may call it."""
+        self._over = True
+        self._waiting.clear()
+        self._tokens.close()
+
+    def __enter__(self) -> Self:
+        """Return the stream; it is closed at the end of the block."""
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        """Close the stream."""
+        self.close()
+
+    def _advance(self) -> None:
+        """Wait for the next tokens, or the result, and turn them into events."""
+        if self._refusal is not None:
+            raise self._refusal
+        step = self._tokens.take()
+        if isinstance(step, list):
+            self._read(step)
+        elif step is None:
+            self._over = True
+        else:
+            self._end(step)
+            if self._refusal is None:
+                self._over = True
+                self._tokens.close()
+
+    @abstractmethod
+    def _read(self, token_ids: Sequence[int]) -> None:
+        """Queue the events of some tokens; a refusal is kept for when these were asked for."""
+
+    @abstractmethod
+    def _end(self, decoded: Decoded) -> None:
+        """Queue the events of what no streamer was told, and the last one."""
+
+
+async def events_of(open_stream: Callable[[], EventStream[E]]) -> AsyncGenerator[E, None]:
+    """Yield the events of a stream without blocking the event loop; the stream is closed when this generator is.
+
+    Args:
+        open_stream: Makes the stream; called in a thread, as it compiles.
+    """
+    stream = await asyncio.to_thread(open_stream)
+    try:
+        while (event := await asyncio.to_thread(next, stream, None)) is not None:
+            yield event
+    finally:
+        # In a thread as well: it waits for the step that the model is in.
+        await asyncio.to_thread(stream.close)

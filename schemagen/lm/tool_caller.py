@@ -1,0 +1,316 @@
+"""`ToolCaller`: the part of `LanguageModel` that calls functions."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Literal, cast, overload
+
+from schemagen.lm.threads import in_thread
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncGenerator, Callable, Iterable, Mapping, Sequence
+
+    from schemagen.calling import Profile, Tool, ToolCall
+    from schemagen.calling.chat import Chat
+    from schemagen.calling.stream import CallStream
+    from schemagen.events import CallEvent
+    from schemagen.lm.language_model import LanguageModel
+
+    Message = Mapping[str, Any]
+    Prompt = str | Sequence[Message]
+    #: A tool, a function, a pydantic model, or a dict as in OpenAI's API.
+    ToolLike = Tool[..., Any] | Callable[..., Any] | Mapping[str, Any]
+    #: The last form names tools, by themselves or by name: one of them must be called.
+    ToolChoice = Literal["auto", "required", "none"] | ToolLike | Sequence[ToolLike | str]
+
+
+class ToolCaller:
+    """What a `LanguageModel` does with tools."""
+
+    @property
+    def _itself(self) -> LanguageModel:
+        """The model that this is a part of."""
+        return cast("LanguageModel", self)
+
+    @overload
+    def call(
+        self,
+        prompt: Prompt,
+        tools: Iterable[ToolLike],
+        *,
+        tool_choice: Literal["auto"] = "auto",
+        parallel: Literal[False] = False,
+        **options: Any,
+    ) -> ToolCall | str: ...
+    @overload
+    def call(
+        self,
+        prompt: Prompt,
+        tools: Iterable[ToolLike],
+        *,
+        tool_choice: Literal["auto"] = "auto",
+        parallel: Literal[True],
+        **options: Any,
+    ) -> list[ToolCall] | str: ...
+    @overload
+    def call(
+        self, prompt: Prompt, tools: Iterable[ToolLike], *, tool_choice: Literal["none"], **options: Any
+    ) -> str: ...
+    @overload
+    def call(
+        self,
+        prompt: Prompt,
+        tools: Iterable[ToolLike],
+        *,
+        tool_choice: Literal["required"] | ToolLike | Sequence[ToolLike | str],
+        parallel: Literal[False] = False,
+        **options: Any,
+    ) -> ToolCall: ...
+    @overload
+    def call(
+        self,
+        prompt: Prompt,
+        tools: Iterable[ToolLike],
+        *,
+        tool_choice: Literal["required"] | ToolLike | Sequence[ToolLike | str],
+        parallel: Literal[True],
+        **options: Any,
+    ) -> list[ToolCall]: ...
+    @overload
+    def call(
+        self,
+        prompt: Prompt,
+        tools: Iterable[ToolLike],
+        *,
+        tool_choice: ToolChoice = "auto",
+        parallel: bool = False,
+        **options: Any,
+    ) -> ToolCall | list[ToolCall] | str: ...
+    def call(
+        self,
+        prompt: Prompt,
+        tools: Iterable[ToolLike],
+        *,
+        tool_choice: ToolChoice = "auto",
+        parallel: bool = False,
+        retries: int = 0,
+        profile: str | Profile | None = None,
+        **options: Any,
+    ) -> ToolCall | list[ToolCall] | str:
+        """Return the call of a tool that the model makes of the prompt, its arguments validated; nothing runs yet.
+
+        The prompt is rendered with the tools by the model's chat template, and the answer is constrained to what the
+        template's family writes: free text until a call begins, then a call of one of the tools, exactly.
+
+        Args:
+            prompt: A text, or a chat.
+            tools: What may be called: functions, tools, pydantic models, dicts as in OpenAI's API.
+            tool_choice: "auto": a call or an answer in words; "required": a call; "none": words; a tool, or a list of
+                tools or of their names: a call of one of these.
+            parallel: Whether there may be several calls; they come as a list.
+            retries: How often to ask again, with the reasons, when a validator refuses the arguments.
+            profile: The wire format, if it is not to be told from the chat template: a name or a `Profile`.
+            options: ``seed`` and options of ``model.generate``, as for `generate`.
+
+        Returns:
+            A call, or with ``parallel`` the calls; the text where the model made none.
+
+        Raises:
+            ToolError: Something is no tool, or cannot be written in the wire format.
+            SchemaError: A parameter cannot be constrained.
+            GenerationError: As `generate`.
+        """
+        from schemagen.calling import chat
+
+        asking = chat.Asking.of(self._itself, tools, parallel=parallel, profile=profile, generate_kwargs=options)
+        found: ToolCall | list[ToolCall] | str = chat.call(asking, prompt, tool_choice, retries=retries)
+        return found
+
+    async def acall(self, prompt: Prompt, tools: Iterable[ToolLike], **options: Any) -> ToolCall | list[ToolCall] | str:
+        """Return what `call` returns, and leave the event loop free meanwhile; the model works in a thread."""
+        found: ToolCall | list[ToolCall] | str = await in_thread(self.call, prompt, tools, **options)
+        return found
+
+    @overload
+    def stream_call(
+        self,
+        prompt: Prompt,
+        tools: Iterable[ToolLike],
+        *,
+        tool_choice: Literal["auto"] = "auto",
+        parallel: Literal[False] = False,
+        **options: Any,
+    ) -> CallStream[ToolCall | str]: ...
+    @overload
+    def stream_call(
+        self,
+        prompt: Prompt,
+        tools: Iterable[ToolLike],
+        *,
+        tool_choice: Literal["auto"] = "auto",
+        parallel: Literal[True],
+        **options: Any,
+    ) -> CallStream[list[ToolCall] | str]: ...
+    @overload
+    def stream_call(
+        self, prompt: Prompt, tools: Iterable[ToolLike], *, tool_choice: Literal["none"], **options: Any
+    ) -> CallStream[str]: ...
+    @overload
+    def stream_call(
+        self,
+        prompt: Prompt,
+        tools: Iterable[ToolLike],
+        *,
+        tool_choice: Literal["required"] | ToolLike | Sequence[ToolLike | str],
+        parallel: Literal[False] = False,
+        **options: Any,
+    ) -> CallStream[ToolCall]: ...
+    @overload
+    def stream_call(
+        self,
+        prompt: Prompt,
+        tools: Iterable[ToolLike],
+        *,
+        tool_choice: Literal["required"] | ToolLike | Sequence[ToolLike | str],
+        parallel: Literal[True],
+        **options: Any,
+    ) -> CallStream[list[ToolCall]]: ...
+    @overload
+    def stream_call(
+        self,
+        prompt: Prompt,
+        tools: Iterable[ToolLike],
+        *,
+        tool_choice: ToolChoice = "auto",
+        parallel: bool = False,
+        **options: Any,
+    ) -> CallStream[ToolCall | list[ToolCall] | str]: ...
+    def stream_call(
+        self,
+        prompt: Prompt,
+        tools: Iterable[ToolLike],
+        *,
+        tool_choice: ToolChoice = "auto",
+        parallel: bool = False,
+        profile: str | Profile | None = None,
+        **options: Any,
+    ) -> CallStream[Any]:
+        """Return the events of an answer while it is written: words, and calls with their arguments; nothing runs.
+
+        The events are `TextDelta`, `CallStarted`, `ArgumentStarted`, `ArgumentDelta`, `ArgumentCompleted`, `CallCompleted`,
+        and at the end `Completed` with what `call` returns. A tool is known as soon as what was written leaves no other;
+        strings grow by whole characters with their escapes resolved; an argument is validated by its own type when it is
+        complete, and the arguments of a call by all of their validators at its end.
+
+        Args:
+            prompt: A text, or a chat.
+            tools: As for `call`.
+            tool_choice: As for `call`.
+            parallel: As for `call`.
+            profile: As for `call`.
+            options: ``seed`` and options of ``model.generate``, as for `generate`; beams cannot be streamed.
+
+        Returns:
+            An iterator. The model works in a thread from the first event on and stops when the stream is closed or dropped.
+
+        Raises:
+            ToolError: As `call`; here, not at the first event.
+            SchemaError: A parameter cannot be constrained; here, not at the first event.
+
+        Example:
+            for event in lm.stream_call("Weather in Paris?", [get_weather]):
+                match event:
+                    case TextDelta(text):
+                        print(text, end="")
+                    case ArgumentCompleted(index, path, value):
+                        print(index, path, value)
+                    case CallCompleted(index, call):
+                        print(call())
+        """
+        from schemagen.calling import chat
+        from schemagen.calling.stream import CallStream
+        from schemagen.lm.prompts import as_messages
+
+        asking = chat.Asking.of(self._itself, tools, parallel=parallel, profile=profile, generate_kwargs=options)
+        return CallStream(asking, as_messages(prompt), tool_choice)
+
+    def astream_call(
+        self, prompt: Prompt, tools: Iterable[ToolLike], **options: Any
+    ) -> AsyncGenerator[CallEvent[Any], None]:
+        """Yield what `stream_call` yields, and leave the event loop free meanwhile; arguments and errors as there.
+
+        Cancelling the task that iterates, or ``aclose()``, stops the model at its next token.
+        """
+        from schemagen.lm.event_stream import events_of
+
+        def start() -> CallStream[Any]:
+            found: CallStream[Any] = self.stream_call(prompt, tools, **options)
+            return found
+
+        return events_of(start)
+
+    def chat(  # noqa: PLR0913 - a front door: all but the first are keywords
+        self,
+        prompt: Prompt,
+        tools: Iterable[ToolLike] = (),
+        *,
+        tool_choice: ToolChoice = "auto",
+        parallel: bool = False,
+        max_steps: int = 8,
+        timeout_s: float | None = None,
+        approve: Callable[[ToolCall], bool] | None = None,
+        profile: str | Profile | None = None,
+        **options: Any,
+    ) -> Chat:
+        """Call tools until there is an answer: ask, run, tell the model the result, ask again.
+
+        What a tool raises is told to the model, as is a refusal of its arguments; nothing that a tool does ends the chat.
+        The last step may not call, so that there always is an answer.
+
+        Args:
+            prompt: A text, or a chat.
+            tools: As for `call`. They run in this thread, one after another (in `achat` at the same time).
+            tool_choice: For the first step, as for `call`; then the model decides.
+            parallel: Whether there may be several calls at once.
+            max_steps: Answers of the model, the last one included.
+            timeout_s: Seconds that a tool may take.
+            approve: Asked before a tool runs; if it says no, the model is told so.
+            profile: As for `call`.
+            options: As for `call`.
+
+        Raises:
+            ToolError: As `call`.
+            SchemaError: As `call`.
+            GenerationError: As `generate`.
+            ValueError: ``max_steps`` is below 1.
+        """
+        from schemagen.calling import chat
+
+        chat.check_steps(max_steps)
+        asking = chat.Asking.of(self._itself, tools, parallel=parallel, profile=profile, generate_kwargs=options)
+        steps = chat.conversation(asking, prompt, choice=tool_choice, max_steps=max_steps, approve=approve)
+        return chat.run(steps, timeout_s=timeout_s)
+
+    async def achat(  # noqa: PLR0913 - as `chat`
+        self,
+        prompt: Prompt,
+        tools: Iterable[ToolLike] = (),
+        *,
+        tool_choice: ToolChoice = "auto",
+        parallel: bool = False,
+        max_steps: int = 8,
+        timeout_s: float | None = None,
+        approve: Callable[[ToolCall], bool] | None = None,
+        profile: str | Profile | None = None,
+        **options: Any,
+    ) -> Chat:
+        """Do what `chat` does without blocking the event loop.
+
+        Coroutine functions run in the event loop, other tools and the model in threads, the calls of one answer at the same
+        time.
+        """
+        from schemagen.calling import chat
+
+        chat.check_steps(max_steps)
+        asking = chat.Asking.of(self._itself, tools, parallel=parallel, profile=profile, generate_kwargs=options)
+        steps = chat.conversation(asking, prompt, choice=tool_choice, max_steps=max_steps, approve=approve)
+        return await chat.arun(steps, timeout_s=timeout_s)
