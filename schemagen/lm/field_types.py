@@ -165,6 +165,8 @@ def _members(tp: Any, notes: tuple[Any, ...] = ()) -> list[tuple[Any, tuple[Any,
         return _members(tp.__supertype__, notes)
     if isinstance(tp, ALIASES):
         return _members(tp.__value__, notes)
+    if isinstance(origin, ALIASES):
+        return _members(_with_arguments(origin.__value__, origin.__type_params__, arguments), notes)
     if isinstance(tp, type) and issubclass(tp, RootModel):
         first = _EARLY_ROOT if has_early_validators(tp, "root") else ()
         info = tp.model_fields["root"]
@@ -193,12 +195,12 @@ def _parts_of(tp: Any, config: Any, step: str | int) -> list[_Typed]:
     if isinstance(origin, type) and issubclass(origin, BaseModel):
         return _field_of_model(tp if isinstance(tp, type) else origin, step)
     if dataclasses.is_dataclass(origin) or typing_extensions.is_typeddict(origin):
-        return _field_of_record(origin, config, step)
+        return _field_of_record(tp, config, step)
     if not isinstance(origin, type) or hasattr(origin, "__get_pydantic_core_schema__"):
         raise _UnknownError
-    arguments = typing_extensions.get_args(tp)
     if issubclass(origin, tuple):
-        return _item_of_tuple(origin, arguments, config, step)
+        return _item_of_tuple(tp, config, step)
+    arguments = typing_extensions.get_args(tp)
     if issubclass(origin, abc.Mapping) and len(arguments) == 2:
         return [(arguments[1], config)] if isinstance(step, str) else []
     if issubclass(origin, abc.Iterable) and len(arguments) == 1:
@@ -244,11 +246,12 @@ def keys_of(name: str, info: FieldInfo) -> list[str]:
     return [path[0] for path in steps if len(path) == 1 and isinstance(path[0], str)]
 
 
-def _field_of_record(record: Any, config: Any, step: str | int) -> list[_Typed]:
+def _field_of_record(tp: Any, config: Any, step: str | int) -> list[_Typed]:
     """The field of a dataclass or TypedDict; those of the standard library have the configuration of what is around."""
     if isinstance(step, int):
         return []
-    hints = typing_extensions.get_type_hints(record, include_extras=True)
+    record = typing_extensions.get_origin(tp) or tp
+    hints = _hints(tp)
     own = getattr(record, "__pydantic_config__", None)
     config = config if own is None else dict(own)
     if _may_have_aliases(record, hints) or {"alias_generator", "extra"} & (own or {}).keys():
@@ -263,6 +266,33 @@ def _field_of_record(record: Any, config: Any, step: str | int) -> list[_Typed]:
     return [(hint, config)]
 
 
+def _hints(tp: Any) -> dict[str, Any]:
+    """The types of the fields of a class, or of one that stands with its arguments, as in ``Box[int]``."""
+    origin = typing_extensions.get_origin(tp)
+    hints = typing_extensions.get_type_hints(origin or tp, include_extras=True)
+    if origin is None:
+        return hints
+    arguments = typing_extensions.get_args(tp)
+    return {name: _with_arguments(hint, origin.__parameters__, arguments) for name, hint in hints.items()}
+
+
+def _with_arguments(hint: Any, parameters: abc.Iterable[Any], arguments: abc.Iterable[Any]) -> Any:
+    """Put the arguments of a generic type in place of its parameters.
+
+    Raises:
+        _UnknownError: There are other numbers of them, as with a variadic parameter.
+    """
+    parameters, arguments = tuple(parameters), tuple(arguments)
+    if len(parameters) != len(arguments):
+        raise _UnknownError
+    known = dict(zip(parameters, arguments, strict=True))
+    if isinstance(hint, typing.TypeVar):
+        return known.get(hint, hint)
+    free = getattr(hint, "__parameters__", ())
+    # A class that is generic has parameters, too; without brackets nothing is said of them.
+    return hint[tuple(known.get(each, each) for each in free)] if free and not isinstance(hint, type) else hint
+
+
 def _may_have_aliases(record: Any, hints: dict[str, Any]) -> bool:
     """Whether pydantic's `Field` describes a field of a dataclass or TypedDict: its key may be another than its name."""
     defaults = [each.default for each in dataclasses.fields(record)] if dataclasses.is_dataclass(record) else []
@@ -270,13 +300,14 @@ def _may_have_aliases(record: Any, hints: dict[str, Any]) -> bool:
     return any(isinstance(each, FieldInfo) for each in (*defaults, *described))
 
 
-def _item_of_tuple(origin: type, arguments: tuple[Any, ...], config: Any, step: str | int) -> list[_Typed]:
+def _item_of_tuple(tp: Any, config: Any, step: str | int) -> list[_Typed]:
     """The item of a tuple or NamedTuple."""
     if isinstance(step, str):
         return []
-    names = getattr(origin, "_fields", None)
+    arguments: tuple[Any, ...] = typing_extensions.get_args(tp)
+    names = getattr(typing_extensions.get_origin(tp) or tp, "_fields", None)
     if names is not None:
-        hints = typing_extensions.get_type_hints(origin, include_extras=True)
+        hints = _hints(tp)
         arguments = tuple(hints.get(name, Any) for name in names)
     if len(arguments) == 2 and arguments[1] is Ellipsis:
         return [(arguments[0], config)]

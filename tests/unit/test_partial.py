@@ -70,6 +70,25 @@ class Box(BaseModel, Generic[X]):
     content: X
 
 
+@dataclasses.dataclass
+class Crate(Generic[X]):
+    content: X
+    more: list[Optional[X]] = dataclasses.field(default_factory=list)
+    below: Optional[Crate[X]] = None
+
+
+class Parcel(typing_extensions.TypedDict, Generic[X]):
+    content: typing_extensions.Required[X]
+
+
+class Couple(typing_extensions.NamedTuple, Generic[X]):
+    left: X
+    right: dict[str, X]
+
+
+Rows = typing_extensions.TypeAliasType("Rows", list[dict[str, X]], type_params=(X,))
+
+
 class Node(BaseModel):
     name: str
     children: list[Node] = []
@@ -140,6 +159,16 @@ TYPED = [
     (set[Color], [0], '"red"', Color.red),
     (Annotated[Optional[Item], "note"], ["color"], '"red"', Color.red),
     (Union[str, dict[str, dt.date]], ["k"], '"2024-02-29"', DAY),
+    (Crate[dt.date], ["content"], '"2024-02-29"', DAY),
+    (Crate[dt.date], ["more", 0], '"2024-02-29"', DAY),
+    (Crate[dt.date], ["below", "below", "content"], '"2024-02-29"', DAY),
+    (Crate[dt.date], ["below"], '{"content": "2024-02-29"}', Crate(DAY)),
+    (list[Crate[Parcel[dt.date]]], [0, "content", "content"], '"2024-02-29"', DAY),
+    (Parcel[dt.date], ["content"], '"2024-02-29"', DAY),
+    (Couple[dt.date], [0], '"2024-02-29"', DAY),
+    (Couple[dt.date], [1, "k"], '"2024-02-29"', DAY),
+    (Rows[dt.date], [0, "k"], '"2024-02-29"', DAY),
+    (Crate, ["content"], '"2024-02-29"', "2024-02-29"),
     # Other input comes first, and is not known before the whole is.
     (Annotated[list[dt.date], BeforeValidator(sorted)], [0], '"2024-02-29"', "2024-02-29"),
     (EarlyRoot, [0], '"2024-02-29"', "2024-02-29"),
