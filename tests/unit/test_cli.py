@@ -366,7 +366,7 @@ def test_cost_without_measured_mass() -> None:
 def test_demo_gives_the_right_values() -> None:
     """The first command of the README: six instances with the values of their sentences, in a process of its own."""
     environment = {**os.environ, "HF_HUB_OFFLINE": "1", "COLUMNS": "200", "NO_COLOR": "1"}
-    command = [sys.executable, "-m", "schemagen.cli", "demo"]
+    command = [sys.executable, "-m", "schemagen", "demo"]
     run = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True, check=False)
     assert run.returncode == 0, run.stdout + run.stderr
     shown = " ".join(run.stdout.replace("│", " ").split())

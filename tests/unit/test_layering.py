@@ -11,6 +11,7 @@ PACKAGE = Path(__file__).parents[2] / "schemagen"
 #: Lowest first. A row is a layer; it imports itself and the rows before it.
 LAYERS = (
     ("errors",),
+    ("arguments",),
     ("regex",),
     ("schema",),
     ("types", "type_schema", "type_bounds", "type_texts"),
@@ -25,7 +26,7 @@ LAYERS = (
     ("lm", "calling"),
     ("generator",),
     ("structured",),
-    ("cli",),
+    ("cli", "__main__"),
 )
 RANK = {name: rank for rank, row in enumerate(LAYERS) for name in row}
 #: The facade, `import schemagen`, names what lies below it; only the command line stands above.
@@ -34,6 +35,7 @@ RANK[""] = RANK["cli"]
 #: What a layer may import beside the standard library. The compiled core counts as a third party.
 THIRD_PARTIES = {
     "errors": set(),
+    "arguments": set(),
     "regex": {"_core"},
     "schema": {"referencing", "jsonschema", "jsonschema_specifications"},
     "types": {"pydantic", "pydantic_core", "annotated_types"},
@@ -65,6 +67,7 @@ THIRD_PARTIES = {
     "calling": {"numpy", "pydantic", "pydantic_core", "docstring_parser"},
     "generator": {"pydantic"},
     "structured": {"pydantic"},
+    "__main__": set(),
     "cli": {"pydantic", "typer", "click", "rich", "transformers"},
 }
 EVERYWHERE = {"typing_extensions"}

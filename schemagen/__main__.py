@@ -1,4 +1,4 @@
-"""`python -m schemagen.cli`, for where the console script is not on the path."""
+"""`python -m schemagen`, for where the console script is not on the path."""
 
 from __future__ import annotations
 
