@@ -15,10 +15,12 @@
     │   ├── MatcherTerminatedError       EOS was already accepted
     │   ├── DeadEndError                 no token is allowed: an empty mask is never sampled
     │   └── BitmaskShapeError            dtype, device or width of a bitmask
+    ├── OptionError                      an argument that cannot be meant; a ValueError, too
+    ├── ModelError                       no model can be loaded from there; an OSError, too
     ├── ToolError                        a function that cannot be a tool, or a call that cannot be made
     ├── ToolRetry                        raised by tools themselves: the model shall call again
     └── GenerationError                  carries the text generated so far
-        ├── BudgetError                  max_new_tokens ended the text before it was complete
+        ├── BudgetError                  a budget of tokens or time ended the text before it was complete
         └── ValidationFailed             the text is valid JSON for the schema, a custom validator refused it
 
 Each error states the fact with its values, then `at` (JSON pointer or position), `why`, `fix`, and `code`, which is a
@@ -149,6 +151,18 @@ class BitmaskShapeError(MatcherError):
     default_code = "bitmask-shape"
 
 
+class OptionError(SchemagenError, ValueError):
+    """An argument that cannot be meant, such as a negative number of retries."""
+
+    default_code = "invalid-option"
+
+
+class ModelError(SchemagenError, OSError):
+    """No model can be loaded: there is no such folder, or transformers finds nothing of that name."""
+
+    default_code = "no-model"
+
+
 class ToolError(SchemagenError):
     """Something that cannot be a tool, a format of calls that is not known, or a call that cannot be made."""
 
@@ -175,7 +189,7 @@ class GenerationError(SchemagenError):
 
 
 class BudgetError(GenerationError):
-    """`max_new_tokens` ended the text before it was complete; `text` holds the partial text."""
+    """`max_new_tokens`, `max_time` or the like ended the text before it was complete; `text` holds the partial text."""
 
     default_code = "budget-exhausted"
 

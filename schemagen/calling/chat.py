@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from pydantic import ValidationError
 
+from schemagen.arguments import check_count
 from schemagen.calling.calls import ToolCall, ToolResult, new_id, reasons
 from schemagen.calling.history import call_message, render_chat
 from schemagen.calling.profiles import Profile, detect_profile, find_profile
@@ -88,8 +89,12 @@ class Asking:
 
         Raises:
             ToolError: Something is no tool, or the profile is not known.
+            OptionError: A number among the options cannot be meant.
         """
+        from schemagen.decode.loop import check_options
+
         found = find_profile(profile) if isinstance(profile, str) else profile
+        check_options(generate_kwargs)
         return cls(lm, as_tools(tools), parallel, found or detect_profile(lm.tokenizer), generate_kwargs)
 
     def ask(self, messages: Sequence[Message], choice: ToolChoice) -> Said:
@@ -156,6 +161,7 @@ def call(asking: Asking, prompt: str | Sequence[Message], choice: ToolChoice, *,
     Raises:
         ValidationFailed: A validator refused the arguments, also after some retries.
     """
+    check_count("retries", retries, least=0)
     messages: list[Any] = as_messages(prompt)
     for attempt in range(retries + 1):
         said = asking.ask(messages, choice)
@@ -235,16 +241,6 @@ def _advance(
     except StopIteration as stop:
         chat: Chat = stop.value
         return chat
-
-
-def check_steps(max_steps: int) -> None:
-    """Refuse a chat without a step.
-
-    Raises:
-        ValueError: There is none.
-    """
-    if max_steps < 1:
-        raise ValueError(f"max_steps={max_steps}: at least one answer is needed")
 
 
 def _declined(entry: ToolCall | ToolResult, approve: Callable[[ToolCall], bool] | None) -> ToolCall | ToolResult:

@@ -11,7 +11,7 @@ import json
 from typing import TYPE_CHECKING, Any
 
 from schemagen.calling.wire import write_calls
-from schemagen.lm.prompts import as_messages, with_shape
+from schemagen.lm.prompts import apply_template, as_messages, plain_text, with_shape
 from schemagen.lm.shape import shape_text
 
 if TYPE_CHECKING:
@@ -48,15 +48,9 @@ def render_chat(
     elif profile.tools_in == "system" and tools:
         messages = _in_system(messages, described)
     if not getattr(tokenizer, "chat_template", None):
-        return "\n\n".join(_content(message) for message in messages) + "\n", False
-    text = tokenizer.apply_chat_template(
-        messages,
-        tools=described if profile.tools_in == "argument" and described else None,
-        tokenize=False,
-        add_generation_prompt=True,
-        enable_thinking=False,
-    )
-    return text, True
+        return "\n\n".join(plain_text(message) for message in messages) + "\n", False
+    given = described if profile.tools_in == "argument" and described else None
+    return apply_template(tokenizer, messages, tools=given), True
 
 
 def call_message(calls: Sequence[tuple[str, str, str]], content: str = "", *, as_text: bool = False) -> dict[str, Any]:
@@ -95,9 +89,9 @@ def _as_text(message: dict[str, Any], profile: Profile) -> dict[str, Any]:
     if message.get("tool_calls"):
         functions = [entry["function"] for entry in message["tool_calls"]]
         written = write_calls(profile, ((entry["name"], _json(entry["arguments"])) for entry in functions))
-        return {"role": "assistant", "content": "\n".join(filter(None, [_content(message), written]))}
+        return {"role": "assistant", "content": "\n".join(filter(None, [plain_text(message), written]))}
     if message.get("role") == "tool":
-        return {"role": "user", "content": f"Result of {message.get('name', 'the call')}:\n{_content(message)}"}
+        return {"role": "user", "content": f"Result of {message.get('name', 'the call')}:\n{plain_text(message)}"}
     return message
 
 
@@ -145,11 +139,3 @@ def _in_system(messages: list[dict[str, Any]], described: list[dict[str, Any]]) 
     if messages[0].get("role") == "system":
         return [{**messages[0], "tools": tools}, *messages[1:]]
     return [{"role": "system", "content": "", "tools": tools}, *messages]
-
-
-def _content(message: Message) -> str:
-    """The text of a message, also of one in parts."""
-    content = message.get("content") or ""
-    if isinstance(content, str):
-        return content
-    return "\n".join(part["text"] for part in content if part.get("type") == "text")

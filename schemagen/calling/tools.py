@@ -231,6 +231,12 @@ def as_tools(tools: Iterable[ToolLike]) -> tuple[Tool[..., Any], ...]:
     Raises:
         ToolError: One of them is none of these, or two have the same name.
     """
+    if callable(tools) or isinstance(tools, (str, dict)):
+        raise ToolError(
+            f"tools={tools!r:.80} is not a list",
+            why="there may be several",
+            fix="put it into a list: tools=[...]",
+        )
     found = tuple(as_tool(entry) for entry in tools)
     names = [entry.name for entry in found]
     twice = sorted({name for name in names if names.count(name) > 1})

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 import torch
 
+from schemagen.arguments import check_count, check_seed
 from schemagen.decode.logits_processor import LogitsProcessor
 from schemagen.decode.row_sampling import SAMPLING, can_sample_rows, row_sampler, samples
 from schemagen.decode.speculation import can_read_ahead, decode_greedily, memory_of
@@ -67,11 +68,13 @@ def decode(
         generate_kwargs: Options of ``generate``. Greedy unless ``do_sample`` or a sampling option is given.
 
     Raises:
-        BudgetError: The budget is below what the shortest text takes; or something else, such as a stopping criterion, ended
-            the text too early.
+        BudgetError: The budget is below what the shortest text takes; or something else, such as ``max_time``, ended the text
+            too early.
+        OptionError: ``max_new_tokens`` is below 1, or no whole number.
         GenerationError: The text is not in the grammar.
         ValueError: As transformers raises it, for options that it does not know.
     """
+    seed = check_seed(seed)
     prompt_tokens = inputs["input_ids"].shape[1]
     options = complete_options(model, prompt_tokens, generate_kwargs)
     budget = budget_of(model, options, prompt_tokens)
@@ -130,7 +133,7 @@ def decode_freely(
     """Generate without a constraint; return the new tokens. Arguments and errors as for `decode`."""
     prompt_tokens = inputs["input_ids"].shape[1]
     options = complete_options(model, prompt_tokens, generate_kwargs)
-    with _seeded(seed, inputs["input_ids"].device):
+    with _seeded(check_seed(seed), inputs["input_ids"].device):
         output = model.generate(**inputs, **options)
     sequences = getattr(output, "sequences", output)
     return [int(token_id) for token_id in sequences[0, prompt_tokens:].tolist()]
@@ -141,9 +144,10 @@ def complete_options(model: Any, prompt_tokens: int, given: dict[str, Any]) -> d
 
     Raises:
         BudgetError: The prompt fills the context.
+        OptionError: ``max_new_tokens`` is below 1, or no whole number.
         GenerationError: Several results are asked for.
     """
-    check_one_result(given)
+    check_options(given)
     room = _room(model, prompt_tokens)
     options = {key: value for key, value in given.items() if value is not None}
     if "do_sample" not in options and "generation_config" not in options:
@@ -195,12 +199,15 @@ def check_budget(grammar: Grammar, budget: int | None) -> None:
         )
 
 
-def check_one_result(given: Mapping[str, Any]) -> None:
-    """Refuse options that ask for several results.
+def check_options(given: Mapping[str, Any]) -> None:
+    """Refuse options of ``generate`` that cannot be meant, or that ask for several results.
 
     Raises:
-        GenerationError: They do.
+        OptionError: ``max_new_tokens`` is below 1, or no whole number.
+        GenerationError: Several results are asked for.
     """
+    if given.get("max_new_tokens") is not None:
+        check_count("max_new_tokens", given["max_new_tokens"])
     wanted = given.get("num_return_sequences")
     if wanted not in {None, 1}:
         raise GenerationError(
@@ -251,9 +258,24 @@ def finish(grammar: Grammar, generated: list[int], options: dict[str, Any]) -> t
         f"the text is not complete after {used} tokens",
         text=partial,
         at=f"...{partial[-40:]}",
-        why=f"the budget was {options.get('max_new_tokens', options.get('max_length'))} tokens",
-        fix="raise max_new_tokens, or bound the strings and lists of the type",
+        **_what_ran_out(options, used),
     )
+
+
+def _what_ran_out(options: Mapping[str, Any], used: int) -> dict[str, str]:
+    """Say what ended a text too early, and what to do about it."""
+    budget = options.get("max_new_tokens", options.get("max_length"))
+    others = [name for name in ("max_time", "stop_strings", "stopping_criteria") if options.get(name)]
+    if used == budget or not others:
+        return {
+            "why": f"the budget was {budget} tokens",
+            "fix": "raise max_new_tokens, or bound the strings and lists of the type",
+        }
+    told = " or ".join(f"max_time={options['max_time']} (seconds)" if name == "max_time" else name for name in others)
+    return {
+        "why": f"{told} ended it, before the budget of {budget} tokens did",
+        "fix": f"raise or leave out {' or '.join(others)}: half a text is no instance",
+    }
 
 
 @contextmanager

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, SupportsIndex
 
 from pydantic import ValidationError
 
+from schemagen.arguments import check_count, check_seed
 from schemagen.errors import GenerationError, SchemagenError
 from schemagen.lm.generation import Failure, Generation, reasons, validation_failed
 from schemagen.lm.progress import ProgressBar
@@ -95,13 +96,14 @@ def generate_batch(
     """Return what came of every row, in the order of the prompts; arguments and errors as for `LanguageModel.batch`.
 
     Raises:
+        OptionError: A number among the options cannot be meant.
         GenerationError: The options ask for several results.
     """
-    from schemagen.decode.loop import check_one_result
+    from schemagen.decode.loop import check_options
 
-    if options.batch_size < 1:
-        raise ValueError(f"batch_size={options.batch_size}: a batch has at least one row")
-    check_one_result(options.generate_kwargs)
+    check_count("batch_size", options.batch_size)
+    check_count("retries", options.retries, least=0)
+    check_options(options.generate_kwargs)
     rows = _prompts(prompts)
     request = _Request(rows, _grammars(lm, spec, len(rows), options), _seeds(seed, len(rows)), options)
     found: dict[int, Generation[Any] | Failure] = {}
@@ -166,11 +168,11 @@ def _seeds(seed: int | Sequence[int] | None, rows: int) -> list[int | None]:
     if isinstance(seed, SupportsIndex):
         first = index_of(seed)  # an int, or one of numpy
         return [first + row for row in range(rows)]
-    if not hasattr(seed, "__len__"):
+    if isinstance(seed, (str, bytes)) or not hasattr(seed, "__len__"):
         raise TypeError(f"seed={seed!r}: an integer, or a list with one for each prompt")
     if len(seed) != rows:
         raise ValueError(f"{len(seed)} seeds for {rows} prompts: give one for all, or one for each")
-    return list(seed)
+    return [check_seed(each) for each in seed]
 
 
 def _outcomes(lm: LanguageModel, request: _Request) -> Iterator[tuple[int, Generation[Any] | Failure]]:

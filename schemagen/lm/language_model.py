@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, TypeVar, overload
 
 from pydantic import ValidationError
 
+from schemagen.arguments import check_count
 from schemagen.compiler import Grammar, compile as compile_grammar
 from schemagen.errors import VocabularyError
 from schemagen.lm.generation import Generation, reasons, validation_failed
@@ -140,12 +141,14 @@ class LanguageModel(ToolCaller):
 
         Raises:
             SchemaError: The type or schema cannot be compiled.
+            OptionError: A number among the options cannot be meant.
             BudgetError: ``max_new_tokens`` is below what the shortest text takes.
             ValidationFailed: A custom validator refused the value, also after ``retries``.
             ValueError: As transformers raises it, for options it does not know.
         """
         from schemagen.decode.loop import decode
 
+        check_count("retries", retries, least=0)
         grammar = self._grammar(spec, whitespace=whitespace, property_order=property_order)
         messages = self._messages(prompt, grammar, show_schema=show_schema)
         seconds = 0.0
@@ -319,9 +322,10 @@ class LanguageModel(ToolCaller):
                         print(generation.value)
             ```
         """
-        from schemagen.decode.loop import decode
+        from schemagen.decode.loop import check_options, decode
         from schemagen.lm.stream import Stream
 
+        check_options(generate_kwargs)
         grammar = self._grammar(spec, whitespace=whitespace, property_order=property_order)
         messages = self._messages(prompt, grammar, show_schema=show_schema)
         inputs = self._encode(*render(self.tokenizer, messages, chat_template=chat_template))

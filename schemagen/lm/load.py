@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
+import os
 from contextlib import contextmanager
 from functools import lru_cache
 from importlib.resources import as_file, files
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from schemagen.errors import SchemagenError
+from schemagen.errors import ModelError, OptionError, SchemagenError
 from schemagen.lm.language_model import LanguageModel
 
 if TYPE_CHECKING:
-    import os
     from collections.abc import Iterator
 
 
@@ -36,22 +37,23 @@ def load(
             ``trust_remote_code``, ``subfolder``, ``cache_dir`` and ``local_files_only`` go to the tokenizer as well.
 
     Raises:
-        OSError: transformers finds no such model.
+        ModelError: transformers finds no such model, or cannot read it; an OSError.
 
     Cost: reads all weights.
     """
+    _check_place(name_or_path, from_pretrained_kwargs.get("subfolder") or "")
     import torch
     from transformers import AutoModelForCausalLM, AutoTokenizer
 
     shared = {"revision", "token", "trust_remote_code", "subfolder", "cache_dir", "local_files_only"}
     for_tokenizer = {key: value for key, value in from_pretrained_kwargs.items() if key in shared}
-    tokenizer = AutoTokenizer.from_pretrained(name_or_path, **for_tokenizer)
+    with _clear_errors(name_or_path):
+        tokenizer = AutoTokenizer.from_pretrained(name_or_path, **for_tokenizer)
     if device_map == "auto" and not torch.cuda.is_available() and not torch.backends.mps.is_available():
         device_map = None
-    model = AutoModelForCausalLM.from_pretrained(
-        name_or_path,
-        **{_dtype_keyword(): dtype, "device_map": device_map, **from_pretrained_kwargs},
-    )
+    keywords = {_dtype_keyword(): dtype, "device_map": device_map, **from_pretrained_kwargs}
+    with _clear_errors(name_or_path):
+        model = AutoModelForCausalLM.from_pretrained(name_or_path, **keywords)
     return LanguageModel(model.eval(), tokenizer, cache=cache)
 
 
@@ -62,7 +64,17 @@ def from_transformers(model: Any, tokenizer: Any, *, cache: str | os.PathLike[st
         model: Anything with the ``generate`` of transformers' `GenerationMixin`.
         tokenizer: Its tokenizer.
         cache: A folder in which the vocabulary and compiled grammars are kept for the next process.
+
+    Raises:
+        OptionError: One of them is something else.
     """
+    for name, value, method in (("model", model, "generate"), ("tokenizer", tokenizer, "get_vocab")):
+        if not callable(getattr(value, method, None)):
+            raise OptionError(
+                f"the {name} is a {type(value).__name__}",
+                why=f"it has no {method}()",
+                fix="from_transformers(model, tokenizer) takes the objects themselves; for a name use schemagen.load",
+            )
     return LanguageModel(model, tokenizer, cache=cache)
 
 
@@ -98,6 +110,52 @@ def _without_progress_bar() -> Iterator[None]:
     finally:
         if was_on:
             logging.enable_progress_bar()
+
+
+def _check_place(name_or_path: Any, subfolder: str) -> None:
+    """Refuse what is neither a name nor a folder with a model, before the network is asked for it.
+
+    Raises:
+        ModelError: It is not.
+    """
+    if not isinstance(name_or_path, (str, os.PathLike)) or not str(name_or_path):
+        raise ModelError(
+            f"{name_or_path!r:.80} is neither a name nor a folder",
+            fix="give a name on the Hugging Face hub, or a folder; for a model that is loaded already: from_transformers",
+        )
+    path = Path(name_or_path).expanduser()
+    folder = path / subfolder
+    is_path = isinstance(name_or_path, os.PathLike) or str(name_or_path).startswith((".", "/", "~"))
+    if path.is_dir() and not any(folder.glob("*config.json")):  # an adapter has adapter_config.json
+        raise ModelError(
+            f"folder {str(folder)!r} has no config.json",
+            why="it holds no model of transformers",
+            fix="give the folder in which save_pretrained has put the model and the tokenizer",
+        )
+    if path.is_file() or (is_path and not path.exists()):
+        raise ModelError(
+            f"there is no folder {str(name_or_path)!r}",
+            why="it is a file" if path.is_file() else f"looked for at {path.absolute()}",
+            fix="give the folder in which save_pretrained has put the model and the tokenizer",
+        )
+
+
+@contextmanager
+def _clear_errors(name_or_path: Any) -> Iterator[None]:
+    """Say what transformers could not load; its own error is the cause.
+
+    Raises:
+        ModelError: It raised an OSError, or a ValueError, as for a model that is no causal one.
+    """
+    try:
+        yield
+    except (OSError, ValueError) as error:
+        first = next(iter(str(error).strip().splitlines()), type(error).__name__)
+        raise ModelError(
+            f"transformers cannot load {str(name_or_path)!r}: {first}",
+            why="it is not there, cannot be reached, or is no causal language model",
+            fix="check the name at https://huggingface.co, your network, and token= for a gated model; or give a folder",
+        ) from error
 
 
 def _dtype_keyword() -> str:

@@ -6,13 +6,14 @@ the shape puts the right values into it.
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
 from schemagen.errors import GenerationError
 from schemagen.lm.shape import SHAPE_INSTRUCTION, shape_text
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Sequence
 
     Message = Mapping[str, Any]
 
@@ -21,11 +22,19 @@ def as_messages(prompt: str | Sequence[Message]) -> list[dict[str, Any]]:
     """Return the prompt as a chat: a text is one message of the user.
 
     Raises:
-        GenerationError: There is no message at all.
+        GenerationError: There is no message at all, or something is none.
     """
     if isinstance(prompt, str):
+        _check_text(prompt, "")
         return [{"role": "user", "content": prompt}]
-    messages = [dict(message) for message in prompt]
+    given: Any = prompt
+    if isinstance(given, (bytes, Mapping)) or not isinstance(given, Iterable):
+        raise _no_prompt(
+            f"the prompt is a {type(given).__name__}",
+            why="a prompt is a text, or a list of messages",
+            fix="put a single message into a list" if isinstance(given, Mapping) else "give a str",
+        )
+    messages = [_message(message, f"/{index}") for index, message in enumerate(given)]
     if not messages:
         raise GenerationError(
             "the prompt has no messages",
@@ -35,12 +44,77 @@ def as_messages(prompt: str | Sequence[Message]) -> list[dict[str, Any]]:
     return messages
 
 
+def _message(message: Any, at: str) -> dict[str, Any]:
+    """Return a message of which templates can be sure."""
+    if not isinstance(message, Mapping):
+        raise _no_prompt(
+            f"a message is a {type(message).__name__}: {message!r:.60}",
+            at=at,
+            why="a message is a dict, and a batch of texts is for lm.batch",
+            fix='write {"role": "user", "content": "..."}',
+        )
+    if not isinstance(message.get("role"), str):
+        raise _no_prompt(
+            f"a message has the role {message.get('role')!r}",
+            at=f"{at}/role",
+            why="chat templates tell messages apart by it",
+            fix='write {"role": "user", "content": "..."}',
+        )
+    content = message.get("content")
+    if isinstance(content, str):
+        _check_text(content, f"{at}/content")
+    elif isinstance(content, Iterable) and not isinstance(content, (bytes, Mapping)):
+        parts = [*content]
+        for index, part in enumerate(parts):
+            _check_part(part, f"{at}/content/{index}")
+        return {**message, "content": parts}
+    elif content is not None or not message.get("tool_calls"):
+        raise _no_prompt(
+            f"the content of a message is {content!r:.60}",
+            at=f"{at}/content",
+            why="a content is a text, or a list of parts that are texts",
+            fix="give a str",
+        )
+    return dict(message)
+
+
+def _check_part(part: Any, at: str) -> None:
+    """Refuse a part of a content that is no text."""
+    is_text = isinstance(part, Mapping) and part.get("type") == "text" and isinstance(part.get("text"), str)
+    if not is_text:
+        kind = part.get("type") if isinstance(part, Mapping) else type(part).__name__
+        raise _no_prompt(
+            f"a part of a message is of type {kind!r}",
+            at=at,
+            why="only texts are read here; images and sounds have no tokens in a prompt",
+            fix='write {"type": "text", "text": "..."}, or generate yourself with schemagen.LogitsProcessor',
+        )
+    _check_text(part["text"], f"{at}/text")
+
+
+def _check_text(text: str, at: str) -> None:
+    """Refuse half of a surrogate pair, which no tokenizer takes."""
+    try:
+        text.encode()
+    except UnicodeEncodeError as error:
+        raise _no_prompt(
+            f"the prompt holds {text[error.start]!a}, half of a surrogate pair, as character {error.start}",
+            at=at,
+            why="it is no character, so it has no UTF-8",
+            fix='replace it: text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")',
+        ) from None
+
+
+def _no_prompt(fact: str, *, why: str, fix: str, at: str = "") -> GenerationError:
+    return GenerationError(fact, at=at, why=why, fix=fix, code="invalid-prompt")
+
+
 def with_shape(messages: list[dict[str, Any]], schema: Any) -> list[dict[str, Any]]:
     """Append the shape of a schema to the last message of the user (to the last one, if the user said nothing)."""
     spoken = [index for index, message in enumerate(messages) if message.get("role") == "user"]
     place = spoken[-1] if spoken else len(messages) - 1
     addition = f"\n\n{SHAPE_INSTRUCTION}\n{shape_text(schema)}"
-    content = messages[place]["content"]
+    content = messages[place].get("content") or ""
     if isinstance(content, str):
         extended: Any = content + addition
     else:
@@ -67,18 +141,40 @@ def render(tokenizer: Any, messages: list[dict[str, Any]], *, chat_template: boo
         chat_template: Whether to use the tokenizer's template, if it has one.
     """
     if chat_template and getattr(tokenizer, "chat_template", None):
-        text = tokenizer.apply_chat_template(
-            messages,
-            tokenize=False,
-            add_generation_prompt=True,
-            enable_thinking=False,
-        )
-        return text, True
-    return "\n\n".join(_plain(message["content"]) for message in messages) + "\n", False
+        return apply_template(tokenizer, messages), True
+    return "\n\n".join(plain_text(message) for message in messages) + "\n", False
 
 
-def _plain(content: Any) -> str:
-    """The text of a message, also of one in parts."""
+def apply_template(tokenizer: Any, messages: list[dict[str, Any]], **options: Any) -> str:
+    """Return what the chat template of a tokenizer writes, with the beginning of an answer, without thinking.
+
+    Where a template takes no contents in parts, they become texts.
+
+    Raises:
+        GenerationError: The template refuses the messages.
+    """
+
+    def written(messages: list[dict[str, Any]]) -> str:
+        options_of_all = {"tokenize": False, "add_generation_prompt": True, "enable_thinking": False}
+        text: str = tokenizer.apply_chat_template(messages, **options_of_all, **options)
+        return text
+
+    has_parts = any(isinstance(message.get("content"), list) for message in messages)
+    try:
+        return written(messages)
+    except Exception as error:  # templates are programs: they raise what they like
+        if not has_parts:
+            raise _no_prompt(
+                f"the chat template refuses the messages: {error}",
+                why=f"the roles are {', '.join(message['role'] for message in messages)}",
+                fix="give the roles that the template of this model takes, in its order, or chat_template=False",
+            ) from error
+    return apply_template(tokenizer, [{**m, "content": plain_text(m)} for m in messages], **options)
+
+
+def plain_text(message: Message) -> str:
+    """Return the text of a message, also of one in parts, or of one without any."""
+    content = message.get("content") or ""
     if isinstance(content, str):
         return content
     return "\n".join(part["text"] for part in content if part.get("type") == "text")

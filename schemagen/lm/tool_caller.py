@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Literal, cast, overload
 
+from schemagen.arguments import check_count, check_seconds
 from schemagen.lm.threads import in_thread
 
 if TYPE_CHECKING:
@@ -281,11 +282,12 @@ class ToolCaller:
             ToolError: As `call`.
             SchemaError: As `call`.
             GenerationError: As `generate`.
-            ValueError: ``max_steps`` is below 1.
+            OptionError: ``max_steps`` is below 1, or ``timeout_s`` not above 0.
         """
         from schemagen.calling import chat
 
-        chat.check_steps(max_steps)
+        check_count("max_steps", max_steps)
+        check_seconds("timeout_s", timeout_s)
         asking = chat.Asking.of(self._itself, tools, parallel=parallel, profile=profile, generate_kwargs=options)
         steps = chat.conversation(asking, prompt, choice=tool_choice, max_steps=max_steps, approve=approve)
         return chat.run(steps, timeout_s=timeout_s)
@@ -310,7 +312,8 @@ class ToolCaller:
         """
         from schemagen.calling import chat
 
-        chat.check_steps(max_steps)
+        check_count("max_steps", max_steps)
+        check_seconds("timeout_s", timeout_s)
         asking = chat.Asking.of(self._itself, tools, parallel=parallel, profile=profile, generate_kwargs=options)
         steps = chat.conversation(asking, prompt, choice=tool_choice, max_steps=max_steps, approve=approve)
         return await chat.arun(steps, timeout_s=timeout_s)

@@ -215,8 +215,8 @@ def test_a_prompt_without_room_fails_its_row(lm):
     assert [isinstance(row, Failure) for row in found] == [False, True, True, True, False, True]
     assert isinstance(found[1].error, BudgetError)
     assert found[2].error.code == "empty-prompt"
-    assert found[3].error.code == "row-failed"
-    assert isinstance(found[3].error.__cause__, KeyError)
+    assert found[3].error.code == "invalid-prompt"
+    assert found[3].error.at == "/0/content"
     assert [found[0], found[4]] == [lm("a", Person), lm("b", Person)]
 
 

@@ -1,0 +1,196 @@
+"""What cannot be meant is refused at once, by errors that say what to do."""
+
+from __future__ import annotations
+
+import asyncio
+
+import pytest
+
+import schemagen
+from schemagen.errors import BudgetError, GenerationError, ModelError, OptionError, ToolError
+
+
+def double(number: int) -> int:
+    """Double a number."""
+    return 2 * number
+
+
+TEMPLATE = (
+    "{% for m in messages %}{{ '<' + m['role'] + '>' + m['content'] }}"
+    "{% if m['role'] == 'cat' %}{{ raise_exception('no cats') }}{% endif %}{% endfor %}<assistant>"
+)
+
+
+@pytest.fixture(params=[False, True], ids=["plain", "templated"])
+def any_lm(request, make_lm, tokenizer, monkeypatch):
+    """A model without a chat template, and one whose template takes texts alone."""
+    if request.param:
+        monkeypatch.setattr(tokenizer, "chat_template", TEMPLATE)
+    return make_lm()
+
+
+# --- numbers -----------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "options", [{"retries": -1}, {"max_new_tokens": 0}, {"max_new_tokens": -1}, {"max_new_tokens": 1.5}, {"seed": "x"}]
+)
+def test_numbers_of_a_generation(lm, options):
+    """Every front door refuses them, with the name and the value."""
+    name = next(iter(options))
+    doors = [
+        lambda: lm("x", bool, **options),
+        lambda: lm.batch(["x", "y"], bool, **options),
+        lambda: lm.call("x", [double], **options),
+    ]
+    if name != "retries":
+        doors += [lambda: list(lm.stream("x", bool, **options)), lambda: list(lm.stream_call("x", [double], **options))]
+        doors += [lambda: lm.chat("x", [double], **options), lambda: lm.generate_text("x", **options)]
+    for door in doors:
+        with pytest.raises((OptionError, TypeError), match=f"{name}={options[name]!r}"):
+            door()
+
+
+def test_numbers_of_batches_and_chats(lm):
+    """Rows at a time, steps, and seconds."""
+    with pytest.raises(OptionError, match="batch_size=0"):
+        lm.batch(["x"], bool, batch_size=0)
+    with pytest.raises(OptionError, match="max_steps=0"):
+        lm.chat("x", [double], max_steps=0)
+    with pytest.raises(OptionError, match="timeout_s=-1"):
+        lm.chat("x", [double], timeout_s=-1)
+    with pytest.raises(OptionError, match="timeout_s=0"):
+        asyncio.run(lm.achat("x", [double], timeout_s=0))
+
+
+@pytest.mark.parametrize(
+    ("options", "told"),
+    [({"max_time": 1e-9}, "max_time=1e-09"), ({"stopping_criteria": [lambda *_: True]}, "stopping_criteria")],
+)
+def test_what_ended_a_text_is_told(lm, options, told):
+    """A text that is not complete says whether it was tokens or time that ran out."""
+    with pytest.raises(BudgetError) as caught:
+        lm("x", schemagen.Regex("a{20}"), max_new_tokens=40, **options)
+    assert told in caught.value.why
+    assert "before the budget of 40 tokens" in caught.value.why
+    assert next(iter(options)) in caught.value.fix
+
+
+# --- prompts -----------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("prompt", "at", "fact"),
+    [
+        (None, "", "the prompt is a NoneType"),
+        (5, "", "the prompt is a int"),
+        (b"abc", "", "the prompt is a bytes"),
+        ({"role": "user", "content": "x"}, "", "the prompt is a dict"),
+        (["abc"], "/0", "a message is a str: 'abc'"),
+        ([{}], "/0/role", "a message has the role None"),
+        ([{"role": "user"}], "/0/content", "the content of a message is None"),
+        ([{"role": "user", "content": 5}], "/0/content", "the content of a message is 5"),
+        ([{"role": "user", "content": b"x"}], "/0/content", "the content of a message is b'x'"),
+        ([{"role": "user", "content": ["x"]}], "/0/content/0", "a part of a message is of type 'str'"),
+        ([{"role": "user", "content": [{"type": "image", "image": "x"}]}], "/0/content/0", "is of type 'image'"),
+        ([{"role": "user", "content": [{"type": "text"}]}], "/0/content/0", "is of type 'text'"),
+        ("a\ud800b", "", r"the prompt holds '\ud800', half of a surrogate pair, as character 1"),
+        ([{"role": "user", "content": "\udc00"}], "/0/content", "half of a surrogate pair, as character 0"),
+    ],
+)
+def test_prompts_that_are_none(any_lm, prompt, at, fact):
+    """Whatever is wrong with a prompt is said with its place, by every front door."""
+    for door in (
+        lambda: any_lm(prompt, bool),
+        lambda: any_lm.stream(prompt, bool),
+        lambda: any_lm.call(prompt, [double]),
+        lambda: any_lm.stream_call(prompt, [double]),
+        lambda: any_lm.chat(prompt, [double]),
+        lambda: any_lm.generate_text(prompt, max_new_tokens=1),
+    ):
+        with pytest.raises(GenerationError) as caught:
+            door()
+        assert (caught.value.code, caught.value.at) == ("invalid-prompt", at)
+        assert fact in caught.value.fact
+        str(caught.value).encode()
+
+
+def test_a_wrong_prompt_harms_no_other_row(lm):
+    """In a batch it is the failure of its row."""
+    good, bad = lm.batch(["x", [{"role": "user", "content": 5}]], bool)
+    assert isinstance(good, bool)
+    assert bad.error.code == "invalid-prompt"
+
+
+def test_texts_in_parts_are_texts(any_lm):
+    """A template that takes texts alone gets the parts as a text."""
+    parts = [{"role": "user", "content": [{"type": "text", "text": "Hi"}, {"type": "text", "text": "you"}]}]
+    assert "Hi\nyou" in any_lm.render(parts, bool, show_schema=False)
+    assert "Hi\nyou" in any_lm.render(parts, bool)
+    assert isinstance(any_lm(parts, bool), bool)
+
+
+def test_a_template_that_refuses_says_why(any_lm):
+    """Its own words, and the roles."""
+    messages = [{"role": "cat", "content": "meow"}]
+    if getattr(any_lm.tokenizer, "chat_template", None) is None:
+        assert isinstance(any_lm(messages, bool), bool)
+        return
+    with pytest.raises(GenerationError, match="no cats") as caught:
+        any_lm(messages, bool)
+    assert caught.value.why == "the roles are cat"
+
+
+# --- models and tools --------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("place", "fact"),
+    [
+        (None, "None is neither a name nor a folder"),
+        ("", "'' is neither a name nor a folder"),
+        ("./nosuchfolder", "there is no folder './nosuchfolder'"),
+        ("/no/such/folder", "there is no folder '/no/such/folder'"),
+    ],
+)
+def test_places_without_a_model(place, fact):
+    """Nothing is asked of the network for what cannot be a name."""
+    with pytest.raises(ModelError) as caught:
+        schemagen.load(place)
+    assert fact in caught.value.fact
+
+
+def test_folders_without_a_model(tmp_path, monkeypatch):
+    """An empty folder, a file, and a folder whose files are no model."""
+    monkeypatch.chdir(tmp_path)
+    for place in (".", tmp_path, str(tmp_path)):
+        with pytest.raises(ModelError, match=r"has no config\.json"):
+            schemagen.load(place)
+    file = tmp_path / "config.json"
+    file.write_text('{"model_type": "nothing"}')
+    with pytest.raises(ModelError, match="there is no folder"):
+        schemagen.load(file)
+    with pytest.raises(OSError, match="transformers cannot load") as caught:
+        schemagen.load(tmp_path)
+    assert isinstance(caught.value, ModelError)
+    assert isinstance(caught.value.__cause__, (OSError, ValueError))
+
+
+def test_names_without_a_model():
+    """What transformers says is the cause."""
+    with pytest.raises(ModelError, match="transformers cannot load 'no/such'"):
+        schemagen.load("no/such", local_files_only=True)
+
+
+def test_what_is_no_model(lm):
+    """A name in place of a model, and both the wrong way around."""
+    for model, tokenizer in ((None, lm.tokenizer), ("gpt2", "gpt2"), (lm.tokenizer, lm.model), (lm.model, None)):
+        with pytest.raises(OptionError, match=r"the (model|tokenizer) is a"):
+            schemagen.from_transformers(model, tokenizer)
+
+
+@pytest.mark.parametrize("tools", [double, "double", {"name": "double"}])
+def test_a_single_tool_is_no_list(lm, tools):
+    """A list is asked for."""
+    with pytest.raises(ToolError, match="is not a list"):
+        lm.call("x", tools)
