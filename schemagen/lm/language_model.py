@@ -12,7 +12,7 @@ from schemagen.arguments import check_count
 from schemagen.compiler import Grammar, compile as compile_grammar
 from schemagen.errors import VocabularyError
 from schemagen.lm.generation import Generation, reasons, validation_failed
-from schemagen.lm.prompts import as_messages, render, with_correction, with_shape
+from schemagen.lm.prompts import as_messages, render, with_correction, with_shape, with_texts
 from schemagen.lm.threads import in_thread
 from schemagen.lm.tool_caller import ToolCaller
 
@@ -133,7 +133,7 @@ class LanguageModel(ToolCaller):
                 the same text.
             whitespace: As for `schemagen.compile`; of no effect on a compiled grammar.
             property_order: As for `schemagen.compile`; of no effect on a compiled grammar.
-            show_schema: Whether the shape of the schema is appended to the prompt.
+            show_schema: Whether the shape of the schema, the options or the pattern are appended to the prompt.
             chat_template: Whether the chat template of the tokenizer is used, if there is one.
             generate_kwargs: Passed on to ``model.generate``: ``max_new_tokens`` (default 512), ``num_beams``,
                 ``temperature``, ... Decoding is greedy, whatever the model's generation_config says, unless
@@ -395,9 +395,12 @@ class LanguageModel(ToolCaller):
         return spec
 
     def _messages(self, prompt: Prompt, grammar: Grammar, *, show_schema: bool) -> list[dict[str, Any]]:
-        """The chat to render; patterns and choices have no schema to show."""
+        """The chat to render, with what the answer has to be."""
         messages = as_messages(prompt)
-        return with_shape(messages, grammar.schema) if show_schema and grammar.schema is not None else messages
+        if not show_schema:
+            return messages
+        schema = grammar.schema
+        return with_texts(messages, grammar.spec) if schema is None else with_shape(messages, schema)
 
     def _encode(self, text: str, templated: bool) -> dict[str, Any]:
         """Tokenize on the device of the model; a template has written its special tokens already."""

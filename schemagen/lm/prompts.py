@@ -9,11 +9,18 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
+from schemagen.compiler import Choice
 from schemagen.errors import GenerationError
 from schemagen.lm.shape import SHAPE_INSTRUCTION, shape_text
 
+#: The sentences between the caller's prompt and what is not JSON.
+CHOICE_INSTRUCTION = "Answer with one of these only:"
+PATTERN_INSTRUCTION = "Answer only with a text that matches this regular expression:"
+
 if TYPE_CHECKING:
     from collections.abc import Sequence
+
+    from schemagen.compiler import Regex
 
     Message = Mapping[str, Any]
 
@@ -111,9 +118,21 @@ def _no_prompt(fact: str, *, why: str, fix: str, at: str = "") -> GenerationErro
 
 def with_shape(messages: list[dict[str, Any]], schema: Any) -> list[dict[str, Any]]:
     """Append the shape of a schema to the last message of the user (to the last one, if the user said nothing)."""
+    return _extended(messages, f"{SHAPE_INSTRUCTION}\n{shape_text(schema)}")
+
+
+def with_texts(messages: list[dict[str, Any]], spec: Choice | Regex) -> list[dict[str, Any]]:
+    """Append the options of a choice, or a pattern, as `with_shape` does with the shape of JSON."""
+    if isinstance(spec, Choice):
+        return _extended(messages, f"{CHOICE_INSTRUCTION}\n{' | '.join(spec.options)}")
+    return _extended(messages, f"{PATTERN_INSTRUCTION}\n{spec.pattern}")
+
+
+def _extended(messages: list[dict[str, Any]], instruction: str) -> list[dict[str, Any]]:
+    """Append an instruction to the last message of the user."""
     spoken = [index for index, message in enumerate(messages) if message.get("role") == "user"]
     place = spoken[-1] if spoken else len(messages) - 1
-    addition = f"\n\n{SHAPE_INSTRUCTION}\n{shape_text(schema)}"
+    addition = f"\n\n{instruction}"
     content = messages[place].get("content") or ""
     if isinstance(content, str):
         extended: Any = content + addition

@@ -340,7 +340,17 @@ def test_the_shape_is_part_of_the_prompt(lm):
     expected = f'Who?\n\n{SHAPE_INSTRUCTION}\n{{"year": integer}}\n'
     assert lm.render("Who?", Movie) == expected
     assert lm.render("Who?", Movie, show_schema=False) == "Who?\n"
-    assert lm.render("Who?", schemagen.Regex("a")) == "Who?\n"
+    assert lm.render("Who?", schemagen.Regex("a"), show_schema=False) == "Who?\n"
+
+
+def test_options_and_patterns_are_part_of_the_prompt(lm):
+    """What is not JSON has no shape, and the model has to know it as well."""
+    choice = schemagen.Choice(["yes", "no, never"])
+    assert lm.render("Really?", choice) == "Really?\n\nAnswer with one of these only:\nyes | no, never\n"
+    pattern = schemagen.Regex("[0-9]{4}")
+    expected = "When?\n\nAnswer only with a text that matches this regular expression:\n[0-9]{4}\n"
+    assert lm.render("When?", pattern) == expected
+    assert lm.render("When?", lm.compile(pattern)) == expected
 
 
 def test_chat_templates_are_applied(templated):
