@@ -83,6 +83,8 @@ class TypeSchema(GenerateJsonSchema):
         result = super().generate_inner(schema)
         if any(isinstance(owner, EncodedStr) for owner in owners) and result.get("format") in _BASE64_FORMATS:
             result["pattern"] = ascii_base64_pattern(url_safe=result["format"] == "base64url")
+        if schema["type"] == "function-plain" and result.get("format") == "zoneinfo":
+            self.unsaid.append("format zoneinfo")  # the names that the machine knows
         return result
 
     # --- functions ---------------------------------------------------------------------------------------------------

@@ -12,6 +12,7 @@ import re
 import sys
 import typing as t
 import uuid
+import zoneinfo
 from decimal import Decimal
 from ipaddress import IPv4Address, IPv4Network, IPv6Address
 from pathlib import Path
@@ -500,6 +501,7 @@ def test_a_recursive_old_typed_dict_names_the_remedy():
 def test_what_no_keyword_can_say_is_listed():
     """Demands that only validation can check are on the target."""
     assert reflect(p.PastDate).checked == ("date now_op=past",)
+    assert reflect(zoneinfo.ZoneInfo).checked == ("format zoneinfo",)
     assert reflect(Person).checked == ()
 
 
