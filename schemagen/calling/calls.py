@@ -9,6 +9,7 @@ import string
 from concurrent.futures import ThreadPoolExecutor, TimeoutError as FutureTimeoutError
 from contextvars import copy_context
 from dataclasses import dataclass, field
+from inspect import isgenerator
 from typing import TYPE_CHECKING, Any
 
 from pydantic import BaseModel, ValidationError
@@ -110,14 +111,17 @@ class ToolCall:
             timeout_s: As `__call__`.
         """
         try:
-            return ToolResult(self, self(timeout_s=timeout_s))
+            value = self(timeout_s=timeout_s)
+            # What a generator yields can be read once, and it may raise while it is read.
+            return ToolResult(self, [*value] if isgenerator(value) else value)
         except Exception as error:  # noqa: BLE001 - whatever a tool raises is data for the model
             return ToolResult(self, None, error)
 
     async def arun(self, *, timeout_s: float | None = None) -> ToolResult:
         """Run the function in an event loop, as `acall`, and return a `ToolResult`, as `run`."""
         try:
-            return ToolResult(self, await self.acall(timeout_s=timeout_s))
+            value = await self.acall(timeout_s=timeout_s)
+            return ToolResult(self, await asyncio.to_thread(list, value) if isgenerator(value) else value)
         except Exception as error:  # noqa: BLE001 - whatever a tool raises is data for the model
             return ToolResult(self, None, error)
 
@@ -143,13 +147,19 @@ class ToolResult:
 
     @property
     def text(self) -> str:
-        """What the model reads: a text as it is, another value as JSON, an exception as a sentence."""
+        """What the model reads: a text as it is, another value as JSON, an exception as a sentence.
+
+        Half of a surrogate pair, which no tokenizer takes, is written as its escape.
+        """
+        return self._text().encode("utf-8", "backslashreplace").decode()
+
+    def _text(self) -> str:
         if isinstance(self.error, ToolRetry):
             return f"Error: {self.error.fact}\nCorrect the call and try again."
         if isinstance(self.error, ValidationError):
             return f"Error: the arguments are not valid:\n{reasons(self.error)}\nCorrect the call and try again."
         if self.error is not None:
-            return f"Error: {type(self.error).__name__}: {self.error}"
+            return f"Error: {type(self.error).__name__}: {_said(self.error)}"
         return as_text(self.value)
 
     def to_message(self) -> dict[str, Any]:
@@ -167,9 +177,18 @@ def as_text(value: Any) -> str:
     """Return a value as a model reads it: a text as it is, what has a JSON form as JSON, the rest as `str` writes it."""
     if isinstance(value, str):
         return value
-    if isinstance(value, BaseModel):
-        return value.model_dump_json()
-    return to_json(value, fallback=str).decode()
+    try:
+        return value.model_dump_json() if isinstance(value, BaseModel) else to_json(value, fallback=_said).decode()
+    except ValueError:  # it holds itself, or a serializer of a class raises
+        return _said(value)
+
+
+def _said(value: Any) -> str:
+    """Return what `str` says of a value; the name of its class if even that raises."""
+    try:
+        return str(value)
+    except Exception:  # noqa: BLE001 - `__str__` is code of the user
+        return type(value).__name__
 
 
 def _refuse_running_loop(name: str) -> None:

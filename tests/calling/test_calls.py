@@ -132,6 +132,16 @@ class Point(BaseModel):
     x: int
 
 
+class MuteError(Exception):
+    def __str__(self):
+        """Say nothing."""
+        raise RuntimeError("no words")
+
+
+CYCLE = []
+CYCLE.append(CYCLE)
+
+
 @pytest.mark.parametrize(
     ("value", "text"),
     [
@@ -140,11 +150,37 @@ class Point(BaseModel):
         ({"é": [1, True]}, '{"é":[1,true]}'),
         (Point(x=1), '{"x":1}'),
         (SimpleNamespace(a=1), '"namespace(a=1)"'),
+        ("a\ud800", "a\\ud800"),
+        (CYCLE, "[[...]]"),
+        (MuteError(), '"MuteError"'),
+        (Point.model_construct(x=CYCLE), "x=[[...]]"),
     ],
 )
 def test_values_as_text(value, text):
     """A text is told as it is, other values as JSON."""
     assert call_of(lambda_of(value)).run().text == text
+
+
+def test_an_exception_without_words_is_told_by_its_name():
+    """Whatever a tool raises has a text."""
+
+    def fail_mutely():
+        raise MuteError
+
+    assert call_of(fail_mutely).run().text == "Error: MuteError: MuteError"
+
+
+def test_a_generator_is_read_once():
+    """What a generator function yields is a list, and what it raises meanwhile is data."""
+
+    def count(up_to: int):
+        for number in range(up_to):
+            yield 6 // (2 - number)
+
+    result = call_of(count, up_to=2).run()
+    assert (result.text, result.text, result.value) == ("[3,6]", "[3,6]", [3, 6])
+    assert isinstance(call_of(count, up_to=3).run().error, ZeroDivisionError)
+    assert asyncio.run(call_of(count, up_to=2).arun()).value == [3, 6]
 
 
 def lambda_of(value):
