@@ -52,6 +52,7 @@ _WRAPPERS: tuple[Any, ...] = (
 )
 #: The one of typing_extensions is another class than that of typing in some versions.
 ALIASES: tuple[Any, ...] = (TypeAliasType, getattr(typing, "TypeAliasType", TypeAliasType))
+_SELVES: tuple[Any, ...] = (typing_extensions.Self, getattr(typing, "Self", typing_extensions.Self))
 _EARLY = frozenset({"before", "wrap", "plain"})
 #: Stands for such a validator of a RootModel.
 _EARLY_ROOT = (BeforeValidator(lambda value: value),)
@@ -219,7 +220,7 @@ def _field_of_model(model: type[BaseModel], step: str | int) -> list[_Typed]:
         if step in keys_of(name, info):
             if has_early_validators(model, name):
                 raise _UnknownError
-            annotation: Any = info.annotation
+            annotation: Any = _with_self(info.annotation, model)
             chosen_by = () if info.discriminator is None else (Field(discriminator=info.discriminator),)
             parts = (annotation, *info.metadata, *chosen_by)
             return [(Annotated[parts] if len(parts) > 1 else annotation, dict(model.model_config))]
@@ -260,7 +261,7 @@ def _field_of_record(tp: Any, config: Any, step: str | int) -> list[_Typed]:
         return []
     if has_early_validators(record, step):
         raise _UnknownError
-    hint = hints[step]
+    hint = _with_self(hints[step], tp)
     while typing_extensions.get_origin(hint) in _WRAPPERS[1:]:
         hint = typing_extensions.get_args(hint)[0]
     return [(hint, config)]
@@ -291,6 +292,23 @@ def _with_arguments(hint: Any, parameters: abc.Iterable[Any], arguments: abc.Ite
     free = getattr(hint, "__parameters__", ())
     # A class that is generic has parameters, too; without brackets nothing is said of them.
     return hint[tuple(known.get(each, each) for each in free)] if free and not isinstance(hint, type) else hint
+
+
+def _with_self(hint: Any, owner: Any) -> Any:
+    """Put a class in place of what stands for it in the type of one of its fields: `Self`, or pydantic's reference to it."""
+    metadata = getattr(owner, "__pydantic_generic_metadata__", None) or {}
+    reference = getattr(
+        hint, "type_ref", None
+    )  # of a generic model within itself: its name and identity, then its arguments
+    if hint in _SELVES or (isinstance(reference, str) and f":{id(metadata.get('origin'))}[" in reference):
+        return owner
+    origin, arguments = typing_extensions.get_origin(hint), typing_extensions.get_args(hint)
+    if origin is typing.Literal or not arguments:
+        return hint
+    found = tuple(_with_self(each, owner) for each in arguments)
+    if found == arguments:
+        return hint
+    return typing.Union[found] if origin in UNIONS else (Annotated if origin is Annotated else origin)[found]  # noqa: UP007
 
 
 def _may_have_aliases(record: Any, hints: dict[str, Any]) -> bool:

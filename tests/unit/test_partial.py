@@ -95,6 +95,16 @@ class Node(BaseModel):
     by_name: dict[str, Node] = {}
 
 
+class Chain(BaseModel):
+    when: dt.date
+    following: Optional[typing_extensions.Self] = None
+
+
+class Rose(BaseModel, Generic[X]):
+    content: X
+    below: list[Rose[X]] = []
+
+
 class Dates(RootModel[list[dt.date]]):
     pass
 
@@ -168,6 +178,10 @@ TYPED = [
     (Couple[dt.date], [0], '"2024-02-29"', DAY),
     (Couple[dt.date], [1, "k"], '"2024-02-29"', DAY),
     (Rows[dt.date], [0, "k"], '"2024-02-29"', DAY),
+    (Chain, ["following", "following", "when"], '"2024-02-29"', DAY),
+    (Rose[dt.date], ["below", 0, "below", 1, "content"], '"2024-02-29"', DAY),
+    (Rose[dt.date], ["below", 0], '{"content": "2024-02-29"}', Rose[dt.date](content=DAY)),
+    (Rose[Rose[dt.date]], ["below", 0, "content", "below", 1, "content"], '"2024-02-29"', DAY),
     (Crate, ["content"], '"2024-02-29"', "2024-02-29"),
     # Other input comes first, and is not known before the whole is.
     (Annotated[list[dt.date], BeforeValidator(sorted)], [0], '"2024-02-29"', "2024-02-29"),
