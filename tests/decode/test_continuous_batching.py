@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import importlib.util
 import logging
-import sys
-from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
@@ -14,20 +11,12 @@ from transformers import GenerationConfig
 
 import schemagen
 from schemagen.errors import GenerationError, MatcherError
+from tests.decode import tiny
 
 cb = pytest.importorskip("transformers.generation.continuous_batching", reason="transformers 5 has it")
 pytest.importorskip("psutil", reason="continuous batching on a CPU asks it for the free memory")
 
 
-def _load(name):
-    spec = importlib.util.spec_from_file_location(f"schemagen_decode_{name}", Path(__file__).with_name(f"{name}.py"))
-    module = importlib.util.module_from_spec(spec)
-    sys.modules[spec.name] = module
-    spec.loader.exec_module(module)
-    return module
-
-
-tiny = _load("tiny")
 BUDGET = 56
 PROMPTS = ["one prompt", "another", "x", "one more", "one prompt", "the last of them", "y", "z"]
 #: In the order of the prompts; None is free.

@@ -7,27 +7,15 @@ the definition of the constraint. And greedy output must be that of a loop which
 from __future__ import annotations
 
 import functools
-import importlib.util
-import sys
 import threading
 from concurrent.futures import ThreadPoolExecutor
-from pathlib import Path
 
 import pytest
 import torch
 
 import schemagen
+from tests.decode import tiny as _tiny
 
-
-def _load(name):
-    spec = importlib.util.spec_from_file_location(f"schemagen_decode_{name}", Path(__file__).with_name(f"{name}.py"))
-    module = importlib.util.module_from_spec(spec)
-    sys.modules[spec.name] = module
-    spec.loader.exec_module(module)
-    return module
-
-
-_tiny = _load("tiny")
 BOUNDED, EOS, KINDS, PAD = _tiny.BOUNDED, _tiny.EOS, _tiny.KINDS, _tiny.PAD
 Slow, batch_of, compiled, model, read = _tiny.Slow, _tiny.batch_of, _tiny.compiled, _tiny.model, _tiny.read
 

@@ -10,7 +10,6 @@ from pydantic import BaseModel, Field
 from transformers import (
     BartConfig,
     BartForConditionalGeneration,
-    LlamaConfig,
     LlamaForCausalLM,
     LogitsProcessor as TransformersLogitsProcessor,
     T5Config,
@@ -18,6 +17,7 @@ from transformers import (
 )
 
 import schemagen
+from tests.models import llama_config
 
 EOS, PAD = 256, 257
 #: Wider than the vocabulary of 257 tokens, as real models are.
@@ -69,15 +69,13 @@ def llama(seed, *, width=WIDTH, hidden=16, layers=1, spread=0.02, ends=EOS, pad=
         pad: Padding.
     """
     torch.manual_seed(seed)
-    config = LlamaConfig(
+    config = llama_config(
         vocab_size=width,
         hidden_size=hidden,
         intermediate_size=hidden,
         num_hidden_layers=layers,
-        num_attention_heads=2,
         initializer_range=spread,
         max_position_embeddings=512,
-        bos_token_id=None,
         eos_token_id=ends,
         pad_token_id=pad,
     )

@@ -5,9 +5,10 @@ from __future__ import annotations
 import pytest
 import torch
 from tokenizers import Tokenizer, decoders, models, pre_tokenizers
-from transformers import LlamaConfig, LlamaForCausalLM, PreTrainedTokenizerFast
+from transformers import LlamaForCausalLM, PreTrainedTokenizerFast
 
 import schemagen
+from tests.models import llama_config, one_thread
 
 #: Wider than the tokenizer, as real models are: the surplus ids have no bytes.
 LOGITS_WIDTH = 320
@@ -15,11 +16,9 @@ LOGITS_WIDTH = 320
 
 @pytest.fixture(scope="session", autouse=True)
 def _one_thread():
-    """Run the tiny models on one thread: more only wait for each other."""
-    threads = torch.get_num_threads()
-    torch.set_num_threads(1)
-    yield
-    torch.set_num_threads(threads)
+    """Run the tiny models on one thread."""
+    with one_thread():
+        yield
 
 
 def byte_level_alphabet():
@@ -58,14 +57,9 @@ def make_lm(tokenizer):
 
     def build(distort=None):
         torch.manual_seed(0)
-        config = LlamaConfig(
+        config = llama_config(
             vocab_size=LOGITS_WIDTH,
-            hidden_size=16,
-            intermediate_size=16,
-            num_hidden_layers=1,
-            num_attention_heads=2,
             max_position_embeddings=2048,
-            bos_token_id=None,
             eos_token_id=tokenizer.eos_token_id,
             pad_token_id=tokenizer.pad_token_id,
         )

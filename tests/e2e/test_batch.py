@@ -16,6 +16,7 @@ from schemagen.decode.batch import Row, decode_batch
 from schemagen.decode.row_sampling import row_sampler
 from schemagen.decode.speculation import decode_greedily
 from schemagen.errors import BudgetError, DeadEndError, GenerationError, UnsupportedTypeError, ValidationFailed
+from tests.models import wants
 
 
 class Person(BaseModel):
@@ -251,21 +252,9 @@ def test_every_row_is_complete_within_its_budget(lm):
     assert [type(value) for value in found] == [Person, bool, list]
 
 
-def wants_number(tokenizer, digit):
-    """Return a distortion that prefers a digit."""
-    token_id = tokenizer.convert_tokens_to_ids(digit)
-
-    def distort(logits):
-        logits = logits.clone()
-        logits[..., token_id] = 1e4
-        return logits
-
-    return distort
-
-
 def test_a_refused_value_fails_its_row(make_lm, tokenizer):
     """A validator's complaint is the failure of the row, with the text."""
-    lm = make_lm(wants_number(tokenizer, "7"))
+    lm = make_lm(wants(tokenizer, "7"))
     found = lm.batch(["a", "b"], [Even, bool], whitespace="compact")
     assert isinstance(found[0].error, ValidationFailed)
     assert found[0].text == '{"number":7}'
@@ -281,7 +270,7 @@ def test_only_refused_rows_are_asked_again(make_lm, tokenizer, monkeypatch):
 
     def recording(input_ids, **options):
         rounds.append(tokenizer.batch_decode(input_ids, skip_special_tokens=True))
-        lm.model.distort = wants_number(tokenizer, "7" if len(rounds) < 2 else "8")
+        lm.model.distort = wants(tokenizer, "7" if len(rounds) < 2 else "8")
         return generate(input_ids=input_ids, **options)
 
     monkeypatch.setattr(lm.model, "generate", recording, raising=False)

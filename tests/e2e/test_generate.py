@@ -13,6 +13,7 @@ from pydantic import BaseModel, Field, ValidationError, field_validator
 import schemagen
 from schemagen.errors import BitmaskShapeError, BudgetError, GenerationError, SchemagenError, ValidationFailed
 from schemagen.lm.shape import SHAPE_INSTRUCTION
+from tests.models import wants
 
 
 class Person(BaseModel):
@@ -309,18 +310,6 @@ def test_retries_end(make_lm, tokenizer):
     with pytest.raises(ValidationFailed) as caught:
         lm("x", Even, retries=2)
     assert caught.value.attempts == 3
-
-
-def wants(tokenizer, piece):
-    """Return a distortion that puts all weight on a piece."""
-    token_id = tokenizer.convert_tokens_to_ids(piece)
-
-    def distort(logits):
-        logits = logits.clone()
-        logits[..., token_id] = 1e4
-        return logits
-
-    return distort
 
 
 # --- prompts -----------------------------------------------------------------------------------------------------------

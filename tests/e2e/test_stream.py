@@ -19,6 +19,7 @@ from schemagen.decode.stream import CAPACITY
 from schemagen.errors import BudgetError, GenerationError, UnsupportedTypeError, ValidationFailed
 from schemagen.events import Completed, Delta, FieldCompleted, FieldStarted, Snapshot
 from schemagen.lm.stream import Stream
+from tests.streams import deltas
 
 
 class Item(BaseModel):
@@ -73,15 +74,6 @@ def _no_thread_is_left():
     if streaming_threads():
         gc.collect()
     wait_for_no_thread()
-
-
-def deltas(events):
-    """The texts of the deltas, joined by path."""
-    found = {}
-    for event in events:
-        if isinstance(event, Delta):
-            found[event.path] = found.get(event.path, "") + event.text
-    return found
 
 
 # --- events ------------------------------------------------------------------------------------------------------------

@@ -1,28 +1,15 @@
 """Every case of the suite, by every engine, over every tokenizer: texts, masks, and the agreement of the engines."""
 
-import importlib.util
 import json
 import random
-import sys
 from collections import Counter
 from functools import lru_cache
-from pathlib import Path
 
 import numpy as np
 import pytest
 
 from schemagen.vocabulary import Vocabulary
-
-
-def _load(name):
-    spec = importlib.util.spec_from_file_location(f"schemagen_suite_{name}", Path(__file__).with_name(f"{name}.py"))
-    module = importlib.util.module_from_spec(spec)
-    sys.modules[spec.name] = module
-    spec.loader.exec_module(module)
-    return module
-
-
-suite, tries = _load("cases"), _load("trie")
+from tests.suite import cases as suite, trie as tries
 
 TOKENIZERS = ("bundled", "gpt2", "llama3", "mistral")
 VOCABULARIES = ("bytes", *TOKENIZERS)

@@ -11,6 +11,7 @@ from hypothesis import given, settings, strategies as st
 
 from schemagen.events import Delta, FieldCompleted, FieldStarted, Path
 from schemagen.lm.json_reader import JsonReader
+from tests.streams import deltas
 
 
 def read(text, cuts=()):
@@ -37,15 +38,6 @@ def leaves(value):
     """Every value that is no container, with its path; the value itself if it is none."""
     found = [(path, part) for path, part in walk(value) if not isinstance(part, (dict, list))]
     return found if isinstance(value, (dict, list)) else [((), value)]
-
-
-def deltas(events):
-    """The texts of the deltas, joined by path."""
-    found = {}
-    for event in events:
-        if isinstance(event, Delta):
-            found[event.path] = found.get(event.path, "") + event.text
-    return found
 
 
 TEXTS = st.text(st.characters(exclude_categories=["Cs"]), max_size=8) | st.sampled_from(

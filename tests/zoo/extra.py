@@ -9,8 +9,9 @@ from decimal import Decimal
 import pydantic as p
 from hypothesis import strategies as st
 from pydantic import Field, StringConstraints
-from schemagen_zoo_entry import FLOATS, INTS, TEXT, Entry, raw, texts_of
-from schemagen_zoo_standard import AS_NUMBER, AWARE, JSON_VALUES, decimals
+
+from tests.zoo.entry import FLOATS, INTS, TEXT, Entry, raw, texts_of
+from tests.zoo.standard import AS_NUMBER, AWARE, JSON_VALUES, decimals
 
 A = t.Annotated
 NOW = dt.datetime(2100, 1, 1, tzinfo=dt.timezone.utc)

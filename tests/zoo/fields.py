@@ -11,8 +11,9 @@ from annotated_types import Ge, Interval, Len, MultipleOf
 from hypothesis import strategies as st
 from pydantic import BaseModel, ConfigDict, Discriminator, Field, RootModel, Tag
 from pydantic.alias_generators import to_camel
-from schemagen_zoo_entry import FLOATS, INTS, TEXT, Entry
-from schemagen_zoo_standard import Color, Level, Movie, Point
+
+from tests.zoo.entry import FLOATS, INTS, TEXT, Entry
+from tests.zoo.standard import Color, Level, Movie, Point
 
 A = t.Annotated
 T = t.TypeVar("T")

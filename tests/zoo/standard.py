@@ -16,7 +16,8 @@ import pydantic as p
 import typing_extensions as te
 from hypothesis import strategies as st
 from pydantic import ConfigDict, Field
-from schemagen_zoo_entry import FLOATS, INTS, KEYS, TEXT, Entry, raw, texts_of
+
+from tests.zoo.entry import FLOATS, INTS, KEYS, TEXT, Entry, raw, texts_of
 
 A = t.Annotated
 T = t.TypeVar("T")

@@ -1,9 +1,6 @@
 """Every type of pydantic's documentation as a field: what a stream says of it is what the instance has."""
 
-import importlib.util
-import sys
 import warnings
-from pathlib import Path
 
 import pydantic as p
 import pytest
@@ -13,22 +10,9 @@ from schemagen.events import FieldCompleted, Path as Place
 from schemagen.lm.field_types import FieldTypes
 from schemagen.lm.json_reader import JsonReader
 from schemagen.lm.partial import Partial, snapshot
+from tests.zoo import extra, fields, standard, walks
 
-
-def _load(name):
-    known = sys.modules.get(f"schemagen_zoo_{name}")
-    if known is not None:
-        return known
-    spec = importlib.util.spec_from_file_location(f"schemagen_zoo_{name}", Path(__file__).with_name(f"{name}.py"))
-    module = importlib.util.module_from_spec(spec)
-    sys.modules[spec.name] = module
-    spec.loader.exec_module(module)
-    return module
-
-
-_load("entry")
-PAGES = {name: _load(name).ENTRIES for name in ("standard", "extra", "fields")}
-walks = _load("walks")
+PAGES = {"standard": standard.ENTRIES, "extra": extra.ENTRIES, "fields": fields.ENTRIES}
 ZOO = {f"{page}: {name}": entry for page, entries in PAGES.items() for name, entry in entries.items()}
 BYTES = schemagen.Vocabulary.byte_vocabulary()
 FEW = 6

@@ -1,10 +1,7 @@
 """Every type of pydantic's documentation: what is generated validates, and what is valid can be generated."""
 
-import importlib.util
-import sys
 import typing as t
 from functools import lru_cache
-from pathlib import Path
 
 import pydantic as p
 import pytest
@@ -12,19 +9,9 @@ from hypothesis import HealthCheck, given, settings
 from pydantic import TypeAdapter
 
 import schemagen
+from tests.zoo import extra, fields, standard, walks
 
-
-def _load(name):
-    spec = importlib.util.spec_from_file_location(f"schemagen_zoo_{name}", Path(__file__).with_name(f"{name}.py"))
-    module = importlib.util.module_from_spec(spec)
-    sys.modules[spec.name] = module
-    spec.loader.exec_module(module)
-    return module
-
-
-_load("entry")
-PAGES = {name: _load(name).ENTRIES for name in ("standard", "extra", "fields")}
-walks = _load("walks")
+PAGES = {"standard": standard.ENTRIES, "extra": extra.ENTRIES, "fields": fields.ENTRIES}
 ZOO = {f"{page}: {name}": entry for page, entries in PAGES.items() for name, entry in entries.items()}
 BYTES = schemagen.Vocabulary.byte_vocabulary()
 FEW, MANY = 20, 200
