@@ -118,8 +118,10 @@ class Profile:
         return all(sign in template for sign in self.signs)
 
 
+#: Before the arguments of a call that is a JSON object.
+_OBJECT_HEAD = '{"name": "{name}", "arguments": '
 #: Our own format, for models whose template has none.
-PLAIN = Profile("plain", head='{"name": "{name}", "arguments": ', tail="}", separator="\n", tools_in="prompt")
+PLAIN = Profile("plain", head=_OBJECT_HEAD, tail="}", separator="\n", tools_in="prompt")
 
 _DEEPSEEK_MARKERS = (
     "<｜tool▁calls▁begin｜>",  # noqa: RUF001 - the markers have full-width bars
@@ -168,7 +170,7 @@ _BUILT_IN = (
     Profile(
         "mistral",
         begin="[TOOL_CALLS] [",
-        head='{"name": "{name}", "arguments": ',
+        head=_OBJECT_HEAD,
         tail="}",
         separator=", ",
         end="]",
@@ -179,7 +181,7 @@ _BUILT_IN = (
     Profile(
         "granite",  # 3.x; 4 writes as Hermes does
         begin="<|tool_call|>[",
-        head='{"name": "{name}", "arguments": ',
+        head=_OBJECT_HEAD,
         tail="}",
         separator=", ",
         end="]",
@@ -189,7 +191,7 @@ _BUILT_IN = (
     Profile(
         "phi",  # 4-mini
         begin="<|tool_call|>[",
-        head='{"name": "{name}", "arguments": ',
+        head=_OBJECT_HEAD,
         tail="}",
         separator=", ",
         end="]<|/tool_call|>",

@@ -13,13 +13,11 @@ import re
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from schemagen.engine.options import Options
+from schemagen.calling.parameters import arguments_of
 from schemagen.errors import ToolError
 from schemagen.regex import ast
 from schemagen.schema.nodes import NEVER
-from schemagen.schema.normalise import Normaliser
-from schemagen.schema.text import _Writer, layout
-from schemagen.types import is_type, reflect
+from schemagen.schema.text import Writer
 
 if TYPE_CHECKING:
     from schemagen.schema.nodes import ObjectArm, Value
@@ -40,13 +38,8 @@ def keyword_arguments(spec: Any) -> ast.Regex:
         ToolError: A parameter cannot be a keyword.
         UnsupportedSchemaError: The schema is recursive, or has undeclared keys inside of a value.
     """
-    target = reflect(spec) if is_type(spec) else None
-    options = Options()
-    normaliser = Normaliser(
-        spec if target is None else target.schema, dialect="json-schema" if target is None else "python"
-    )
-    writer = _PythonWriter(normaliser, layout(options.whitespace, options.max_indent, options.number_style), None)
-    return ast.union(*(writer.keywords(arm) for arm in normaliser.value(normaliser.root).objects))
+    writer, arms = arguments_of(spec, _PythonWriter)
+    return ast.union(*map(writer.keywords, arms))
 
 
 def as_json(text: str) -> str:
@@ -130,7 +123,7 @@ def _python(value: Any) -> str:
     return json.dumps(value, ensure_ascii=False)
 
 
-class _PythonWriter(_Writer):
+class _PythonWriter(Writer):
     """Writes values as JSON, with Python's names for the three constants."""
 
     def value(self, value: Value) -> ast.Regex:

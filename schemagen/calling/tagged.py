@@ -18,14 +18,12 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from schemagen.calling.languages import MAX_WHITESPACE, text_up_to, text_without
-from schemagen.engine.options import Options
+from schemagen.calling.parameters import arguments_of
 from schemagen.errors import ToolError
 from schemagen.regex import ast
 from schemagen.schema.nodes import NEVER, Value
-from schemagen.schema.normalise import Normaliser
 from schemagen.schema.strings import string_pattern
-from schemagen.schema.text import _Writer, layout
-from schemagen.types import is_type, reflect
+from schemagen.schema.text import Writer
 
 if TYPE_CHECKING:
     from schemagen.calling.profiles import Profile
@@ -74,16 +72,10 @@ def parameters_of(spec: Any, profile: Profile) -> tuple[tuple[Parameter, ...], .
         ToolError: The format cannot carry a parameter, or what is asked of their number.
         UnsupportedSchemaError: A schema is recursive, or has undeclared keys inside of a value.
     """
-    target = reflect(spec) if is_type(spec) else None
-    options = Options()
-    normaliser = Normaliser(
-        spec if target is None else target.schema, dialect="json-schema" if target is None else "python"
-    )
-    writer = _Writer(normaliser, layout(options.whitespace, options.max_indent, options.number_style), None)
-    arms = normaliser.value(normaliser.root).objects
+    writer, arms = arguments_of(spec, Writer)
     if not arms:
         raise ToolError("no arguments satisfy the schema of a tool", fix="correct the schema")
-    return tuple(tuple(_parameters(arm, normaliser, writer, is_set_apart(profile))) for arm in arms)
+    return tuple(tuple(_parameters(arm, writer, is_set_apart(profile))) for arm in arms)
 
 
 def is_set_apart(profile: Profile) -> bool:
@@ -125,9 +117,9 @@ def as_json(text: str, *, is_string: bool, set_apart: bool) -> str:
     return _PYTHON_NAMES.get(bare, bare)
 
 
-def _parameters(arm: ObjectArm, normaliser: Normaliser, writer: _Writer, set_apart: bool) -> list[Parameter]:
+def _parameters(arm: ObjectArm, writer: Writer, set_apart: bool) -> list[Parameter]:
     """Return the parameters of an object; what is not declared cannot be one."""
-    known = [(key, normaliser.value(value)) for key, value in arm.properties if value != NEVER]
+    known = [(key, writer.normaliser.value(value)) for key, value in arm.properties if value != NEVER]
     members = [(key, value) for key, value in known if not value.is_nothing()]
     for name in sorted(arm.required - {key for key, _ in members}):
         raise _refusal(name, "it is required and has no value of its own")
@@ -159,7 +151,7 @@ def _strings(value: Value, set_apart: bool) -> ast.Regex:
     )
 
 
-def _others(value: Value, writer: _Writer) -> ast.Regex:
+def _others(value: Value, writer: Writer) -> ast.Regex:
     """Return the texts that are JSON; Python's names of constants, too, where no string could be meant."""
     plain = writer.value(replace(value, strings=()))
     if not value.strings:

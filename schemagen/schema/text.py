@@ -152,10 +152,18 @@ def json_text(normaliser: Normaliser, page: Layout, *, depth: int | None = None)
         UnsupportedSchemaError: The language is not regular.
         LimitError: The expression has more than `MAX_NODES` parts.
     """
-    return _Writer(normaliser, page, depth).text(normaliser.root)
+    return Writer(normaliser, page, depth).text(normaliser.root)
 
 
-class _Writer:
+class Writer:
+    """Writes values as regular expressions of their JSON texts.
+
+    Args:
+        normaliser: Of the schema.
+        page: Where whitespace may be.
+        depth: How often a definition may stand within itself; None: not at all.
+    """
+
     def __init__(self, normaliser: Normaliser, page: Layout, depth: int | None) -> None:
         self.normaliser = normaliser
         self.page = page
@@ -164,6 +172,7 @@ class _Writer:
         self.written = 0
 
     def text(self, expression: Expression) -> ast.Regex:
+        """Return the texts of the values of an expression."""
         inside = self.open.count(expression)
         if inside and self.depth is None:
             raise _not_regular("the schema is recursive", "ask for a depth: to_regex(spec, depth=3)")
@@ -181,6 +190,7 @@ class _Writer:
             self.open.pop()
 
     def value(self, value: Value) -> ast.Regex:
+        """Return the texts of a value of any kind."""
         names = [
             ast.literal(n) for n, there in (("null", value.null), ("true", value.true), ("false", value.false)) if there
         ]
@@ -195,6 +205,7 @@ class _Writer:
     # --- arrays ------------------------------------------------------------------------------------------------------
 
     def array(self, arm: ArrayArm) -> ast.Regex:
+        """Return the texts of a list."""
         page = self.page
         if arm.counts:
             raise _not_regular("items are counted by what they are", "drop contains and negated items")
@@ -222,6 +233,7 @@ class _Writer:
         return ast.concat(tail, page.close_gap)
 
     def tail(self, arm: ArrayArm, separator: ast.Regex) -> ast.Regex:
+        """Return the texts of the items behind the first ones."""
         done = max(len(arm.prefix), 1)
         most = None if arm.max_items is None else max(arm.max_items - done, 0)
         if arm.items is NEVER or most == 0:
@@ -232,6 +244,7 @@ class _Writer:
     # --- objects -----------------------------------------------------------------------------------------------------
 
     def object(self, arm: ObjectArm) -> ast.Regex:
+        """Return the texts of an object."""
         if arm.counts:
             raise _not_regular("members are counted by what they are", "drop negated members")
         if not self.closed(arm):
@@ -249,6 +262,7 @@ class _Writer:
         return ast.concat(ast.literal("{"), ast.union(*empty, ast.concat(body, self.page.close_gap)), ast.literal("}"))
 
     def closed(self, arm: ObjectArm) -> bool:
+        """Whether an object has no keys but the declared ones."""
         if arm.names == ast.EMPTY or (arm.max_properties is not None and arm.max_properties <= 0):
             return True
         return any(not rule.patterns and rule.additional is NEVER for rule in arm.rules)

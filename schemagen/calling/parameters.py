@@ -1,0 +1,34 @@
+"""The parameters of a tool, for formats that write each of them by itself and not as one JSON object."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from schemagen.engine.options import Options
+from schemagen.schema.normalise import Normaliser
+from schemagen.schema.text import Writer, layout
+from schemagen.types import is_type, reflect
+
+if TYPE_CHECKING:
+    from schemagen.schema.nodes import ObjectArm
+
+W = TypeVar("W", bound=Writer)
+
+
+def arguments_of(spec: Any, kind: type[W]) -> tuple[W, tuple[ObjectArm, ...]]:
+    """Return the objects that the arguments of a tool may be, and what writes their values as regular expressions.
+
+    Args:
+        spec: A pydantic model, or a JSON Schema of an object.
+        kind: Of the writer.
+
+    Raises:
+        SchemaError: The schema cannot be read.
+    """
+    target = reflect(spec) if is_type(spec) else None
+    options = Options()
+    normaliser = Normaliser(
+        spec if target is None else target.schema, dialect="json-schema" if target is None else "python"
+    )
+    writer = kind(normaliser, layout(options.whitespace, options.max_indent, options.number_style), None)
+    return writer, tuple(normaliser.value(normaliser.root).objects)
