@@ -20,7 +20,7 @@ from schemagen.errors import ToolError, ValidationFailed
 from schemagen.lm.prompts import as_messages
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Mapping, Sequence
 
     from schemagen.calling.reading import Written
     from schemagen.calling.wire import Wire
@@ -177,70 +177,86 @@ def call(asking: Asking, prompt: str | Sequence[Message], choice: ToolChoice, *,
     raise AssertionError("the last attempt returns or raises")
 
 
-def conversation(
-    asking: Asking,
-    prompt: str | Sequence[Message],
-    *,
-    choice: ToolChoice,
-    max_steps: int,
-    approve: Callable[[ToolCall], bool] | None,
-) -> Generator[list[ToolCall], list[ToolResult], Chat]:
-    """Ask, hand out the calls, take their results, and go on; return the chat when there is an answer.
-
-    The last step may not call, so there is always an answer.
+class Conversation:
+    """A chat on its way to an answer; the last step may not call, so there always is one.
 
     Args:
-        asking: Whom to ask, and how.
         prompt: A text, or the messages so far.
-        choice: For the first step; the others are free.
+        choice: What may be called in the first step, as for `LanguageModel.call`; then the model decides.
         max_steps: Answers of the model, at most.
         approve: Asked before a call is handed out.
 
-    Yields:
-        The calls to run, which may be none; send their results, in order.
+    Attributes:
+        messages: What was said so far.
+        calls: What is to be run now.
+
+    Raises:
+        OptionError: ``max_steps`` is below 1.
     """
-    messages: list[Any] = as_messages(prompt)
-    results: list[ToolResult] = []
-    for step in range(max_steps):
-        last = step == max_steps - 1
-        said = asking.ask(messages, "none" if last else choice if step == 0 else "auto")
-        found = [_declined(entry, approve) for entry in asking.validated(said)]
-        if not found:
-            messages.append({"role": "assistant", "content": said.text})
-            return Chat(said.text, tuple(messages), tuple(results))
-        ran = iter((yield [entry for entry in found if isinstance(entry, ToolCall)]))
-        finished = [entry if isinstance(entry, ToolResult) else next(ran) for entry in found]
-        messages += _messages_of(said.text, found, finished)
-        results += finished
-    raise AssertionError("the last step returns")
+
+    def __init__(
+        self,
+        prompt: str | Sequence[Message],
+        *,
+        choice: ToolChoice,
+        max_steps: int,
+        approve: Callable[[ToolCall], bool] | None,
+    ) -> None:
+        self.messages: list[Any] = as_messages(prompt)
+        self.calls: list[ToolCall] = []
+        self._left = check_count("max_steps", max_steps)
+        self._choice = choice
+        self._approve = approve
+        self._said = ""
+        self._found: list[ToolCall | ToolResult] = []
+        self._results: list[ToolResult] = []
+
+    @property
+    def choice(self) -> ToolChoice:
+        """What may be called in the next answer."""
+        return "none" if self._left == 1 else self._choice
+
+    def ask(self, asking: Asking) -> Chat | None:
+        """Ask for an answer and take it.
+
+        Raises:
+            GenerationError: As `LanguageModel.generate`.
+        """
+        said = asking.ask(self.messages, self.choice)
+        return self.take(said.text, asking.validated(said))
+
+    def take(self, text: str, found: Sequence[ToolCall | ToolResult]) -> Chat | None:
+        """Take an answer: words, and calls, with the reasons where they are refused. Return the chat if there is no call."""
+        self._left -= 1
+        self._choice, self._said = "auto", text
+        self._found = [_declined(entry, self._approve) for entry in found]
+        self.calls = [entry for entry in self._found if isinstance(entry, ToolCall)]
+        if self._found:
+            return None
+        self.messages.append({"role": "assistant", "content": text})
+        return Chat(text, tuple(self.messages), tuple(self._results))
+
+    def give(self, ran: Iterable[ToolResult]) -> list[ToolResult]:
+        """Tell the model the results of `calls`, in order; return those of the whole answer, refusals included."""
+        each = iter(ran)
+        finished = [entry if isinstance(entry, ToolResult) else next(each) for entry in self._found]
+        self.messages += _messages_of(self._said, self._found, finished)
+        self._results += finished
+        return finished
 
 
-def run(steps: Generator[list[ToolCall], list[ToolResult], Chat], *, timeout_s: float | None) -> Chat:
-    """Run the calls of a conversation one after another."""
-    found = _advance(steps, None)
-    while not isinstance(found, Chat):
-        found = _advance(steps, [call.run(timeout_s=timeout_s) for call in found])
-    return found
+def run(asking: Asking, conversation: Conversation, *, timeout_s: float | None) -> Chat:
+    """Return the chat, its calls run one after another."""
+    while (chat := conversation.ask(asking)) is None:
+        conversation.give([call.run(timeout_s=timeout_s) for call in conversation.calls])
+    return chat
 
 
-async def arun(steps: Generator[list[ToolCall], list[ToolResult], Chat], *, timeout_s: float | None) -> Chat:
-    """Run the calls of an answer at the same time, and the model in a thread."""
-    found = await asyncio.to_thread(_advance, steps, None)
-    while not isinstance(found, Chat):
-        results = await asyncio.gather(*(call.arun(timeout_s=timeout_s) for call in found))
-        found = await asyncio.to_thread(_advance, steps, list(results))
-    return found
-
-
-def _advance(
-    steps: Generator[list[ToolCall], list[ToolResult], Chat], results: list[ToolResult] | None
-) -> list[ToolCall] | Chat:
-    """Return the next calls, or the chat at its end; a StopIteration cannot leave a thread."""
-    try:
-        return next(steps) if results is None else steps.send(results)
-    except StopIteration as stop:
-        chat: Chat = stop.value
-        return chat
+async def arun(asking: Asking, conversation: Conversation, *, timeout_s: float | None) -> Chat:
+    """Return the chat, the calls of an answer run at the same time, and the model in a thread."""
+    while (chat := await asyncio.to_thread(conversation.ask, asking)) is None:
+        conversation.give(await asyncio.gather(*(call.arun(timeout_s=timeout_s) for call in conversation.calls)))
+    return chat
 
 
 def _declined(entry: ToolCall | ToolResult, approve: Callable[[ToolCall], bool] | None) -> ToolCall | ToolResult:

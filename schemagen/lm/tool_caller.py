@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Literal, cast, overload
 
-from schemagen.arguments import check_count, check_seconds
+from schemagen.arguments import check_seconds
 from schemagen.lm.threads import in_thread
 
 if TYPE_CHECKING:
@@ -286,11 +286,10 @@ class ToolCaller:
         """
         from schemagen.calling import chat
 
-        check_count("max_steps", max_steps)
         check_seconds("timeout_s", timeout_s)
         asking = chat.Asking.of(self._itself, tools, parallel=parallel, profile=profile, generate_kwargs=options)
-        steps = chat.conversation(asking, prompt, choice=tool_choice, max_steps=max_steps, approve=approve)
-        return chat.run(steps, timeout_s=timeout_s)
+        steps = chat.Conversation(prompt, choice=tool_choice, max_steps=max_steps, approve=approve)
+        return chat.run(asking, steps, timeout_s=timeout_s)
 
     async def achat(  # noqa: PLR0913 - as `chat`
         self,
@@ -312,8 +311,7 @@ class ToolCaller:
         """
         from schemagen.calling import chat
 
-        check_count("max_steps", max_steps)
         check_seconds("timeout_s", timeout_s)
         asking = chat.Asking.of(self._itself, tools, parallel=parallel, profile=profile, generate_kwargs=options)
-        steps = chat.conversation(asking, prompt, choice=tool_choice, max_steps=max_steps, approve=approve)
-        return await chat.arun(steps, timeout_s=timeout_s)
+        steps = chat.Conversation(prompt, choice=tool_choice, max_steps=max_steps, approve=approve)
+        return await chat.arun(asking, steps, timeout_s=timeout_s)
