@@ -1,7 +1,8 @@
 """What streams yield.
 
 `LanguageModel.stream` tells of fields that begin, grow and are complete, of snapshots, and of the value at the end;
-`LanguageModel.stream_call` of words, and of calls with their arguments.
+`LanguageModel.stream_call` of words, and of calls with their arguments; `LanguageModel.stream_chat` of these for every
+answer of a chat, and of results.
 """
 
 from __future__ import annotations
@@ -10,7 +11,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Generic, TypeAlias, TypeVar
 
 if TYPE_CHECKING:
-    from schemagen.calling import Tool, ToolCall
+    from schemagen.calling import Tool, ToolCall, ToolResult
     from schemagen.lm.generation import Generation
     from schemagen.lm.partial import Partial
 
@@ -84,7 +85,9 @@ class Snapshot(Generic[T]):
 
 @dataclass(frozen=True, slots=True)
 class Completed(Generic[T]):
-    """The end, always the last event; of a stream of calls, too, with what `LanguageModel.call` returns as its value.
+    """The end, always the last event.
+
+    Of a stream of calls, too: its value is what `LanguageModel.call` returns; and of a chat: its value is the `Chat`.
 
     Attributes:
         generation: The value and how it came about.
@@ -198,7 +201,32 @@ class CallCompleted:
     call: ToolCall
 
 
+@dataclass(frozen=True, slots=True)
+class StepStarted:
+    """In a chat the model is asked; the indices of calls begin at 0 again.
+
+    Attributes:
+        step: Of the chat, from 0.
+    """
+
+    step: int
+
+
+@dataclass(frozen=True, slots=True)
+class ToolReturned:
+    """In a chat a call has run, or was refused or declined.
+
+    Attributes:
+        index: Of the call in the answer.
+        result: What came of it.
+    """
+
+    index: int
+    result: ToolResult
+
+
 CallEvent: TypeAlias = (
     TextDelta | CallStarted | ArgumentStarted | ArgumentDelta | ArgumentCompleted | CallCompleted | Completed[T]
 )
 ArgumentEvent: TypeAlias = ArgumentStarted | ArgumentDelta | ArgumentCompleted
+ChatEvent: TypeAlias = StepStarted | ToolReturned | CallEvent[T]

@@ -43,7 +43,7 @@ def render_chat(
     messages = [_normalised(message, profile) for message in as_messages(prompt)]
     described = [tool.to_dict() for tool in tools]
     if profile.tools_in == "prompt":
-        messages = [_as_text(message, profile) for message in messages]
+        messages = _joined([_as_text(message, profile) for message in messages])
         messages = _described(messages, tools, profile, must_call=must_call) if tools else messages
     elif profile.tools_in == "system" and tools:
         messages = _in_system(messages, described)
@@ -93,6 +93,17 @@ def _as_text(message: dict[str, Any], profile: Profile) -> dict[str, Any]:
     if message.get("role") == "tool":
         return {"role": "user", "content": f"Result of {message.get('name', 'the call')}:\n{plain_text(message)}"}
     return message
+
+
+def _joined(messages: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Join results, which are messages of the user here, with those beside them: such templates let speakers take turns."""
+    found: list[dict[str, Any]] = []
+    for message in messages:
+        if found and message.get("role") == found[-1].get("role") == "user":
+            found[-1] = {**found[-1], "content": f"{plain_text(found[-1])}\n\n{plain_text(message)}"}
+        else:
+            found.append(message)
+    return found
 
 
 def _described(

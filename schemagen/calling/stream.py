@@ -1,24 +1,28 @@
-"""`CallStream`: the events of one answer that may be words or calls."""
+"""`CallStream`: the events of one answer that may be words or calls; and those of a chat, answer by answer."""
 
 from __future__ import annotations
 
+import asyncio
+from contextlib import aclosing
 from dataclasses import replace
+from itertools import count
 from typing import TYPE_CHECKING, Any, Generic, TypeVar, cast
 
 from schemagen.calling.calls import ToolCall, ToolResult
 from schemagen.calling.chat import refusal_of
 from schemagen.calling.growing import AnswerReader
 from schemagen.errors import ValidationFailed
-from schemagen.events import CallEvent, Completed
-from schemagen.lm.event_stream import EventStream
+from schemagen.events import CallEvent, Completed, StepStarted, ToolReturned
+from schemagen.lm.event_stream import EventStream, events_of
 from schemagen.lm.generation import Generation
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import AsyncGenerator, Generator, Iterable, Sequence
 
-    from schemagen.calling.chat import Asking, ToolChoice
+    from schemagen.calling.chat import Asking, Chat, Conversation, ToolChoice
     from schemagen.calling.reading import Written
     from schemagen.decode.loop import Decoded
+    from schemagen.events import ChatEvent
 
 T = TypeVar("T")
 
@@ -56,6 +60,24 @@ class CallStream(EventStream[CallEvent[T]], Generic[T]):
         """What was read so far, as it was generated, without special tokens; whole characters only."""
         return self._reader.data.decode("utf-8", "ignore")
 
+    @property
+    def words(self) -> str:
+        """The words of the answer so far."""
+        return self._reader.text
+
+    @property
+    def found(self) -> list[ToolCall | ToolResult]:
+        """The calls that are complete; with what refuses its arguments in place of one, if that is no error."""
+        found = [*self._reader.found]
+        if found:
+            first = found[0]
+            found[0] = (
+                replace(first, content=self.words)
+                if isinstance(first, ToolCall)
+                else replace(first, call=replace(first.call, content=self.words))
+            )
+        return found
+
     def _judge(self, written: Written, content: str) -> ToolCall | ToolResult:
         """Return a call.
 
@@ -92,13 +114,55 @@ class CallStream(EventStream[CallEvent[T]], Generic[T]):
 
     def _value(self) -> Any:
         """What the answer is, as `LanguageModel.call` returns it."""
-        found = [*self._reader.found]
+        found = self.found
         if not found:
-            return self._reader.text
-        first = found[0]
-        found[0] = (
-            replace(first, content=self._reader.text)
-            if isinstance(first, ToolCall)
-            else replace(first, call=replace(first.call, content=self._reader.text))
-        )
-        return found if self._asking.parallel or not self._strict else found[0]
+            return self.words
+        return found if self._asking.parallel else found[0]
+
+
+def chat_events(
+    asking: Asking, conversation: Conversation, *, timeout_s: float | None
+) -> Generator[ChatEvent[Chat], None, None]:
+    """Yield what happens in a chat, its calls run one after another."""
+    for step in count():
+        yield StepStarted(step)
+        with CallStream[Any](asking, conversation.messages, conversation.choice, strict=False) as answer:
+            for event in answer:
+                if not isinstance(event, Completed):
+                    yield event
+                    continue
+                chat = conversation.take(answer.words, answer.found)
+                if chat is not None:
+                    yield Completed(replace(event.generation, value=chat))
+                    return
+        yield from _returned(conversation.give([call.run(timeout_s=timeout_s) for call in conversation.calls]))
+
+
+async def achat_events(
+    asking: Asking, conversation: Conversation, *, timeout_s: float | None
+) -> AsyncGenerator[ChatEvent[Chat], None]:
+    """Yield what happens in a chat, the calls of an answer run at the same time, and the model in a thread."""
+    for step in count():
+        yield StepStarted(step)
+        answers: list[CallStream[Any]] = []
+
+        def ask() -> CallStream[Any]:
+            answers.append(CallStream[Any](asking, conversation.messages, conversation.choice, strict=False))  # noqa: B023
+            return answers[-1]  # noqa: B023 - it is called before the next turn
+
+        async with aclosing(events_of(ask)) as events:
+            async for event in events:
+                if not isinstance(event, Completed):
+                    yield event
+                    continue
+                chat = conversation.take(answers[-1].words, answers[-1].found)
+                if chat is not None:
+                    yield Completed(replace(event.generation, value=chat))
+                    return
+        results = await asyncio.gather(*(call.arun(timeout_s=timeout_s) for call in conversation.calls))
+        for returned in _returned(conversation.give(results)):
+            yield returned
+
+
+def _returned(results: Iterable[ToolResult]) -> list[ToolReturned]:
+    return [ToolReturned(index, result) for index, result in enumerate(results)]

@@ -8,12 +8,12 @@ from schemagen.arguments import check_seconds
 from schemagen.lm.threads import in_thread
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncGenerator, Callable, Iterable, Mapping, Sequence
+    from collections.abc import AsyncGenerator, Callable, Generator, Iterable, Mapping, Sequence
 
     from schemagen.calling import Profile, Tool, ToolCall
-    from schemagen.calling.chat import Chat
+    from schemagen.calling.chat import Asking, Chat, Conversation
     from schemagen.calling.stream import CallStream
-    from schemagen.events import CallEvent
+    from schemagen.events import CallEvent, ChatEvent
     from schemagen.lm.language_model import LanguageModel
 
     Message = Mapping[str, Any]
@@ -286,9 +286,9 @@ class ToolCaller:
         """
         from schemagen.calling import chat
 
-        check_seconds("timeout_s", timeout_s)
-        asking = chat.Asking.of(self._itself, tools, parallel=parallel, profile=profile, generate_kwargs=options)
-        steps = chat.Conversation(prompt, choice=tool_choice, max_steps=max_steps, approve=approve)
+        options |= {"parallel": parallel, "max_steps": max_steps, "approve": approve, "profile": profile}
+        options |= {"tool_choice": tool_choice, "timeout_s": timeout_s}
+        asking, steps, _ = self._conversation(prompt, tools, **options)
         return chat.run(asking, steps, timeout_s=timeout_s)
 
     async def achat(  # noqa: PLR0913 - as `chat`
@@ -311,7 +311,51 @@ class ToolCaller:
         """
         from schemagen.calling import chat
 
+        options |= {"parallel": parallel, "max_steps": max_steps, "approve": approve, "profile": profile}
+        options |= {"tool_choice": tool_choice, "timeout_s": timeout_s}
+        asking, steps, _ = self._conversation(prompt, tools, **options)
+        return await chat.arun(asking, steps, timeout_s=timeout_s)
+
+    def stream_chat(
+        self, prompt: Prompt, tools: Iterable[ToolLike] = (), **options: Any
+    ) -> Generator[ChatEvent[Chat], None, None]:
+        """Yield what happens in a `chat`: the events of every answer, as `stream_call` has them, and the results of calls.
+
+        A `StepStarted` stands before every answer, a `ToolReturned` for every call behind it; the last event is `Completed`
+        with the `Chat`. Arguments that a validator refuses are told to the model. Closing the generator stops the model at
+        its next token. Arguments and errors as for `chat`.
+        """
+        from schemagen.calling.stream import chat_events
+
+        asking, steps, timeout_s = self._conversation(prompt, tools, **options)
+        return chat_events(asking, steps, timeout_s=timeout_s)
+
+    def astream_chat(
+        self, prompt: Prompt, tools: Iterable[ToolLike] = (), **options: Any
+    ) -> AsyncGenerator[ChatEvent[Chat], None]:
+        """Yield what `stream_chat` yields, without blocking the event loop; calls run as in `achat`."""
+        from schemagen.calling.stream import achat_events
+
+        asking, steps, timeout_s = self._conversation(prompt, tools, **options)
+        return achat_events(asking, steps, timeout_s=timeout_s)
+
+    def _conversation(  # noqa: PLR0913 - as `chat`
+        self,
+        prompt: Prompt,
+        tools: Iterable[ToolLike] = (),
+        *,
+        tool_choice: ToolChoice = "auto",
+        parallel: bool = False,
+        max_steps: int = 8,
+        timeout_s: float | None = None,
+        approve: Callable[[ToolCall], bool] | None = None,
+        profile: str | Profile | None = None,
+        **options: Any,
+    ) -> tuple[Asking, Conversation, float | None]:
+        """Read the arguments of `chat`."""
+        from schemagen.calling import chat
+
         check_seconds("timeout_s", timeout_s)
         asking = chat.Asking.of(self._itself, tools, parallel=parallel, profile=profile, generate_kwargs=options)
         steps = chat.Conversation(prompt, choice=tool_choice, max_steps=max_steps, approve=approve)
-        return await chat.arun(asking, steps, timeout_s=timeout_s)
+        return asking, steps, timeout_s

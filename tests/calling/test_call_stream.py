@@ -14,7 +14,7 @@ from pydantic import AfterValidator, BaseModel, Field, model_validator
 import schemagen
 from schemagen.calling import Tool, ToolCall
 from schemagen.calling.wire import write_calls
-from schemagen.errors import BudgetError, ToolError, ValidationFailed
+from schemagen.errors import BudgetError, OptionError, ToolError, ValidationFailed
 from schemagen.events import (
     ArgumentCompleted,
     ArgumentDelta,
@@ -22,7 +22,9 @@ from schemagen.events import (
     CallCompleted,
     CallStarted,
     Completed,
+    StepStarted,
     TextDelta,
+    ToolReturned,
 )
 
 NASTY = 'say "hi"\n\tto \\ <é> 日本 😀 {"name": "send"}] </tool'
@@ -352,3 +354,84 @@ def test_the_bundled_model_streams_calls():
             for call in (expected if isinstance(expected, list) else [expected])
             if isinstance(call, ToolCall)
         ]
+
+
+# --- chats -------------------------------------------------------------------------------------------------------------
+
+
+def fail(text: str) -> str:
+    """Fail."""
+    raise LookupError(text)
+
+
+def chat_lines(family):
+    """A chat of two calls, one that is refused, one that raises, and an answer."""
+    return (
+        written(family, ("get_weather", {"city": "Oslo"}), ("Even", {"number": 7})),
+        written(family, ("fail", {"text": "é"})),
+        "It is sunny.",
+    )
+
+
+def shown(chat):
+    """What a chat says, without the ids."""
+    said = [(message["role"], message["content"]) for message in chat.messages]
+    return chat.text, said, [(result.call.name, result.call.json, result.text) for result in chat.results]
+
+
+def test_a_chat(family, tools):
+    """The events of every answer, the results of its calls, and at the end the chat."""
+    asked = {"tools": [*tools, Even, fail], "parallel": True}
+    expected = family.lm(*chat_lines(family)).chat("x", **asked)
+    events = list(family.lm(*chat_lines(family)).stream_chat("x", **asked))
+    assert shown(events[-1].value) == shown(expected)
+    assert [event.step for event in events if isinstance(event, StepStarted)] == [0, 1, 2]
+    returned = [event for event in events if isinstance(event, ToolReturned)]
+    assert [event.index for event in returned] == [0, 1, 0]
+    assert [event.result for event in returned] == list(events[-1].value.results)
+    assert [event.call.name for event in events if isinstance(event, CallCompleted)] == ["get_weather", "fail"]
+    assert "".join(event.text for event in events if isinstance(event, TextDelta)) == "It is sunny."
+    assert sum(isinstance(event, Completed) for event in events) == 1
+
+
+def test_a_chat_without_blocking_the_event_loop(hermes, tools):
+    """`astream_chat` yields the same events; closed early, it stops the model and runs nothing more."""
+    lm, asked = hermes.lm(*chat_lines(hermes), *chat_lines(hermes)), {"tools": [*tools, Even, fail], "parallel": True}
+
+    async def main():
+        whole = [event async for event in lm.astream_chat("x", **asked)]
+        steps, events = lm.model.steps, lm.astream_chat("x", **asked)
+        async for event in events:
+            if isinstance(event, ArgumentDelta):
+                break
+        await events.aclose()
+        return whole, lm.model.steps - steps
+
+    whole, steps = asyncio.run(main())
+    expected = list(hermes.lm(*chat_lines(hermes)).stream_chat("x", **asked))
+    assert [type(event) for event in whole] == [type(event) for event in expected]
+    assert shown(whole[-1].value) == shown(expected[-1].value)
+    assert steps < 200
+
+
+def test_a_chat_is_refused_at_once(hermes, tools):
+    """Wrong arguments are errors of the call, not of the first event."""
+    with pytest.raises(ToolError, match="no profile"):
+        hermes.lm("x").stream_chat("x", tools, profile="no")
+    with pytest.raises(OptionError, match="max_steps=0"):
+        hermes.lm("x").astream_chat("x", tools, max_steps=0)
+    with pytest.raises(OptionError, match="timeout_s=0"):
+        hermes.lm("x").stream_chat("x", tools, timeout_s=0)
+    chat = hermes.lm("Hello.").stream_chat("x")
+    assert [type(event).__name__ for event in chat][::6] == ["StepStarted", "TextDelta"]
+
+
+def test_leaving_a_chat_stops_the_model(hermes, tools):
+    """A chat that nobody listens to any more goes no further."""
+    lm = hermes.lm(written(hermes, ("send", {"to": ["a" * 1000]})), "end")
+    for event in lm.stream_chat("x", tools, max_new_tokens=2000):
+        if isinstance(event, ArgumentDelta):
+            break
+    gc.collect()
+    assert lm.model.steps < 400
+    assert lm.model.lines == ["end"]

@@ -10,6 +10,8 @@ from pydantic import BaseModel, Field
 from typing_extensions import assert_type
 
 import schemagen
+from schemagen.calling import ToolResult
+from schemagen.calling.chat import Chat
 from schemagen.calling.stream import CallStream
 from schemagen.events import (
     ArgumentCompleted,
@@ -24,7 +26,9 @@ from schemagen.events import (
     FieldStarted,
     Path,
     Snapshot,
+    StepStarted,
     TextDelta,
+    ToolReturned,
 )
 from schemagen.lm.stream import Stream
 
@@ -167,6 +171,16 @@ def call_streams(lm: schemagen.LanguageModel, tool: Any) -> None:
         else:
             assert_type(event, Union[ArgumentStarted, ArgumentCompleted])
             assert_type(event.path, Path)
+
+
+def chat_streams(lm: schemagen.LanguageModel, tool: Any) -> None:
+    for event in lm.stream_chat("", [tool], max_steps=3):
+        if isinstance(event, Completed):
+            assert_type(event.value, Chat)
+        elif isinstance(event, ToolReturned):
+            assert_type(event.result, ToolResult)
+        elif isinstance(event, StepStarted):
+            assert_type(event.step, int)
 
 
 async def twins(lm: schemagen.LanguageModel, prompts: list[str]) -> None:
