@@ -106,10 +106,11 @@ class Tool(Generic[P, R]):
             UnsupportedTypeError: A field has no JSON form, or the model is no object.
         """
         target = reflect(model)
-        _check_object(target.schema, model.__name__)
+        shown = _with_root(_without_titles(target.schema))
+        _check_object(shown, model.__name__)
         said = inspect.cleandoc(model.__doc__ or "") if description is None else description
         label = name or _NOT_IN_NAMES.sub("_", model.__name__)
-        schema = {key: value for key, value in _without_titles(target.schema).items() if key != "description"}
+        schema = {key: value for key, value in shown.items() if key != "description"}
         return Tool(label, said, schema, model, _itself)
 
     @classmethod
@@ -305,6 +306,14 @@ def _check_object(schema: Mapping[str, Any], name: str) -> None:
             why="arguments have names, so they are an object",
             fix="wrap the value in an object with one property",
         )
+
+
+def _with_root(schema: dict[str, Any]) -> dict[str, Any]:
+    """Put the definition of a recursive model in place of the reference to it: templates look for ``properties``."""
+    name = str(schema.get("$ref", "")).removeprefix("#/$defs/")
+    if name not in schema.get("$defs", {}):
+        return schema
+    return {**schema["$defs"][name], **{key: value for key, value in schema.items() if key != "$ref"}}
 
 
 def _without_titles(schema: Any, *, names: bool = False) -> Any:

@@ -21,7 +21,7 @@ from schemagen.calling.languages import compile_language, text_not_opening, text
 from schemagen.calling.reading import Arguments, Begin, CallId, Reading, TaggedValue, Text
 from schemagen.calling.sequence import Part, Sequence
 from schemagen.compiler import compile as compile_grammar
-from schemagen.errors import ToolError
+from schemagen.errors import ToolError, UnsupportedSchemaError
 from schemagen.regex import ast
 
 if TYPE_CHECKING:
@@ -188,6 +188,20 @@ class _Graph:
 
     def arguments(self, tool: Tool[..., Any], behind: list[int]) -> list[int]:
         """Return the starts of the arguments of a tool."""
+        try:
+            return self._arguments(tool, behind)
+        except UnsupportedSchemaError as error:
+            if self.profile.arguments == "json" or error.code != "not-regular":
+                raise
+            raise UnsupportedSchemaError(
+                f"the arguments of {tool.name} cannot be written in the format {self.profile.name!r}",
+                at=error.at,
+                why=f"each is a regular expression there, and {error.fact.partition(': ')[2]}",
+                fix="choose a profile with JSON arguments, such as profile='plain', or bound the types",
+                code="not-regular",
+            ) from error
+
+    def _arguments(self, tool: Tool[..., Any], behind: list[int]) -> list[int]:
         if self.profile.arguments == "tagged":
             return self.parameters(tool, behind)
         is_python = self.profile.arguments == "python"

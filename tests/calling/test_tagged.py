@@ -147,8 +147,11 @@ def test_a_call_without_arguments(name):
 def test_limits_are_errors(schema, error, text):
     """What the formats cannot carry is refused, and nothing is weakened."""
     tool = Tool.from_dict({"name": "f", "parameters": {**schema, "additionalProperties": False}})
-    with pytest.raises(error, match=text):
+    with pytest.raises(error, match=text) as caught:
         build(profiles()["glm"], as_tools([tool]), VOCABULARY, (), may_answer=False)
+    if error is UnsupportedSchemaError:
+        assert caught.value.fact == "the arguments of f cannot be written in the format 'glm'"
+        assert "profile='plain'" in caught.value.fix
 
 
 def test_a_profile_tags_its_arguments():

@@ -12,7 +12,7 @@ from functools import partial
 from typing import Annotated, Any, Literal, NamedTuple, Optional, TypedDict as OldTypedDict
 
 import pytest
-from pydantic import AfterValidator, BaseModel, Field
+from pydantic import AfterValidator, BaseModel, Field, RootModel
 from typing_extensions import TypedDict
 
 import schemagen
@@ -328,6 +328,27 @@ def test_models():
     assert (tool.name, tool.description) == ("Search", "Look something up.")
     assert tool.invoke(Search(query="x")) == Search(query="x")
     assert "description" not in tool.parameters
+
+
+def test_a_recursive_model_shows_its_fields():
+    """Templates look for the properties of the parameters, not for a reference to them."""
+
+    class Tree(BaseModel):
+        """A tree."""
+
+        name: str
+        below: list[Tree] = []
+
+    parameters = as_tool(Tree).parameters
+    assert (parameters["type"], list(parameters["properties"])) == ("object", ["name", "below"])
+    assert parameters["properties"]["below"]["items"] == {"$ref": "#/$defs/Tree"}
+    assert "description" not in parameters
+
+    class Trees(RootModel[list["Trees"]]):
+        pass
+
+    with pytest.raises(ToolError, match="of type 'array'"):
+        as_tool(Trees)
 
 
 def test_titles_are_left_out_but_not_names():
