@@ -145,9 +145,16 @@ def complete_options(model: Any, prompt_tokens: int, given: dict[str, Any]) -> d
     Raises:
         BudgetError: The prompt fills the context.
         OptionError: ``max_new_tokens`` is below 1, or no whole number.
-        GenerationError: Several results are asked for.
+        GenerationError: Several results are asked for, or the prompt has no tokens.
     """
     check_options(given)
+    if not prompt_tokens:
+        raise GenerationError(
+            "the prompt has no tokens",
+            why="a model reads at least one before it writes",
+            fix="give a text, or a chat template that writes something",
+            code="empty-prompt",
+        )
     room = _room(model, prompt_tokens)
     options = {key: value for key, value in given.items() if value is not None}
     if "do_sample" not in options and "generation_config" not in options:

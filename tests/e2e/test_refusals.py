@@ -141,6 +141,15 @@ def test_a_template_that_refuses_says_why(any_lm):
     assert caught.value.why == "the roles are cat"
 
 
+def test_a_prompt_without_tokens(lm, tokenizer, monkeypatch):
+    """A template that writes nothing leaves nothing to read, alone and in a batch."""
+    monkeypatch.setattr(tokenizer, "chat_template", "{{ '' }}")
+    with pytest.raises(GenerationError, match="no tokens") as caught:
+        lm("x", bool)
+    assert caught.value.code == "empty-prompt"
+    assert [row.error.code for row in lm.batch(["x", "y"], bool)] == ["empty-prompt"] * 2
+
+
 # --- models and tools --------------------------------------------------------------------------------------------------
 
 
