@@ -153,13 +153,19 @@ def call(
     prompt: Annotated[str, typer.Argument(help="What the model is asked.", show_default=False)],
     run: Annotated[bool, typer.Option("--run", help="Run the call, too, and print what it returns.")] = False,
     words: Annotated[bool, typer.Option("--words", help="Let the model answer in words instead.")] = False,
+    stream: Annotated[
+        bool, typer.Option("--stream", help="Print words, and on standard error arguments, while they are written.")
+    ] = False,
     model: ModelOption = None,
     max_new_tokens: MaxNewTokensOption = None,
 ) -> None:
     """Have the model call one of FUNCTIONS for PROMPT and print the call as JSON; nothing runs without --run."""
-    from schemagen.cli.calling import call_one, show_call
+    from schemagen.cli.calling import call_one, show_call, stream_one_call
 
-    found = call_one(read_functions(functions), prompt, words=words, model=model, max_new_tokens=max_new_tokens)
+    ask = stream_one_call if stream else call_one
+    found = ask(read_functions(functions), prompt, words=words, model=model, max_new_tokens=max_new_tokens)
+    if stream and isinstance(found, str):
+        return  # its words are on the screen
     if not show_call(found, run=run):
         raise typer.Exit(1)
 

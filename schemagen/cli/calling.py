@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+import typer
 from rich.text import Text
 
 from schemagen.calling import ToolCall
 from schemagen.cli.console import busy, notes, show_data
 from schemagen.cli.generation import load_model
+from schemagen.events import ArgumentCompleted, CallStarted, Completed, TextDelta
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -26,6 +28,28 @@ def call_one(
             if words
             else lm.call(prompt, functions, tool_choice="required", **budget)
         )
+    return found
+
+
+def stream_one_call(
+    functions: Sequence[Any], prompt: str, *, words: bool, model: str | None, max_new_tokens: int | None
+) -> ToolCall | str:
+    """Print words while they are written, and on the side what is being called with what; return what `call_one` does."""
+    lm = load_model(model)
+    budget: dict[str, Any] = {} if max_new_tokens is None else {"max_new_tokens": max_new_tokens}
+    found: ToolCall | str = ""
+    with lm.stream_call(prompt, functions, tool_choice="auto" if words else "required", **budget) as stream:
+        for event in stream:
+            if isinstance(event, TextDelta):
+                typer.echo(event.text, nl=False)
+            elif isinstance(event, CallStarted):
+                notes().print(Text(f"{event.name} ...", style="dim"))
+            elif isinstance(event, ArgumentCompleted) and len(event.path) == 1:
+                notes().print(Text(f"  {event.path[0]} = {event.value!r}", style="dim"))
+            elif isinstance(event, Completed):
+                found = event.value
+    if isinstance(found, str):
+        typer.echo()
     return found
 
 

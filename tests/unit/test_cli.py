@@ -300,6 +300,20 @@ def test_call_takes_words(monkeypatch: pytest.MonkeyPatch) -> None:
     assert asked == [(("Hi", [json.dumps]), {"max_new_tokens": 9})]
 
 
+def test_call_streams(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """With --stream the same call is printed, and its arguments on standard error; words come in pieces."""
+    (tmp_path / "timers.py").write_text(
+        'def set_timer(minutes: int) -> int:\n    """Set a timer."""\n    return minutes\n'
+    )
+    monkeypatch.syspath_prepend(tmp_path)
+    arguments = ("call", "timers:set_timer", "Set a timer for 10 minutes")
+    whole, streamed = run(*arguments), run(*arguments, "--stream")
+    assert (streamed.exit_code, streamed.stdout) == (0, whole.stdout)
+    assert streamed.stderr.split() == ["set_timer", "...", "minutes", "=", "10"]
+    words = ("call", "timers:set_timer", "Hello, I am Ada.", "--words")
+    assert run(*words, "--stream").stdout == run(*words).stdout
+
+
 @pytest.mark.parametrize("functions", ["nowhere:f", "json:nothing", "json", "json:dumps,", ""])
 def test_call_needs_functions(functions: str) -> None:
     """What names no function is wrong usage."""
