@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Generic, TypeVar, overload
 
+from schemagen.errors import OptionError
+
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Iterable, Mapping
 
@@ -32,6 +34,10 @@ class Generator(Generic[T]):
     Attributes:
         lm: The model.
         grammar: The compiled constraint.
+
+    Raises:
+        OptionError: The first argument is no model.
+        SchemaError: The type or schema cannot be compiled.
     """
 
     @overload
@@ -51,6 +57,12 @@ class Generator(Generic[T]):
         property_order: PropertyOrder = "schema",
         **options: Any,
     ) -> None:
+        if not callable(getattr(lm, "compile", None)):
+            raise OptionError(
+                f"the model of a Generator is {lm!r:.80}",
+                why="it has no compile()",
+                fix="Generator(lm, spec) takes what schemagen.load or from_transformers returns, then the type",
+            )
         self.lm = lm
         self.grammar = lm.compile(spec, whitespace=whitespace, property_order=property_order)
         self._options = options

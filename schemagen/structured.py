@@ -80,6 +80,13 @@ def structured(cls: C) -> C:
     Raises:
         SchemagenError: The class has an attribute or field `generate` already, or cannot have methods.
     """
+    if not isinstance(cls, type):
+        raise SchemagenError(
+            f"{cls!r:.80} is no class",
+            why="structured gives a class a method",
+            fix="decorate a class, or call lm(prompt, spec)",
+            code="no-methods",
+        )
     fields = {**getattr(cls, "__annotations__", {}), **getattr(cls, "model_fields", {})}
     if _NAME in fields or hasattr(cls, _NAME):
         raise _clash(cls)

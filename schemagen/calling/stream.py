@@ -41,6 +41,9 @@ class CallStream(EventStream[CallEvent[T]], Generic[T]):
     """
 
     def __init__(self, asking: Asking, messages: Sequence[Any], choice: ToolChoice, *, strict: bool = True) -> None:
+        from schemagen.decode.loop import check_streamed_options
+
+        check_streamed_options(asking.generate_kwargs)
         wire, inputs = asking.prepare(messages, choice)
         lm, grammar, options = asking.lm, cast("Any", wire.sequence), asking.generate_kwargs
 

@@ -18,7 +18,7 @@ from schemagen.arguments import check_count, check_seed
 from schemagen.decode.logits_processor import LogitsProcessor
 from schemagen.decode.row_sampling import SAMPLING, can_sample_rows, row_sampler, samples
 from schemagen.decode.speculation import can_read_ahead, decode_greedily, memory_of
-from schemagen.errors import BudgetError, GenerationError
+from schemagen.errors import BudgetError, GenerationError, OptionError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -210,11 +210,12 @@ def check_options(given: Mapping[str, Any]) -> None:
     """Refuse options of ``generate`` that cannot be meant, or that ask for several results.
 
     Raises:
-        OptionError: ``max_new_tokens`` is below 1, or no whole number.
+        OptionError: ``max_new_tokens`` or ``num_beams`` is below 1, or no whole number.
         GenerationError: Several results are asked for.
     """
-    if given.get("max_new_tokens") is not None:
-        check_count("max_new_tokens", given["max_new_tokens"])
+    for name in ("max_new_tokens", "num_beams"):
+        if given.get(name) is not None:
+            check_count(name, given[name])
     wanted = given.get("num_return_sequences")
     if wanted not in {None, 1}:
         raise GenerationError(
@@ -222,6 +223,28 @@ def check_options(given: Mapping[str, Any]) -> None:
             fix="call once per result, each with another seed",
             code="one-result",
         )
+
+
+#: Option -> why a stream cannot have it.
+_NOT_STREAMED = {
+    "num_beams": "which beam is the answer is known at the end alone",
+    "retries": "what was said cannot be taken back",
+    "streamer": "a stream has its own",
+}
+
+
+def check_streamed_options(given: Mapping[str, Any]) -> None:
+    """Refuse options that a stream cannot have, and those that `check_options` refuses.
+
+    Raises:
+        OptionError: There is one.
+        GenerationError: Several results are asked for.
+    """
+    check_options(given)
+    for name, why in _NOT_STREAMED.items():
+        harmless = {"num_beams": 1, "retries": 0}.get(name)
+        if given.get(name) is not None and given[name] != harmless:
+            raise OptionError(f"{name}={given[name]!r:.80} in a stream", why=why, fix="leave it out, or do not stream")
 
 
 def _room(model: Any, prompt_tokens: int) -> int:

@@ -304,13 +304,14 @@ class LanguageModel(ToolCaller):
             property_order: As for `generate`.
             show_schema: As for `generate`.
             chat_template: As for `generate`.
-            generate_kwargs: As for `generate`; beams cannot be streamed.
+            generate_kwargs: As for `generate`; beams cannot be streamed, and there are no retries.
 
         Returns:
             An iterator. The model works in a thread from the first event on and stops when the stream is closed or dropped.
 
         Raises:
             SchemaError: The type or schema cannot be compiled; here, not at the first event.
+            OptionError: An option cannot be meant, or a stream cannot have it; here as well.
 
         Example:
             ```python
@@ -322,10 +323,10 @@ class LanguageModel(ToolCaller):
                         print(generation.value)
             ```
         """
-        from schemagen.decode.loop import check_options, decode
+        from schemagen.decode.loop import check_streamed_options, decode
         from schemagen.lm.stream import Stream
 
-        check_options(generate_kwargs)
+        check_streamed_options(generate_kwargs)
         grammar = self._grammar(spec, whitespace=whitespace, property_order=property_order)
         messages = self._messages(prompt, grammar, show_schema=show_schema)
         inputs = self._encode(*render(self.tokenizer, messages, chat_template=chat_template))

@@ -6,6 +6,7 @@ the shape puts the right values into it.
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
@@ -124,8 +125,14 @@ def with_shape(messages: list[dict[str, Any]], schema: Any) -> list[dict[str, An
 def with_texts(messages: list[dict[str, Any]], spec: Choice | Regex) -> list[dict[str, Any]]:
     """Append the options of a choice, or a pattern, as `with_shape` does with the shape of JSON."""
     if isinstance(spec, Choice):
-        return _extended(messages, f"{CHOICE_INSTRUCTION}\n{' | '.join(spec.options)}")
+        return _extended(messages, f"{CHOICE_INSTRUCTION}\n{' | '.join(_told(spec.options))}")
     return _extended(messages, f"{PATTERN_INSTRUCTION}\n{spec.pattern}")
+
+
+def _told(options: Sequence[str]) -> list[str]:
+    """The options as they are; in quotes if one of them could be taken for several, or for none."""
+    plain = all(option and option == option.strip() and not {"|", "\n"} & {*option} for option in options)
+    return [option if plain else json.dumps(option, ensure_ascii=False) for option in options]
 
 
 def _extended(messages: list[dict[str, Any]], instruction: str) -> list[dict[str, Any]]:

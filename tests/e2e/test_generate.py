@@ -336,6 +336,8 @@ def test_options_and_patterns_are_part_of_the_prompt(lm):
     """What is not JSON has no shape, and the model has to know it as well."""
     choice = schemagen.Choice(["yes", "no, never"])
     assert lm.render("Really?", choice) == "Really?\n\nAnswer with one of these only:\nyes | no, never\n"
+    odd = schemagen.Choice(["a\nb", "", "é|"])
+    assert lm.render("Really?", odd).splitlines()[-1] == '"a\\nb" | "" | "é|"'
     pattern = schemagen.Regex("[0-9]{4}")
     expected = "When?\n\nAnswer only with a text that matches this regular expression:\n[0-9]{4}\n"
     assert lm.render("When?", pattern) == expected

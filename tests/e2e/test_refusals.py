@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import itertools
 
 import pytest
 
@@ -61,6 +62,19 @@ def test_numbers_of_batches_and_chats(lm):
         lm.chat("x", [double], timeout_s=-1)
     with pytest.raises(OptionError, match="timeout_s=0"):
         asyncio.run(lm.achat("x", [double], timeout_s=0))
+
+
+@pytest.mark.parametrize("options", [{"num_beams": 2}, {"retries": 1}, {"streamer": print}, {"num_beams": 0}])
+def test_what_a_stream_cannot_have(lm, options):
+    """It is refused before the model works, in all streams."""
+    for door in (
+        lambda: lm.stream("x", bool, **options),
+        lambda: lm.stream_call("x", [double], **options),
+        lambda: next(itertools.islice(lm.stream_chat("x", [double], **options), 1, None)),
+    ):
+        with pytest.raises(OptionError, match=next(iter(options))):
+            door()
+    assert list(lm.stream("x", bool, num_beams=1))
 
 
 @pytest.mark.parametrize(
@@ -196,6 +210,15 @@ def test_what_is_no_model(lm):
     for model, tokenizer in ((None, lm.tokenizer), ("gpt2", "gpt2"), (lm.tokenizer, lm.model), (lm.model, None)):
         with pytest.raises(OptionError, match=r"the (model|tokenizer) is a"):
             schemagen.from_transformers(model, tokenizer)
+
+
+def test_what_is_no_model_or_no_class(lm):
+    """A generator without a model, or the wrong way around, and a decorated value."""
+    for model, spec in ((None, bool), (bool, lm)):
+        with pytest.raises(OptionError, match="the model of a Generator is"):
+            schemagen.Generator(model, spec)
+    with pytest.raises(schemagen.SchemagenError, match="5 is no class"):
+        schemagen.structured(5)
 
 
 @pytest.mark.parametrize("tools", [double, "double", {"name": "double"}])
