@@ -28,6 +28,7 @@ would be faster in the JSON part by its crossing tokens (some tens of microsecon
 from __future__ import annotations
 
 import math
+from bisect import bisect_right
 from dataclasses import dataclass, field
 from functools import cached_property, lru_cache
 from typing import TYPE_CHECKING, Any
@@ -62,6 +63,7 @@ class Part:
         following: Indices of the parts that may come next, directly behind.
         special: Special token id -> indices of the parts that may come behind that token.
         final: Whether the whole text may end with this part.
+        max_tokens: How many tokens its text may take, those of its shortest end not counted, 1 or more; None: any number.
         label: What the caller knows it by.
     """
 
@@ -70,6 +72,7 @@ class Part:
     following: tuple[int, ...] = ()
     special: Mapping[int, tuple[int, ...]] = field(default_factory=dict)
     final: bool = False
+    max_tokens: int | None = None
     label: Any = "the text"
 
 
@@ -195,9 +198,14 @@ class Sequence:
         return self.needed(self.spawn(self.starts, 0, None))
 
     @cached_property
+    def entries(self) -> list[int]:
+        """How many tokens the shortest text of each part takes; 0 also where that is not known."""
+        return [0 if part.grammar is None else part.grammar.matcher().tokens_to_finish() or 0 for part in self.parts]
+
+    @cached_property
     def _rests(self) -> list[float]:
         """How many tokens are needed behind each part: shortest ways over the graph to a part that may be the last."""
-        entries = [0 if part.grammar is None else part.grammar.matcher().tokens_to_finish() or 0 for part in self.parts]
+        entries = self.entries
         rests = [0 if part.final else math.inf for part in self.parts]
         for _ in self.parts:  # Bellman and Ford: no way is longer than all parts
             for index, part in enumerate(self.parts):
@@ -303,11 +311,13 @@ class SequenceMatcher:
         state = self._history[-1]
         if state.terminated:
             return False
+        position = state.position + len(data)
         threads = self._sequence.read([thread for thread, _ in state.live], data, state.position)
+        threads = [thread for thread in threads if self._is_in_time(thread, position)]
         if not threads:
             self._restore(state)
             return False
-        self._history.append(_State(_live(threads), state.position + len(data)))
+        self._history.append(_State(_live(threads), position))
         return True
 
     def _accept_special(self, token_id: int) -> bool:
@@ -320,6 +330,20 @@ class SequenceMatcher:
         if threads:
             self._history.append(_State(_live(threads), state.position))
         return bool(threads)
+
+    def _is_in_time(self, thread: _Thread, position: int) -> bool:
+        """Whether the part that a thread is in can end within its tokens, if one more is read up to a position."""
+        if self._sequence.parts[thread.span.part].max_tokens is None or thread.span.start == position:
+            return True
+        return thread.needed() < self._left_in_part(thread)
+
+    def _left_in_part(self, thread: _Thread) -> float:
+        """Return how many tokens the part that a thread is in may still take."""
+        most = self._sequence.parts[thread.span.part].max_tokens
+        if most is None:
+            return math.inf
+        begun = bisect_right(self._history, thread.span.start, key=lambda state: state.position)
+        return most + self._sequence.entries[thread.span.part] - (len(self._history) - begun)
 
     # --- what may come -----------------------------------------------------------------------------------------------
 
@@ -406,9 +430,10 @@ class SequenceMatcher:
         """Add the tokens of one thread, as far as a budget goes: inside of its part, across its end, behind it."""
         part = self._sequence.parts[thread.span.part]
         if thread.matcher is not None:
-            inside = None if math.isinf(left) else int(left) - self._sequence.rest(thread.span.part)
+            inside = min(left - self._sequence.rest(thread.span.part), self._left_in_part(thread))
+            budget = None if math.isinf(inside) else int(inside)
             try:
-                thread.matcher.fill_next_token_bitmask(scratch, 0, budget=inside)
+                thread.matcher.fill_next_token_bitmask(scratch, 0, budget=budget)
             except DeadEndError:  # its text is complete, and the vocabulary has no EOS
                 scratch[:] = 0
             np.bitwise_and(scratch[0], self._sequence.text_words, out=scratch[0])

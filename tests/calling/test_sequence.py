@@ -271,6 +271,40 @@ def test_forced_tokens_are_the_only_way():
     assert "outside the vocabulary" in sequence.matcher().explain(999)
 
 
+@pytest.mark.parametrize("special", [False, True], ids=["text", "special"])
+@pytest.mark.parametrize("most", [1, 2, 4])
+def test_a_part_of_so_many_tokens(special, most):
+    """A part ends in time wherever it begins, tokens that cross its borders included, and its masks are exact."""
+    rng = random.Random(most)
+    vocabulary = Vocabulary.from_tokens(
+        ["a", "b", "<", "/", ">", "</", "b</", "/>c", ">c", "ab", "ca", "c", "\n", None, None],
+        eos_token_ids=[13],
+        special_token_ids=[14],
+    )
+    head, tail = (compile_language(ast.literal(text), vocabulary) for text in ("ca", "c"))
+    free = compile_language(text_without(["</>"]) if special else text_up_to("</>"), vocabulary)
+    ends = frozenset() if special else frozenset(b">")
+    following, edges = ((), {14: (2,)}) if special else ((2,), {})
+    middle = Part(free, ends, following, edges, max_tokens=most, label="free")
+    sequence = Sequence([Part(head, None, (1,)), middle, Part(tail, final=True)], [0], vocabulary)
+    longest = 0
+    for _ in range(60):
+        matcher, count, read = sequence.matcher(), 0, 0
+        while not matcher.is_accepting():
+            allowed = matcher.allowed_tokens()
+            assert allowed == brute_force(matcher, vocabulary.size)
+            token_id = rng.choice(allowed)
+            assert matcher.accept_token(token_id)
+            read += len(vocabulary.tokens[token_id])
+            part, start, _ = matcher.readings()[-1][-1]
+            count += part is middle and start < read
+        longest = max(longest, count)
+        assert count <= most + (0 if special else 2)
+        matcher.rollback(count)
+        assert matcher.allowed_tokens() == brute_force(matcher, vocabulary.size)
+    assert longest >= most
+
+
 def test_it_masks_like_any_grammar(hermes):
     """Numpy and torch bitmasks are filled, other rows left alone, wrong ones refused."""
     matcher = hermes.sequence.matcher()
