@@ -1,7 +1,7 @@
 """What streams yield.
 
-`LanguageModel.stream` tells of fields that begin, grow and are complete, of snapshots, and of the value at the end;
-`LanguageModel.stream_call` of words, and of calls with their arguments; `LanguageModel.stream_chat` of these for every
+`LanguageModel.stream` tells of thoughts, of fields that begin, grow and are complete, of snapshots, and of the value at the
+end; `LanguageModel.stream_call` of words, and of calls with their arguments; `LanguageModel.stream_chat` of these for every
 answer of a chat, and of results.
 """
 
@@ -111,7 +111,19 @@ class Completed(Generic[T]):
         return self.generation.token_ids
 
 
-Event: TypeAlias = FieldStarted | Delta | FieldCompleted | Snapshot[T] | Completed[T]
+@dataclass(frozen=True, slots=True)
+class ReasoningDelta:
+    """More of what the model thinks before it answers; only with ``reasoning``, before all other events of the answer.
+
+    Attributes:
+        text: What the thoughts grew by, whole characters only. Together these are `Generation.reasoning`, with the whitespace
+            around it.
+    """
+
+    text: str
+
+
+Event: TypeAlias = ReasoningDelta | FieldStarted | Delta | FieldCompleted | Snapshot[T] | Completed[T]
 FieldEvent: TypeAlias = FieldStarted | Delta | FieldCompleted
 
 
@@ -226,7 +238,14 @@ class ToolReturned:
 
 
 CallEvent: TypeAlias = (
-    TextDelta | CallStarted | ArgumentStarted | ArgumentDelta | ArgumentCompleted | CallCompleted | Completed[T]
+    ReasoningDelta
+    | TextDelta
+    | CallStarted
+    | ArgumentStarted
+    | ArgumentDelta
+    | ArgumentCompleted
+    | CallCompleted
+    | Completed[T]
 )
 ArgumentEvent: TypeAlias = ArgumentStarted | ArgumentDelta | ArgumentCompleted
 ChatEvent: TypeAlias = StepStarted | ToolReturned | CallEvent[T]

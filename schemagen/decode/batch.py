@@ -17,7 +17,15 @@ from typing import TYPE_CHECKING, Any
 import torch
 
 from schemagen.decode.logits_processor import LogitsProcessor
-from schemagen.decode.loop import Decoded, budget_of, check_budget, complete_options, finish, generate_rows
+from schemagen.decode.loop import (
+    Decoded,
+    budget_of,
+    check_budget,
+    complete_options,
+    default_budget,
+    finish,
+    generate_rows,
+)
 from schemagen.decode.row_sampling import can_sample_rows, samples
 from schemagen.decode.speculation import can_read_ahead, decode_greedily, memory_of
 from schemagen.errors import GenerationError
@@ -79,7 +87,7 @@ def decode_batch(
 def _completed(model: Any, row: Row, given: dict[str, Any]) -> dict[str, Any] | GenerationError:
     """Return the options of ``generate`` for a row, or why it cannot be generated."""
     try:
-        options = complete_options(model, len(row.token_ids), given)
+        options = complete_options(model, len(row.token_ids), given, default=default_budget(row.grammar))
         check_budget(row.grammar, budget_of(model, options, len(row.token_ids)))
     except GenerationError as error:
         return error

@@ -76,7 +76,7 @@ def decode(
     """
     seed = check_seed(seed)
     prompt_tokens = inputs["input_ids"].shape[1]
-    options = complete_options(model, prompt_tokens, generate_kwargs)
+    options = complete_options(model, prompt_tokens, generate_kwargs, default=default_budget(grammar))
     budget = budget_of(model, options, prompt_tokens)
     check_budget(grammar, budget)
     started = time.perf_counter()
@@ -139,8 +139,21 @@ def decode_freely(
     return [int(token_id) for token_id in sequences[0, prompt_tokens:].tolist()]
 
 
-def complete_options(model: Any, prompt_tokens: int, given: dict[str, Any]) -> dict[str, Any]:
+def default_budget(grammar: Grammar) -> int:
+    """Return how many tokens there are where nothing is said: thoughts have their own."""
+    return DEFAULT_MAX_NEW_TOKENS + int(getattr(grammar, "thought_tokens", 0))
+
+
+def complete_options(
+    model: Any, prompt_tokens: int, given: dict[str, Any], *, default: int = DEFAULT_MAX_NEW_TOKENS
+) -> dict[str, Any]:
     """Complete the options of ``generate``: greedy, and a budget that fits the model.
+
+    Args:
+        model: With the ``generate`` of transformers.
+        prompt_tokens: Length of the prompt.
+        given: The options of the user; None is as good as nothing.
+        default: The budget where none is given and the model has room for it.
 
     Raises:
         BudgetError: The prompt fills the context.
@@ -167,7 +180,7 @@ def complete_options(model: Any, prompt_tokens: int, given: dict[str, Any]) -> d
     if not {"max_new_tokens", "max_length"} & options.keys() and (
         given_config is None or budget_of(model, options, prompt_tokens) is None
     ):
-        options["max_new_tokens"] = min(DEFAULT_MAX_NEW_TOKENS, room)
+        options["max_new_tokens"] = default if room is None else min(default, room)
     return options
 
 
@@ -247,12 +260,12 @@ def check_streamed_options(given: Mapping[str, Any]) -> None:
             raise OptionError(f"{name}={given[name]!r:.80} in a stream", why=why, fix="leave it out, or do not stream")
 
 
-def _room(model: Any, prompt_tokens: int) -> int:
-    """How many tokens fit into the context of the model behind the prompt."""
+def _room(model: Any, prompt_tokens: int) -> int | None:
+    """How many tokens fit into the context of the model behind the prompt; None if that is not known."""
     config = model.config.get_text_config() if hasattr(model.config, "get_text_config") else model.config
     context = getattr(config, "max_position_embeddings", None)
     if not isinstance(context, int):
-        return DEFAULT_MAX_NEW_TOKENS  # unknown, so nothing is known against it
+        return None
     if prompt_tokens >= context:
         raise BudgetError(
             f"the prompt has {prompt_tokens} tokens, the context of the model {context}",

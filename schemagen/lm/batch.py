@@ -14,6 +14,7 @@ from schemagen.errors import GenerationError, SchemagenError
 from schemagen.lm.generation import Failure, Generation, reasons, validation_failed
 from schemagen.lm.progress import ProgressBar
 from schemagen.lm.prompts import render, with_correction
+from schemagen.lm.reasoning import taken_apart
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
     from schemagen.decode.loop import Decoded
     from schemagen.engine.options import PropertyOrder, WhitespacePolicy
     from schemagen.lm.language_model import LanguageModel
+    from schemagen.lm.thinking import Thinker, Thinking
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,6 +38,7 @@ class Options:
         property_order: As for `schemagen.compile`.
         show_schema: Whether the shape of the schema is appended to the prompts.
         chat_template: Whether the chat template of the tokenizer is used.
+        thinker: How the model thinks before it answers; None: not at all.
         generate_kwargs: For ``model.generate``.
     """
 
@@ -45,6 +48,7 @@ class Options:
     property_order: PropertyOrder = "schema"
     show_schema: bool = True
     chat_template: bool = True
+    thinker: Thinker | None = None
     generate_kwargs: Mapping[str, Any] = field(default_factory=dict)
 
 
@@ -230,11 +234,21 @@ def _encoded(lm: LanguageModel, request: _Request, row: _Asked) -> Row | Excepti
     from schemagen.decode.batch import Row
 
     try:
-        text, templated = render(lm.tokenizer, row.messages, chat_template=request.options.chat_template)
+        options = request.options
+        text, templated = render(
+            lm.tokenizer, row.messages, chat_template=options.chat_template, thinker=options.thinker
+        )
         token_ids = lm.tokenizer(text, add_special_tokens=not templated)["input_ids"]
+        constraint: Any = _thinking(request, row) or row.grammar
     except Exception as error:  # noqa: BLE001 - templates raise what they like
         return error
-    return Row(tuple(token_ids), row.grammar, request.seeds[row.index])
+    return Row(tuple(token_ids), constraint, request.seeds[row.index])
+
+
+def _thinking(request: _Request, row: _Asked) -> Thinking | None:
+    """Return the thoughts and the answer of a row as a grammar; None: no thoughts."""
+    thinker = request.options.thinker
+    return None if thinker is None else thinker.before(row.grammar)
 
 
 def _judge(request: _Request, row: _Asked, outcome: Decoded | Exception) -> Generation[Any] | Failure | _Asked:
@@ -242,17 +256,18 @@ def _judge(request: _Request, row: _Asked, outcome: Decoded | Exception) -> Gene
     if isinstance(outcome, Exception):
         return _failure(request, row.index, outcome)
     seconds = row.seconds + outcome.seconds
+    text, thoughts, thought_tokens = taken_apart(outcome, _thinking(request, row))
     try:
-        value = row.grammar.validate(outcome.text)
+        value = row.grammar.validate(text)
     except ValidationError as error:
         if row.attempt > request.options.retries:
-            return _failure(request, row.index, validation_failed(outcome.text, error, attempts=row.attempt))
-        messages = with_correction(row.messages, outcome.text, reasons(error))
+            return _failure(request, row.index, validation_failed(text, error, attempts=row.attempt))
+        messages = with_correction(row.messages, text, reasons(error))
         return replace(row, messages=messages, seconds=seconds, attempt=row.attempt + 1)
     except Exception as error:  # noqa: BLE001 - validators are code of the user
         return _failure(request, row.index, error)
-    facts = (outcome.text, outcome.token_ids, outcome.prompt_tokens, seconds, outcome.masked_mass, row.attempt)
-    return Generation(value, *facts)
+    facts = (text, outcome.token_ids, outcome.prompt_tokens, seconds, outcome.masked_mass, row.attempt)
+    return Generation(value, *facts, thoughts, thought_tokens)
 
 
 def _failure(request: _Request, index: int, error: Exception) -> Failure:

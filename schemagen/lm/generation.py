@@ -20,11 +20,14 @@ class Generation(Generic[T]):
     Attributes:
         value: The validated instance.
         text: The text that it was read from.
-        token_ids: The generated tokens, EOS included if it was generated.
+        token_ids: The generated tokens, thoughts included, and EOS if it was generated.
         prompt_tokens: Tokens of the (last) prompt.
         seconds: Wall-clock time of the model, all attempts together.
         masked_mass: Mean probability per token that the constraint took away (0: the model wanted to write this).
         attempts: How many generations it took; more than one only with ``retries``.
+        reasoning: What the model thought before it answered; None if it was not asked to (``reasoning=`` of
+            `LanguageModel.generate`).
+        reasoning_tokens: How many of the tokens are thoughts, what ends them included.
     """
 
     value: T
@@ -34,10 +37,12 @@ class Generation(Generic[T]):
     seconds: float
     masked_mass: float | None
     attempts: int = 1
+    reasoning: str | None = None
+    reasoning_tokens: int = 0
 
     @property
     def new_tokens(self) -> int:
-        """How many tokens were generated."""
+        """How many tokens were generated, thoughts included."""
         return len(self.token_ids)
 
 

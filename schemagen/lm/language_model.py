@@ -13,6 +13,7 @@ from schemagen.compiler import Grammar, compile as compile_grammar
 from schemagen.errors import VocabularyError
 from schemagen.lm.generation import Generation, reasons, validation_failed
 from schemagen.lm.prompts import as_messages, render, with_correction, with_shape, with_texts
+from schemagen.lm.reasoning import taken_apart
 from schemagen.lm.threads import in_thread
 from schemagen.lm.tool_caller import ToolCaller
 
@@ -27,7 +28,9 @@ if TYPE_CHECKING:
     from schemagen.engine.options import PropertyOrder, WhitespacePolicy
     from schemagen.events import Event
     from schemagen.lm.generation import Failure
+    from schemagen.lm.reasoning import Reasoning
     from schemagen.lm.stream import Stream
+    from schemagen.lm.thinking import Thinker
     from schemagen.vocabulary import Vocabulary
 
     Message = Mapping[str, Any]
@@ -119,6 +122,7 @@ class LanguageModel(ToolCaller):
         seed: int | None = None,
         whitespace: WhitespacePolicy = "flexible",
         property_order: PropertyOrder = "schema",
+        reasoning: bool | int | Reasoning = False,
         show_schema: bool = True,
         chat_template: bool = True,
         **generate_kwargs: Any,
@@ -133,15 +137,20 @@ class LanguageModel(ToolCaller):
                 the same text.
             whitespace: As for `schemagen.compile`; of no effect on a compiled grammar.
             property_order: As for `schemagen.compile`; of no effect on a compiled grammar.
+            reasoning: Whether the model thinks freely before it answers, in the format of its chat template. True: in 1024
+                tokens at most; a number: in so many; a `schemagen.lm.Reasoning`: with markers of your own. The thoughts are in
+                `Generation.reasoning`, the answer is as constrained as without them.
             show_schema: Whether the shape of the schema, the options or the pattern are appended to the prompt.
             chat_template: Whether the chat template of the tokenizer is used, if there is one.
-            generate_kwargs: Passed on to ``model.generate``: ``max_new_tokens`` (default 512), ``num_beams``,
-                ``temperature``, ... Decoding is greedy, whatever the model's generation_config says, unless
-                ``do_sample=True`` or a sampling option such as ``temperature`` is given.
+            generate_kwargs: Passed on to ``model.generate``: ``max_new_tokens`` (default 512, and those of ``reasoning``; it
+                covers both, and thoughts end in time for the shortest answer), ``num_beams``, ``temperature``, ... Decoding is
+                greedy, whatever the model's generation_config says, unless ``do_sample=True`` or a sampling option such as
+                ``temperature`` is given.
 
         Raises:
             SchemaError: The type or schema cannot be compiled.
-            OptionError: A number among the options cannot be meant.
+            OptionError: A number among the options cannot be meant; or the model is asked to think, and its chat template knows
+                no thoughts.
             BudgetError: ``max_new_tokens`` is below what the shortest text takes.
             ValidationFailed: A custom validator refused the value, also after ``retries``.
             ValueError: As transformers raises it, for options it does not know.
@@ -150,21 +159,25 @@ class LanguageModel(ToolCaller):
 
         check_count("retries", retries, least=0)
         grammar = self._grammar(spec, whitespace=whitespace, property_order=property_order)
+        thinker = self._thinker(reasoning)
+        thinking = None if thinker is None else thinker.before(grammar)
+        constraint: Any = thinking or grammar
         messages = self._messages(prompt, grammar, show_schema=show_schema)
         seconds = 0.0
         for attempt in count(1):
-            inputs = self._encode(*render(self.tokenizer, messages, chat_template=chat_template))
-            found = decode(self.model, inputs, grammar, seed=seed, **generate_kwargs)
+            inputs = self._encode(*render(self.tokenizer, messages, chat_template=chat_template, thinker=thinker))
+            found = decode(self.model, inputs, constraint, seed=seed, **generate_kwargs)
             seconds += found.seconds
+            text, thoughts, thought_tokens = taken_apart(found, thinking)
             try:
-                value = grammar.validate(found.text)
+                value = grammar.validate(text)
             except ValidationError as error:
                 if attempt > retries:
-                    raise validation_failed(found.text, error, attempts=attempt) from error
-                messages = with_correction(messages, found.text, reasons(error))
+                    raise validation_failed(text, error, attempts=attempt) from error
+                messages = with_correction(messages, text, reasons(error))
             else:
-                facts = (found.text, found.token_ids, found.prompt_tokens, seconds, found.masked_mass, attempt)
-                return Generation(value, *facts)
+                facts = (text, found.token_ids, found.prompt_tokens, seconds, found.masked_mass, attempt)
+                return Generation(value, *facts, thoughts, thought_tokens)
         raise AssertionError("count() has no end")
 
     @overload
@@ -205,6 +218,7 @@ class LanguageModel(ToolCaller):
         seed: int | Sequence[int] | None = None,
         whitespace: WhitespacePolicy = "flexible",
         property_order: PropertyOrder = "schema",
+        reasoning: bool | int | Reasoning = False,
         show_schema: bool = True,
         chat_template: bool = True,
         **generate_kwargs: Any,
@@ -228,6 +242,7 @@ class LanguageModel(ToolCaller):
                 decoding, rows with seeds are generated one at a time.
             whitespace: As for `generate`.
             property_order: As for `generate`.
+            reasoning: As for `generate`.
             show_schema: As for `generate`.
             chat_template: As for `generate`.
             generate_kwargs: As for `generate`, for all rows.
@@ -246,7 +261,9 @@ class LanguageModel(ToolCaller):
         from schemagen.lm.batch import Options, generate_batch, raise_misuse
         from schemagen.lm.generation import Failure
 
-        options = Options(batch_size, retries, whitespace, property_order, show_schema, chat_template, generate_kwargs)
+        thinker = self._thinker(reasoning)
+        shown = (show_schema, chat_template, thinker)
+        options = Options(batch_size, retries, whitespace, property_order, *shown, generate_kwargs)
         found = generate_batch(self, prompts, spec, seed=seed, progress=progress, options=options)
         raise_misuse(found)
         return [each if isinstance(each, Failure) else each.value for each in found]
@@ -285,6 +302,7 @@ class LanguageModel(ToolCaller):
         seed: int | None = None,
         whitespace: WhitespacePolicy = "flexible",
         property_order: PropertyOrder = "schema",
+        reasoning: bool | int | Reasoning = False,
         show_schema: bool = True,
         chat_template: bool = True,
         **generate_kwargs: Any,
@@ -292,8 +310,9 @@ class LanguageModel(ToolCaller):
         """Return the events of a generation while it goes on: fields that begin, grow and are complete, and the value.
 
         The events are `FieldStarted`, `Delta`, `FieldCompleted`, with ``partials`` `Snapshot`, and at the end `Completed` with
-        the value. They come from the structure of the text: strings grow by whole characters with their escapes resolved, a
-        field is validated by its own type when it is complete, and the value by all of its validators at the end.
+        the value; before them, with ``reasoning``, `ReasoningDelta`. They come from the structure of the text: strings grow by
+        whole characters with their escapes resolved, a field is validated by its own type when it is complete, and the value by
+        all of its validators at the end.
 
         Args:
             prompt: A text, or a chat.
@@ -302,6 +321,7 @@ class LanguageModel(ToolCaller):
             seed: As for `generate`.
             whitespace: As for `generate`.
             property_order: As for `generate`.
+            reasoning: As for `generate`.
             show_schema: As for `generate`.
             chat_template: As for `generate`.
             generate_kwargs: As for `generate`; beams cannot be streamed, and there are no retries.
@@ -328,13 +348,16 @@ class LanguageModel(ToolCaller):
 
         check_streamed_options(generate_kwargs)
         grammar = self._grammar(spec, whitespace=whitespace, property_order=property_order)
+        thinker = self._thinker(reasoning)
+        thinking = None if thinker is None else thinker.before(grammar)
+        constraint: Any = thinking or grammar
         messages = self._messages(prompt, grammar, show_schema=show_schema)
-        inputs = self._encode(*render(self.tokenizer, messages, chat_template=chat_template))
+        inputs = self._encode(*render(self.tokenizer, messages, chat_template=chat_template, thinker=thinker))
 
         def generate(streamer: Any) -> Decoded:
-            return decode(self.model, inputs, grammar, seed=seed, streamer=streamer, **generate_kwargs)
+            return decode(self.model, inputs, constraint, seed=seed, streamer=streamer, **generate_kwargs)
 
-        return Stream(grammar, generate, partials=partials)
+        return Stream(grammar, generate, thinking=thinking, partials=partials)
 
     @overload
     def astream(self, prompt: Prompt, spec: type[T], **options: Any) -> AsyncGenerator[Event[T], None]: ...
@@ -374,11 +397,20 @@ class LanguageModel(ToolCaller):
         token_ids = decode_freely(self.model, inputs, seed=seed, **generate_kwargs)
         return str(self.tokenizer.decode(token_ids, skip_special_tokens=True))
 
-    def render(self, prompt: Prompt, spec: Any, *, show_schema: bool = True, chat_template: bool = True) -> str:
+    def render(
+        self,
+        prompt: Prompt,
+        spec: Any,
+        *,
+        reasoning: bool | int | Reasoning = False,
+        show_schema: bool = True,
+        chat_template: bool = True,
+    ) -> str:
         """Return the exact text that `generate` sends to the model; arguments as for `generate`."""
         grammar = self._grammar(spec)
         messages = self._messages(prompt, grammar, show_schema=show_schema)
-        return render(self.tokenizer, messages, chat_template=chat_template)[0]
+        thinker = self._thinker(reasoning)
+        return render(self.tokenizer, messages, chat_template=chat_template, thinker=thinker)[0]
 
     def __repr__(self) -> str:
         """Show the model and the width of its logits."""
@@ -394,6 +426,14 @@ class LanguageModel(ToolCaller):
                 fix="compile it with schemagen.compile(spec, lm.vocabulary)",
             )
         return spec
+
+    def _thinker(self, reasoning: bool | int | Reasoning) -> Thinker | None:
+        """How the model is to think before it answers; None: not at all."""
+        if reasoning is False:
+            return None
+        from schemagen.lm.thinking import Thinker
+
+        return Thinker.of(reasoning, self.tokenizer, self.vocabulary)
 
     def _messages(self, prompt: Prompt, grammar: Grammar, *, show_schema: bool) -> list[dict[str, Any]]:
         """The chat to render, with what the answer has to be."""

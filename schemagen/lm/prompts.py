@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from schemagen.compiler import Regex
+    from schemagen.lm.thinking import Thinker
 
     Message = Mapping[str, Any]
 
@@ -154,35 +155,50 @@ def with_correction(messages: list[dict[str, Any]], answer: str, reasons: str) -
     return [*messages, {"role": "assistant", "content": answer}, {"role": "user", "content": correction}]
 
 
-def render(tokenizer: Any, messages: list[dict[str, Any]], *, chat_template: bool = True) -> tuple[str, bool]:
+def render(
+    tokenizer: Any, messages: list[dict[str, Any]], *, chat_template: bool = True, thinker: Thinker | None = None
+) -> tuple[str, bool]:
     """Return the text that the model reads, and whether it is a chat template that wrote it.
 
-    A template writes its own special tokens, so nothing may be added to its text; thinking is switched off where the
-    template knows ``enable_thinking``, because the answer is constrained from its first token. Without a template the
-    contents stand one after the other, a blank line between them and a line break at the end.
+    A template writes its own special tokens, so nothing may be added to its text but what opens thoughts. Without thoughts
+    the answer is constrained from its first token. Without a template the contents stand one after the other, a blank line
+    between them and a line break at the end.
 
     Args:
         tokenizer: Of transformers.
         messages: The chat.
         chat_template: Whether to use the tokenizer's template, if it has one.
+        thinker: How to think first.
     """
-    if chat_template and getattr(tokenizer, "chat_template", None):
-        return apply_template(tokenizer, messages), True
-    return "\n\n".join(plain_text(message) for message in messages) + "\n", False
+    templated = chat_template and bool(getattr(tokenizer, "chat_template", None))
+    if templated:
+        text = apply_template(tokenizer, messages, thinking=thinker is not None)
+    else:
+        text = "\n\n".join(plain_text(message) for message in messages) + "\n"
+    return text if thinker is None else thinker.opened(text), templated
 
 
-def apply_template(tokenizer: Any, messages: list[dict[str, Any]], **options: Any) -> str:
-    """Return what the chat template of a tokenizer writes, with the beginning of an answer, without thinking.
+def apply_template(tokenizer: Any, messages: list[dict[str, Any]], *, thinking: bool = False, **options: Any) -> str:
+    """Return what the chat template of a tokenizer writes, with the beginning of an answer.
 
     Where a template takes no contents in parts, they become texts.
+
+    Args:
+        tokenizer: Of transformers.
+        messages: The chat.
+        thinking: Whether thinking is switched on, where the template knows ``enable_thinking`` (Qwen, GLM, SmolLM) or
+            ``thinking`` (DeepSeek, Granite).
+        options: Of the template.
 
     Raises:
         GenerationError: The template refuses the messages.
     """
 
     def written(messages: list[dict[str, Any]]) -> str:
-        options_of_all = {"tokenize": False, "add_generation_prompt": True, "enable_thinking": False}
-        text: str = tokenizer.apply_chat_template(messages, **options_of_all, **options)
+        switches = {"enable_thinking": thinking, "thinking": thinking}
+        text: str = tokenizer.apply_chat_template(
+            messages, tokenize=False, add_generation_prompt=True, **switches, **options
+        )
         return text
 
     has_parts = any(isinstance(message.get("content"), list) for message in messages)
@@ -195,7 +211,8 @@ def apply_template(tokenizer: Any, messages: list[dict[str, Any]], **options: An
                 why=f"the roles are {', '.join(message['role'] for message in messages)}",
                 fix="give the roles that the template of this model takes, in its order, or chat_template=False",
             ) from error
-    return apply_template(tokenizer, [{**m, "content": plain_text(m)} for m in messages], **options)
+    texts = [{**message, "content": plain_text(message)} for message in messages]
+    return apply_template(tokenizer, texts, thinking=thinking, **options)
 
 
 def plain_text(message: Message) -> str:

@@ -12,12 +12,13 @@ from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeVar, cast
 from pydantic import ValidationError
 
 from schemagen.errors import ValidationFailed
-from schemagen.events import Completed, Delta, Event, FieldEvent, Path, Snapshot
+from schemagen.events import Completed, Delta, Event, FieldEvent, Path, ReasoningDelta, Snapshot
 from schemagen.lm.event_stream import EventStream
 from schemagen.lm.field_types import FieldTypes
 from schemagen.lm.generation import Generation, validation_failed
 from schemagen.lm.json_reader import JsonReader
 from schemagen.lm.partial import snapshot
+from schemagen.lm.reasoning import taken_apart
 from schemagen.types import is_type
 
 if TYPE_CHECKING:
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
 
     from schemagen.compiler import Grammar
     from schemagen.decode.loop import Decoded
+    from schemagen.lm.thinking import Thinking
 
 T = TypeVar("T")
 
@@ -65,9 +67,18 @@ class Stream(EventStream[Event[T]], Generic[T]):
     Made by `LanguageModel.stream`.
     """
 
-    def __init__(self, grammar: Grammar, generate: Callable[[Any], Decoded], *, partials: bool = False) -> None:
+    def __init__(
+        self,
+        grammar: Grammar,
+        generate: Callable[[Any], Decoded],
+        *,
+        thinking: Thinking | None = None,
+        partials: bool = False,
+    ) -> None:
         super().__init__(generate)
         self._grammar = grammar
+        self._thinking = thinking
+        self._thoughts = None if thinking is None else thinking.reader()
         self._types = FieldTypes(grammar.spec if is_type(grammar.spec) else None)
         self._reader: _Reader = _TextReader() if grammar.schema is None else JsonReader(self._types.complete)
         self._characters = codecs.getincrementaldecoder("utf-8")("replace")
@@ -80,20 +91,27 @@ class Stream(EventStream[Event[T]], Generic[T]):
 
     def _read(self, token_ids: Sequence[int]) -> None:
         """Turn tokens into events."""
-        self._read_text(self._characters.decode(self._grammar.vocabulary.decode(token_ids)))
+        if self._thoughts is None:
+            data = self._grammar.vocabulary.decode(token_ids)
+        else:
+            thought, data = self._thoughts.feed(token_ids)
+            if thought:
+                self._waiting.append(ReasoningDelta(thought))
+        self._read_text(self._characters.decode(data))
 
     def _end(self, decoded: Decoded) -> None:
         """Read what no streamer was told, and validate the whole."""
-        self._read_text(decoded.text[len(self._reader.text) :])
+        text, thoughts, thought_tokens = taken_apart(decoded, self._thinking)
+        self._read_text(text[len(self._reader.text) :])
         if self._refusal is not None:
             return
         self._say(self._reader.finish())
         try:
-            value = self._grammar.validate(decoded.text)
+            value = self._grammar.validate(text)
         except ValidationError as error:
-            raise validation_failed(decoded.text, error, attempts=1) from error
-        facts = (decoded.text, decoded.token_ids, decoded.prompt_tokens, decoded.seconds, decoded.masked_mass)
-        self._waiting.append(Completed(Generation(value, *facts)))
+            raise validation_failed(text, error, attempts=1) from error
+        facts = (text, decoded.token_ids, decoded.prompt_tokens, decoded.seconds, decoded.masked_mass, 1)
+        self._waiting.append(Completed(Generation(value, *facts, thoughts, thought_tokens)))
 
     def _read_text(self, piece: str) -> None:
         """Turn text into events; a field that its type refuses is raised after those that were there before it."""

@@ -25,6 +25,7 @@ from schemagen.events import (
     FieldCompleted,
     FieldStarted,
     Path,
+    ReasoningDelta,
     Snapshot,
     StepStarted,
     TextDelta,
@@ -146,7 +147,7 @@ def streams(lm: schemagen.LanguageModel) -> None:
             elif isinstance(event, Snapshot):
                 assert_type(event.value, schemagen.Partial[Person])
                 assert_type(event.value.name, Any)
-            elif isinstance(event, Delta):
+            elif isinstance(event, (Delta, ReasoningDelta)):
                 assert_type(event.text, str)
             else:
                 assert_type(event, Union[FieldStarted, FieldCompleted])
@@ -164,7 +165,7 @@ def call_streams(lm: schemagen.LanguageModel, tool: Any) -> None:
             assert_type(event.value, schemagen.ToolCall)
         elif isinstance(event, CallCompleted):
             assert_type(event.call, schemagen.ToolCall)
-        elif isinstance(event, (TextDelta, ArgumentDelta)):
+        elif isinstance(event, (ReasoningDelta, TextDelta, ArgumentDelta)):
             assert_type(event.text, str)
         elif isinstance(event, CallStarted):
             assert_type(event.name, str)
