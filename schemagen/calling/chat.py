@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 from pydantic import ValidationError
@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from schemagen.calling.reading import Written
     from schemagen.calling.wire import Wire
     from schemagen.lm.language_model import LanguageModel
+    from schemagen.lm.thinking import Thinker
 
     Message = Mapping[str, Any]
 
@@ -67,6 +68,7 @@ class Asking:
         parallel: Whether an answer may hold several calls.
         profile: The wire format.
         generate_kwargs: For ``model.generate``.
+        thinker: How the model thinks before it answers; None: not at all.
     """
 
     lm: LanguageModel
@@ -74,6 +76,7 @@ class Asking:
     parallel: bool
     profile: Profile
     generate_kwargs: dict[str, Any] = field(default_factory=dict)
+    thinker: Thinker | None = None
 
     @classmethod
     def of(
@@ -89,13 +92,15 @@ class Asking:
 
         Raises:
             ToolError: Something is no tool, or the profile is not known.
-            OptionError: A number among the options cannot be meant.
+            OptionError: A number among the options cannot be meant, or the model cannot be asked to think.
         """
         from schemagen.decode.loop import check_options
 
         found = find_profile(profile) if isinstance(profile, str) else profile
         check_options(generate_kwargs)
-        return cls(lm, as_tools(tools), parallel, found or detect_profile(lm.tokenizer), generate_kwargs)
+        options = {**generate_kwargs}
+        thinker = lm._thinker(options.pop("reasoning", False))  # noqa: SLF001 - the front door of the same model
+        return cls(lm, as_tools(tools), parallel, found or detect_profile(lm.tokenizer), options, thinker)
 
     def ask(self, messages: Sequence[Message], choice: ToolChoice) -> Said:
         """Return one answer.
@@ -124,7 +129,11 @@ class Asking:
         specials = special_markers(self.profile, self.lm.tokenizer, vocabulary)
         flags = {"may_answer": may_answer, "may_call": may_call, "parallel": self.parallel}
         wire = build(self.profile, chosen, vocabulary, specials, **flags)
-        rendered = render_chat(self.lm.tokenizer, messages, self.tools, self.profile, must_call=not may_answer)
+        if self.thinker is not None:
+            wire = replace(wire, sequence=self.thinker.before_parts(wire.sequence))
+        rendered = render_chat(
+            self.lm.tokenizer, messages, self.tools, self.profile, must_call=not may_answer, thinker=self.thinker
+        )
         return wire, self.lm._encode(*rendered)  # noqa: SLF001 - the front door of the same model
 
     def validated(self, said: Said) -> list[ToolCall | ToolResult]:

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
     from schemagen.calling.profiles import Profile
     from schemagen.calling.tools import Tool
+    from schemagen.lm.thinking import Thinker
 
     Message = Mapping[str, Any]
 
@@ -30,6 +31,7 @@ def render_chat(
     profile: Profile,
     *,
     must_call: bool = False,
+    thinker: Thinker | None = None,
 ) -> tuple[str, bool]:
     """Return the text that the model reads, and whether a chat template wrote it.
 
@@ -39,6 +41,7 @@ def render_chat(
         tools: All that are described, whether they may be called now or not.
         profile: Of the model.
         must_call: Whether the answer will be a call; only models whose template knows no tools are told.
+        thinker: How to think first.
     """
     messages = [_normalised(message, profile) for message in as_messages(prompt)]
     described = [tool.to_dict() for tool in tools]
@@ -47,10 +50,13 @@ def render_chat(
         messages = _described(messages, tools, profile, must_call=must_call) if tools else messages
     elif profile.tools_in == "system" and tools:
         messages = _in_system(messages, described)
-    if not getattr(tokenizer, "chat_template", None):
-        return "\n\n".join(plain_text(message) for message in messages) + "\n", False
-    given = described if profile.tools_in == "argument" and described else None
-    return apply_template(tokenizer, messages, tools=given), True
+    templated = bool(getattr(tokenizer, "chat_template", None))
+    if templated:
+        given = described if profile.tools_in == "argument" and described else None
+        text = apply_template(tokenizer, messages, thinking=thinker is not None, tools=given)
+    else:
+        text = "\n\n".join(plain_text(message) for message in messages) + "\n"
+    return text if thinker is None else thinker.opened(text), templated
 
 
 def call_message(calls: Sequence[tuple[str, str, str]], content: str = "", *, as_text: bool = False) -> dict[str, Any]:

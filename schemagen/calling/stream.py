@@ -12,9 +12,11 @@ from schemagen.calling.calls import ToolCall, ToolResult
 from schemagen.calling.chat import refusal_of
 from schemagen.calling.growing import AnswerReader
 from schemagen.errors import ValidationFailed
-from schemagen.events import CallEvent, Completed, StepStarted, ToolReturned
+from schemagen.events import CallEvent, Completed, ReasoningDelta, StepStarted, ToolReturned
 from schemagen.lm.event_stream import EventStream, events_of
 from schemagen.lm.generation import Generation
+from schemagen.lm.reasoning import taken_apart
+from schemagen.lm.thinking import Thinking
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Generator, Iterable, Sequence
@@ -56,12 +58,16 @@ class CallStream(EventStream[CallEvent[T]], Generic[T]):
         self._asking = asking
         self._strict = strict
         self._reader = AnswerReader(wire.sequence, self._judge, strict=strict)
+        self._thinking = wire.sequence if isinstance(wire.sequence, Thinking) else None
+        self._thoughts = None if self._thinking is None else self._thinking.reader()
+        self._held: list[int] = []  # tokens of thoughts, which say nothing of the answer
         self._count = 0
 
     @property
     def text(self) -> str:
         """What was read so far, as it was generated, without special tokens; whole characters only."""
-        return self._reader.data.decode("utf-8", "ignore")
+        start = None if self._thoughts is None else self._thoughts.answer_start
+        return self._reader.data[start:].decode("utf-8", "ignore")
 
     @property
     def words(self) -> str:
@@ -95,6 +101,14 @@ class CallStream(EventStream[CallEvent[T]], Generic[T]):
     def _read(self, token_ids: Sequence[int]) -> None:
         """Turn tokens into events; arguments that are refused are raised after those that were there before them."""
         self._count += len(token_ids)
+        if self._thoughts is not None:
+            thought, _ = self._thoughts.feed(token_ids)
+            if thought:
+                self._waiting.append(ReasoningDelta(thought))
+            self._held += token_ids
+            if not self._thoughts.is_over:
+                return
+            token_ids, self._held = self._held, []
         try:
             self._reader.read(token_ids)
         except ValidationFailed as error:
@@ -112,8 +126,9 @@ class CallStream(EventStream[CallEvent[T]], Generic[T]):
             self._refusal = error
         self._waiting.extend(self._reader.events())
         if self._refusal is None:
-            facts = (decoded.text, decoded.token_ids, decoded.prompt_tokens, decoded.seconds, decoded.masked_mass)
-            self._waiting.append(Completed(Generation(self._value(), *facts)))
+            text, thoughts, thought_tokens = taken_apart(decoded, self._thinking)
+            facts = (text, decoded.token_ids, decoded.prompt_tokens, decoded.seconds, decoded.masked_mass, 1)
+            self._waiting.append(Completed(Generation(self._value(), *facts, thoughts, thought_tokens)))
 
     def _value(self) -> Any:
         """What the answer is, as `LanguageModel.call` returns it."""

@@ -110,7 +110,8 @@ class ToolCaller:
             parallel: Whether there may be several calls; they come as a list.
             retries: How often to ask again, with the reasons, when a validator refuses the arguments.
             profile: The wire format, if it is not to be told from the chat template: a name or a `Profile`.
-            options: ``seed`` and options of ``model.generate``, as for `generate`.
+            options: ``seed``, ``reasoning`` and options of ``model.generate``, as for `generate`. What was thought is told by
+                `stream_call` only.
 
         Returns:
             A call, or with ``parallel`` the calls; the text where the model made none.
@@ -208,7 +209,7 @@ class ToolCaller:
             tool_choice: As for `call`.
             parallel: As for `call`.
             profile: As for `call`.
-            options: ``seed`` and options of ``model.generate``, as for `generate`; beams cannot be streamed.
+            options: ``seed``, ``reasoning`` and options of ``model.generate``, as for `generate`; beams cannot be streamed.
 
         Returns:
             An iterator. The model works in a thread from the first event on and stops when the stream is closed or dropped.
