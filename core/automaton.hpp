@@ -139,7 +139,8 @@ public:
     virtual Leaf roomiest(const Leaf& leaf) = 0;
     static constexpr uint32_t kFar = UINT32_MAX / 4;
 
-    virtual std::string describe(const Leaf& leaf) = 0;  // for error texts: what is being read
+    // Why `byte` cannot follow, as the end of a sentence; `text` is all that was read. Frames may be made in `arena`.
+    virtual std::string refusal(const Leaf& leaf, uint8_t byte, std::string_view text, Arena& arena) = 0;
     virtual uint64_t memory_bytes() const = 0;
 
     static constexpr uint32_t kFirst = 1, kUnclear = UINT32_MAX;

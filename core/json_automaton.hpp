@@ -22,6 +22,11 @@
 namespace schemagen {
 
 using ValueId = uint32_t;  // 0: no instance
+
+// Bytes in words: quoted characters, hexadecimal numbers for others; a set as "'a' or 'b'", empty where it has many.
+std::string shown_byte(uint8_t byte);
+std::string shown_bytes(const ByteSet& bytes);
+
 struct FrameState;
 struct ValueList;
 
@@ -118,7 +123,7 @@ public:
     bool text_matters(const Leaf& leaf) const override;
     Leaf keep(const Leaf& leaf, Arena& arena) override;
     Leaf roomiest(const Leaf& leaf) override;
-    std::string describe(const Leaf& leaf) override;
+    std::string refusal(const Leaf& leaf, uint8_t byte, std::string_view text, Arena& arena) override;
     uint64_t memory_bytes() const override;
 
 private:
@@ -292,6 +297,18 @@ private:
     Bits string_satisfied(const Leaf& leaf);
     Bits bare_satisfied(const Leaf& leaf);
 
+    // Refusals in words (json_explain.cpp).
+    std::string types_at(uint32_t position);
+    std::string expected_value(uint32_t position, uint8_t byte, const std::string& pointer);
+    std::string expected_item(const Leaf& leaf, const std::string& pointer);
+    std::string expected_string(const Leaf& leaf, uint8_t byte, const std::string& pointer);
+    std::string expected_bare(const Leaf& leaf, uint8_t byte, std::string_view text, const std::string& pointer, std::string_view scalar, Arena& arena);
+    std::string keys_for(const Leaf& leaf, std::string_view prefix);
+    std::string expected_key(const Leaf& leaf, uint8_t byte, const std::string& pointer, std::string_view scalar);
+    std::string open_end(const Leaf& leaf, const std::string& pointer);
+    std::vector<std::string> missing_keys(const FrameState* state) const;
+    std::string expected_after(const Leaf& leaf, uint8_t byte, const std::string& pointer);
+
     Kernel& kernel() const { return languages_->kernel; }
     LazyDfa& dfa() const { return languages_->dfa; }
 
@@ -345,7 +362,7 @@ public:
     bool text_matters(const Leaf&) const override { return false; }
     Leaf keep(const Leaf& leaf, Arena&) override { return leaf; }
     Leaf roomiest(const Leaf& leaf) override { return leaf; }
-    std::string describe(const Leaf&) override { return "the text of a pattern"; }
+    std::string refusal(const Leaf& leaf, uint8_t byte, std::string_view text, Arena& arena) override;
     uint64_t memory_bytes() const override { return sizeof(*this); }
 
 private:

@@ -329,16 +329,4 @@ bool JsonAutomaton::accepting(const Leaf& leaf) {
     return leaf.mode == kBare && leaf.frame->state->kind == FrameKind::kRootFrame && bare_satisfied(leaf)[0];
 }
 
-std::string JsonAutomaton::describe(const Leaf& leaf) {
-    static const char* const kNames[] = {"a value", "an array item", "an array item or ']'", "a key or '}'", "a key", "the inside of a key", "':'",
-                                         "the inside of a string", "a number or literal", "',' or a closing bracket", "the end of the text"};
-    std::string path;
-    for (const Frame* frame = leaf.frame; frame; frame = frame->parent)
-        if (frame->state->kind == FrameKind::kArrayFrame)
-            path = "[" + std::to_string(frame->count ? frame->count - 1 : 0) + "]" + path;
-        else if (frame->state->kind == FrameKind::kObjectFrame)
-            path = "{" + std::to_string(frame->count) + "}" + path;
-    return std::string(kNames[leaf.mode]) + (path.empty() ? "" : " at " + path);
-}
-
 }  // namespace schemagen

@@ -9,7 +9,7 @@ namespace schemagen {
 
 Matcher::Matcher(std::shared_ptr<Constraint> constraint) : constraint_(std::move(constraint)), arena_(std::make_shared<Arena>()) {
     Exclusive guard(*constraint_);
-    history_.push_back(constraint_->automaton->start());
+    history_.push_back({constraint_->automaton->start(), 0});
 }
 
 uint32_t Matcher::fill(uint32_t* words, uint32_t budget) {
@@ -100,7 +100,8 @@ bool Matcher::advance(std::string_view bytes) {
         }
     }
     constraint_->automaton->settle(next, *arena_);
-    history_.push_back(next);
+    text_.append(bytes);
+    history_.push_back({next, text_.size()});
     return true;
 }
 
@@ -110,7 +111,7 @@ bool Matcher::accept_token(uint32_t id) {
     if (terminated_ || id >= tables.size()) return false;
     if (std::find(tables.eos().begin(), tables.eos().end(), id) != tables.eos().end()) {
         if (!constraint_->automaton->accepting(leaf())) return false;
-        history_.push_back(leaf());
+        history_.push_back({leaf(), text_.size()});
         return terminated_ = true;
     }
     return !tables.token(id).empty() && advance(tables.token(id));
@@ -131,12 +132,14 @@ void Matcher::rollback(size_t count) {
     if (count > steps()) throw std::out_of_range("more steps than were accepted");
     if (count == 0) return;
     history_.resize(history_.size() - count);
+    text_.resize(history_.back().read);
     terminated_ = false;  // EOS is always the last step
 }
 
 void Matcher::reset() {
     std::unique_lock lock(constraint_->mutex);
     history_.resize(1);
+    text_.clear();
     terminated_ = false;
     shared_.clear();
     if (arena_.use_count() == 1)
@@ -158,15 +161,18 @@ std::pair<size_t, std::string> Matcher::probe(std::string_view bytes) {
     Leaf at = leaf();
     Arena::Mark mark = arena_->mark();
     size_t read = 0;
-    std::string expected = constraint_->automaton->describe(at);
+    std::string why;
     for (; read < bytes.size(); ++read) {
         Leaf next = at;
-        if (!constraint_->automaton->step(next, static_cast<uint8_t>(bytes[read]), *arena_)) break;
+        const auto byte = static_cast<uint8_t>(bytes[read]);
+        if (!constraint_->automaton->step(next, byte, *arena_)) {
+            why = constraint_->automaton->refusal(at, byte, text_ + std::string(bytes.substr(0, read)), *arena_);
+            break;
+        }
         at = next;
-        expected = constraint_->automaton->describe(at);
     }
     arena_->release(mark);
-    return {read, expected};
+    return {read, why};
 }
 
 }  // namespace schemagen

@@ -64,11 +64,11 @@ public:
     void reset();
     Matcher fork();
     size_t steps() const { return history_.size() - 1; }
-    // How many bytes of the token can be read from here, and what is expected where it stops.
+    // How many bytes of the token can be read from here, and why not the next one.
     std::pair<size_t, std::string> probe(std::string_view bytes);
     const VocabularyTables& tables() const { return *constraint_->tables; }
     const std::shared_ptr<Constraint>& constraint() const { return constraint_; }
-    const Leaf& leaf() const { return history_.back(); }
+    const Leaf& leaf() const { return history_.back().leaf; }
 
 private:
     bool advance(std::string_view bytes);
@@ -76,7 +76,12 @@ private:
     std::shared_ptr<Constraint> constraint_;
     std::vector<std::shared_ptr<const Arena>> shared_;  // frames of the matchers this one was forked from
     std::shared_ptr<Arena> arena_;
-    std::vector<Leaf> history_;
+    struct Step {
+        Leaf leaf;
+        size_t read;  // bytes of the text
+    };
+    std::vector<Step> history_;
+    std::string text_;  // for explanations only
     bool terminated_ = false;
 };
 

@@ -131,7 +131,7 @@ std::vector<uint32_t> forced_tokens(Matcher& matcher) {
     return forced;
 }
 
-std::string explain(Matcher& matcher, int64_t id) {
+std::string explanation(Matcher& matcher, int64_t id) {
     const VocabularyTables& tables = matcher.tables();
     std::string name = "token " + std::to_string(id);
     if (matcher.terminated()) return name + " is not allowed: EOS was already accepted";
@@ -141,9 +141,14 @@ std::string explain(Matcher& matcher, int64_t id) {
     std::string_view bytes = tables.token(static_cast<uint32_t>(id));
     if (bytes.empty()) return name + " is not allowed: it is a special or padding id without text";
     name += " " + std::string(nb::repr(nb::bytes(bytes.data(), bytes.size())).c_str());
-    auto [read, expected] = matcher.probe(bytes);
+    auto [read, why] = matcher.probe(bytes);
     if (read == bytes.size()) return name + " is allowed";
-    return name + " is not allowed: after " + std::to_string(read) + " of its " + std::to_string(bytes.size()) + " bytes, " + expected + " is expected";
+    return name + " is not allowed: after " + std::to_string(read) + " of its " + std::to_string(bytes.size()) + " bytes, " + why;
+}
+
+nb::object explain(Matcher& matcher, int64_t id) {
+    const std::string text = explanation(matcher, id);  // it may end within a character of the text that it quotes
+    return nb::steal(PyUnicode_DecodeUTF8(text.data(), static_cast<Py_ssize_t>(text.size()), "backslashreplace"));
 }
 
 // Rows of several matchers, without the interpreter's lock. What went wrong in any row is thrown in the end.

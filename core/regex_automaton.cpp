@@ -29,4 +29,11 @@ StringBody RegexAutomaton::string_body(const Leaf& leaf, uint32_t) { return {lea
 
 ByteSet RegexAutomaton::next_bytes(const Leaf& leaf) { return languages_->dfa.next_bytes(leaf.state); }
 
+std::string RegexAutomaton::refusal(const Leaf& leaf, uint8_t byte, std::string_view, Arena&) {
+    const ByteSet next = next_bytes(leaf);
+    if (next.size() == 0) return "the text is complete and can only end";
+    const std::string few = shown_bytes(next), end = accepting(leaf) ? ", or the end of the text" : "";
+    return few.empty() ? "no text that is allowed goes on with " + shown_byte(byte) : few + " is expected" + end;
+}
+
 }  // namespace schemagen
