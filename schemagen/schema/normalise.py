@@ -53,6 +53,9 @@ Dialect = Literal["json-schema", "python"]
 #: How deep required parts are followed to see that nothing can satisfy them.
 MAX_LOOK = 6
 _CONTAINERS = ("object", "array")
+#: Keywords that ask for the opposite of a schema, and those below which names stand that may look like keywords.
+_NEGATING = ("not", "oneOf", "if")
+_NAMED = ("properties", "patternProperties", "dependentSchemas", "$defs", "definitions")
 
 
 class _InProgressError(Exception):
@@ -194,15 +197,14 @@ class Normaliser:
 
     def unsupported(self, node: Node, keyword: str, why: str) -> None:
         """Refuse the keyword (strict), or note that it is checked afterwards."""
-        pointer = f"{node.record.pointer}/{keyword}"
         if self.strict:
             raise UnsupportedSchemaError(
                 f"the keyword {keyword!r} cannot be enforced here",
-                at=pointer,
+                at=f"{node.record.pointer}/{keyword}",
                 why=why,
                 fix="leave it out, or compile with strict=False to have it checked on the finished value",
             )
-        self._account.leave(pointer, keyword, why)
+        self._account.leave(node.record.pointer, keyword, why)
 
     @property
     def is_exact(self) -> bool:
@@ -294,8 +296,22 @@ class Normaliser:
                 why=why,
                 fix="tell the alternatives apart by a required property with a const, or compile with strict=False",
             )
-        self._account.leave(pointer, "not", why)
+        self._account.leave(*self._negation_of(inner, keyword), why)
         return ANYTHING
+
+    def _negation_of(self, inner: Expression, keyword: str) -> tuple[str, str]:
+        """Return the schema and the keyword that negate an expression, as far as its pointer or what is open tells."""
+        pointer = self._pointer(inner)
+        tokens = pointer.split("/")
+        for k in reversed(range(1, len(tokens))):
+            if tokens[k - 1] not in _NAMED and tokens[k] in _NEGATING:
+                return "/".join(tokens[:k]), tokens[k]
+        for place in reversed([e for e in self._open if isinstance(e, Place)]):
+            schema = self.document[place].schema
+            for name in _NEGATING:
+                if isinstance(schema, dict) and name in schema:
+                    return self.document[place].pointer, name
+        return pointer, keyword
 
     def _place(self, place: Place) -> Value:
         record = self.document[place]
