@@ -691,7 +691,7 @@ def _report(schema: Any, arguments: dict[str, Any], target: Target[Any] | None, 
     return Report(
         (
             *normaliser.report().entries,
-            *(Entry("", what, "checked_after", "by pydantic, on the finished value") for what in checked),
+            *(Entry(at, what, "checked_after", "by pydantic, on the finished value") for at, what in checked),
             Entry(
                 "",
                 "whitespace",

@@ -27,6 +27,15 @@ _VALIDATORS = (
 _NUMBERS = {"gt": "exclusiveMinimum", "ge": "minimum", "lt": "exclusiveMaximum", "le": "maximum"}
 #: Argument -> keywords for strings and for lists.
 _LENGTHS = {"min_length": ("minLength", "minItems"), "max_length": ("maxLength", "maxItems")}
+_WORDS = {
+    "gt": "value >",
+    "ge": "value >=",
+    "lt": "value <",
+    "le": "value <=",
+    "multiple_of": "multiple of",
+    "min_length": "length >=",
+    "max_length": "length <=",
+}
 #: Types whose value is the JSON value, as far as comparing and measuring go.
 _COMPARED = frozenset({"int", "float", "bool", "str", "none"})
 _MEASURED = frozenset({"int", "float", "bool", "str", "none", "list"})
@@ -58,6 +67,11 @@ def bound_keywords(schema: Any, *, strings_change: bool) -> Json | None:
     if argument in _LENGTHS and not strings_change and _is_plain(schema["schema"], _MEASURED):
         return {"type": ["string", "array"], **dict.fromkeys(_LENGTHS[argument], limit)}
     return None
+
+
+def bound_words(schema: Any) -> str:
+    """Return in words what a function-after schema asks for that `is_bound_validator`."""
+    return ", ".join(f"{_WORDS[argument]} {limit}" for argument, limit in _limits(schema).items()) or "a bound"
 
 
 def _limits(schema: Any) -> dict[str, Any]:

@@ -4,8 +4,11 @@ Idea: pydantic writes schemas for readers, we write them for a mask. Wherever `T
 `TypeAdapter.validate_json` demands (keys of dicts, tags of unions, Decimal digits, schemes of URLs, time zones, ...)
 the missing half is added here; where the forms are many (a Decimal as number or as string) one is chosen.
 
+What no keyword can say is noted in the schema itself, under a key that no JSON Schema has, so that it is found again
+where it belongs however pydantic moves parts into definitions; `read_schema` takes these notes out.
+
 Invariants: closed objects unless ``extra="allow"``; no pattern with a look-around; nothing is dropped in silence: what
-no keyword can say is appended to the list given to `generator_class`, for the caller to report.
+no keyword can say is listed, for the caller to report.
 
 Alternative rejected: walking pydantic's core schema ourselves. It has no stability promise; the methods overridden
 here are the documented extension points of `GenerateJsonSchema`.
@@ -25,7 +28,7 @@ from pydantic.errors import PydanticInvalidForJsonSchema
 from pydantic.json_schema import GenerateJsonSchema
 from pydantic_core import SchemaValidator, ValidationError, to_jsonable_python
 
-from schemagen.type_bounds import bound_keywords, is_bound_validator
+from schemagen.type_bounds import bound_keywords, bound_words, is_bound_validator
 from schemagen.type_texts import (
     BYTE_SIZE_PATTERN,
     COMPLEX_PATTERN,
@@ -44,25 +47,65 @@ from schemagen.type_texts import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator, Sequence
+
+    from pydantic import TypeAdapter
 
 Json = dict[str, Any]
 
 _SCALARS = {"type": ["string", "number", "boolean", "null"]}
-_FILE_VALIDATORS = frozenset({"validate_file", "validate_directory", "validate_new", "validate_socket"})
 _UNHASHABLE = frozenset({"list", "dict", "set", "deque", "typed-dict"})
 _BOUNDS = ("ge", "gt", "le", "lt")
 _BASE64_FORMATS = frozenset({"base64", "base64url"})
 _INNER = frozenset({"nullable", "default", "function-after", "function-wrap", "function-before", "custom-error"})
 
 
-def generator_class(checked: list[str]) -> type[GenerateJsonSchema]:
-    """Return a schema generator that appends what it cannot express to ``checked``."""
+#: Where a schema notes what validation demands and no keyword says.
+_NOTE = "\0checked"
+_NOW = {"past": "in the past", "future": "in the future"}
+_SIGNS = {"ge": ">=", "gt": ">", "le": "<=", "lt": "<"}
+_FILES = {
+    "validate_file": "an existing file",
+    "validate_directory": "an existing directory",
+    "validate_new": "a path that does not exist yet",
+    "validate_socket": "an existing socket",
+}
+
+
+def read_schema(adapter: TypeAdapter[Any]) -> tuple[Json, tuple[tuple[str, str], ...]]:
+    """Return the schema of a type, and what validation demands besides: JSON pointers into the schema, with words."""
+    unsaid: list[str] = []
 
     class BoundTypeSchema(TypeSchema):
-        unsaid = checked
+        """A generator with a list of its own."""
 
-    return BoundTypeSchema
+    BoundTypeSchema.unsaid = unsaid
+    schema = adapter.json_schema(schema_generator=BoundTypeSchema, mode="validation")
+    found = dict.fromkeys(_taken_out(schema, ""))
+    words = {what for _, what in found}
+    # A schema that a class wrote itself has lost the notes of its parts: then nothing is known but what they said.
+    return schema, (*found, *(("", what) for what in dict.fromkeys(unsaid) if what not in words))
+
+
+def _taken_out(part: Any, pointer: str) -> Iterator[tuple[str, str]]:
+    """Take the notes out of a part of a schema, and yield them with their pointers."""
+    if isinstance(part, dict):
+        yield from ((pointer, what) for what in part.pop(_NOTE, ()))
+        for key, below in part.items():
+            yield from _taken_out(below, f"{pointer}/{str(key).replace('~', '~0').replace('/', '~1')}")
+    elif isinstance(part, list):
+        for index, below in enumerate(part):
+            yield from _taken_out(below, f"{pointer}/{index}")
+
+
+def _noted(schema: Json, words: Sequence[str]) -> Json:
+    return {**schema, _NOTE: [*schema.get(_NOTE, ()), *words]} if words else schema
+
+
+def _without_notes(part: Any) -> Any:
+    if isinstance(part, dict):
+        return {key: _without_notes(below) for key, below in part.items() if key != _NOTE}
+    return [_without_notes(below) for below in part] if isinstance(part, list) else part
 
 
 class TypeSchema(GenerateJsonSchema):
@@ -84,7 +127,7 @@ class TypeSchema(GenerateJsonSchema):
         if any(isinstance(owner, EncodedStr) for owner in owners) and result.get("format") in _BASE64_FORMATS:
             result["pattern"] = ascii_base64_pattern(url_safe=result["format"] == "base64url")
         if schema["type"] == "function-plain" and result.get("format") == "zoneinfo":
-            self.unsaid.append("format zoneinfo")  # the names that the machine knows
+            return _noted(result, self._note(["a time zone that the machine knows"]))
         return result
 
     # --- functions ---------------------------------------------------------------------------------------------------
@@ -95,30 +138,32 @@ class TypeSchema(GenerateJsonSchema):
         strings_change = config.str_strip_whitespace or config.str_to_lower or config.str_to_upper
         bound = bound_keywords(schema, strings_change=strings_change)
         if bound is None:
-            self._note_validator(schema)
-            return super().function_after_schema(schema)
+            return _noted(super().function_after_schema(schema), self._validator(schema))
         return {"allOf": [super().function_after_schema(schema), bound]}
 
     def function_wrap_schema(self, schema: Any) -> Json:
         """A validator run around another."""
-        self._note_validator(schema)
-        return super().function_wrap_schema(schema)
+        return _noted(super().function_wrap_schema(schema), self._validator(schema))
 
     def function_plain_schema(self, schema: Any) -> Json:
         """A validator instead of a schema."""
-        self._note_validator(schema)
-        return super().function_plain_schema(schema)
+        return _noted(super().function_plain_schema(schema), self._validator(schema))
 
-    def _note_validator(self, schema: Any) -> None:
-        """List validators of the user, and bounds that pydantic checks by a function because no schema holds them."""
+    def _note(self, words: list[str]) -> list[str]:
+        self.unsaid.extend(words)
+        return words
+
+    def _validator(self, schema: Any) -> list[str]:
+        """Name a validator of the user, or a bound that pydantic checks by a function because no schema holds it."""
         function = schema["function"]["function"]
         while isinstance(function, partial):
             function = function.func
         module, name = getattr(function, "__module__", ""), getattr(function, "__name__", repr(function))
-        bound = is_bound_validator(function)
-        path = name in _FILE_VALIDATORS
-        if bound or path or not str(module).startswith("pydantic"):
-            self.unsaid.append(f"validator {name.strip('_')}")
+        if is_bound_validator(function):
+            return self._note([bound_words(schema)])
+        if name in _FILES:
+            return self._note([_FILES[name]])
+        return [] if str(module).startswith("pydantic") else self._note([f"validator {name.strip('_')}"])
 
     # --- objects ----------------------------------------------------------------------------------------------------
 
@@ -169,9 +214,9 @@ class TypeSchema(GenerateJsonSchema):
         tag = result.get("discriminator", {}).get("propertyName")
         if tag is not None:
             return {**union, "required": [tag]}
-        if not callable(schema["discriminator"]):
-            self.unsaid.append(f"discriminator {schema['discriminator']}")
-        return union
+        if callable(schema["discriminator"]):
+            return union
+        return _noted(union, self._note([f"discriminator {schema['discriminator']}"]))
 
     # --- maps and sets ----------------------------------------------------------------------------------------------
 
@@ -198,17 +243,18 @@ class TypeSchema(GenerateJsonSchema):
         if patterned:
             result["additionalProperties"] = next(iter(patterned.values()))
         result.pop("propertyNames", None)
+        before = len(self.unsaid)
         names = self._key_names(schema["keys_schema"])
         if names is not None:
             result["propertyNames"] = names
-        return result
+        return _noted(result, self.unsaid[before:])
 
     def _key_names(self, keys: Any) -> Json | None:
         """The schema of the keys, which JSON writes as strings whatever their type is; None: any string."""
         kind = keys["type"]
         if kind in _INNER and "schema" in keys:
             if "function" in keys:
-                self._note_validator(keys)
+                self._validator(keys)
             return self._key_names(keys["schema"])
         if kind == "union":
             return self._key_union([c[0] if isinstance(c, tuple) else c for c in keys["choices"]])
@@ -217,7 +263,7 @@ class TypeSchema(GenerateJsonSchema):
             return self._some_of(values, keys)
         if kind == "literal":
             return self._some_of([value for value in keys["expected"] if isinstance(value, str)], keys)
-        return self._named_by(self._inlined(self.generate_inner(keys)), keys)
+        return self._named_by(_without_notes(self._inlined(_without_notes(self.generate_inner(keys)))), keys)
 
     def _key_union(self, choices: list[Any]) -> Json | None:
         found = []
@@ -346,11 +392,13 @@ class TypeSchema(GenerateJsonSchema):
 
     def json_schema(self, schema: Any) -> Json:
         """A string that holds JSON: the compact texts of the inner type, as a pattern."""
+        before = len(self.unsaid)
         result = super().json_schema(schema)
-        pattern = json_text_pattern(result["contentSchema"], self._inlined)
+        content = _without_notes(result["contentSchema"])
+        pattern = json_text_pattern(content, lambda part: _without_notes(self._inlined(part)))
         if pattern is None:
             self.handle_invalid_for_json_schema(schema, "JSON inside a string, of a type that no pattern describes")
-        return {"type": "string", "pattern": f"^(?:{pattern})$"}
+        return _noted({"type": "string", "pattern": f"^(?:{pattern})$"}, self.unsaid[before:])
 
     def url_schema(self, schema: Any) -> Json:
         """A URL with its schemes."""
@@ -390,30 +438,31 @@ class TypeSchema(GenerateJsonSchema):
         pattern = date_bounds_pattern(schema)
         if pattern:
             result["pattern"] = pattern
-        self._note_time(schema, ("now_op",))
-        return result
+        return _noted(result, self._time(schema, ("now_op",)))
 
     def datetime_schema(self, schema: Any) -> Json:
         """A datetime, with or without time zone as it demands."""
         result = super().datetime_schema(schema)
-        self._note_time(schema, (*_BOUNDS, "now_op"))
+        result = _noted(result, self._time(schema, (*_BOUNDS, "now_op")))
         return {**result, **zone_schema(schema.get("tz_constraint"), with_date=True)}
 
     def time_schema(self, schema: Any) -> Json:
         """A time of day, with or without time zone as it demands."""
         result = super().time_schema(schema)
-        self._note_time(schema, _BOUNDS)
+        result = _noted(result, self._time(schema, _BOUNDS))
         return {**result, **zone_schema(schema.get("tz_constraint"), with_date=False)}
 
     def timedelta_schema(self, schema: Any) -> Json:
         """A duration."""
         result = super().timedelta_schema(schema)
-        self._note_time(schema, _BOUNDS)
-        return result
+        return _noted(result, self._time(schema, _BOUNDS))
 
-    def _note_time(self, schema: Any, keys: tuple[str, ...]) -> None:
-        """Note the demands on a time that no keyword of JSON Schema can state."""
-        self.unsaid.extend(f"{schema['type']} {key}={schema[key]}" for key in keys if schema.get(key) is not None)
+    def _time(self, schema: Any, keys: tuple[str, ...]) -> list[str]:
+        """Return the demands on a time that no keyword of JSON Schema can state."""
+        given = ((key, schema[key]) for key in keys if schema.get(key) is not None)
+        return self._note(
+            [f"{schema['type']} {_NOW[v] if key == 'now_op' else f'{_SIGNS[key]} {v}'}" for key, v in given]
+        )
 
 
 def _closed(result: Json) -> Json:

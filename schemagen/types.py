@@ -23,7 +23,7 @@ from pydantic.errors import PydanticInvalidForJsonSchema, PydanticSchemaGenerati
 from pydantic_core import SchemaError
 
 from schemagen.errors import UnsupportedTypeError
-from schemagen.type_schema import generator_class
+from schemagen.type_schema import read_schema
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -55,14 +55,15 @@ class Target(Generic[T]):
         type: The type as it was given.
         schema: JSON Schema of draft 2020-12; read only.
         name: How messages call the type.
-        checked: What validation demands and the schema cannot say ("datetime ge=..."); `validate` checks it.
+        checked: What validation demands and the schema cannot say; `validate` checks it. Each is a JSON pointer into the
+            schema and some words ("date in the past").
         dialect: Whose reading of formats and numbers the schema means.
     """
 
     type: TypeForm[T]
     schema: Mapping[str, Any]
     name: str
-    checked: tuple[str, ...] = ()
+    checked: tuple[tuple[str, str], ...] = ()
     dialect: Literal["python"] = "python"
     adapter: TypeAdapter[T] = field(kw_only=True, repr=False, compare=False)
 
@@ -110,12 +111,10 @@ def is_type(spec: object) -> bool:
     return getattr(type(spec), "__module__", "") in {"typing", "typing_extensions"}
 
 
-def _describe(tp: Any) -> tuple[TypeAdapter[Any], dict[str, Any], tuple[str, ...]]:
+def _describe(tp: Any) -> tuple[TypeAdapter[Any], dict[str, Any], tuple[tuple[str, str], ...]]:
     """Build the validator of a type, its schema, and the list of what the schema cannot say."""
     adapter: TypeAdapter[Any] = TypeAdapter(_portable(tp))
-    checked: list[str] = []
-    schema = adapter.json_schema(schema_generator=generator_class(checked), mode="validation")
-    return adapter, schema, tuple(dict.fromkeys(checked))
+    return adapter, *read_schema(adapter)
 
 
 def _portable(tp: Any, outer: tuple[Any, ...] = ()) -> Any:

@@ -500,9 +500,58 @@ def test_a_recursive_old_typed_dict_names_the_remedy():
 
 def test_what_no_keyword_can_say_is_listed():
     """Demands that only validation can check are on the target."""
-    assert reflect(p.PastDate).checked == ("date now_op=past",)
-    assert reflect(zoneinfo.ZoneInfo).checked == ("format zoneinfo",)
+    assert reflect(zoneinfo.ZoneInfo).checked == (("", "a time zone that the machine knows"),)
+    assert reflect(p.PastDate).checked == (("", "date in the past"),)
     assert reflect(Person).checked == ()
+
+
+def odd(value: int) -> int:
+    """Refuse even numbers."""
+    if value % 2 == 0:
+        raise ValueError("even")
+    return value
+
+
+class Watched(BaseModel):
+    """Each field has a demand that no keyword states."""
+
+    born: p.PastDate
+    odd: A[int, p.AfterValidator(odd)]
+    moments: list[A[dt.datetime, Field(ge=dt.datetime(2020, 1, 1, tzinfo=dt.timezone.utc))]]
+    log: p.FilePath | None = None
+    packed: p.Json[A[int, p.AfterValidator(odd)]]
+    keys: dict[A[str, p.AfterValidator(odd)], int]
+
+
+class Around(BaseModel):
+    """It holds another model twice, and has a validator itself."""
+
+    first: Watched
+    others: list[Watched]
+
+    @p.model_validator(mode="after")
+    def agree(self) -> Around:
+        """Accept."""
+        return self
+
+
+def test_what_is_only_checked_has_the_pointer_of_its_field():
+    """Validators and bounds stand where the schema has their type, in definitions, too."""
+    fields = [
+        ("/properties/born", "date in the past"),
+        ("/properties/odd", "validator odd"),
+        ("/properties/moments/items", "datetime >= 2020-01-01 00:00:00+00:00"),
+        ("/properties/log/anyOf/0", "an existing file"),
+        ("/properties/packed", "validator odd"),
+        ("/properties/keys", "validator odd"),
+    ]
+    target = reflect(Watched)
+    assert list(target.checked) == fields
+    assert "checked" not in str(target.schema)
+    found = reflect(Around).checked
+    assert set(found) == {("", "validator agree"), *(("/$defs/Watched" + at, what) for at, what in fields)}
+    grammar = schemagen.compile(Around, BYTES, cache=None)
+    assert [(entry.pointer, entry.keyword) for entry in grammar.report.of_status("checked_after")] == list(found)
 
 
 @pytest.mark.parametrize(
