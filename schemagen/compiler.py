@@ -281,13 +281,14 @@ def _check_afterwards(schema: Any, value: Any, text: str, resources: Mapping[str
     from jsonschema import ValidationError
 
     from schemagen.schema.checks import validator
+    from schemagen.schema.document import pointer_of
 
     try:
         validator(schema, resources).validate(value)
     except ValidationError as error:
         raise ValidationFailed(
             f"the text breaks a keyword that is only checked afterwards: {error.message}",
-            at=error.json_path,
+            at=pointer_of(tuple(error.absolute_path)),
             text=text,
             error=error,
         ) from error

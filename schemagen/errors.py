@@ -23,8 +23,11 @@
         ├── BudgetError                  a budget of tokens or time ended the text before it was complete
         └── ValidationFailed             the text is valid JSON for the schema, a custom validator refused it
 
-Each error states the fact with its values, then `at` (JSON pointer or position), `why`, `fix`, and `code`, which is a
-heading of docs/errors.md.
+Each error states the fact with its values, then `at`, `why`, `fix`, and `code`, which is a heading of docs/errors.md.
+
+`at` is a JSON pointer (RFC 6901) wherever it is a place in JSON: into the schema for a `SchemaError` or a pattern within a
+schema, into the generated value for a `ValidationFailed`; "" is the root of either. Elsewhere it is what the error is
+about: a position of a pattern, a field of a class, a parameter of a function, a row, a file.
 """
 
 from __future__ import annotations
@@ -37,7 +40,7 @@ class SchemagenError(Exception):
 
     Args:
         fact: What happened, with the values.
-        at: Where: a JSON pointer, a position, a path.
+        at: Where: a JSON pointer into the schema or the value, or what else the error is about (see the module).
         why: The reason, in a sentence.
         fix: What to do about it.
         code: A heading of docs/errors.md; the class has a default.
@@ -67,7 +70,7 @@ class SchemaError(SchemagenError):
 
 
 class InvalidSchemaError(SchemaError):
-    """The document is not a JSON Schema, or one of its references leads nowhere."""
+    """The document is not a JSON Schema, or one of its references leads nowhere; `at` is a JSON pointer into it."""
 
     default_code = "invalid-schema"
 
@@ -195,9 +198,10 @@ class BudgetError(GenerationError):
 
 
 class ValidationFailed(GenerationError):  # noqa: N818 - the name users know from this field
-    """The text satisfies the schema but a custom validator refused it.
+    """The text satisfies the schema but a custom validator, or a keyword left to the check, refused it.
 
-    `text` is the raw text, `error` the exception of pydantic, `attempts` how many generations were tried.
+    `at` is the JSON pointer of what was refused in the value, "" for all of it; `text` is the raw text, `error` the
+    exception of pydantic or jsonschema, `attempts` how many generations were tried.
     """
 
     default_code = "validation-failed"

@@ -7,11 +7,9 @@ from dataclasses import dataclass, field, replace
 from operator import index as index_of
 from typing import TYPE_CHECKING, Any, SupportsIndex
 
-from pydantic import ValidationError
-
 from schemagen.arguments import check_count, check_seed
 from schemagen.errors import GenerationError, SchemagenError
-from schemagen.lm.generation import Failure, Generation, reasons, validation_failed
+from schemagen.lm.generation import REFUSALS, Failure, Generation, reasons, validation_failed
 from schemagen.lm.progress import ProgressBar
 from schemagen.lm.prompts import render, with_correction
 from schemagen.lm.reasoning import taken_apart
@@ -259,7 +257,7 @@ def _judge(request: _Request, row: _Asked, outcome: Decoded | Exception) -> Gene
     text, thoughts, thought_tokens = taken_apart(outcome, _thinking(request, row))
     try:
         value = row.grammar.validate(text)
-    except ValidationError as error:
+    except REFUSALS as error:
         if row.attempt > request.options.retries:
             return _failure(request, row.index, validation_failed(text, error, attempts=row.attempt))
         messages = with_correction(row.messages, text, reasons(error))

@@ -6,12 +6,10 @@ from functools import cached_property
 from itertools import count
 from typing import TYPE_CHECKING, Any, TypeVar, overload
 
-from pydantic import ValidationError
-
 from schemagen.arguments import check_count
 from schemagen.compiler import Grammar, compile as compile_grammar
 from schemagen.errors import VocabularyError
-from schemagen.lm.generation import Generation, reasons, validation_failed
+from schemagen.lm.generation import REFUSALS, Generation, reasons, validation_failed
 from schemagen.lm.prompts import as_messages, render, with_correction, with_shape, with_texts
 from schemagen.lm.reasoning import taken_apart
 from schemagen.lm.threads import in_thread
@@ -132,7 +130,8 @@ class LanguageModel(ToolCaller):
         Args:
             prompt: A text, or a chat (``[{"role": "user", "content": "..."}]``).
             spec: A type, a JSON Schema, a `Regex`, a `Choice`, or a grammar compiled with `compile`.
-            retries: How often to ask again, with the reasons, when a validator of the type refuses the value.
+            retries: How often to ask again, with the reasons, when a validator of the type or the check of a keyword
+                that is not enforced (``strict=False``) refuses the value.
             seed: Makes sampling reproducible; the global random state is left alone. A row of `batch` with this seed has
                 the same text.
             whitespace: As for `schemagen.compile`; of no effect on a compiled grammar.
@@ -152,7 +151,7 @@ class LanguageModel(ToolCaller):
             OptionError: A number among the options cannot be meant; or the model is asked to think, and its chat template knows
                 no thoughts.
             BudgetError: ``max_new_tokens`` is below what the shortest text takes.
-            ValidationFailed: A custom validator refused the value, also after ``retries``.
+            ValidationFailed: A custom validator, or the check of a keyword, refused the value, also after ``retries``.
             ValueError: As transformers raises it, for options it does not know.
         """
         from schemagen.decode.loop import decode
@@ -171,7 +170,7 @@ class LanguageModel(ToolCaller):
             text, thoughts, thought_tokens = taken_apart(found, thinking)
             try:
                 value = grammar.validate(text)
-            except ValidationError as error:
+            except REFUSALS as error:
                 if attempt > retries:
                     raise validation_failed(text, error, attempts=attempt) from error
                 messages = with_correction(messages, text, reasons(error))

@@ -9,13 +9,11 @@ from __future__ import annotations
 import codecs
 from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeVar, cast
 
-from pydantic import ValidationError
-
 from schemagen.errors import ValidationFailed
 from schemagen.events import Completed, Delta, Event, FieldEvent, Path, ReasoningDelta, Snapshot
 from schemagen.lm.event_stream import EventStream
 from schemagen.lm.field_types import FieldTypes
-from schemagen.lm.generation import Generation, validation_failed
+from schemagen.lm.generation import REFUSALS, Generation, validation_failed
 from schemagen.lm.json_reader import JsonReader
 from schemagen.lm.partial import snapshot
 from schemagen.lm.reasoning import taken_apart
@@ -108,7 +106,7 @@ class Stream(EventStream[Event[T]], Generic[T]):
         self._say(self._reader.finish())
         try:
             value = self._grammar.validate(text)
-        except ValidationError as error:
+        except REFUSALS as error:
             raise validation_failed(text, error, attempts=1) from error
         facts = (text, decoded.token_ids, decoded.prompt_tokens, decoded.seconds, decoded.masked_mass, 1)
         self._waiting.append(Completed(Generation(value, *facts, thoughts, thought_tokens)))

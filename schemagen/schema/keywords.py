@@ -273,7 +273,8 @@ def _pattern(node: Node, keyword: str, text: Any) -> ast.Regex | None:
         node.reader.unsupported(node, keyword, error.fact)
         return None
     except (PatternError, LimitError) as error:
-        error.at = f"{node.record.pointer}/{keyword}" + (f", {error.at}" if error.at else "")
+        error.why = "; ".join(part for part in (error.at, error.why) if part)
+        error.at = f"{node.record.pointer}/{keyword}"
         raise
 
 

@@ -8,10 +8,11 @@ from typing import Annotated, Literal, NamedTuple, TypedDict
 
 import pytest
 import torch
-from pydantic import BaseModel, Field, ValidationError, field_validator
+from pydantic import BaseModel, Field, TypeAdapter, ValidationError, field_validator
 
 import schemagen
 from schemagen.errors import BitmaskShapeError, BudgetError, GenerationError, SchemagenError, ValidationFailed
+from schemagen.lm.generation import validation_failed
 from schemagen.lm.shape import SHAPE_INSTRUCTION
 from tests.models import wants
 
@@ -283,7 +284,7 @@ def test_a_refused_value_is_a_validation_failure(make_lm, tokenizer):
     assert caught.value.text == '{"number":7}'
     assert isinstance(caught.value.error, ValidationError)
     assert caught.value.attempts == 1
-    assert caught.value.at == "number"
+    assert caught.value.at == "/number"
 
 
 def test_retries_tell_the_model_why(make_lm, tokenizer):
@@ -310,6 +311,50 @@ def test_retries_end(make_lm, tokenizer):
     with pytest.raises(ValidationFailed) as caught:
         lm("x", Even, retries=2)
     assert caught.value.attempts == 3
+
+
+def test_retries_tell_which_keyword_was_broken(make_lm, tokenizer):
+    """A keyword that is only checked afterwards is retried as a validator is, alone and in a batch."""
+    schema = {
+        "type": "object",
+        "properties": {"echo": {"type": "string", "pattern": r"^(8)\1?$", "allOf": [{"pattern": "^[78]$"}]}},
+        "required": ["echo"],
+        "additionalProperties": False,
+    }
+    lm = make_lm(wants(tokenizer, "7"))
+    grammar = schemagen.compile(schema, lm.vocabulary, strict=False, whitespace="compact")
+    with pytest.raises(ValidationFailed, match="only checked afterwards") as caught:
+        lm("x", grammar, retries=1)
+    assert (caught.value.at, caught.value.attempts, caught.value.text) == ("/echo", 2, '{"echo":"7"}')
+    assert caught.value.error.validator == "pattern"
+    (failure,) = lm.batch(["x"], grammar, retries=1)
+    assert (failure.error.at, failure.error.attempts) == ("/echo", 2)
+
+    prompts = []
+
+    def change_its_mind(logits):
+        return wants(tokenizer, "7" if len(prompts) < 2 else "8")(logits)
+
+    lm.model.distort = change_its_mind
+    encode_prompt = lm._encode
+    lm._encode = lambda text, templated: prompts.append(text) or encode_prompt(text, templated)
+    assert lm("x", grammar, retries=1) == {"echo": "8"}
+    assert "- /echo: the text breaks a keyword" in prompts[1]
+
+
+@pytest.mark.parametrize(
+    ("tp", "text", "pointer"),
+    [
+        (dict[str, Even | None], '{"a/b": {"number": 7}}', "/a~1b/number"),
+        (list[tuple[str, Even]], '[["x", {"number": 8}], ["y", {"number": 7}]]', "/1/1/number"),
+        (Even, '{"number": 7}', "/number"),
+    ],
+)
+def test_the_place_of_a_refusal_is_a_pointer_into_the_value(tp, text, pointer):
+    """Members of unions and validators, which pydantic names on the way, are no part of it."""
+    with pytest.raises(ValidationError) as caught:
+        TypeAdapter(tp).validate_json(text)
+    assert validation_failed(text, caught.value, attempts=1).at == pointer
 
 
 # --- prompts -----------------------------------------------------------------------------------------------------------
