@@ -336,7 +336,7 @@ def compile(  # noqa: A001, PLR0913 - the field's verb, as in re.compile; option
         cache: "memory" keeps the last grammars, up to 256 MB and 1024 of them, so that compiling the same thing again costs
             microseconds (`cache_info`, `clear_cache`). Any other path is a folder, made where it is missing, in which the next
             process finds the grammar, too: one file for each schema, for all vocabularies. Nobody else should be able to
-            write to it. None keeps nothing. The reference engine writes no files.
+            write to it; a leading ``~`` is the home directory. None keeps nothing. The reference engine writes no files.
         engine: "native" is the compiled core, "reference" pure Python without recursion, "auto" native where it is installed.
 
     Raises:
@@ -438,6 +438,10 @@ def _folder_of(cache: Any) -> str | None:
         folder = ""
     if not isinstance(folder, str) or not folder:
         raise ValueError(f"cache={cache!r}: choose 'memory', None or the path of a folder")
+    if folder[0] == "~":
+        from pathlib import Path
+
+        return str(Path(folder).expanduser())
     return folder
 
 

@@ -87,7 +87,7 @@ def entry_of(
     digest = hashlib.sha256(_readers())
     digest.update(hashlib.sha256(source).digest())
     digest.update(json.dumps([_state(backend, wrapper), arguments]).encode())
-    path = Path(folder) / f"{digest.hexdigest()[:32]}.vocabulary"
+    path = Path(folder).expanduser() / f"{digest.hexdigest()[:32]}.vocabulary"
     return CacheEntry(path, digest.digest(), source, backend)
 
 

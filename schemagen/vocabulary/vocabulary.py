@@ -53,9 +53,9 @@ class Vocabulary:
             vocab_size: Width of the model's logits; None: `len(tokenizer)`. It is often larger than the tokenizer.
             eos_token_ids: End-of-sequence ids besides the tokenizer's own, such as those of ``generation_config``.
                 An explicit ``()`` allows a vocabulary without any.
-            cache: A folder to keep the vocabulary in, so that another process need not read it again. Entries are found
-                by the tokenizer's file and state; one that is missing, damaged or of another version is written anew.
-                A tokenizer without a ``tokenizer.json`` of its own is read every time. None: no cache.
+            cache: A folder (``~`` is the home directory) to keep the vocabulary in, so that another process need not read it
+                again. Entries are found by the tokenizer's file and state; one that is missing, damaged or of another
+                version is written anew. A tokenizer without a ``tokenizer.json`` of its own is read every time. None: no cache.
 
         Raises:
             VocabularyError: The bytes of the tokens cannot be known, `vocab_size` is too small, or no EOS id is known.
@@ -157,7 +157,7 @@ class Vocabulary:
         Cost: about 20 ms for 128,000 tokens.
         """
         try:
-            return cls._from_record(storage.from_bytes(Path(path).read_bytes()))
+            return cls._from_record(storage.from_bytes(Path(path).expanduser().read_bytes()))
         except ValueError as error:
             raise VocabularyError(
                 f"{path} cannot be read as a vocabulary: {error}",
@@ -173,7 +173,7 @@ class Vocabulary:
         Raises:
             OSError: It cannot be written.
         """
-        storage.replace_file(Path(path), storage.to_bytes(self._packed(), self.fingerprint))
+        storage.replace_file(Path(path).expanduser(), storage.to_bytes(self._packed(), self.fingerprint))
 
     @classmethod
     def _from_record(cls, record: storage.Record) -> Vocabulary:

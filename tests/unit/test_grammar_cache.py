@@ -184,6 +184,22 @@ def test_what_is_only_checked_afterwards_still_is(folder, byte_vocabulary, monke
         recompiled(schema, byte_vocabulary, folder)
 
 
+def test_a_tilde_is_the_home_directory(byte_vocabulary, tmp_path, monkeypatch) -> None:
+    """Grammars and vocabularies go where a shell would put them, not into a folder that is named `~`."""
+    (tmp_path / "work").mkdir()
+    monkeypatch.chdir(tmp_path / "work")
+    for name in ("HOME", "USERPROFILE"):
+        monkeypatch.setenv(name, str(tmp_path / "home"))
+    (tmp_path / "home").mkdir()
+    recompiled(SCHEMA, byte_vocabulary, "~/grammars")
+    replayed(SCHEMA, byte_vocabulary, "~/grammars", monkeypatch)
+    recompiled(SCHEMA, byte_vocabulary, Path("~/grammars"))
+    byte_vocabulary.save("~/bytes.vocabulary")
+    assert Vocabulary.load("~/bytes.vocabulary") == byte_vocabulary
+    assert {path.name for path in (tmp_path / "home").iterdir()} == {"grammars", "bytes.vocabulary"}
+    assert not list((tmp_path / "work").iterdir())
+
+
 def test_resources_belong_to_the_key(folder, byte_vocabulary) -> None:
     """The same schema with another document behind its $ref is another grammar."""
     schema, uri = {"$ref": "http://example.org/a"}, "http://example.org/a"

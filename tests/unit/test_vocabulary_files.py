@@ -195,6 +195,16 @@ def test_the_second_time_nothing_is_read(tmp_path, folder, monkeypatch, kind):
     assert same(plain, found)
 
 
+def test_a_tilde_is_the_home_directory(tmp_path, tokenizer, monkeypatch):
+    """The folder is made in the home directory, as a shell would."""
+    for name in ("HOME", "USERPROFILE"):
+        monkeypatch.setenv(name, str(tmp_path / "home"))
+    monkeypatch.chdir(tmp_path)
+    Vocabulary.from_tokenizer(tokenizer, cache="~/kept")
+    assert len(list((tmp_path / "home" / "kept").iterdir())) == 1
+    assert not (tmp_path / "~").exists()
+
+
 def test_arguments_have_entries_of_their_own(folder, tokenizer, monkeypatch):
     """Width and EOS ids are part of the key; the order of the ids is not."""
     Vocabulary.from_tokenizer(tokenizer, cache=folder)
