@@ -151,7 +151,8 @@ nb::object explain(Matcher& matcher, int64_t id) {
     return nb::steal(PyUnicode_DecodeUTF8(text.data(), static_cast<Py_ssize_t>(text.size()), "backslashreplace"));
 }
 
-// Rows of several matchers, without the interpreter's lock. What went wrong in any row is thrown in the end.
+// Rows of several matchers, without the interpreter's lock; that of a text which has ended allows EOS alone. What went wrong
+// in any row is thrown in the end.
 void fill_rows(const std::vector<Matcher*>& matchers, const nb::object& bitmask, const std::vector<int64_t>& rows, size_t threads,
                const std::vector<std::optional<int64_t>>& budgets) {
     const Bitmask array = bitmask_of(bitmask);
@@ -160,7 +161,9 @@ void fill_rows(const std::vector<Matcher*>& matchers, const nb::object& bitmask,
     for (size_t k = 0; k < budgets.size(); ++k) most[k] = budget_of(budgets[k]);
     for (size_t k = 0; k < matchers.size(); ++k) {
         words.push_back(row_of(array, matchers[k]->tables(), rows[k]));
-        if (matchers[k]->terminated()) throw TerminatedError("the matcher of row " + std::to_string(rows[k]) + " has accepted EOS");
+        if (!matchers[k]->terminated()) continue;
+        std::fill_n(words[k], matchers[k]->tables().words(), 0);
+        for (uint32_t eos : matchers[k]->tables().eos()) words[k][eos >> 5] |= 1u << (eos & 31);
     }
     std::exception_ptr failed;
     {
@@ -171,7 +174,7 @@ void fill_rows(const std::vector<Matcher*>& matchers, const nb::object& bitmask,
             constexpr size_t kAtOnce = 4;
             for (size_t begin; (begin = next.fetch_add(kAtOnce)) < matchers.size();)
                 for (size_t k = begin; k < std::min(begin + kAtOnce, matchers.size()); ++k) try {
-                        if (!matchers[k]->fill(words[k], most[k])) throw DeadEnd("no token is allowed in row " + std::to_string(rows[k]));
+                        if (!matchers[k]->terminated() && !matchers[k]->fill(words[k], most[k])) throw DeadEnd("no token is allowed in row " + std::to_string(rows[k]));
                     } catch (...) {
                         std::lock_guard lock(mutex);
                         if (!failed) failed = std::current_exception();
@@ -386,6 +389,7 @@ NB_MODULE(_core, m) {
                  std::string text = self.shortest_completion();
                  return nb::bytes(text.data(), text.size());
              })
+        .def_prop_ro("eos_token_ids", [](const Matcher& self) { return nb::tuple(nb::cast(self.tables().eos())); })
         .def("forced_run", &Matcher::forced_run, "most"_a = 64)
         .def("place", &Matcher::place)
         .def("forced_tokens", &forced_tokens)

@@ -45,20 +45,31 @@ def allocate_token_bitmask(batch_size: int, vocab_size: int) -> torch.Tensor:
 
 
 def fill_next_token_bitmasks(
-    matchers: Sequence[Matcher], bitmask: Any, *, threads: int = 1, budgets: Sequence[int | None] | None = None
+    matchers: Sequence[Matcher],
+    bitmask: Any,
+    *,
+    rows: Sequence[int] | None = None,
+    threads: int = 1,
+    budgets: Sequence[int | None] | None = None,
 ) -> None:
-    """Write the tokens that ``matchers[r]`` allows next into ``bitmask[r]``, for every matcher.
+    """Write the tokens that ``matchers[k]`` allows next into ``bitmask[rows[k]]``, for every matcher.
+
+    A text that has ended gets a row that allows EOS alone, so that a loop may go on until all rows of its batch have ended;
+    `Matcher.accept_token` then returns False and changes nothing. (A single `Matcher.fill_next_token_bitmask` is an error
+    there: whoever drives one text knows that it is over.)
 
     Args:
-        matchers: At most as many as the bitmask has rows; other rows are left as they are.
+        matchers: At most as many as the bitmask has rows.
         bitmask: int32 ``[B, ceil(V/32)]`` on the CPU (torch or numpy).
+        rows: For each matcher the row that it writes, each another one; by default the rows from 0 on. Other rows are left
+            as they are.
         threads: How many threads fill rows, 8 rows each at least. The interpreter's lock is released meanwhile.
         budgets: For each matcher how many tokens may still come (None: any number), as for
             `Matcher.fill_next_token_bitmask`.
 
     Raises:
-        BitmaskShapeError: More matchers than rows, or a wrong dtype, device or width.
-        MatcherTerminatedError: One of them has accepted EOS.
+        BitmaskShapeError: More matchers than rows, a row that is not there, or a wrong dtype, device or width.
+        ValueError: `rows` or `budgets` are not as many as the matchers, or a row is named twice.
 
     Cost: masks that were asked for before are copied by all threads at once; new ones are worked out by one at a time.
     """
@@ -68,7 +79,10 @@ def fill_next_token_bitmasks(
         raise ValueError(f"threads={threads}: at least one is needed")
     if budgets is not None and len(budgets) != len(matchers):
         raise ValueError(f"{len(budgets)} budgets for {len(matchers)} matchers")
-    fill_rows(matchers, bitmask, range(len(matchers)), threads=threads, budgets=budgets)
+    chosen = range(len(matchers)) if rows is None else rows
+    if len(chosen) != len(matchers) or len(set(chosen)) != len(chosen):
+        raise ValueError(f"rows={list(chosen)} for {len(matchers)} matchers: each needs a row of its own")
+    fill_rows(matchers, bitmask, chosen, threads=threads, budgets=budgets)
 
 
 def is_native(matcher: Matcher) -> bool:
@@ -84,11 +98,16 @@ def fill_rows(
     threads: int = 1,
     budgets: Sequence[int | None] | None = None,
 ) -> None:
-    """Write the tokens that ``matchers[k]`` allows next into ``bitmask[rows[k]]``; all of the core in one call."""
+    """Write the tokens that ``matchers[k]`` allows next into ``bitmask[rows[k]]``: EOS alone where the text has ended.
+
+    Those of the core are filled in one call.
+    """
     native: list[int] = []
     for place, (matcher, row) in enumerate(zip(matchers, rows, strict=True)):
         if is_native(matcher):
             native.append(place)
+        elif matcher.is_terminated():
+            _allow_only(matcher.eos_token_ids, bitmask, row)
         elif budgets is None:
             matcher.fill_next_token_bitmask(bitmask, row)
         else:
@@ -99,6 +118,18 @@ def fill_rows(
         chosen = [cast("_core.Matcher", matchers[place]) for place in native]
         left = [] if budgets is None else [budgets[place] for place in native]
         _core.fill_rows(chosen, bitmask, [rows[place] for place in native], threads, left)
+
+
+def _allow_only(token_ids: Sequence[int], bitmask: Any, row: int) -> None:
+    """Write a row that allows these tokens and no other."""
+    import numpy as np
+
+    from schemagen.engine.rows import row_of
+
+    words = row_of(bitmask, row, bitmask.shape[1] * BITS).view(np.uint32)
+    words[:] = 0
+    for token_id in token_ids:
+        words[token_id // BITS] |= np.uint32(1 << token_id % BITS)
 
 
 def apply_token_bitmask_inplace(logits: torch.Tensor, bitmask: torch.Tensor, *, vocab_size: int | None = None) -> None:

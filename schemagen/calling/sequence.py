@@ -452,6 +452,11 @@ class SequenceMatcher:
         """Whether the text may end here."""
         return self._ending() is not None
 
+    @property
+    def eos_token_ids(self) -> tuple[int, ...]:
+        """The ids that end a text."""
+        return self._sequence.vocabulary.eos_token_ids
+
     def is_terminated(self) -> bool:
         """Whether EOS was accepted."""
         return self._history[-1].terminated

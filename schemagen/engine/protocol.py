@@ -58,6 +58,11 @@ class Matcher(Protocol):
         """Whether EOS was accepted."""
         ...
 
+    @property
+    def eos_token_ids(self) -> tuple[int, ...]:
+        """The ids that end a text."""
+        ...
+
     def rollback(self, count: int = 1) -> None:
         """Undo the last ``count`` accepted steps."""
         ...

@@ -328,6 +328,11 @@ class ReferenceMatcher:
         """Whether the text may end here."""
         return self._engine.is_final(self._step.state)
 
+    @property
+    def eos_token_ids(self) -> tuple[int, ...]:
+        """The ids that end a text."""
+        return self._engine.vocabulary.eos_token_ids
+
     def is_terminated(self) -> bool:
         """Whether EOS was accepted."""
         return self._step.terminated

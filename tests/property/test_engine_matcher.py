@@ -301,3 +301,22 @@ def test_a_batch_is_filled_like_its_rows():
     schemagen.fill_next_token_bitmasks(matchers, bitmask)
     for row, matcher in enumerate(matchers):
         assert (bitmask[row].numpy() == walks.mask_of(matcher, VOCABULARY)[0]).all()
+
+
+@pytest.mark.parametrize("engine", ["native", "reference"])
+def test_rows_of_a_batch_are_chosen_and_end_on_their_own(engine):
+    """Rows that no matcher was given stay as they are; where the text has ended EOS alone is allowed."""
+    grammar = schemagen.compile({"const": 1}, VOCABULARY, engine=engine, cache=None)
+    going, done = grammar.matcher(), grammar.matcher()
+    assert done.accept_bytes(b"1")
+    assert done.accept_token(VOCABULARY.eos_token_ids[0])
+    bitmask = schemagen.allocate_token_bitmask(4, VOCABULARY.size)
+    schemagen.fill_next_token_bitmasks([done, going], bitmask, rows=[3, 1], budgets=[5, 5], threads=2)
+    assert (bitmask[[0, 2]] == -1).all()
+    assert (bitmask[1].numpy() == walks.mask_of(going, VOCABULARY)[0]).all()
+    bits = np.unpackbits(bitmask[3].numpy().view(np.uint8), bitorder="little")
+    assert tuple(np.flatnonzero(bits)) == tuple(sorted(VOCABULARY.eos_token_ids)) == tuple(sorted(done.eos_token_ids))
+    assert not done.accept_token(VOCABULARY.eos_token_ids[0])
+    for rows in ([1, 1], [1]):
+        with pytest.raises(ValueError, match="a row of its own"):
+            schemagen.fill_next_token_bitmasks([done, going], bitmask, rows=rows)
