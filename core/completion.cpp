@@ -13,6 +13,7 @@ namespace schemagen {
 namespace {
 
 constexpr uint32_t kMostSteps = 50'000;     // of one search; a step takes about 1 us
+constexpr uint32_t kStepsPerByte = 16;      // besides, for each byte of the text so far: a long way is no wrong way
 constexpr uint32_t kMostHurry = 200'000;    // of both, where the guide is followed greedily
 constexpr uint64_t kMostWork = 100'000;     // steps of all searches for one mask, besides that from where it stands
 constexpr uint32_t kMostBytes = 200'000;    // of a text
@@ -85,7 +86,7 @@ Completions::Found Completions::search(const Leaf& start, uint32_t limit, Arena&
             levels_.pop_back();
             continue;
         }
-        if (++steps_ > kMostSteps) return Found::kTooFar;
+        if (++steps_ > kMostSteps + kStepsPerByte * levels_.size()) return Found::kTooFar;
         Arena::Mark mark = arena.mark();
         Leaf next = level.leaf;
         if (automaton_.step(next, static_cast<uint8_t>(level.next++), arena))

@@ -33,6 +33,8 @@ public:
     uint32_t tokens(const Leaf& leaf, Arena& arena);
     // That text; empty where the text may end or none is known.
     std::string text(const Leaf& leaf, Arena& arena);
+    // No text from here has fewer bytes.
+    uint32_t least_bytes(const Leaf& leaf) { return automaton_.accepting(leaf) ? 0 : automaton_.least(leaf); }
     // Take out of a mask the tokens behind which more than `budget` - 1 would be needed. Returns how many are left.
     uint32_t tighten(const Leaf& leaf, uint32_t budget, uint32_t* words, uint32_t allowed, Arena& arena);
 

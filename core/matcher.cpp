@@ -32,6 +32,11 @@ uint32_t Matcher::tokens_to_finish() {
     return terminated_ ? 0 : constraint_->completions.tokens(leaf(), *arena_);
 }
 
+uint32_t Matcher::least_bytes() {
+    Exclusive guard(*constraint_);
+    return terminated_ ? 0 : constraint_->completions.least_bytes(leaf());
+}
+
 std::string Matcher::shortest_completion() {
     Exclusive guard(*constraint_);
     return terminated_ ? std::string() : constraint_->completions.text(leaf(), *arena_);

@@ -50,6 +50,7 @@ public:
     // Fewest tokens that the shortest text from here takes, and that text.
     uint32_t tokens_to_finish();
     std::string shortest_completion();
+    uint32_t least_bytes();  // no text from here has fewer
     // The bytes that follow without any choice, at most `most`.
     std::string forced_bytes(size_t most);
     // Tokens that spell the forced bytes, the longest first; all of them can be accepted.

@@ -384,6 +384,7 @@ NB_MODULE(_core, m) {
                  uint32_t tokens = self.tokens_to_finish();
                  return tokens == Completions::kNever ? std::nullopt : std::optional<uint32_t>(tokens);
              })
+        .def("least_bytes", &Matcher::least_bytes)
         .def("shortest_completion",
              [](Matcher& self) {
                  std::string text = self.shortest_completion();

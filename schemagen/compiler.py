@@ -157,9 +157,16 @@ class Grammar:
         """The smallest budget of tokens that always suffices for a whole text: see `Matcher.tokens_to_finish`.
 
         None where the vocabulary has no token for some byte of every text, or where the shortest text is not found in
-        reasonable time.
+        reasonable time (above 200,000 bytes it is not looked for).
         """
         return self.matcher().tokens_to_finish()
+
+    @cached_property
+    def _least_new_tokens(self) -> int:
+        """A lower bound of the tokens of a text, known also where `min_new_tokens` is not."""
+        least_bytes = getattr(self.matcher(), "least_bytes", None)
+        least = 0 if least_bytes is None else least_bytes()
+        return -(-least // max(1, *map(len, self.vocabulary.tokens)))
 
     @cached_property
     def token_table(self) -> _core.TokenTable | None:

@@ -206,7 +206,8 @@ def check_budget(grammar: Grammar, budget: int | None) -> None:
     """Refuse a budget in which no text can be guaranteed to end.
 
     Raises:
-        BudgetError: It is below `Grammar.min_new_tokens`.
+        BudgetError: It is below `Grammar.min_new_tokens` or, where this is not known, below what every text takes even if
+            each of its tokens is the longest one.
     """
     if budget is None:
         return
@@ -216,6 +217,12 @@ def check_budget(grammar: Grammar, budget: int | None) -> None:
             f"a budget of {budget} tokens, and the shortest text takes {needed}",
             why="the text would be cut off whatever the model writes",
             fix=f"give max_new_tokens={needed} or more",
+        )
+    if needed is None and budget < grammar._least_new_tokens:  # noqa: SLF001 - of no use outside
+        raise BudgetError(
+            f"a budget of {budget} tokens, and no text takes fewer than {grammar._least_new_tokens}",  # noqa: SLF001
+            why="the text would be cut off whatever the model writes; how many tokens the shortest takes was not worked out",
+            fix="give many more tokens than these, or lower minItems, minLength or the like",
         )
 
 

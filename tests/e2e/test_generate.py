@@ -270,6 +270,25 @@ def test_a_prompt_without_room_for_an_answer(lm):
             lm("x" * 2100, Person, **options)
 
 
+@pytest.mark.parametrize("least", [1000, 10_000])
+def test_long_arrays_are_counted_beforehand(lm, least):
+    """The shortest of them is far above the budget: the model is not asked."""
+    grammar = lm.compile({"type": "array", "minItems": least, "items": {"enum": ["abcdefgh"]}})
+    assert grammar.min_new_tokens > least
+    with pytest.raises(BudgetError, match=f"takes {grammar.min_new_tokens}"):
+        lm("x", grammar)
+
+
+def test_a_text_too_long_to_count_is_refused_by_a_lower_bound(lm):
+    """Where nobody knows the shortest text a budget may still be known to be too small."""
+    grammar = lm.compile({"type": "array", "minItems": 30_000, "items": {"enum": ["abcdefgh"]}})
+    assert grammar.min_new_tokens is None
+    lower = -(-(30_000 * 11 + 1) // max(map(len, lm.vocabulary.tokens)))
+    with pytest.raises(BudgetError, match=f"no text takes fewer than {lower}") as caught:
+        lm("x", grammar)
+    assert caught.value.text == ""
+
+
 def test_a_stopping_rule_of_the_user_ends_in_an_error(lm):
     """A stop string inside the JSON is a text that is not complete."""
     with pytest.raises(BudgetError):
