@@ -267,11 +267,17 @@ def check_streamed_options(given: Mapping[str, Any]) -> None:
             raise OptionError(f"{name}={given[name]!r:.80} in a stream", why=why, fix="leave it out, or do not stream")
 
 
-def _room(model: Any, prompt_tokens: int) -> int | None:
-    """How many tokens fit into the context of the model behind the prompt; None if that is not known."""
+def context_of(model: Any) -> int | None:
+    """Return how many tokens the model can read, None where its configuration does not say."""
     config = model.config.get_text_config() if hasattr(model.config, "get_text_config") else model.config
     context = getattr(config, "max_position_embeddings", None)
-    if not isinstance(context, int):
+    return context if isinstance(context, int) else None
+
+
+def _room(model: Any, prompt_tokens: int) -> int | None:
+    """How many tokens fit into the context of the model behind the prompt; None if that is not known."""
+    context = context_of(model)
+    if context is None:
         return None
     if prompt_tokens >= context:
         raise BudgetError(

@@ -236,7 +236,7 @@ def _encoded(lm: LanguageModel, request: _Request, row: _Asked) -> Row | Excepti
         text, templated = render(
             lm.tokenizer, row.messages, chat_template=options.chat_template, thinker=options.thinker
         )
-        token_ids = lm.tokenizer(text, add_special_tokens=not templated)["input_ids"]
+        token_ids = lm.tokenizer(text, add_special_tokens=not templated, **lm._quietly)["input_ids"]  # noqa: SLF001
         constraint: Any = _thinking(request, row) or row.grammar
     except Exception as error:  # noqa: BLE001 - templates raise what they like
         return error

@@ -442,8 +442,16 @@ class LanguageModel(ToolCaller):
         schema = grammar.schema
         return with_texts(messages, grammar.spec) if schema is None else with_shape(messages, schema)
 
+    @property
+    def _quietly(self) -> dict[str, bool]:
+        """Options of the tokenizer: no warning of a text that is refused for its length, which says more and what to do."""
+        from schemagen.decode.loop import context_of
+
+        context, longest = context_of(self.model), getattr(self.tokenizer, "model_max_length", 0)
+        return {} if context is None or longest < context else {"verbose": False}
+
     def _encode(self, text: str, templated: bool) -> dict[str, Any]:
         """Tokenize on the device of the model; a template has written its special tokens already."""
-        encoded = self.tokenizer(text, return_tensors="pt", add_special_tokens=not templated)
+        encoded = self.tokenizer(text, return_tensors="pt", add_special_tokens=not templated, **self._quietly)
         # Some tokenizers add token_type_ids, which causal models refuse.
         return {key: encoded[key].to(self.model.device) for key in ("input_ids", "attention_mask")}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import logging
 import threading
 from typing import Annotated, Literal, NamedTuple, TypedDict
 
@@ -287,6 +288,20 @@ def test_a_text_too_long_to_count_is_refused_by_a_lower_bound(lm):
     with pytest.raises(BudgetError, match=f"no text takes fewer than {lower}") as caught:
         lm("x", grammar)
     assert caught.value.text == ""
+
+
+@pytest.mark.parametrize(("longest", "warned"), [(2048, False), (100, True)])
+def test_only_the_error_speaks_of_a_prompt_that_is_too_long(make_lm, tokenizer, monkeypatch, caplog, longest, warned):
+    """What transformers says of it is left out where our error follows; of another limit of the tokenizer it may warn."""
+    monkeypatch.setattr(tokenizer, "model_max_length", longest)
+    monkeypatch.setattr(tokenizer, "deprecation_warnings", {})
+    monkeypatch.setattr(logging.getLogger("transformers"), "propagate", True)
+    lm = make_lm()
+    with pytest.raises(BudgetError, match="context of the model"):
+        lm("x" * 2100, Person)
+    (failure,) = lm.batch(["x" * 2100], Person)
+    assert isinstance(failure.error, BudgetError)
+    assert ("indexing errors" in caplog.text) == warned
 
 
 def test_a_stopping_rule_of_the_user_ends_in_an_error(lm):
