@@ -731,8 +731,8 @@ def _choose(engine: EngineName) -> Literal["native", "reference"]:
         if engine == "native":
             raise SchemagenError(
                 "the compiled core is not installed",
-                why=str(error),
-                fix="install a C++20 compiler and reinstall schemagen, or use engine='reference'",
+                why=_core_missing(str(error))[0],
+                fix=f"{_core_missing()[1]}, or use engine='reference'",
                 code="no-compiled-core",
             ) from error
         _warn_slow()
@@ -743,11 +743,25 @@ def _choose(engine: EngineName) -> Literal["native", "reference"]:
 @lru_cache(maxsize=1)
 def _warn_slow() -> None:
     """Say once that the compiled core is missing."""
+    why, fix = _core_missing("it was installed without one")
     warnings.warn(
-        "schemagen runs without its compiled core: the pure-Python engine is slow and knows no recursion. "
-        "Install a C++20 compiler and reinstall schemagen.",
+        f"schemagen runs without its compiled core ({why}): the pure-Python engine is slow and knows no recursion. To mend "
+        f"it, {fix}.",
         RuntimeWarning,
         stacklevel=4,
+    )
+
+
+def _core_missing(reason: str = "") -> tuple[str, str]:
+    """Return why there is no compiled core, and what to do: sources that were never built are no broken installation."""
+    from pathlib import Path
+
+    tree = Path(__file__).resolve().parents[1]
+    if not (tree / "core" / "module.cpp").is_file():
+        return reason, "install a C++20 compiler and reinstall schemagen"
+    return (
+        f"Python imports it from the sources in {tree}, where the core has not been built",
+        "run `make core` there, or start Python in another folder if schemagen is installed as well",
     )
 
 

@@ -1,12 +1,14 @@
 """What `compile` leaves behind: the collector as it was, copies, and a report that is written when it is asked for."""
 
 import gc
+import sys
 from typing import Any, Union
 
 import pytest
 from pydantic import BaseModel
 
 import schemagen
+from schemagen import compiler
 from schemagen.schema.document import Document
 from schemagen.schema.normalise import Normaliser
 
@@ -97,6 +99,26 @@ def test_a_reference_is_the_place_that_it_names() -> None:
     first, second = (dict(arm.properties)[key] for key in "ab")
     assert first is second
     assert normaliser.value(first).objects[0].properties == (("c", first),)
+
+
+@pytest.mark.parametrize("is_source", [True, False])
+def test_a_missing_core_is_told_from_sources_that_were_not_built(
+    byte_vocabulary, tmp_path, monkeypatch, is_source
+) -> None:
+    """In a fresh clone nothing is broken: the core has to be built, or the installed package imported."""
+    (tmp_path / "core").mkdir()
+    if is_source:
+        (tmp_path / "core" / "module.cpp").touch()
+    monkeypatch.setattr(compiler, "__file__", str(tmp_path / "schemagen" / "compiler.py"))
+    monkeypatch.setitem(sys.modules, "schemagen._core", None)
+    compiler._warn_slow.cache_clear()
+    expected = "has not been built.*run `make core` there" if is_source else "reinstall schemagen"
+    with pytest.warns(RuntimeWarning, match=expected):
+        schemagen.compile({"type": "null"}, byte_vocabulary, cache=None)
+    with pytest.raises(schemagen.SchemagenError, match="is not installed") as caught:
+        schemagen.compile({"type": "null"}, byte_vocabulary, cache=None, engine="native")
+    assert ("make core" in caught.value.fix) == is_source
+    compiler._warn_slow.cache_clear()
 
 
 def test_references_are_in_the_report(byte_vocabulary) -> None:
