@@ -91,22 +91,23 @@ PyObject* SchemaReader::target_of(const Look& look) const {
 }
 
 // The types that a schema of a known shape may allow, as `Kinds`; nothing for another shape.
-std::optional<uint8_t> SchemaReader::shape_of(const Seen& seen, int depth) const {
+std::optional<uint8_t> SchemaReader::shape_of(const Seen& seen, int depth, Py_ssize_t& branches_left) const {
     const Look& look = seen.look;
     SchemaWords::Word word{};
-    if (PyObject* branches = look.branches(word)) return shape_of_union(word, branches, depth);
+    if (PyObject* branches = look.branches(word)) return shape_of_union(word, branches, depth, branches_left);
     if (look.is_typed(draft_) || look.is_choice()) return look.kinds();
     if (!look.is_leaf() || !look.kinds()) return std::nullopt;
     auto key = key_of(seen.schema);
     return key && leaves_.find(*key) ? look.kinds() : std::nullopt;
 }
 
-std::optional<uint8_t> SchemaReader::shape_of_union(SchemaWords::Word word, PyObject* branches, int depth) const {
-    if (depth >= deepest_ || PyList_GET_SIZE(branches) > kMostBranches) return std::nullopt;
+std::optional<uint8_t> SchemaReader::shape_of_union(SchemaWords::Word word, PyObject* branches, int depth, Py_ssize_t& branches_left) const {
+    branches_left -= PyList_GET_SIZE(branches);
+    if (depth >= deepest_ || branches_left < 0) return std::nullopt;
     uint8_t all = 0;
     bool known = each_item(branches, [&](PyObject* branch) {
         auto inside = seen(branch);
-        auto kinds = inside ? shape_of(*inside, depth + 1) : std::nullopt;
+        auto kinds = inside ? shape_of(*inside, depth + 1, branches_left) : std::nullopt;
         if (!kinds || (word == SchemaWords::kOneOf && (all & *kinds))) return false;  // what is in two branches is in none
         all |= *kinds;
         return true;
@@ -139,7 +140,8 @@ ValueId SchemaReader::find(nb::handle schema) const {
 
 void SchemaReader::define(const Task& task) {
     auto inside = seen(task.schema);
-    if (!inside || !shape_of(*inside, 0)) return hand_back(task.id, task.schema, task.trail);
+    Py_ssize_t branches_left = kMostBranches;
+    if (!inside || !shape_of(*inside, 0, branches_left)) return hand_back(task.id, task.schema, task.trail);
     Parts parts;
     add(*inside, task.trail, parts);
     builder_.define(task.id, settled(std::move(parts)));
@@ -190,6 +192,7 @@ ValueId SchemaReader::place(PyObject* schema, const Step& step) {
 // ---- what a schema allows -----------------------------------------------------------------------------------------
 
 void SchemaReader::add(const Seen& seen, uint32_t trail, Parts& parts) {
+    if (!parts.added.insert(seen.schema).second) return;
     const uint32_t here = walk_to(seen, trail);
     SchemaWords::Word word{};
     if (PyObject* branches = seen.look.branches(word)) return add_union(word, branches, here, parts);

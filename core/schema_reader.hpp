@@ -15,6 +15,7 @@
 #include <optional>
 #include <string>
 #include <unordered_map>
+#include <unordered_set>
 #include <vector>
 
 #include "builder.hpp"
@@ -63,7 +64,7 @@ public:
 
 private:
     static constexpr size_t kLongestKey = 600;
-    static constexpr Py_ssize_t kMostBranches = 16;
+    static constexpr Py_ssize_t kMostBranches = 64;  // of a union and those in it, together: references multiply them
     static constexpr int kDeepest = 4;
     static constexpr uint32_t kNowhere = UINT32_MAX;
     // A step from one schema to one below: `keyword`, then perhaps a key or an index; or a reference, from anywhere.
@@ -93,8 +94,8 @@ private:
 
     std::optional<Seen> seen(PyObject* schema) const;
     PyObject* target_of(const Look& look) const;
-    std::optional<uint8_t> shape_of(const Seen& seen, int depth) const;
-    std::optional<uint8_t> shape_of_union(SchemaWords::Word word, PyObject* branches, int depth) const;
+    std::optional<uint8_t> shape_of(const Seen& seen, int depth, Py_ssize_t& branches_left) const;
+    std::optional<uint8_t> shape_of_union(SchemaWords::Word word, PyObject* branches, int depth, Py_ssize_t& branches_left) const;
 
     ValueId child(PyObject* schema, const Step& step);
     ValueId leaf(const Seen& seen, const Step& step);
@@ -109,6 +110,7 @@ private:
     struct Parts {
         ValueNode node;
         std::vector<NodeId> bare;
+        std::unordered_set<PyObject*> added;  // a schema that stands twice in a union adds nothing, but costs matchers a way
         void add(const ValueNode& scalars);
     };
     // What a schema of a known shape allows is added.
