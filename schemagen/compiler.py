@@ -22,7 +22,9 @@ from schemagen.engine.options import (
     WhitespacePolicy,
 )
 from schemagen.errors import (
+    InvalidSchemaError,
     LimitError,
+    PatternError,
     SchemagenError,
     UnsatisfiableSchemaError,
     UnsupportedSchemaError,
@@ -600,13 +602,12 @@ def _json_engine(
         if kept is not None:
             return kept
     try:
-        begun = None
         if engine == "native" and entry is None and source.strict and source.resources is None:
-            begun = _front_end().begin(source.schema, source.marshalled, source.dialect, options)
-            if begun is not None and begun.is_whole:
-                return _front_end().constraint_of(begun, vocabulary), True
+            begun = _begun(source, options, vocabulary)
+            if begun is not None:
+                return begun
         recorder = _recorder(entry, options) if engine == "native" else None
-        made, is_exact = _made(source, options, vocabulary, engine, recorder, begun)
+        made, is_exact = _made(source, options, vocabulary, engine, recorder)
     except UnsatisfiableSchemaError as error:
         from schemagen.engine.unsatisfiable import explained
 
@@ -616,13 +617,30 @@ def _json_engine(
     return made, is_exact
 
 
+def _begun(source: _Source, options: Options, vocabulary: Vocabulary) -> tuple[Engine, bool] | None:
+    """Return the engine of a schema that the core begins to read, None where the front end has to read all of it.
+
+    The front end drops alternatives that lie inside others, with all that is below, before the core would know. So what is
+    wrong with a schema, and whether anything is, only the front end can tell.
+    """
+    begun = _front_end().begin(source.schema, source.marshalled, source.dialect, options)
+    if begun is None:
+        return None
+    if begun.is_whole:
+        return _front_end().constraint_of(begun, vocabulary), True
+    try:
+        return _made(source, options, vocabulary, "native", begun=begun)
+    except (InvalidSchemaError, UnsupportedSchemaError, PatternError):
+        return None
+
+
 def _made(
     source: _Source,
     options: Options,
     vocabulary: Vocabulary,
     engine: str,
-    recorder: Recorder | None,
-    begun: Begun | None,
+    recorder: Recorder | None = None,
+    begun: Begun | None = None,
 ) -> tuple[Engine, bool]:
     normaliser = source.normaliser(options)
     made: Engine
