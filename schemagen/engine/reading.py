@@ -7,6 +7,7 @@ recordings, reports and explanations, and the tests compare the two.
 
 from __future__ import annotations
 
+import marshal
 import sys
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -96,13 +97,22 @@ class Begun:
 
 
 def plain_draft(schema: Any, marshalled: bytes | None) -> int | None:
-    """Return the draft of a document without base URIs, None for any other.
+    """Return the draft of a document of plain dicts and lists without base URIs, None for any other.
 
     Args:
         schema: The root schema.
         marshalled: As for `Document`.
     """
-    return None if schema.__class__ is not dict or mentions_ids(schema, marshalled) else draft_of(schema)
+    if schema.__class__ is not dict:
+        return None
+    if marshalled is None:
+        try:
+            marshalled = marshal.dumps(schema, 2)
+        except (
+            ValueError
+        ):  # nested very deep, or subclasses: looking these up may run Python code, which the core must not
+            return None
+    return None if mentions_ids(schema, marshalled) else draft_of(schema)
 
 
 class Left(NamedTuple):

@@ -188,3 +188,27 @@ def test_the_ways_differ(monkeypatch: pytest.MonkeyPatch, bundled_vocabulary: sc
     monkeypatch.setattr(native, "plain_draft", lambda *_: None)
     schemagen.compile({"type": "object"}, bundled_vocabulary, cache=None)
     assert len(made) == 1
+
+
+class Key(str):
+    """A key that cannot be compared."""
+
+    __slots__ = ()
+    __hash__ = str.__hash__
+
+    def __eq__(self, other: object) -> bool:
+        """Fail where it is compared with another text."""
+        raise ZeroDivisionError
+
+
+@pytest.mark.parametrize(
+    "schema",
+    [
+        {"$ref": "#/definitions/A", "definitions": {Key("A"): {"type": "string"}}},
+        {"type": "object", "required": ["A"], "properties": {Key("A"): {"type": "string"}}},
+    ],
+)
+def test_keys_with_code_are_left_to_python(schema: Any, bundled_vocabulary: schemagen.Vocabulary) -> None:
+    """What a key does when it is compared is the caller's: the error arrives as it was raised."""
+    with pytest.raises(ZeroDivisionError):
+        schemagen.compile(schema, bundled_vocabulary, cache=None)
