@@ -334,7 +334,8 @@ def compile(  # noqa: A001, PLR0913 - the field's verb, as in re.compile; option
     """Return the grammar of a type, JSON Schema, `Regex` or `Choice` over a vocabulary.
 
     Args:
-        spec: Any type that pydantic's TypeAdapter takes, a JSON Schema (dict or bool), a `Regex` or a `Choice`.
+        spec: Any type that pydantic's TypeAdapter takes, a JSON Schema (dict or bool), a `Regex` or a `Choice`. A dict may be
+            changed afterwards, but not by another thread in the meantime.
         vocabulary: The tokens of the model.
         property_order: "schema" keeps keys in the order of declaration, additional keys last; "any" takes any order.
         whitespace: "flexible" takes compact, spaced and indented JSON; "compact" none; "spaced" the layout of json.dumps.
