@@ -108,9 +108,7 @@ def plain_draft(schema: Any, marshalled: bytes | None) -> int | None:
     if marshalled is None:
         try:
             marshalled = marshal.dumps(schema, 2)
-        except (
-            ValueError
-        ):  # nested very deep, or subclasses: looking these up may run Python code, which the core must not
+        except ValueError:  # nested very deep; or subclasses, which may run Python code where the core must not
             return None
     return None if mentions_ids(schema, marshalled) else draft_of(schema)
 
