@@ -260,12 +260,7 @@ class Grammar:
         if self.engine == "reference":
             return cast("ReferenceEngine", self._implementation)
         if self.schema is not None and self._arguments["property_order"] == "any":
-            raise UnsupportedSchemaError(
-                "no finite automaton of a picture has keys in any order",
-                why="it would have to remember which keys there were, in a state for each set of them",
-                fix="compile with property_order='schema', or draw 'pushdown' or 'mask'",
-                code="not-regular",
-            )
+            raise _unordered("no finite automaton of a picture has keys in any order", "draw 'pushdown' or 'mask'")
         try:
             regex = pattern_of(self.spec) if isinstance(self.spec, Regex | Choice) else _text(*self._read_again())
             return cast("ReferenceEngine", _reference(regex, self.vocabulary, self._arguments["limits"]))
@@ -649,10 +644,21 @@ def _made(
         if engine == "native":
             made = _front_end().JsonLowering(normaliser, options, recorder, begun).compile(vocabulary)
         else:
+            if options.property_order == "any":
+                raise _unordered("no finite automaton of this engine has keys in any order", "use engine='native'")
             made = _reference(_text(normaliser, options), vocabulary, options.limits)
         return made, normaliser.is_exact
     finally:
         normaliser.forget()
+
+
+def _unordered(fact: str, instead: str) -> UnsupportedSchemaError:
+    return UnsupportedSchemaError(
+        fact,
+        why="it would have to remember which keys there were, in a state for each set of them",
+        fix=f"compile with property_order='schema', or {instead}",
+        code="not-regular",
+    )
 
 
 def _text(normaliser: Normaliser, options: Options) -> ast.Regex:

@@ -8,6 +8,7 @@ import interegular
 import numpy as np
 import pytest
 
+import schemagen
 from schemagen.engine.protocol import Engine, Matcher
 from schemagen.engine.reference import (
     MAX_FORCED,
@@ -438,3 +439,10 @@ class TestBitmask:
         """A bitmask of another dtype or shape is named."""
         with pytest.raises(BitmaskShapeError, match=message):
             matcher.fill_next_token_bitmask(bitmask, row)
+
+
+def test_keys_in_any_order_are_refused(byte_vocabulary):
+    """An automaton without registers would have a state for each set of keys; the option is never left out silently."""
+    with pytest.raises(schemagen.errors.UnsupportedSchemaError, match="keys in any order") as caught:
+        schemagen.compile({"type": "object"}, byte_vocabulary, property_order="any", engine="reference", cache=None)
+    assert caught.value.code == "not-regular"
