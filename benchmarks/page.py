@@ -161,23 +161,27 @@ def _stressed(found: Mapping[str, Any]) -> tuple[str, ...]:
     )
 
 
+#: The heads of what `_decoding` returns.
+DECODING = ("rows", "processor", "tokens/s", "ratio", "quartiles", "processor, ms")
+
+
+def _decoding(row: dict[str, Any]) -> tuple[Any, ...]:
+    return (
+        row["batch"],
+        row["processor"],
+        f"{row['tokens_per_s']:,.1f}",
+        f"{row['ratio']:.3f}",
+        "{:.3f} to {:.3f}".format(*row["ratio_quartiles"]),
+        f"{row['processor_ms']:.2f}",
+    )
+
+
 def _decode_overhead(result: Result) -> str:
     parts = []
     for name, found in result["results"].items():
-        rows = [
-            (
-                row["batch"],
-                row["processor"],
-                f"{row['tokens_per_s']:,.1f}",
-                f"{row['ratio']:.3f}",
-                "{:.3f} to {:.3f}".format(*row["ratio_quartiles"]),
-                f"{row['processor_ms']:.2f}",
-            )
-            for row in found["rows"]
-        ]
-        heads = ("rows", "processor", "tokens/s", "ratio", "quartiles", "processor, ms")
+        rows = [_decoding(row) for row in found["rows"]]
         said = f"**{name}**, {found['parameters'] / 1e6:,.0f} million parameters, {found['vocabulary']:,} logits:"
-        parts += [said, table(heads, rows)]
+        parts += [said, table(DECODING, rows)]
         parts += [f"Skipped: {who}, {why}." for who, why in found["skipped"].items()]
     return "\n\n".join(parts)
 
@@ -190,20 +194,8 @@ def _device_overhead(result: Result) -> str:
         f"Tables of {kept['states']:,} states, {_mib(kept['bytes'])}, made in {kept['seconds']:.1f} s; "
         f"{'closed' if kept['closed'] else 'not closed'}."
     )
-    heads = ("rows", "processor", "tokens/s", "ratio", "quartiles", "processor, ms", "waits a step")
-    rows = [
-        (
-            row["batch"],
-            row["processor"],
-            f"{row['tokens_per_s']:,.1f}",
-            f"{row['ratio']:.3f}",
-            "{:.3f} to {:.3f}".format(*row["ratio_quartiles"]),
-            f"{row['processor_ms']:.2f}",
-            row["synchronisations"],
-        )
-        for row in found["rows"]
-    ]
-    return said + "\n\n" + table(heads, rows)
+    rows = [(*_decoding(row), row["synchronisations"]) for row in found["rows"]]
+    return said + "\n\n" + table((*DECODING, "waits a step"), rows)
 
 
 _BODIES = {

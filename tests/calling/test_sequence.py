@@ -22,6 +22,7 @@ from schemagen.engine.reference import ReferenceEngine
 from schemagen.errors import BitmaskShapeError, MatcherError, MatcherTerminatedError
 from schemagen.events import ArgumentCompleted, CallStarted, TextDelta
 from schemagen.regex import ast
+from tests.masks import brute_force
 
 #: Tokens that end one thing and begin the next; some hold several boundaries, one a whole call.
 PIECES = [
@@ -93,16 +94,6 @@ def cut(rng, vocabulary, data):
         ids.append(rng.choice(found) if rng.random() < 0.4 else max(found, key=lambda i: len(vocabulary.tokens[i])))
         data = data[len(vocabulary.tokens[ids[-1]]) :]
     return ids
-
-
-def brute_force(matcher, size):
-    """Return the tokens that can be accepted, each of them tried."""
-    allowed = []
-    for token_id in range(size):
-        if matcher.accept_token(token_id):
-            allowed.append(token_id)
-            matcher.rollback()
-    return allowed
 
 
 @pytest.mark.parametrize("mode", MODES)

@@ -19,6 +19,7 @@ from schemagen.errors import BudgetError, GenerationError, OptionError, Validati
 from schemagen.events import Completed, Delta, ReasoningDelta
 from schemagen.lm import Reasoning
 from schemagen.lm.thinking import Thinker
+from tests.masks import brute_force
 from tests.models import llama_config
 
 #: Tokens that end one thing and begin another; the tokenizer itself never writes them.
@@ -132,16 +133,6 @@ def ids(lm, *pieces):
 def thinking_of(lm, spec, reasoning=True):
     """Return the grammar of thoughts and an answer."""
     return Thinker.of(reasoning, lm.tokenizer, lm.vocabulary).before(lm.compile(spec))
-
-
-def brute_force(matcher, size):
-    """Return the tokens that can be accepted, each of them tried."""
-    allowed = []
-    for token_id in range(size):
-        if matcher.accept_token(token_id):
-            allowed.append(token_id)
-            matcher.rollback()
-    return allowed
 
 
 def allowed(matcher, size, budget):
