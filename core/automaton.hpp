@@ -112,6 +112,8 @@ public:
     // Where the set of tails that may follow the container is remembered (`kFirst` only).
     virtual uint32_t& tails_of(const Leaf& leaf) = 0;
     virtual StringBody string_body(const Leaf& leaf, uint32_t longest) = 0;
+    // The state of the string automaton inside a number or literal name whose text does not matter; 0 elsewhere.
+    virtual uint32_t bare_state(const Leaf& leaf) const = 0;
     // Move to behind the closing quote, as if `chars` more code points had led to `state`; false: it may not close there.
     // A key becomes an extra one.
     virtual bool close_string(Leaf& leaf, uint32_t state, uint32_t chars, Arena& arena) = 0;

@@ -111,6 +111,7 @@ public:
     bool behind(const Leaf& inside, uint32_t how, Leaf& out, Arena& arena) override;
     uint32_t& tails_of(const Leaf& leaf) override;
     StringBody string_body(const Leaf& leaf, uint32_t longest) override;
+    uint32_t bare_state(const Leaf& leaf) const override;
     bool close_string(Leaf& leaf, uint32_t state, uint32_t chars, Arena& arena) override;
     Leaf as_declared_key(const Leaf& leaf) override;
     void declared_closings(const Leaf& leaf, const Trie& trie, std::vector<uint32_t>& nodes) override;
@@ -350,6 +351,7 @@ public:
     bool behind(const Leaf&, uint32_t, Leaf&, Arena&) override { return false; }
     uint32_t& tails_of(const Leaf&) override { return tails_; }
     StringBody string_body(const Leaf& leaf, uint32_t longest) override;
+    uint32_t bare_state(const Leaf&) const override { return 0; }
     bool close_string(Leaf&, uint32_t, uint32_t, Arena&) override { return false; }
     Leaf as_declared_key(const Leaf& leaf) override { return leaf; }
     void declared_closings(const Leaf&, const Trie&, std::vector<uint32_t>&) override {}

@@ -94,6 +94,8 @@ StringBody JsonAutomaton::string_body(const Leaf& leaf, uint32_t longest) {
     return body.bounded && state.alive.count() > 1 ? StringBody{} : body;
 }
 
+uint32_t JsonAutomaton::bare_state(const Leaf& leaf) const { return leaf.mode == kBare && !leaf.frame->tracking ? leaf.state : 0; }
+
 bool JsonAutomaton::close_string(Leaf& leaf, uint32_t state, uint32_t chars, Arena& arena) {
     leaf.state = state;
     if (leaf.mode == kKey) {

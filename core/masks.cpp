@@ -22,11 +22,17 @@ Masks::Masks(Automaton& automaton, const VocabularyTables& tables, StringMasks& 
 }
 
 // Depth-first over the trie; a rejected byte skips its subtree (llguidance, docs/toktrie.md, describes the same idea).
-// `hit(node)` where a prefix can be read, `out(node, how)` where it closes the container: not followed any further.
+// `hit(tokens)` where a prefix can be read, `out(node, how, length)` where it closes the container: not followed any further.
 template <class Hit, class Out>
 void Masks::walk(const Trie& trie, const Leaf& from, Arena& arena, const Hit& hit, const Out& out) {
-    constexpr uint32_t kMany = 8;  // children from which on it pays to ask for the possible bytes first
     if (levels_.size() < trie.max_depth + 2) levels_.resize(trie.max_depth + 2);
+    walk_below(trie, trie.root(), 0, from, arena, hit, out);
+}
+
+// The same of what is below a node that so many bytes led to.
+template <class Hit, class Out>
+void Masks::walk_below(const Trie& trie, uint32_t top, size_t base, const Leaf& from, Arena& arena, const Hit& hit, const Out& out) {
+    constexpr uint32_t kMany = 8;  // children from which on it pays to ask for the possible bytes first
     auto open = [&](Workspace::Level& level, uint32_t node) {
         level.at = trie.first_child[node];
         level.end = trie.first_child[node + 1];
@@ -35,13 +41,14 @@ void Masks::walk(const Trie& trie, const Leaf& from, Arena& arena, const Hit& hi
         else
             level.bytes.words.fill(~0ull);
     };
-    size_t depth = 0;
-    levels_[0].leaf = from;
-    open(levels_[0], trie.root());
+    if (is_scalar_worth(trie, top, from)) return walk_scalar(trie, top, base, from, arena, hit, out);
+    size_t depth = base;
+    levels_[depth].leaf = from;
+    open(levels_[depth], top);
     while (true) {
         Workspace::Level& level = levels_[depth];
         if (level.at == level.end) {
-            if (depth-- == 0) return;
+            if (depth-- == base) return;
             continue;
         }
         uint32_t k = level.at++;
@@ -54,8 +61,42 @@ void Masks::walk(const Trie& trie, const Leaf& from, Arena& arena, const Hit& hi
             out(node, next.state, depth + 1);
             continue;
         }
-        hit(node);
-        if (trie.has_children(node)) open(levels_[++depth], node);
+        hit(trie.tokens_at(node));
+        if (!trie.has_children(node)) continue;
+        if (is_scalar_worth(trie, node, next))
+            walk_scalar(trie, node, depth + 1, next, arena, hit, out);
+        else
+            open(levels_[++depth], node);
+    }
+}
+
+// Whether what is below a node is the rest of a number or literal name, and enough of it to be looked up.
+bool Masks::is_scalar_worth(const Trie& trie, uint32_t node, const Leaf& leaf) const {
+    constexpr size_t kFew = 16;
+    if (&trie != &tables_.all()) return false;
+    return (node == trie.root() || trie.tokens_below(node).size() >= kFew) && automaton_.bare_state(leaf);
+}
+
+// Tokens that go on within a number or literal name are the same wherever that stands; only what ends it is walked.
+template <class Hit, class Out>
+void Masks::walk_scalar(const Trie& trie, uint32_t top, size_t base, const Leaf from, Arena& arena, const Hit& hit, const Out& out) {
+    const auto rest = strings_.bare(automaton_.bare_state(from), top, tables_);
+    hit(std::span<const uint32_t>(rest->tokens));
+    for (const BareEnd& end : rest->ends) {
+        const size_t length = base + end.read + 1;
+        for (uint32_t k = trie.first_child[end.node]; k < trie.first_child[end.node + 1]; ++k) {
+            if (!StringMasks::ends_bare(trie.child_byte[k])) continue;
+            Leaf next = from;
+            next.state = end.state;
+            if (!automaton_.step(next, trie.child_byte[k], arena)) continue;
+            const uint32_t node = trie.child[k];
+            if (next.outside) {
+                out(node, next.state, length);
+                continue;
+            }
+            hit(trie.tokens_at(node));
+            if (trie.has_children(node)) walk_below(trie, node, length, next, arena, hit, out);
+        }
     }
 }
 
@@ -87,8 +128,8 @@ std::shared_ptr<const Masks::LocalTails> Masks::local_tails(const Leaf& behind, 
     const Trie& trie = tables_.tails();
     walk(
         trie, automaton_.alone(behind, arena), arena,
-        [&](uint32_t node) {
-            for (uint32_t tail : trie.tokens_at(node)) set_bit(made->words.data(), tail);
+        [&](std::span<const uint32_t> tails) {
+            for (uint32_t tail : tails) set_bit(made->words.data(), tail);
         },
         [&](uint32_t node, uint32_t how, size_t length) {
             for (uint32_t tail : trie.tokens_below(node)) {
@@ -164,8 +205,8 @@ void Masks::add_walk(LocalMask& mask, const Leaf& from, Arena& arena) {
     const Trie& trie = tables_.all();
     walk(
         trie, from, arena,
-        [&](uint32_t node) {
-            for (uint32_t token : trie.tokens_at(node)) add(mask, token);
+        [&](std::span<const uint32_t> tokens) {
+            for (uint32_t token : tokens) add(mask, token);
         },
         [&](uint32_t node, uint32_t how, size_t length) {
             for (uint32_t token : trie.tokens_below(node)) {
@@ -353,8 +394,8 @@ uint32_t Masks::fill_tracking(const Leaf& leaf, uint32_t* words, Arena& arena) {
     auto walk_all = [&](const Leaf& from) {
         walk(
             trie, from, arena,
-            [&](uint32_t node) {
-                for (uint32_t token : trie.tokens_at(node)) set_bit(words, token);
+            [&](std::span<const uint32_t> tokens) {
+                for (uint32_t token : tokens) set_bit(words, token);
             },
             [](uint32_t, uint32_t, size_t) {});
     };

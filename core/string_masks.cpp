@@ -34,6 +34,7 @@ void StringMasks::charge(size_t bytes) {
     if (bytes_ + bytes > kMostBytes) {
         inner_.clear();
         exits_.clear();
+        bare_.clear();
         bytes_ = 0;
     }
     bytes_ += bytes;
@@ -66,6 +67,15 @@ std::shared_ptr<const StringExits> StringMasks::exits(uint32_t state, bool count
     for (const StringExit& exit : *made) bytes += exit.tails.size() * 8 + 64;
     charge(bytes);
     exits_.emplace(key, made);
+    return made;
+}
+
+std::shared_ptr<const BareRest> StringMasks::bare(uint32_t state, uint32_t node, const VocabularyTables& tables) {
+    const Key key{tables.serial(), uint64_t{state} << 32 | node};
+    if (auto it = bare_.find(key); it != bare_.end()) return it->second;
+    auto made = std::make_shared<const BareRest>(find_bare(state, node, tables));
+    charge(sizeof(BareRest) + 96 + made->tokens.size() * 4 + made->ends.size() * sizeof(BareEnd));
+    bare_.emplace(key, made);
     return made;
 }
 
@@ -328,6 +338,30 @@ uint32_t StringMasks::needed(uint32_t state) {
     for (uint32_t k = 0; k < dfa_.state(state).count; ++k)
         if (dfa_.state(state).alive[k]) least = std::min(least, dfa_.chars_to_accept(state, k));
     return std::min(least, 1u << 30);
+}
+
+BareRest StringMasks::find_bare(uint32_t from, uint32_t top, const VocabularyTables& tables) {
+    struct Place {
+        uint32_t state, read;
+    };
+    const Trie& trie = tables.all();
+    BareRest rest;
+    auto note_end = [&](const Place& at, uint32_t node) {
+        if (!dfa_.accepting(at.state)) return;
+        const uint8_t *begin = trie.child_byte.data() + trie.first_child[node], *end = trie.child_byte.data() + trie.first_child[node + 1];
+        if (std::any_of(begin, end, ends_bare)) rest.ends.push_back({node, at.state, at.read});
+    };
+    note_end({from, 0}, top);
+    descend(trie, top, Place{from, 0}, [&](const Place& before, uint8_t byte, uint32_t node, Place& at) {
+        at = {dfa_.next(before.state, byte), before.read + 1};
+        if (!at.state) return false;
+        auto tokens = trie.tokens_at(node);
+        rest.tokens.insert(rest.tokens.end(), tokens.begin(), tokens.end());
+        note_end(at, node);
+        return true;
+    });
+    rest.tokens.shrink_to_fit();
+    return rest;
 }
 
 // The tokens that close the string, by the state at the quote and the code points before it.

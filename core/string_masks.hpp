@@ -20,6 +20,9 @@
 //     nearest one that refuses a character; often there is none. (llguidance slices by regexes that must contain one
 //     another; here any state is tried against any slice.)
 //
+// Numbers and literal names have no closing mark, but they are alike wherever they stand, too: what goes on within one is
+// remembered by its state and the node of the trie at which it was met, with the nodes at which it may end.
+//
 // The automaton is shared by all grammars of the process, and so are these masks.
 #pragma once
 #include <array>
@@ -56,6 +59,19 @@ struct StringInner {
 
 using StringExits = std::vector<StringExit>;
 
+// Where a token may end a number or literal name and go on.
+struct BareEnd {
+    uint32_t node;   // of the trie
+    uint32_t state;  // it may end here
+    uint32_t read;   // bytes since the node that was asked for
+};
+
+// What may follow within a number or literal name, below a node of the trie.
+struct BareRest {
+    std::vector<uint32_t> tokens;  // that end inside it
+    std::vector<BareEnd> ends;
+};
+
 // What walks write in, kept between them.
 struct Workspace {
     struct Level {
@@ -73,6 +89,8 @@ public:
     // Of a state; with `counting` also by code points, for strings with length bounds (marked states).
     std::shared_ptr<const StringInner> inner(uint32_t state, bool counting, const VocabularyTables& tables);
     std::shared_ptr<const StringExits> exits(uint32_t state, bool counting, const VocabularyTables& tables);
+    std::shared_ptr<const BareRest> bare(uint32_t state, uint32_t node, const VocabularyTables& tables);
+    static bool ends_bare(uint8_t byte) { return byte == ',' || byte == '}' || byte == ']' || byte == ' ' || byte == '\n'; }
     Workspace& workspace() { return workspace_; }
 
 private:
@@ -97,6 +115,7 @@ private:
     bool after_any(uint32_t state, const Slice& slice, bool ending, std::vector<uint32_t>& targets);
     uint32_t needed(uint32_t state);
     std::shared_ptr<const std::vector<uint32_t>> shared(std::vector<uint32_t> words);
+    BareRest find_bare(uint32_t from, uint32_t top, const VocabularyTables& tables);
     StringExits find_exits(uint32_t from, bool counting, const VocabularyTables& tables);
     void charge(size_t bytes);
 
@@ -118,6 +137,7 @@ private:
     };
     std::unordered_map<Key, std::shared_ptr<const StringInner>, Hash> inner_;
     std::unordered_map<Key, std::shared_ptr<const StringExits>, Hash> exits_;
+    std::unordered_map<Key, std::shared_ptr<const BareRest>, Hash> bare_;
     size_t bytes_ = 0;
 };
 

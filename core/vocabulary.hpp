@@ -42,15 +42,15 @@ struct Trie {
     static constexpr uint32_t kNone = UINT32_MAX;
 };
 
-// Depth-first over a trie, with a value for each node on the path. `visit(value, byte, node, next)` reads a byte: it tells
-// whether to go on below the node, and with what.
+// Depth-first over what is below a node of a trie, with a value for each node on the path. `visit(value, byte, node, next)`
+// reads a byte: it tells whether to go on below the node, and with what.
 template <class Value, class Visit>
-void descend(const Trie& trie, const Value& start, const Visit& visit) {
+void descend(const Trie& trie, uint32_t top, const Value& start, const Visit& visit) {
     struct Level {
         Value value;
         uint32_t at, end;
     };
-    std::vector<Level> levels{{start, trie.first_child[trie.root()], trie.first_child[trie.root() + 1]}};
+    std::vector<Level> levels{{start, trie.first_child[top], trie.first_child[top + 1]}};
     while (!levels.empty()) {
         Level& level = levels.back();
         if (level.at == level.end) {
@@ -62,6 +62,11 @@ void descend(const Trie& trie, const Value& start, const Visit& visit) {
         if (visit(level.value, trie.child_byte[k], node, next) && trie.has_children(node))
             levels.push_back({next, trie.first_child[node], trie.first_child[node + 1]});
     }
+}
+
+template <class Value, class Visit>
+void descend(const Trie& trie, const Value& start, const Visit& visit) {
+    descend(trie, trie.root(), start, visit);
 }
 
 inline bool begins_character(uint8_t byte) { return (byte & 0xC0) != 0x80; }
