@@ -141,6 +141,7 @@ std::shared_ptr<const Masks::LocalTails> Masks::local_tails(const Leaf& behind, 
                 if (rest != VocabularyTables::kNoTail) exits_of(made->exits, how).pairs.emplace_back(rest, tail);
             }
         });
+    for (Exits& exits : made->exits) std::sort(exits.pairs.begin(), exits.pairs.end(), [](auto a, auto b) { return a.second < b.second; });
     if (key.usable) {
         bytes_ += made->words.size() * 4 + 128;
         tails_.emplace(key, made);
@@ -171,8 +172,7 @@ uint32_t Masks::tails_behind(const Leaf& behind, Arena& arena) {
     if (automaton_.has_used_keys(behind))
         for (uint32_t tail : tables_.tails_with_key())
             if (has_bit(words.data(), tail) && !reads(behind, tables_.tail_text(tail), arena)) clear_bit(words.data(), tail);
-    uint64_t hash = 7;
-    for (uint32_t word : words) hash = mix(hash, word);
+    const uint64_t hash = hash_words(words.data(), words.size());
     uint32_t known = set_index_.find(hash, [&](uint32_t other) { return sets_[other] == words; });
     if (known != HashIndex::kNone) return known;
     uint32_t id = static_cast<uint32_t>(sets_.size());
@@ -268,10 +268,10 @@ void Masks::add_string(LocalMask& mask, const StringBody& body, const Leaf& leaf
             if (has_bit(follow->words.data(), tail) && is_extra(token)) add(mask, token);
         for (const Exits& exits : follow->exits) {
             Exits& own = exits_of(mask.exits, exits.how);
-            std::unordered_multimap<uint32_t, uint32_t> rest_of;
-            for (auto [rest, tail] : exits.pairs) rest_of.emplace(tail, rest);
-            for (auto [tail, token] : exit.tails)
-                if (auto it = rest_of.find(tail); it != rest_of.end() && is_extra(token)) own.pairs.emplace_back(it->second, token);
+            for (auto [tail, token] : exit.tails) {
+                auto it = std::lower_bound(exits.pairs.begin(), exits.pairs.end(), tail, [](auto pair, uint32_t wanted) { return pair.second < wanted; });
+                if (it != exits.pairs.end() && it->second == tail && is_extra(token)) own.pairs.emplace_back(it->first, token);
+            }
         }
     }
 }

@@ -38,7 +38,7 @@ public:
     size_t memory_bytes() const { return bytes_; }
 
 private:
-    using Pairs = std::vector<std::pair<uint32_t, uint32_t>>;  // (tail, token), or (tail, tail it ends)
+    using Pairs = std::vector<std::pair<uint32_t, uint32_t>>;  // (tail, token), or (tail, tail it ends) by the latter
     struct Exits {
         uint32_t how;
         Pairs pairs;

@@ -81,8 +81,7 @@ std::shared_ptr<const BareRest> StringMasks::bare(uint32_t state, uint32_t node,
 
 // One copy of equal bitmasks: that of the free string is the mask of many states.
 std::shared_ptr<const std::vector<uint32_t>> StringMasks::shared(std::vector<uint32_t> words) {
-    uint64_t hash = 5;
-    for (uint32_t word : words) hash = mix(hash, word);
+    const uint64_t hash = hash_words(words.data(), words.size());
     auto [begin, end] = pool_.equal_range(hash);
     for (auto it = begin; it != end;) {
         auto known = it->second.lock();
