@@ -649,8 +649,23 @@ uint32_t Kernel::cuts_id(NodeId id) {
     return nodes_[id].cuts = known;
 }
 
+// Whether one language of several asks for more characters than another one has room for: a pattern beside a length. It
+// spares the search below every path that was led astray, which is nearly all of it.
+bool Kernel::lengths_clash(NodeId id) {
+    if (nodes_[id].kind != Kind::kAnd) return false;
+    uint32_t least = 0, most = kUnbounded;
+    for (NodeId kid : kids_of(nodes_[id])) {
+        if (nodes_[kid].boolean) continue;  // would have to be searched itself
+        const Finish part = finish(kid);
+        if (part.exact) least = std::max(least, part.shortest);
+        most = std::min(most, part.longest);
+    }
+    return least > most;
+}
+
 bool Kernel::is_empty(NodeId id) {
     if (nodes_[id].emptiness >= 0) return nodes_[id].emptiness == 1;
+    if (lengths_clash(id)) return (nodes_[id].emptiness = 1) == 1;
     // Depth-first search for a nullable derivative, one derivative at a time, letters and digits first: bounds are reached
     // along one path. If the search ends without finding one, every node seen is empty.
     struct Open {
@@ -696,7 +711,11 @@ bool Kernel::is_empty(NodeId id) {
         for (; open.at < 256 && target == kEmpty; ++open.at) {
             if (!first(cut, kOrder[open.at])) continue;
             NodeId next = derivative(node, kOrder[open.at]);
-            if (next != kEmpty && nodes_[next].emptiness != 1 && seen.insert(next).second) target = next;
+            if (next == kEmpty || nodes_[next].emptiness == 1 || !seen.insert(next).second) continue;
+            if (lengths_clash(next))
+                nodes_[next].emptiness = 1;
+            else
+                target = next;
         }
         if (target != kEmpty)
             path.push_back({target, 0});
@@ -712,7 +731,7 @@ bool Kernel::is_empty(NodeId id) {
             for (uint8_t byte : kOrder) {
                 if (!first(around, byte)) continue;
                 NodeId next = derivative(at, byte);
-                if (next != kEmpty && nodes_[next].emptiness != 1 && queued.insert(next).second) queue.push_back(next);
+                if (next != kEmpty && nodes_[next].emptiness != 1 && queued.insert(next).second && !lengths_clash(next)) queue.push_back(next);
             }
         }
         if (seen.size() > limit) throw LimitExceeded("max_states", seen.size(), limit);
@@ -757,13 +776,18 @@ NodeId Kernel::never_ending(NodeId id, bool absorbing) {
 
 uint32_t Kernel::most_to_finish(NodeId node) { return finish(node).most; }
 
+std::optional<uint32_t> Kernel::least_chars(NodeId node) {
+    const Finish found = finish(node);
+    return found.exact ? std::optional(found.shortest) : std::nullopt;
+}
+
 // By the shape of a node; all the numbers may be too large.
 Kernel::Finish Kernel::finish(NodeId id) {
-    constexpr Finish kNothing{kUnbounded, 0, 0}, kUnknown{kUnbounded, kUnbounded, kUnbounded};
+    constexpr Finish kNothing{kUnbounded, 0, 0, true}, kUnknown{kUnbounded, kUnbounded, kUnbounded, false};
     const Node node = nodes_[id];
     if (node.kind == Kind::kEmpty) return kNothing;
-    if (node.kind == Kind::kEpsilon) return {0, 0, 0};
-    if (node.kind == Kind::kBytes || node.kind == Kind::kChars) return {1, 1, 1};
+    if (node.kind == Kind::kEpsilon) return {0, 0, 0, true};
+    if (node.kind == Kind::kBytes || node.kind == Kind::kChars) return {1, 1, 1, node.kind == Kind::kChars};
     if (node.kind == Kind::kNot || node.kind == Kind::kMultiple) return kUnknown;
     if (auto known = finish_.find(id); known != finish_.end()) return known->second;
     auto clamp = [](uint64_t chars) { return static_cast<uint32_t>(std::min<uint64_t>(chars, kUnbounded)); };
@@ -771,29 +795,30 @@ Kernel::Finish Kernel::finish(NodeId id) {
     if (node.kind == Kind::kConcat) {
         std::vector<NodeId> heads;  // a literal is one long chain
         NodeId last = id;
-        for (; nodes_[last].kind == Kind::kConcat; last = nodes_[last].b) heads.push_back(nodes_[last].a);
+        for (; nodes_[last].kind == Kind::kConcat && !finish_.contains(last); last = nodes_[last].b) heads.push_back(nodes_[last].a);
         out = finish(last);
         for (size_t k = heads.size(); k-- > 0;) {
             const Finish head = finish(heads[k]);
-            out = {clamp(uint64_t{head.shortest} + out.shortest), std::max(out.most, clamp(uint64_t{head.most} + out.shortest)), clamp(uint64_t{head.longest} + out.longest)};
+            out = {clamp(uint64_t{head.shortest} + out.shortest), std::max(out.most, clamp(uint64_t{head.most} + out.shortest)), clamp(uint64_t{head.longest} + out.longest), head.exact && out.exact};
         }
     } else if (node.kind == Kind::kRepeat) {
         const Finish inner = finish(node.a);
         const uint64_t again = uint64_t{inner.shortest} * (node.b ? node.b - 1 : 0);
         const bool endless = inner.longest && (node.c == kUnbounded || inner.longest == kUnbounded);
-        out = {clamp(uint64_t{inner.shortest} * node.b), clamp(inner.most + again), endless ? kUnbounded : clamp(uint64_t{inner.longest} * node.c)};
+        out = {clamp(uint64_t{inner.shortest} * node.b), clamp(inner.most + again), endless ? kUnbounded : clamp(uint64_t{inner.longest} * node.c), inner.exact};
     } else if (node.kind == Kind::kOr) {
         for (NodeId kid : kids_of(node)) {
             const Finish part = finish(kid);
-            out = {std::min(out.shortest, part.shortest), std::max(out.most, part.most), std::max(out.longest, part.longest)};
+            out = {std::min(out.shortest, part.shortest), std::max(out.most, part.most), std::max(out.longest, part.longest), out.exact && part.exact};
         }
     } else if (!is_empty(id)) {
         // Of several languages the shortest one bounds every word. Beside one alone, `at_least` of any characters is what
         // can be asked for in addition: a prefix goes on to so many, and from there to a word of the one.
         size_t others = 0;
         uint64_t at_least = 0;
-        Finish one{0, 0, kUnbounded};
+        Finish one{0, 0, kUnbounded, false};
         out.longest = kUnbounded;
+        out.exact = false;
         for (NodeId kid : kids_of(node)) {
             const Finish part = finish(kid);
             out.longest = std::min(out.longest, part.longest);

@@ -14,6 +14,7 @@
 #include <cstdint>
 #include <deque>
 #include <memory>
+#include <optional>
 #include <stdexcept>
 #include <string>
 #include <unordered_map>
@@ -111,6 +112,9 @@ public:
     NodeId never_ending(NodeId node, bool absorbing = false);
     // No prefix of a word needs more characters than this to become a word; kUnbounded: not known.
     uint32_t most_to_finish(NodeId node);
+    // Characters of the shortest word, of a character that was begun what is left counts as one. Nothing where the shape of
+    // the node does not tell: with & or ~, with bytes that need not be characters.
+    std::optional<uint32_t> least_chars(NodeId node);
     bool is_any_string(NodeId node) const { return node == any_[0] || node == any_[1] || node == any_[2]; }
     size_t size() const { return nodes_.size(); }
 
@@ -118,8 +122,10 @@ private:
     NodeId unbounded_any(NodeId node) const;  // the any-string that repeats the same character as the node; kEmpty: none
     struct Finish {
         uint32_t shortest, most, longest;  // characters of the shortest word, the longest completion, and the longest word
+        bool exact;                        // `shortest` is
     };
     Finish finish(NodeId node);
+    bool lengths_clash(NodeId node);
     bool find_open(NodeId node);
     static constexpr uint32_t kNotKnown = UINT32_MAX;
     struct Node {

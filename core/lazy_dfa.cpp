@@ -102,6 +102,7 @@ uint32_t LazyDfa::chars_to_accept(uint32_t start, uint32_t k) {
     if (!states_[start].alive[k]) return kUnbounded;
     if (kernel_.is_any_string(component(start, k))) return states_[start].boundary ? 0 : 1;
     if (auto known = distances_.find(uint64_t{start} << 16 | k); known != distances_.end()) return known->second;
+    if (auto told = kernel_.least_chars(component(start, k))) return distances_[uint64_t{start} << 16 | k] = *told;
     // Breadth first by completed characters: bytes inside a character cost nothing.
     std::unordered_set<uint32_t> seen{start};
     std::vector<uint32_t> level{start}, next_level;
