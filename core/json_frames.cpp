@@ -82,9 +82,9 @@ uint64_t JsonAutomaton::extras_left(const FrameState* frame, uint32_t slot) {
 }
 
 uint64_t JsonAutomaton::words_left(NodeId language, uint64_t limit) {
-    auto [it, fresh] = word_counts_.try_emplace(uint64_t{language} << 20 | std::min<uint64_t>(limit, 0xFFFFF), 0);
-    if (fresh) it->second = kernel().count_words(language, limit);
-    return it->second;
+    const uint64_t key = uint64_t{language} << 20 | std::min<uint64_t>(limit, 0xFFFFF);
+    if (auto known = word_counts_.find(key); known != word_counts_.end()) return known->second;
+    return word_counts_[key] = kernel().count_words(language, limit);
 }
 
 // Which keys an arm can take now so that it can still be completed: required keys fit under maxProperties, enough keys

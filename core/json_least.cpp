@@ -91,7 +91,6 @@ JsonAutomaton::Needed JsonAutomaton::needed(const FrameState* state, uint32_t sl
 
 // Least fixpoint over the values: those that stand alone first, then what is built of them.
 void JsonAutomaton::settle_least() {
-    least_values_.assign(values_.size(), kFar);
     std::vector<uint32_t> alone(values_.size(), kFar);
     for (size_t v = 0; v < values_.size(); ++v) {
         if (values_[v].bare != kEmpty) alone[v] = dfa().bytes_to_accept(dfa().intern({values_[v].bare}, false), 0);
@@ -101,6 +100,7 @@ void JsonAutomaton::settle_least() {
             alone[v] = std::min(alone[v], plus(2, std::max(shortest, arm.min_chars)));
         }
     }
+    least_values_.assign(values_.size(), kFar);
     auto closed = [this](const Needed& inside) { return plus(inside.bytes, 2 + (inside.count ? (inside.count - 1) * comma_bytes() : 0)); };
     for (bool changed = true; changed;) {
         changed = false;

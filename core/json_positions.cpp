@@ -239,15 +239,15 @@ uint32_t JsonAutomaton::child(std::vector<Move> moves) {
 }
 
 JsonAutomaton::Position& JsonAutomaton::prepared(uint32_t id) {
-    Position& p = *positions_[id];
-    if (!p.prepared) {
-        prepare_strings(p);
-        prepare_bare(p);
-        prepare_objects(p);
-        prepare_arrays(p);
-        p.prepared = true;
-    }
-    return p;
+    if (positions_[id]->prepared) return *positions_[id];
+    Position made;  // whole or not at all: a limit may stop the work
+    made.values = positions_[id]->values;
+    prepare_strings(made);
+    prepare_bare(made);
+    prepare_objects(made);
+    prepare_arrays(made);
+    made.prepared = true;
+    return *positions_[id] = std::move(made);
 }
 
 void JsonAutomaton::prepare_strings(Position& p) {

@@ -100,6 +100,7 @@ NodeId Kernel::intern(Node node, const std::vector<NodeId>& kids) {
                other.kid_count == kids.size() && std::equal(kids.begin(), kids.end(), kid_pool_.begin() + other.kids);
     });
     if (known != HashIndex::kNone) return known;
+    will_write();
     if (budget_ && ++budget_->nodes > budget_->max_nodes) throw LimitExceeded("max_states", budget_->nodes, budget_->max_nodes);
     node.kids = static_cast<uint32_t>(kid_pool_.size());
     node.kid_count = static_cast<uint32_t>(kids.size());
@@ -116,6 +117,7 @@ RangesId Kernel::intern_ranges(Ranges ranges) {
     for (auto [low, high] : ranges) hash = mix(mix(hash, low), high);
     uint32_t known = ranges_index_.find(hash, [&](uint32_t k) { return ranges_[k] == ranges; });
     if (known != HashIndex::kNone) return known;
+    will_write();
     RangesId id = static_cast<RangesId>(ranges_.size());
     ranges_.push_back(std::move(ranges));
     ranges_index_.insert(hash, id);
@@ -145,7 +147,7 @@ NodeId Kernel::byte_set(const std::array<uint64_t, 4>& set) {
     if (!(set[0] | set[1] | set[2] | set[3])) return kEmpty;
     auto it = std::find(byte_sets_.begin(), byte_sets_.end(), set);
     uint32_t id = static_cast<uint32_t>(it - byte_sets_.begin());
-    if (it == byte_sets_.end()) byte_sets_.push_back(set);
+    if (it == byte_sets_.end()) will_write(), byte_sets_.push_back(set);
     return intern({.kind = Kind::kBytes, .a = id});
 }
 
@@ -460,7 +462,7 @@ NodeId Kernel::multiple(const Divisibility& rule) {
     if (rule.divisor == 0 || rule.divisor >= 1u << 30) throw LimitExceeded("max_divisor", rule.divisor, 1u << 30);
     auto it = std::find(rules_.begin(), rules_.end(), rule);
     auto id = static_cast<uint32_t>(it - rules_.begin());
-    if (it == rules_.end()) rules_.push_back(rule);
+    if (it == rules_.end()) will_write(), rules_.push_back(rule);
     return multiple_node(id, kStart, 0, 0);
 }
 
@@ -500,6 +502,7 @@ NodeId Kernel::multiple_derivative(const Node& node, uint8_t byte) {
 
 const LeafRow& Kernel::leaf_row(NodeId id) {
     if (nodes_[id].row != kNotKnown) return rows_[nodes_[id].row];
+    will_write();
     const Node node = nodes_[id];
     const Ranges& ranges = ranges_[node.c];  // a deque: stays put while the rows below intern more
     LeafRow row;
@@ -554,6 +557,7 @@ NodeId Kernel::derivative(NodeId id, uint8_t byte) {
 
 // A node is made after those it is made of, so one pass in the order of ids finds all of them.
 uint32_t Kernel::shortest(NodeId id) {
+    if (shortest_.size() <= id) will_write();
     while (shortest_.size() <= id) shortest_.push_back(shortest_of(nodes_[shortest_.size()]));
     return shortest_[id];
 }
@@ -638,6 +642,7 @@ ByteCuts Kernel::compute_cuts(NodeId id) {
 
 uint32_t Kernel::cuts_id(NodeId id) {
     if (nodes_[id].cuts != kNotKnown) return nodes_[id].cuts;
+    will_write();
     const ByteCuts made = compute_cuts(id);
     const uint64_t hash = mix(mix(mix(mix(1, made[0]), made[1]), made[2]), made[3]);
     uint32_t known = cuts_index_.find(hash, [&](uint32_t k) { return cuts_[k] == made; });
@@ -665,6 +670,7 @@ bool Kernel::lengths_clash(NodeId id) {
 
 bool Kernel::is_empty(NodeId id) {
     if (nodes_[id].emptiness >= 0) return nodes_[id].emptiness == 1;
+    will_write();
     if (lengths_clash(id)) return (nodes_[id].emptiness = 1) == 1;
     // Depth-first search for a nullable derivative, one derivative at a time, letters and digits first: bounds are reached
     // along one path. If the search ends without finding one, every node seen is empty.
@@ -790,6 +796,7 @@ Kernel::Finish Kernel::finish(NodeId id) {
     if (node.kind == Kind::kBytes || node.kind == Kind::kChars) return {1, 1, 1, node.kind == Kind::kChars};
     if (node.kind == Kind::kNot || node.kind == Kind::kMultiple) return kUnknown;
     if (auto known = finish_.find(id); known != finish_.end()) return known->second;
+    will_write();
     auto clamp = [](uint64_t chars) { return static_cast<uint32_t>(std::min<uint64_t>(chars, kUnbounded)); };
     Finish out = kNothing;
     if (node.kind == Kind::kConcat) {
@@ -837,7 +844,7 @@ Kernel::Finish Kernel::finish(NodeId id) {
 bool Kernel::is_open(NodeId node) {
     if (is_any_string(node)) return true;
     auto known = open_.find(node);
-    if (known == open_.end()) known = open_.emplace(node, find_open(node)).first;
+    if (known == open_.end()) will_write(), known = open_.emplace(node, find_open(node)).first;
     return known->second;
 }
 

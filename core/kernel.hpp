@@ -10,6 +10,7 @@
 // Invariants: id 0 is the empty language, id 1 the empty string; a node without & and ~ is empty only if its id is 0.
 #pragma once
 #include <array>
+#include <atomic>
 #include <bitset>
 #include <cstdint>
 #include <deque>
@@ -46,6 +47,9 @@ struct LimitExceeded : std::runtime_error {
     std::string knob;
     uint64_t reached, limit;
 };
+
+// Something would have to be made or remembered while others are reading (Kernel::readers).
+struct NotKnown {};
 
 enum class Encoding : uint8_t { kUtf8, kJson, kCanonical };
 
@@ -85,6 +89,11 @@ public:
     // Charge what is made from now on to `budget` (nullptr: to nobody); returns the one charged before.
     Budget* charge(Budget* budget) { return std::exchange(budget_, budget); }
     Budget* budget() const { return budget_; }
+    // While it is not 0, what is known is read and nothing is written: whatever would write throws NotKnown first.
+    std::atomic<uint32_t> readers{0};
+    void will_write() const {
+        if (readers.load(std::memory_order_relaxed)) throw NotKnown();
+    }
 
     NodeId chars(Encoding encoding, Ranges ranges);
     NodeId concat(NodeId left, NodeId right);

@@ -10,7 +10,7 @@ std::shared_ptr<Languages> Languages::current() {
     static uint64_t generations = 0;
     std::lock_guard lock(mutex);
     if (languages) {
-        std::lock_guard inner(languages->mutex);
+        Guard guard(*languages);
         if (languages->kernel.size() <= kMostNodes && languages->dfa.size() <= kMostStates) return languages;
     }
     return languages = std::make_shared<Languages>(++generations);

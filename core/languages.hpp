@@ -5,10 +5,13 @@
 // one finds. Each grammar has a budget of its own for what it adds. When the place has grown too large, new grammars get
 // a fresh one (the next generation); the old one dies with the last grammar that uses it.
 //
-// Everything in here is written under `mutex`; a `Guard` holds it and charges a budget.
+// A `Guard` has all this for itself and charges a budget. Most of what a text needs is known soon, though, and where
+// several threads are at work they read side by side (`Reading`): whoever meets something new starts over with a Guard.
 #pragma once
+#include <atomic>
 #include <memory>
 #include <mutex>
+#include <shared_mutex>
 
 #include "kernel.hpp"
 #include "string_masks.hpp"
@@ -25,22 +28,68 @@ public:
     Kernel kernel;
     LazyDfa dfa;
     StringMasks strings;
-    std::recursive_mutex mutex;
     const uint64_t generation;
+
+    // Who is working on texts of these languages. It is crowded from the second thread on.
+    class Visit {
+    public:
+        explicit Visit(Languages& languages) : languages_(languages), crowded_(languages.visitors_.fetch_add(1) > 0) {}
+        ~Visit() { languages_.visitors_.fetch_sub(1); }
+        Visit(const Visit&) = delete;
+        Visit& operator=(const Visit&) = delete;
+        bool crowded() const { return crowded_ || always_crowded.load(std::memory_order_relaxed); }
+
+    private:
+        Languages& languages_;
+        const bool crowded_;
+    };
+    static inline std::atomic<bool> always_crowded{false};  // for tests: as if there were always somebody else
+
+private:
+    friend class Guard;
+    friend class Reading;
+    std::atomic<uint32_t> visitors_{0}, waiting_{0};
+    std::recursive_mutex writers_;
+    std::shared_mutex readers_;  // held alone by the outermost Guard
+    uint32_t depth_ = 0;         // of Guards, under `writers_`
 };
 
 // Exclusive use of the languages, on the account of one grammar.
 class Guard {
 public:
-    Guard(Languages& languages, Budget& budget) : lock_(languages.mutex), kernel_(languages.kernel), outer_(kernel_.charge(&budget)) {}
-    ~Guard() { kernel_.charge(outer_); }
+    explicit Guard(Languages& languages, Budget* budget = nullptr) : languages_(languages) {
+        languages.waiting_.fetch_add(1);
+        languages.writers_.lock();
+        if (languages.depth_++ == 0) languages.readers_.lock();
+        languages.waiting_.fetch_sub(1);
+        outer_ = languages.kernel.charge(budget);
+    }
+    ~Guard() {
+        languages_.kernel.charge(outer_);
+        if (--languages_.depth_ == 0) languages_.readers_.unlock();
+        languages_.writers_.unlock();
+    }
     Guard(const Guard&) = delete;
     Guard& operator=(const Guard&) = delete;
 
 private:
-    std::lock_guard<std::recursive_mutex> lock_;
-    Kernel& kernel_;
+    Languages& languages_;
     Budget* outer_;
+};
+
+// Shared use: what is not known yet throws NotKnown. A thread with a Guard must not ask for it.
+class Reading {
+public:
+    explicit Reading(Languages& languages) : languages_(languages), lock_(languages.readers_) { languages.kernel.readers.fetch_add(1); }
+    ~Reading() { languages_.kernel.readers.fetch_sub(1); }
+    Reading(const Reading&) = delete;
+    Reading& operator=(const Reading&) = delete;
+    // Readers make way for those who wait to write.
+    static bool advisable(const Languages& languages) { return languages.waiting_.load(std::memory_order_relaxed) == 0; }
+
+private:
+    Languages& languages_;
+    std::shared_lock<std::shared_mutex> lock_;
 };
 
 }  // namespace schemagen

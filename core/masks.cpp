@@ -14,9 +14,7 @@ Masks::Masks(Automaton& automaton, const VocabularyTables& tables, StringMasks& 
     : automaton_(automaton),
       tables_(tables),
       strings_(strings),
-      sets_(1),
-      levels_(strings.workspace().levels),
-      scratch_(strings.workspace().words) {
+      sets_(1) {
     sets_[0].assign(tables.tail_count() / 32 + 1, 0);  // set 0: no tail, not even the empty one
     set_index_.insert(0, 0);
 }
@@ -25,7 +23,8 @@ Masks::Masks(Automaton& automaton, const VocabularyTables& tables, StringMasks& 
 // `hit(tokens)` where a prefix can be read, `out(node, how, length)` where it closes the container: not followed any further.
 template <class Hit, class Out>
 void Masks::walk(const Trie& trie, const Leaf& from, Arena& arena, const Hit& hit, const Out& out) {
-    if (levels_.size() < trie.max_depth + 2) levels_.resize(trie.max_depth + 2);
+    auto& levels = workspace_->levels;
+    if (levels.size() < trie.max_depth + 2) levels.resize(trie.max_depth + 2);
     walk_below(trie, trie.root(), 0, from, arena, hit, out);
 }
 
@@ -42,18 +41,19 @@ void Masks::walk_below(const Trie& trie, uint32_t top, size_t base, const Leaf& 
             level.bytes.words.fill(~0ull);
     };
     if (is_scalar_worth(trie, top, from)) return walk_scalar(trie, top, base, from, arena, hit, out);
+    auto& levels = workspace_->levels;
     size_t depth = base;
-    levels_[depth].leaf = from;
-    open(levels_[depth], top);
+    levels[depth].leaf = from;
+    open(levels[depth], top);
     while (true) {
-        Workspace::Level& level = levels_[depth];
+        Workspace::Level& level = levels[depth];
         if (level.at == level.end) {
             if (depth-- == base) return;
             continue;
         }
         uint32_t k = level.at++;
         if (!level.bytes.has(trie.child_byte[k])) continue;
-        Leaf& next = levels_[depth + 1].leaf;
+        Leaf& next = levels[depth + 1].leaf;
         next = level.leaf;
         if (!automaton_.step(next, trie.child_byte[k], arena)) continue;
         uint32_t node = trie.child[k];
@@ -66,7 +66,7 @@ void Masks::walk_below(const Trie& trie, uint32_t top, size_t base, const Leaf& 
         if (is_scalar_worth(trie, node, next))
             walk_scalar(trie, node, depth + 1, next, arena, hit, out);
         else
-            open(levels_[++depth], node);
+            open(levels[++depth], node);
     }
 }
 
@@ -196,8 +196,8 @@ const std::vector<uint32_t>& Masks::through(Exits& exits, uint32_t set_id) {
 // ---- local masks --------------------------------------------------------------------------------------------------
 
 void Masks::add(LocalMask& mask, uint32_t token) {
-    if (has_bit(scratch_.data(), token)) return;
-    set_bit(scratch_.data(), token);
+    if (has_bit(workspace_->words.data(), token)) return;
+    set_bit(workspace_->words.data(), token);
     mask.tokens.push_back(token);
 }
 
@@ -234,13 +234,13 @@ void Masks::add_string(LocalMask& mask, const StringBody& body, const Leaf& leaf
     mask.inner = strings_.inner(body.state, body.bounded, tables_);
     // 1) Tokens that stay inside.
     if (body.bounded) {
-        inner_within(*mask.inner, body.room, scratch_.data());
-        mask.dense = scratch_;
-        mask.allowed = count_bits(scratch_.data(), tables_.words());
+        inner_within(*mask.inner, body.room, workspace_->words.data());
+        mask.dense = workspace_->words;
+        mask.allowed = count_bits(workspace_->words.data(), tables_.words());
     } else {
         mask.base = mask.inner->words->data();
         mask.allowed = mask.inner->allowed;
-        std::copy_n(mask.base, tables_.words(), scratch_.begin());
+        std::copy_n(mask.base, tables_.words(), workspace_->words.begin());
     }
     // 2) Tokens that leave it. A key that is declared is not an extra one.
     std::vector<uint32_t> nodes, declared;
@@ -278,7 +278,7 @@ void Masks::add_string(LocalMask& mask, const StringBody& body, const Leaf& leaf
 
 std::shared_ptr<Masks::LocalMask> Masks::build(const Leaf& leaf, Arena& arena) {
     auto mask = std::make_shared<LocalMask>();
-    scratch_.assign(tables_.words(), 0);
+    workspace_->words.assign(tables_.words(), 0);
     Leaf from = automaton_.alone(leaf, arena);
     StringBody body = automaton_.string_body(from, tables_.longest_token());
     if (!body.state) {
@@ -291,7 +291,7 @@ std::shared_ptr<Masks::LocalMask> Masks::build(const Leaf& leaf, Arena& arena) {
         for (uint32_t id : tables_.eos()) add(*mask, id);
     mask->allowed += static_cast<uint32_t>(mask->tokens.size());
     if (!mask->dense.empty() || mask->tokens.size() > tables_.words() / 8) {  // setting so many bits takes longer than copying a row
-        mask->dense = scratch_;
+        mask->dense = workspace_->words;
         mask->tokens.clear();
     }
     mask->tokens.shrink_to_fit();
@@ -353,6 +353,7 @@ bool Masks::fill_known(const Leaf& leaf, uint32_t* words, uint32_t& allowed) con
 }
 
 uint32_t Masks::fill(const Leaf& leaf, uint32_t* words, Arena& arena) {
+    workspace_ = &Workspace::mine();
     if (automaton_.tracking(leaf)) return fill_tracking(leaf, words, arena);
     auto mask = local(leaf, arena);
     copy_base(*mask, words);

@@ -92,8 +92,7 @@ private:
     std::unordered_map<LocalKey, std::shared_ptr<const LocalTails>, KeyHash> tails_;
     std::vector<std::vector<uint32_t>> sets_;  // of tails
     HashIndex set_index_;
-    std::vector<Workspace::Level>& levels_;  // of the languages: whoever builds holds them
-    std::vector<uint32_t>& scratch_;
+    Workspace* workspace_ = nullptr;  // of the thread that fills
     size_t bytes_ = 0;
 };
 

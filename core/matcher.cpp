@@ -12,6 +12,43 @@ Matcher::Matcher(std::shared_ptr<Constraint> constraint) : constraint_(std::move
     history_.push_back({constraint_->automaton->start(), 0});
 }
 
+namespace {
+
+// Frames made meanwhile are gone in the end, however it comes, unless they are kept.
+class Scope {
+public:
+    explicit Scope(Arena& arena) : arena_(arena), mark_(arena.mark()) {}
+    ~Scope() {
+        if (!kept_) arena_.release(mark_);
+    }
+    Scope(const Scope&) = delete;
+    Scope& operator=(const Scope&) = delete;
+    void keep() { kept_ = true; }
+
+private:
+    Arena& arena_;
+    Arena::Mark mark_;
+    bool kept_ = false;
+};
+
+}  // namespace
+
+// Alone there is nothing to gain by reading first, so others pay nothing for it.
+template <class Work>
+auto Matcher::at_work(const Work& work) {
+    Languages& languages = *constraint_->languages;
+    const Languages::Visit visit(languages);
+    if (visit.crowded() && Reading::advisable(languages)) try {
+            Reading reading(languages);
+            std::unique_lock lock(constraint_->mutex);
+            return work();
+        } catch (const NotKnown&) {
+            // Once more, with everything to itself.
+        }
+    Exclusive guard(*constraint_);
+    return work();
+}
+
 uint32_t Matcher::fill(uint32_t* words, uint32_t budget) {
     uint32_t allowed = 0;
     {
@@ -19,12 +56,15 @@ uint32_t Matcher::fill(uint32_t* words, uint32_t budget) {
         bool far = budget == kNoBudget || constraint_->completions.is_far(leaf(), budget);
         if (far && constraint_->masks.fill_known(leaf(), words, allowed)) return allowed;
     }
+    if (budget == kNoBudget)
+        return at_work([&] {
+            Scope scope(*arena_);
+            return constraint_->masks.fill(leaf(), words, *arena_);
+        });
     Exclusive guard(*constraint_);
-    Arena::Mark mark = arena_->mark();
+    Scope scope(*arena_);
     allowed = constraint_->masks.fill(leaf(), words, *arena_);
-    if (budget != kNoBudget) allowed = constraint_->completions.tighten(leaf(), budget, words, allowed, *arena_);
-    arena_->release(mark);
-    return allowed;
+    return constraint_->completions.tighten(leaf(), budget, words, allowed, *arena_);
 }
 
 uint32_t Matcher::tokens_to_finish() {
@@ -97,39 +137,35 @@ uint64_t Matcher::place() {
 
 bool Matcher::advance(std::string_view bytes) {
     Leaf next = leaf();
-    Arena::Mark mark = arena_->mark();
-    for (char c : bytes) {
-        if (!constraint_->automaton->step(next, static_cast<uint8_t>(c), *arena_)) {
-            arena_->release(mark);
-            return false;
-        }
-    }
+    Scope scope(*arena_);
+    for (char c : bytes)
+        if (!constraint_->automaton->step(next, static_cast<uint8_t>(c), *arena_)) return false;
     constraint_->automaton->settle(next, *arena_);
+    scope.keep();
     text_.append(bytes);
     history_.push_back({next, text_.size()});
     return true;
 }
 
 bool Matcher::accept_token(uint32_t id) {
-    Exclusive guard(*constraint_);
-    const VocabularyTables& tables = *constraint_->tables;
-    if (terminated_ || id >= tables.size()) return false;
-    if (std::find(tables.eos().begin(), tables.eos().end(), id) != tables.eos().end()) {
-        if (!constraint_->automaton->accepting(leaf())) return false;
-        history_.push_back({leaf(), text_.size()});
-        return terminated_ = true;
-    }
-    return !tables.token(id).empty() && advance(tables.token(id));
+    return at_work([&] {
+        const VocabularyTables& tables = *constraint_->tables;
+        if (terminated_ || id >= tables.size()) return false;
+        if (std::find(tables.eos().begin(), tables.eos().end(), id) != tables.eos().end()) {
+            if (!constraint_->automaton->accepting(leaf())) return false;
+            history_.push_back({leaf(), text_.size()});
+            return terminated_ = true;
+        }
+        return !tables.token(id).empty() && advance(tables.token(id));
+    });
 }
 
 bool Matcher::accept_bytes(std::string_view bytes) {
-    Exclusive guard(*constraint_);
-    return !terminated_ && advance(bytes);
+    return at_work([&] { return !terminated_ && advance(bytes); });
 }
 
 bool Matcher::accepting() {
-    Exclusive guard(*constraint_);
-    return constraint_->automaton->accepting(leaf());
+    return at_work([&] { return constraint_->automaton->accepting(leaf()); });
 }
 
 void Matcher::rollback(size_t count) {

@@ -13,8 +13,8 @@
 
 namespace schemagen {
 
-// The automaton is extended as it is walked, so a walk holds the languages, on the account of `budget`, and then the
-// constraint. What is known already is read under a shared lock of the constraint alone.
+// The automaton is extended as it is walked, so a walk holds the languages, on the account of `budget` or reading, and then
+// the constraint. Masks that are known already are read under a shared lock of the constraint alone.
 struct Constraint {
     Constraint(std::shared_ptr<Languages> languages_, std::shared_ptr<Automaton> automaton_, std::shared_ptr<const VocabularyTables> tables_, const Budget& budget_)
         : languages(std::move(languages_)), automaton(std::move(automaton_)), tables(std::move(tables_)), masks(*automaton, *tables, languages->strings), completions(*automaton, *tables), budget(budget_) {}
@@ -31,7 +31,7 @@ struct Constraint {
 // Exclusive use of a constraint and its languages.
 class Exclusive {
 public:
-    explicit Exclusive(Constraint& constraint) : guard_(*constraint.languages, constraint.budget), lock_(constraint.mutex) {}
+    explicit Exclusive(Constraint& constraint) : guard_(*constraint.languages, &constraint.budget), lock_(constraint.mutex) {}
 
 private:
     Guard guard_;
@@ -72,6 +72,9 @@ public:
     const Leaf& leaf() const { return history_.back().leaf; }
 
 private:
+    // Do work that reads the languages, and writes in them where it is alone.
+    template <class Work>
+    auto at_work(const Work& work);
     bool advance(std::string_view bytes);
 
     std::shared_ptr<Constraint> constraint_;

@@ -451,5 +451,7 @@ NB_MODULE(_core, m) {
 
     m.def("mask_logits", &mask_logits_of, "scores"_a, "out"_a, "bitmask"_a, "rows"_a, "covered"_a, "repair"_a);
     m.def("sum_allowed", &sum_allowed_of, "values"_a, "words"_a, "covered"_a);
+    m.def("assume_crowd", [](bool crowded) { Languages::always_crowded = crowded; }, "crowded"_a,
+          "Work as if other threads were always at work, too: for tests.");
     m.def("fill_rows", &fill_rows, "matchers"_a, "bitmask"_a, "rows"_a, "threads"_a, "budgets"_a = std::vector<std::optional<int64_t>>());
 }

@@ -43,6 +43,7 @@ void StringMasks::charge(size_t bytes) {
 std::shared_ptr<const StringInner> StringMasks::inner(uint32_t state, bool counting, const VocabularyTables& tables) {
     const Key key{tables.serial(), uint64_t{state} << 1 | counting};
     if (auto it = inner_.find(key); it != inner_.end()) return it->second;
+    dfa_.kernel().will_write();
     std::shared_ptr<const StringInner> made;
     if (uint32_t free = counting ? 0 : free_beside(state); free && free != state) {
         made = inner(free, false, tables);
@@ -62,6 +63,7 @@ std::shared_ptr<const StringInner> StringMasks::inner(uint32_t state, bool count
 std::shared_ptr<const StringExits> StringMasks::exits(uint32_t state, bool counting, const VocabularyTables& tables) {
     const Key key{tables.serial(), uint64_t{state} << 1 | counting};
     if (auto it = exits_.find(key); it != exits_.end()) return it->second;
+    dfa_.kernel().will_write();
     auto made = std::make_shared<const StringExits>(find_exits(state, counting, tables));
     size_t bytes = sizeof(StringExits);
     for (const StringExit& exit : *made) bytes += exit.tails.size() * 8 + 64;
@@ -73,6 +75,7 @@ std::shared_ptr<const StringExits> StringMasks::exits(uint32_t state, bool count
 std::shared_ptr<const BareRest> StringMasks::bare(uint32_t state, uint32_t node, const VocabularyTables& tables) {
     const Key key{tables.serial(), uint64_t{state} << 32 | node};
     if (auto it = bare_.find(key); it != bare_.end()) return it->second;
+    dfa_.kernel().will_write();
     auto made = std::make_shared<const BareRest>(find_bare(state, node, tables));
     charge(sizeof(BareRest) + 96 + made->tokens.size() * 4 + made->ends.size() * sizeof(BareEnd));
     bare_.emplace(key, made);

@@ -72,7 +72,7 @@ struct BareRest {
     std::vector<BareEnd> ends;
 };
 
-// What walks write in, kept between them.
+// What walks write in, kept between them; each thread has one.
 struct Workspace {
     struct Level {
         Leaf leaf;
@@ -81,6 +81,10 @@ struct Workspace {
     };
     std::vector<Level> levels;
     std::vector<uint32_t> words;
+    static Workspace& mine() {
+        static thread_local Workspace workspace;
+        return workspace;
+    }
 };
 
 class StringMasks {
@@ -91,7 +95,6 @@ public:
     std::shared_ptr<const StringExits> exits(uint32_t state, bool counting, const VocabularyTables& tables);
     std::shared_ptr<const BareRest> bare(uint32_t state, uint32_t node, const VocabularyTables& tables);
     static bool ends_bare(uint8_t byte) { return byte == ',' || byte == '}' || byte == ']' || byte == ' ' || byte == '\n'; }
-    Workspace& workspace() { return workspace_; }
 
 private:
     struct Draft;
@@ -121,7 +124,6 @@ private:
 
     static constexpr size_t kMostBytes = 64u << 20;
     LazyDfa& dfa_;
-    Workspace workspace_;
     struct SafeRow {  // [2 * slice + ending]
         std::array<uint8_t, 2 * Slice::kCount> chars{};
         uint32_t exact = 0;
