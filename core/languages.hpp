@@ -80,12 +80,15 @@ private:
 // Shared use: what is not known yet throws NotKnown. A thread with a Guard must not ask for it.
 class Reading {
 public:
-    explicit Reading(Languages& languages) : languages_(languages), lock_(languages.readers_) { languages.kernel.readers.fetch_add(1); }
+    explicit Reading(Languages& languages) : languages_(languages) {
+        // Whoever waits to write goes first: a stream of readers would keep it out for good.
+        if (languages.waiting_.load()) std::lock_guard pass(languages.writers_);
+        lock_ = std::shared_lock(languages.readers_);
+        languages.kernel.readers.fetch_add(1);
+    }
     ~Reading() { languages_.kernel.readers.fetch_sub(1); }
     Reading(const Reading&) = delete;
     Reading& operator=(const Reading&) = delete;
-    // Readers make way for those who wait to write.
-    static bool advisable(const Languages& languages) { return languages.waiting_.load(std::memory_order_relaxed) == 0; }
 
 private:
     Languages& languages_;

@@ -235,7 +235,6 @@ void Masks::add_string(LocalMask& mask, const StringBody& body, const Leaf& leaf
     // 1) Tokens that stay inside.
     if (body.bounded) {
         inner_within(*mask.inner, body.room, workspace_->words.data());
-        mask.dense = workspace_->words;
         mask.allowed = count_bits(workspace_->words.data(), tables_.words());
     } else {
         mask.base = mask.inner->words->data();
@@ -290,8 +289,8 @@ std::shared_ptr<Masks::LocalMask> Masks::build(const Leaf& leaf, Arena& arena) {
     if (automaton_.accepting(leaf))
         for (uint32_t id : tables_.eos()) add(*mask, id);
     mask->allowed += static_cast<uint32_t>(mask->tokens.size());
-    if (!mask->dense.empty() || mask->tokens.size() > tables_.words() / 8) {  // setting so many bits takes longer than copying a row
-        mask->dense = workspace_->words;
+    if (body.bounded || mask->tokens.size() > tables_.words() / 8) {  // setting so many bits takes longer than copying a row
+        mask->dense = strings_.shared(workspace_->words);
         mask->tokens.clear();
     }
     mask->tokens.shrink_to_fit();
@@ -304,7 +303,7 @@ std::shared_ptr<Masks::LocalMask> Masks::local(const Leaf& leaf, Arena& arena) {
     auto it = masks_.find(key);
     if (it != masks_.end()) return it->second;
     auto made = build(leaf, arena);
-    size_t bytes = sizeof(LocalMask) + 96 + (made->dense.size() + made->tokens.size()) * 4;
+    size_t bytes = sizeof(LocalMask) + 96 + ((made->dense.use_count() == 1 ? made->dense->size() : 0) + made->tokens.size()) * 4;
     for (const Exits& exits : made->exits) bytes += exits.pairs.size() * 8 + 64;
     if (bytes_ + bytes > kMostBytes) {
         masks_.clear();
@@ -319,7 +318,7 @@ std::shared_ptr<Masks::LocalMask> Masks::local(const Leaf& leaf, Arena& arena) {
 // ---- filling ------------------------------------------------------------------------------------------------------
 
 void Masks::copy_base(const LocalMask& mask, uint32_t* words) const {
-    const uint32_t* base = mask.dense.empty() ? mask.base : mask.dense.data();
+    const uint32_t* base = mask.dense ? mask.dense->data() : mask.base;
     if (base)
         std::memcpy(words, base, tables_.words() * sizeof(uint32_t));
     else

@@ -38,7 +38,7 @@ template <class Work>
 auto Matcher::at_work(const Work& work) {
     Languages& languages = *constraint_->languages;
     const Languages::Visit visit(languages);
-    if (visit.crowded() && Reading::advisable(languages)) try {
+    if (visit.crowded()) try {
             Reading reading(languages);
             std::unique_lock lock(constraint_->mutex);
             return work();

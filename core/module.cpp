@@ -180,8 +180,13 @@ void fill_rows(const std::vector<Matcher*>& matchers, const nb::object& bitmask,
                         if (!failed) failed = std::current_exception();
                     }
         };
+        const size_t together = std::min(threads, (matchers.size() + 7) / 8);
+        std::vector<std::unique_ptr<Languages::Visit>> company;  // before the first helper is there, too
+        for (size_t k = 0; together > 1 && k < matchers.size(); ++k)
+            if (!k || matchers[k]->constraint()->languages != matchers[k - 1]->constraint()->languages)
+                company.push_back(std::make_unique<Languages::Visit>(*matchers[k]->constraint()->languages));
         std::vector<std::thread> helpers;
-        for (size_t k = 1; k < std::min(threads, (matchers.size() + 7) / 8); ++k) helpers.emplace_back(work);
+        for (size_t k = 1; k < together; ++k) helpers.emplace_back(work);
         work();
         for (std::thread& helper : helpers) helper.join();
     }

@@ -82,16 +82,15 @@ std::shared_ptr<const BareRest> StringMasks::bare(uint32_t state, uint32_t node,
     return made;
 }
 
-// One copy of equal bitmasks: that of the free string is the mask of many states.
-std::shared_ptr<const std::vector<uint32_t>> StringMasks::shared(std::vector<uint32_t> words) {
+// One copy of equal bitmasks: that of the free string is the mask of many states, that of any number of many places.
+std::shared_ptr<const std::vector<uint32_t>> StringMasks::shared(const std::vector<uint32_t>& words) {
     const uint64_t hash = hash_words(words.data(), words.size());
-    auto [begin, end] = pool_.equal_range(hash);
-    for (auto it = begin; it != end;) {
-        auto known = it->second.lock();
-        if (known && *known == words) return known;
-        it = known ? std::next(it) : pool_.erase(it);
-    }
-    auto made = std::make_shared<const std::vector<uint32_t>>(std::move(words));
+    const auto [begin, end] = pool_.equal_range(hash);
+    for (auto it = begin; it != end; ++it)
+        if (auto known = it->second.lock(); known && *known == words) return known;
+    dfa_.kernel().will_write();
+    for (auto it = begin; it != end;) it = it->second.expired() ? pool_.erase(it) : std::next(it);
+    auto made = std::make_shared<const std::vector<uint32_t>>(words);
     pool_.emplace(hash, made);
     return made;
 }
@@ -159,7 +158,7 @@ void StringMasks::inner_by_difference(Draft& draft, uint32_t hub) {
         for (const CountedToken& counted : model->counted)
             if (!std::binary_search(differing.begin(), differing.end(), counted.token)) draft.made.counted.push_back(counted);
     }
-    if (!draft.words.empty()) draft.made.words = shared(std::move(draft.words));
+    if (!draft.words.empty()) draft.made.words = shared(draft.words);
 }
 
 // Add the states that the characters of a slice lead to, one after the other; false: some is refused, or the string may not
@@ -331,7 +330,7 @@ void StringMasks::inner_by_walk(Draft& draft) {
         return false;
     });
     draft.made.allowed = count_bits(draft.words.data(), draft.words.size());
-    draft.made.words = shared(std::move(draft.words));
+    draft.made.words = shared(draft.words);
 }
 
 // Code points that a counted string needs at least from here, the one being read included.

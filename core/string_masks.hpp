@@ -93,6 +93,7 @@ public:
     // Of a state; with `counting` also by code points, for strings with length bounds (marked states).
     std::shared_ptr<const StringInner> inner(uint32_t state, bool counting, const VocabularyTables& tables);
     std::shared_ptr<const StringExits> exits(uint32_t state, bool counting, const VocabularyTables& tables);
+    std::shared_ptr<const std::vector<uint32_t>> shared(const std::vector<uint32_t>& words);
     std::shared_ptr<const BareRest> bare(uint32_t state, uint32_t node, const VocabularyTables& tables);
     static bool ends_bare(uint8_t byte) { return byte == ',' || byte == '}' || byte == ']' || byte == ' ' || byte == '\n'; }
 
@@ -117,7 +118,6 @@ private:
     void note_safe(uint32_t state, size_t slice, bool ending, Safe safe);
     bool after_any(uint32_t state, const Slice& slice, bool ending, std::vector<uint32_t>& targets);
     uint32_t needed(uint32_t state);
-    std::shared_ptr<const std::vector<uint32_t>> shared(std::vector<uint32_t> words);
     BareRest find_bare(uint32_t from, uint32_t top, const VocabularyTables& tables);
     StringExits find_exits(uint32_t from, bool counting, const VocabularyTables& tables);
     void charge(size_t bytes);
