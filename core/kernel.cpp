@@ -654,6 +654,23 @@ uint32_t Kernel::cuts_id(NodeId id) {
     return nodes_[id].cuts = known;
 }
 
+// What is known of its parts may tell it, as where one alternative of many has & or ~ in it: -1 if it does not.
+int8_t Kernel::emptiness_by_parts(const Node& node) const {
+    if (node.nullable) return 0;
+    auto of = [this](NodeId part) { return nodes_[part].emptiness; };
+    if (node.kind == Kind::kConcat) return of(node.a) == 1 || of(node.b) == 1 ? 1 : of(node.a) == 0 && of(node.b) == 0 ? 0 : -1;
+    if (node.kind == Kind::kRepeat) return of(node.a);
+    if (node.kind != Kind::kOr && node.kind != Kind::kAnd) return -1;
+    // One part with words is enough for the one kind, one without words for the other.
+    const int8_t enough = node.kind == Kind::kOr ? 0 : 1;
+    bool all_else = node.kind == Kind::kOr;
+    for (NodeId kid : kids_of(node)) {
+        if (of(kid) == enough) return enough;
+        all_else &= of(kid) == 1;
+    }
+    return all_else ? 1 : -1;
+}
+
 // Whether one language of several asks for more characters than another one has room for: a pattern beside a length. It
 // spares the search below every path that was led astray, which is nearly all of it.
 bool Kernel::lengths_clash(NodeId id) {
@@ -671,6 +688,7 @@ bool Kernel::lengths_clash(NodeId id) {
 bool Kernel::is_empty(NodeId id) {
     if (nodes_[id].emptiness >= 0) return nodes_[id].emptiness == 1;
     will_write();
+    if (int8_t told = emptiness_by_parts(nodes_[id]); told >= 0) return (nodes_[id].emptiness = told) == 1;
     if (lengths_clash(id)) return (nodes_[id].emptiness = 1) == 1;
     // Depth-first search for a nullable derivative, one derivative at a time, letters and digits first: bounds are reached
     // along one path. If the search ends without finding one, every node seen is empty.

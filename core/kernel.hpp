@@ -149,6 +149,7 @@ private:
     };
 
     uint32_t shortest_of(const Node& node) const;
+    int8_t emptiness_by_parts(const Node& node) const;
     NodeId intern(Node node, const std::vector<NodeId>& kids = {});
     RangesId intern_ranges(Ranges ranges);
     NodeId leaf(Phase phase, Ranges ranges, uint32_t a = 0, uint32_t b = 0);
