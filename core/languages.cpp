@@ -16,4 +16,24 @@ std::shared_ptr<Languages> Languages::current() {
     return languages = std::make_shared<Languages>(++generations);
 }
 
+bool Languages::try_take() {
+    if (!writers_.try_lock()) return false;
+    if (depth_ == 0 && !readers_.try_lock()) return writers_.unlock(), false;
+    ++depth_;
+    return true;
+}
+
+void Languages::take() {
+    waiting_.fetch_add(1);
+    writers_.lock();
+    if (depth_ == 0) readers_.lock();
+    ++depth_;
+    waiting_.fetch_sub(1);
+}
+
+void Languages::leave() {
+    if (--depth_ == 0) readers_.unlock();
+    writers_.unlock();
+}
+
 }  // namespace schemagen

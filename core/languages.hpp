@@ -30,25 +30,27 @@ public:
     StringMasks strings;
     const uint64_t generation;
 
-    // Who is working on texts of these languages. It is crowded from the second thread on.
-    class Visit {
+    // While one lives, work on texts of these languages reads first, since there are others.
+    class Company {
     public:
-        explicit Visit(Languages& languages) : languages_(languages), crowded_(languages.visitors_.fetch_add(1) > 0) {}
-        ~Visit() { languages_.visitors_.fetch_sub(1); }
-        Visit(const Visit&) = delete;
-        Visit& operator=(const Visit&) = delete;
-        bool crowded() const { return crowded_ || always_crowded.load(std::memory_order_relaxed); }
+        explicit Company(Languages& languages) : languages_(languages) { languages_.company_.fetch_add(1); }
+        ~Company() { languages_.company_.fetch_sub(1); }
+        Company(const Company&) = delete;
+        Company& operator=(const Company&) = delete;
 
     private:
         Languages& languages_;
-        const bool crowded_;
     };
-    static inline std::atomic<bool> always_crowded{false};  // for tests: as if there were always somebody else
+    bool in_company() const { return company_.load(std::memory_order_relaxed) || always_in_company.load(std::memory_order_relaxed); }
+    static inline std::atomic<bool> always_in_company{false};  // for tests
 
 private:
     friend class Guard;
     friend class Reading;
-    std::atomic<uint32_t> visitors_{0}, waiting_{0};
+    bool try_take();
+    void take();
+    void leave();
+    std::atomic<uint32_t> company_{0}, waiting_{0};
     std::recursive_mutex writers_;
     std::shared_mutex readers_;  // held alone by the outermost Guard
     uint32_t depth_ = 0;         // of Guards, under `writers_`
@@ -57,24 +59,27 @@ private:
 // Exclusive use of the languages, on the account of one grammar.
 class Guard {
 public:
-    explicit Guard(Languages& languages, Budget* budget = nullptr) : languages_(languages) {
-        languages.waiting_.fetch_add(1);
-        languages.writers_.lock();
-        if (languages.depth_++ == 0) languages.readers_.lock();
-        languages.waiting_.fetch_sub(1);
+    explicit Guard(Languages& languages, Budget* budget = nullptr) : languages_(languages), owns_(true) {
+        if (!languages.try_take()) languages.take();
         outer_ = languages.kernel.charge(budget);
     }
-    ~Guard() {
-        languages_.kernel.charge(outer_);
-        if (--languages_.depth_ == 0) languages_.readers_.unlock();
-        languages_.writers_.unlock();
+    // Only if nobody else is there.
+    Guard(Languages& languages, Budget* budget, std::try_to_lock_t) : languages_(languages), owns_(languages.try_take()) {
+        if (owns_) outer_ = languages.kernel.charge(budget);
     }
+    ~Guard() {
+        if (!owns_) return;
+        languages_.kernel.charge(outer_);
+        languages_.leave();
+    }
+    explicit operator bool() const { return owns_; }
     Guard(const Guard&) = delete;
     Guard& operator=(const Guard&) = delete;
 
 private:
     Languages& languages_;
-    Budget* outer_;
+    const bool owns_;
+    Budget* outer_ = nullptr;
 };
 
 // Shared use: what is not known yet throws NotKnown. A thread with a Guard must not ask for it.

@@ -33,18 +33,18 @@ private:
 
 }  // namespace
 
-// Alone there is nothing to gain by reading first, so others pay nothing for it.
+// Alone there is nothing to gain by reading first.
 template <class Work>
 auto Matcher::at_work(const Work& work) {
-    Languages& languages = *constraint_->languages;
-    const Languages::Visit visit(languages);
-    if (visit.crowded()) try {
-            Reading reading(languages);
-            std::unique_lock lock(constraint_->mutex);
-            return work();
-        } catch (const NotKnown&) {
-            // Once more, with everything to itself.
-        }
+    if (!constraint_->languages->in_company())
+        if (Exclusive alone(*constraint_, std::try_to_lock); alone) return work();
+    try {
+        Reading reading(*constraint_->languages);
+        std::unique_lock lock(constraint_->mutex);
+        return work();
+    } catch (const NotKnown&) {
+        // Once more, with everything to itself.
+    }
     Exclusive guard(*constraint_);
     return work();
 }

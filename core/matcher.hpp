@@ -32,6 +32,11 @@ struct Constraint {
 class Exclusive {
 public:
     explicit Exclusive(Constraint& constraint) : guard_(*constraint.languages, &constraint.budget), lock_(constraint.mutex) {}
+    // Only if nobody else uses the languages.
+    Exclusive(Constraint& constraint, std::try_to_lock_t) : guard_(*constraint.languages, &constraint.budget, std::try_to_lock), lock_(constraint.mutex, std::defer_lock) {
+        if (guard_) lock_.lock();
+    }
+    explicit operator bool() const { return static_cast<bool>(guard_); }
 
 private:
     Guard guard_;

@@ -181,10 +181,10 @@ void fill_rows(const std::vector<Matcher*>& matchers, const nb::object& bitmask,
                     }
         };
         const size_t together = std::min(threads, (matchers.size() + 7) / 8);
-        std::vector<std::unique_ptr<Languages::Visit>> company;  // before the first helper is there, too
+        std::vector<std::unique_ptr<Languages::Company>> company;  // before the first helper is there, too
         for (size_t k = 0; together > 1 && k < matchers.size(); ++k)
             if (!k || matchers[k]->constraint()->languages != matchers[k - 1]->constraint()->languages)
-                company.push_back(std::make_unique<Languages::Visit>(*matchers[k]->constraint()->languages));
+                company.push_back(std::make_unique<Languages::Company>(*matchers[k]->constraint()->languages));
         std::vector<std::thread> helpers;
         for (size_t k = 1; k < together; ++k) helpers.emplace_back(work);
         work();
@@ -456,7 +456,7 @@ NB_MODULE(_core, m) {
 
     m.def("mask_logits", &mask_logits_of, "scores"_a, "out"_a, "bitmask"_a, "rows"_a, "covered"_a, "repair"_a);
     m.def("sum_allowed", &sum_allowed_of, "values"_a, "words"_a, "covered"_a);
-    m.def("assume_crowd", [](bool crowded) { Languages::always_crowded = crowded; }, "crowded"_a,
+    m.def("assume_company", [](bool in_company) { Languages::always_in_company = in_company; }, "in_company"_a,
           "Work as if other threads were always at work, too: for tests.");
     m.def("fill_rows", &fill_rows, "matchers"_a, "bitmask"_a, "rows"_a, "threads"_a, "budgets"_a = std::vector<std::optional<int64_t>>());
 }
