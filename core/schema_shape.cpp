@@ -72,24 +72,25 @@ SchemaWords::SchemaWords(const nb::list& own, const nb::list& others) {
         {"type", kType}, {"enum", kEnum}, {"properties", kProperties}, {"required", kRequired}, {"additionalProperties", kAdditional}, {"items", kItems},
         {"prefixItems", kPrefix}, {"additionalItems", kRest}, {"$ref", kReference}, {"minItems", kLeast}, {"maxItems", kMost}, {"anyOf", kAnyOf},
         {"oneOf", kOneOf}, {"allOf", kAllOf}};
-    uint32_t count = 0;
     auto add = [&](const nb::list& names, Word otherwise) {
         for (nb::handle name : names) {
             Word word = otherwise;
             for (auto [known, meaning] : kKnown)
                 if (text_of(name.ptr()) == known) word = meaning;
-            codes_[name] = nb::int_(++count << 8 | word);
+            meanings_.push_back(word);
+            numbers_[name] = nb::int_(meanings_.size());
         }
     };
     add(own, kSelf);
     add(others, kOther);
+    if (meanings_.size() > UINT8_MAX) throw nb::value_error("too many keywords");
 }
 
 std::pair<SchemaWords::Word, uint8_t> SchemaWords::find(PyObject* name) const {
-    PyObject* code = PyDict_GetItemWithError(codes_.ptr(), name);
-    if (!code) return {kNone, 0};
-    const long packed = PyLong_AsLong(code);
-    return {static_cast<Word>(packed & 255), static_cast<uint8_t>(packed >> 8)};
+    PyObject* number = PyDict_GetItemWithError(numbers_.ptr(), name);
+    if (!number) return {kNone, 0};
+    const long k = PyLong_AsLong(number);
+    return {meanings_[static_cast<size_t>(k - 1)], static_cast<uint8_t>(k)};
 }
 
 // ---- shapes -------------------------------------------------------------------------------------------------------

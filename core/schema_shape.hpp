@@ -9,6 +9,7 @@
 #include <string>
 #include <string_view>
 #include <utility>
+#include <vector>
 
 namespace schemagen {
 
@@ -31,7 +32,8 @@ public:
         any_of{"anyOf"}, one_of{"oneOf"}, all_of{"allOf"};
 
 private:
-    nb::dict codes_;
+    nb::dict numbers_;  // from 1 on: small ones, of which all threads use the same objects without counting
+    std::vector<Word> meanings_;
 };
 
 // The JSON types, as bits.
