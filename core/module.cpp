@@ -10,6 +10,7 @@
 
 #include <atomic>
 #include <cstdint>
+#include <memory>
 #include <mutex>
 #include <optional>
 #include <string>
@@ -256,14 +257,23 @@ std::optional<double> sum_allowed_of(const nb::object& values_object, const nb::
     return sum_allowed(static_cast<const float*>(values.data()), static_cast<const uint32_t*>(words.data()), covered);
 }
 
-template <class Fill>
-nb::ndarray<nb::numpy, int32_t> array_of(std::vector<size_t> shape, const Fill& fill) {
-    size_t size = 1;
-    for (size_t side : shape) size *= side;
-    auto* data = new int32_t[size];
+// Numbers on their way to Python. No Python object is made while a lock of ours is held: that may wait for another thread
+// (to stop them all, say), and that one for us.
+struct Numbers {
+    explicit Numbers(std::vector<size_t> shape_) : shape(std::move(shape_)) {
+        size_t size = 1;
+        for (size_t side : shape) size *= side;
+        data.reset(new int32_t[size]);
+    }
+    std::vector<size_t> shape;
+    std::unique_ptr<int32_t[]> data;
+};
+
+nb::ndarray<nb::numpy, int32_t> array_of(Numbers numbers) {
+    int32_t* data = numbers.data.get();
     nb::capsule owner(data, [](void* pointer) noexcept { delete[] static_cast<int32_t*>(pointer); });
-    fill(data);
-    return nb::ndarray<nb::numpy, int32_t>(data, shape.size(), shape.data(), owner);
+    numbers.data.release();
+    return nb::ndarray<nb::numpy, int32_t>(data, numbers.shape.size(), numbers.shape.data(), owner);
 }
 
 // A table grows without the interpreter's lock (`expand`), so whatever reads it takes its own.
@@ -275,10 +285,21 @@ auto locked(Result (TokenTable::*method)() const) {
     };
 }
 
+// What `read` writes of a table, an array of the shape that `shape` tells.
+template <class Shape, class Read>
+auto read_table(const TokenTable& table, const Shape& shape, const Read& read) {
+    auto numbers = [&] {
+        std::scoped_lock lock(table.mutex);
+        Numbers out(shape());
+        read(out.data.get());
+        return out;
+    };
+    return array_of(numbers());
+}
+
 template <class Value>
 auto of_states(const TokenTable& table, const Value& value) {
-    std::scoped_lock lock(table.mutex);
-    return array_of({table.size()}, [&](int32_t* out) {
+    return read_table(table, [&] { return std::vector<size_t>{table.size()}; }, [&](int32_t* out) {
         for (uint32_t state = 0; state < table.size(); ++state) out[state] = static_cast<int32_t>(value(state));
     });
 }
@@ -366,41 +387,47 @@ NB_MODULE(_core, m) {
             Exclusive guard(c);
             return c.automaton->memory_bytes() + c.masks.memory_bytes() + c.completions.memory_bytes();
         })
-        .def_prop_ro("state_count", [](const Constraint& c) { return c.budget.states; });
+        .def_prop_ro("state_count", [](Constraint& c) {
+            Exclusive guard(c);
+            return c.budget.states;
+        });
 
+    // A matcher is for one thread at a time; where there is no lock of the interpreter, a second one waits for its turn.
     nb::class_<Matcher>(m, "Matcher")
-        .def("fill_next_token_bitmask", &fill, "bitmask"_a.none(), "row"_a = 0, nb::kw_only(), "budget"_a = nb::none())
-        .def("accept_token", [](Matcher& self, int64_t id) { return id >= 0 && id < UINT32_MAX && self.accept_token(static_cast<uint32_t>(id)); }, "token_id"_a)
-        .def("accept_bytes", [](Matcher& self, const nb::bytes& data) { return self.accept_bytes(view(data)); }, "data"_a)
-        .def("is_accepting", &Matcher::accepting)
-        .def("is_terminated", &Matcher::terminated)
+        .def("fill_next_token_bitmask", &fill, "bitmask"_a.none(), "row"_a = 0, nb::kw_only(), "budget"_a = nb::none(), nb::lock_self())
+        .def("accept_token", [](Matcher& self, int64_t id) { return id >= 0 && id < UINT32_MAX && self.accept_token(static_cast<uint32_t>(id)); }, "token_id"_a, nb::lock_self())
+        .def("accept_bytes", [](Matcher& self, const nb::bytes& data) { return self.accept_bytes(view(data)); }, "data"_a, nb::lock_self())
+        .def("is_accepting", &Matcher::accepting, nb::lock_self())
+        .def("is_terminated", &Matcher::terminated, nb::lock_self())
         .def("rollback",
              [](Matcher& self, int64_t count) {
                  if (count < 0 || static_cast<size_t>(count) > self.steps())
                      throw UsageError("cannot undo " + std::to_string(count) + " of " + std::to_string(self.steps()) + " steps");
                  self.rollback(static_cast<size_t>(count));
              },
-             "count"_a = 1)
-        .def("fork", &Matcher::fork)
-        .def("__copy__", &Matcher::fork)
-        .def("reset", &Matcher::reset)
+             "count"_a = 1, nb::lock_self())
+        .def("fork", &Matcher::fork, nb::lock_self())
+        .def("__copy__", &Matcher::fork, nb::lock_self())
+        .def("reset", &Matcher::reset, nb::lock_self())
         .def("tokens_to_finish",
              [](Matcher& self) -> std::optional<uint32_t> {
                  uint32_t tokens = self.tokens_to_finish();
                  return tokens == Completions::kNever ? std::nullopt : std::optional<uint32_t>(tokens);
-             })
-        .def("least_bytes", &Matcher::least_bytes)
+             },
+             nb::lock_self())
+        .def("least_bytes", &Matcher::least_bytes, nb::lock_self())
         .def("shortest_completion",
              [](Matcher& self) {
                  std::string text = self.shortest_completion();
                  return nb::bytes(text.data(), text.size());
-             })
+             },
+             nb::lock_self())
         .def_prop_ro("eos_token_ids", [](const Matcher& self) { return nb::tuple(nb::cast(self.tables().eos())); })
-        .def("forced_run", &Matcher::forced_run, "most"_a = 64)
-        .def("place", &Matcher::place)
-        .def("forced_tokens", &forced_tokens)
-        .def("allowed_tokens", &allowed_tokens)
-        .def("explain", &explain, "token_id"_a);
+        .def("forced_run", &Matcher::forced_run, "most"_a = 64, nb::lock_self())
+        .def("place", &Matcher::place, nb::lock_self())
+        .def("forced_tokens", &forced_tokens, nb::lock_self())
+        .def("allowed_tokens", &allowed_tokens, nb::lock_self())
+        .def("explain", &explain, "token_id"_a, nb::lock_self());
 
     nb::class_<TokenTable>(m, "TokenTable")
         .def(nb::init<std::shared_ptr<Constraint>>(), "constraint"_a)
@@ -429,15 +456,16 @@ NB_MODULE(_core, m) {
         .def("state_of", &state_of, "matcher"_a)
         .def("classes",
              [](const TokenTable& t) {
-                 std::scoped_lock lock(t.mutex);
-                 return array_of({t.tables().size()}, [&](int32_t* out) { t.classes(out); });
+                 return read_table(t, [&] { return std::vector<size_t>{t.tables().size()}; }, [&](int32_t* out) { t.classes(out); });
              })
         .def("transitions",
              [](const TokenTable& t, const std::vector<uint32_t>& states) {
-                 std::scoped_lock lock(t.mutex);
-                 for (uint32_t state : states)
-                     if (state >= t.size()) throw nb::value_error("there is no such state");
-                 return array_of({states.size(), t.class_count()}, [&](int32_t* out) { t.transitions(states, out); });
+                 auto shape = [&] {
+                     for (uint32_t state : states)
+                         if (state >= t.size()) throw nb::value_error("there is no such state");
+                     return std::vector<size_t>{states.size(), t.class_count()};
+                 };
+                 return read_table(t, shape, [&](int32_t* out) { t.transitions(states, out); });
              },
              "states"_a)
         .def("mask_ids", [](const TokenTable& t) { return of_states(t, [&](uint32_t s) { return t.mask_of(s); }); })
@@ -446,9 +474,11 @@ NB_MODULE(_core, m) {
         .def(
             "masks",
             [](const TokenTable& t, size_t first) {
-                std::scoped_lock lock(t.mutex);
-                first = std::min(first, t.masks().size());
-                return array_of({t.masks().size() - first, t.tables().words()}, [&](int32_t* out) {
+                auto shape = [&] {
+                    first = std::min(first, t.masks().size());
+                    return std::vector<size_t>{t.masks().size() - first, t.tables().words()};
+                };
+                return read_table(t, shape, [&](int32_t* out) {
                     for (size_t k = first; k < t.masks().size(); ++k) out = std::copy(t.masks()[k].begin(), t.masks()[k].end(), out);
                 });
             },
