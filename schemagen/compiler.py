@@ -31,6 +31,7 @@ from schemagen.errors import (
     ValidationFailed,
     VocabularyError,
 )
+from schemagen.free_threading import HAS_LOCK, snapshot
 from schemagen.grammar_memory import CacheInfo, GrammarMemory
 from schemagen.schema.report import Entry, Report
 
@@ -388,10 +389,13 @@ def compile(  # noqa: A001, PLR0913 - the field's verb, as in re.compile; option
     }
     # What is made on the way has no cycles and is gone in the end, but a collector that looks in between counts it as old
     # and soon looks through all objects of the process: 0.1 s where transformers is loaded, at one in some 500 schemas. The
-    # switch is one for all threads; one that turns it in this short time, too, may find it turned back.
-    collecting = gc.isenabled()
+    # switch is one for all threads: of several compilations the first to end turns it on again, so that it is never off for
+    # long; a thread that turns it in this short time, too, may find it turned back. Without the interpreter's lock there is
+    # nothing to gain: that collector has no old objects, and looks only when there are a quarter more of them.
+    collecting = HAS_LOCK and gc.isenabled()
     try:
-        gc.disable()
+        if collecting:
+            gc.disable()
         grammar = _compile(frozen, vocabulary, options, arguments, None if key is None else folder)
     except RecursionError as error:
         raise LimitError(
@@ -478,6 +482,8 @@ def _freeze(spec: Any) -> _Frozen:
     copy stays what `marshal` made of it until somebody asks: few schemas are read again once they are compiled.
     """
     if isinstance(spec, dict):
+        if not HAS_LOCK:
+            spec = snapshot(spec)
         try:
             text = marshal.dumps(spec, 2)
             return _Frozen(spec, ("schema", text), text)
@@ -748,7 +754,9 @@ def _report(schema: Any, arguments: dict[str, Any], target: Target[Any] | None, 
 def _choose(engine: EngineName) -> Literal["native", "reference"]:
     if engine == "reference":
         return "reference"
-    if sys.modules.get("schemagen._core") is not None:  # an import statement takes longer, though it does nothing
+    # An import statement takes longer, though it does nothing. A module that another thread is just importing is there
+    # already, without what it defines last.
+    if hasattr(sys.modules.get("schemagen._core"), "fill_rows"):
         return "native"
     try:
         import schemagen._core  # noqa: F401 - only to see whether it is there
@@ -849,7 +857,7 @@ def to_regex(
 
     target = reflect(spec) if is_type(spec) else None
     normaliser = Normaliser(
-        spec if target is None else target.schema,
+        _freeze(spec).value if target is None else target.schema,
         resources=resources,
         dialect="json-schema" if target is None else "python",
     )
