@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
+from threading import Lock
 from typing import TYPE_CHECKING, Any
 
 from schemagen.errors import VocabularyError
@@ -16,6 +17,9 @@ from schemagen.vocabulary.roundtrip import check_round_trip
 if TYPE_CHECKING:
     import os
     from collections.abc import Iterable, Sequence
+
+#: Of all vocabularies: tables are built one after the other, each of them once.
+_building = Lock()
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -224,7 +228,11 @@ class Vocabulary:
         """
         from schemagen._core import VocabularyTables
 
-        return VocabularyTables(list(self.tokens), list(self.eos_token_ids))
+        with _building:  # since Python 3.12 two threads may come here at once
+            known = self.__dict__.get("tables")
+            if known is None:
+                known = self.__dict__["tables"] = VocabularyTables(list(self.tokens), list(self.eos_token_ids))
+            return known
 
     def decode(self, token_ids: Iterable[int]) -> bytes:
         """Return the bytes of the tokens, joined; special tokens have none.
