@@ -17,6 +17,7 @@ from __future__ import annotations
 import inspect
 from collections import OrderedDict
 from dataclasses import dataclass, field
+from threading import Lock
 from typing import TYPE_CHECKING, Any
 from weakref import WeakKeyDictionary
 
@@ -53,6 +54,7 @@ class Memory:
     """
 
     def __init__(self) -> None:
+        self._lock = Lock()
         self._followed: OrderedDict[int, tuple[int, int]] = OrderedDict()  # place -> token, times in a row
 
     def recall(self, place: int) -> int | None:
@@ -64,10 +66,11 @@ class Memory:
         """Note which token followed."""
         if not place:
             return
-        known, times = self._followed.get(place, (token, 0))
-        self._followed[place] = (token, times + 1 if known == token else 1)
-        if len(self._followed) > _MOST_PLACES:
-            self._followed.popitem(last=False)
+        with self._lock:  # only the look-ups of an OrderedDict may be done at once
+            known, times = self._followed.get(place, (token, 0))
+            self._followed[place] = (token, times + 1 if known == token else 1)
+            if len(self._followed) > _MOST_PLACES:
+                self._followed.popitem(last=False)
 
 
 _memories: WeakKeyDictionary[Grammar, Memory] = WeakKeyDictionary()

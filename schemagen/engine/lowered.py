@@ -46,7 +46,9 @@ class Lowered:
 
     def __len__(self) -> int:
         """Return how many nodes are remembered."""
-        scalars = sum(map(len, self.scalars.values())) + sum(len(start.leaves) for start in self.starts.values())
+        # Lists, because another thread may add to the dicts meanwhile.
+        scalars = sum(map(len, list(self.scalars.values())))
+        scalars += sum(len(start.leaves) for start in list(self.starts.values()))
         return len(self.patterns) + len(self.numbers) + scalars + len(self.calls)
 
 

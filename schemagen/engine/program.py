@@ -73,6 +73,12 @@ def builder_of(options: Options) -> _core.Builder:
 
 
 _clock = count()
+_clock_lock = Lock()  # a counter of itertools may go back where threads run at once
+
+
+def _now() -> int:
+    with _clock_lock:
+        return next(_clock)
 
 
 class Recorder:
@@ -101,7 +107,7 @@ class Recorder:
 
     def _made(self, node: int, method: str, parts: list[int], *arguments: Any) -> int:
         if node not in self._calls and node != EMPTY_NODE:
-            self._calls.setdefault(node, (next(_clock), method, list(parts), arguments))
+            self._calls.setdefault(node, (_now(), method, list(parts), arguments))
         return node
 
     def chars(self, encoding: int, ranges: list[int]) -> int:

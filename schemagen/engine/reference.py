@@ -121,6 +121,7 @@ class ReferenceEngine:
             )
         self._rows, self._symbols = rows_of(self.fsm), symbols_of(self.fsm, range(256))
         self._masks: dict[int, _Mask] = {}
+        self._tokens_to_end: dict[int, int | None] = {}
 
     @cached_property
     def token_index(self) -> dict[int, set[int]]:
@@ -206,10 +207,6 @@ class ReferenceEngine:
             )
             fewest[begin] = 1 + min(fewest[end] for end in ends)
         return fewest[0]
-
-    @cached_property
-    def _tokens_to_end(self) -> dict[int, int | None]:
-        return {}
 
     @cached_property
     def _token_ids_of_bytes(self) -> frozenset[int]:
