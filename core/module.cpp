@@ -158,11 +158,15 @@ void fill_rows(const std::vector<Matcher*>& matchers, const nb::object& bitmask,
                const std::vector<std::optional<int64_t>>& budgets) {
     const Bitmask array = bitmask_of(bitmask);
     std::vector<uint32_t*> words;
+    std::vector<size_t> open;
     std::vector<uint32_t> most(matchers.size(), Matcher::kNoBudget);
     for (size_t k = 0; k < budgets.size(); ++k) most[k] = budget_of(budgets[k]);
     for (size_t k = 0; k < matchers.size(); ++k) {
         words.push_back(row_of(array, matchers[k]->tables(), rows[k]));
-        if (!matchers[k]->terminated()) continue;
+        if (!matchers[k]->terminated()) {
+            open.push_back(k);
+            continue;
+        }
         std::fill_n(words[k], matchers[k]->tables().words(), 0);
         for (uint32_t eos : matchers[k]->tables().eos()) words[k][eos >> 5] |= 1u << (eos & 31);
     }
@@ -173,15 +177,16 @@ void fill_rows(const std::vector<Matcher*>& matchers, const nb::object& bitmask,
         std::mutex mutex;
         auto work = [&] {
             constexpr size_t kAtOnce = 4;
-            for (size_t begin; (begin = next.fetch_add(kAtOnce)) < matchers.size();)
-                for (size_t k = begin; k < std::min(begin + kAtOnce, matchers.size()); ++k) try {
-                        if (!matchers[k]->terminated() && !matchers[k]->fill(words[k], most[k])) throw DeadEnd("no token is allowed in row " + std::to_string(rows[k]));
+            for (size_t begin; (begin = next.fetch_add(kAtOnce)) < open.size();)
+                for (size_t at = begin; at < std::min(begin + kAtOnce, open.size()); ++at) try {
+                        const size_t k = open[at];
+                        if (!matchers[k]->fill(words[k], most[k])) throw DeadEnd("no token is allowed in row " + std::to_string(rows[k]));
                     } catch (...) {
                         std::lock_guard lock(mutex);
                         if (!failed) failed = std::current_exception();
                     }
         };
-        const size_t together = std::min(threads, (matchers.size() + 7) / 8);
+        const size_t together = std::min(threads, (open.size() + 7) / 8);
         std::vector<std::unique_ptr<Languages::Company>> company;  // before the first helper is there, too
         for (size_t k = 0; together > 1 && k < matchers.size(); ++k)
             if (!k || matchers[k]->constraint()->languages != matchers[k - 1]->constraint()->languages)
