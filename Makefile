@@ -21,6 +21,11 @@ SOURCES   := $(shell find schemagen core -name '*.py' -o -name '*.cpp' -o -name 
 CXX         ?= c++
 ASAN_TESTS  ?= tests/suite tests/property tests/unit/test_paper_examples.py tests/docs/test_supported_schema.py
 TSAN_TESTS  ?= tests/property/test_threads.py
+# A free-threaded Python, with what has wheels for it: no tokenizers, no transformers.
+FT_PYTHON   ?= python3.13t
+FT_TESTS    ?= tests/property tests/suite
+FT_NEEDS     = cmake ninja nanobind numpy pydantic jsonschema interegular docstring-parser rich typer email-validator \
+               rfc3339-validator rfc3986-validator psutil hypothesis pytest
 runtime      = $$($(CXX) -print-file-name=$(1)) $$($(CXX) -print-file-name=libstdc++.so)
 # The editable install answers `import schemagen` before the current directory does; the copy must win here.
 APART_PYTEST = import sys, pytest; \
@@ -30,7 +35,7 @@ ASAN_ENV     = LD_PRELOAD="$(call runtime,libasan.so)" ASAN_OPTIONS=detect_leaks
                PYTHONMALLOC=malloc
 TSAN_ENV     = LD_PRELOAD="$(call runtime,libtsan.so)" TSAN_OPTIONS=halt_on_error=1:exitcode=66
 
-# Build the core with -fsanitize=$(2) under build/$(1), and run the tests $(4) over a copy of the tree in the environment $(3).
+# Build the core with -fsanitize=$(2) (or without) under build/$(1), and run the tests $(4) over a copy of the tree in the environment $(3).
 define sanitized
 	@$(BIN)/cmake -S . -B build/$(1) -G Ninja -DCMAKE_BUILD_TYPE=Debug -DSCHEMAGEN_SANITIZE="$(2)" --log-level=NOTICE \
 	  -DCMAKE_MAKE_PROGRAM="$(abspath $(BIN))/ninja" -DPython_EXECUTABLE="$(abspath $(BIN))/python" \
@@ -44,7 +49,7 @@ endef
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help demo test test-all pytest check format core core-asan core-tsan docs serve-docs pictures bench golden clean
+.PHONY: help demo test test-all pytest check format core core-asan core-tsan core-ft docs serve-docs pictures bench golden clean
 
 help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -113,6 +118,11 @@ core-asan: $(DEV) ## Build the core with ASan and UBSan, and run the tests that 
 
 core-tsan: $(DEV) ## Build the core with TSan, and run the tests of many threads
 	$(call sanitized,tsan,thread,$(TSAN_ENV),$(TSAN_TESTS))
+
+core-ft: BIN := build/ft-venv/bin
+core-ft: ## Build the core for a free-threaded Python (FT_PYTHON), and run the tests that need no model there
+	@test -x $(BIN)/pytest || { $(FT_PYTHON) -m venv build/ft-venv && $(BIN)/python -m pip install --quiet --only-binary :all: $(FT_NEEDS); }
+	$(call sanitized,ft,,,$(FT_TESTS))
 
 docs: $(DEV) ## Build the documentation into site/, warnings are errors
 	$(BIN)/mkdocs build --strict

@@ -12,6 +12,7 @@ import gc
 import random
 import subprocess
 import sys
+import sysconfig
 import threading
 from concurrent.futures import ThreadPoolExecutor
 
@@ -375,6 +376,18 @@ threads = [threading.Thread(target=task, args=(k,)) for k in range(8)]
 for thread in threads: thread.start()
 for thread in threads: thread.join()
 assert done == [("native", True)] * 8, done
+"""
+    run = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=120, check=False)
+    assert run.returncode == 0, run.stderr
+
+
+@pytest.mark.skipif(not sysconfig.get_config_var("Py_GIL_DISABLED"), reason="this Python always has its lock")
+def test_the_lock_stays_off():
+    """Neither the core nor what schemagen needs to compile turns the lock of a free-threaded Python on."""
+    program = """
+import sys, pydantic, schemagen
+schemagen.compile(list[int], schemagen.Vocabulary.byte_vocabulary()).report
+assert "schemagen._core" in sys.modules and not sys._is_gil_enabled()
 """
     run = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=120, check=False)
     assert run.returncode == 0, run.stderr
