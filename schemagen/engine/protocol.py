@@ -7,7 +7,7 @@ from typing import Any, Protocol, runtime_checkable
 
 @runtime_checkable
 class Matcher(Protocol):
-    """The cursor of one sequence over a grammar.
+    """The cursor of one sequence over a grammar; for one thread at a time.
 
     Tokens are ids of the grammar's vocabulary. A bitmask is int32 ``[B, ceil(V/32)]`` (torch on the CPU, or numpy),
     bit ``i % 32`` of word ``i // 32`` is token ``i``, 1 = allowed.
