@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from threading import Lock
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from schemagen.engine.program import Call, Recorder
 from schemagen.regex import ast
@@ -11,6 +11,7 @@ from schemagen.regex import ast
 if TYPE_CHECKING:
     from schemagen import _core
     from schemagen.engine.reading import Start
+    from schemagen.schema.formats import Dialect
     from schemagen.schema.nodes import Expression, NumberArm
     from schemagen.schema.numbers import NumberStyle
 
@@ -31,24 +32,33 @@ class Lowered:
         numbers: Nodes by style and arm.
         scalars: By style and leaf (`normalise.LEAVES`) or any value: the node of its literals and numbers, and its strings.
         calls: How a node was made, if that is recorded.
-        starts: What the core knows before it reads a schema, by style, dialect and draft.
+        starts: What the core knows before it reads a schema, by style, dialect and draft; dicts in dicts, because a key that is
+            the very object is found without a lock where threads run at once, and a tuple made for the question is not.
     """
 
     __slots__ = ("calls", "generation", "numbers", "patterns", "scalars", "starts")
 
     def __init__(self, generation: int | None = None) -> None:
         self.generation = generation
-        self.starts: dict[Any, Start] = {}
+        self.starts: dict[NumberStyle, dict[Dialect, dict[int, Start]]] = {}
         self.patterns: dict[tuple[int, ast.Regex], int] = {}
         self.numbers: dict[tuple[NumberStyle, NumberArm], int] = {}
         self.scalars: dict[NumberStyle, dict[Expression, tuple[int, Strings]]] = {}
         self.calls: dict[int, Call] = {}
 
+    def starts_of(self, style: NumberStyle, dialect: Dialect) -> dict[int, Start]:
+        """Return `starts` of a style and dialect, by draft."""
+        dialects = self.starts.get(style)
+        if dialects is None:
+            dialects = self.starts.setdefault(style, {"json-schema": {}, "python": {}})
+        return dialects[dialect]
+
     def __len__(self) -> int:
         """Return how many nodes are remembered."""
         # Lists, because another thread may add to the dicts meanwhile.
         scalars = sum(map(len, list(self.scalars.values())))
-        scalars += sum(len(start.leaves) for start in list(self.starts.values()))
+        starts = [drafts for dialects in list(self.starts.values()) for drafts in dialects.values()]
+        scalars += sum(len(start.leaves) for drafts in starts for start in list(drafts.values()))
         return len(self.patterns) + len(self.numbers) + scalars + len(self.calls)
 
 

@@ -107,12 +107,12 @@ def begin(schema: Any, marshalled: bytes | None, dialect: Dialect, options: Opti
     if draft is None:
         return None
     builder = builder_of(options)
-    starts, kind = MEMORY.of(builder).starts, (options.number_style, dialect, draft)
-    start = starts.get(kind)
+    starts = MEMORY.of(builder).starts_of(options.number_style, dialect)
+    start = starts.get(draft)
     if start is None:
         lowering = JsonLowering(Normaliser({}), options, builder)
         basics = [lowering.scalars(value) for value in basic_values(draft, dialect)]
-        start = starts.setdefault(kind, start_of(basics, lowering.scalars(ANYTHING)[0]))
+        start = starts.setdefault(draft, start_of(basics, lowering.scalars(ANYTHING)[0]))
     return Begun(builder, start, schema, draft, options.limits)
 
 
