@@ -23,7 +23,7 @@ import pytest
 import schemagen
 from schemagen import compiler
 
-pytest.importorskip("schemagen._core", reason="threads matter to the compiled core")
+_core = pytest.importorskip("schemagen._core", reason="threads matter to the compiled core")
 
 SCHEMAS = [
     {
@@ -134,6 +134,15 @@ def walk(grammar: schemagen.Grammar, seed: int, *, threads: int = 1) -> list[byt
     return masks
 
 
+@pytest.fixture(params=[False, True], ids=["as it comes", "reading first"])
+def company(request):
+    """As if another thread were always at work: what is known is read beside it, the rest starts over alone."""
+    _core.assume_company(request.param)
+    yield request.param
+    _core.assume_company(False)
+
+
+@pytest.mark.usefixtures("company")
 @pytest.mark.parametrize("schema", SCHEMAS, ids=["object", "array", "recursive"])
 def test_threads_write_what_one_thread_writes(schema):
     """Batches of several Python threads, each filled by several native threads, equal those of one thread."""
@@ -142,6 +151,22 @@ def test_threads_write_what_one_thread_writes(schema):
     with ThreadPoolExecutor(4) as pool:
         together = list(pool.map(lambda seed: walk(shared, seed, threads=3), range(4)))
     assert together == alone
+
+
+@pytest.mark.parametrize("number", range(len(SPECS)))
+def test_work_that_starts_over_leaves_no_trace(number):
+    """Reading first, which ends at everything that is new, gives the masks of a thread that is alone."""
+    new = {"type": "object", "properties": {f"new{number}": {"type": "string", "pattern": f"^[p-t{number}]{{2,9}}$"}}}
+
+    def masks(*, company: bool) -> list[list[bytes]]:
+        _core.assume_company(company)
+        return [walk(schemagen.compile(spec, vocabulary(), cache=None), 3) for spec in (SPECS[number], new)]
+
+    try:
+        first = masks(company=True)
+        assert masks(company=False) == first == masks(company=True)
+    finally:
+        _core.assume_company(False)
 
 
 def test_grammars_of_many_threads_are_compiled_at_once():
