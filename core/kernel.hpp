@@ -48,9 +48,6 @@ struct LimitExceeded : std::runtime_error {
     uint64_t reached, limit;
 };
 
-// Something would have to be made or remembered while others are reading (Kernel::readers).
-struct NotKnown {};
-
 enum class Encoding : uint8_t { kUtf8, kJson, kCanonical };
 
 enum class Kind : uint8_t { kEmpty, kEpsilon, kBytes, kChars, kMultiple, kConcat, kRepeat, kOr, kAnd, kNot };
@@ -89,11 +86,13 @@ public:
     // Charge what is made from now on to `budget` (nullptr: to nobody); returns the one charged before.
     Budget* charge(Budget* budget) { return std::exchange(budget_, budget); }
     Budget* budget() const { return budget_; }
-    // While it is not 0, what is known is read and nothing is written: whatever would write throws NotKnown first.
-    std::atomic<uint32_t> readers{0};
+    // Called before anything is made or remembered. While the kernel is lent to readers (languages.hpp), its owner has to see
+    // to it that nobody else reads on.
     void will_write() const {
-        if (readers.load(std::memory_order_relaxed)) throw NotKnown();
+        if (lent.load(std::memory_order_relaxed)) reclaim();
     }
+    std::atomic<bool> lent{false};
+    void (*reclaim)() = nullptr;
 
     NodeId chars(Encoding encoding, Ranges ranges);
     NodeId concat(NodeId left, NodeId right);

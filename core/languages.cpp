@@ -1,6 +1,19 @@
 #include "languages.hpp"
 
+#include <thread>
+
 namespace schemagen {
+
+namespace {
+
+thread_local Reading* reading_here = nullptr;
+
+}  // namespace
+
+Languages::Languages(uint64_t generation_) : dfa(kernel), strings(dfa), generation(generation_) {
+    kernel.reclaim = &Reading::become_alone;
+    kernel.lent = true;
+}
 
 std::shared_ptr<Languages> Languages::current() {
     // About 100 MB; a grammar with its own few thousand states costs well below one.
@@ -16,24 +29,78 @@ std::shared_ptr<Languages> Languages::current() {
     return languages = std::make_shared<Languages>(++generations);
 }
 
-bool Languages::try_take() {
+// ---- alone --------------------------------------------------------------------------------------------------------
+
+void Languages::take() {
+    writers_.lock();
+    if (depth_++ > 0) return;
+    writing_.store(true);
+    wait_for_readers(0);
+    kernel.lent.store(false, std::memory_order_relaxed);
+}
+
+// Never waits for another writer: that one may be waiting for this reader.
+bool Languages::try_take_from_reading() {
     if (!writers_.try_lock()) return false;
-    if (depth_ == 0 && !readers_.try_lock()) return writers_.unlock(), false;
     ++depth_;
+    writing_.store(true);
+    wait_for_readers(1);
+    kernel.lent.store(false, std::memory_order_relaxed);
     return true;
 }
 
-void Languages::take() {
-    waiting_.fetch_add(1);
-    writers_.lock();
-    if (depth_ == 0) readers_.lock();
-    ++depth_;
-    waiting_.fetch_sub(1);
+void Languages::leave() {
+    if (--depth_ == 0) {
+        kernel.lent.store(true, std::memory_order_relaxed);
+        writing_.store(false);
+    }
+    writers_.unlock();
 }
 
-void Languages::leave() {
-    if (--depth_ == 0) readers_.unlock();
-    writers_.unlock();
+// They are at work on one mask or token each.
+void Languages::wait_for_readers(uint32_t own) const {
+    constexpr unsigned kPatience = 64;
+    for (unsigned looked = 0;; ++looked) {
+        uint32_t readers = 0;
+        for (const Slot& slot : slots_) readers += slot.readers.load();
+        if (readers == own) return;
+        if (looked >= kPatience) std::this_thread::yield();
+    }
+}
+
+// ---- beside others ------------------------------------------------------------------------------------------------
+
+Languages::Slot& Languages::my_slot() {
+    static std::atomic<uint32_t> threads{0};
+    thread_local const uint32_t mine = threads.fetch_add(1) % kSlots;
+    return slots_[mine];
+}
+
+// A reader shows itself before it looks for a writer, a writer before it looks for readers: one of them sees the other.
+Reading::Reading(Languages& languages, Budget& budget) : languages_(languages), budget_(budget), slot_(languages.my_slot()) {
+    while (true) {
+        slot_.readers.fetch_add(1);
+        if (!languages.writing_.load()) break;
+        slot_.readers.fetch_sub(1);
+        std::lock_guard until_it_is_done(languages.writers_);
+    }
+    reading_here = this;
+}
+
+Reading::~Reading() {
+    if (alone_) {
+        languages_.kernel.charge(outer_);
+        languages_.leave();
+    }
+    slot_.readers.fetch_sub(1);
+    reading_here = nullptr;
+}
+
+void Reading::become_alone() {
+    Reading& here = *reading_here;
+    if (Languages::always_not_known.load(std::memory_order_relaxed) || !here.languages_.try_take_from_reading()) throw NotKnown();
+    here.alone_ = true;
+    here.outer_ = here.languages_.kernel.charge(&here.budget_);
 }
 
 }  // namespace schemagen

@@ -5,22 +5,30 @@
 // one finds. Each grammar has a budget of its own for what it adds. When the place has grown too large, new grammars get
 // a fresh one (the next generation); the old one dies with the last grammar that uses it.
 //
-// A `Guard` has all this for itself and charges a budget. Most of what a text needs is known soon, though, and where
-// several threads are at work they read side by side (`Reading`): whoever meets something new starts over with a Guard.
+// Most of what a text needs is known soon. So whoever follows one reads (`Reading`), beside any number of others, and asks
+// to be alone at the first thing that is new (`Kernel::will_write`): it waits until the others have read to their end, and
+// goes on with what it has read. One thread at a time can do that; a second one gets NotKnown and starts over behind it. A
+// `Guard` is alone from the start. Readers count themselves in slots of their own, so they do not pass a cache line around
+// (a distributed lock of readers and a writer; Hsieh & Weihl 1992).
+//
+// Order: the mutex of a constraint before its languages. A reader never waits for anything but a writer.
 #pragma once
+#include <array>
 #include <atomic>
 #include <memory>
 #include <mutex>
-#include <shared_mutex>
 
 #include "kernel.hpp"
 #include "string_masks.hpp"
 
 namespace schemagen {
 
+// Something new is needed, and another thread is making something new.
+struct NotKnown {};
+
 class Languages {
 public:
-    explicit Languages(uint64_t generation_) : dfa(kernel), strings(dfa), generation(generation_) {}
+    explicit Languages(uint64_t generation_);
 
     // The place for a new grammar.
     static std::shared_ptr<Languages> current();
@@ -29,75 +37,62 @@ public:
     LazyDfa dfa;
     StringMasks strings;
     const uint64_t generation;
-
-    // While one lives, work on texts of these languages reads first, since there are others.
-    class Company {
-    public:
-        explicit Company(Languages& languages) : languages_(languages) { languages_.company_.fetch_add(1); }
-        ~Company() { languages_.company_.fetch_sub(1); }
-        Company(const Company&) = delete;
-        Company& operator=(const Company&) = delete;
-
-    private:
-        Languages& languages_;
-    };
-    bool in_company() const { return company_.load(std::memory_order_relaxed) || always_in_company.load(std::memory_order_relaxed); }
-    static inline std::atomic<bool> always_in_company{false};  // for tests
+    static inline std::atomic<bool> always_not_known{false};  // for tests: as if another thread came first every time
 
 private:
     friend class Guard;
     friend class Reading;
-    bool try_take();
+    static constexpr size_t kSlots = 16;
+    struct alignas(64) Slot {
+        std::atomic<uint32_t> readers{0};
+    };
+    Slot& my_slot();
     void take();
+    bool try_take_from_reading();
     void leave();
-    std::atomic<uint32_t> company_{0}, waiting_{0};
+    void wait_for_readers(uint32_t own) const;
+
+    std::array<Slot, kSlots> slots_;
+    std::atomic<bool> writing_{false};  // no reader may come in
     std::recursive_mutex writers_;
-    std::shared_mutex readers_;  // held alone by the outermost Guard
-    uint32_t depth_ = 0;         // of Guards, under `writers_`
+    uint32_t depth_ = 0;  // of Guards, under `writers_`
 };
 
-// Exclusive use of the languages, on the account of one grammar.
+// Exclusive use of the languages, on the account of one grammar. Not for a thread that is reading them.
 class Guard {
 public:
-    explicit Guard(Languages& languages, Budget* budget = nullptr) : languages_(languages), owns_(true) {
-        if (!languages.try_take()) languages.take();
+    explicit Guard(Languages& languages, Budget* budget = nullptr) : languages_(languages) {
+        languages.take();
         outer_ = languages.kernel.charge(budget);
     }
-    // Only if nobody else is there.
-    Guard(Languages& languages, Budget* budget, std::try_to_lock_t) : languages_(languages), owns_(languages.try_take()) {
-        if (owns_) outer_ = languages.kernel.charge(budget);
-    }
     ~Guard() {
-        if (!owns_) return;
         languages_.kernel.charge(outer_);
         languages_.leave();
     }
-    explicit operator bool() const { return owns_; }
     Guard(const Guard&) = delete;
     Guard& operator=(const Guard&) = delete;
 
 private:
     Languages& languages_;
-    const bool owns_;
-    Budget* outer_ = nullptr;
+    Budget* outer_;
 };
 
-// Shared use: what is not known yet throws NotKnown. A thread with a Guard must not ask for it.
+// Shared use, until something has to be made: on the account of one grammar. Not for a thread that has a Guard.
 class Reading {
 public:
-    explicit Reading(Languages& languages) : languages_(languages) {
-        // Whoever waits to write goes first: a stream of readers would keep it out for good.
-        if (languages.waiting_.load()) std::lock_guard pass(languages.writers_);
-        lock_ = std::shared_lock(languages.readers_);
-        languages.kernel.readers.fetch_add(1);
-    }
-    ~Reading() { languages_.kernel.readers.fetch_sub(1); }
+    Reading(Languages& languages, Budget& budget);
+    ~Reading();
     Reading(const Reading&) = delete;
     Reading& operator=(const Reading&) = delete;
+    // The thread that reads goes on alone; throws NotKnown if another one was first.
+    static void become_alone();
 
 private:
     Languages& languages_;
-    std::shared_lock<std::shared_mutex> lock_;
+    Budget& budget_;
+    Languages::Slot& slot_;
+    Budget* outer_ = nullptr;
+    bool alone_ = false;
 };
 
 }  // namespace schemagen

@@ -33,19 +33,16 @@ private:
 
 }  // namespace
 
-// Alone there is nothing to gain by reading first.
 template <class Work>
 auto Matcher::at_work(const Work& work) {
-    if (!constraint_->languages->in_company())
-        if (Exclusive alone(*constraint_, std::try_to_lock); alone) return work();
+    std::unique_lock lock(constraint_->mutex);
     try {
-        Reading reading(*constraint_->languages);
-        std::unique_lock lock(constraint_->mutex);
+        Reading reading(*constraint_->languages, constraint_->budget);
         return work();
     } catch (const NotKnown&) {
         // Once more, with everything to itself.
     }
-    Exclusive guard(*constraint_);
+    Guard guard(*constraint_->languages, &constraint_->budget);
     return work();
 }
 

@@ -13,8 +13,8 @@
 
 namespace schemagen {
 
-// The automaton is extended as it is walked, so a walk holds the languages, on the account of `budget` or reading, and then
-// the constraint. Masks that are known already are read under a shared lock of the constraint alone.
+// The automaton is extended as it is walked, so a walk holds the constraint and then the languages, reading or alone, on the
+// account of `budget`. Masks that are known already are read under a shared lock of the constraint alone.
 struct Constraint {
     Constraint(std::shared_ptr<Languages> languages_, std::shared_ptr<Automaton> automaton_, std::shared_ptr<const VocabularyTables> tables_, const Budget& budget_)
         : languages(std::move(languages_)), automaton(std::move(automaton_)), tables(std::move(tables_)), masks(*automaton, *tables, languages->strings), completions(*automaton, *tables), budget(budget_) {}
@@ -31,16 +31,11 @@ struct Constraint {
 // Exclusive use of a constraint and its languages.
 class Exclusive {
 public:
-    explicit Exclusive(Constraint& constraint) : guard_(*constraint.languages, &constraint.budget), lock_(constraint.mutex) {}
-    // Only if nobody else uses the languages.
-    Exclusive(Constraint& constraint, std::try_to_lock_t) : guard_(*constraint.languages, &constraint.budget, std::try_to_lock), lock_(constraint.mutex, std::defer_lock) {
-        if (guard_) lock_.lock();
-    }
-    explicit operator bool() const { return static_cast<bool>(guard_); }
+    explicit Exclusive(Constraint& constraint) : lock_(constraint.mutex), guard_(*constraint.languages, &constraint.budget) {}
 
 private:
-    Guard guard_;
     std::unique_lock<std::shared_mutex> lock_;
+    Guard guard_;
 };
 
 class Matcher {
@@ -77,7 +72,7 @@ public:
     const Leaf& leaf() const { return history_.back().leaf; }
 
 private:
-    // Do work that reads the languages, and writes in them where it is alone.
+    // Do work that reads the languages, and may have to make something new in them.
     template <class Work>
     auto at_work(const Work& work);
     bool advance(std::string_view bytes);

@@ -187,10 +187,6 @@ void fill_rows(const std::vector<Matcher*>& matchers, const nb::object& bitmask,
                     }
         };
         const size_t together = std::min(threads, (open.size() + 7) / 8);
-        std::vector<std::unique_ptr<Languages::Company>> company;  // before the first helper is there, too
-        for (size_t k = 0; together > 1 && k < matchers.size(); ++k)
-            if (!k || matchers[k]->constraint()->languages != matchers[k - 1]->constraint()->languages)
-                company.push_back(std::make_unique<Languages::Company>(*matchers[k]->constraint()->languages));
         std::vector<std::thread> helpers;
         for (size_t k = 1; k < together; ++k) helpers.emplace_back(work);
         work();
@@ -491,7 +487,7 @@ NB_MODULE(_core, m) {
 
     m.def("mask_logits", &mask_logits_of, "scores"_a, "out"_a, "bitmask"_a, "rows"_a, "covered"_a, "repair"_a);
     m.def("sum_allowed", &sum_allowed_of, "values"_a, "words"_a, "covered"_a);
-    m.def("assume_company", [](bool in_company) { Languages::always_in_company = in_company; }, "in_company"_a,
-          "Work as if other threads were always at work, too: for tests.");
+    m.def("assume_rival", [](bool rival) { Languages::always_not_known = rival; }, "rival"_a,
+          "As if another thread were making something new whenever one asks to: for tests.");
     m.def("fill_rows", &fill_rows, "matchers"_a, "bitmask"_a, "rows"_a, "threads"_a, "budgets"_a = std::vector<std::optional<int64_t>>());
 }

@@ -134,15 +134,15 @@ def walk(grammar: schemagen.Grammar, seed: int, *, threads: int = 1) -> list[byt
     return masks
 
 
-@pytest.fixture(params=[False, True], ids=["as it comes", "reading first"])
-def company(request):
-    """As if another thread were always at work: what is known is read beside it, the rest starts over alone."""
-    _core.assume_company(request.param)
-    yield request.param
-    _core.assume_company(False)
+@pytest.fixture(params=[False, True], ids=["as it comes", "rival"])
+def rival(request):
+    """As if another thread were always making something new, so that whoever has to make something starts over."""
+    _core.assume_rival(request.param)
+    yield
+    _core.assume_rival(False)
 
 
-@pytest.mark.usefixtures("company")
+@pytest.mark.usefixtures("rival")
 @pytest.mark.parametrize("schema", SCHEMAS, ids=["object", "array", "recursive"])
 def test_threads_write_what_one_thread_writes(schema):
     """Batches of several Python threads, each filled by several native threads, equal those of one thread."""
@@ -155,18 +155,18 @@ def test_threads_write_what_one_thread_writes(schema):
 
 @pytest.mark.parametrize("number", range(len(SPECS)))
 def test_work_that_starts_over_leaves_no_trace(number):
-    """Reading first, which ends at everything that is new, gives the masks of a thread that is alone."""
+    """A thread that starts over at everything that is new writes the masks of one that goes on."""
     new = {"type": "object", "properties": {f"new{number}": {"type": "string", "pattern": f"^[p-t{number}]{{2,9}}$"}}}
 
-    def masks(*, company: bool) -> list[list[bytes]]:
-        _core.assume_company(company)
+    def masks(*, rival: bool) -> list[list[bytes]]:
+        _core.assume_rival(rival)
         return [walk(schemagen.compile(spec, vocabulary(), cache=None), 3) for spec in (SPECS[number], new)]
 
     try:
-        first = masks(company=True)
-        assert masks(company=False) == first == masks(company=True)
+        first = masks(rival=True)
+        assert masks(rival=False) == first == masks(rival=True)
     finally:
-        _core.assume_company(False)
+        _core.assume_rival(False)
 
 
 def test_grammars_of_many_threads_are_compiled_at_once():
