@@ -9,6 +9,10 @@ first changes from round to round. So what is compared is the work for masks tha
     single      matcher.fill_next_token_bitmask for each row, in a loop
     batch       fill_next_token_bitmasks
     threads     fill_next_token_bitmasks on as many parts of the batch as there are threads, in a thread pool
+
+New masks are another matter, for they have to be worked out: there the largest batch is filled over grammars that were
+just compiled, by `fill_next_token_bitmasks(..., threads=1)` and with more threads. What the grammars have in common (numbers,
+free strings, formats) is known by then, as it is in a server that has been running for a while.
 """
 
 from __future__ import annotations
@@ -29,6 +33,7 @@ if TYPE_CHECKING:
 
 ROWS = (1, 8, 64)
 WAYS = ("single", "batch", "threads")
+NEW_STEPS = 12
 
 
 def measure(tokenizer: Any, *, rounds: int, threads: int, seed: int) -> list[dict[str, Any]]:
@@ -45,6 +50,38 @@ def measure(tokenizer: Any, *, rounds: int, threads: int, seed: int) -> list[dic
             times = batch.run(rounds, _ways(batch, pool, threads))
             found.append({"rows": rows, "grammars": grammars, "threads": threads, **_compared(times, rows)})
     return found
+
+
+def measure_new(tokenizer: Any, *, repeats: int, threads: int, seed: int) -> dict[str, Any]:
+    """Return the milliseconds of a step over fresh grammars by one thread, and the ratio of several threads to it."""
+    vocabulary = schemagen.Vocabulary.from_tokenizer(tokenizer)
+    cases = [case for case in harness.cases(None, 4 * max(ROWS), seed) if any(test["valid"] for test in case["tests"])]
+    chosen = cases[: max(ROWS)]
+    first: dict[int, list[float]] = {1: [], threads: []}
+    for number in range(repeats + 1):
+        for count in (1, threads) if number % 2 else (threads, 1):
+            found = _first_steps(Batch(tokenizer, vocabulary, chosen), count)
+            if number:  # the first time, what the grammars have in common is new as well
+                first[count].append(found)
+    ratios = [several / one for one, several in zip(first[1], first[threads], strict=True)]
+    return {
+        "rows": max(ROWS),
+        "steps": NEW_STEPS,
+        "threads": threads,
+        "one_thread_ms": round(statistics.median(first[1]) / NEW_STEPS * 1e3, 3),
+        "threads / one thread": round(statistics.median(ratios), 3),
+    }
+
+
+def _first_steps(batch: Batch, threads: int) -> float:
+    """Return the seconds of the masks of the first steps."""
+    spent = 0.0
+    for _ in range(NEW_STEPS):
+        start = clock()
+        schemagen.fill_next_token_bitmasks(batch.matchers, batch.bitmask, threads=threads)
+        spent += clock() - start
+        batch.accept()
+    return spent
 
 
 def _compared(times: dict[str, list[float]], rows: int) -> dict[str, Any]:
@@ -70,10 +107,23 @@ class Batch:
     def __init__(self, tokenizer: Any, vocabulary: schemagen.Vocabulary, cases: list[dict[str, Any]]) -> None:
         self.bitmask = schemagen.allocate_token_bitmask(len(cases), vocabulary.size)
         self.matchers, self._texts = [], []
+        compiled = self._compiler(vocabulary)
         for row, case in enumerate(cases):
-            self.matchers.append(schemagen.compile(case["schema"], vocabulary).matcher())
+            self.matchers.append(compiled(case).matcher())
             valid = [test["data"] for test in case["tests"] if test["valid"]]
             self._texts.append(self._tokens(row, [harness.text_of(data) for data in valid], tokenizer))
+
+    @staticmethod
+    def _compiler(vocabulary: schemagen.Vocabulary) -> Callable[[dict[str, Any]], schemagen.Grammar]:
+        """Return what makes a fresh grammar of a case, and the same one of the same case."""
+        made: dict[str, schemagen.Grammar] = {}
+
+        def compiled(case: dict[str, Any]) -> schemagen.Grammar:
+            if case["id"] not in made:
+                made[case["id"]] = schemagen.compile(case["schema"], vocabulary, cache=None)
+            return made[case["id"]]
+
+        return compiled
 
     def _tokens(self, row: int, texts: list[str], tokenizer: Any) -> Iterator[int]:
         """Yield the next token of a row for ever; `row` tokens are skipped, so that rows stand at different places."""
@@ -81,20 +131,24 @@ class Batch:
         skip = row
         for text in itertools.cycle(texts):
             matcher.reset()
-            for token_id in tokenizer.encode(text, add_special_tokens=False):
+            for token_id in harness.tokens_of(tokenizer, text):
                 if skip:
                     skip -= 1
                     matcher.accept_token(token_id)
                 else:
                     yield token_id
 
+    def accept(self) -> None:
+        """Write the next token of each row."""
+        for matcher, tokens in zip(self.matchers, self._texts, strict=True):
+            matcher.accept_token(next(tokens))
+
     def run(self, rounds: int, ways: dict[str, Callable[[], None]]) -> dict[str, list[float]]:
         """Return the seconds of each way in each round."""
         times: dict[str, list[float]] = {way: [] for way in ways}
         names = list(ways)
         for number in range(rounds):
-            for matcher, tokens in zip(self.matchers, self._texts, strict=True):
-                matcher.accept_token(next(tokens))
+            self.accept()
             ways["single"]()
             for name in (*names[number % len(names) :], *names[: number % len(names)]):
                 start = clock()
@@ -130,7 +184,8 @@ def main(arguments: list[str] | None = None) -> int:
     options = made.parse_args(arguments)
     tokenizer = harness.load_tokenizer(options.tokenizer)
     found = measure(tokenizer, rounds=options.rounds, threads=options.threads, seed=options.seed)
-    for row in found:
+    new = measure_new(tokenizer, repeats=max(2, options.rounds // 10), threads=options.threads, seed=options.seed)
+    for row in (*found, {"new": "masks", **new}):
         print(", ".join(f"{name} {value}" for name, value in row.items()))
     settings = {
         "tokenizer": options.tokenizer.name,
@@ -138,7 +193,7 @@ def main(arguments: list[str] | None = None) -> int:
         "rounds": options.rounds,
         "seed": options.seed,
     }
-    harness.write_result(options.out, "batch", settings, {"rows": found})
+    harness.write_result(options.out, "batch", settings, {"rows": found, "new": new})
     return 0
 
 

@@ -198,6 +198,20 @@ def text_of(value: Any) -> str:
     return json.dumps(value, ensure_ascii=False)
 
 
+def tokens_of(tokenizer: Any, text: str) -> list[int]:
+    """Return the tokens of a text that stands behind something else.
+
+    Some tokenizers (SentencePiece) write a space before the first word of whatever they encode; no grammar begins with one,
+    and behind a prompt none is there. Such a text is encoded behind a line break.
+    """
+    ids: list[int] = tokenizer.encode(text, add_special_tokens=False)
+    if not ids or not tokenizer.convert_ids_to_tokens(ids[:1])[0].startswith("\N{LOWER ONE EIGHTH BLOCK}"):
+        return ids
+    before = tokenizer.encode("\n", add_special_tokens=False)
+    behind: list[int] = tokenizer.encode("\n" + text, add_special_tokens=False)
+    return behind[len(before) :] if behind[: len(before)] == before else ids
+
+
 # --- memory ----------------------------------------------------------------------------------------------------------
 
 

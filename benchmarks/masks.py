@@ -63,7 +63,7 @@ def judge(engine: MaskEngine, tokenizer: Any, case: Mapping[str, Any]) -> dict[s
     wrong: dict[str, list[int]] = {"false_accept": [], "false_reject": []}
     failure = ""
     for number, test in enumerate(case["tests"]):
-        ids = tokenizer.encode(harness.text_of(test["data"]), add_special_tokens=False)
+        ids = harness.tokens_of(tokenizer, harness.text_of(test["data"]))
         try:
             accepted = _accepts(engine, ids, times)
         except Exception as error:  # noqa: BLE001 - so is to fail on a text

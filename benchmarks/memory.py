@@ -37,7 +37,7 @@ def measure(cases: list[dict[str, Any]], tokenizer: Any, order: Any) -> dict[str
         fresh.append(grammar.memory_bytes)
         walk(
             grammar,
-            [tokenizer.encode(harness.text_of(t["data"]), add_special_tokens=False) for t in case["tests"]],
+            [harness.tokens_of(tokenizer, harness.text_of(t["data"])) for t in case["tests"]],
             bitmask,
         )
         used.append(grammar.memory_bytes)

@@ -177,11 +177,34 @@ def test_memory(script, tokenizer, tmp_path):
 
 def test_batch(script, tokenizer, tmp_path):
     """`batch.py` compares 1, 8 and 64 rows over the same grammar and over different ones."""
-    rows = run(script, "batch", tokenizer, tmp_path / "b.json", "--rounds", "3")["rows"]
+    found = run(script, "batch", tokenizer, tmp_path / "b.json", "--rounds", "3")
+    rows = found["rows"]
     assert [(row["rows"], row["grammars"]) for row in rows] == [
         *[(1, "same"), (8, "same"), (8, "different"), (64, "same"), (64, "different")]
     ]
     assert all(row["batch / single"] > 0 and row["threads / single"] > 0 for row in rows)
+    assert found["new"]["one_thread_ms"] > 0 < found["new"]["threads / one thread"]
+
+
+def test_tokens_behind_something_else(script):
+    """A tokenizer that writes a space before the first word is asked behind a line break."""
+
+    class SentencePiece:
+        def encode(self, text, *, add_special_tokens):
+            assert not add_special_tokens
+            return [ord("\N{LOWER ONE EIGHTH BLOCK}"), *map(ord, text)]
+
+        def convert_ids_to_tokens(self, ids):
+            return [chr(one) for one in ids]
+
+    class ByteLevel(SentencePiece):
+        def encode(self, text, *, add_special_tokens):
+            return super().encode(text, add_special_tokens=add_special_tokens)[1:]
+
+    harness = script("harness")
+    for tokenizer in (SentencePiece(), ByteLevel()):
+        assert harness.tokens_of(tokenizer, '{"a') == list(map(ord, '{"a'))
+    assert harness.tokens_of(SentencePiece(), "") == []
 
 
 def test_compile(script, tokenizer, tmp_path):
