@@ -772,6 +772,11 @@ NodeId Kernel::unbounded_any(NodeId id) const {
     return kEmpty;
 }
 
+bool Kernel::any_char_repeated(NodeId id) const {
+    const Node& node = nodes_[id];
+    return node.kind == Kind::kRepeat && std::any_of(std::begin(any_), std::end(any_), [&](NodeId any) { return nodes_[any].a == node.a; });
+}
+
 // `absorbing` asks for more: whatever is written, something can be added behind which everything is allowed. Of such
 // languages any number can be in force, one after the other gets what it waits for; of the others one besides.
 NodeId Kernel::never_ending(NodeId id, bool absorbing) {
@@ -838,23 +843,25 @@ Kernel::Finish Kernel::finish(NodeId id) {
         }
     } else if (!is_empty(id)) {
         // Of several languages the shortest one bounds every word. Beside one alone, `at_least` of any characters is what
-        // can be asked for in addition: a prefix goes on to so many, and from there to a word of the one.
+        // can be asked for in addition: a prefix goes on to so many, and from there to a word of the one. Where the shortest
+        // word of the one has as many as are asked for, it is that of both.
         size_t others = 0;
         uint64_t at_least = 0;
         Finish one{0, 0, kUnbounded, false};
         out.longest = kUnbounded;
-        out.exact = false;
         for (NodeId kid : kids_of(node)) {
             const Finish part = finish(kid);
             out.longest = std::min(out.longest, part.longest);
-            if (unbounded_any(kid) != kEmpty) {
+            if (any_char_repeated(kid)) {
                 at_least = std::max<uint64_t>(at_least, nodes_[kid].b);
             } else {
                 ++others;
                 one = part;
             }
         }
-        out.most = out.shortest = others > 1 ? out.longest : std::min(out.longest, clamp(at_least + one.most));
+        out.most = others > 1 ? out.longest : std::min(out.longest, clamp(at_least + one.most));
+        out.exact = others == 1 && one.exact && at_least <= one.shortest && one.shortest <= out.longest;
+        out.shortest = out.exact ? one.shortest : out.most;
     }
     return finish_[id] = out;
 }

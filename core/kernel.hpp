@@ -128,6 +128,7 @@ public:
 
 private:
     NodeId unbounded_any(NodeId node) const;  // the any-string that repeats the same character as the node; kEmpty: none
+    bool any_char_repeated(NodeId node) const;  // so and so often
     struct Finish {
         uint32_t shortest, most, longest;  // characters of the shortest word, the longest completion, and the longest word
         bool exact;                        // `shortest` is

@@ -106,17 +106,23 @@ uint32_t LazyDfa::chars_to_accept(uint32_t start, uint32_t k) {
     if (auto known = distances_.find(uint64_t{start} << 16 | k); known != distances_.end()) return known->second;
     kernel_.will_write();
     if (auto told = kernel_.least_chars(component(start, k))) return distances_[uint64_t{start} << 16 | k] = *told;
-    // Breadth first by completed characters: bytes inside a character cost nothing.
+    // Breadth first by completed characters: bytes inside a character cost nothing. Not beyond what is told of a state.
     std::unordered_set<uint32_t> seen{start};
     std::vector<uint32_t> level{start}, next_level;
     uint32_t found = kUnbounded;
-    for (uint32_t chars = 0; !level.empty() && found == kUnbounded; ++chars) {
+    for (uint32_t chars = 0; !level.empty() && chars < found; ++chars) {
         next_level.clear();
         for (size_t at = 0; at < level.size(); ++at) {
             each_target(level[at], 0, 255, [&](uint32_t to) {
                 if (!to || !states_[to].alive[k] || !seen.insert(to).second) return true;
-                if (arrived(to)) found = chars + 1;
-                (states_[to].boundary ? next_level : level).push_back(to);
+                if (arrived(to))
+                    found = std::min(found, chars + 1);
+                else if (!states_[to].boundary)
+                    level.push_back(to);
+                else if (auto told = kernel_.least_chars(component(to, k)))
+                    found = std::min(found, chars + 1 + *told);
+                else
+                    next_level.push_back(to);
                 return true;
             });
         }

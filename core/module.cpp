@@ -385,7 +385,7 @@ NB_MODULE(_core, m) {
     nb::class_<Constraint>(m, "Constraint")
         .def("matcher", [](std::shared_ptr<Constraint> self) { return Matcher(std::move(self)); })
         .def_prop_ro("memory_bytes", [](Constraint& c) {
-            Exclusive guard(c);
+            std::shared_lock lock(c.mutex);
             return c.automaton->memory_bytes() + c.masks.memory_bytes() + c.completions.memory_bytes();
         })
         .def_prop_ro("state_count", [](Constraint& c) {

@@ -47,8 +47,9 @@ if TYPE_CHECKING:
     from schemagen.schema.numbers import NumberStyle
     from schemagen.vocabulary import Vocabulary
 
-#: From this length on the characters of a pattern are counted beside its automaton.
-LONG = 48
+#: From this length on the characters of a pattern are counted beside its automaton; those of a format, whose own lengths (of a
+#: label, of a local part) make most of its states, only from the other one on.
+LONG, LONG_FORMAT = 12, 48
 MAX_KEY_CLASSES = 64
 MAX_LOOK = 8
 MANY = 10_000
@@ -339,7 +340,8 @@ class JsonLowering:
         if len(counted) == len(arms):
             return counted
         only = arms[0]
-        if len(arms) == 1 and only.values is None and (only.max_length or 0) >= LONG and only.min_length <= 1:
+        long = LONG_FORMAT if only.formats else LONG
+        if len(arms) == 1 and only.values is None and (only.max_length or 0) >= long and only.min_length <= 1:
             # A register counts, where folded into the language each length would be a state for each of the pattern. The
             # shortest way to an end tells what still fits; with a least length, gaps between the lengths could matter.
             return [(self._string(replace(only, max_length=None)), 0, only.max_length or 0)]
