@@ -89,7 +89,10 @@ std::shared_ptr<const std::vector<uint32_t>> StringMasks::shared(const std::vect
     for (auto it = begin; it != end; ++it)
         if (auto known = it->second.lock(); known && *known == words) return known;
     dfa_.kernel().will_write();
-    for (auto it = begin; it != end;) it = it->second.expired() ? pool_.erase(it) : std::next(it);
+    if (pool_.size() >= full_pool_) {
+        std::erase_if(pool_, [](const auto& entry) { return entry.second.expired(); });
+        full_pool_ = std::max<size_t>(1024, pool_.size() * 2);
+    }
     auto made = std::make_shared<const std::vector<uint32_t>>(words);
     pool_.emplace(hash, made);
     return made;

@@ -130,6 +130,7 @@ private:
     };
     std::vector<SafeRow> safe_;  // by state
     std::unordered_multimap<uint64_t, std::weak_ptr<const std::vector<uint32_t>>> pool_;  // of bitmasks, by content
+    size_t full_pool_ = 1024;  // when to look for those that nobody has any more
     struct Key {
         uint64_t vocabulary, state;
         bool operator==(const Key&) const = default;
