@@ -823,13 +823,15 @@ Kernel::Finish Kernel::finish(NodeId id) {
     auto clamp = [](uint64_t chars) { return static_cast<uint32_t>(std::min<uint64_t>(chars, kUnbounded)); };
     Finish out = kNothing;
     if (node.kind == Kind::kConcat) {
-        std::vector<NodeId> heads;  // a literal is one long chain
+        constexpr size_t kMilestone = 64;
+        std::vector<NodeId> chain;  // a literal is one long one
         NodeId last = id;
-        for (; nodes_[last].kind == Kind::kConcat && !finish_.contains(last); last = nodes_[last].b) heads.push_back(nodes_[last].a);
+        for (; nodes_[last].kind == Kind::kConcat && !finish_.contains(last); last = nodes_[last].b) chain.push_back(last);
         out = finish(last);
-        for (size_t k = heads.size(); k-- > 0;) {
-            const Finish head = finish(heads[k]);
+        for (size_t k = chain.size(); k-- > 0;) {
+            const Finish head = finish(nodes_[chain[k]].a);
             out = {clamp(uint64_t{head.shortest} + out.shortest), std::max(out.most, clamp(uint64_t{head.most} + out.shortest)), clamp(uint64_t{head.longest} + out.longest), head.exact && out.exact};
+            if (k % kMilestone == 0) finish_[chain[k]] = out;  // whoever reads the chain asks at each step: not from end to end
         }
     } else if (node.kind == Kind::kRepeat) {
         const Finish inner = finish(node.a);
