@@ -171,7 +171,8 @@ bool JsonAutomaton::step_bare(Leaf& leaf, uint8_t byte, Arena& arena) {
     // A number has no closing mark: it ends where a byte follows that cannot belong to it.
     if (leaf.frame->state->kind == FrameKind::kRootFrame) return false;
     Bits satisfied = bare_satisfied(leaf);
-    return satisfied.any() && close_value(leaf, satisfied, leaf.start, 0, arena) && advance(leaf, byte, arena);
+    if (satisfied.none() || !close_value(leaf, satisfied, leaf.start, 0, arena)) return false;
+    return leaf.outside || advance(leaf, byte, arena);  // outside: what the byte may do depends on what is around
 }
 
 bool JsonAutomaton::step_before_key(Leaf& leaf, uint8_t byte, Arena& arena) {

@@ -320,3 +320,18 @@ def test_rows_of_a_batch_are_chosen_and_end_on_their_own(engine):
     for rows in ([1, 1], [1]):
         with pytest.raises(ValueError, match="a row of its own"):
             schemagen.fill_next_token_bitmasks([done, going], bitmask, rows=rows)
+
+
+@pytest.mark.parametrize("names", [{"maxLength": 3}, {"pattern": "^[a-z]{1,2}$"}])
+@pytest.mark.parametrize("value", ["1", "-1.5", "null", "true", '"s"'])
+def test_a_token_may_hold_a_last_key_of_few_its_value_and_the_end(names, value):
+    """Where there are few extra keys, a whole member and the brace behind it may be one token, whatever its value is."""
+    vocabulary = Vocabulary.from_tokens(
+        [bytes([i]) for i in range(256)] + [f',"x":{value}}}'.encode(), f'1,"x":{value}}}]'.encode(), None],
+        eos_token_ids=[258],
+    )
+    grammar = schemagen.compile({"type": "array", "items": {"type": "object", "propertyNames": names}}, vocabulary)
+    for begun in (b'[{"a":', b'[{"a":1', b'[{"x":1'):
+        matcher = grammar.matcher()
+        assert matcher.accept_bytes(begun)
+        assert walks.equals_brute_force(matcher, vocabulary)
