@@ -71,7 +71,8 @@ def fill_next_token_bitmasks(
         BitmaskShapeError: More matchers than rows, a row that is not there, or a wrong dtype, device or width.
         ValueError: `rows` or `budgets` are not as many as the matchers, or a row is named twice.
 
-    Cost: masks that were asked for before are copied by all threads at once; new ones are worked out by one at a time.
+    Cost: masks that were asked for before are copies of a row; new ones are worked out side by side, too, but for what is new
+    to all grammars of the process (a pattern, a format), which one thread makes at a time.
     """
     if len(matchers) > bitmask.shape[0]:
         raise BitmaskShapeError(f"{len(matchers)} matchers for a bitmask of {bitmask.shape[0]} rows")
@@ -79,10 +80,11 @@ def fill_next_token_bitmasks(
         raise ValueError(f"threads={threads}: at least one is needed")
     if budgets is not None and len(budgets) != len(matchers):
         raise ValueError(f"{len(budgets)} budgets for {len(matchers)} matchers")
-    chosen = range(len(matchers)) if rows is None else rows
-    if len(chosen) != len(matchers) or len(set(chosen)) != len(chosen):
-        raise ValueError(f"rows={list(chosen)} for {len(matchers)} matchers: each needs a row of its own")
-    fill_rows(matchers, bitmask, chosen, threads=threads, budgets=budgets)
+    if rows is None:
+        rows = range(len(matchers))
+    elif len(rows) != len(matchers) or len(set(rows)) != len(rows):
+        raise ValueError(f"rows={list(rows)} for {len(matchers)} matchers: each needs a row of its own")
+    fill_rows(matchers, bitmask, rows, threads=threads, budgets=budgets)
 
 
 def is_native(matcher: Matcher) -> bool:
@@ -102,6 +104,12 @@ def fill_rows(
 
     Those of the core are filled in one call.
     """
+    if len(set(map(type, matchers))) == 1 and is_native(matchers[0]):
+        from schemagen import _core
+
+        alike = cast("list[_core.Matcher]", list(matchers))
+        _core.fill_rows(alike, bitmask, list(rows), threads, [] if budgets is None else list(budgets))
+        return
     native: list[int] = []
     for place, (matcher, row) in enumerate(zip(matchers, rows, strict=True)):
         if is_native(matcher):
