@@ -33,7 +33,7 @@ APART_PYTEST = import sys, pytest; \
                sys.path.insert(0, ""); sys.exit(pytest.main(sys.argv[1:]))
 ASAN_ENV     = LD_PRELOAD="$(call runtime,libasan.so)" ASAN_OPTIONS=detect_leaks=0 UBSAN_OPTIONS=print_stacktrace=1 \
                PYTHONMALLOC=malloc
-TSAN_ENV     = LD_PRELOAD="$(call runtime,libtsan.so)" TSAN_OPTIONS=halt_on_error=1:exitcode=66
+TSAN_ENV     = LD_PRELOAD="$(call runtime,libtsan.so)" TSAN_OPTIONS=halt_on_error=1:exitcode=66:suppressions="$(abspath tests/thread_sanitizer.supp)"
 
 # Build the core with -fsanitize=$(2) (or without) under build/$(1), and run the tests $(4) over a copy of the tree in the environment $(3).
 define sanitized
