@@ -4,13 +4,14 @@ import importlib.util
 import re
 import sys
 from pathlib import Path
+from unittest import mock
 
 import pytest
 from hypothesis import given, settings, strategies as st
 
 import schemagen
 from schemagen import Regex, Vocabulary
-from schemagen.draw import Drawing
+from schemagen.draw import Drawing, automaton
 
 _SPEC = importlib.util.spec_from_file_location(
     "schemagen_drawn_cases", Path(__file__).parents[1] / "suite" / "cases.py"
@@ -56,10 +57,11 @@ def accepts(drawing: Drawing, text: str) -> bool:
 def test_a_drawing_reads_what_the_engine_reads(pattern: str, texts: list[str], data: st.DataObject) -> None:
     """Any text, and one of the language, is accepted by all three or by none.
 
-    A class of very many ranges is abbreviated, so that there is no such class among the patterns.
+    A class of very many ranges is abbreviated, so that there is no such class among the patterns; so are long texts.
     """
     grammar = schemagen.compile(Regex(pattern), BYTES)
-    drawing = grammar.draw(max_states=10_000)
+    with mock.patch.object(automaton, "MAX_LABEL", 10_000):
+        drawing = grammar.draw(max_states=10_000)
     assert "more" not in {node.name for node in drawing.nodes}
     inside = data.draw(st.from_regex(f"(?s:{pattern})", fullmatch=True, alphabet=st.characters(codec="utf-8")))
     for text in [*texts, inside]:
@@ -67,6 +69,15 @@ def test_a_drawing_reads_what_the_engine_reads(pattern: str, texts: list[str], d
         expected = matcher.accept_bytes(text.encode()) and matcher.is_accepting()
         assert accepts(drawing, text) == expected
         assert bool(re.fullmatch(pattern, text)) == expected
+
+
+def test_a_long_text_is_abbreviated_and_read_in_full():
+    """A label longer than `MAX_LABEL` shows its ends; the automaton behind it is the same."""
+    pattern = "(?:€){2}(?:(?:😀){2}){2}"
+    grammar = schemagen.compile(Regex(pattern), BYTES)
+    assert any("…" in edge.label for edge in grammar.draw().edges)
+    with mock.patch.object(automaton, "MAX_LABEL", 10_000):
+        assert accepts(grammar.draw(), "€€😀😀😀😀")
 
 
 @settings(deadline=None, max_examples=60)
