@@ -764,18 +764,15 @@ bool Kernel::is_empty(NodeId id) {
     return true;
 }
 
-NodeId Kernel::unbounded_any(NodeId id) const {
+NodeId Kernel::repeated_any(NodeId id) const {
     const Node& node = nodes_[id];
-    if (node.kind == Kind::kRepeat && node.c == kUnbounded)
+    if (node.kind == Kind::kRepeat)
         for (NodeId any : any_)
             if (nodes_[any].a == node.a) return any;
     return kEmpty;
 }
 
-bool Kernel::any_char_repeated(NodeId id) const {
-    const Node& node = nodes_[id];
-    return node.kind == Kind::kRepeat && std::any_of(std::begin(any_), std::end(any_), [&](NodeId any) { return nodes_[any].a == node.a; });
-}
+NodeId Kernel::unbounded_any(NodeId id) const { return nodes_[id].c == kUnbounded ? repeated_any(id) : kEmpty; }
 
 // `absorbing` asks for more: whatever is written, something can be added behind which everything is allowed. Of such
 // languages any number can be in force, one after the other gets what it waits for; of the others one besides.
@@ -854,7 +851,7 @@ Kernel::Finish Kernel::finish(NodeId id) {
         for (NodeId kid : kids_of(node)) {
             const Finish part = finish(kid);
             out.longest = std::min(out.longest, part.longest);
-            if (any_char_repeated(kid)) {
+            if (repeated_any(kid) != kEmpty) {
                 at_least = std::max<uint64_t>(at_least, nodes_[kid].b);
             } else {
                 ++others;

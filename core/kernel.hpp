@@ -127,8 +127,8 @@ public:
     size_t size() const { return nodes_.size(); }
 
 private:
-    NodeId unbounded_any(NodeId node) const;  // the any-string that repeats the same character as the node; kEmpty: none
-    bool any_char_repeated(NodeId node) const;  // so and so often
+    NodeId repeated_any(NodeId node) const;   // the any-string that repeats the same character as the node; kEmpty: none
+    NodeId unbounded_any(NodeId node) const;  // the same, if the node sets no end to it
     struct Finish {
         uint32_t shortest, most, longest;  // characters of the shortest word, the longest completion, and the longest word
         bool exact;                        // `shortest` is

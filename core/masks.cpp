@@ -40,7 +40,7 @@ void Masks::walk_below(const Trie& trie, uint32_t top, size_t base, const Leaf& 
         else
             level.bytes.words.fill(~0ull);
     };
-    if (is_scalar_worth(trie, top, from)) return walk_scalar(trie, top, base, from, arena, hit, out);
+    if (uint32_t state = scalar_state(trie, top, from)) return walk_scalar(trie, top, base, from, state, arena, hit, out);
     auto& levels = workspace_->levels;
     size_t depth = base;
     levels[depth].leaf = from;
@@ -63,24 +63,24 @@ void Masks::walk_below(const Trie& trie, uint32_t top, size_t base, const Leaf& 
         }
         hit(trie.tokens_at(node));
         if (!trie.has_children(node)) continue;
-        if (is_scalar_worth(trie, node, next))
-            walk_scalar(trie, node, depth + 1, next, arena, hit, out);
+        if (uint32_t state = scalar_state(trie, node, next))
+            walk_scalar(trie, node, depth + 1, next, state, arena, hit, out);
         else
             open(levels[++depth], node);
     }
 }
 
-// Whether what is below a node is the rest of a number or literal name, and enough of it to be looked up.
-bool Masks::is_scalar_worth(const Trie& trie, uint32_t node, const Leaf& leaf) const {
+// The state, if what is below a node is the rest of a number or literal name, and enough of it to be looked up; else 0.
+uint32_t Masks::scalar_state(const Trie& trie, uint32_t node, const Leaf& leaf) const {
     constexpr size_t kFew = 16;
-    if (&trie != &tables_.all()) return false;
-    return (node == trie.root() || trie.tokens_below(node).size() >= kFew) && automaton_.bare_state(leaf);
+    if (&trie != &tables_.all() || (node != trie.root() && trie.tokens_below(node).size() < kFew)) return 0;
+    return automaton_.bare_state(leaf);
 }
 
 // Tokens that go on within a number or literal name are the same wherever that stands; only what ends it is walked.
 template <class Hit, class Out>
-void Masks::walk_scalar(const Trie& trie, uint32_t top, size_t base, const Leaf from, Arena& arena, const Hit& hit, const Out& out) {
-    const auto rest = strings_.bare(automaton_.bare_state(from), top, tables_);
+void Masks::walk_scalar(const Trie& trie, uint32_t top, size_t base, const Leaf from, uint32_t state, Arena& arena, const Hit& hit, const Out& out) {
+    const auto rest = strings_.bare(state, top, tables_);
     hit(std::span<const uint32_t>(rest->tokens));
     for (const BareEnd& end : rest->ends) {
         const size_t length = base + end.read + 1;

@@ -66,8 +66,8 @@ private:
     template <class Hit, class Out>
     void walk_below(const Trie& trie, uint32_t top, size_t base, const Leaf& from, Arena& arena, const Hit& hit, const Out& out);
     template <class Hit, class Out>
-    void walk_scalar(const Trie& trie, uint32_t top, size_t base, Leaf from, Arena& arena, const Hit& hit, const Out& out);
-    bool is_scalar_worth(const Trie& trie, uint32_t node, const Leaf& leaf) const;
+    void walk_scalar(const Trie& trie, uint32_t top, size_t base, Leaf from, uint32_t state, Arena& arena, const Hit& hit, const Out& out);
+    uint32_t scalar_state(const Trie& trie, uint32_t node, const Leaf& leaf) const;
     bool reads(const Leaf& from, std::string_view bytes, Arena& arena);
     std::shared_ptr<LocalMask> local(const Leaf& leaf, Arena& arena);
     std::shared_ptr<LocalMask> build(const Leaf& leaf, Arena& arena);
