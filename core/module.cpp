@@ -156,6 +156,7 @@ nb::object explain(Matcher& matcher, int64_t id) {
 // in any row is thrown in the end.
 void fill_rows(const std::vector<Matcher*>& matchers, const nb::object& bitmask, const std::vector<int64_t>& rows, size_t threads,
                const std::vector<std::optional<int64_t>>& budgets) {
+    if (rows.size() != matchers.size() || (!budgets.empty() && budgets.size() != matchers.size())) throw nb::value_error("each matcher needs a row and a budget");
     const Bitmask array = bitmask_of(bitmask);
     std::vector<uint32_t*> words;
     std::vector<size_t> open;

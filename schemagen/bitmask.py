@@ -121,11 +121,9 @@ def fill_rows(
         else:
             matcher.fill_next_token_bitmask(bitmask, row, budget=budgets[place])
     if native:
-        from schemagen import _core
-
-        chosen = [cast("_core.Matcher", matchers[place]) for place in native]
-        left = [] if budgets is None else [budgets[place] for place in native]
-        _core.fill_rows(chosen, bitmask, [rows[place] for place in native], threads, left)
+        chosen = [matchers[place] for place in native]
+        left = None if budgets is None else [budgets[place] for place in native]
+        fill_rows(chosen, bitmask, [rows[place] for place in native], threads=threads, budgets=left)
 
 
 def _allow_only(token_ids: Sequence[int], bitmask: Any, row: int) -> None:
