@@ -22,7 +22,7 @@ def snapshot(value: Any) -> Any:
     Args:
         value: Anything; what is neither a dict nor a list (their subclasses are not), is taken as it is.
 
-    Cost: about 0.2 us a value.
+    Cost: about 0.4 us a value.
     """
     top = [value]
     waiting: list[Any] = [top]
