@@ -36,10 +36,15 @@ WAYS = ("single", "batch", "threads")
 NEW_STEPS = 12
 
 
+def _given(tokenizer: Any, seed: int) -> tuple[schemagen.Vocabulary, list[dict[str, Any]]]:
+    """Return the vocabulary, and schemas that have valid instances."""
+    cases = [case for case in harness.cases(None, 4 * max(ROWS), seed) if any(test["valid"] for test in case["tests"])]
+    return schemagen.Vocabulary.from_tokenizer(tokenizer), cases
+
+
 def measure(tokenizer: Any, *, rounds: int, threads: int, seed: int) -> list[dict[str, Any]]:
     """Return a row of the table for each size of the batch and kind of grammars."""
-    vocabulary = schemagen.Vocabulary.from_tokenizer(tokenizer)
-    cases = [case for case in harness.cases(None, 4 * max(ROWS), seed) if any(test["valid"] for test in case["tests"])]
+    vocabulary, cases = _given(tokenizer, seed)
     found = []
     with ThreadPoolExecutor(threads) as pool:
         for rows, grammars in itertools.product(ROWS, ("same", "different")):
@@ -54,8 +59,7 @@ def measure(tokenizer: Any, *, rounds: int, threads: int, seed: int) -> list[dic
 
 def measure_new(tokenizer: Any, *, repeats: int, threads: int, seed: int) -> dict[str, Any]:
     """Return the milliseconds of a step over fresh grammars by one thread, and the ratio of several threads to it."""
-    vocabulary = schemagen.Vocabulary.from_tokenizer(tokenizer)
-    cases = [case for case in harness.cases(None, 4 * max(ROWS), seed) if any(test["valid"] for test in case["tests"])]
+    vocabulary, cases = _given(tokenizer, seed)
     chosen = cases[: max(ROWS)]
     first: dict[int, list[float]] = {1: [], threads: []}
     for number in range(repeats + 1):
@@ -107,23 +111,13 @@ class Batch:
     def __init__(self, tokenizer: Any, vocabulary: schemagen.Vocabulary, cases: list[dict[str, Any]]) -> None:
         self.bitmask = schemagen.allocate_token_bitmask(len(cases), vocabulary.size)
         self.matchers, self._texts = [], []
-        compiled = self._compiler(vocabulary)
+        grammars: dict[str, schemagen.Grammar] = {}
         for row, case in enumerate(cases):
-            self.matchers.append(compiled(case).matcher())
+            if case["id"] not in grammars:
+                grammars[case["id"]] = schemagen.compile(case["schema"], vocabulary, cache=None)
+            self.matchers.append(grammars[case["id"]].matcher())
             valid = [test["data"] for test in case["tests"] if test["valid"]]
             self._texts.append(self._tokens(row, [harness.text_of(data) for data in valid], tokenizer))
-
-    @staticmethod
-    def _compiler(vocabulary: schemagen.Vocabulary) -> Callable[[dict[str, Any]], schemagen.Grammar]:
-        """Return what makes a fresh grammar of a case, and the same one of the same case."""
-        made: dict[str, schemagen.Grammar] = {}
-
-        def compiled(case: dict[str, Any]) -> schemagen.Grammar:
-            if case["id"] not in made:
-                made[case["id"]] = schemagen.compile(case["schema"], vocabulary, cache=None)
-            return made[case["id"]]
-
-        return compiled
 
     def _tokens(self, row: int, texts: list[str], tokenizer: Any) -> Iterator[int]:
         """Yield the next token of a row for ever; `row` tokens are skipped, so that rows stand at different places."""
