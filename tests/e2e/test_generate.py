@@ -321,17 +321,23 @@ def test_a_refused_value_is_a_validation_failure(make_lm, tokenizer):
     assert caught.value.at == "/number"
 
 
+def change_its_mind(lm, tokenizer):
+    """Let the model want 7 for its first prompt and 8 for later ones; return the prompts, as they come."""
+    prompts = []
+    encode_prompt = lm._encode
+    lm._encode = lambda text, templated: prompts.append(text) or encode_prompt(text, templated)
+
+    def distort(logits):
+        return wants(tokenizer, "7" if len(prompts) < 2 else "8")(logits)
+
+    lm.model.distort = distort
+    return prompts
+
+
 def test_retries_tell_the_model_why(make_lm, tokenizer):
     """A retry sends the refused answer and the reason, and its value counts."""
     lm = make_lm()
-    prompts = []
-
-    def change_its_mind(logits):
-        return wants(tokenizer, "7" if len(prompts) < 2 else "8")(logits)
-
-    lm.model.distort = change_its_mind
-    encode_prompt = lm._encode
-    lm._encode = lambda text, templated: prompts.append(text) or encode_prompt(text, templated)
+    prompts = change_its_mind(lm, tokenizer)
     found = lm.generate("x", Even, whitespace="compact", retries=3)
     assert found.value == Even(number=8)
     assert found.attempts == 2
@@ -364,14 +370,7 @@ def test_retries_tell_which_keyword_was_broken(make_lm, tokenizer):
     (failure,) = lm.batch(["x"], grammar, retries=1)
     assert (failure.error.at, failure.error.attempts) == ("/echo", 2)
 
-    prompts = []
-
-    def change_its_mind(logits):
-        return wants(tokenizer, "7" if len(prompts) < 2 else "8")(logits)
-
-    lm.model.distort = change_its_mind
-    encode_prompt = lm._encode
-    lm._encode = lambda text, templated: prompts.append(text) or encode_prompt(text, templated)
+    prompts = change_its_mind(lm, tokenizer)
     assert lm("x", grammar, retries=1) == {"echo": "8"}
     assert "- /echo: the text breaks a keyword" in prompts[1]
 
