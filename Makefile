@@ -10,6 +10,7 @@ BUILD   ?= build/dev
 TESTS   ?= tests
 ARGS    ?=
 BENCH   ?=
+WHEEL_PYTHONS ?= $(BIN)/python
 BIN     := $(VENV)/bin
 PIP     := $(BIN)/python -m pip
 # One marker per way of installing; the development one wins, because it follows the source tree.
@@ -49,7 +50,7 @@ endef
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help demo test test-all pytest check format core core-asan core-tsan core-ft docs serve-docs pictures bench golden clean
+.PHONY: help demo test test-all pytest check format core core-asan core-tsan core-ft wheel wheel-test docs serve-docs pictures bench golden clean
 
 help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -88,7 +89,7 @@ core: $(BUILD)/build.ninja ## Build the compiled core into schemagen/, increment
 
 # --- the two commands of a newcomer ----------------------------------------------------------------------------------
 
-demo: $(if $(wildcard $(DEV)),core,$(INSTALLED)) ## Install, then turn six sentences into six typed instances, offline
+demo: $(if $(wildcard $(DEV)),core,$(INSTALLED)) ## Install, then turn nine sentences into typed instances, offline
 	@$(BIN)/schemagen demo
 
 test: check pytest ## Install with the development tools, then run every check and the whole test-suite
@@ -123,6 +124,20 @@ core-ft: BIN := build/ft-venv/bin
 core-ft: ## Build the core for a free-threaded Python (FT_PYTHON), and run the tests that need no model there
 	@test -x $(BIN)/pytest || { $(FT_PYTHON) -m venv build/ft-venv && $(BIN)/python -m pip install --quiet --only-binary :all: $(FT_NEEDS); }
 	$(call sanitized,ft,,,$(FT_TESTS))
+
+# Each wheel is built from the source distribution, so what is missing there is missing in a release, too. auditwheel puts the
+# oldest C library that a wheel runs with into its name; the release workflow builds on an older system than most developers have.
+wheel: $(DEV) ## Build the source distribution and a manylinux wheel for each of WHEEL_PYTHONS, into dist/
+	rm -rf dist build/wheels
+	$(BIN)/python -m build --no-isolation --sdist --outdir dist .
+	@for python in $(WHEEL_PYTHONS); do \
+	  $$python -m pip wheel --quiet --no-deps --wheel-dir build/wheels dist/*.tar.gz || exit 1; \
+	done
+	PATH="$(abspath $(BIN)):$$PATH" $(BIN)/auditwheel repair --wheel-dir dist build/wheels/*.whl
+	@ls -l dist
+
+wheel-test: $(DEV) ## Install what `make wheel` built in empty environments without a compiler, and run the demo there
+	$(BIN)/python tools/check_wheel.py install dist/*
 
 docs: $(DEV) ## Build the documentation into site/, warnings are errors
 	$(BIN)/mkdocs build --strict

@@ -73,7 +73,7 @@ def options(
 @app.command()
 @render_errors()
 def demo() -> None:
-    """Turn six sentences into six typed instances with the bundled model, offline."""
+    """Turn nine sentences into typed instances with the bundled model, offline."""
     from schemagen.cli.demo import run_demo
 
     if not run_demo():

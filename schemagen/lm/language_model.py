@@ -384,15 +384,28 @@ class LanguageModel(ToolCaller):
     def generate_text(
         self,
         prompt: Prompt,
+        spec: Any = None,
         *,
         seed: int | None = None,
         chat_template: bool = True,
         **generate_kwargs: Any,
     ) -> str:
-        """Return the model's answer without any constraint; arguments as for `generate`."""
+        """Return what the model writes without any constraint; arguments as for `generate`.
+
+        Args:
+            prompt: A text, or a chat.
+            spec: What `generate` would be asked for. Its shape is then shown in the prompt, so that both calls send the model
+                the same text, and the answers differ by the constraint alone. None: only the prompt is sent.
+            seed: As for `generate`.
+            chat_template: As for `generate`.
+            generate_kwargs: As for `generate`.
+        """
         from schemagen.decode.loop import decode_freely
 
-        inputs = self._encode(*render(self.tokenizer, as_messages(prompt), chat_template=chat_template))
+        messages = (
+            as_messages(prompt) if spec is None else self._messages(prompt, self._grammar(spec), show_schema=True)
+        )
+        inputs = self._encode(*render(self.tokenizer, messages, chat_template=chat_template))
         token_ids = decode_freely(self.model, inputs, seed=seed, **generate_kwargs)
         return str(self.tokenizer.decode(token_ids, skip_special_tokens=True))
 

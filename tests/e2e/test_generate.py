@@ -6,6 +6,7 @@ import dataclasses
 import logging
 import threading
 from typing import Annotated, Literal, NamedTuple, TypedDict
+from unittest.mock import patch
 
 import pytest
 import torch
@@ -448,6 +449,17 @@ def test_no_special_token_is_doubled(templated, tokenizer):
 def test_unconstrained_text(lm):
     """`generate_text` is the model without a constraint."""
     assert isinstance(lm.generate_text("x", max_new_tokens=5), str)
+
+
+def test_unconstrained_text_of_a_type(bundled_lm):
+    """With a type, `generate_text` sends what `generate` sends: a shape that the model knows makes it write an instance."""
+    asked = []
+    encode = bundled_lm._encode
+    with patch.object(bundled_lm, "_encode", lambda *rendered: asked.append(rendered) or encode(*rendered)):
+        text = bundled_lm.generate_text("Thirty-six", Point)
+        bundled_lm("Thirty-six", Point)
+    assert asked[0] == asked[1]
+    assert "x" in text
 
 
 # --- front doors -------------------------------------------------------------------------------------------------------

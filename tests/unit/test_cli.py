@@ -15,7 +15,7 @@ from typer.testing import CliRunner, Result
 import schemagen
 from schemagen.cli.app import app
 from schemagen.cli.console import cost_of, show_text
-from schemagen.cli.demo import CASES
+from schemagen.cli.demo import CASES, CHOSEN
 
 ROOT = Path(__file__).parents[2]
 AGE = '{"type": "integer", "minimum": 3, "maximum": 17}'
@@ -378,7 +378,7 @@ def test_cost_without_measured_mass() -> None:
 
 
 def test_demo_gives_the_right_values() -> None:
-    """The first command of the README: six instances with the values of their sentences, in a process of its own."""
+    """The first command of the README: instances with the values of their sentences, and where the model alone fails."""
     environment = {**os.environ, "HF_HUB_OFFLINE": "1", "COLUMNS": "200", "NO_COLOR": "1"}
     command = [sys.executable, "-m", "schemagen", "demo"]
     run = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True, check=False)
@@ -398,6 +398,11 @@ def test_demo_gives_the_right_values() -> None:
         "Review(sentiment='negative', stars=1)",
     ):
         assert instance in shown, shown
-    assert f"{len(CASES)} of {len(CASES)} are validated instances" in shown
-    assert shown.count("of the probability mass") == len(CASES)
-    assert shown.count("unconstrained") == len(CASES)
+    ordinary, chosen = shown.split("chosen because the model alone does not write an instance here.")
+    assert "not an instance" not in ordinary
+    assert chosen.count("not an instance:") == len(CHOSEN)
+    cases = len(CASES) + len(CHOSEN)
+    assert f"{cases} of {cases} are validated instances" in shown
+    assert f"Without the constraint, {len(CASES)} of {cases} are." in shown
+    assert shown.count("of the probability mass") == cases
+    assert shown.count("unconstrained") == cases
