@@ -116,7 +116,7 @@ def run_case(lm: LanguageModel, number: int, case: Case) -> Any:
     title = Text(f" {number}. {case.target.__name__} ", style="bold")
     try:
         with busy(f"{case.target.__name__}: generating with the constraint, then without"):
-            generation = lm.generate(case.prompt, case.target)
+            generation = lm.run(case.prompt, case.target)
             free_text = lm.generate_text(as_shown(lm, case))
     except SchemagenError as error:
         output().print(error_panel(error))
