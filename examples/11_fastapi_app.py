@@ -38,10 +38,9 @@ lm.compile(Booking)  # before the first request, not in it
 async def book(message: Message) -> Booking:
     """Read a booking out of a message; the event loop stays free while the model works."""
     try:
-        generation = await lm.agenerate(message.text, Booking, max_new_tokens=120)
+        return await lm.agenerate(message.text, Booking, max_new_tokens=120)
     except schemagen.GenerationError as error:
         raise HTTPException(422, detail={"code": error.code, "fact": error.fact}) from error
-    return generation.value
 
 
 if __name__ == "__main__":

@@ -46,7 +46,7 @@ from schemagen.errors import (
 )
 
 # Not lazy, and light: a module of the same name as the function would take its place if it were imported later.
-from schemagen.structured import Structured, structured
+from schemagen.structured import Structured, set_default_lm, structured
 
 if TYPE_CHECKING:
     from schemagen.bitmask import (
@@ -155,6 +155,7 @@ __all__ = [
     "from_transformers",
     "load",
     "load_bundled",
+    "set_default_lm",
     "structured",
     "to_regex",
     "tool",

@@ -6,11 +6,13 @@ import gc
 import json
 import marshal
 import os
+import re
 import sys
 import warnings
 from dataclasses import dataclass, replace
+from enum import Enum, EnumMeta
 from functools import cached_property, lru_cache
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias, cast
+from typing import TYPE_CHECKING, Any, Generic, Literal, NamedTuple, TypeAlias, TypeVar, cast, overload
 
 from schemagen.engine.options import (
     DEFAULT_LIMITS,
@@ -24,6 +26,7 @@ from schemagen.engine.options import (
 from schemagen.errors import (
     InvalidSchemaError,
     LimitError,
+    OptionError,
     PatternError,
     SchemagenError,
     UnsatisfiableSchemaError,
@@ -34,6 +37,7 @@ from schemagen.errors import (
 from schemagen.free_threading import HAS_LOCK, snapshot
 from schemagen.grammar_memory import CacheInfo, GrammarMemory
 from schemagen.schema.report import Entry, Report
+from schemagen.specs import choices_of, list_of_others, no_spec, pattern_text, type_of_adapter
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
@@ -56,6 +60,9 @@ __all__ = ["CacheInfo", "Choice", "Grammar", "Limits", "Regex", "cache_info", "c
 #: Its automaton is built whole, in Python: more states would take minutes.
 MAX_REFERENCE_STATES = 20_000
 
+T = TypeVar("T")
+E = TypeVar("E", bound=Enum)
+
 EngineName = Literal["auto", "native", "reference"]
 Picture = Literal["automaton", "pushdown", "index", "mask"]
 #: "memory", None or the path of a folder.
@@ -75,26 +82,50 @@ class Regex:
     def __post_init__(self) -> None:
         """Refuse what is no text at once."""
         if not isinstance(self.pattern, str):
-            raise TypeError(f"a pattern is a str, not {type(self.pattern).__name__}")
+            raise OptionError(
+                f"the pattern of a Regex is a {type(self.pattern).__name__}",
+                why="a pattern is a str",
+                fix="a compiled pattern of re is a spec as it is: lm(prompt, re.compile(...))",
+            )
 
 
 @dataclass(frozen=True, slots=True, init=False)
-class Choice:
+class Choice(Generic[T]):
     """One of a few texts, as they are (not as JSON strings).
 
+    ``Choice("yes", "no")``, ``Choice(["yes", "no"])``, or ``Choice(Answer)`` of an `Enum` whose values are texts: there the
+    value is the member.
+
     Args:
+        options: The texts, a list of them, or an enum.
+
+    Attributes:
         options: The texts.
+        enum: The enum, if there is one.
+
+    Raises:
+        OptionError: An option is no text.
     """
 
     options: tuple[str, ...]
+    enum: type[Enum] | None
 
-    def __init__(self, options: Iterable[str]) -> None:
-        if isinstance(options, str):
-            raise TypeError("Choice takes a list of texts, not a single one")
-        texts = tuple(options)
-        if not all(isinstance(text, str) for text in texts):
-            raise TypeError("the options of a Choice are texts; for other values use Literal or an enum schema")
+    @overload
+    def __init__(self: Choice[E], options: type[E], /) -> None: ...
+    @overload
+    def __init__(self: Choice[str], options: Iterable[str], /) -> None: ...
+    @overload
+    def __init__(self: Choice[str], *options: str) -> None: ...
+    def __init__(self, *options: Any) -> None:
+        is_enum = len(options) == 1 and isinstance(options[0], EnumMeta)
+        enum: type[Enum] | None = options[0] if is_enum else None
+        texts = choices_of(options if enum is None else tuple(member.value for member in enum), enum)
         object.__setattr__(self, "options", texts)
+        object.__setattr__(self, "enum", enum)
+
+    def value_of(self, text: str) -> str | Enum:
+        """Return what one of the texts stands for: itself, or the member of the enum."""
+        return text if self.enum is None else next(member for member in self.enum if member.value == text)
 
 
 class Grammar:
@@ -238,7 +269,7 @@ class Grammar:
         if self._target is not None:
             return self._target.validate(text)
         if self.schema is None:
-            return text
+            return self.spec.value_of(text) if isinstance(self.spec, Choice) else text
         value = json.loads(text)
         if not self._is_exact:
             _check_afterwards(self.schema, value, text, self._arguments["resources"])
@@ -330,8 +361,9 @@ def compile(  # noqa: A001, PLR0913 - the field's verb, as in re.compile; option
     """Return the grammar of a type, JSON Schema, `Regex` or `Choice` over a vocabulary.
 
     Args:
-        spec: Any type that pydantic's TypeAdapter takes, a JSON Schema (dict or bool), a `Regex` or a `Choice`. A dict may be
-            changed afterwards, but not by another thread in the meantime.
+        spec: Any type that pydantic's TypeAdapter takes (or a TypeAdapter), a JSON Schema (dict or bool), a `Regex` or a
+            `Choice`. A list of texts means a `Choice` of them, a compiled pattern of `re` a `Regex` with its flags. A dict may
+            be changed afterwards, but not by another thread in the meantime.
         vocabulary: The tokens of the model.
         property_order: "schema" keeps keys in the order of declaration, additional keys last; "any" takes any order.
         whitespace: "flexible" takes compact, spaced and indented JSON; "compact" none; "spaced" the layout of json.dumps.
@@ -356,6 +388,7 @@ def compile(  # noqa: A001, PLR0913 - the field's verb, as in re.compile; option
     Cost: about 0.1 ms and 20 us per sub-schema; automaton states are made when they are first needed.
     """
     _check_arguments(vocabulary, property_order, whitespace, engine)
+    spec = _understood(spec)
     folder = _folder_of(cache)
     options = Options(property_order=property_order, whitespace=whitespace, limits=limits or DEFAULT_LIMITS)
     frozen = _freeze(spec)
@@ -406,6 +439,23 @@ def compile(  # noqa: A001, PLR0913 - the field's verb, as in re.compile; option
         if collecting:
             gc.enable()
     return grammar if key is None else _memory.put(key, grammar)
+
+
+def _understood(spec: Any) -> Any:
+    """Return a spec in the form that is compiled: lists of texts and patterns of `re` are other names for ours.
+
+    Raises:
+        SchemagenError: It is no spec, or one with parts that would be lost.
+    """
+    if isinstance(spec, (dict, type, Regex, Choice)):
+        return spec
+    if isinstance(spec, re.Pattern):
+        return Regex(pattern_text(spec))
+    if isinstance(spec, (list, tuple)):
+        if not all(isinstance(text, str) for text in spec):
+            raise list_of_others(spec)
+        return Choice(spec)
+    return type_of_adapter(spec)
 
 
 def _recompile(spec: Any, vocabulary: Vocabulary, arguments: dict[str, Any]) -> Grammar:
@@ -534,7 +584,9 @@ def _target_of(spec: Any) -> Target[Any] | None:
         return None
     from schemagen.types import is_type, reflect
 
-    return reflect(spec) if is_type(spec) else None
+    if not is_type(spec):
+        raise no_spec(spec)
+    return reflect(spec)
 
 
 class _Source(NamedTuple):
@@ -798,7 +850,7 @@ def _core_missing(reason: str = "") -> tuple[str, str]:
     )
 
 
-def pattern_of(spec: Regex | Choice) -> ast.Regex:
+def pattern_of(spec: Regex | Choice[Any]) -> ast.Regex:
     """Return the language of a pattern or a list of choices."""
     from schemagen.regex import ast, parse_python
 
@@ -812,7 +864,7 @@ def pattern_of(spec: Regex | Choice) -> ast.Regex:
 
 
 def _pattern_engine(
-    spec: Regex | Choice, vocabulary: Vocabulary, options: Options, engine: str, folder: str | None
+    spec: Regex | Choice[Any], vocabulary: Vocabulary, options: Options, engine: str, folder: str | None
 ) -> Engine:
     if engine != "native":
         return _reference(pattern_of(spec), vocabulary, options.limits)
@@ -849,13 +901,13 @@ def to_regex(
     """
     from schemagen.regex.text import to_python_re
 
+    spec = _understood(spec)
     if isinstance(spec, Regex | Choice):
         return to_python_re(pattern_of(spec))
     from schemagen.schema.normalise import Normaliser
     from schemagen.schema.text import json_text, layout
-    from schemagen.types import is_type, reflect
 
-    target = reflect(spec) if is_type(spec) else None
+    target = _target_of(spec)
     normaliser = Normaliser(
         _freeze(spec).value if target is None else target.schema,
         resources=resources,

@@ -1,28 +1,73 @@
-"""`structured` and `Structured`: classes that can be asked for instances of themselves.
+"""`structured` and `Structured`: classes that can be asked for instances of themselves, and the model that they ask.
 
-Both add one class method, ``generate``. The decorator works on any class; no type checker lets a decorator add a typed
-method (mypy ignores the return type of class decorators, and neither has intersection types). `Structured` is therefore
-the form for typed code: as a base class it gives ``Person.generate(...)`` the type ``Person``, for mypy and pyright.
+Both give a class the methods of `METHODS`. The decorator works on any class; no type checker lets a decorator add typed
+methods (mypy ignores the return type of class decorators, and neither has intersection types). `Structured` is therefore
+the form for typed code: as a base class it gives ``Person.generate(...)`` the type ``Person``, for mypy and pyright. On
+such a class the decorator sets the defaults.
 """
 
 from __future__ import annotations
 
+from dataclasses import dataclass, field
 from inspect import get_annotations
-from typing import TYPE_CHECKING, Any, TypeVar
+from types import FunctionType
+from typing import TYPE_CHECKING, Any, ClassVar, TypeVar, overload
 
-from schemagen.errors import SchemagenError
+from schemagen.errors import OptionError, SchemagenError
 
 if TYPE_CHECKING:
-    from typing_extensions import Self
+    from collections.abc import AsyncGenerator, Callable, Iterable, Mapping
 
-    from schemagen.lm.language_model import LanguageModel, Prompt
+    from typing_extensions import Self, Unpack
+
+    from schemagen.events import Event
+    from schemagen.lm.generation import Failure, Generation
+    from schemagen.lm.language_model import LanguageModel
+    from schemagen.lm.part import Prompt
+    from schemagen.lm.stream import Stream
+    from schemagen.options import BatchOptions, GenerateOptions, StreamOptions
 
 C = TypeVar("C", bound=type)
-_NAME = "generate"
+#: What a class is given. The decorator leaves a class its own methods and fields of these names, but for the first.
+METHODS = (
+    "generate", "agenerate", "run", "arun", "batch", "abatch", "run_batch", "arun_batch", "stream", "astream",
+)  # fmt: skip
+_DEFAULTS = "__schemagen_defaults__"
+
+
+@dataclass(frozen=True, slots=True)
+class _Defaults:
+    """What a class is generated with where a call says nothing.
+
+    Attributes:
+        lm: The model; None: that of `set_default_lm`, or the bundled one.
+        options: Those of the decorator.
+    """
+
+    lm: LanguageModel | None = None
+    options: Mapping[str, Any] = field(default_factory=dict)
+
+
+class _Default:
+    """Holds the model of `set_default_lm`."""
+
+    lm: ClassVar[LanguageModel | None] = None
+
+
+def set_default_lm(lm: LanguageModel | None) -> None:
+    """Set the model that structured classes ask where neither the call nor the decorator names one.
+
+    Args:
+        lm: What `schemagen.load` or `from_transformers` returns; None goes back to the bundled model.
+
+    Raises:
+        OptionError: It is no model.
+    """
+    _Default.lm = _checked(lm)
 
 
 class Structured:
-    """Base class for pydantic models and dataclasses that can be generated.
+    """Base class for pydantic models and dataclasses that can be generated, with types that checkers know.
 
     Example:
         ```python
@@ -32,38 +77,124 @@ class Structured:
 
         Person.generate("Ada Lovelace, 36, London")     # -> Person
         ```
+
+    The model is the argument ``lm``, else that of ``@structured(lm=...)``, else that of `set_default_lm`, else the bundled one.
+    The options of a call come before those of the decorator.
     """
 
     __slots__ = ()
 
     @classmethod
-    def generate(cls, prompt: Prompt, *, lm: LanguageModel | None = None, **options: Any) -> Self:
+    def generate(cls, prompt: Prompt, *, lm: LanguageModel | None = None, **options: Unpack[GenerateOptions]) -> Self:
         """Return an instance of this class as the model's answer to a prompt.
 
         Args:
             prompt: A text, or a chat (``[{"role": "user", "content": "..."}]``).
-            lm: The model; the bundled one if there is none.
+            lm: The model; see the class.
             options: As for `LanguageModel.generate`.
 
         Raises:
             GenerationError: As `LanguageModel.generate`.
         """
-        instance: Self = _generate(cls, prompt, lm, options)
+        instance: Self = _model(cls, lm).generate(prompt, cls, **_with(cls, options))
         return instance
 
+    @classmethod
+    async def agenerate(
+        cls, prompt: Prompt, *, lm: LanguageModel | None = None, **options: Unpack[GenerateOptions]
+    ) -> Self:
+        """Return what `generate` returns without blocking the event loop."""
+        instance: Self = await _model(cls, lm).agenerate(prompt, cls, **_with(cls, options))
+        return instance
+
+    @classmethod
+    def run(
+        cls, prompt: Prompt, *, lm: LanguageModel | None = None, **options: Unpack[GenerateOptions]
+    ) -> Generation[Self]:
+        """Return an instance with its text, tokens and time; arguments and errors as for `LanguageModel.run`."""
+        found: Generation[Self] = _model(cls, lm).run(prompt, cls, **_with(cls, options))
+        return found
+
+    @classmethod
+    async def arun(
+        cls, prompt: Prompt, *, lm: LanguageModel | None = None, **options: Unpack[GenerateOptions]
+    ) -> Generation[Self]:
+        """Return what `run` returns without blocking the event loop."""
+        found: Generation[Self] = await _model(cls, lm).arun(prompt, cls, **_with(cls, options))
+        return found
+
+    @classmethod
+    def batch(
+        cls, prompts: Iterable[Prompt], *, lm: LanguageModel | None = None, **options: Unpack[BatchOptions]
+    ) -> list[Self | Failure]:
+        """Return an instance for each prompt; arguments and errors as for `LanguageModel.batch`."""
+        found: list[Self | Failure] = _model(cls, lm).batch(prompts, cls, **_with(cls, options))
+        return found
+
+    @classmethod
+    async def abatch(
+        cls, prompts: Iterable[Prompt], *, lm: LanguageModel | None = None, **options: Unpack[BatchOptions]
+    ) -> list[Self | Failure]:
+        """Return what `batch` returns without blocking the event loop."""
+        found: list[Self | Failure] = await _model(cls, lm).abatch(prompts, cls, **_with(cls, options))
+        return found
+
+    @classmethod
+    def run_batch(
+        cls, prompts: Iterable[Prompt], *, lm: LanguageModel | None = None, **options: Unpack[BatchOptions]
+    ) -> list[Generation[Self] | Failure]:
+        """Return what `run` returns for each prompt; arguments and errors as for `LanguageModel.run_batch`."""
+        found: list[Generation[Self] | Failure] = _model(cls, lm).run_batch(prompts, cls, **_with(cls, options))
+        return found
+
+    @classmethod
+    async def arun_batch(
+        cls, prompts: Iterable[Prompt], *, lm: LanguageModel | None = None, **options: Unpack[BatchOptions]
+    ) -> list[Generation[Self] | Failure]:
+        """Return what `run_batch` returns without blocking the event loop."""
+        found: list[Generation[Self] | Failure] = await _model(cls, lm).arun_batch(prompts, cls, **_with(cls, options))
+        return found
+
+    @classmethod
+    def stream(
+        cls, prompt: Prompt, *, lm: LanguageModel | None = None, **options: Unpack[StreamOptions]
+    ) -> Stream[Self]:
+        """Return the events of an instance while it is written; arguments and errors as for `LanguageModel.stream`.
+
+        A default of ``retries`` has no effect: what was told cannot be taken back.
+        """
+        found: Stream[Self] = _model(cls, lm).stream(prompt, cls, **_with(cls, options, without="retries"))
+        return found
+
+    @classmethod
+    def astream(
+        cls, prompt: Prompt, *, lm: LanguageModel | None = None, **options: Unpack[StreamOptions]
+    ) -> AsyncGenerator[Event[Self], None]:
+        """Yield what `stream` yields without blocking the event loop."""
+        asked: Any = _model(cls, lm).astream(prompt, cls, **_with(cls, options, without="retries"))
+        found: AsyncGenerator[Event[Self], None] = asked
+        return found
+
     def __init_subclass__(cls, **kwargs: Any) -> None:
-        """Refuse a class that has a `generate` of its own."""
+        """Refuse a class that has something of its own with one of these names."""
         super().__init_subclass__(**kwargs)
-        if _NAME in vars(cls) or _NAME in get_annotations(cls):
-            raise _clash(cls)
+        for name in METHODS:
+            if name in vars(cls) or name in get_annotations(cls):
+                raise _clash(cls, name)
 
 
-def structured(cls: C) -> C:
-    """Give a class the class method ``generate(prompt, *, lm=None, **options)``, which returns an instance of it.
+@overload
+def structured(cls: C, /) -> C: ...
+@overload
+def structured(*, lm: LanguageModel | None = None, **defaults: Unpack[GenerateOptions]) -> Callable[[C], C]: ...
+def structured(cls: Any = None, /, *, lm: LanguageModel | None = None, **defaults: Any) -> Any:
+    """Give a class the methods of `Structured`: ``generate(prompt, *, lm=None, **options)`` returns an instance of it, ...
+
+    ``@structured`` and ``@structured(lm=..., **defaults)`` are the same but for the defaults.
 
     Example:
         ```python
-        @schemagen.structured
+        @schemagen.structured(lm=lm, max_new_tokens=64)
         class Person(BaseModel):
             name: str
             age: int
@@ -73,51 +204,97 @@ def structured(cls: C) -> C:
 
     Args:
         cls: A pydantic model, dataclass, TypedDict, NamedTuple, Enum, or any other class that pydantic can validate.
+        lm: The model, where a call names none; None: that of `set_default_lm`, or the bundled one.
+        defaults: Options for every call, as for `LanguageModel.generate`.
 
     Returns:
-        The same class. Type checkers do not see the method; inherit from `Structured` where that matters.
+        The same class. Type checkers do not see the methods; inherit from `Structured` where that matters. Fields and methods
+        of the class keep their names; only `generate` must be free.
 
     Raises:
         SchemagenError: The class has an attribute or field `generate` already, or cannot have methods.
+        OptionError: ``lm`` is no model.
     """
+    given = _Defaults(_checked(lm), defaults)
+    if cls is None:
+        return lambda decorated: _structured(decorated, given)
+    return _structured(cls, given)
+
+
+def _structured(cls: C, defaults: _Defaults) -> C:
+    """Add the methods to a class, unless it has inherited them, and the defaults."""
     if not isinstance(cls, type):
         raise SchemagenError(
             f"{cls!r:.80} is no class",
-            why="structured gives a class a method",
+            why="structured gives a class methods",
             fix="decorate a class, or call lm(prompt, spec)",
             code="no-methods",
         )
     fields = {**getattr(cls, "__annotations__", {}), **getattr(cls, "model_fields", {})}
-    if _NAME in fields or hasattr(cls, _NAME):
-        raise _clash(cls)
-
-    def generate(cls: type, /, prompt: Prompt, *, lm: LanguageModel | None = None, **options: Any) -> Any:
-        return _generate(cls, prompt, lm, options)
-
-    generate.__doc__ = Structured.generate.__doc__
-    generate.__qualname__ = f"{cls.__qualname__}.{_NAME}"
+    is_structured = hasattr(cls, _DEFAULTS) or issubclass(cls, Structured)
+    if "generate" in fields or (hasattr(cls, "generate") and not is_structured):
+        raise _clash(cls, "generate")
+    inherited: _Defaults = getattr(cls, _DEFAULTS, _Defaults())
+    defaults = _Defaults(defaults.lm or inherited.lm, {**inherited.options, **defaults.options})
     try:
-        setattr(cls, _NAME, classmethod(generate))
+        for name in () if is_structured else METHODS:
+            if name not in fields and not hasattr(cls, name):
+                setattr(cls, name, _method(cls, name))
+        setattr(cls, _DEFAULTS, defaults)
     except (AttributeError, TypeError) as error:
         raise _methodless(cls, error) from error
     return cls
 
 
-def _generate(cls: Any, prompt: Prompt, lm: LanguageModel | None, options: dict[str, Any]) -> Any:
-    """Ask the model, or the bundled one, for an instance."""
-    if lm is None:
-        from schemagen.lm import load_bundled
+def _method(cls: type, name: str) -> Any:
+    """Return a method of `Structured` as one of another class."""
+    of_structured: FunctionType = vars(Structured)[name].__func__
+    copied = FunctionType(of_structured.__code__, of_structured.__globals__, name, None, of_structured.__closure__)
+    copied.__kwdefaults__ = of_structured.__kwdefaults__
+    copied.__doc__ = of_structured.__doc__
+    copied.__qualname__ = f"{cls.__qualname__}.{name}"
+    return classmethod(copied)
 
-        lm = load_bundled()
-    return lm(prompt, cls, **options)
+
+def _model(cls: type, given: LanguageModel | None) -> LanguageModel:
+    """Return the model to ask: that of the call, the decorator, `set_default_lm`, or the bundled one."""
+    lm = _checked(given) or getattr(cls, _DEFAULTS, _Defaults()).lm or _Default.lm
+    if lm is not None:
+        return lm
+    from schemagen.lm import load_bundled
+
+    return load_bundled()
 
 
-def _clash(cls: type) -> SchemagenError:
+def _with(cls: type, options: Mapping[str, Any], *, without: str = "") -> dict[str, Any]:
+    """Return the options of a call, with those of the decorator where it says nothing."""
+    defaults: Mapping[str, Any] = getattr(cls, _DEFAULTS, _Defaults()).options
+    return {**{name: value for name, value in defaults.items() if name != without}, **options}
+
+
+def _checked(lm: Any) -> Any:
+    """Return a model, or None.
+
+    Raises:
+        OptionError: It is neither.
+    """
+    if lm is None or callable(getattr(lm, "run", None)):
+        return lm
+    raise OptionError(
+        f"lm={lm!r:.80} is no model",
+        why="it has no run()",
+        fix="give what schemagen.load(name) or schemagen.from_transformers(model, tokenizer) returns",
+    )
+
+
+def _clash(cls: type, name: str) -> SchemagenError:
     return SchemagenError(
-        f"{cls.__name__} already has an attribute {_NAME!r}",
+        f"{cls.__name__} already has an attribute {name!r}",
         at=cls.__qualname__,
         why="it would be hidden, or hide the one that is added",
-        fix=f"rename it, or leave the class as it is and call lm(prompt, {cls.__name__})",
+        fix=f"rename it, or leave the class as it is and call lm(prompt, {cls.__name__})"
+        if name == "generate"
+        else f"rename it, or use the decorator schemagen.structured, which leaves {name!r} alone",
         code="generate-clash",
     )
 

@@ -107,7 +107,7 @@ class Asking:
 
         Raises:
             SchemaError: The arguments of a tool cannot be compiled.
-            GenerationError: As `LanguageModel.generate`.
+            GenerationError: As `LanguageModel.run`.
         """
         from schemagen.decode.loop import decode
 
@@ -229,7 +229,7 @@ class Conversation:
         """Ask for an answer and take it.
 
         Raises:
-            GenerationError: As `LanguageModel.generate`.
+            GenerationError: As `LanguageModel.run`.
         """
         said = asking.ask(self.messages, self.choice)
         return self.take(said.text, asking.validated(said))

@@ -156,7 +156,7 @@ def run_case(lm: LanguageModel, number: int, case: Case) -> Result | None:
     title = Text(f" {number}. {case.target.__name__} ", style="bold")
     try:
         with busy(f"{case.target.__name__}: generating with the constraint, then without"):
-            generation = lm.generate(case.prompt, case.target)
+            generation = lm.run(case.prompt, case.target)
             free_text = lm.generate_text(case.prompt, case.target)
     except SchemagenError as error:
         output().print(error_panel(error))

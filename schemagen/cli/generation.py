@@ -27,15 +27,15 @@ def load_model(name: str | None) -> LanguageModel:
 def generate_one(target: Any, prompt: str, *, model: str | None, max_new_tokens: int | None) -> Any:
     """Return the `Generation` of one prompt."""
     lm = load_model(model)
-    budget = {} if max_new_tokens is None else {"max_new_tokens": max_new_tokens}
+    budget: dict[str, Any] = {} if max_new_tokens is None else {"max_new_tokens": max_new_tokens}
     with busy("generating"):
-        return lm.generate(prompt, target, **budget)
+        return lm.run(prompt, target, **budget)
 
 
 def stream_one(target: Any, prompt: str, *, model: str | None, max_new_tokens: int | None) -> Any:
     """Print the text of one prompt while it is generated; return its `Generation`."""
     lm = load_model(model)
-    budget = {} if max_new_tokens is None else {"max_new_tokens": max_new_tokens}
+    budget: dict[str, Any] = {} if max_new_tokens is None else {"max_new_tokens": max_new_tokens}
     shown = 0
     generation = None
     with lm.stream(prompt, target, **budget) as stream:

@@ -49,7 +49,7 @@ class EventStream(ABC, Generic[E]):
         """Return the next event.
 
         Raises:
-            GenerationError: As `LanguageModel.generate`, when it happens.
+            GenerationError: As `LanguageModel.run`, when it happens.
             ValidationFailed: Also as soon as a part is complete that its type refuses.
         """
         try:

@@ -33,7 +33,7 @@ class Generation(Generic[T]):
         masked_mass: Mean probability per token that the constraint took away (0: the model wanted to write this).
         attempts: How many generations it took; more than one only with ``retries``.
         reasoning: What the model thought before it answered; None if it was not asked to (``reasoning=`` of
-            `LanguageModel.generate`).
+            `LanguageModel.run`).
         reasoning_tokens: How many of the tokens are thoughts, what ends them included.
     """
 
@@ -60,7 +60,7 @@ class Failure:
     Attributes:
         index: Of the row, from 0.
         prompt: As it was given.
-        error: What `LanguageModel.generate` would have raised.
+        error: What `LanguageModel.run` would have raised.
     """
 
     index: int

@@ -123,7 +123,7 @@ def with_shape(messages: list[dict[str, Any]], schema: Any) -> list[dict[str, An
     return _extended(messages, f"{SHAPE_INSTRUCTION}\n{shape_text(schema)}")
 
 
-def with_texts(messages: list[dict[str, Any]], spec: Choice | Regex) -> list[dict[str, Any]]:
+def with_texts(messages: list[dict[str, Any]], spec: Choice[Any] | Regex) -> list[dict[str, Any]]:
     """Append the options of a choice, or a pattern, as `with_shape` does with the shape of JSON."""
     if isinstance(spec, Choice):
         return _extended(messages, f"{CHOICE_INSTRUCTION}\n{' | '.join(_told(spec.options))}")

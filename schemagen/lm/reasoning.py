@@ -28,8 +28,8 @@ class Reasoning:
             end, which is then written, too. Empty: as in the model's chat template.
 
     Example:
-        lm.generate(question, Answer, reasoning=Reasoning(2048))
-        lm.generate(question, Answer, reasoning=Reasoning(begin="Let us think. ", end="Answer: "))
+        lm.run(question, Answer, reasoning=Reasoning(2048))
+        lm.run(question, Answer, reasoning=Reasoning(begin="Let us think. ", end="Answer: "))
     """
 
     max_tokens: int = DEFAULT_MAX_TOKENS

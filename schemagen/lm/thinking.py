@@ -62,7 +62,7 @@ class Thinker:
 
     @classmethod
     def of(cls, given: bool | int | Reasoning | None, tokenizer: Any, vocabulary: Vocabulary) -> Thinker | None:
-        """Read the argument ``reasoning`` of `LanguageModel.generate`; None: no thoughts.
+        """Read the argument ``reasoning`` of `LanguageModel.run`; None: no thoughts.
 
         Raises:
             OptionError: It cannot be meant, or the model's chat template knows no thoughts.

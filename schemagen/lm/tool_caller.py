@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Literal, cast, overload
+from typing import TYPE_CHECKING, Any, Literal, overload
 
 from schemagen.arguments import check_seconds
+from schemagen.lm.part import Part
 from schemagen.lm.threads import in_thread
 
 if TYPE_CHECKING:
@@ -14,23 +15,16 @@ if TYPE_CHECKING:
     from schemagen.calling.chat import Asking, Chat, Conversation
     from schemagen.calling.stream import CallStream
     from schemagen.events import CallEvent, ChatEvent
-    from schemagen.lm.language_model import LanguageModel
+    from schemagen.lm.part import Prompt
 
-    Message = Mapping[str, Any]
-    Prompt = str | Sequence[Message]
     #: A tool, a function, a pydantic model, or a dict as in OpenAI's API.
     ToolLike = Tool[..., Any] | Callable[..., Any] | Mapping[str, Any]
     #: The last form names tools, by themselves or by name: one of them must be called.
     ToolChoice = Literal["auto", "required", "none"] | ToolLike | Sequence[ToolLike | str]
 
 
-class ToolCaller:
+class ToolCaller(Part):
     """What a `LanguageModel` does with tools."""
-
-    @property
-    def _itself(self) -> LanguageModel:
-        """The model that this is a part of."""
-        return cast("LanguageModel", self)
 
     @overload
     def call(
@@ -110,7 +104,7 @@ class ToolCaller:
             parallel: Whether there may be several calls; they come as a list.
             retries: How often to ask again, with the reasons, when a validator refuses the arguments.
             profile: The wire format, if it is not to be told from the chat template: a name or a `Profile`.
-            options: ``seed``, ``reasoning`` and options of ``model.generate``, as for `generate`. What was thought is told by
+            options: ``seed``, ``reasoning`` and options of ``model.generate``, as for `run`. What was thought is told by
                 `stream_call` only.
 
         Returns:
@@ -119,7 +113,7 @@ class ToolCaller:
         Raises:
             ToolError: Something is no tool, or cannot be written in the wire format.
             SchemaError: A parameter cannot be constrained.
-            GenerationError: As `generate`.
+            GenerationError: As `run`.
         """
         from schemagen.calling import chat
 
@@ -209,7 +203,7 @@ class ToolCaller:
             tool_choice: As for `call`.
             parallel: As for `call`.
             profile: As for `call`.
-            options: ``seed``, ``reasoning`` and options of ``model.generate``, as for `generate`; beams cannot be streamed.
+            options: ``seed``, ``reasoning`` and options of ``model.generate``, as for `run`; beams cannot be streamed.
 
         Returns:
             An iterator. The model works in a thread from the first event on and stops when the stream is closed or dropped.
@@ -282,7 +276,7 @@ class ToolCaller:
         Raises:
             ToolError: As `call`.
             SchemaError: As `call`.
-            GenerationError: As `generate`.
+            GenerationError: As `run`.
             OptionError: ``max_steps`` is below 1, or ``timeout_s`` not above 0.
         """
         from schemagen.calling import chat

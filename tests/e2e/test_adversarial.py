@@ -94,7 +94,7 @@ def test_bounded_types_come_out_valid(make_lm, tokenizer, wish, whitespace):
     """Whatever the model wants, a type with bounded parts is complete and valid within its budget."""
     lm = make_lm(ADVERSARIES[wish](tokenizer))
     # The soft cap on a gap is 41 bytes, and the type has 21 gaps.
-    found = lm.generate("x", Measurement, whitespace=whitespace, max_new_tokens=1500)
+    found = lm.run("x", Measurement, whitespace=whitespace, max_new_tokens=1500)
     assert isinstance(found.value, Measurement)
     assert Measurement.model_validate_json(found.text) == found.value
 
@@ -110,7 +110,7 @@ def test_sampling_from_broken_logits_is_valid(make_lm, tokenizer, wish):
 def test_a_string_without_end_is_ended_in_time(make_lm, tokenizer):
     """An unbounded string that never ends uses the budget up, and the text is complete all the same."""
     lm = make_lm(ADVERSARIES["letter"](tokenizer))
-    found = lm.generate("x", Note, max_new_tokens=40, whitespace="compact")
+    found = lm.run("x", Note, max_new_tokens=40, whitespace="compact")
     assert found.new_tokens >= 39
     assert "aaaa" in found.value.text
 

@@ -96,9 +96,7 @@ def test_a_row_alone_is_read_ahead(bundled_lm, monkeypatch):
 def test_a_seed_means_the_same_text_alone_and_among_any_neighbours(lm, options):
     """Row i with seed s is what `generate` gives for seed s, for any batch size and order."""
     seeds = [5, 1, 1, 7, 8, 2, 3]
-    alone = [
-        lm.generate(prompt, Short, seed=seed, **options).value for prompt, seed in zip(PROMPTS, seeds, strict=True)
-    ]
+    alone = [lm.run(prompt, Short, seed=seed, **options).value for prompt, seed in zip(PROMPTS, seeds, strict=True)]
     assert len(set(alone)) > 4
     for size in (2, 7):
         assert lm.batch(PROMPTS, Short, seed=seeds, batch_size=size, **options) == alone
@@ -231,7 +229,7 @@ def test_a_prompt_with_little_room_leaves_the_budgets_of_others_alone(lm, chunks
 
 def test_max_length_counts_no_padding(lm):
     """Prompts of other lengths do not shorten a budget that counts the prompt."""
-    tokens = lm.generate("y", Person, show_schema=False)
+    tokens = lm.run("y", Person, show_schema=False)
     limit = tokens.prompt_tokens + tokens.new_tokens
     found = lm.batch(["x" * 9, "y"], Person, show_schema=False, max_length=limit)
     assert found[1] == tokens.value
@@ -389,7 +387,7 @@ def test_async_twins(lm):
         ticking = asyncio.create_task(tick())
         generator = schemagen.Generator(lm, Literal["a", "b"])
         found = await asyncio.gather(
-            lm.agenerate("x", Person), lm.abatch(["x", "y"], Person), generator.agenerate("x"), generator.abatch(["x"])
+            lm.arun("x", Person), lm.abatch(["x", "y"], Person), generator.arun("x"), generator.abatch(["x"])
         )
         ticking.cancel()
         return found, len(ticks)

@@ -94,7 +94,7 @@ def test_each_row_follows_its_own_grammar(lm):
 
 def test_padding_changes_nothing(lm):
     """A row of a padded batch is what the prompt gives alone."""
-    alone = lm.generate("b", Person, show_schema=False)
+    alone = lm.run("b", Person, show_schema=False)
     batch = encode(lm, "a long prompt that is padded nowhere\n", "b\n")
     output = lm.model.generate(
         **batch, logits_processor=[schemagen.LogitsProcessor(lm.compile(Person))], max_new_tokens=200, do_sample=False
@@ -182,7 +182,7 @@ def test_a_model_narrower_than_the_vocabulary_is_refused(lm):
 def test_values_have_the_type_that_was_asked_for(lm, tp):
     """lm(prompt, T) is a T."""
     value = lm("x", tp, max_new_tokens=800)
-    lm.compile(tp).validate(lm.generate("x", tp, max_new_tokens=800).text)
+    lm.compile(tp).validate(lm.run("x", tp, max_new_tokens=800).text)
     if isinstance(tp, type) and tp is not list[bool]:
         assert isinstance(value, tp if not hasattr(tp, "__origin__") else list)
 
@@ -197,7 +197,7 @@ def test_schemas_patterns_and_choices(lm):
 
 def test_the_circumstances_of_a_generation(lm):
     """`generate` says what was written, how long it is and how much the constraint took away."""
-    found = lm.generate("x", Person)
+    found = lm.run("x", Person)
     assert Person.model_validate_json(found.text) == found.value
     assert found.new_tokens == len(found.token_ids)
     assert found.token_ids[-1] in lm.vocabulary.eos_token_ids
@@ -212,7 +212,7 @@ def test_greedy_by_default_whatever_the_model_prefers(lm):
     """A generation_config that samples does not make calls random."""
     lm.model.generation_config.do_sample = True
     try:
-        assert len({lm.generate("x", Person).text for _ in range(4)}) == 1
+        assert len({lm.run("x", Person).text for _ in range(4)}) == 1
     finally:
         lm.model.generation_config.do_sample = False
 
@@ -220,7 +220,7 @@ def test_greedy_by_default_whatever_the_model_prefers(lm):
 def test_seeds_reproduce_and_leave_the_global_state_alone(lm):
     """The same seed gives the same text, another one another, and torch's own state is untouched."""
     state = torch.random.get_rng_state()
-    texts = [lm.generate("x", Person, temperature=2.0, seed=seed, max_new_tokens=900).text for seed in (1, 1, 2)]
+    texts = [lm.run("x", Person, temperature=2.0, seed=seed, max_new_tokens=900).text for seed in (1, 1, 2)]
     assert texts[0] == texts[1] != texts[2]
     assert torch.equal(state, torch.random.get_rng_state())
 
@@ -261,7 +261,7 @@ def test_a_stopping_criterion_may_still_cut_a_text_off(lm):
 
 def test_a_budget_that_ends_with_the_text_is_enough(lm):
     """EOS itself need not fit into the budget."""
-    tokens = lm.generate("x", Person).new_tokens
+    tokens = lm.run("x", Person).new_tokens
     assert isinstance(lm("x", Person, max_new_tokens=tokens - 1), Person)
 
 
@@ -339,7 +339,7 @@ def test_retries_tell_the_model_why(make_lm, tokenizer):
     """A retry sends the refused answer and the reason, and its value counts."""
     lm = make_lm()
     prompts = change_its_mind(lm, tokenizer)
-    found = lm.generate("x", Even, whitespace="compact", retries=3)
+    found = lm.run("x", Even, whitespace="compact", retries=3)
     assert found.value == Even(number=8)
     assert found.attempts == 2
     assert '{"number":7}' in prompts[1]
@@ -470,7 +470,7 @@ def test_generators_compile_once(lm, monkeypatch):
     generator = schemagen.Generator(lm, Person, max_new_tokens=100)
     monkeypatch.setattr(lm, "compile", None)
     assert isinstance(generator("x"), Person)
-    assert generator.generate("y").value == generator("y")
+    assert generator.run("y").value == generator("y")
     with pytest.raises(BudgetError):
         generator("x", max_new_tokens=2)
 
@@ -563,7 +563,7 @@ def test_models_are_loaded_from_a_folder(lm, tmp_path):
     lm.model.save_pretrained(tmp_path)
     lm.tokenizer.save_pretrained(tmp_path)
     loaded = schemagen.load(tmp_path, local_files_only=True)
-    assert loaded.generate("x", Person).text == lm.generate("x", Person).text
+    assert loaded.run("x", Person).text == lm.run("x", Person).text
 
 
 def test_the_bundled_model_needs_no_network(capfd):

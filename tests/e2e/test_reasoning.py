@@ -151,7 +151,7 @@ def test_thoughts_then_an_answer(kind):
     lm = make_lm(kind)
     end = ids(lm, "</think>", "\n\n")
     lm.model.script([ids(lm, *THOUGHTS) + end + ids(lm, *ANSWER)])
-    found = lm.generate("Well?", Mood, reasoning=True)
+    found = lm.run("Well?", Mood, reasoning=True)
     assert found.value == Mood(good=True)
     assert found.text == '{"good":true}'
     assert found.reasoning == "".join(THOUGHTS)
@@ -165,7 +165,7 @@ def test_a_token_may_hold_the_end_of_the_marker_and_the_beginning_of_the_answer(
     """The thoughts end inside of a token; a token that holds something of the answer counts as its own."""
     lm = make_lm("text")
     lm.model.script([ids(lm, "a", *pieces, *ANSWER[2:])])
-    found = lm.generate("Well?", Mood, reasoning=True)
+    found = lm.run("Well?", Mood, reasoning=True)
     assert (found.text, found.reasoning) == ('{"good":true}', "ax" if pieces[0] == "x<" else "a")
     assert found.reasoning_tokens == len(ids(lm, "a", *pieces)) - 1
 
@@ -176,7 +176,7 @@ def test_thoughts_are_cut(kind, most):
     """After so many tokens the marker is all that is left."""
     lm = make_lm(kind)
     lm.model.script([ids(lm, *["a"] * 50)])
-    found = lm.generate("Well?", Mood, reasoning=most)
+    found = lm.run("Well?", Mood, reasoning=most)
     assert found.reasoning == "a" * most
     marker = 3 if kind == "text" else 1  # "</", "think", ">"
     assert most + marker <= found.reasoning_tokens <= most + marker + len("\n\n")
@@ -187,8 +187,8 @@ def test_a_character_is_not_cut():
     """Where one token is left, a character of two is not begun."""
     lm = make_lm()
     lm.model.script([ids(lm, "a", "é", "é", "é")], [ids(lm, "a", "é", "é", "é")])
-    assert lm.generate("Well?", Mood, reasoning=3).reasoning == "aé"
-    assert lm.generate("Well?", Mood, reasoning=4).reasoning[:2] == "aé"
+    assert lm.run("Well?", Mood, reasoning=3).reasoning == "aé"
+    assert lm.run("Well?", Mood, reasoning=4).reasoning[:2] == "aé"
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -198,10 +198,10 @@ def test_the_budget_ends_thoughts_in_time(kind):
     least = thinking_of(lm, Mood).min_new_tokens
     wants_to_think = ids(lm, *["a"] * 200)
     with pytest.raises(BudgetError, match=f"takes {least}"):
-        lm.generate("Well?", Mood, reasoning=True, max_new_tokens=least - 1)
+        lm.run("Well?", Mood, reasoning=True, max_new_tokens=least - 1)
     for more in (0, 1, 5):
         lm.model.script([wants_to_think])
-        found = lm.generate("Well?", Mood, reasoning=True, max_new_tokens=least + more)
+        found = lm.run("Well?", Mood, reasoning=True, max_new_tokens=least + more)
         assert found.reasoning == "a" * more
         assert found.new_tokens <= least + more
 
@@ -210,8 +210,8 @@ def test_thoughts_have_their_own_room():
     """Without a budget there are as many tokens as for an answer alone, and those of the thoughts."""
     lm = make_lm()
     lm.model.script([ids(lm, *["a"] * 2000)], [ids(lm, *["a"] * 2000)])
-    assert lm.generate("Well?", Mood, reasoning=True).reasoning == "a" * 1024
-    assert lm.generate("Well?", Mood, reasoning=Reasoning(1500)).reasoning == "a" * 1500
+    assert lm.run("Well?", Mood, reasoning=True).reasoning == "a" * 1024
+    assert lm.run("Well?", Mood, reasoning=Reasoning(1500)).reasoning == "a" * 1500
 
 
 # --- masks --------------------------------------------------------------------------------------------------------------
@@ -274,13 +274,13 @@ def test_a_marker_of_several_special_tokens():
     template += "{# <|channel|>analysis<|message|> #}"
     lm = make_lm("text", template=template, specials=chain)
     lm.model.script([ids(lm, "a", "b", "<|end|>")])
-    found = lm.generate("Well?", Mood, reasoning=True)
+    found = lm.run("Well?", Mood, reasoning=True)
     assert found.reasoning == "ab"
     written = lm.tokenizer.decode(found.token_ids)
     assert written.startswith("ab<|end|><|start|>assistant<|channel|>final<|message|>{")
     assert lm.tokenizer.decode(lm.model.prompts[0][0]).endswith("<|start|>assistant<|channel|>analysis<|message|>")
     lm.model.script([ids(lm, "a", "<", "|", "end", "|", ">", "b")])
-    assert "<|end|>" not in lm.generate("Well?", Mood, reasoning=True).reasoning
+    assert "<|end|>" not in lm.run("Well?", Mood, reasoning=True).reasoning
 
 
 # --- the other routes ---------------------------------------------------------------------------------------------------
@@ -305,7 +305,7 @@ def test_retries_think_again():
     lm = make_lm()
     end = ["</think>", "\n\n"]
     lm.model.script([ids(lm, "first", *end, *FALSE)], [ids(lm, "second", *end, *ANSWER)])
-    found = lm.generate("Well?", Sure, reasoning=True, retries=1)
+    found = lm.run("Well?", Sure, reasoning=True, retries=1)
     assert (found.attempts, found.reasoning, found.value.good) == (2, "second", True)
     again = lm.tokenizer.decode(lm.model.prompts[1][0])
     assert '{"good":false}' in again
@@ -336,7 +336,7 @@ def test_generators_and_calls_take_the_option():
     lm = make_lm()
     script = ids(lm, "hm", "</think>", "\n\n", *ANSWER)
     lm.model.script([script], [script])
-    assert schemagen.Generator(lm, Mood, reasoning=8).generate("Well?").reasoning == "hm"
+    assert schemagen.Generator(lm, Mood, reasoning=8).run("Well?").reasoning == "hm"
     assert lm("Well?", Mood, reasoning=8) == Mood(good=True)
 
 
@@ -371,10 +371,10 @@ def test_beams_think():
     """Beam search permutes thoughts and answers, and what it returns is both."""
     lm = make_lm()
     lm.model.script([ids(lm, "h", "m", "</think>", "\n\n", *ANSWER)])
-    found = lm.generate("Well?", Mood, reasoning=8, num_beams=3)
+    found = lm.run("Well?", Mood, reasoning=8, num_beams=3)
     assert (found.reasoning, found.value) == ("hm", Mood(good=True))
     with pytest.raises(GenerationError, match="several results"):
-        lm.generate("Well?", Mood, reasoning=True, num_return_sequences=2)
+        lm.run("Well?", Mood, reasoning=True, num_return_sequences=2)
 
 
 def test_the_processor_takes_the_grammar():
@@ -400,7 +400,7 @@ def test_it_is_off_by_default():
     """Without the option the template switches thinking off, and nothing was thought."""
     lm = make_lm()
     lm.model.script([ids(lm, *ANSWER)])
-    found = lm.generate("Well?", Mood)
+    found = lm.run("Well?", Mood)
     assert (found.reasoning, found.reasoning_tokens) == (None, 0)
     assert lm.tokenizer.decode(lm.model.prompts[0][0]).endswith("<think>\n\n</think>\n\n")
 
@@ -415,14 +415,14 @@ def test_a_template_that_closes_the_thoughts_is_refused():
     """If thinking cannot be switched on, nobody gets an answer without thoughts by surprise."""
     lm = make_lm(template="{{ messages[0].content }}<think>\n\n</think>\n\n")
     with pytest.raises(OptionError, match="over before they begin"):
-        lm.generate("Well?", Mood, reasoning=True)
+        lm.run("Well?", Mood, reasoning=True)
 
 
 @pytest.mark.parametrize("template", ["{{ messages[0].content }}", None])
 def test_a_model_that_knows_no_thoughts_is_refused(template):
     """Without markers in the template the option is an error in every route, before the model works."""
     lm = make_lm(template=template)
-    for route in (lm.generate, lm.stream, lm.render):
+    for route in (lm.run, lm.stream, lm.render):
         with pytest.raises(OptionError, match="no known way to think"):
             route("Well?", Mood, reasoning=True)
     with pytest.raises(OptionError, match="no known way to think"):
@@ -433,7 +433,7 @@ def test_markers_of_ones_own():
     """Any words will do, with a chat template or without."""
     lm = make_lm("text", template=None)
     lm.model.script([ids(lm, "It", " ", "is", ".", " ", "Answer:", " ", *ANSWER)])
-    found = lm.generate("Well?", Mood, reasoning=Reasoning(50, begin="Thoughts: ", end="Answer: "), show_schema=False)
+    found = lm.run("Well?", Mood, reasoning=Reasoning(50, begin="Thoughts: ", end="Answer: "), show_schema=False)
     assert (found.reasoning, found.value) == ("It is.", Mood(good=True))
     assert lm.tokenizer.decode(lm.model.prompts[0][0]) == "Well?\nThoughts: "
 
@@ -441,8 +441,8 @@ def test_markers_of_ones_own():
 def test_the_bundled_model_thinks_with_markers_only(bundled_lm):
     """It was not trained to think: the option alone is an error, markers make it try."""
     with pytest.raises(OptionError, match="Reasoning"):
-        bundled_lm.generate("Well?", bool, reasoning=True)
-    found = bundled_lm.generate("Well?", Literal["a", "b"], reasoning=Reasoning(8, begin="Hm: ", end="\nSo: "))
+        bundled_lm.run("Well?", bool, reasoning=True)
+    found = bundled_lm.run("Well?", Literal["a", "b"], reasoning=Reasoning(8, begin="Hm: ", end="\nSo: "))
     assert found.value in {"a", "b"}
     assert found.reasoning is not None
 
@@ -451,7 +451,7 @@ def test_the_bundled_model_thinks_with_markers_only(bundled_lm):
 def test_what_cannot_be_meant_is_refused(wrong):
     """Reasoning is a bool, a number of tokens from 1, or a `Reasoning`."""
     with pytest.raises(OptionError, match="reasoning="):
-        make_lm().generate("Well?", Mood, reasoning=wrong)
+        make_lm().run("Well?", Mood, reasoning=wrong)
 
 
 @pytest.mark.parametrize("parts", [{"begin": "<x>"}, {"end": " \n"}, {"max_tokens": 0}])
@@ -464,7 +464,7 @@ def test_markers_that_cannot_be_meant_are_refused(parts):
 def test_a_marker_that_ends_the_text_is_refused():
     """Behind EOS nothing is generated."""
     with pytest.raises(OptionError, match="no answer could follow"):
-        make_lm().generate("Well?", Mood, reasoning=Reasoning(end="<eos>"))
+        make_lm().run("Well?", Mood, reasoning=Reasoning(end="<eos>"))
 
 
 def test_a_marker_that_cannot_be_written_is_refused():
@@ -479,5 +479,5 @@ def test_a_bounded_answer_has_room():
     """Bounded types have whole answers, whatever was thought."""
     lm = make_lm()
     lm.model.script([ids(lm, *["a"] * 400)])
-    found = lm.generate("Well?", Annotated[int, Field(ge=0, le=9)], reasoning=3, max_new_tokens=9)
+    found = lm.run("Well?", Annotated[int, Field(ge=0, le=9)], reasoning=3, max_new_tokens=9)
     assert found.value in range(10)

@@ -114,7 +114,7 @@ def test_the_events_of_an_object(says):
 def test_a_stream_is_what_generate_gives(lm, seed):
     """The last event is the `Generation` of the same call, greedy or sampled, and the events add up to its value."""
     options = {"seed": seed, "temperature": 1.5} if seed is not None else {}
-    expected = lm.generate("x", list[Annotated[str, Field(max_length=5)]], max_new_tokens=400, **options)
+    expected = lm.run("x", list[Annotated[str, Field(max_length=5)]], max_new_tokens=400, **options)
     stream = lm.stream("x", list[Annotated[str, Field(max_length=5)]], max_new_tokens=400, **options)
     events = list(stream)
     found = events[-1].generation
@@ -342,7 +342,7 @@ def test_streams_do_not_disturb_each_other(lm):
     """Two interleaved streams of one model, with seeds, give what each gives alone; torch's state is left alone."""
     short = Annotated[str, Field(max_length=20)]
     options = [{"seed": seed, "temperature": 2.0} for seed in (1, 2)]
-    expected = [lm.generate("x", short, **each).text for each in options]
+    expected = [lm.run("x", short, **each).text for each in options]
     state = torch.random.get_rng_state()
     streams = [lm.stream("x", short, **each) for each in options]
     found: list[list[Any]] = [[], []]

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import AsyncGenerator
 from dataclasses import dataclass
+from enum import Enum
 from typing import Annotated, Any, Literal, NamedTuple, Optional, TypedDict, Union
 
-from pydantic import BaseModel, Field
-from typing_extensions import assert_type
+from pydantic import BaseModel, Field, TypeAdapter
+from typing_extensions import Unpack, assert_type
 
 import schemagen
 from schemagen.calling import ToolResult
@@ -32,6 +34,7 @@ from schemagen.events import (
     ToolReturned,
 )
 from schemagen.lm.stream import Stream
+from schemagen.options import GenerateOptions
 
 
 class Person(schemagen.Structured, BaseModel):
@@ -57,6 +60,35 @@ class Movie(TypedDict):
 class Pair(NamedTuple):
     left: int
     right: str
+
+
+@schemagen.structured(max_new_tokens=64, retries=1)
+class Country(schemagen.Structured, BaseModel):
+    name: str
+
+
+class Mood(Enum):
+    GOOD = "good"
+    BAD = "bad"
+
+
+async def structured_doors(lm: schemagen.LanguageModel, prompts: list[str]) -> None:
+    assert_type(Country.generate("", seed=1), Country)
+    assert_type(Country(name="France"), Country)
+    assert_type(await Person.agenerate("", lm=lm, temperature=0), Person)
+    assert_type(Person.run(""), schemagen.Generation[Person])
+    assert_type(await Person.arun(""), schemagen.Generation[Person])
+    assert_type(Person.batch(prompts, batch_size=2), list[Union[Person, schemagen.Failure]])
+    assert_type(await Person.abatch(prompts), list[Union[Person, schemagen.Failure]])
+    assert_type(Person.run_batch(prompts), list[Union[schemagen.Generation[Person], schemagen.Failure]])
+    assert_type(Person.stream("", partials=True), Stream[Person])
+    assert_type(Person.astream(""), AsyncGenerator[Event[Person], None])
+    schemagen.set_default_lm(lm)
+    schemagen.set_default_lm(None)
+
+
+def passing_options_on(lm: schemagen.LanguageModel, **options: Unpack[GenerateOptions]) -> Person:
+    return lm("", Person, **options)
 
 
 def structured_classes(lm: schemagen.LanguageModel) -> None:
@@ -92,17 +124,26 @@ def special_forms(lm: schemagen.LanguageModel) -> None:
 def other_specs(lm: schemagen.LanguageModel, grammar: schemagen.Grammar) -> None:
     assert_type(lm("", schemagen.Regex("[0-9]+")), str)
     assert_type(lm("", schemagen.Choice(["yes", "no"])), str)
+    assert_type(lm("", schemagen.Choice("yes", "no")), str)
+    assert_type(lm("", schemagen.Choice(Mood)), Mood)
+    assert_type(lm("", Mood), Mood)
+    assert_type(lm("", ["yes", "no"]), str)
+    assert_type(lm("", re.compile("a+")), str)
+    assert_type(lm("", TypeAdapter(list[int])), list[int])
     assert_type(lm("", {"type": "integer"}), Any)
     assert_type(lm("", spec=True), Any)
     assert_type(lm("", grammar), Any)
 
 
 def with_circumstances(lm: schemagen.LanguageModel) -> None:
-    found = lm.generate("", Person)
+    assert_type(lm.generate("", Person), Person)
+    found = lm.run("", Person)
+    assert_type(found, schemagen.Generation[Person])
+    assert_type(lm.run("", list[int]), schemagen.Generation[list[int]])
     assert_type(found.value, Person)
     assert_type(found.text, str)
     assert_type(found.new_tokens, int)
-    assert_type(lm.generate("", schemagen.Choice(["a"])).value, str)
+    assert_type(lm.run("", schemagen.Choice(["a"])).value, str)
     assert_type(lm.generate_text(""), str)
     assert_type(lm.render("", Person), str)
 
@@ -111,7 +152,10 @@ def generators(lm: schemagen.LanguageModel) -> None:
     generator = schemagen.Generator(lm, Person, retries=2)
     assert_type(generator, schemagen.Generator[Person])
     assert_type(generator(""), Person)
-    assert_type(generator.generate("").value, Person)
+    assert_type(generator.generate("", seed=1), Person)
+    assert_type(generator.run(""), schemagen.Generation[Person])
+    assert_type(schemagen.Generator(lm, schemagen.Choice(Mood))(""), Mood)
+    assert_type(schemagen.Generator(lm, ["a", "b"])(""), str)
     assert_type(schemagen.Generator(lm, list[int])(""), list[int])
     assert_type(schemagen.Generator(lm, int | None)(""), Optional[int])
     assert_type(schemagen.Generator(lm, schemagen.Regex("a"))(""), str)
@@ -130,6 +174,9 @@ def batches(lm: schemagen.LanguageModel, prompts: list[str]) -> None:
     assert_type(lm.batch(prompts, schemagen.Choice(["a"])), list[Union[str, schemagen.Failure]])
     assert_type(lm.batch(prompts, [Person, Person]), list[Union[Person, schemagen.Failure]])
     assert_type(lm.batch(prompts, {"type": "integer"}), list[Any])
+    assert_type(lm.batch(prompts, schemagen.Choice(Mood)), list[Union[Mood, schemagen.Failure]])
+    assert_type(lm.run_batch(prompts, Person), list[Union[schemagen.Generation[Person], schemagen.Failure]])
+    assert_type(lm.run_batch(prompts, re.compile("a")), list[Union[schemagen.Generation[str], schemagen.Failure]])
     assert_type(lm.batch(prompts, [schemagen.Regex("a"), {"type": "integer"}]), list[Any])
     assert_type(schemagen.Generator(lm, Person).batch(prompts), list[Union[Person, schemagen.Failure]])
 
@@ -185,7 +232,10 @@ def chat_streams(lm: schemagen.LanguageModel, tool: Any) -> None:
 
 
 async def twins(lm: schemagen.LanguageModel, prompts: list[str]) -> None:
-    assert_type((await lm.agenerate("", Person)).value, Person)
+    assert_type(await lm.agenerate("", Person), Person)
+    assert_type(await lm.arun("", Person), schemagen.Generation[Person])
+    assert_type(await lm.arun_batch(prompts, Person), list[Union[schemagen.Generation[Person], schemagen.Failure]])
+    assert_type(await schemagen.Generator(lm, Person).agenerate(""), Person)
     assert_type(await lm.abatch(prompts, Person), list[Union[Person, schemagen.Failure]])
     assert_type(await lm.abatch(prompts, schemagen.Regex("a")), list[Union[str, schemagen.Failure]])
     events = lm.astream("", Person)

@@ -21,6 +21,11 @@ def wrong(lm: schemagen.LanguageModel) -> None:
     Person(nme="Ada")  # error: no such field
     Person.generate(3)  # error: a prompt is a text or a chat
     lm("")  # error: what should it be?
+    lm("", Person, max_tokens=9)  # error: the name of another library
+    Person.generate("", max_new_token=9)  # error: misspelt
+    schemagen.structured(max_tokens=9)  # error: the name of another library
+    lm.stream("", Person, retries=1)  # error: a stream has no retries
+    person: Person = lm.run("", Person)  # error: it is a record
     get_weather(3)  # error: a city is a text
     call: schemagen.ToolCall = lm.call("", [get_weather])  # error: it may be words
-    del text, call
+    del text, call, person

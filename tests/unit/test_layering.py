@@ -11,7 +11,7 @@ PACKAGE = Path(__file__).parents[2] / "schemagen"
 #: Lowest first. A row is a layer; it imports itself and the rows before it.
 LAYERS = (
     ("errors",),
-    ("arguments",),
+    ("arguments", "options", "specs"),
     ("regex",),
     ("schema",),
     ("types", "type_schema", "type_bounds", "type_texts"),
@@ -36,6 +36,8 @@ RANK[""] = RANK["cli"]
 THIRD_PARTIES = {
     "errors": set(),
     "arguments": set(),
+    "options": set(),
+    "specs": set(),
     "regex": {"_core"},
     "schema": {"referencing", "jsonschema", "jsonschema_specifications"},
     "types": {"pydantic", "pydantic_core", "annotated_types"},

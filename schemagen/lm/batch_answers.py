@@ -1,0 +1,197 @@
+"""`BatchAnswers`: the front doors of a `LanguageModel` for many prompts."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, TypeVar, overload
+
+from schemagen.lm.part import Part
+from schemagen.lm.threads import in_thread
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from typing_extensions import TypeForm, Unpack
+
+    from schemagen.engine.options import PropertyOrder, WhitespacePolicy
+    from schemagen.lm.generation import Failure, Generation
+    from schemagen.lm.part import OtherSpec, PatternSpec, Prompt, TypedSpec
+    from schemagen.lm.reasoning import Reasoning
+    from schemagen.options import BatchOptions
+
+T = TypeVar("T")
+
+
+class BatchAnswers(Part):
+    """What a `LanguageModel` does with many prompts: `batch` returns values, `run_batch` values with their circumstances."""
+
+    @overload
+    def batch(
+        self, prompts: Iterable[Prompt], spec: TypedSpec[T], **options: Unpack[BatchOptions]
+    ) -> list[T | Failure]: ...
+    @overload
+    def batch(
+        self, prompts: Iterable[Prompt], spec: PatternSpec, **options: Unpack[BatchOptions]
+    ) -> list[str | Failure]: ...
+    @overload
+    def batch(
+        self, prompts: Iterable[Prompt], spec: Sequence[type[T]], **options: Unpack[BatchOptions]
+    ) -> list[T | Failure]: ...
+    @overload
+    def batch(
+        self, prompts: Iterable[Prompt], spec: OtherSpec | Sequence[Any], **options: Unpack[BatchOptions]
+    ) -> list[Any]: ...
+    @overload
+    def batch(
+        self, prompts: Iterable[Prompt], spec: TypeForm[T], **options: Unpack[BatchOptions]
+    ) -> list[T | Failure]: ...
+    def batch(self, prompts: Iterable[Prompt], spec: Any, **options: Any) -> list[Any]:
+        """Return the model's answer to every prompt as a value, or the failure of its row, in the order of the prompts.
+
+        Args:
+            prompts: Texts or chats.
+            spec: What the values are: one for all rows, or a list with one for each. A list is never a choice of texts here.
+            options: Those of `run_batch`.
+
+        Raises:
+            SchemaError: As `run_batch`.
+            OptionError: As `run_batch`.
+
+        Example:
+            ```python
+            people = [found for found in lm.batch(texts, Person) if not isinstance(found, Failure)]
+            ```
+        """
+        from schemagen.lm.generation import Failure
+
+        found: list[Any] = self.run_batch(prompts, spec, **options)
+        return [each if isinstance(each, Failure) else each.value for each in found]
+
+    @overload
+    async def abatch(
+        self, prompts: Iterable[Prompt], spec: TypedSpec[T], **options: Unpack[BatchOptions]
+    ) -> list[T | Failure]: ...
+    @overload
+    async def abatch(
+        self, prompts: Iterable[Prompt], spec: PatternSpec, **options: Unpack[BatchOptions]
+    ) -> list[str | Failure]: ...
+    @overload
+    async def abatch(
+        self, prompts: Iterable[Prompt], spec: Sequence[type[T]], **options: Unpack[BatchOptions]
+    ) -> list[T | Failure]: ...
+    @overload
+    async def abatch(
+        self, prompts: Iterable[Prompt], spec: OtherSpec | Sequence[Any], **options: Unpack[BatchOptions]
+    ) -> list[Any]: ...
+    @overload
+    async def abatch(
+        self, prompts: Iterable[Prompt], spec: TypeForm[T], **options: Unpack[BatchOptions]
+    ) -> list[T | Failure]: ...
+    async def abatch(self, prompts: Iterable[Prompt], spec: Any, **options: Any) -> list[Any]:
+        """Return what `batch` returns, and leave the event loop free meanwhile; the model works in a thread."""
+        found: list[Any] = await in_thread(self.batch, prompts, spec, **options)
+        return found
+
+    @overload
+    def run_batch(
+        self, prompts: Iterable[Prompt], spec: TypedSpec[T], **options: Unpack[BatchOptions]
+    ) -> list[Generation[T] | Failure]: ...
+    @overload
+    def run_batch(
+        self, prompts: Iterable[Prompt], spec: PatternSpec, **options: Unpack[BatchOptions]
+    ) -> list[Generation[str] | Failure]: ...
+    @overload
+    def run_batch(
+        self, prompts: Iterable[Prompt], spec: Sequence[type[T]], **options: Unpack[BatchOptions]
+    ) -> list[Generation[T] | Failure]: ...
+    @overload
+    def run_batch(
+        self, prompts: Iterable[Prompt], spec: OtherSpec | Sequence[Any], **options: Unpack[BatchOptions]
+    ) -> list[Generation[Any] | Failure]: ...
+    @overload
+    def run_batch(
+        self, prompts: Iterable[Prompt], spec: TypeForm[T], **options: Unpack[BatchOptions]
+    ) -> list[Generation[T] | Failure]: ...
+    def run_batch(  # noqa: PLR0913 - as `run`
+        self,
+        prompts: Iterable[Prompt],
+        spec: Any,
+        *,
+        batch_size: int = 8,
+        progress: bool | None = None,
+        retries: int = 0,
+        seed: int | Sequence[int] | None = None,
+        whitespace: WhitespacePolicy = "flexible",
+        property_order: PropertyOrder = "schema",
+        reasoning: bool | int | Reasoning = False,
+        show_schema: bool = True,
+        chat_template: bool = True,
+        **generate_kwargs: Any,
+    ) -> list[Any]:
+        """Return what `run` returns for every prompt, or the failure of its row, in the order of the prompts.
+
+        No row harms another: a type that does not compile, a prompt without room for an answer, a budget that is too
+        small, a value that a validator refuses and whatever the model raises make a `Failure` of the row they belong to.
+        Rows of like length are generated together, padded on the left; each is what `run` gives for it alone, as far
+        as the model computes the same numbers in a batch. The masked mass of a row is not measured: it is None.
+
+        Args:
+            prompts: Texts or chats.
+            spec: What the values are: one for all rows, or a list with one for each.
+            batch_size: Rows that the model works on at a time, at most. When that raises (out of memory, say), the rows are
+                tried again in halves.
+            progress: Whether there is a progress bar on standard error. None: on a terminal, if it takes longer than a second.
+            retries: How often a row is asked again, with the reasons, when a validator of its type refuses the value.
+            seed: Makes sampling reproducible: one number for each row, or one number that is counted up, so that row ``i``
+                has ``seed + i``. The text of a row depends on its seed alone, not on its neighbours. With beams or assisted
+                decoding, rows with seeds are generated one at a time.
+            whitespace: As for `run`.
+            property_order: As for `run`.
+            reasoning: As for `run`.
+            show_schema: As for `run`.
+            chat_template: As for `run`.
+            generate_kwargs: As for `run`, for all rows.
+
+        Raises:
+            SchemaError: The one type for all rows cannot be compiled.
+            TypeError: The prompts are a single text or chat.
+            ValueError: There are more or fewer specs or seeds than prompts; or every row failed with a ValueError of
+                transformers, as for options that it does not know.
+
+        Example:
+            ```python
+            texts = [found.text for found in lm.run_batch(texts, Person) if not isinstance(found, Failure)]
+            ```
+        """
+        from schemagen.lm.batch import Options, generate_batch, raise_misuse
+
+        thinker = self._thinker(reasoning)
+        shown = (show_schema, chat_template, thinker)
+        options = Options(batch_size, retries, whitespace, property_order, *shown, generate_kwargs)
+        found = generate_batch(self._itself, prompts, spec, seed=seed, progress=progress, options=options)
+        raise_misuse(found)
+        return found
+
+    @overload
+    async def arun_batch(
+        self, prompts: Iterable[Prompt], spec: TypedSpec[T], **options: Unpack[BatchOptions]
+    ) -> list[Generation[T] | Failure]: ...
+    @overload
+    async def arun_batch(
+        self, prompts: Iterable[Prompt], spec: PatternSpec, **options: Unpack[BatchOptions]
+    ) -> list[Generation[str] | Failure]: ...
+    @overload
+    async def arun_batch(
+        self, prompts: Iterable[Prompt], spec: Sequence[type[T]], **options: Unpack[BatchOptions]
+    ) -> list[Generation[T] | Failure]: ...
+    @overload
+    async def arun_batch(
+        self, prompts: Iterable[Prompt], spec: OtherSpec | Sequence[Any], **options: Unpack[BatchOptions]
+    ) -> list[Generation[Any] | Failure]: ...
+    @overload
+    async def arun_batch(
+        self, prompts: Iterable[Prompt], spec: TypeForm[T], **options: Unpack[BatchOptions]
+    ) -> list[Generation[T] | Failure]: ...
+    async def arun_batch(self, prompts: Iterable[Prompt], spec: Any, **options: Any) -> list[Any]:
+        """Return what `run_batch` returns, and leave the event loop free meanwhile; the model works in a thread."""
+        found: list[Any] = await in_thread(self.run_batch, prompts, spec, **options)
+        return found

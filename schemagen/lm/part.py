@@ -1,0 +1,58 @@
+"""What the parts of a `LanguageModel` have in common, and what its front doors take."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from typing import TYPE_CHECKING, Any, cast
+
+if TYPE_CHECKING:
+    import re
+    from collections.abc import Mapping, Sequence
+    from typing import TypeAlias, TypeVar
+
+    from pydantic import TypeAdapter
+
+    from schemagen.compiler import Choice, Grammar, Regex
+    from schemagen.lm.language_model import LanguageModel
+    from schemagen.lm.reasoning import Reasoning
+    from schemagen.lm.thinking import Thinker
+
+    T = TypeVar("T")
+    Message: TypeAlias = Mapping[str, Any]
+    #: A text, or a chat.
+    Prompt: TypeAlias = str | Sequence[Message]
+    #: Specs whose values are of type T; other type expressions are a `TypeForm[T]`.
+    TypedSpec: TypeAlias = type[T] | Choice[T] | TypeAdapter[T]
+    #: Specs whose values are texts; in a batch a list is no choice.
+    PatternSpec: TypeAlias = Regex | re.Pattern[str]
+    TextSpec: TypeAlias = PatternSpec | list[str] | tuple[str, ...]
+    #: Specs whose values no type checker knows.
+    OtherSpec: TypeAlias = Mapping[str, Any] | bool | Grammar
+
+
+class Part(ABC):
+    """A part of a `LanguageModel`: front doors that belong together, and what they need of the others."""
+
+    model: Any
+    tokenizer: Any
+
+    @property
+    def _itself(self) -> LanguageModel:
+        """The model that this is a part of."""
+        return cast("LanguageModel", self)
+
+    @abstractmethod
+    def _grammar(self, spec: Any, **options: Any) -> Grammar:
+        """Return the grammar of a spec, which may be one already."""
+
+    @abstractmethod
+    def _thinker(self, reasoning: bool | int | Reasoning) -> Thinker | None:
+        """Return how the model is to think before it answers; None: not at all."""
+
+    @abstractmethod
+    def _messages(self, prompt: Prompt, grammar: Grammar, *, show_schema: bool) -> list[dict[str, Any]]:
+        """Return the chat to render, with what the answer has to be."""
+
+    @abstractmethod
+    def _encode(self, text: str, templated: bool) -> dict[str, Any]:
+        """Return the tokens of a rendered prompt, on the device of the model."""

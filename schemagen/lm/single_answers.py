@@ -1,0 +1,178 @@
+"""`SingleAnswers`: the front doors of a `LanguageModel` for one prompt."""
+
+from __future__ import annotations
+
+from itertools import count
+from typing import TYPE_CHECKING, Any, TypeVar, overload
+
+from schemagen.arguments import check_count
+from schemagen.lm.generation import REFUSALS, Generation, reasons, validation_failed
+from schemagen.lm.part import Part
+from schemagen.lm.prompts import render, with_correction
+from schemagen.lm.reasoning import taken_apart
+from schemagen.lm.threads import in_thread
+
+if TYPE_CHECKING:
+    from typing_extensions import TypeForm, Unpack
+
+    from schemagen.engine.options import PropertyOrder, WhitespacePolicy
+    from schemagen.lm.part import OtherSpec, Prompt, TextSpec, TypedSpec
+    from schemagen.lm.reasoning import Reasoning
+    from schemagen.options import GenerateOptions
+
+T = TypeVar("T")
+
+
+class SingleAnswers(Part):
+    """What a `LanguageModel` does with one prompt.
+
+    Calling the model and `generate` return the value, `run` returns the value with its circumstances.
+    """
+
+    @overload
+    def __call__(self, prompt: Prompt, spec: TypedSpec[T], **options: Unpack[GenerateOptions]) -> T: ...
+    @overload
+    def __call__(self, prompt: Prompt, spec: TextSpec, **options: Unpack[GenerateOptions]) -> str: ...
+    @overload
+    def __call__(self, prompt: Prompt, spec: OtherSpec, **options: Unpack[GenerateOptions]) -> Any: ...
+    @overload
+    def __call__(self, prompt: Prompt, spec: TypeForm[T], **options: Unpack[GenerateOptions]) -> T: ...
+    def __call__(self, prompt: Prompt, spec: Any, **options: Any) -> Any:
+        """Return the model's answer to the prompt as a value of `spec`; the same as `generate`.
+
+        Args:
+            prompt: A text, or a chat (``[{"role": "user", "content": "..."}]``).
+            spec: A type (the value is an instance of it), a JSON Schema (parsed JSON), a `Regex` or a list of texts (a str), a
+                `Choice` (a str, or a member of its enum), or a compiled grammar.
+            options: Those of `run`.
+
+        Raises:
+            GenerationError: As `run`.
+            OptionError: As `run`.
+        """
+        return self.run(prompt, spec, **options).value
+
+    @overload
+    def generate(self, prompt: Prompt, spec: TypedSpec[T], **options: Unpack[GenerateOptions]) -> T: ...
+    @overload
+    def generate(self, prompt: Prompt, spec: TextSpec, **options: Unpack[GenerateOptions]) -> str: ...
+    @overload
+    def generate(self, prompt: Prompt, spec: OtherSpec, **options: Unpack[GenerateOptions]) -> Any: ...
+    @overload
+    def generate(self, prompt: Prompt, spec: TypeForm[T], **options: Unpack[GenerateOptions]) -> T: ...
+    def generate(self, prompt: Prompt, spec: Any, **options: Any) -> Any:
+        """Return the model's answer to the prompt as a value of `spec`.
+
+        Args:
+            prompt: A text, or a chat (``[{"role": "user", "content": "..."}]``).
+            spec: A type (the value is an instance of it), a JSON Schema (parsed JSON), a `Regex` or a list of texts (a str), a
+                `Choice` (a str, or a member of its enum), or a compiled grammar.
+            options: Those of `run`.
+
+        Raises:
+            GenerationError: As `run`.
+            OptionError: As `run`.
+        """
+        return self.run(prompt, spec, **options).value
+
+    @overload
+    async def agenerate(self, prompt: Prompt, spec: TypedSpec[T], **options: Unpack[GenerateOptions]) -> T: ...
+    @overload
+    async def agenerate(self, prompt: Prompt, spec: TextSpec, **options: Unpack[GenerateOptions]) -> str: ...
+    @overload
+    async def agenerate(self, prompt: Prompt, spec: OtherSpec, **options: Unpack[GenerateOptions]) -> Any: ...
+    @overload
+    async def agenerate(self, prompt: Prompt, spec: TypeForm[T], **options: Unpack[GenerateOptions]) -> T: ...
+    async def agenerate(self, prompt: Prompt, spec: Any, **options: Any) -> Any:
+        """Return what `generate` returns, and leave the event loop free meanwhile; the model works in a thread."""
+        found: Generation[Any] = await in_thread(self.run, prompt, spec, **options)
+        return found.value
+
+    @overload
+    def run(self, prompt: Prompt, spec: TypedSpec[T], **options: Unpack[GenerateOptions]) -> Generation[T]: ...
+    @overload
+    def run(self, prompt: Prompt, spec: TextSpec, **options: Unpack[GenerateOptions]) -> Generation[str]: ...
+    @overload
+    def run(self, prompt: Prompt, spec: OtherSpec, **options: Unpack[GenerateOptions]) -> Generation[Any]: ...
+    @overload
+    def run(self, prompt: Prompt, spec: TypeForm[T], **options: Unpack[GenerateOptions]) -> Generation[T]: ...
+    def run(  # noqa: PLR0913 - the one call that users tune
+        self,
+        prompt: Prompt,
+        spec: Any,
+        *,
+        retries: int = 0,
+        seed: int | None = None,
+        whitespace: WhitespacePolicy = "flexible",
+        property_order: PropertyOrder = "schema",
+        reasoning: bool | int | Reasoning = False,
+        show_schema: bool = True,
+        chat_template: bool = True,
+        **generate_kwargs: Any,
+    ) -> Generation[Any]:
+        """Return the model's answer as a value of `spec`, with its text, tokens, time and masked mass.
+
+        Args:
+            prompt: A text, or a chat (``[{"role": "user", "content": "..."}]``).
+            spec: A type, a JSON Schema, a `Regex`, a `Choice`, or a grammar compiled with `compile`.
+            retries: How often to ask again, with the reasons, when a validator of the type or the check of a keyword
+                that is not enforced (``strict=False``) refuses the value.
+            seed: Makes sampling reproducible; the global random state is left alone. A row of `batch` with this seed has
+                the same text.
+            whitespace: As for `schemagen.compile`; of no effect on a compiled grammar.
+            property_order: As for `schemagen.compile`; of no effect on a compiled grammar.
+            reasoning: Whether the model thinks freely before it answers, in the format of its chat template. True: in 1024
+                tokens at most; a number: in so many; a `schemagen.lm.Reasoning`: with markers of your own. The thoughts are in
+                `Generation.reasoning`, and the answer is as constrained as without them.
+            show_schema: Whether the shape of the schema, the options or the pattern are appended to the prompt.
+            chat_template: Whether the chat template of the tokenizer is used, if there is one.
+            generate_kwargs: Passed on to ``model.generate``: ``max_new_tokens`` (default 512, and those of ``reasoning``; it
+                covers both, and thoughts end in time for the shortest answer), ``num_beams``, ``temperature``, ... Decoding is
+                greedy, whatever the model's generation_config says, unless ``do_sample=True`` or a sampling option such as
+                ``temperature`` is given.
+
+        Raises:
+            SchemaError: The type or schema cannot be compiled.
+            OptionError: A number among the options cannot be meant; or the model is asked to think, and its chat template knows
+                no thoughts.
+            BudgetError: ``max_new_tokens`` is below what the shortest text takes.
+            ValidationFailed: A custom validator, or the check of a keyword, refused the value, also after ``retries``.
+            ValueError: As transformers raises it, for options it does not know.
+        """
+        from schemagen.decode.loop import decode
+
+        check_count("retries", retries, least=0)
+        grammar = self._grammar(spec, whitespace=whitespace, property_order=property_order)
+        thinker = self._thinker(reasoning)
+        thinking = None if thinker is None else thinker.before(grammar)
+        constraint: Any = thinking or grammar
+        messages = self._messages(prompt, grammar, show_schema=show_schema)
+        seconds = 0.0
+        for attempt in count(1):
+            inputs = self._encode(*render(self.tokenizer, messages, chat_template=chat_template, thinker=thinker))
+            found = decode(self.model, inputs, constraint, seed=seed, **generate_kwargs)
+            seconds += found.seconds
+            text, thoughts, thought_tokens = taken_apart(found, thinking)
+            try:
+                value = grammar.validate(text)
+            except REFUSALS as error:
+                if attempt > retries:
+                    raise validation_failed(text, error, attempts=attempt) from error
+                messages = with_correction(messages, text, reasons(error))
+            else:
+                facts = (text, found.token_ids, found.prompt_tokens, seconds, found.masked_mass, attempt)
+                return Generation(value, *facts, thoughts, thought_tokens)
+        raise AssertionError("count() has no end")
+
+    @overload
+    async def arun(self, prompt: Prompt, spec: TypedSpec[T], **options: Unpack[GenerateOptions]) -> Generation[T]: ...
+    @overload
+    async def arun(self, prompt: Prompt, spec: TextSpec, **options: Unpack[GenerateOptions]) -> Generation[str]: ...
+    @overload
+    async def arun(self, prompt: Prompt, spec: OtherSpec, **options: Unpack[GenerateOptions]) -> Generation[Any]: ...
+    @overload
+    async def arun(self, prompt: Prompt, spec: TypeForm[T], **options: Unpack[GenerateOptions]) -> Generation[T]: ...
+    async def arun(self, prompt: Prompt, spec: Any, **options: Any) -> Generation[Any]:
+        """Return what `run` returns, and leave the event loop free meanwhile; the model works in a thread."""
+        found: Generation[Any] = await in_thread(self.run, prompt, spec, **options)
+        return found

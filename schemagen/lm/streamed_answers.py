@@ -1,0 +1,130 @@
+"""`StreamedAnswers`: the front doors of a `LanguageModel` for an answer that is read while it is written."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, TypeVar, overload
+
+from schemagen.lm.part import Part
+from schemagen.lm.prompts import render
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncGenerator
+
+    from typing_extensions import TypeForm, Unpack
+
+    from schemagen.decode.loop import Decoded
+    from schemagen.engine.options import PropertyOrder, WhitespacePolicy
+    from schemagen.events import Event
+    from schemagen.lm.part import OtherSpec, Prompt, TextSpec, TypedSpec
+    from schemagen.lm.reasoning import Reasoning
+    from schemagen.lm.stream import Stream
+    from schemagen.options import StreamOptions
+
+T = TypeVar("T")
+
+
+class StreamedAnswers(Part):
+    """What a `LanguageModel` says while it answers."""
+
+    @overload
+    def stream(self, prompt: Prompt, spec: TypedSpec[T], **options: Unpack[StreamOptions]) -> Stream[T]: ...
+    @overload
+    def stream(self, prompt: Prompt, spec: TextSpec, **options: Unpack[StreamOptions]) -> Stream[str]: ...
+    @overload
+    def stream(self, prompt: Prompt, spec: OtherSpec, **options: Unpack[StreamOptions]) -> Stream[Any]: ...
+    @overload
+    def stream(self, prompt: Prompt, spec: TypeForm[T], **options: Unpack[StreamOptions]) -> Stream[T]: ...
+    def stream(  # noqa: PLR0913 - as `run`
+        self,
+        prompt: Prompt,
+        spec: Any,
+        *,
+        partials: bool = False,
+        seed: int | None = None,
+        whitespace: WhitespacePolicy = "flexible",
+        property_order: PropertyOrder = "schema",
+        reasoning: bool | int | Reasoning = False,
+        show_schema: bool = True,
+        chat_template: bool = True,
+        **generate_kwargs: Any,
+    ) -> Stream[Any]:
+        """Return the events of a generation while it goes on: fields that begin, grow and are complete, and the value.
+
+        The events are `FieldStarted`, `Delta`, `FieldCompleted`, with ``partials`` `Snapshot`, and at the end `Completed` with
+        the value; before them, with ``reasoning``, `ReasoningDelta`. They come from the structure of the text: strings grow by
+        whole characters with their escapes resolved, a field is validated by its own type when it is complete, and the value by
+        all of its validators at the end.
+
+        Args:
+            prompt: A text, or a chat.
+            spec: A type, a JSON Schema, a `Regex`, a `Choice`, or a grammar compiled with `compile`.
+            partials: Whether there is a `Snapshot` of everything so far after each step that changed something.
+            seed: As for `run`.
+            whitespace: As for `run`.
+            property_order: As for `run`.
+            reasoning: As for `run`.
+            show_schema: As for `run`.
+            chat_template: As for `run`.
+            generate_kwargs: As for `run`; beams cannot be streamed, and there are no retries.
+
+        Returns:
+            An iterator. The model works in a thread from the first event on and stops when the stream is closed or dropped.
+
+        Raises:
+            SchemaError: The type or schema cannot be compiled; here, not at the first event.
+            OptionError: An option cannot be meant, or a stream cannot have it; here as well.
+
+        Example:
+            ```python
+            for event in lm.stream("Ada Lovelace, 36, London", Person):
+                match event:
+                    case FieldCompleted(path, value):
+                        print(path, value)
+                    case Completed(generation):
+                        print(generation.value)
+            ```
+        """
+        from schemagen.decode.loop import check_streamed_options, decode
+        from schemagen.lm.stream import Stream
+
+        check_streamed_options(generate_kwargs)
+        grammar = self._grammar(spec, whitespace=whitespace, property_order=property_order)
+        thinker = self._thinker(reasoning)
+        thinking = None if thinker is None else thinker.before(grammar)
+        constraint: Any = thinking or grammar
+        messages = self._messages(prompt, grammar, show_schema=show_schema)
+        inputs = self._encode(*render(self.tokenizer, messages, chat_template=chat_template, thinker=thinker))
+
+        def generate(streamer: Any) -> Decoded:
+            return decode(self.model, inputs, constraint, seed=seed, streamer=streamer, **generate_kwargs)
+
+        return Stream(grammar, generate, thinking=thinking, partials=partials)
+
+    @overload
+    def astream(
+        self, prompt: Prompt, spec: TypedSpec[T], **options: Unpack[StreamOptions]
+    ) -> AsyncGenerator[Event[T], None]: ...
+    @overload
+    def astream(
+        self, prompt: Prompt, spec: TextSpec, **options: Unpack[StreamOptions]
+    ) -> AsyncGenerator[Event[str], None]: ...
+    @overload
+    def astream(
+        self, prompt: Prompt, spec: OtherSpec, **options: Unpack[StreamOptions]
+    ) -> AsyncGenerator[Event[Any], None]: ...
+    @overload
+    def astream(
+        self, prompt: Prompt, spec: TypeForm[T], **options: Unpack[StreamOptions]
+    ) -> AsyncGenerator[Event[T], None]: ...
+    def astream(self, prompt: Prompt, spec: Any, **options: Any) -> AsyncGenerator[Event[Any], None]:
+        """Yield what `stream` yields, and leave the event loop free meanwhile; arguments and errors as there.
+
+        Cancelling the task that iterates, or ``aclose()``, stops the model at its next token.
+        """
+        from schemagen.lm.event_stream import events_of
+
+        def start() -> Stream[Any]:
+            found: Stream[Any] = self.stream(prompt, spec, **options)
+            return found
+
+        return events_of(start)

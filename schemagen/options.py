@@ -1,0 +1,188 @@
+"""The options of the front doors as types, so that editors complete them and type checkers know their names.
+
+Each class is for one family of methods: ``def run(self, prompt, spec, **options: Unpack[GenerateOptions])``. At run time
+`schemagen.decode.option_names` knows the other options of transformers, too; they are given by name, or in a
+``generation_config``.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, TypedDict
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from schemagen.engine.options import PropertyOrder, WhitespacePolicy
+    from schemagen.lm.reasoning import Reasoning
+
+
+class DecodingOptions(TypedDict, total=False):
+    """Options of transformers' ``generate``; None means the same as leaving an option out.
+
+    Decoding is greedy unless ``do_sample=True`` or a sampling option (``temperature``, ``top_k``, ``top_p``, ``min_p``,
+    ``typical_p``, ``epsilon_cutoff``, ``eta_cutoff``) is given; ``temperature=0`` is greedy, too.
+
+    Attributes:
+        max_new_tokens: Most tokens of an answer; 512 where nothing is said.
+        max_length: Most tokens of prompt and answer together.
+        min_new_tokens: Fewest tokens of an answer.
+        max_time: Seconds after which the answer is cut off, which is an error.
+        do_sample: Whether tokens are drawn at random.
+        temperature: Divides the logits before sampling; 0 is greedy.
+        top_k: Sample from so many tokens.
+        top_p: Sample from the likeliest tokens that together have this probability.
+        min_p: Sample from tokens with at least this share of the highest probability.
+        typical_p: Sample from tokens of typical information that together have this probability.
+        epsilon_cutoff: Sample from tokens of at least this probability.
+        eta_cutoff: The same, with a bound that follows the entropy.
+        num_beams: Beams of beam search.
+        length_penalty: Above 0, beams prefer long texts, below 0 short ones.
+        early_stopping: When beam search ends.
+        repetition_penalty: Above 1, tokens that are in the text already become unlikely.
+        no_repeat_ngram_size: Runs of so many tokens occur once at most.
+        bad_words_ids: Sequences of tokens that must not occur.
+        sequence_bias: Sequences of tokens and what is added to their logits.
+        suppress_tokens: Tokens that must not occur.
+        penalty_alpha: Contrastive search.
+        guidance_scale: Classifier-free guidance.
+        assistant_model: A smaller model that proposes tokens.
+        prompt_lookup_num_tokens: Tokens that are proposed from the prompt at a time.
+        stop_strings: Texts at which the answer is cut off; of little use, as the constraint ends it.
+        tokenizer: Of the model, where one of the options above needs it.
+        assistant_tokenizer: Of the assistant, where it has another.
+        use_cache: Whether keys and values are kept.
+        cache_implementation: How they are kept.
+        generation_config: An object with any of these options, and all others that transformers has.
+        logits_processor: Further processors; the constraint comes behind them.
+        stopping_criteria: Further reasons to cut the answer off.
+        streamer: An object that is given the tokens.
+    """
+
+    max_new_tokens: int | None
+    max_length: int | None
+    min_new_tokens: int | None
+    max_time: float | None
+    do_sample: bool | None
+    temperature: float | None
+    top_k: int | None
+    top_p: float | None
+    min_p: float | None
+    typical_p: float | None
+    epsilon_cutoff: float | None
+    eta_cutoff: float | None
+    num_beams: int | None
+    length_penalty: float | None
+    early_stopping: bool | str | None
+    repetition_penalty: float | None
+    no_repeat_ngram_size: int | None
+    bad_words_ids: Sequence[Sequence[int]] | None
+    sequence_bias: Any
+    suppress_tokens: Sequence[int] | None
+    penalty_alpha: float | None
+    guidance_scale: float | None
+    assistant_model: Any
+    prompt_lookup_num_tokens: int | None
+    stop_strings: str | Sequence[str] | None
+    tokenizer: Any
+    assistant_tokenizer: Any
+    use_cache: bool | None
+    cache_implementation: str | None
+    generation_config: Any
+    logits_processor: Sequence[Callable[..., Any]] | None
+    stopping_criteria: Any
+    streamer: Any
+
+
+class AnswerOptions(DecodingOptions, total=False):
+    """What every front door takes that answers with a value.
+
+    Attributes:
+        whitespace: As for `schemagen.compile`; of no effect on a compiled grammar.
+        property_order: As for `schemagen.compile`; of no effect on a compiled grammar.
+        reasoning: Whether the model thinks before it answers, and in how many tokens.
+        show_schema: Whether the shape of the schema, the choices or the pattern are appended to the prompt.
+        chat_template: Whether the chat template of the tokenizer is used, if there is one.
+    """
+
+    whitespace: WhitespacePolicy
+    property_order: PropertyOrder
+    reasoning: bool | int | Reasoning
+    show_schema: bool
+    chat_template: bool
+
+
+class GenerateOptions(AnswerOptions, total=False):
+    """Options of ``lm(...)``, `generate`, `run`, and of their async forms.
+
+    Attributes:
+        retries: How often to ask again, with the reasons, when a validator refuses the value.
+        seed: Makes sampling reproducible.
+    """
+
+    retries: int
+    seed: int | None
+
+
+class BatchOptions(AnswerOptions, total=False):
+    """Options of `batch`, `run_batch`, and of their async forms.
+
+    Attributes:
+        retries: How often a row is asked again, with the reasons, when a validator refuses its value.
+        seed: One number for each row, or one number that is counted up.
+        batch_size: Rows that the model works on at a time, at most.
+        progress: Whether there is a progress bar.
+    """
+
+    retries: int
+    seed: int | Sequence[int] | None
+    batch_size: int
+    progress: bool | None
+
+
+class StreamOptions(AnswerOptions, total=False):
+    """Options of `stream` and `astream`.
+
+    Attributes:
+        seed: Makes sampling reproducible.
+        partials: Whether there is a `Snapshot` after each step that changed something.
+    """
+
+    seed: int | None
+    partials: bool
+
+
+class ChatOptions(DecodingOptions, total=False):
+    """Options of `chat` and of `achat`, beside those that the methods name themselves.
+
+    Attributes:
+        seed: Makes sampling reproducible.
+        reasoning: Whether the model thinks before it answers, and in how many tokens.
+    """
+
+    seed: int | None
+    reasoning: bool | int | Reasoning
+
+
+class StreamCallOptions(ChatOptions, total=False):
+    """Options of `stream_call`, beside those that the method names itself.
+
+    Attributes:
+        profile: The wire format, if it is not to be told from the chat template.
+    """
+
+    profile: Any
+
+
+class CallOptions(StreamCallOptions, total=False):
+    """Options of `call`, beside those that the method names itself.
+
+    Attributes:
+        retries: How often to ask again, with the reasons, when a validator refuses the arguments.
+    """
+
+    retries: int
+
+
+def names_of(options: Any) -> frozenset[str]:
+    """Return the names that one of these classes has."""
+    return frozenset(options.__optional_keys__)

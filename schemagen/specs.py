@@ -1,0 +1,149 @@
+"""What people write for a spec, and what it means: conversions of specs from elsewhere, and errors for what is none."""
+
+from __future__ import annotations
+
+import json
+import re
+import sys
+from typing import TYPE_CHECKING, Any
+
+from schemagen.errors import InvalidSchemaError, OptionError, UnsupportedPatternError, UnsupportedTypeError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+    from enum import Enum
+
+#: Flags of `re` -> their letter. Others are refused; re.UNICODE is the default and re.DEBUG only prints.
+_LETTERS = {re.IGNORECASE: "i", re.MULTILINE: "m", re.DOTALL: "s", re.VERBOSE: "x", re.ASCII: "a"}
+_HARMLESS = re.UNICODE | re.DEBUG
+_KINDS = "a type, a JSON Schema as a dict, a Regex, a Choice, or a list of texts to choose from"
+_SHOWN = 80
+
+
+def choices_of(given: tuple[Any, ...], enum: type[Enum] | None) -> tuple[str, ...]:
+    """Return the texts of a `Choice`.
+
+    Args:
+        given: Its arguments: texts, or one iterable of them.
+        enum: Their enum, if there is one.
+
+    Raises:
+        OptionError: One is no text.
+    """
+    texts = given
+    if len(given) == 1 and not isinstance(given[0], str):
+        try:
+            texts = tuple(given[0])
+        except TypeError:
+            texts = given
+    wrong = next((text for text in texts if not isinstance(text, str)), None)
+    if wrong is None:
+        return tuple(str(text) for text in texts) if enum is not None else texts
+    if enum is not None:
+        raise OptionError(
+            f"a member of {enum.__name__} has the value {wrong!r:.80}",
+            why="a Choice writes texts without quotes",
+            fix=f"give the enum itself as the type, lm(prompt, {enum.__name__}): its values are written as JSON",
+        )
+    raise OptionError(
+        f"an option of a Choice is {wrong!r:.80}",
+        why="a Choice writes texts without quotes",
+        fix=f"for values of JSON use a type, {_literal(texts)}",
+    )
+
+
+def pattern_text(pattern: re.Pattern[Any]) -> str:
+    """Return a pattern for `Regex` that means what a compiled one means as a whole, its flags written into it.
+
+    Raises:
+        UnsupportedPatternError: It is a pattern over bytes, or has a flag that cannot be written into it.
+    """
+    if not isinstance(pattern.pattern, str):
+        raise UnsupportedPatternError(
+            f"the pattern {pattern.pattern!r:.80} is over bytes",
+            why="texts are characters",
+            fix="compile a pattern of type str",
+        )
+    letters = "".join(letter for flag, letter in _LETTERS.items() if pattern.flags & flag)
+    unknown = pattern.flags & ~(_HARMLESS | sum(_LETTERS))
+    if unknown:
+        raise UnsupportedPatternError(
+            f"the pattern {pattern.pattern!r:.80} has the flag {re.RegexFlag(unknown)!r}",
+            why="it cannot be written into the pattern",
+            fix="compile it without this flag",
+        )
+    return f"(?{letters}){pattern.pattern}" if letters else pattern.pattern
+
+
+def type_of_adapter(spec: Any) -> Any:
+    """Return the type of a pydantic `TypeAdapter`; anything else as it is.
+
+    Raises:
+        UnsupportedTypeError: The adapter has a configuration of its own, which its type does not tell.
+    """
+    module = sys.modules.get("pydantic.type_adapter")
+    if module is None or not isinstance(spec, module.TypeAdapter):
+        return spec
+    if getattr(spec, "_config", None) is not None or not hasattr(spec, "_type"):
+        raise UnsupportedTypeError(
+            f"{spec!r:.80} has a configuration of its own",
+            why="the constraint is made of the type, which does not know it",
+            fix="put the configuration on the type (model_config, or pydantic.with_config) and give the type",
+        )
+    return spec._type  # noqa: SLF001 - what TypeAdapter was called with; it has no public name
+
+
+def no_spec(spec: Any) -> InvalidSchemaError:
+    """Return the error for something that is neither a type nor a schema, with what may have been meant."""
+    return InvalidSchemaError(f"{_shown(spec)} is no type and no schema", why=f"a spec is {_KINDS}", fix=_fix(spec))
+
+
+def list_of_others(spec: list[Any] | tuple[Any, ...]) -> InvalidSchemaError:
+    """Return the error for a list that is no list of texts."""
+    if any(isinstance(each, dict) and "role" in each for each in spec):
+        fix = "the prompt comes first, then the type or schema: lm(messages, Person)"
+    elif all(isinstance(each, (str, int, float, bool, type(None))) for each in spec):
+        fix = f"for one of these values, written as JSON: {_literal(spec)}"
+    elif all(isinstance(each, type) for each in spec):
+        names = [each.__name__ for each in spec]
+        fix = f"for one of these types: {' | '.join(names)}; for a list of them: list[{names[0]}]"
+    else:
+        fix = "give a single spec; one for each prompt is for lm.batch"
+    return InvalidSchemaError(
+        f"{_shown(spec)} is no list of texts", why="a list as a spec holds texts to choose from", fix=fix
+    )
+
+
+def _fix(spec: Any) -> str:
+    """Say what to give instead."""
+    if isinstance(spec, str):
+        return _fix_for_text(spec)
+    if hasattr(spec, "matcher") and hasattr(spec, "min_new_tokens"):
+        return "it is a compiled grammar: use it as it is, lm(prompt, grammar)"
+    if hasattr(spec, "keys"):
+        return "give a dict: dict(schema)"
+    if isinstance(spec, (set, frozenset)):
+        return "sets have no order: give a list of texts, or Choice([...])"
+    return f"give the class itself: {type(spec).__name__}" if hasattr(spec, "__dict__") else f"give {_KINDS}"
+
+
+def _fix_for_text(text: str) -> str:
+    """Say what to give instead of a str: JSON text is to be read, and a prompt comes first."""
+    try:
+        value = json.loads(text)
+    except (ValueError, RecursionError):
+        value = None
+    if isinstance(value, (dict, bool)):
+        return "it is JSON: give json.loads(text)"
+    return "the prompt comes first: lm(prompt, Person); for a pattern give Regex(text), for a fixed text Choice([text])"
+
+
+def _literal(values: Iterable[Any]) -> str:
+    """Write some values as a `Literal`."""
+    text = ", ".join(repr(value) for value in values)
+    return f"Literal[{text}]" if len(text) <= _SHOWN else "Literal[...]"
+
+
+def _shown(spec: Any) -> str:
+    text = repr(spec)
+    return text if len(text) <= _SHOWN else f"{text[:_SHOWN]}..."
