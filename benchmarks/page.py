@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 import sys
-from collections import defaultdict
+from collections import Counter, defaultdict
 from typing import TYPE_CHECKING, Any
 
 import harness
@@ -257,11 +257,11 @@ def _arguments(suite: Mapping[str, Any]) -> str:
 
 
 def _refusals(counts: Mapping[str, int], not_pass: Mapping[str, Any]) -> str:
+    """How many schemas have which verdict for which reason; their names are in the page of supported schemas."""
     total = f"Over bytes, {counts.get('pass', 0):,} of {sum(counts.values()):,} schemas pass ({_counted(counts)})."
-    rows = [
-        (f"`{case}`", verdict.name, verdict.error, verdicts.refusal_for(verdict)) for case, verdict in not_pass.items()
-    ]
-    return total + "\n\n" + table(("schema", "verdict", "error", "reason"), rows)
+    reasons = Counter((verdict.name, verdicts.refusal_for(verdict)) for verdict in not_pass.values())
+    rows = [(str(count), name, reason) for (name, reason), count in reasons.most_common()]
+    return total + "\n\n" + table(("schemas", "verdict", "reason"), rows)
 
 
 def _differences(found: list[Result], known: Mapping[str, Any]) -> str:

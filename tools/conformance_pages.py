@@ -160,13 +160,22 @@ def reason_for(case: str, verdict: Verdict) -> str:
     return ERRORS.get(verdict.error.partition(" ")[0]) or REASONS.get(file_of(case)[1], "")
 
 
+def _maskbench_reason(case: str, verdict: Verdict) -> str:
+    """Return why a schema does not pass; of a limit, which one."""
+    _, _, fact = verdict.error.partition("limit-reached: N ")
+    limit = f"too many {fact.removesuffix(' were needed, the limit is N').removesuffix(', limit N')}"
+    return limit if fact else reason_for(case, verdict)
+
+
 def _maskbench(counts: Mapping[str, int], not_pass: Mapping[str, Verdict]) -> str:
     total, passed = sum(counts.values()), counts.get("pass", 0)
+    alike: dict[tuple[str, str], list[str]] = defaultdict(list)
+    for case, verdict in not_pass.items():
+        alike[verdict.name, _maskbench_reason(case, verdict)].append(f"`{case}`")
     rows = [
-        f"| `{case}` | {verdict.name} | {verdict.error or ', '.join(map(str, verdict.tests))} "
-        f"| {reason_for(case, verdict)} |"
-        for case, verdict in not_pass.items()
+        f"| {len(cases)} | {name} | {reason} | {', '.join(cases)} |"
+        for (name, reason), cases in sorted(alike.items(), key=lambda pair: -len(pair[1]))
     ]
-    heads = ["| schema | verdict | error or tests | reason |", "|---|---|---|---|"]
+    heads = ["| schemas | verdict | reason | which |", "|---|---|---|---|"]
     share = f"{passed:,} of {total:,} schemas pass, {100 * passed / total:.2f} % ({_counted(counts)})."
     return "\n".join([f"{share} {_hits(counts).capitalize()}", "", *heads, *rows])

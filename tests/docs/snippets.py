@@ -1,6 +1,9 @@
 """Python code blocks of Markdown pages: find them, run them in order, compare what they print."""
 
+import ast
+import builtins
 import re
+from collections.abc import Iterable
 from contextlib import redirect_stdout
 from dataclasses import dataclass
 from io import StringIO
@@ -37,6 +40,28 @@ def blocks_of(text: str) -> list[Block]:
             line = text.count("\n", 0, match.start("code"))
             found.append(Block(match["code"], line + 1, match["reason"] or ""))
     return found
+
+
+def undefined_names(block: Block, known: Iterable[str]) -> list[str]:
+    """The names that a block reads and nobody defines: not the block, not the page before it, not Python."""
+    read = {node.id for node in ast.walk(ast.parse(block.code)) if isinstance(node, ast.Name)}
+    return sorted(read - names_defined_by(block) - set(known) - set(dir(builtins)))
+
+
+def names_defined_by(block: Block) -> set[str]:
+    """The names that a block assigns, imports, takes as arguments or matches."""
+    tree = ast.parse(block.code)
+    defined = {n.id for n in ast.walk(tree) if isinstance(n, ast.Name) and not isinstance(n.ctx, ast.Load)}
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import | ast.ImportFrom):
+            defined |= {(alias.asname or alias.name).partition(".")[0] for alias in node.names}
+        elif isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
+            defined.add(node.name)
+        elif isinstance(node, ast.arg):
+            defined.add(node.arg)
+        elif isinstance(node, ast.MatchAs | ast.MatchStar) and node.name:
+            defined.add(node.name)
+    return defined
 
 
 def run_block(block: Block, page: Path, module: ModuleType) -> None:

@@ -30,9 +30,13 @@ def page_module(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[Mod
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.relative_to(snippets.ROOT).as_posix())
 def test_page_runs(page: Path, page_module: ModuleType) -> None:
     """All Python blocks of a page run one after the other, as somebody would paste them."""
+    not_run: set[str] = set()
     for block in snippets.blocks_of(page.read_text(encoding="utf-8")):
         if not block.reason:
             snippets.run_block(block, page, page_module)
+        elif not block.reason.startswith(("the parts are named, not defined", "another library")):
+            assert snippets.undefined_names(block, {*vars(page_module), *not_run}) == [], f"{page}:{block.line}"
+            not_run |= snippets.names_defined_by(block)
 
 
 def test_a_wrong_output_is_seen(page_module: ModuleType) -> None:
@@ -40,6 +44,14 @@ def test_a_wrong_output_is_seen(page_module: ModuleType) -> None:
     block = snippets.Block("print(1 + 1)  # -> 3\n", 1, "")
     with pytest.raises(AssertionError):
         snippets.run_block(block, Path("page.md"), page_module)
+
+
+def test_a_name_from_nowhere_is_seen() -> None:
+    """Blocks that are not run are still read: a name that nothing defines is found."""
+    block = snippets.Block(
+        "import a\nfor x in known:\n    match x:\n        case Lost(y):\n            print(a, y)\n", 1, "downloads"
+    )
+    assert snippets.undefined_names(block, ["known"]) == ["Lost"]
 
 
 def test_blocks_are_found() -> None:
