@@ -284,6 +284,7 @@ private:
     uint32_t settled_extra_keys(const Frame* frame);
     bool close_key(Leaf& leaf, Arena& arena);
     bool close_value(Leaf& leaf, const Bits& satisfied, const KeyByte* start, uint8_t last, Arena& arena);
+    bool may_close(const Frame* frame) const;
     bool close_container(Leaf& leaf, uint8_t last, Arena& arena);
     bool advance(Leaf& leaf, uint8_t byte, Arena& arena);
     void expect_item(Leaf& leaf, Arena& arena);

@@ -72,7 +72,7 @@ bool JsonAutomaton::step_value(Leaf& leaf, uint8_t byte, Arena& arena) {
     }
     if (options_.whitespace == Whitespace::kSpaced && leaf.gap == 0 && leaf.mode != kFirstItem) return false;
     if (leaf.mode == kFirstItem) {
-        if (byte == ']') return leaf.frame->state->closable.any() && close_container(leaf, byte, arena);
+        if (byte == ']') return close_container(leaf, byte, arena);
         if (leaf.frame->state->more.none()) return false;
         expect_item(leaf, arena);
     }
@@ -183,7 +183,7 @@ bool JsonAutomaton::step_before_key(Leaf& leaf, uint8_t byte, Arena& arena) {
         return gap(leaf, byte, true);
     }
     if (spaced && leaf.gap == 0) return false;
-    if (byte == '}' && leaf.mode == kFirstKey) return frame->closable.any() && close_container(leaf, byte, arena);
+    if (byte == '}' && leaf.mode == kFirstKey) return close_container(leaf, byte, arena);
     if (byte != '"' || frame->more.none()) return false;
     leaf.mode = kKey;
     leaf.node = 0;
@@ -296,9 +296,13 @@ bool JsonAutomaton::close_value(Leaf& leaf, const Bits& satisfied, const KeyByte
     return state->closable.any() || state->more.any();
 }
 
+// Whether the container may end here, as far as it and the values that it must not become decide. Whitespace that only a
+// closing bracket can follow asks this as well: behind it there is no other way.
+bool JsonAutomaton::may_close(const Frame* frame) const { return frame->state->closable.any() && !(frame->forbidden && is_forbidden(frame)); }
+
 bool JsonAutomaton::close_container(Leaf& leaf, uint8_t last, Arena& arena) {
     const Frame* frame = leaf.frame;
-    if (frame->forbidden && is_forbidden(frame)) return false;
+    if (!may_close(frame)) return false;
     const Position& p = *positions_[frame->state->position];
     const std::vector<uint16_t>& owner = frame->state->kind == FrameKind::kObjectFrame ? p.objects->owner : p.arrays->owner;
     Bits satisfied;
@@ -310,7 +314,7 @@ bool JsonAutomaton::close_container(Leaf& leaf, uint8_t last, Arena& arena) {
 
 bool JsonAutomaton::step_after(Leaf& leaf, uint8_t byte, Arena& arena) {
     const FrameState* frame = leaf.frame->state;
-    bool object = frame->kind == FrameKind::kObjectFrame;
+    const bool object = frame->kind == FrameKind::kObjectFrame;
     if (byte == ',' && leaf.gap == 0) {
         if (frame->more.none()) return false;
         leaf.gap = 0;
@@ -320,7 +324,7 @@ bool JsonAutomaton::step_after(Leaf& leaf, uint8_t byte, Arena& arena) {
             expect_item(leaf, arena);
         return true;
     }
-    if (frame->closable.none()) return false;
+    if (!may_close(leaf.frame)) return false;
     if (byte == (object ? '}' : ']')) return close_container(leaf, byte, arena);
     return is_space(byte) && gap(leaf, byte, true);
 }
