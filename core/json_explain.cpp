@@ -100,7 +100,7 @@ std::string JsonAutomaton::refusal(const Leaf& leaf, uint8_t byte, std::string_v
     if (std::string layout = layout_refusal(leaf, byte, text); !layout.empty()) return layout;
     switch (leaf.mode) {
         case kDone: return "the text is complete and can only end";
-        case kColon: return "':' is expected after the key " + std::string(place.scalar);
+        case kColon: return "':' is expected after the key " + std::string(place.scalar.substr(0, place.scalar.rfind('"') + 1));
         case kFirstItem:
             if (byte == ']') return open_end(leaf, place.container);
             if (leaf.frame->state->more.none()) return "the array" + at(place.container) + " may have no items";

@@ -10,6 +10,8 @@ from schemagen.errors import LimitError
 from schemagen.schema.layouts import Layout, WhitespacePolicy
 from schemagen.schema.numbers import NumberStyle
 
+__all__ = ["DEFAULT_LIMITS", "DEFAULT_STYLE", "Deadline", "Limits", "Options", "PropertyOrder", "WhitespacePolicy"]
+
 PropertyOrder = Literal["schema", "any"]
 
 
