@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from enum import Enum
 from pathlib import Path  # noqa: TC003 - typer reads it
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, cast
 
 import typer
 
@@ -14,6 +14,8 @@ from schemagen.cli.specs import read_functions, read_spec
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+
+    from schemagen.engine.options import WhitespacePolicy
 
 app = typer.Typer(
     name="schemagen",
@@ -198,7 +200,7 @@ def compile_(
 
     if indent is not None and whitespace is not Whitespace.FLEXIBLE:
         raise typer.BadParameter("an indent is a layout of its own; leave --whitespace out", param_hint="--indent")
-    policy = whitespace.value if indent is None else schemagen.Layout(indent=indent)
+    policy = cast("WhitespacePolicy", whitespace.value) if indent is None else schemagen.Layout(indent=indent)
     compile_one(read_spec(spec), tokenizer=tokenizer, with_report=report, whitespace=policy)
 
 

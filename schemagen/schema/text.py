@@ -96,7 +96,8 @@ def page_of(whitespace: WhitespacePolicy, max_indent: int, max_gap: int, numbers
         gap = ast.optional(ast.union(space, line))
         return Page(numbers, after_comma=gap, after_colon=ast.optional(space), inside=gap)
     layout = Layout() if whitespace == "spaced" else whitespace
-    return Page(numbers, *map(ast.literal, layout.gaps), step=layout.step)
+    before_comma, after_comma, before_colon, after_colon = map(ast.literal, layout.gaps)
+    return Page(numbers, before_comma, after_comma, before_colon, after_colon, step=layout.step)
 
 
 # --- string content ----------------------------------------------------------------------------------------------------
