@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <tuple>
@@ -25,9 +26,15 @@ class Builder {
 public:
     using Strings = std::vector<std::tuple<NodeId, uint32_t, int64_t>>;  // regex, least and most characters (-1: no end)
 
-    Builder(bool any_order, int whitespace, uint32_t max_indent, uint64_t max_states, double max_seconds)
-        : languages_(Languages::current()),
-          json_(std::make_shared<JsonAutomaton>(languages_, JsonOptions{any_order, static_cast<Whitespace>(whitespace), max_indent}, max_states)) {
+    using Separators = std::tuple<std::string, std::string, std::string, std::string>;  // before and behind a comma, a colon
+
+    Builder(bool any_order, int whitespace, uint32_t max_indent, uint64_t max_states, double max_seconds, uint32_t max_gap, Separators separators,
+            std::optional<std::string> indent)
+        : languages_(Languages::current()) {
+        auto& [before_comma, after_comma, before_colon, after_colon] = separators;
+        FixedLayout fixed{std::move(before_comma), std::move(after_comma), std::move(before_colon), std::move(after_colon), indent.has_value(), indent.value_or("")};
+        JsonOptions options{any_order, static_cast<Whitespace>(whitespace), max_indent, max_gap, std::move(fixed)};
+        json_ = std::make_shared<JsonAutomaton>(languages_, std::move(options), max_states);
         budget_.max_nodes = max_states * 8;
         budget_.max_states = max_states;
         budget_.max_seconds = max_seconds;

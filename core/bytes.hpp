@@ -6,6 +6,9 @@
 
 namespace schemagen {
 
+// JSON's whitespace.
+inline bool is_space(uint8_t byte) { return byte == ' ' || byte == '\n' || byte == '\t' || byte == '\r'; }
+
 // Bytes, as a bit set.
 struct ByteSet {
     std::array<uint64_t, 4> words{};

@@ -81,12 +81,21 @@ struct ValueNode {
     bool productive = false;
 };
 
-enum class Whitespace : uint8_t { kFlexible, kCompact, kSpaced };
+enum class Whitespace : uint8_t { kFlexible, kCompact, kSpaced, kAny, kFixed };
+
+// What stands in the gaps of a fixed layout, as json.dumps(indent=..., separators=...) writes it.
+struct FixedLayout {
+    std::string before_comma, after_comma, before_colon, after_colon;
+    bool lines = false;  // each member and item is on a line of its own
+    std::string indent;  // of one level, behind a line break
+};
 
 struct JsonOptions {
     bool any_order = false;
     Whitespace whitespace = Whitespace::kFlexible;
-    uint32_t max_indent = 40;  // spaces or tabs after a line break
+    uint32_t max_indent = 40;  // kFlexible: spaces or tabs after a line break
+    uint32_t max_gap = 64;     // kAny: characters in one gap
+    FixedLayout fixed = {};    // kFixed
 };
 
 class JsonAutomaton final : public Automaton {
@@ -222,8 +231,8 @@ private:
     void forget_what_is_over(FrameState* state) const;
     const FrameState* intern(FrameState* state);
     uint32_t bits_id(const Bits& bits);
-    const FrameState* opened_object(uint32_t at, Arena& arena);
-    const FrameState* opened_array(uint32_t at, Arena& arena);
+    const FrameState* opened_object(uint32_t at, uint32_t depth, Arena& arena);
+    const FrameState* opened_array(uint32_t at, uint32_t depth, Arena& arena);
     const FrameState* with_item(const FrameState* from, Arena& arena);
     const FrameState* with_key(const FrameState* from, uint32_t key, const Bits& classes, Arena& arena);
     Bits survivors(const FrameState* from, const Bits& satisfied) const;
@@ -260,30 +269,56 @@ private:
 
     // Distances (json_least.cpp).
     struct Needed;
-    uint32_t comma_bytes() const;
-    uint32_t colon_bytes() const;
-    uint32_t least_option(const std::vector<Option>& options) const;
-    uint32_t least_option(const Options& options) const;
+    uint32_t least_value(ValueId value, uint32_t depth) const;
+    uint32_t least_option(const std::vector<Option>& options, uint32_t depth) const;
+    uint32_t least_option(const Options& options, uint32_t depth) const;
     Needed needed_members(const ObjectArm& arm, const FrameState* state, const ObjectSet* set, uint32_t slot) const;
-    Needed needed_items(const ArrayArm& arm, uint32_t state, uint64_t count) const;
+    Needed needed_items(const ArrayArm& arm, uint32_t state, uint64_t count, uint32_t depth) const;
     Needed needed(const FrameState* state, uint32_t slot) const;
-    uint64_t least_member(const ObjectArm& arm) const;
+    uint64_t least_member(const ObjectArm& arm, uint32_t depth) const;
     static Needed without_any(Needed needed);
     void settle_least();
     uint32_t least_rest(const FrameState* state, bool opened);
     uint32_t least_behind(const FrameState* state);
-    uint32_t least_position(uint32_t id) const;
+    uint32_t least_position(uint32_t id, uint32_t depth) const;
+    uint64_t least_next_key(const Leaf& leaf);
+    uint64_t least_first(const Leaf& leaf);
     uint32_t least_key(const Leaf& leaf);
     uint32_t least_string(const Leaf& leaf);
     uint32_t least_bare(const Leaf& leaf);
     bool has_enough_members(const FrameState* state, uint64_t count) const;
     uint32_t count_identity(const Leaf& leaf, bool exact) const;
 
+    // Gaps (json_layout.cpp).
+    struct Gap;
+    uint32_t depth_inside(const FrameState* state) const;
+    Gap gap_of(const Leaf& leaf) const;
+    Gap gap_before_close(const FrameState* state) const;
+    uint64_t size_of(const Gap& gap) const;
+    uint8_t byte_of(const Gap& gap, uint64_t at) const;
+    bool step_gap(Leaf& leaf, uint8_t byte) const;
+    bool step_gap_after_value(Leaf& leaf, uint8_t byte) const;
+    bool gap_is_read(const Leaf& leaf, uint8_t byte) const { return options_.whitespace != Whitespace::kFixed || fixed_gap_is_read(leaf, byte); }
+    bool fixed_gap_is_read(const Leaf& leaf, uint8_t byte) const;
+    ByteSet gap_bytes(const Leaf& leaf) const;
+    std::string layout_refusal(const Leaf& leaf, uint8_t byte, std::string_view text) const;
+    uint32_t comma_bytes() const;
+    uint32_t colon_bytes() const;
+    uint64_t line_bytes(uint32_t depth) const;
+    uint64_t closing_bytes(const FrameState* state) const;
+    uint64_t gap_bytes_left(const Leaf& leaf) const;
+    void settle_least_lines();
+    uint64_t least_lines(const std::vector<Option>& options) const;
+    uint64_t least_lines(const Options& options) const;
+    uint64_t least_lines(const ObjectArm& arm) const;
+    uint64_t least_lines(const ArrayArm& arm) const;
+
     // Transitions (json_steps.cpp).
     void use_extra_key(Frame* frame, const Leaf& leaf, Arena& arena);
     uint32_t settled_extra_keys(const Frame* frame);
     bool close_key(Leaf& leaf, Arena& arena);
     bool close_value(Leaf& leaf, const Bits& satisfied, const KeyByte* start, uint8_t last, Arena& arena);
+    bool may_close(const Frame* frame) const;
     bool close_container(Leaf& leaf, uint8_t last, Arena& arena);
     bool advance(Leaf& leaf, uint8_t byte, Arena& arena);
     void expect_item(Leaf& leaf, Arena& arena);
@@ -331,6 +366,7 @@ private:
     std::unordered_map<Bits, uint32_t> bits_index_;
     std::vector<Bits> bits_{Bits()};
     std::vector<uint32_t> least_values_;  // [value] bytes of the shortest instance; empty: not asked yet
+    std::vector<uint32_t> least_lines_;   // [value] line breaks of the instance that has the fewest; empty: there are none
     std::vector<uint32_t> least_behind_;  // [state]
     size_t state_bytes_ = 0;
     Arena state_arena_;

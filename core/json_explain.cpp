@@ -77,8 +77,6 @@ std::string counted(uint64_t count, const char* thing) { return std::to_string(c
 
 std::string quoted(std::string_view text) { return '"' + std::string(text) + '"'; }
 
-bool is_layout(uint8_t byte) { return byte == ' ' || byte == '\n' || byte == '\t' || byte == '\r'; }
-
 constexpr size_t kMostShown = 4;
 
 }  // namespace
@@ -99,13 +97,10 @@ std::string shown_bytes(const ByteSet& bytes) {
 
 std::string JsonAutomaton::refusal(const Leaf& leaf, uint8_t byte, std::string_view text, Arena& arena) {
     const TextPlace place = place_of(text);
-    const bool between = leaf.mode != kString && leaf.mode != kBare && leaf.mode != kKey && leaf.mode != kDone;
-    if (between && is_layout(byte)) return "the layout of the grammar (whitespace=...) allows no " + shown_byte(byte);
-    if (between && options_.whitespace == Whitespace::kSpaced && leaf.gap == 0 && (leaf.mode == kNextKey || leaf.mode == kItem || (leaf.mode == kValue && !text.empty())))
-        return "the layout of the grammar (whitespace=\"spaced\") wants a space";
+    if (std::string layout = layout_refusal(leaf, byte, text); !layout.empty()) return layout;
     switch (leaf.mode) {
         case kDone: return "the text is complete and can only end";
-        case kColon: return "':' is expected after the key " + std::string(place.scalar);
+        case kColon: return "':' is expected after the key " + std::string(place.scalar.substr(0, place.scalar.rfind('"') + 1));
         case kFirstItem:
             if (byte == ']') return open_end(leaf, place.container);
             if (leaf.frame->state->more.none()) return "the array" + at(place.container) + " may have no items";

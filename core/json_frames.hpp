@@ -17,7 +17,7 @@ enum Mode : uint8_t {
     kFirstKey,     // after '{': a key or '}'
     kNextKey,      // after ',' in an object
     kKey,          // inside a key
-    kColon,
+    kColon,        // after a key
     kString,
     kBare,         // inside a number or a literal name
     kAfter,        // after a value inside an object or array
@@ -61,6 +61,7 @@ struct FrameState {
     uint32_t count;        // members or items, the current one included, as far as it matters
     uint32_t extra_start;  // automaton of the extra keys that are left, once the pending one is taken out
     uint32_t bytes;        // of the allocation
+    uint32_t depth;        // open containers, this one included, where a fixed layout indents; 0 elsewhere
     Bits alive;            // slots
     Bits closable;         // slots that may end here
     Bits more;             // slots that can take another item, or a key

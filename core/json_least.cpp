@@ -23,34 +23,31 @@ struct JsonAutomaton::Needed {
     uint64_t bytes = 0, count = 0, any = 0, each = 0;
 };
 
-uint32_t JsonAutomaton::comma_bytes() const { return options_.whitespace == Whitespace::kSpaced ? 2 : 1; }
-uint32_t JsonAutomaton::colon_bytes() const { return comma_bytes(); }
-
-uint32_t JsonAutomaton::least_option(const std::vector<Option>& options) const {
+uint32_t JsonAutomaton::least_option(const std::vector<Option>& options, uint32_t depth) const {
     uint32_t best = kFar;
-    for (const Option& option : options) best = std::min(best, least_values_[option.value]);
+    for (const Option& option : options) best = std::min(best, least_value(option.value, depth));
     return best;
 }
 
-uint32_t JsonAutomaton::least_option(const Options& options) const {
+uint32_t JsonAutomaton::least_option(const Options& options, uint32_t depth) const {
     uint32_t best = kFar;
-    for (const auto& list : options) best = std::min(best, least_option(list));
+    for (const auto& list : options) best = std::min(best, least_option(list, depth));
     return best;
 }
 
 JsonAutomaton::Needed JsonAutomaton::needed_members(const ObjectArm& arm, const FrameState* state, const ObjectSet* set, uint32_t slot) const {
     Needed out;
-    uint32_t from = state && !options_.any_order ? state->next[slot] : 0;
+    uint32_t from = state && !options_.any_order ? state->next[slot] : 0, depth = state ? state->depth : options_.fixed.lines;
     for (uint32_t d = from; d < arm.properties.size(); ++d) {
         const Property& property = arm.properties[d];
         if (!property.required || (state && bit(state->seen, set->key_at[slot][d]))) continue;
-        out.bytes += property.key.size() + 2 + colon_bytes() + least_option(property.options);
+        out.bytes += line_bytes(depth) + property.key.size() + 2 + colon_bytes() + least_option(property.options, depth);
         ++out.count;
     }
     uint64_t count = (state ? state->count : 0) + out.count;
     if (count < arm.min_properties) {
         out.any = arm.min_properties - count;
-        out.each = least_member(arm);
+        out.each = least_member(arm, depth);
         out.bytes += out.any * out.each;
         out.count += out.any;
     }
@@ -58,12 +55,12 @@ JsonAutomaton::Needed JsonAutomaton::needed_members(const ObjectArm& arm, const 
 }
 
 // The shortest member that is not required.
-uint64_t JsonAutomaton::least_member(const ObjectArm& arm) const {
+uint64_t JsonAutomaton::least_member(const ObjectArm& arm, uint32_t depth) const {
     uint64_t best = kFar;
     for (const Property& property : arm.properties)
-        if (!property.required) best = std::min<uint64_t>(best, property.key.size() + least_option(property.options));
-    for (const ExtraKeys& extra : arm.extras) best = std::min<uint64_t>(best, kernel().shortest(extra.regex) + least_option(extra.options));
-    return std::min<uint64_t>(best, kFar) + 2 + colon_bytes();
+        if (!property.required) best = std::min<uint64_t>(best, property.key.size() + least_option(property.options, depth));
+    for (const ExtraKeys& extra : arm.extras) best = std::min<uint64_t>(best, kernel().shortest(extra.regex) + least_option(extra.options, depth));
+    return std::min<uint64_t>(best, kFar) + line_bytes(depth) + 2 + colon_bytes();
 }
 
 // What is needed besides a member that is not required, if it is one of those that may be any.
@@ -72,12 +69,12 @@ JsonAutomaton::Needed JsonAutomaton::without_any(Needed needed) {
     return needed;
 }
 
-JsonAutomaton::Needed JsonAutomaton::needed_items(const ArrayArm& arm, uint32_t state, uint64_t count) const {
+JsonAutomaton::Needed JsonAutomaton::needed_items(const ArrayArm& arm, uint32_t state, uint64_t count, uint32_t depth) const {
     Needed out;
     uint64_t least = std::max<uint64_t>(arm.min_items, count + !arm.final[state]);
-    for (; count < least && count < arm.prefix.size(); ++count, ++out.count) out.bytes += least_option(arm.prefix[count]);
+    for (; count < least && count < arm.prefix.size(); ++count, ++out.count) out.bytes += line_bytes(depth) + least_option(arm.prefix[count], depth);
     if (count < least) {
-        out.bytes += (least - count) * least_option(arm.items);
+        out.bytes += (least - count) * (line_bytes(depth) + least_option(arm.items, depth));
         out.count += least - count;
     }
     return out;
@@ -86,7 +83,7 @@ JsonAutomaton::Needed JsonAutomaton::needed_items(const ArrayArm& arm, uint32_t 
 JsonAutomaton::Needed JsonAutomaton::needed(const FrameState* state, uint32_t slot) const {
     const Position& p = *positions_[state->position];
     if (state->kind == FrameKind::kObjectFrame) return needed_members(objects_[p.objects->arms[slot]], state, p.objects.get(), slot);
-    return needed_items(arrays_[p.arrays->arms[slot]], p.arrays->state[slot], state->count);
+    return needed_items(arrays_[p.arrays->arms[slot]], p.arrays->state[slot], state->count, state->depth);
 }
 
 // Least fixpoint over the values: those that stand alone first, then what is built of them.
@@ -100,14 +97,15 @@ void JsonAutomaton::settle_least() {
             alone[v] = std::min(alone[v], plus(2, std::max(shortest, arm.min_chars)));
         }
     }
+    settle_least_lines();
     least_values_.assign(values_.size(), kFar);
-    auto closed = [this](const Needed& inside) { return plus(inside.bytes, 2 + (inside.count ? (inside.count - 1) * comma_bytes() : 0)); };
+    auto closed = [this](const Needed& inside) { return plus(inside.bytes, 2 + (inside.count ? (inside.count - 1) * comma_bytes() + line_bytes(0) : 0)); };
     for (bool changed = true; changed;) {
         changed = false;
         for (size_t v = values_.size(); v-- > 0;) {  // what is inside was declared later
             uint32_t best = alone[v];
             for (uint32_t id : values_[v].objects) best = std::min(best, closed(needed_members(objects_[id], nullptr, nullptr, 0)));
-            for (uint32_t id : values_[v].arrays) best = std::min(best, closed(needed_items(arrays_[id], 0, 0)));
+            for (uint32_t id : values_[v].arrays) best = std::min(best, closed(needed_items(arrays_[id], 0, 0, options_.fixed.lines)));
             if (best >= least_values_[v]) continue;
             least_values_[v] = best;
             changed = true;
@@ -123,7 +121,7 @@ uint32_t JsonAutomaton::least_rest(const FrameState* state, bool opened) {
         if (!alive[slot]) continue;
         Needed rest = needed(state, slot);
         uint64_t commas = opened && rest.count ? rest.count - 1 : rest.count;
-        best = std::min(best, plus(rest.bytes, commas * comma_bytes() + 1));
+        best = std::min(best, plus(rest.bytes, commas * comma_bytes() + (opened && !rest.count ? 1 : closing_bytes(state))));
     }
     return best;
 }
@@ -135,7 +133,7 @@ uint32_t JsonAutomaton::least_behind(const FrameState* state) {
     uint32_t best = kFar;
     for (const Move& move : children_[state->child].moves) {
         Needed rest = needed(state, move.slot);
-        best = std::min(best, plus(rest.bytes, rest.count * comma_bytes() + 1));
+        best = std::min(best, plus(rest.bytes, rest.count * comma_bytes() + closing_bytes(state)));
     }
     if (state->id) {
         if (least_behind_.size() <= state->id) least_behind_.resize(state->id * 2 + 16, kFar);
@@ -144,9 +142,9 @@ uint32_t JsonAutomaton::least_behind(const FrameState* state) {
     return best;
 }
 
-uint32_t JsonAutomaton::least_position(uint32_t id) const {
+uint32_t JsonAutomaton::least_position(uint32_t id, uint32_t depth) const {
     uint32_t best = kFar;
-    for (ValueId value : positions_[id]->values) best = std::min(best, least_values_[value]);
+    for (ValueId value : positions_[id]->values) best = std::min(best, least_value(value, depth));
     return best;
 }
 
@@ -159,7 +157,7 @@ uint32_t JsonAutomaton::least_key(const Leaf& leaf) {
         if (!state->alive[slot]) continue;
         const ObjectArm& arm = objects_[set.arms[slot]];
         Needed rest = needed(state, slot), others = without_any(rest);
-        beside_extra = std::min(beside_extra, plus(others.bytes, others.count * comma_bytes() + 1));
+        beside_extra = std::min(beside_extra, plus(others.bytes, others.count * comma_bytes() + closing_bytes(state)));
         if (leaf.node == kNoNode) continue;
         const TrieNode& node = set.trie[leaf.node];
         for (uint32_t key = node.low; key < node.high; ++key) {
@@ -168,11 +166,11 @@ uint32_t JsonAutomaton::least_key(const Leaf& leaf) {
             bool required = place != kNoKey && arm.properties[place].required;
             others = required ? rest : without_any(rest);
             if (required) {
-                others.bytes -= set.keys[key].size() + 2 + colon_bytes() + least_option(arm.properties[place].options);
+                others.bytes -= line_bytes(state->depth) + set.keys[key].size() + 2 + colon_bytes() + least_option(arm.properties[place].options, state->depth);
                 --others.count;
             }
-            uint64_t own = set.keys[key].size() - node.depth + 1 + colon_bytes() + least_option(*set.options[slot][key]);
-            best = std::min(best, plus(own + others.bytes, others.count * comma_bytes() + 1));
+            uint64_t own = set.keys[key].size() - node.depth + 1 + colon_bytes() + least_option(*set.options[slot][key], state->depth);
+            best = std::min(best, plus(own + others.bytes, others.count * comma_bytes() + closing_bytes(state)));
         }
     }
     if (leaf.state) {
@@ -205,23 +203,37 @@ uint32_t JsonAutomaton::least_bare(const Leaf& leaf) {
     return best;
 }
 
+// From an opening bracket, or the gap behind it, to behind the closing one.
+uint64_t JsonAutomaton::least_first(const Leaf& leaf) {
+    const uint64_t rest = least_rest(leaf.frame->state, true);
+    if (!leaf.count) return rest;
+    return std::max(rest - std::min<uint64_t>(rest, leaf.count), gap_bytes_left(leaf) + 1 + closing_bytes(leaf.frame->state));
+}
+
+// From a comma in an object to behind the object.
+uint64_t JsonAutomaton::least_next_key(const Leaf& leaf) {
+    const FrameState* state = leaf.frame->state;
+    const uint64_t left = gap_bytes_left(leaf), rest = least_rest(state, true), line = line_bytes(state->depth);
+    return std::max(rest + left - std::min(rest, line), 3 + colon_bytes() + left + closing_bytes(state));
+}
+
 uint32_t JsonAutomaton::least(const Leaf& leaf) {
     if (least_values_.empty()) settle_least();
     if (leaf.mode == kDone) return 0;
     const FrameState* state = leaf.frame->state;
-    bool spaced = options_.whitespace == Whitespace::kSpaced;
+    const uint32_t depth = state->depth, read = leaf.count;  // in a gap: how much of it
     uint64_t total = 0;
     switch (leaf.mode) {
-        case kColon: total = colon_bytes() + least_position(position_of(state)) + uint64_t{least_behind(state)}; break;
+        case kColon: total = colon_bytes() - read + least_position(position_of(state), depth) + uint64_t{least_behind(state)}; break;
         case kValue:
-        case kItem: total = (spaced && leaf.gap == 0) + least_position(leaf.state) + uint64_t{least_behind(state)}; break;
+        case kItem: total = gap_bytes_left(leaf) + least_position(leaf.state, depth) + uint64_t{least_behind(state)}; break;
         case kString: total = least_string(leaf) + uint64_t{least_behind(state)}; break;
         case kBare: total = least_bare(leaf) + uint64_t{least_behind(state)}; break;
         case kFirstItem:
-        case kFirstKey: total = least_rest(state, true); break;
-        case kNextKey: total = std::max<uint64_t>(least_rest(state, true), 4 + colon_bytes()) + (spaced && leaf.gap == 0); break;
+        case kFirstKey: total = least_first(leaf); break;
+        case kNextKey: total = least_next_key(leaf); break;
         case kKey: total = least_key(leaf); break;
-        case kAfter: total = least_rest(state, false); break;
+        case kAfter: total = std::max<uint64_t>(least_rest(state, false), read + 1) - read; break;
         default: break;
     }
     for (const Frame* frame = leaf.frame->parent; frame; frame = frame->parent) total += least_behind(frame->state);
@@ -276,6 +288,8 @@ bool JsonAutomaton::identity(const Leaf& leaf, bool exact, std::vector<uint64_t>
         for (const UsedKey* used = frame->used; used; used = used->previous) used_keys += mix(used->hash, state->id);
     }
     uint64_t state = 0, node = 0, count = 0, gap = 0;
+    // Nothing shorter follows whitespace that may be left out.
+    const bool spaces_matter = exact || options_.whitespace != Whitespace::kAny;
     switch (leaf.mode) {
         case kKey: {
             const Frame* frame = leaf.frame;
@@ -287,9 +301,9 @@ bool JsonAutomaton::identity(const Leaf& leaf, bool exact, std::vector<uint64_t>
         }
         case kString: count = count_identity(leaf, exact); [[fallthrough]];
         case kBare: state = leaf.state; break;
-        case kColon:
-        case kDone: break;
-        default: gap = leaf.gap;
+        default:
+            if (spaces_matter) gap = leaf.gap;
+            count = leaf.count;
     }
     key.push_back(gap << 32 | uint64_t{leaf.mode} << 1 | exact);
     key.push_back(state << 32 | node);
@@ -318,6 +332,7 @@ Leaf JsonAutomaton::keep(const Leaf& leaf, Arena& arena) {
 Leaf JsonAutomaton::roomiest(const Leaf& leaf) {
     Leaf out = leaf;
     if (leaf.mode == kString) out.count = count_identity(leaf, false);
+    if (options_.whitespace == Whitespace::kAny) out.gap = 0;
     return out;
 }
 

@@ -43,7 +43,7 @@ LocalKey JsonAutomaton::local_key(const Leaf& leaf, uint32_t longest) {
             state = leaf.state;
             break;
         case kBare: state = leaf.state; break;
-        default: break;
+        default: count = leaf.count;  // of the gap
     }
     key.usable = true;
     key.a = uint64_t{frame->state->id} << 32 | state;
@@ -148,7 +148,7 @@ ByteSet JsonAutomaton::next_bytes(const Leaf& leaf) {
             break;
         case kBare:
             out = dfa().next_bytes(leaf.state);
-            add(" \n,]}");
+            add(" \n\t\r,]}");
             break;
         case kKey: {
             if (leaf.state) out = dfa().next_bytes(leaf.state);
@@ -160,13 +160,15 @@ ByteSet JsonAutomaton::next_bytes(const Leaf& leaf) {
         }
         case kColon: add(":"); break;
         case kFirstKey:
-        case kNextKey: add(" \n\t\"}"); break;
-        case kAfter: add(" \n\t,]}"); break;
+        case kNextKey: add("\"}"); break;
+        case kAfter: add(",]}"); break;
         case kFirstItem: add("]"); [[fallthrough]];
         case kValue:
-        case kItem: add(" \n\t\"{[-0123456789tfn"); break;
+        case kItem: add("\"{[-0123456789tfn"); break;
         default: break;
     }
+    const ByteSet spaces = gap_bytes(leaf);
+    for (size_t w = 0; w < 4; ++w) out.words[w] |= spaces.words[w];
     return out;
 }
 

@@ -29,7 +29,7 @@ void relocate(FrameState* state, const FrameState* from) {
 }
 
 bool same(const FrameState* a, const FrameState* b, size_t slots, size_t words) {
-    return a->kind == b->kind && a->open_value == b->open_value && a->position == b->position && a->child == b->child && a->count == b->count &&
+    return a->kind == b->kind && a->open_value == b->open_value && a->position == b->position && a->child == b->child && a->count == b->count && a->depth == b->depth &&
            a->extra_start == b->extra_start && a->alive == b->alive && (!slots || std::equal(a->next, a->next + slots, b->next)) &&
            (!words || std::equal(a->seen, a->seen + words, b->seen));
 }
@@ -66,7 +66,7 @@ const FrameState* JsonAutomaton::intern(FrameState* state) {
     size_t slots = object ? positions_[state->position]->objects->arms.size() : 0;
     size_t words = object ? positions_[state->position]->objects->words : 0;
     uint64_t hash = mix(mix(static_cast<uint64_t>(state->kind) * 2 + state->open_value, state->position), state->child);
-    hash = mix(mix(hash, state->count), state->extra_start);
+    hash = mix(mix(hash, state->count), uint64_t{state->depth} << 32 | state->extra_start);
     hash = mix(hash, std::hash<Bits>()(state->alive));
     for (size_t k = 0; k < slots; ++k) hash = mix(hash, state->next[k]);
     for (size_t k = 0; k < words; ++k) hash = mix(hash, state->seen[k]);
@@ -96,9 +96,9 @@ uint32_t JsonAutomaton::bits_id(const Bits& bits) {
     return it->second;
 }
 
-const FrameState* JsonAutomaton::opened_object(uint32_t at, Arena& arena) {
+const FrameState* JsonAutomaton::opened_object(uint32_t at, uint32_t depth, Arena& arena) {
     Position& p = *positions_[at];
-    if (p.object_state) return p.object_state;
+    if (p.object_state && p.object_state->depth == depth) return p.object_state;
     const ObjectSet& set = *p.objects;
     size_t slots = set.arms.size();
     size_t next_bytes = (slots * 4 + 7) & ~size_t{7};
@@ -108,6 +108,7 @@ const FrameState* JsonAutomaton::opened_object(uint32_t at, Arena& arena) {
     auto* state = reinterpret_cast<FrameState*>(base);
     state->kind = FrameKind::kObjectFrame;
     state->position = at;
+    state->depth = depth;
     state->alive = set.initial;
     state->bytes = static_cast<uint32_t>(bytes);
     state->extra_start = set.extra_start;
@@ -119,13 +120,14 @@ const FrameState* JsonAutomaton::opened_object(uint32_t at, Arena& arena) {
     return out;
 }
 
-const FrameState* JsonAutomaton::opened_array(uint32_t at, Arena& arena) {
+const FrameState* JsonAutomaton::opened_array(uint32_t at, uint32_t depth, Arena& arena) {
     Position& p = *positions_[at];
-    if (p.array_state) return p.array_state;
+    if (p.array_state && p.array_state->depth == depth) return p.array_state;
     auto* state = static_cast<FrameState*>(arena.allocate(sizeof(FrameState)));
     *state = FrameState{};
     state->kind = FrameKind::kArrayFrame;
     state->position = at;
+    state->depth = depth;
     state->alive = p.arrays->initial;
     state->bytes = sizeof(FrameState);
     const FrameState* out = intern(state);

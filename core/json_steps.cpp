@@ -11,15 +11,13 @@ bool was_used(const Leaf& leaf) {
     return false;
 }
 
-bool is_space(uint8_t byte) { return byte == ' ' || byte == '\n' || byte == '\t' || byte == '\r'; }
-
 }  // namespace
 
 Leaf JsonAutomaton::start() {
     Leaf leaf;
     leaf.frame = root_frame_;
     leaf.mode = kValue;
-    leaf.gap = UINT16_MAX;  // no whitespace before the text
+    if (options_.whitespace <= Whitespace::kSpaced) leaf.gap = UINT16_MAX;  // no whitespace before the text
     leaf.state = position_of(root_frame_->state);
     return leaf;
 }
@@ -49,9 +47,11 @@ bool JsonAutomaton::advance(Leaf& leaf, uint8_t byte, Arena& arena) {
         case kBare: return step_bare(leaf, byte, arena);
         case kKey: return step_key(leaf, byte, arena);
         case kColon:
-            if (byte != ':') return false;
+            if (byte != ':') return is_space(byte) && step_gap(leaf, byte);
+            if (!gap_is_read(leaf, byte)) return false;
             leaf.mode = kValue;
             leaf.gap = 0;
+            leaf.count = 0;
             leaf.state = position_of(leaf.frame->state);
             return true;
         case kValue:
@@ -60,19 +60,21 @@ bool JsonAutomaton::advance(Leaf& leaf, uint8_t byte, Arena& arena) {
         case kFirstKey:
         case kNextKey: return step_before_key(leaf, byte, arena);
         case kAfter: return step_after(leaf, byte, arena);
-        default: return false;
+        default: return !leaf.outside && is_space(byte) && step_gap(leaf, byte);  // kDone
     }
 }
 
 bool JsonAutomaton::step_value(Leaf& leaf, uint8_t byte, Arena& arena) {
     if (is_space(byte)) {
+        if (options_.whitespace >= Whitespace::kAny) return step_gap(leaf, byte);
         if (leaf.gap == UINT16_MAX) return false;
         if (options_.whitespace == Whitespace::kSpaced && leaf.mode != kFirstItem) return byte == ' ' && leaf.gap == 0 && (leaf.gap = 1);
         return gap(leaf, byte, leaf.mode != kValue);
     }
     if (options_.whitespace == Whitespace::kSpaced && leaf.gap == 0 && leaf.mode != kFirstItem) return false;
+    if (!gap_is_read(leaf, byte)) return false;
     if (leaf.mode == kFirstItem) {
-        if (byte == ']') return leaf.frame->state->closable.any() && close_container(leaf, byte, arena);
+        if (byte == ']') return close_container(leaf, byte, arena);
         if (leaf.frame->state->more.none()) return false;
         expect_item(leaf, arena);
     }
@@ -88,6 +90,7 @@ void JsonAutomaton::expect_item(Leaf& leaf, Arena& arena) {
     leaf.state = position_of(frame->state);
     leaf.mode = kItem;
     leaf.gap = 0;
+    leaf.count = 0;
 }
 
 bool JsonAutomaton::begin_value(Leaf& leaf, uint8_t byte, Arena& arena) {
@@ -104,13 +107,13 @@ bool JsonAutomaton::begin_value(Leaf& leaf, uint8_t byte, Arena& arena) {
     }
     if (byte == '{') {
         if (!p.objects) return false;
-        leaf.frame = open(leaf, opened_object(at, arena), arena);
+        leaf.frame = open(leaf, opened_object(at, depth_inside(leaf.frame->state), arena), arena);
         leaf.mode = kFirstKey;
         return true;
     }
     if (byte == '[') {
         if (!p.arrays) return false;
-        leaf.frame = open(leaf, opened_array(at, arena), arena);
+        leaf.frame = open(leaf, opened_array(at, depth_inside(leaf.frame->state), arena), arena);
         leaf.mode = kFirstItem;
         return true;
     }
@@ -169,7 +172,8 @@ bool JsonAutomaton::step_bare(Leaf& leaf, uint8_t byte, Arena& arena) {
         return true;
     }
     // A number has no closing mark: it ends where a byte follows that cannot belong to it.
-    if (leaf.frame->state->kind == FrameKind::kRootFrame) return false;
+    const bool root = leaf.frame->state->kind == FrameKind::kRootFrame;
+    if (root && options_.whitespace != Whitespace::kAny) return false;
     Bits satisfied = bare_satisfied(leaf);
     if (satisfied.none() || !close_value(leaf, satisfied, leaf.start, 0, arena)) return false;
     return leaf.outside || advance(leaf, byte, arena);  // outside: what the byte may do depends on what is around
@@ -180,12 +184,14 @@ bool JsonAutomaton::step_before_key(Leaf& leaf, uint8_t byte, Arena& arena) {
     bool spaced = options_.whitespace == Whitespace::kSpaced && leaf.mode == kNextKey;
     if (is_space(byte)) {
         if (spaced) return byte == ' ' && leaf.gap == 0 && (leaf.gap = 1);
-        return gap(leaf, byte, true);
+        return options_.whitespace >= Whitespace::kAny ? step_gap(leaf, byte) : gap(leaf, byte, true);
     }
-    if (spaced && leaf.gap == 0) return false;
-    if (byte == '}' && leaf.mode == kFirstKey) return frame->closable.any() && close_container(leaf, byte, arena);
+    if ((spaced && leaf.gap == 0) || !gap_is_read(leaf, byte)) return false;
+    if (byte == '}' && leaf.mode == kFirstKey) return close_container(leaf, byte, arena);
     if (byte != '"' || frame->more.none()) return false;
     leaf.mode = kKey;
+    leaf.gap = 0;
+    leaf.count = 0;
     leaf.node = 0;
     leaf.hash = kNoBytes;
     leaf.key = nullptr;
@@ -265,6 +271,8 @@ bool JsonAutomaton::close_value(Leaf& leaf, const Bits& satisfied, const KeyByte
     const Frame* from = leaf.frame;
     if (from->state->kind == FrameKind::kRootFrame) {
         leaf.mode = kDone;
+        leaf.gap = 0;
+        leaf.count = 0;
         return satisfied[0];
     }
     if (from->state->kind == FrameKind::kExitFrame) {
@@ -293,12 +301,17 @@ bool JsonAutomaton::close_value(Leaf& leaf, const Bits& satisfied, const KeyByte
     leaf.frame = frame;
     leaf.mode = kAfter;
     leaf.gap = 0;
+    leaf.count = 0;
     return state->closable.any() || state->more.any();
 }
 
+// Whether the container may end here, as far as it and the values that it must not become decide. Whitespace that only a
+// closing bracket can follow asks this as well: behind it there is no other way.
+bool JsonAutomaton::may_close(const Frame* frame) const { return frame->state->closable.any() && !(frame->forbidden && is_forbidden(frame)); }
+
 bool JsonAutomaton::close_container(Leaf& leaf, uint8_t last, Arena& arena) {
     const Frame* frame = leaf.frame;
-    if (frame->forbidden && is_forbidden(frame)) return false;
+    if (!may_close(frame)) return false;
     const Position& p = *positions_[frame->state->position];
     const std::vector<uint16_t>& owner = frame->state->kind == FrameKind::kObjectFrame ? p.objects->owner : p.arrays->owner;
     Bits satisfied;
@@ -310,18 +323,20 @@ bool JsonAutomaton::close_container(Leaf& leaf, uint8_t last, Arena& arena) {
 
 bool JsonAutomaton::step_after(Leaf& leaf, uint8_t byte, Arena& arena) {
     const FrameState* frame = leaf.frame->state;
-    bool object = frame->kind == FrameKind::kObjectFrame;
-    if (byte == ',' && leaf.gap == 0) {
-        if (frame->more.none()) return false;
+    const bool object = frame->kind == FrameKind::kObjectFrame;
+    if (is_space(byte) && options_.whitespace >= Whitespace::kAny) return step_gap(leaf, byte);
+    if (byte == ',' && (leaf.gap == 0 || options_.whitespace >= Whitespace::kAny)) {
+        if (frame->more.none() || !gap_is_read(leaf, byte)) return false;
         leaf.gap = 0;
+        leaf.count = 0;
         if (object)
             leaf.mode = kNextKey;
         else
             expect_item(leaf, arena);
         return true;
     }
-    if (frame->closable.none()) return false;
-    if (byte == (object ? '}' : ']')) return close_container(leaf, byte, arena);
+    if (!may_close(leaf.frame)) return false;
+    if (byte == (object ? '}' : ']')) return gap_is_read(leaf, byte) && close_container(leaf, byte, arena);
     return is_space(byte) && gap(leaf, byte, true);
 }
 

@@ -342,8 +342,8 @@ NB_MODULE(_core, m) {
         .def_prop_ro("tail_count", &VocabularyTables::tail_count);
 
     nb::class_<Builder>(m, "Builder")
-        .def(nb::init<bool, int, uint32_t, uint64_t, double>(), "any_order"_a = false, "whitespace"_a = 0, "max_indent"_a = 40, "max_states"_a = 200000,
-             "max_seconds"_a = 10.0)
+        .def(nb::init<bool, int, uint32_t, uint64_t, double, uint32_t, Builder::Separators, std::optional<std::string>>(), "any_order"_a = false, "whitespace"_a = 0,
+             "max_indent"_a = 40, "max_states"_a = 200000, "max_seconds"_a = 10.0, "max_gap"_a = 64, "separators"_a = Builder::Separators(), "indent"_a = nb::none())
         .def_prop_ro("generation", &Builder::generation)
         .def("chars", &Builder::chars)
         .def("concat", &Builder::concat)

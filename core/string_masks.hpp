@@ -95,7 +95,7 @@ public:
     std::shared_ptr<const StringExits> exits(uint32_t state, bool counting, const VocabularyTables& tables);
     std::shared_ptr<const std::vector<uint32_t>> shared(const std::vector<uint32_t>& words);
     std::shared_ptr<const BareRest> bare(uint32_t state, uint32_t node, const VocabularyTables& tables);
-    static bool ends_bare(uint8_t byte) { return byte == ',' || byte == '}' || byte == ']' || byte == ' ' || byte == '\n'; }
+    static bool ends_bare(uint8_t byte) { return byte == ',' || byte == '}' || byte == ']' || is_space(byte); }
 
 private:
     struct Draft;

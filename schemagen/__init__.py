@@ -58,6 +58,7 @@ if TYPE_CHECKING:
     from schemagen.compiler import (
         Choice,
         Grammar,
+        Layout,
         Limits,
         Regex,
         cache_info,
@@ -83,6 +84,7 @@ _HOMES = {
     "Generator": "schemagen.generator",
     "Grammar": "schemagen.compiler",
     "LanguageModel": "schemagen.lm.language_model",
+    "Layout": "schemagen.compiler",
     "Limits": "schemagen.compiler",
     "LogitsProcessor": "schemagen.decode",
     "Partial": "schemagen.lm.partial",
@@ -119,6 +121,7 @@ __all__ = [
     "InvalidPatternError",
     "InvalidSchemaError",
     "LanguageModel",
+    "Layout",
     "LimitError",
     "Limits",
     "LogitsProcessor",

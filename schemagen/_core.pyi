@@ -22,6 +22,9 @@ class Builder:
         max_indent: int = 40,
         max_states: int = 200_000,
         max_seconds: float = 10.0,
+        max_gap: int = 64,
+        separators: tuple[str, str, str, str] = ("", "", "", ""),
+        indent: str | None = None,
     ) -> None: ...
     @property
     def generation(self) -> int: ...

@@ -36,6 +36,7 @@ from schemagen.errors import (
 )
 from schemagen.free_threading import HAS_LOCK, snapshot
 from schemagen.grammar_memory import CacheInfo, GrammarMemory
+from schemagen.schema.layouts import POLICIES, Layout
 from schemagen.schema.report import Entry, Report
 from schemagen.specs import choices_of, list_of_others, no_spec, pattern_text, type_of_adapter
 
@@ -55,7 +56,18 @@ if TYPE_CHECKING:
     from schemagen.types import Target
     from schemagen.vocabulary import Vocabulary
 
-__all__ = ["CacheInfo", "Choice", "Grammar", "Limits", "Regex", "cache_info", "clear_cache", "compile", "to_regex"]
+__all__ = [
+    "CacheInfo",
+    "Choice",
+    "Grammar",
+    "Layout",
+    "Limits",
+    "Regex",
+    "cache_info",
+    "clear_cache",
+    "compile",
+    "to_regex",
+]
 
 #: Its automaton is built whole, in Python: more states would take minutes.
 MAX_REFERENCE_STATES = 20_000
@@ -366,7 +378,9 @@ def compile(  # noqa: A001, PLR0913 - the field's verb, as in re.compile; option
             be changed afterwards, but not by another thread in the meantime.
         vocabulary: The tokens of the model.
         property_order: "schema" keeps keys in the order of declaration, additional keys last; "any" takes any order.
-        whitespace: "flexible" takes compact, spaced and indented JSON; "compact" none; "spaced" the layout of json.dumps.
+        whitespace: "flexible" takes compact, spaced and indented JSON, mixed; "compact" none; "spaced" the layout of
+            json.dumps; "any" whitespace wherever JSON has it, also around the value, up to 64 characters in one place; a
+            `Layout` exactly what json.dumps writes with these arguments.
         strict: Whether a keyword that cannot be enforced is an error. If False it is checked on the finished value and
             listed as such in `Grammar.report`.
         resources: Documents by URI that `$ref` may lead to; nothing is ever fetched.
@@ -463,7 +477,6 @@ def _recompile(spec: Any, vocabulary: Vocabulary, arguments: dict[str, Any]) -> 
 
 
 _ORDERS = ("schema", "any")
-_LAYOUTS = ("flexible", "compact", "spaced")
 _ENGINES = ("auto", "native", "reference")
 _PICTURES = ("automaton", "pushdown", "index", "mask")
 
@@ -472,8 +485,7 @@ def _check_arguments(vocabulary: Any, property_order: Any, whitespace: Any, engi
     """Refuse a mistyped option: taken for its default it would change the language without a word."""
     if property_order not in _ORDERS:
         raise _mistyped("property_order", property_order, _ORDERS)
-    if whitespace not in _LAYOUTS:
-        raise _mistyped("whitespace", whitespace, _LAYOUTS)
+    _check_whitespace(whitespace)
     if engine not in _ENGINES:
         raise _mistyped("engine", engine, _ENGINES)
     if not hasattr(type(vocabulary), "fingerprint"):
@@ -481,6 +493,11 @@ def _check_arguments(vocabulary: Any, property_order: Any, whitespace: Any, engi
             f"compile() got a {type(vocabulary).__name__} instead of a Vocabulary",
             fix="pass schemagen.Vocabulary.from_tokenizer(tokenizer)",
         )
+
+
+def _check_whitespace(whitespace: Any) -> None:
+    if not isinstance(whitespace, Layout) and whitespace not in POLICIES:
+        raise ValueError(f"{_mistyped('whitespace', whitespace, POLICIES)}, or give a schemagen.Layout")
 
 
 def _mistyped(name: str, value: Any, choices: tuple[Any, ...]) -> ValueError:
@@ -720,9 +737,9 @@ def _unordered(fact: str, instead: str) -> UnsupportedSchemaError:
 
 
 def _text(normaliser: Normaliser, options: Options) -> ast.Regex:
-    from schemagen.schema.text import json_text, layout
+    from schemagen.schema.text import json_text, page_of
 
-    return json_text(normaliser, layout(options.whitespace, options.max_indent, options.number_style))
+    return json_text(normaliser, page_of(options.whitespace, options.max_indent, options.max_gap, options.number_style))
 
 
 def _entry(folder: str | None, source: Any, options: Options, *reading: Any) -> GrammarEntry | None:
@@ -791,7 +808,7 @@ def _report(schema: Any, arguments: dict[str, Any], target: Target[Any] | None, 
                 "",
                 "whitespace",
                 "enforced",
-                f"{options.whitespace}; soft cap: {options.max_indent} characters of indentation",
+                options.layout_note,
             ),
             Entry(
                 "",
@@ -905,7 +922,7 @@ def to_regex(
     if isinstance(spec, Regex | Choice):
         return to_python_re(pattern_of(spec))
     from schemagen.schema.normalise import Normaliser
-    from schemagen.schema.text import json_text, layout
+    from schemagen.schema.text import json_text, page_of
 
     target = _target_of(spec)
     normaliser = Normaliser(
@@ -913,6 +930,7 @@ def to_regex(
         resources=resources,
         dialect="json-schema" if target is None else "python",
     )
+    _check_whitespace(whitespace)
     options = _styled(Options(whitespace=whitespace), target)
-    page = layout(options.whitespace, options.max_indent, options.number_style)
+    page = page_of(options.whitespace, options.max_indent, options.max_gap, options.number_style)
     return to_python_re(json_text(normaliser, page, depth=depth))

@@ -99,8 +99,7 @@ def entry_of(folder: str, source: Any, options: Options, *reading: Any) -> Gramm
 @lru_cache(maxsize=64)
 def _circumstances(options: Options, reading: tuple[Any, ...]) -> bytes:
     """Return a hash of everything but the source."""
-    chosen = (options.property_order, options.whitespace, options.max_indent, options.number_style, options.limits)
-    return hashlib.sha256(_makers() + repr((chosen, reading)).encode()).digest()
+    return hashlib.sha256(_makers() + repr((tuple(options), reading)).encode()).digest()
 
 
 @lru_cache(maxsize=1)

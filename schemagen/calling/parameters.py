@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from schemagen.engine.options import Options
 from schemagen.schema.normalise import Normaliser
-from schemagen.schema.text import Writer, layout
+from schemagen.schema.text import Writer, page_of
 from schemagen.types import is_type, reflect
 
 if TYPE_CHECKING:
@@ -30,5 +30,7 @@ def arguments_of(spec: Any, kind: type[W]) -> tuple[W, tuple[ObjectArm, ...]]:
     normaliser = Normaliser(
         spec if target is None else target.schema, dialect="json-schema" if target is None else "python"
     )
-    writer = kind(normaliser, layout(options.whitespace, options.max_indent, options.number_style), None)
+    writer = kind(
+        normaliser, page_of(options.whitespace, options.max_indent, options.max_gap, options.number_style), None
+    )
     return writer, tuple(normaliser.value(normaliser.root).objects)

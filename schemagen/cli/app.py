@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from enum import Enum
 from pathlib import Path  # noqa: TC003 - typer reads it
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, cast
 
 import typer
 
@@ -14,6 +14,8 @@ from schemagen.cli.specs import read_functions, read_spec
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+
+    from schemagen.engine.options import WhitespacePolicy
 
 app = typer.Typer(
     name="schemagen",
@@ -41,6 +43,15 @@ class Picture(str, Enum):
     PUSHDOWN = "pushdown"
     INDEX = "index"
     MASK = "mask"
+
+
+class Whitespace(str, Enum):
+    """The policies of `schemagen.compile` by name."""
+
+    FLEXIBLE = "flexible"
+    COMPACT = "compact"
+    SPACED = "spaced"
+    ANY = "any"
 
 
 ModelOption = Annotated[
@@ -176,11 +187,21 @@ def compile_(
     spec: SpecArgument,
     tokenizer: TokenizerOption = None,
     report: Annotated[bool, typer.Option("--report", help="List what became of every keyword.")] = False,
+    whitespace: Annotated[Whitespace, typer.Option(help="Where whitespace may stand.")] = Whitespace.FLEXIBLE,
+    indent: Annotated[
+        int | None,
+        typer.Option(
+            min=0, help="The layout of json.dumps with this indent instead, and no other.", show_default=False
+        ),
+    ] = None,
 ) -> None:
     """Compile SPEC for a tokenizer and say what it costs and, with --report, what is enforced."""
     from schemagen.cli.compilation import compile_one
 
-    compile_one(read_spec(spec), tokenizer=tokenizer, with_report=report)
+    if indent is not None and whitespace is not Whitespace.FLEXIBLE:
+        raise typer.BadParameter("an indent is a layout of its own; leave --whitespace out", param_hint="--indent")
+    policy = cast("WhitespacePolicy", whitespace.value) if indent is None else schemagen.Layout(indent=indent)
+    compile_one(read_spec(spec), tokenizer=tokenizer, with_report=report, whitespace=policy)
 
 
 @app.command()

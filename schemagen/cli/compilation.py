@@ -16,6 +16,7 @@ from schemagen.cli.console import busy, output
 
 if TYPE_CHECKING:
     from schemagen import Grammar, Vocabulary
+    from schemagen.engine.options import WhitespacePolicy
 
 _STYLES = {"enforced": "green", "checked_after": "yellow", "annotation": "dim"}
 
@@ -33,13 +34,13 @@ def load_vocabulary(name: str | None) -> Vocabulary:
         raise typer.BadParameter(f"cannot load {name!r}: {error}", param_hint="--tokenizer") from error
 
 
-def compile_one(target: Any, *, tokenizer: str | None, with_report: bool) -> None:
+def compile_one(target: Any, *, tokenizer: str | None, with_report: bool, whitespace: WhitespacePolicy) -> None:
     """Compile, then print the cost and, on request, the report."""
     with busy("loading the tokenizer"):
         vocabulary = load_vocabulary(tokenizer)
     start = perf_counter()
     with busy("compiling"):
-        grammar = schemagen.compile(target, vocabulary)
+        grammar = schemagen.compile(target, vocabulary, whitespace=whitespace)
         compiled = perf_counter()
         first = grammar.matcher().allowed_tokens()
     done = perf_counter()

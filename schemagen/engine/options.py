@@ -7,10 +7,12 @@ from dataclasses import dataclass
 from typing import Literal, NamedTuple
 
 from schemagen.errors import LimitError
+from schemagen.schema.layouts import Layout, WhitespacePolicy
 from schemagen.schema.numbers import NumberStyle
 
+__all__ = ["DEFAULT_LIMITS", "DEFAULT_STYLE", "Deadline", "Limits", "Options", "PropertyOrder", "WhitespacePolicy"]
+
 PropertyOrder = Literal["schema", "any"]
-WhitespacePolicy = Literal["flexible", "compact", "spaced"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,8 +52,12 @@ class Options(NamedTuple):
 
     Attributes:
         property_order: "schema": keys in the order of declaration, additional keys last; "any": any order.
-        whitespace: "flexible": compact, spaced and indented layouts, mixed; "compact": none; "spaced": as json.dumps.
-        max_indent: Most spaces or tabs after a line break (a soft cap against runaways).
+        whitespace: "flexible": compact, spaced and indented layouts, mixed; "compact": none; "spaced": as json.dumps;
+            "any": wherever JSON takes it; a `Layout`: as json.dumps with these arguments.
+        max_indent: Of "flexible": most spaces or tabs after a line break (a soft cap against runaways).
+        max_gap: Of "any": most characters of whitespace in one place. It must be enough for what people write: a line break of
+            two characters and 15 levels of four spaces are 62. And a model that writes nothing else must stop soon: 64
+            tokens at worst.
         number_style: Soft caps on the digits of numbers.
         limits: Bounds on the work.
     """
@@ -59,8 +65,18 @@ class Options(NamedTuple):
     property_order: PropertyOrder = "schema"
     whitespace: WhitespacePolicy = "flexible"
     max_indent: int = 40
+    max_gap: int = 64
     number_style: NumberStyle = DEFAULT_STYLE
     limits: Limits = DEFAULT_LIMITS
+
+    @property
+    def layout_note(self) -> str:
+        """The layout of the texts in words, with its soft caps."""
+        if isinstance(self.whitespace, Layout):
+            return f"exactly the layout of {self.whitespace}"
+        if self.whitespace == "any":
+            return f"any; soft cap: {self.max_gap} characters of whitespace in one place"
+        return f"{self.whitespace}; soft cap: {self.max_indent} characters of indentation"
 
 
 class Deadline:

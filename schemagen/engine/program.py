@@ -35,7 +35,8 @@ if TYPE_CHECKING:
 VERSION = 1
 EMPTY_NODE = 0
 UTF8, JSON, CANONICAL = 0, 1, 2
-WHITESPACE = {"flexible": 0, "compact": 1, "spaced": 2}
+WHITESPACE = {"flexible": 0, "compact": 1, "spaced": 2, "any": 3}
+FIXED, NO_GAPS = 4, ("", "", "", "")
 #: When a node was made (what it is made of has a lower number), by which method, of which nodes, and the other arguments.
 Call: TypeAlias = "tuple[int, str, list[int], tuple[Any, ...]]"
 ENCODINGS = 3
@@ -63,12 +64,16 @@ def _builder_class() -> type[_core.Builder]:
 
 def builder_of(options: Options) -> _core.Builder:
     """Return the builder of one grammar."""
+    whitespace = options.whitespace
     return _builder_class()(
         any_order=options.property_order == "any",
-        whitespace=WHITESPACE[options.whitespace],
+        whitespace=WHITESPACE[whitespace] if isinstance(whitespace, str) else FIXED,
         max_indent=options.max_indent,
         max_states=options.limits.max_states,
         max_seconds=options.limits.max_seconds,
+        max_gap=options.max_gap,
+        separators=NO_GAPS if isinstance(whitespace, str) else whitespace.gaps,
+        indent=None if isinstance(whitespace, str) else whitespace.step,
     )
 
 

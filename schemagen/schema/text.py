@@ -14,11 +14,13 @@ from typing import TYPE_CHECKING
 
 from schemagen.errors import LimitError, UnsupportedSchemaError
 from schemagen.regex import ast
+from schemagen.schema.layouts import Layout
 from schemagen.schema.nodes import NEVER, ArrayArm, Expression, ObjectArm, StringArm, Value
 from schemagen.schema.scalars import number_pattern
 from schemagen.schema.strings import string_pattern
 
 if TYPE_CHECKING:
+    from schemagen.schema.layouts import WhitespacePolicy
     from schemagen.schema.normalise import Normaliser
     from schemagen.schema.numbers import NumberStyle
 
@@ -30,26 +32,72 @@ _ASTRAL = ((0x10000, 0x10FFFF),)
 
 
 @dataclass(frozen=True, slots=True)
-class Layout:
-    """How JSON is laid out in a regular expression: gaps after punctuation, and the style of numbers."""
+class Page:
+    """How JSON is laid out in a regular expression: gaps, and the style of numbers.
 
-    list_gap: ast.Regex
-    colon_gap: ast.Regex
-    close_gap: ast.Regex
-    item_gap: ast.Regex
+    Attributes:
+        numbers: The soft caps on digits.
+        before_comma: Between an item or member and its comma.
+        after_comma: Behind a comma, line breaks of a fixed layout apart.
+        before_colon: Between a key and its colon.
+        after_colon: Between a colon and its value.
+        inside: Behind an opening bracket and before a closing one, line breaks of a fixed layout apart.
+        around: Before and behind the whole text.
+        step: Of a fixed layout with line breaks: the indentation of one level.
+    """
+
     numbers: NumberStyle
+    before_comma: ast.Regex = ast.EPSILON
+    after_comma: ast.Regex = ast.EPSILON
+    before_colon: ast.Regex = ast.EPSILON
+    after_colon: ast.Regex = ast.EPSILON
+    inside: ast.Regex = ast.EPSILON
+    around: ast.Regex = ast.EPSILON
+    step: str | None = None
+
+    def line(self, depth: int) -> ast.Regex:
+        """Return the line break before what stands in so many containers, with its indentation; nothing without lines."""
+        return ast.EPSILON if self.step is None else ast.literal("\n" + depth * self.step)
+
+    def first_gap(self, depth: int) -> ast.Regex:
+        """Return the gap before the first item or member of a container, which is the ``depth``-th one that is open."""
+        return ast.concat(self.inside, self.line(depth))
+
+    def comma(self, depth: int) -> ast.Regex:
+        """Return a comma with the gaps around it."""
+        return ast.concat(self.before_comma, ast.literal(","), self.after_comma, self.line(depth))
+
+    def colon(self) -> ast.Regex:
+        """Return a colon with the gaps around it."""
+        return ast.concat(self.before_colon, ast.literal(":"), self.after_colon)
+
+    def last_gap(self, depth: int) -> ast.Regex:
+        """Return the gap between the last item or member and the closing bracket."""
+        return ast.concat(self.inside, self.line(depth - 1))
 
 
-def layout(whitespace: str, max_indent: int, numbers: NumberStyle) -> Layout:
-    """Return the gaps of a whitespace policy."""
-    space = ast.literal(" ")
+def page_of(whitespace: WhitespacePolicy, max_indent: int, max_gap: int, numbers: NumberStyle) -> Page:
+    """Return the gaps of a whitespace policy.
+
+    Args:
+        whitespace: The policy.
+        max_indent: Of "flexible": most spaces and tabs behind a line break.
+        max_gap: Of "any": most characters in one gap.
+        numbers: The style of numbers.
+    """
     if whitespace == "compact":
-        return Layout(ast.EPSILON, ast.EPSILON, ast.EPSILON, ast.EPSILON, numbers)
-    if whitespace == "spaced":
-        return Layout(ast.EPSILON, space, ast.EPSILON, space, numbers)
-    line = ast.concat(ast.literal("\n"), ast.repeat(ast.char_set(" \t"), 0, max_indent))
-    gap = ast.optional(ast.union(space, line))
-    return Layout(gap, ast.optional(space), gap, gap, numbers)
+        return Page(numbers)
+    if whitespace == "any":
+        gap = ast.repeat(ast.char_set(" \t\n\r"), 0, max_gap)
+        return Page(numbers, gap, gap, gap, gap, inside=gap, around=gap)
+    if whitespace == "flexible":
+        space = ast.literal(" ")
+        line = ast.concat(ast.literal("\n"), ast.repeat(ast.char_set(" \t"), 0, max_indent))
+        gap = ast.optional(ast.union(space, line))
+        return Page(numbers, after_comma=gap, after_colon=ast.optional(space), inside=gap)
+    layout = Layout() if whitespace == "spaced" else whitespace
+    before_comma, after_comma, before_colon, after_colon = map(ast.literal, layout.gaps)
+    return Page(numbers, before_comma, after_comma, before_colon, after_colon, step=layout.step)
 
 
 # --- string content ----------------------------------------------------------------------------------------------------
@@ -140,7 +188,7 @@ def _quoted(content: ast.Regex) -> ast.Regex:
 # --- values ------------------------------------------------------------------------------------------------------------
 
 
-def json_text(normaliser: Normaliser, page: Layout, *, depth: int | None = None) -> ast.Regex:
+def json_text(normaliser: Normaliser, page: Page, *, depth: int | None = None) -> ast.Regex:
     """Return the JSON texts of a schema.
 
     Args:
@@ -152,7 +200,7 @@ def json_text(normaliser: Normaliser, page: Layout, *, depth: int | None = None)
         UnsupportedSchemaError: The language is not regular.
         LimitError: The expression has more than `MAX_NODES` parts.
     """
-    return Writer(normaliser, page, depth).text(normaliser.root)
+    return ast.concat(page.around, Writer(normaliser, page, depth).text(normaliser.root), page.around)
 
 
 class Writer:
@@ -164,11 +212,12 @@ class Writer:
         depth: How often a definition may stand within itself; None: not at all.
     """
 
-    def __init__(self, normaliser: Normaliser, page: Layout, depth: int | None) -> None:
+    def __init__(self, normaliser: Normaliser, page: Page, depth: int | None) -> None:
         self.normaliser = normaliser
         self.page = page
         self.depth = depth
         self.open: list[Expression] = []
+        self.level = 0  # open containers
         self.written = 0
 
     def text(self, expression: Expression) -> ast.Regex:
@@ -198,26 +247,32 @@ class Writer:
             *names,
             *(number_pattern(arm, self.page.numbers) for arm in value.numbers),
             *(_string(arm) for arm in value.strings),
-            *(self.array(arm) for arm in value.arrays),
-            *(self.object(arm) for arm in value.objects),
+            *self.containers(value),
         )
+
+    def containers(self, value: Value) -> list[ast.Regex]:
+        """Return the texts of the arrays and objects that a value may be."""
+        self.level += 1
+        try:
+            return [*map(self.array, value.arrays), *map(self.object, value.objects)]
+        finally:
+            self.level -= 1
 
     # --- arrays ------------------------------------------------------------------------------------------------------
 
     def array(self, arm: ArrayArm) -> ast.Regex:
         """Return the texts of a list."""
-        page = self.page
         if arm.counts:
             raise _not_regular("items are counted by what they are", "drop contains and negated items")
         if arm.unique and (arm.max_items is None or arm.max_items > 1):
             raise _not_regular("items are compared with each other", "drop uniqueItems")
-        inner: ast.Regex = ast.union(*([page.close_gap] if arm.min_items == 0 else []), self.items(arm))
+        inner: ast.Regex = ast.union(*([self.page.inside] if arm.min_items == 0 else []), self.items(arm))
         return ast.concat(ast.literal("["), inner, ast.literal("]"))
 
     def items(self, arm: ArrayArm) -> ast.Regex:
         """Return one item or more, built from the last prefix item backwards."""
         page = self.page
-        separator = ast.concat(ast.literal(","), page.item_gap)
+        separator = page.comma(self.level)
         prefix = len(arm.prefix)
         tail = self.tail(arm, separator)
         for index in reversed(range(prefix or 1)):
@@ -225,12 +280,12 @@ class Writer:
                 tail = ast.EPSILON
                 continue
             item = self.text(arm.item(index))
-            head = ast.concat(page.list_gap if index == 0 else separator, item)
+            head = ast.concat(page.first_gap(self.level) if index == 0 else separator, item)
             may_stop = index > 0 and arm.min_items <= index
             tail = ast.union(*([ast.EPSILON] if may_stop else []), ast.concat(head, tail))
         if arm.max_items == 0:
             return ast.EMPTY
-        return ast.concat(tail, page.close_gap)
+        return ast.concat(tail, page.last_gap(self.level))
 
     def tail(self, arm: ArrayArm, separator: ast.Regex) -> ast.Regex:
         """Return the texts of the items behind the first ones."""
@@ -258,8 +313,9 @@ class Writer:
             return ast.EMPTY
         counted = arm.min_properties > 0 or arm.max_properties is not None
         body = self.members(members, arm, counted)
-        empty = [self.page.close_gap] if not arm.required and arm.min_properties == 0 else []
-        return ast.concat(ast.literal("{"), ast.union(*empty, ast.concat(body, self.page.close_gap)), ast.literal("}"))
+        empty = [self.page.inside] if not arm.required and arm.min_properties == 0 else []
+        filled = ast.concat(body, self.page.last_gap(self.level))
+        return ast.concat(ast.literal("{"), ast.union(*empty, filled), ast.literal("}"))
 
     def closed(self, arm: ObjectArm) -> bool:
         """Whether an object has no keys but the declared ones."""
@@ -278,10 +334,10 @@ class Writer:
         ]
         for key, text, needed in reversed(members):
             spelled = ast.literal(json.dumps(key, ensure_ascii=False))
-            member = ast.concat(spelled, ast.literal(":"), page.colon_gap, text)
+            member = ast.concat(spelled, page.colon(), text)
             following: list[ast.Regex] = []
             for c in range(top + 1):
-                lead = page.list_gap if c == 0 else ast.concat(ast.literal(","), page.item_gap)
+                lead = page.first_gap(self.level) if c == 0 else page.comma(self.level)
                 taken = ast.concat(lead, member, rest[c + 1 if counted else 1])
                 following.append(taken if needed else ast.union(taken, rest[c]))
             rest = [*following, ast.EMPTY]

@@ -242,7 +242,13 @@ def check_complete(schema, value, seed, vocabulary):
 
 VOCABULARIES = st.sampled_from(["bytes", "pieces"]).map({"bytes": BYTES, "pieces": PIECES}.__getitem__)
 ORDERS = st.sampled_from(["schema", "any"])
-LAYOUTS = st.sampled_from(["flexible", "compact", "spaced"])
+LAYOUTS = st.sampled_from(
+    [
+        *("flexible", "compact", "spaced", "any"),
+        schemagen.Layout(indent=2),
+        schemagen.Layout(indent="\t", separators=(" ,", " :\n")),
+    ]
+)
 SEEDS = st.integers(0, 2**20)
 
 

@@ -1,7 +1,7 @@
 """The cases of the suite (`*.toml` beside this file), and what the labels of their texts mean.
 
 Fields of a case: `name` (a sentence); one of `schema` (JSON text), `regex` (`schemagen.Regex`) and `choice`; options
-`property_order` and `whitespace`; `accepted` texts; `rejected` texts, which are no instance; `layout` texts, which are
+`property_order` and `whitespace` (a table holds the arguments of a `schemagen.Layout`); `accepted` texts; `rejected` texts, which are no instance; `layout` texts, which are
 valid instances that the chosen layout, key order or canonical spelling leaves out (repeated keys among them);
 `rejected_hex`, bytes that are no text at all. `engines` lists those that run the case (all by default) and then
 `reason` says why; `unchecked` says why the independent validator cannot confirm the labels; `xfail` describes a defect.
@@ -40,7 +40,7 @@ class Case:
     regex: str | None = None
     choice: tuple[str, ...] | None = None
     property_order: str = "schema"
-    whitespace: str = "flexible"
+    whitespace: str | schemagen.Layout = "flexible"
     engines: tuple[str, ...] = ENGINES
     reason: str = ""
     unchecked: str = ""
@@ -97,7 +97,9 @@ def validator(schema: str):
     return kind(parsed, format_checker=kind.FORMAT_CHECKER)
 
 
-def _tupled(value):
+def _read(key, value):
+    if key == "whitespace" and isinstance(value, dict):
+        return schemagen.Layout(**value)
     return tuple(value) if isinstance(value, list) else value
 
 
@@ -109,7 +111,7 @@ def load_cases() -> tuple[Case, ...]:
         with path.open("rb") as file:
             table = tomllib.load(file)
         cases.extend(
-            Case(group=path.stem, **{key: _tupled(value) for key, value in case.items()})
+            Case(group=path.stem, **{key: _read(key, value) for key, value in case.items()})
             for case in table.get("case", [])
         )
     return tuple(cases)

@@ -330,6 +330,15 @@ def test_compile_reports_every_keyword() -> None:
     assert "annotation │" not in run("compile", schema).stdout
 
 
+def test_compile_takes_a_layout() -> None:
+    """`--whitespace` and `--indent` choose the layout; both at once are wrong usage."""
+    schema = '{"type": "array"}'
+    assert "64 characters" in run("compile", schema, "--report", "--whitespace", "any").stdout
+    assert "Layout(indent=2)" in run("compile", schema, "--report", "--indent", "2").stdout
+    assert run("compile", schema, "--indent", "2", "--whitespace", "any").exit_code == 2
+    assert run("compile", schema, "--whitespace", "tight").exit_code == 2
+
+
 def test_draw_prints_mermaid() -> None:
     """The picture is on standard output as text, what is seen on standard error."""
     result = run("draw", "--regex", "yes|no")
