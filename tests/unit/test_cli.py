@@ -14,6 +14,7 @@ from typer.testing import CliRunner, Result
 
 import schemagen
 from schemagen.cli.app import app
+from schemagen.cli.compilation import bundled_vocabulary
 from schemagen.cli.console import cost_of, show_text
 from schemagen.cli.demo import CASES
 
@@ -328,6 +329,16 @@ def test_compile_reports_every_keyword() -> None:
     for keyword, status in (("maxLength", "enforced"), ("title", "annotation")):
         assert re.search(rf"{keyword}\W+{status}", result.stdout), result.stdout
     assert "annotation │" not in run("compile", schema).stdout
+
+
+def test_the_bundled_vocabulary_is_that_of_its_model() -> None:
+    """Read without transformers, it is what transformers makes of the same files, and what the model is given."""
+    from transformers import AutoTokenizer
+
+    found = bundled_vocabulary()
+    folder = ROOT / "schemagen" / "lm" / "bundled"
+    assert found == schemagen.Vocabulary.from_tokenizer(AutoTokenizer.from_pretrained(folder))
+    assert found == schemagen.load_bundled().vocabulary
 
 
 def test_draw_prints_mermaid() -> None:
