@@ -730,11 +730,12 @@ def _report(schema: Any, arguments: dict[str, Any], target: Target[Any] | None, 
     else:
         _text(normaliser, options)
     style = options.number_style
-    checked = () if target is None else target.checked
+    checked, capped = ((), ()) if target is None else (target.checked, target.capped)
     return Report(
         (
             *normaliser.report().entries,
             *(Entry(at, what, "checked_after", "by pydantic, on the finished value") for at, what in checked),
+            *(Entry(at, "depth", "enforced", f"soft cap: {what}") for at, what in capped),
             Entry(
                 "",
                 "whitespace",
