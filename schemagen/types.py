@@ -208,7 +208,9 @@ def _name(tp: Any) -> str:
 
 
 def _first_line(error: Exception) -> str:
-    return str(error).strip().split("\n", 1)[0]
+    """Return the first line of a message, with the next one where it only announces that."""
+    first, *others = str(error).strip().split("\n")
+    return f"{first} {others[0].strip()}" if others and first.endswith(":") else first
 
 
 def _refusal(tp: Any, at: str, cause: Exception) -> SchemaError:
