@@ -3,22 +3,21 @@
 from __future__ import annotations
 
 import json
-from collections import Counter
 from importlib.resources import files
 from time import perf_counter
 from typing import TYPE_CHECKING, Any
 
 import typer
-from rich.table import Table
+from rich.table import Column, Table
 from rich.text import Text
 
 import schemagen
-from schemagen.cli.console import busy, output
+from schemagen.cli.console import busy, show_table
 
 if TYPE_CHECKING:
     from schemagen import Grammar, Vocabulary
 
-_STYLES = {"enforced": "green", "checked_after": "yellow", "annotation": "dim"}
+_STYLES = {"enforced": "green", "checked_after": "yellow", "annotation": "dim", "unknown": "red"}
 
 
 def load_vocabulary(name: str | None) -> Vocabulary:
@@ -66,9 +65,9 @@ def compile_one(target: Any, *, tokenizer: str | None, with_report: bool) -> Non
     facts.add_row("compiled in", f"{(compiled - start) * 1e3:.2f} ms")
     facts.add_row("first mask in", f"{(done - compiled) * 1e3:.2f} ms")
     add_facts(facts, grammar, len(first))
-    output().print(facts)
+    show_table(facts)
     if with_report:
-        output().print(report_table(grammar))
+        show_table(report_table(grammar))
 
 
 def add_facts(facts: Table, grammar: Grammar, allowed: int) -> None:
@@ -80,13 +79,14 @@ def add_facts(facts: Table, grammar: Grammar, allowed: int) -> None:
 
 def summary(grammar: Grammar) -> str:
     """Return how many keywords have which status."""
-    counts = Counter(entry.status for entry in grammar.report)
-    return ", ".join(f"{count} {status}" for status, count in counts.items()) or "none"
+    return ", ".join(f"{count} {status}" for status, count in grammar.report.counts.items()) or "none"
 
 
 def report_table(grammar: Grammar) -> Table:
     """Return the report of a grammar, one row for each keyword."""
-    table = Table("where", "keyword", "status", "note")
+    # On a narrow terminal a long pointer goes on in the next line; it is never cut off.
+    columns = [Column(name, overflow="fold") for name in ("where", "keyword", "status", "note")]
+    table = Table(*columns)
     for entry in grammar.report:
         status = Text(entry.status, style=_STYLES[entry.status])
         table.add_row(Text(entry.pointer or "(root)"), Text(entry.keyword), status, Text(entry.note))

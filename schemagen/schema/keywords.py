@@ -656,6 +656,25 @@ KEYWORDS: dict[str, tuple[Callable[[Node, Any], None], int]] = {
 _ORDER = {name: index for index, name in enumerate(KEYWORDS)}
 #: Read together with the keyword they belong to.
 COMPANIONS = frozenset({"then", "else", "additionalItems", "minContains", "maxContains"})
+#: They assert nothing: names, places of definitions, and what is said to readers, by JSON Schema or by OpenAPI.
+ANNOTATIONS = frozenset(
+    (
+        *(
+            "$schema",
+            "$id",
+            "id",
+            "$anchor",
+            "$dynamicAnchor",
+            "$recursiveAnchor",
+            "$vocabulary",
+            "$comment",
+            "$defs",
+            "definitions",
+        ),
+        *("title", "description", "default", "examples", "deprecated", "readOnly", "writeOnly"),
+        *("contentEncoding", "contentMediaType", "contentSchema", "example", "discriminator", "externalDocs", "xml"),
+    )
+)
 
 
 def asserted(schema: Mapping[str, Any], draft: int) -> list[str]:

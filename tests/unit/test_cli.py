@@ -331,6 +331,21 @@ def test_compile_reports_every_keyword() -> None:
     assert "annotation │" not in run("compile", schema).stdout
 
 
+def test_a_report_for_a_file_cuts_nothing_off() -> None:
+    """Where the output is no terminal each keyword is on one line with its whole pointer, and so are the parts of an error."""
+    names = [f"a_property_with_a_long_name_{number}" for number in range(4)]
+    schema: dict[str, Any] = {"type": "integer", "note": "x"}
+    for name in names:
+        schema = {"type": "object", "properties": {name: schema}}
+    result = run("compile", json.dumps(schema), "--report")
+    pointer = "".join(f"/properties/{name}" for name in reversed(names))
+    lines = [line for line in result.stdout.splitlines() if f"{pointer} " in line]
+    assert [line.replace("│", " ").split()[1] for line in lines] == ["type", "note"]
+    assert "…" not in result.stdout
+    broken = json.dumps(schema).replace('"integer"', '"no type"')
+    assert f"at:   {pointer}/type" in run("compile", broken).stderr
+
+
 def test_the_bundled_vocabulary_is_that_of_its_model() -> None:
     """Read without transformers, it is what transformers makes of the same files, and what the model is given."""
     from transformers import AutoTokenizer
