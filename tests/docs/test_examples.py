@@ -133,6 +133,18 @@ def test_batch_goes_on_where_it_was(capsys: pytest.CaptureFixture[str], tmp_path
     }
 
 
+@pytest.mark.parametrize("change", ["another type", "nothing known"])
+def test_batch_mixes_nothing(tmp_path: Path, change: str) -> None:
+    """An output of another type is left alone, and so is one of which it is not known."""
+    output, record = tmp_path / "contacts.jsonl", tmp_path / "contacts.meta.json"
+    output.write_text('{"id": "m1", "value": 1}\n', encoding="utf-8")
+    if change == "another type":
+        record.write_text(json.dumps({"schema": {"type": "integer"}, "model": None}), encoding="utf-8")
+    with pytest.raises(SystemExit, match="choose another --output"):
+        run("08_batch_with_resume.py")
+    assert output.read_text(encoding="utf-8") == '{"id": "m1", "value": 1}\n'
+
+
 @pytest.mark.skipif(find_spec("fastapi") is None, reason="fastapi is not installed (pip install 'schemagen[examples]')")
 def test_endpoint_answers_with_the_object() -> None:
     """The endpoint returns a booking, describes it in its schema, and refuses what is too long."""
