@@ -40,7 +40,7 @@ DRAFT_7 = {"$schema": "http://json-schema.org/draft-07/schema#", "properties": {
 
 #: Schema -> keywords that it does not know: pointer, keyword, note.
 UNKNOWN: list[tuple[dict[str, t.Any], list[tuple[str, str, str]]]] = [
-    ({"propertes": {}}, [("", "propertes", "not a keyword of JSON Schema: did you mean 'properties'?")]),
+    ({"propertees": {}}, [("", "propertees", "not a keyword of JSON Schema: did you mean 'properties'?")]),
     (
         {"properties": {"a": {"type": "string", "maxLenght": 3}}},
         [("/properties/a", "maxLenght", "not a keyword of JSON Schema: did you mean 'maxLength'?")],
