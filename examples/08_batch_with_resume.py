@@ -35,6 +35,13 @@ parser.add_argument("--output", type=Path, default=Path("contacts.jsonl"))
 parser.add_argument("--model", help="name or folder of a transformers model; without it, the bundled one")
 args = parser.parse_args()
 
+# Values of two types or models must not mix in one file: what it was made with is kept beside it.
+made_with = {"schema": Contact.model_json_schema(), "model": args.model}
+record = args.output.with_suffix(".meta.json")
+if args.output.exists() and (not record.exists() or json.loads(record.read_text(encoding="utf-8")) != made_with):
+    raise SystemExit(f"{args.output} was made with another type or model: choose another --output")
+record.write_text(json.dumps(made_with), encoding="utf-8")
+
 before = args.output.read_text(encoding="utf-8").splitlines() if args.output.exists() else []
 kept = {json.loads(line)["id"]: line for line in before if has_value(line)}
 beside = args.output.with_suffix(".part")

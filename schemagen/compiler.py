@@ -578,7 +578,10 @@ def _compile(
     spec, chosen = frozen.value, _choose(arguments["engine"])
     folder = folder if chosen == "native" else None
     if isinstance(spec, Regex | Choice):
-        made = _pattern_engine(spec, vocabulary, options, chosen, folder)
+        try:
+            made = _pattern_engine(spec, vocabulary, options, chosen, folder)
+        except UnsatisfiableSchemaError as error:
+            raise _unwritable(spec) or error from error
         return Grammar(frozen, vocabulary, arguments, engine=chosen, implementation=made)
 
     target = _target_of(spec)
@@ -799,11 +802,12 @@ def _report(schema: Any, arguments: dict[str, Any], target: Target[Any] | None, 
     else:
         _text(normaliser, options)
     style = options.number_style
-    checked = () if target is None else target.checked
+    checked, capped = ((), ()) if target is None else (target.checked, target.capped)
     return Report(
         (
             *normaliser.report().entries,
             *(Entry(at, what, "checked_after", "by pydantic, on the finished value") for at, what in checked),
+            *(Entry(at, "depth", "enforced", f"soft cap: {what}") for at, what in capped),
             Entry(
                 "",
                 "whitespace",
@@ -878,6 +882,17 @@ def pattern_of(spec: Regex | Choice[Any]) -> ast.Regex:
             "a Choice without options", why="there is nothing to choose", fix="give at least one text"
         )
     return ast.union(*(ast.literal(option) for option in spec.options))
+
+
+def _unwritable(spec: Regex | Choice) -> UnsatisfiableSchemaError | None:
+    """Return the error of a pattern or choice that no text matches because it asks for what no text contains."""
+    from schemagen.regex.surrogates import surrogate_words
+
+    why = surrogate_words(*((spec.pattern,) if isinstance(spec, Regex) else spec.options))
+    if not why:
+        return None
+    fix = "write the character that the pair stands for, or leave it out"
+    return UnsatisfiableSchemaError("no text can match the pattern", why=why, fix=fix)
 
 
 def _pattern_engine(

@@ -21,7 +21,7 @@ import re
 from contextlib import suppress
 from decimal import Decimal
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from pydantic import EncodedStr, ImportString
 from pydantic.errors import PydanticInvalidForJsonSchema
@@ -29,10 +29,15 @@ from pydantic.json_schema import GenerateJsonSchema
 from pydantic_core import SchemaValidator, ValidationError, to_jsonable_python
 
 from schemagen.type_bounds import bound_keywords, bound_words, is_bound_validator
+from schemagen.type_flags import combinations
+from schemagen.type_refusals import RefusedTypeError
+from schemagen.type_sets import Difference, difference
 from schemagen.type_texts import (
+    ANY_JSON,
     BYTE_SIZE_PATTERN,
     COMPLEX_PATTERN,
     FRACTION_PATTERN,
+    MAX_ANY_DEPTH,
     TRIMMED_PATTERN,
     ascii_base64_pattern,
     bytes_schema,
@@ -54,6 +59,7 @@ if TYPE_CHECKING:
 Json = dict[str, Any]
 
 _SCALARS = {"type": ["string", "number", "boolean", "null"]}
+_DIFFERENT_SCALARS = {"type": ["string", "integer", "null"]}
 _UNHASHABLE = frozenset({"list", "dict", "set", "deque", "typed-dict"})
 _BOUNDS = ("ge", "gt", "le", "lt")
 _BASE64_FORMATS = frozenset({"base64", "base64url"})
@@ -62,6 +68,8 @@ _INNER = frozenset({"nullable", "default", "function-after", "function-wrap", "f
 
 #: Where a schema notes what validation demands and no keyword says.
 _NOTE = "\0checked"
+#: Where a schema notes that it takes less than validation does.
+_CAP = "\0capped"
 _NOW = {"past": "in the past", "future": "in the future"}
 _SIGNS = {"ge": ">=", "gt": ">", "le": "<=", "lt": "<"}
 _FILES = {
@@ -72,8 +80,22 @@ _FILES = {
 }
 
 
-def read_schema(adapter: TypeAdapter[Any]) -> tuple[Json, tuple[tuple[str, str], ...]]:
-    """Return the schema of a type, and what validation demands besides: JSON pointers into the schema, with words."""
+class ReadSchema(NamedTuple):
+    """The schema of a type and what it does not show.
+
+    Attributes:
+        schema: The JSON Schema.
+        checked: What validation demands besides: JSON pointers into the schema, with words.
+        capped: What validation would accept besides, in the same form.
+    """
+
+    schema: Json
+    checked: tuple[tuple[str, str], ...]
+    capped: tuple[tuple[str, str], ...]
+
+
+def read_schema(adapter: TypeAdapter[Any]) -> ReadSchema:
+    """Return the schema of a type, and where validation demands more or accepts more."""
     unsaid: list[str] = []
 
     class BoundTypeSchema(TypeSchema):
@@ -81,21 +103,22 @@ def read_schema(adapter: TypeAdapter[Any]) -> tuple[Json, tuple[tuple[str, str],
 
     BoundTypeSchema.unsaid = unsaid
     schema = adapter.json_schema(schema_generator=BoundTypeSchema, mode="validation")
-    found = dict.fromkeys(_taken_out(schema, ""))
+    capped = tuple(dict.fromkeys(_taken_out(schema, _CAP)))
+    found = dict.fromkeys(_taken_out(schema, _NOTE))
     words = {what for _, what in found}
     # A schema that a class wrote itself has lost the notes of its parts: then nothing is known but what they said.
-    return schema, (*found, *(("", what) for what in dict.fromkeys(unsaid) if what not in words))
+    return ReadSchema(schema, (*found, *(("", what) for what in dict.fromkeys(unsaid) if what not in words)), capped)
 
 
-def _taken_out(part: Any, pointer: str) -> Iterator[tuple[str, str]]:
-    """Take the notes out of a part of a schema, and yield them with their pointers."""
+def _taken_out(part: Any, key: str, pointer: str = "") -> Iterator[tuple[str, str]]:
+    """Take the notes under a key out of a part of a schema, and yield them with their pointers."""
     if isinstance(part, dict):
-        yield from ((pointer, what) for what in part.pop(_NOTE, ()))
-        for key, below in part.items():
-            yield from _taken_out(below, f"{pointer}/{str(key).replace('~', '~0').replace('/', '~1')}")
+        yield from ((pointer, what) for what in part.pop(key, ()))
+        for name, below in part.items():
+            yield from _taken_out(below, key, f"{pointer}/{str(name).replace('~', '~0').replace('/', '~1')}")
     elif isinstance(part, list):
         for index, below in enumerate(part):
-            yield from _taken_out(below, f"{pointer}/{index}")
+            yield from _taken_out(below, key, f"{pointer}/{index}")
 
 
 def _noted(schema: Json, words: Sequence[str]) -> Json:
@@ -104,7 +127,7 @@ def _noted(schema: Json, words: Sequence[str]) -> Json:
 
 def _without_notes(part: Any) -> Any:
     if isinstance(part, dict):
-        return {key: _without_notes(below) for key, below in part.items() if key != _NOTE}
+        return {key: _without_notes(below) for key, below in part.items() if key not in {_NOTE, _CAP}}
     return [_without_notes(below) for below in part] if isinstance(part, list) else part
 
 
@@ -134,9 +157,7 @@ class TypeSchema(GenerateJsonSchema):
 
     def function_after_schema(self, schema: Any) -> Json:
         """A validator run on the finished value; where it is a bound that pydantic found no schema for, the bound."""
-        config = self._config
-        strings_change = config.str_strip_whitespace or config.str_to_lower or config.str_to_upper
-        bound = bound_keywords(schema, strings_change=strings_change)
+        bound = bound_keywords(schema, strings_change=self._strings_change)
         if bound is None:
             return _noted(super().function_after_schema(schema), self._validator(schema))
         return {"allOf": [super().function_after_schema(schema), bound]}
@@ -314,33 +335,61 @@ class TypeSchema(GenerateJsonSchema):
         return self._unordered(schema, super().frozenset_schema(schema))
 
     def _unordered(self, schema: Any, result: Json) -> Json:
-        kind = schema.get("items_schema", {}).get("type", "any")
-        owner = schema.get("items_schema", {}).get("cls")
+        items, fewest = schema.get("items_schema", {"type": "any"}), schema.get("min_length") or 0
+        kind, owner = items["type"], items.get("cls")
         if kind in _UNHASHABLE or (owner is not None and owner.__hash__ is None):
             self.handle_invalid_for_json_schema(schema, f"a set of {kind}, which Python cannot hash")
-        if kind == "any":
-            result["items"] = dict(_SCALARS)
-        if not schema.get("min_length"):
+        if fewest < 2:
             # A list with duplicates still validates into the set, so the costly keyword is only needed where
             # duplicates could leave the set too small.
             result.pop("uniqueItems", None)
+        if kind == "any":
+            # True and 1 are one element: where elements have to be different, only the numbers are offered.
+            result["items"] = dict(_SCALARS if fewest < 2 else _DIFFERENT_SCALARS)
+        elif fewest >= 2:
+            return _noted(result, self._different(items, fewest))
         return result
+
+    def _different(self, items: Any, fewest: int) -> list[str]:
+        """Refuse items of a set whose different JSON values are equal in Python; where that is not known, say so."""
+        found = difference(items, strings_change=self._strings_change)
+        if found is Difference.BOOLEANS_ARE_NUMBERS:
+            raise RefusedTypeError(
+                f"{found.value} in a Python set, and this one needs {fewest} elements",
+                fix="use a set of numbers or of booleans, or a list",
+            )
+        return [] if found is Difference.KEPT else self._note([f"{fewest} elements that are different in Python"])
+
+    @property
+    def _strings_change(self) -> bool:
+        config = self._config
+        return bool(config.str_strip_whitespace or config.str_to_lower or config.str_to_upper)
 
     # --- values -----------------------------------------------------------------------------------------------------
 
     def enum_schema(self, schema: Any) -> Json:
         """An Enum: the JSON values that validation reads as a member."""
-        return self._only_read(schema, [m.value for m in schema["members"]], super().enum_schema(schema))
+        result = super().enum_schema(schema)
+        return self._combined(schema, result) or self._only_read(schema, [m.value for m in schema["members"]], result)
 
     def literal_schema(self, schema: Any) -> Json:
         """A Literal: the JSON values that validation reads as one of its values."""
         return self._only_read(schema, schema["expected"], super().literal_schema(schema))
 
+    def _combined(self, schema: Any, result: Json) -> Json | None:
+        """A Flag: the integers of the combinations of its members that validation reads; None for any other Enum."""
+        found = combinations(schema["cls"], [member.value for member in schema["members"]])
+        if found is None:
+            return None
+        accepts = _reader(_bare(schema))
+        if "enum" in found:
+            found["enum"] = [value for value in found["enum"] if accepts(str(value))]
+        return {**{key: part for key, part in result.items() if key not in {"enum", "const", "type"}}, **found}
+
     def _only_read(self, schema: Any, values: list[Any], result: Json) -> Json:
         if all(type(value) in {str, int, bool, type(None)} for value in values):
             return result
-        bare = {key: part for key, part in schema.items() if key not in {"metadata", "ref", "serialization"}}
-        accepts = _reader(bare)
+        accepts = _reader(_bare(schema))
         forms = (form for value in values for form in _json_forms(value))
         readable = [form for form in forms if accepts(json.dumps(form))]
         if not readable:
@@ -398,7 +447,11 @@ class TypeSchema(GenerateJsonSchema):
         pattern = json_text_pattern(content, lambda part: _without_notes(self._inlined(part)))
         if pattern is None:
             self.handle_invalid_for_json_schema(schema, "JSON inside a string, of a type that no pattern describes")
-        return _noted({"type": "string", "pattern": f"^(?:{pattern})$"}, self.unsaid[before:])
+        kept = {"contentMediaType": "application/json", "contentSchema": content}
+        said = {"type": "string", **kept, "pattern": f"^(?:{pattern})$"}
+        if ANY_JSON in pattern:
+            said[_CAP] = [f"JSON of any form inside a string: arrays and objects nested at most {MAX_ANY_DEPTH} deep"]
+        return _noted(said, self.unsaid[before:])
 
     def url_schema(self, schema: Any) -> Json:
         """A URL with its schemes."""
@@ -470,6 +523,11 @@ def _closed(result: Json) -> Json:
     if result.get("type") == "object":
         result.setdefault("additionalProperties", False)
     return result
+
+
+def _bare(schema: Any) -> Any:
+    """Return a core schema without what belongs to its place in another."""
+    return {key: part for key, part in schema.items() if key not in {"metadata", "ref", "serialization"}}
 
 
 def _reader(core: Any) -> Callable[[str], bool]:

@@ -35,6 +35,10 @@ _MAX_LISTED_KEYS = 1000
 _EXACT_DIGITS = 15
 _ENDS = (("minimum", "exclusiveMinimum"), ("maximum", "exclusiveMaximum"))
 _MAX_JSON_DEPTH = 12
+#: How deep arrays and objects nest in JSON of any form inside a string: more would be a pattern of megabytes.
+MAX_ANY_DEPTH = 3
+#: A character of a string of JSON inside a string: itself or one of the short escapes.
+_JSON_CHARACTER = r'(?:[^"\\\x00-\x1f]|\\["\\/bfnrt])'
 
 
 #: What the class escapes hold, as the inside of a class: in Rust's regex crate (UTS #18) and in Python's `re`.
@@ -264,9 +268,10 @@ def zone_schema(constraint: str | int | None, *, with_date: bool) -> Json:
 
 
 def json_text_pattern(schema: Mapping[str, Any], resolve: Callable[[Json], Json], depth: int = 0) -> str | None:
-    """Compact JSON texts of a schema as a pattern, for JSON inside a string; None if there is no such pattern.
+    r"""Compact JSON texts of a schema as a pattern, for JSON inside a string; None if there is no such pattern.
 
-    A subset: objects carry their required properties in order, strings have no escapes, recursion is refused.
+    A subset: objects carry their required properties in order, strings have no ``\u`` escapes, JSON of any form nests
+    `MAX_ANY_DEPTH` deep, recursion is refused.
     """
     if depth > _MAX_JSON_DEPTH:
         return None
@@ -288,16 +293,30 @@ def _only(schema: Mapping[str, Any], *keys: str) -> bool:
     return schema.keys() <= {"type", "title", "description", "default", "examples", *keys}
 
 
+def _any_json(depth: int) -> str:
+    """JSON of any form as a pattern, with arrays and objects nested at most ``depth`` times."""
+    text = f'"{_JSON_CHARACTER}*"'
+    scalar = rf"null|true|false|-?{_UNSIGNED}(?:[eE][+-]?[0-9]{{1,2}})?|{text}"
+    if depth == 0:
+        return scalar
+    inner = _any_json(depth - 1)
+    member = f"{text}:(?:{inner})"
+    return rf"{scalar}|\[(?:(?:{inner})(?:,(?:{inner}))*)?\]|\{{(?:{member}(?:,{member})*)?\}}"
+
+
+#: JSON of any form inside a string.
+ANY_JSON = _any_json(MAX_ANY_DEPTH)
+
+
 def _json_any(schema: Mapping[str, Any], inner: Callable[[Any], str | None]) -> str | None:
     del inner
-    text = r'"[^"\\\x00-\x1f]*"'
-    return rf"null|true|false|-?{_UNSIGNED}|{text}" if _only(schema) else None
+    return ANY_JSON if _only(schema) else None
 
 
 def _json_string(schema: Mapping[str, Any], inner: Callable[[Any], str | None]) -> str | None:
     del inner
     times = _times(schema.get("minLength", 0), schema.get("maxLength"))
-    return rf'"[^"\\\x00-\x1f]{times}"' if _only(schema, "minLength", "maxLength") else None
+    return f'"{_JSON_CHARACTER}{times}"' if _only(schema, "minLength", "maxLength") else None
 
 
 def _json_integer(schema: Mapping[str, Any], inner: Callable[[Any], str | None]) -> str | None:
@@ -330,6 +349,11 @@ def _json_array(schema: Mapping[str, Any], inner: Callable[[Any], str | None]) -
 def _json_object(schema: Mapping[str, Any], inner: Callable[[Any], str | None]) -> str | None:
     if not _only(schema, "properties", "required", "additionalProperties"):
         return None
+    if not schema.get("properties") and not schema.get("required") and schema.get("additionalProperties"):
+        others = schema["additionalProperties"]
+        value = inner({} if others is True else others)
+        member = f'"{_JSON_CHARACTER}*":(?:{value})'
+        return None if value is None else rf"\{{(?:{member}(?:,{member})*)?\}}"
     members = []
     for name in schema.get("required", []):
         value = inner(schema["properties"][name])

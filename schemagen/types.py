@@ -20,10 +20,11 @@ from typing import TYPE_CHECKING, Any, Generic, Literal, TypeVar
 import typing_extensions
 from pydantic import BaseModel, PydanticUserError, TypeAdapter
 from pydantic.errors import PydanticInvalidForJsonSchema, PydanticSchemaGenerationError, PydanticUndefinedAnnotation
-from pydantic_core import SchemaError
+from pydantic_core import SchemaError as CoreSchemaError
 
-from schemagen.errors import UnsupportedTypeError
-from schemagen.type_schema import read_schema
+from schemagen.errors import SchemaError, UnsatisfiableSchemaError, UnsupportedTypeError
+from schemagen.type_refusals import RefusedTypeError
+from schemagen.type_schema import ReadSchema, read_schema
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -35,7 +36,7 @@ T = TypeVar("T")
 _FAILURES = (
     OverflowError,
     ValueError,
-    SchemaError,
+    CoreSchemaError,
     PydanticSchemaGenerationError,
     PydanticInvalidForJsonSchema,
     PydanticUndefinedAnnotation,
@@ -57,6 +58,7 @@ class Target(Generic[T]):
         name: How messages call the type.
         checked: What validation demands and the schema cannot say; `validate` checks it. Each is a JSON pointer into the
             schema and some words ("date in the past").
+        capped: What validation accepts and the schema leaves out, in the same form.
         dialect: Whose reading of formats and numbers the schema means.
     """
 
@@ -64,6 +66,7 @@ class Target(Generic[T]):
     schema: Mapping[str, Any]
     name: str
     checked: tuple[tuple[str, str], ...] = ()
+    capped: tuple[tuple[str, str], ...] = ()
     dialect: Literal["python"] = "python"
     adapter: TypeAdapter[T] = field(kw_only=True, repr=False, compare=False)
 
@@ -84,20 +87,16 @@ def reflect(tp: TypeForm[T]) -> Target[T]:
 
     Raises:
         UnsupportedTypeError: The type, or a part of it, has no JSON form; ``at`` is the path of that part.
+        UnsatisfiableSchemaError: A part of it is ``Literal[()]``.
 
     Cost: builds a pydantic validator, about a millisecond for a model of ten fields; keep the result.
     """
     try:
-        adapter, schema, checked = _describe(tp)
+        adapter, read = _describe(tp)
     except _FAILURES as error:
         path, culprit, cause = _locate(tp, error)
-        raise UnsupportedTypeError(
-            f"{_name(culprit)} has no JSON form",
-            at=_name(tp) + "".join(path),
-            why=_first_line(cause),
-            fix=_fix_for(cause),
-        ) from error
-    return Target(tp, schema, _name(tp), checked, adapter=adapter)
+        raise _refusal(culprit, _name(tp) + "".join(path), cause) from error
+    return Target(tp, read.schema, _name(tp), read.checked, read.capped, adapter=adapter)
 
 
 def is_type(spec: object) -> bool:
@@ -111,10 +110,13 @@ def is_type(spec: object) -> bool:
     return getattr(type(spec), "__module__", "") in {"typing", "typing_extensions"}
 
 
-def _describe(tp: Any) -> tuple[TypeAdapter[Any], dict[str, Any], tuple[tuple[str, str], ...]]:
-    """Build the validator of a type, its schema, and the list of what the schema cannot say."""
-    adapter: TypeAdapter[Any] = TypeAdapter(_portable(tp))
-    return adapter, *read_schema(adapter)
+def _describe(tp: Any) -> tuple[TypeAdapter[Any], ReadSchema]:
+    """Build the validator of a type, and read its schema."""
+    try:
+        adapter: TypeAdapter[Any] = TypeAdapter(_portable(tp))
+    except AssertionError as error:  # pydantic's answer to Literal[()]
+        raise TypeError(_first_line(error)) from error
+    return adapter, read_schema(adapter)
 
 
 def _portable(tp: Any, outer: tuple[Any, ...] = ()) -> Any:
@@ -171,7 +173,7 @@ def _parts(tp: Any) -> Iterator[tuple[str, Any]]:
     for name, part in _hints(tp).items():
         yield f".{name}", part
     origin = typing_extensions.get_origin(tp)
-    if origin is None or origin is Literal or _is_callable(origin):
+    if origin is None or _is_literal(tp) or _is_callable(origin):
         return
     arguments = typing_extensions.get_args(tp)
     if origin is typing_extensions.Annotated:
@@ -206,13 +208,58 @@ def _name(tp: Any) -> str:
 
 
 def _first_line(error: Exception) -> str:
-    return str(error).strip().split("\n", 1)[0]
+    """Return the first line of a message, with the next one where it only announces that."""
+    first, *others = str(error).strip().split("\n")
+    return f"{first} {others[0].strip()}" if others and first.endswith(":") else first
+
+
+def _refusal(tp: Any, at: str, cause: Exception) -> SchemaError:
+    """Return the error of a part of a type: the part, where it is, and why it failed."""
+    if _is_literal(tp) and not typing_extensions.get_args(tp):
+        return UnsatisfiableSchemaError(
+            "Literal[()] names no value", at=at, why="so nothing can be an instance of it", fix="name its values"
+        )
+    if isinstance(tp, typing.ForwardRef) or _is_undefined(cause):
+        name = _undefined_name(tp)
+        return UnsupportedTypeError(
+            f"the forward reference {name!r} cannot be resolved"
+            if name
+            else f"{_name(tp)} refers to an undefined name",
+            at=at,
+            why="a name in it is not defined where the type is read",
+            fix="define the name before the type is used, or call model_rebuild() on the model once it is defined",
+        )
+    return UnsupportedTypeError(f"{_name(tp)} has no JSON form", at=at, why=_first_line(cause), fix=_fix_for(cause))
+
+
+def _is_literal(tp: Any) -> bool:
+    origin: Any = typing_extensions.get_origin(tp)
+    return origin is Literal
+
+
+def _is_undefined(error: Exception) -> bool:
+    """Whether an annotation names something that cannot be found."""
+    undefined = isinstance(error, PydanticUndefinedAnnotation | NameError)
+    return undefined or getattr(error, "code", "") == "class-not-fully-defined"
+
+
+def _undefined_name(tp: Any) -> str:
+    """Return the name in a type that cannot be found; empty if it is not known which."""
+    if isinstance(tp, typing.ForwardRef):
+        return tp.__forward_arg__
+    try:
+        typing_extensions.get_type_hints(tp)
+    except NameError as error:
+        return str(getattr(error, "name", ""))
+    except (TypeError, AttributeError):  # not a class
+        pass
+    return ""
 
 
 def _fix_for(error: Exception) -> str:
     """What to do about it."""
-    if isinstance(error, PydanticUndefinedAnnotation | NameError):
-        return "define the name before the type is used, or call model_rebuild()"
     if getattr(error, "code", "") == "typed-dict-version":
         return "import TypedDict from typing_extensions"
+    if isinstance(error, RefusedTypeError):
+        return error.fix
     return "use a type that pydantic can read from JSON, or leave the field out of the type to generate"

@@ -22,5 +22,6 @@ def describe(function: Any) -> tuple[str, dict[str, str]]:
     parts = (parsed.short_description, parsed.long_description)
     description = "\n\n".join(" ".join(part.split()) for part in parts if part)
     # NumPy's `x, y : int` describes several parameters at once.
-    names = [(name.strip(" *"), param) for param in parsed.params for name in param.arg_name.split(",")]
+    params = [param for param in parsed.params if param.args[0] != "attribute"]
+    names = [(name.strip(" *"), param) for param in params for name in param.arg_name.split(",")]
     return description, {name: " ".join((param.description or "").split()) for name, param in names}

@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import inspect
 import typing
+import warnings
+from difflib import get_close_matches
 from functools import partial
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -18,7 +20,7 @@ from pydantic.fields import FieldInfo
 from schemagen.errors import ToolError, UnsupportedTypeError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Iterable, Mapping
 
 _KEYWORDS = (inspect.Parameter.POSITIONAL_OR_KEYWORD, inspect.Parameter.KEYWORD_ONLY)
 _RESERVED = frozenset(dir(BaseModel))
@@ -76,6 +78,45 @@ def parameters_of(function: Callable[..., Any], name: str) -> list[inspect.Param
                 fix="name the parameters, or take one list or dict",
             )
     return found
+
+
+def warn_of_doubts(function: Any, name: str, described: Iterable[str]) -> None:
+    """Warn where a function says less about its parameters than its author may think.
+
+    Args:
+        function: A tool is made of it; a class or an object is left alone, for its docstring may be that of the constructor.
+        name: Of the tool.
+        described: The parameters that its docstring describes.
+
+    Warns:
+        UserWarning: The docstring describes a parameter that does not exist, or a parameter has no annotation.
+    """
+    inner = innermost(function)
+    if not inspect.isroutine(inner):
+        return
+    known = inspect.signature(inner).parameters
+    for other in described:
+        if other not in known:
+            alike = get_close_matches(other, known, n=1)
+            hint = f": did you mean {alike[0]!r}?" if alike else ""
+            _warn(inner, f"the docstring of {name} describes {other!r}, which is not a parameter{hint}")
+    bare = [each.name for each in parameters_of(function, name) if each.annotation is each.empty]
+    if bare:
+        what = "a parameter" if len(bare) == 1 else "parameters"
+        _warn(
+            inner,
+            f"{name} has {what} without annotation ({', '.join(bare)}), so a model may write any JSON value there: "
+            "annotate with the type, or with Any if that is meant",
+        )
+
+
+def _warn(function: Any, message: str) -> None:
+    """Warn at the place of a function, whoever makes a tool of it."""
+    code = getattr(inspect.unwrap(function), "__code__", None)
+    if code is None:
+        warnings.warn(message, UserWarning, stacklevel=5)
+    else:
+        warnings.warn_explicit(message, UserWarning, code.co_filename, code.co_firstlineno)
 
 
 def is_method(function: Any) -> bool:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Generic, ParamSpec, TypeVar, overload
 from pydantic import BaseModel
 
 from schemagen.calling.docstrings import describe
-from schemagen.calling.signatures import arguments_model, bind, innermost, is_method
+from schemagen.calling.signatures import arguments_model, bind, innermost, is_method, warn_of_doubts
 from schemagen.errors import ToolError
 from schemagen.types import reflect
 
@@ -83,12 +83,16 @@ class Tool(Generic[P, R]):
         Raises:
             ToolError: The signature has ``*args`` or ``**kwargs``, or is not known.
             UnsupportedTypeError: An annotation has no JSON form.
+
+        Warns:
+            UserWarning: The docstring describes a parameter that does not exist, or a parameter has no annotation.
         """
         inner = innermost(function)
         own_name = getattr(inner, "__name__", type(inner).__name__)
         text, parameters = describe(inner)
         label = name or own_name
         model = arguments_model(function, label, parameters)
+        warn_of_doubts(function, label, parameters)
         schema = _without_titles(reflect(model).schema)
         said = text if description is None else description
         return Tool(name or _NOT_IN_NAMES.sub("_", own_name), said, schema, model, function)

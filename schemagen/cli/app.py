@@ -128,7 +128,10 @@ def batch(  # noqa: PLR0913 - every option is a parameter
         Path | None, typer.Option(help="File for the JSON Lines that come out.", show_default="standard output")
     ] = None,
     resume: Annotated[
-        bool, typer.Option("--resume", help="Keep the values that the output has, and generate the others.")
+        bool,
+        typer.Option(
+            "--resume", help="Keep the values that the output has of the same SPEC, model and options, and go on."
+        ),
     ] = False,
     batch_size: Annotated[int, typer.Option(min=1, help="Rows that the model works on at a time.")] = 8,
     retries: Annotated[int, typer.Option(min=0, help="Questions more for a row whose value is refused.")] = 0,
@@ -138,6 +141,7 @@ def batch(  # noqa: PLR0913 - every option is a parameter
 ) -> None:
     """Generate an instance of SPEC for every line of INPUT; rows that fail harm no others."""
     from schemagen.cli.batch import run_batch
+    from schemagen.cli.batch_record import BatchRecord
     from schemagen.lm.batch import Options
 
     if spec == source == "-":
@@ -146,7 +150,8 @@ def batch(  # noqa: PLR0913 - every option is a parameter
     sampling = {} if seed is None else {"do_sample": True}
     options = Options(batch_size=batch_size, retries=retries, generate_kwargs={**budget, **sampling})
     target = read_spec(spec)
-    if not run_batch(target, source, output=output, resume=resume, model=model, seed=seed, options=options):
+    record = BatchRecord.of(spec, target, model=model, max_new_tokens=max_new_tokens, seed=seed)
+    if not run_batch(target, source, output=output, record=record, resume=resume, model=model, options=options):
         raise typer.Exit(1)
 
 

@@ -1,7 +1,8 @@
 """`schemagen batch`: JSON Lines in, JSON Lines out, and an interrupted run goes on where it was.
 
 Rows are generated in windows; the lines of a window are written together, in the order of the input. A run that is
-interrupted therefore loses one window, and the half line that it may leave is dropped when it is resumed.
+interrupted therefore loses one window, and the half line that it may leave is dropped when it is resumed. What the values were
+made with is kept beside the output (`schemagen.cli.batch_record`).
 """
 
 from __future__ import annotations
@@ -24,9 +25,10 @@ from schemagen.lm.generation import Failure, Generation
 from schemagen.lm.progress import ProgressBar
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
 
     from schemagen import LanguageModel
+    from schemagen.cli.batch_record import BatchRecord
 
 #: Batches per window: enough rows to sort by length, few enough to lose.
 _WINDOW = 8
@@ -52,21 +54,24 @@ def run_batch(
     source: str,
     *,
     output: Path | None,
+    record: BatchRecord,
     resume: bool,
     model: str | None,
-    seed: int | None,
     options: Options,
 ) -> bool:
     """Generate a value for every line of the input; return whether there is one for each.
 
     Raises:
-        typer.BadParameter: The input cannot be read, or the output is there and is not to be resumed, or is of another input.
+        typer.BadParameter: The input cannot be read, or the output is there and is not to be resumed, or is of another input,
+            type, model or options.
         SchemaError: The type cannot be compiled.
     """
     rows = list(read_rows(sys.stdin.read() if source == "-" else read_text(Path(source))))
     kept = _kept(output, rows, resume=resume)
     if output is not None:
-        _rewrite(output, kept.values())
+        if kept:
+            record.check(output)
+        _rewrite(output, kept.values(), record)
     todo = [row for row in rows if row.index not in kept]
     lm = load_model(model)
     failed = 0
@@ -74,7 +79,7 @@ def run_batch(
         size = options.batch_size * _WINDOW
         for start in range(0, len(todo), size):
             window = todo[start : start + size]
-            found = _outcomes(lm, target, window, seed=seed, options=options)
+            found = _outcomes(lm, target, window, seed=record.seed, options=options)
             _append(output, [line_of(row, outcome) for row, outcome in zip(window, found, strict=True)])
             for outcome in found:
                 failed += isinstance(outcome, Failure)
@@ -172,10 +177,11 @@ def _parsed(line: str) -> Any:
         return None
 
 
-def _rewrite(output: Path, lines: Any) -> None:
-    """Replace the output at once by the lines that stay."""
+def _rewrite(output: Path, lines: Iterable[str], record: BatchRecord) -> None:
+    """Replace the output at once by the lines that stay, after the record of what they were made with."""
     beside = output.with_name(output.name + ".part")
     try:
+        record.write(output)
         beside.write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
         beside.replace(output)
     except OSError as error:

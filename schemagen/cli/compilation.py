@@ -2,36 +2,54 @@
 
 from __future__ import annotations
 
-from collections import Counter
-from importlib.resources import as_file, files
+import json
+from importlib.resources import files
 from time import perf_counter
 from typing import TYPE_CHECKING, Any
 
 import typer
-from rich.table import Table
+from rich.table import Column, Table
 from rich.text import Text
 
 import schemagen
-from schemagen.cli.console import busy, output
+from schemagen.cli.console import busy, show_table
 
 if TYPE_CHECKING:
     from schemagen import Grammar, Vocabulary
     from schemagen.engine.options import WhitespacePolicy
 
-_STYLES = {"enforced": "green", "checked_after": "yellow", "annotation": "dim"}
+_STYLES = {"enforced": "green", "checked_after": "yellow", "annotation": "dim", "unknown": "red"}
 
 
 def load_vocabulary(name: str | None) -> Vocabulary:
-    """Return the vocabulary of a tokenizer by name or folder; the bundled one without a name."""
+    """Return the vocabulary of a tokenizer by name or folder; the bundled one without a name.
+
+    Raises:
+        typer.BadParameter: transformers finds no such tokenizer, or cannot read it.
+        VocabularyError: The bytes of its tokens cannot be known.
+    """
+    if name is None:
+        return bundled_vocabulary()
     from transformers import AutoTokenizer
 
     try:
-        if name is not None:
-            return schemagen.Vocabulary.from_tokenizer(AutoTokenizer.from_pretrained(name))
-        with as_file(files("schemagen.lm") / "bundled") as folder:
-            return schemagen.Vocabulary.from_tokenizer(AutoTokenizer.from_pretrained(str(folder)))
-    except OSError as error:
+        tokenizer = AutoTokenizer.from_pretrained(name)
+    except (OSError, ValueError) as error:
         raise typer.BadParameter(f"cannot load {name!r}: {error}", param_hint="--tokenizer") from error
+    return schemagen.Vocabulary.from_tokenizer(tokenizer)
+
+
+def bundled_vocabulary() -> Vocabulary:
+    """Return the vocabulary of the bundled model, read without transformers and torch, which take seconds to import.
+
+    Cost: about 50 ms.
+    """
+    from tokenizers import Tokenizer
+
+    folder = files("schemagen") / "lm" / "bundled"  # not files("schemagen.lm"), which would import that package
+    settings = json.loads((folder / "tokenizer_config.json").read_text(encoding="utf-8"))
+    tokenizer = Tokenizer.from_str((folder / "tokenizer.json").read_text(encoding="utf-8"))
+    return schemagen.Vocabulary.from_tokenizer(tokenizer, eos_token_ids=tokenizer.token_to_id(settings["eos_token"]))
 
 
 def compile_one(target: Any, *, tokenizer: str | None, with_report: bool, whitespace: WhitespacePolicy) -> None:
@@ -48,9 +66,9 @@ def compile_one(target: Any, *, tokenizer: str | None, with_report: bool, whites
     facts.add_row("compiled in", f"{(compiled - start) * 1e3:.2f} ms")
     facts.add_row("first mask in", f"{(done - compiled) * 1e3:.2f} ms")
     add_facts(facts, grammar, len(first))
-    output().print(facts)
+    show_table(facts)
     if with_report:
-        output().print(report_table(grammar))
+        show_table(report_table(grammar))
 
 
 def add_facts(facts: Table, grammar: Grammar, allowed: int) -> None:
@@ -62,13 +80,14 @@ def add_facts(facts: Table, grammar: Grammar, allowed: int) -> None:
 
 def summary(grammar: Grammar) -> str:
     """Return how many keywords have which status."""
-    counts = Counter(entry.status for entry in grammar.report)
-    return ", ".join(f"{count} {status}" for status, count in counts.items()) or "none"
+    return ", ".join(f"{count} {status}" for status, count in grammar.report.counts.items()) or "none"
 
 
 def report_table(grammar: Grammar) -> Table:
     """Return the report of a grammar, one row for each keyword."""
-    table = Table("where", "keyword", "status", "note")
+    # On a narrow terminal a long pointer goes on in the next line; it is never cut off.
+    columns = [Column(name, overflow="fold") for name in ("where", "keyword", "status", "note")]
+    table = Table(*columns)
     for entry in grammar.report:
         status = Text(entry.status, style=_STYLES[entry.status])
         table.add_row(Text(entry.pointer or "(root)"), Text(entry.keyword), status, Text(entry.note))

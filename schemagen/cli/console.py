@@ -6,6 +6,7 @@ stderr.
 
 from __future__ import annotations
 
+import sys
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
@@ -46,6 +47,15 @@ def show_data(text: str) -> None:
         show_text(text)
 
 
+def show_table(table: Table) -> None:
+    """Write a table; where nobody looks at a screen, in a file or a log, each row is one line, as long as it needs."""
+    console = output()
+    if not console.is_terminal:
+        unbounded = console.options.update(max_width=sys.maxsize)
+        console.width = max(console.width, console.measure(table, options=unbounded).maximum)
+    console.print(table)
+
+
 def show_note(generation: Any) -> None:
     """Write what a generation cost."""
     notes().print(Text(cost_of(generation), style="dim"))
@@ -69,12 +79,23 @@ def busy(what: str) -> Iterator[None]:
 
 @contextmanager
 def render_errors() -> Iterator[None]:
-    """Show a schemagen error as a panel and leave with status 1."""
+    """Show a schemagen error and leave with status 1."""
     try:
         yield
     except SchemagenError as error:
-        notes().print(error_panel(error))
+        show_error(error)
         raise typer.Exit(1) from None
+
+
+def show_error(error: SchemagenError) -> None:
+    """Write the parts of an error: in a panel on a terminal, elsewhere one line each, however long."""
+    console = notes()
+    if console.is_terminal:
+        console.print(error_panel(error))
+        return
+    text = f"\n  text: {error.text}" if isinstance(error, GenerationError) and error.text else ""
+    line = f"{type(error).__name__}: {error}{text}"
+    typer.echo(line.encode("utf-8", "backslashreplace").decode(), err=True)
 
 
 def error_panel(error: SchemagenError) -> Panel:

@@ -36,7 +36,7 @@ from schemagen.schema.nodes import (
     both,
 )
 from schemagen.schema.normalise import Normaliser
-from schemagen.schema.scalars import common_multiple, listed_numbers, range_pattern, remainder
+from schemagen.schema.scalars import common_multiple, listed_numbers, plain_texts, range_pattern, remainder
 from schemagen.schema.strings import string_pattern
 
 if TYPE_CHECKING:
@@ -317,7 +317,11 @@ class JsonLowering:
     def _number(self, arm: NumberArm) -> int:
         style = self.options.number_style
         if arm.values is not None:  # an enum, seldom seen twice
-            return self.patterns.lower(listed_numbers(arm, style), UTF8)
+            texts, others = plain_texts(arm.values, style)
+            nodes = [self.builder.literals([text.encode() for text in texts])] if texts else []
+            if others or not texts:
+                nodes.append(self.patterns.lower(listed_numbers(replace(arm, values=others), style), UTF8))
+            return self._any_of(nodes)
         node = self._lowered.numbers.get((style, arm))
         if node is None:
             node = self._lowered.numbers[style, arm] = self._range(arm, style)

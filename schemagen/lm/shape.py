@@ -178,6 +178,8 @@ class _Writer:
             return self._array(schema, depth)
         if kind in ("integer", "number"):
             return _number(kind, schema)
+        if kind == "string" and "contentSchema" in schema:
+            return _noted(kind, [f"JSON text of {self._write(schema['contentSchema'], depth)}"])
         if kind == "string":
             return _string(schema)
         return kind if kind in ("boolean", "null") else "any"

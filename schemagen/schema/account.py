@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+from difflib import get_close_matches
 from typing import TYPE_CHECKING, Any
+from urllib.parse import unquote
 
-from schemagen.schema.document import PlaceRecord
-from schemagen.schema.keywords import COMPANIONS, asserted
+from schemagen.schema.document import PlaceRecord, escape
+from schemagen.schema.keywords import ANNOTATIONS, COMPANIONS, KEYWORDS, asserted
 from schemagen.schema.leaves import leaf_key, sole_reference
 from schemagen.schema.ordinary import children, is_ordinary
 from schemagen.schema.report import Entry, Report
 from schemagen.schema.strings import is_asserted
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
 
 
 class Account:
@@ -49,13 +51,31 @@ class Account:
 
     def report(self) -> Report:
         """Return what became of every keyword that was read, in the order of reading."""
+        records = [record for read in self._read for record in _with_leaves(read)]
+        targets = _targets(records)
         entries: dict[tuple[str, str], Entry] = {}
-        for read in self._read:
-            record = read if isinstance(read, PlaceRecord) else PlaceRecord(read[2], read[0], read[1], read[0].draft)
-            for below in (record, *_leaves(record)):
-                for entry in _entries(below, self._dialect):
-                    entries.setdefault((entry.pointer, entry.keyword), entry)
+        for record in records:
+            for entry in _entries(record, self._dialect, targets):
+                entries.setdefault((entry.pointer, entry.keyword), entry)
         return Report(tuple((entries | self._left).values()))
+
+
+def _with_leaves(read: PlaceRecord | tuple[PlaceRecord, tuple[str, ...], Any]) -> Iterator[PlaceRecord]:
+    """Yield the record of what was read, and those of the leaves in it."""
+    record = read if isinstance(read, PlaceRecord) else PlaceRecord(read[2], read[0], read[1], read[0].draft)
+    yield record
+    yield from _leaves(record)
+
+
+def _targets(records: Iterable[PlaceRecord]) -> frozenset[str]:
+    """Return the pointers that local references lead to or pass through."""
+    found: set[str] = set()
+    for record in records:
+        reference = record.schema.get("$ref") if isinstance(record.schema, dict) else None
+        if isinstance(reference, str) and reference.startswith("#/"):
+            steps = unquote(reference[1:]).split("/")
+            found.update("/".join(steps[: count + 1]) for count in range(1, len(steps)))
+    return frozenset(found)
 
 
 def _leaves(record: PlaceRecord) -> Iterator[PlaceRecord]:
@@ -66,7 +86,7 @@ def _leaves(record: PlaceRecord) -> Iterator[PlaceRecord]:
                 yield PlaceRecord(child, record, steps, record.draft)
 
 
-def _entries(record: PlaceRecord, dialect: str) -> Iterator[Entry]:
+def _entries(record: PlaceRecord, dialect: str, targets: frozenset[str]) -> Iterator[Entry]:
     """Yield an entry for each keyword of a sub-schema, those that assert something first."""
     pointer, schema = record.pointer, record.schema
     named = asserted(schema, record.draft)
@@ -74,8 +94,23 @@ def _entries(record: PlaceRecord, dialect: str) -> Iterator[Entry]:
         yield _asserting(pointer, name, schema[name], dialect)
     hidden = "beside $ref in an old draft" if named == ["$ref"] and record.draft <= 7 else ""
     for name in schema:
-        if name not in named:
-            yield Entry(pointer, name, "enforced" if name in COMPANIONS and not hidden else "annotation", hidden)
+        if name in named:
+            continue
+        if hidden or name in ANNOTATIONS or name.startswith("x-") or f"{pointer}/{escape(name)}" in targets:
+            yield Entry(pointer, name, "annotation", hidden)
+        elif name in COMPANIONS:
+            yield Entry(pointer, name, "enforced")
+        else:
+            yield Entry(pointer, name, "unknown", _unknown(name))
+
+
+def _unknown(name: str) -> str:
+    """Say why a keyword means nothing, and which one may be meant."""
+    if name in KEYWORDS:
+        return "a keyword of later drafts"
+    known = [*KEYWORDS, *COMPANIONS, *ANNOTATIONS]
+    alike = get_close_matches(name, known, n=1, cutoff=0.75)
+    return "not a keyword of JSON Schema" + (f": did you mean {alike[0]!r}?" if alike else "")
 
 
 def _asserting(pointer: str, name: str, value: Any, dialect: str) -> Entry:

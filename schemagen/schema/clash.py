@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
+from schemagen.regex.surrogates import surrogate_words
 from schemagen.schema.keywords import shown
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
 
 #: Clauses and keys beyond these are not listed.
 MAX_SHOWN = 6
@@ -73,9 +77,19 @@ def words(at: str, clauses: tuple[Clause, ...]) -> str:
         texts.append(f"{len(listed) - MAX_SHOWN} more keywords")
     *some, last = texts
     if not some:
-        return f"{last} leaves no {noun}"
+        unwritable = surrogate_words(*_texts_in(listed[0].value))
+        return f"{last} leaves no {noun}" + (f": {unwritable}" if unwritable else "")
     together = f"{', '.join(some)} and {last}"
     return f"{together} share no value" if noun == "value" else f"{together} leave no {noun}"
+
+
+def _texts_in(value: Any) -> Iterator[str]:
+    """Yield the texts of a JSON value."""
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, dict | list):
+        for part in (*value, *value.values()) if isinstance(value, dict) else value:
+            yield from _texts_in(part)
 
 
 def _forbidden(at: str, clauses: tuple[Clause, ...]) -> str:

@@ -293,9 +293,14 @@ def enum(node: Node, value: Any) -> None:
     """`enum`: one of the listed values."""
     if not isinstance(value, list):
         raise node.invalid("enum", value, "a list of values")
+    # Of texts and integers there may be thousands.
     texts = frozenset(item for item in value if isinstance(item, str))
-    listed = [Given(Value(strings=(StringArm(values=texts),)))] if texts else []  # there may be thousands
-    others = [_constant(node, "enum", item) for item in value if not isinstance(item, str)]
+    integers = frozenset(exact(item) for item in value if item.__class__ is int)
+    listed = [Given(Value(strings=(StringArm(values=texts),)))] if texts else []
+    listed += [Given(Value(numbers=(NumberArm(values=integers),)))] if integers else []
+    others = [
+        _constant(node, "enum", item) for item in value if not isinstance(item, str) and item.__class__ is not int
+    ]
     node.conjuncts.append(either(*listed, *others))
 
 
@@ -656,6 +661,25 @@ KEYWORDS: dict[str, tuple[Callable[[Node, Any], None], int]] = {
 _ORDER = {name: index for index, name in enumerate(KEYWORDS)}
 #: Read together with the keyword they belong to.
 COMPANIONS = frozenset({"then", "else", "additionalItems", "minContains", "maxContains"})
+#: They assert nothing: names, places of definitions, and what is said to readers, by JSON Schema or by OpenAPI.
+ANNOTATIONS = frozenset(
+    (
+        *(
+            "$schema",
+            "$id",
+            "id",
+            "$anchor",
+            "$dynamicAnchor",
+            "$recursiveAnchor",
+            "$vocabulary",
+            "$comment",
+            "$defs",
+            "definitions",
+        ),
+        *("title", "description", "default", "examples", "deprecated", "readOnly", "writeOnly"),
+        *("contentEncoding", "contentMediaType", "contentSchema", "example", "discriminator", "externalDocs", "xml"),
+    )
+)
 
 
 def asserted(schema: Mapping[str, Any], draft: int) -> list[str]:

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-Status = Literal["enforced", "checked_after", "annotation"]
+Status = Literal["enforced", "checked_after", "annotation", "unknown"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -18,7 +19,8 @@ class Entry:
     Attributes:
         pointer: JSON pointer of the node in its document, "" for the root.
         keyword: The keyword, or the name of a soft cap of the package.
-        status: "enforced" by the mask, "checked_after" on the finished value, or "annotation" (asserts nothing).
+        status: "enforced" by the mask, "checked_after" on the finished value, "annotation" (asserts nothing), or "unknown":
+            not a keyword of the draft, so it asserts nothing either, and may be a mistake in spelling.
         note: Why, where that is not obvious.
     """
 
@@ -28,7 +30,7 @@ class Entry:
     note: str = ""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class Report:
     """The entries of one compiled grammar, in the order in which the nodes were reached."""
 
@@ -50,6 +52,15 @@ class Report:
     def is_exact(self) -> bool:
         """Whether the mask alone guarantees the schema: nothing is left to check afterwards."""
         return not self.of_status("checked_after")
+
+    @property
+    def counts(self) -> dict[Status, int]:
+        """How many entries there are of each status that occurs, in the order of their first entries."""
+        return dict(Counter(entry.status for entry in self.entries))
+
+    def __repr__(self) -> str:
+        """Show the counts; `print` shows the entries."""
+        return f"Report({', '.join(f'{count} {status}' for status, count in self.counts.items()) or 'no keywords'})"
 
     def __str__(self) -> str:
         """Render one line per entry."""

@@ -23,12 +23,16 @@ from schemagen.schema.numbers import (
 )
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from schemagen.schema.nodes import NumberArm
 
 
 MAX_SCALE = 20
 #: Listed numbers below it are float64.
 _MAX_LISTED_FLOAT = 10**308
+#: Integers below it are written without exponent, as a float as well.
+_PLAIN = 10**15
 #: What the remainder automaton can count to.
 MAX_DIVISOR = 2**30
 
@@ -59,6 +63,18 @@ def number_bounds(arm: NumberArm) -> NumberBounds:
 def listed_numbers(arm: NumberArm, style: NumberStyle) -> ast.Regex:
     """Return the texts of the values that an arm lists."""
     return ast.union(*(_listed(v, style) for v in sorted(arm.values or ())))
+
+
+def plain_texts(values: Iterable[Fraction], style: NumberStyle) -> tuple[list[str], frozenset[Fraction]]:
+    """Return the texts of those listed values that are integers of ordinary size, and the other values.
+
+    The texts are those of `listed_numbers`, without an expression for each of them: there may be thousands.
+    """
+    plain = {value for value in values if value.denominator == 1 and -_PLAIN < value.numerator < _PLAIN}
+    texts = [str(number) for number in sorted(value.numerator for value in plain)]
+    if style.integer_fraction:
+        texts += [f"{text}.0" for text in texts]
+    return texts, frozenset(values) - plain
 
 
 @lru_cache(maxsize=1024)

@@ -209,9 +209,61 @@ def test_no_parameters_and_no_annotations():
         return value
 
     assert Tool.from_function(ping).parameters == {"additionalProperties": False, "properties": {}, "type": "object"}
-    tool = Tool.from_function(echo)
+    with pytest.warns(UserWarning, match=r"echo has a parameter without annotation \(value\)") as caught:
+        tool = Tool.from_function(echo)
+    assert [warning.filename for warning in caught] == [__file__]
     assert tool.parameters["properties"] == {"value": {}}
     assert tool.invoke(tool.spec(value=[1])) == [1]
+
+
+def test_a_docstring_that_describes_no_parameter_warns():
+    """A name that is misspelt in the docstring is named, for its description is lost."""
+
+    def book(city: str, nights: int = 1) -> str:  # noqa: D417 - it is what the test is about
+        """Book a room.
+
+        Args:
+            citty: Where.
+            nights: How many.
+        """
+        return f"{city} {nights}"
+
+    with pytest.warns(UserWarning, match="the docstring of book describes 'citty'.*did you mean 'city'") as caught:
+        tool = Tool.from_function(book)
+    assert len(caught) == 1
+    assert "description" not in tool.parameters["properties"]["city"]
+
+
+def test_what_is_said_of_other_names_does_not_warn():
+    """Attributes are not parameters, and a bound argument or the constructor of an object may be described."""
+
+    class Shop:
+        """A shop.
+
+        Args:
+            owner: Whose it is.
+        """
+
+        def __init__(self, owner: str = "") -> None:
+            self.owner = owner
+
+        def __call__(self, product: str) -> str:
+            return product
+
+    def price(currency, product: str) -> str:
+        """Say a price.
+
+        Attributes:
+            cached: The last price.
+
+        Args:
+            currency: Of the price.
+            product: What.
+        """
+        return f"{product} {currency}"
+
+    assert Tool.from_function(Shop()).parameters["required"] == ["product"]
+    assert Tool.from_function(partial(price, "EUR")).parameters["required"] == ["product"]
 
 
 def test_a_tool_is_still_the_function():

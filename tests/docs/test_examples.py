@@ -46,10 +46,11 @@ def test_every_example_has_an_expectation() -> None:
 
 
 def test_every_data_file_is_read() -> None:
-    """The files in examples/data belong to one example each."""
+    """The files in examples/data belong to one example each, or to the commands of the documentation."""
     sources = [path.read_text(encoding="utf-8") for path in EXAMPLES]
+    page = (ROOT / "docs" / "command-line.md").read_text(encoding="utf-8")
     for data in (ROOT / "examples" / "data").iterdir():
-        assert sum(f'"{data.name}"' in source for source in sources) == 1, data.name
+        assert sum(f'"{data.name}"' in source for source in sources) + (f" data/{data.name} " in page) == 1, data.name
 
 
 @pytest.mark.parametrize("path", EXAMPLES, ids=lambda path: path.name)
@@ -131,6 +132,18 @@ def test_batch_goes_on_where_it_was(capsys: pytest.CaptureFixture[str], tmp_path
         "m4": {"name": "Lena Fischer", "email": "lena.fischer@example.com", "phone": "+49 30 1234"},
         "m5": {"name": "Omar Haddad", "email": None, "phone": None},
     }
+
+
+@pytest.mark.parametrize("change", ["another type", "nothing known"])
+def test_batch_mixes_nothing(tmp_path: Path, change: str) -> None:
+    """An output of another type is left alone, and so is one of which it is not known."""
+    output, record = tmp_path / "contacts.jsonl", tmp_path / "contacts.meta.json"
+    output.write_text('{"id": "m1", "value": 1}\n', encoding="utf-8")
+    if change == "another type":
+        record.write_text(json.dumps({"schema": {"type": "integer"}, "model": None}), encoding="utf-8")
+    with pytest.raises(SystemExit, match="choose another --output"):
+        run("08_batch_with_resume.py")
+    assert output.read_text(encoding="utf-8") == '{"id": "m1", "value": 1}\n'
 
 
 @pytest.mark.skipif(find_spec("fastapi") is None, reason="fastapi is not installed (pip install 'schemagen[examples]')")

@@ -7,13 +7,15 @@ import subprocess
 import sys
 from pathlib import Path
 from types import SimpleNamespace
-from typing import Any
+from typing import Annotated, Any
 
 import pytest
 from typer.testing import CliRunner, Result
 
 import schemagen
 from schemagen.cli.app import app
+from schemagen.cli.batch_record import BatchRecord
+from schemagen.cli.compilation import bundled_vocabulary
 from schemagen.cli.console import cost_of, show_text
 from schemagen.cli.demo import CASES, CHOSEN
 
@@ -215,6 +217,96 @@ def test_batch_goes_on_where_it_was(tmp_path: Path) -> None:
     assert "not of this input" in " ".join(result.stderr.replace("│", " ").split())
 
 
+@pytest.fixture
+def made(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> tuple[str, ...]:
+    """The command that made an output with one value, no model loaded from here on."""
+    (tmp_path / "in.jsonl").write_text('"a"\n', encoding="utf-8")
+    command = ("batch", AGE, str(tmp_path / "in.jsonl"), "--output", str(tmp_path / "out.jsonl"))
+    assert run(*command).exit_code == 0
+    monkeypatch.setattr(schemagen, "load_bundled", lambda: pytest.fail("a model was loaded"))
+    return command
+
+
+@pytest.mark.parametrize(
+    ("changed", "words"),
+    [
+        (("--max-new-tokens", "90"), "--max-new-tokens unset, now 90"),
+        (("--seed", "1"), "--seed unset, now 1"),
+        (("--model", "some/model"), "now some/model"),
+    ],
+)
+def test_batch_does_not_mix_models_and_options(made: tuple[str, ...], changed: tuple[str, ...], words: str) -> None:
+    """--resume refuses an output that was made with other options, and changes nothing."""
+    output = Path(made[-1])
+    before = output.read_bytes()
+    result = run(*made, "--resume", *changed)
+    assert result.exit_code == 2
+    assert words in " ".join(result.stderr.replace("│", " ").split())
+    assert output.read_bytes() == before
+
+
+def test_batch_does_not_mix_types(made: tuple[str, ...], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """--resume refuses an output of another schema, or of a class of that name before it was changed."""
+    result = run(made[0], '{"type": "integer"}', *made[2:], "--resume")
+    assert result.exit_code == 2
+    assert "was made with something else" in " ".join(result.stderr.replace("│", " ").split())
+    monkeypatch.syspath_prepend(tmp_path)
+    record = tmp_path / "out.jsonl.meta.json"
+    found = json.loads(record.read_text(encoding="utf-8"))
+    assert found["spec"] == AGE
+    record.write_text(json.dumps({**found, "spec_sha256": "0" * 64}), encoding="utf-8")
+    result = run(*made, "--resume")
+    assert result.exit_code == 2
+    assert "has changed" in " ".join(result.stderr.replace("│", " ").split())
+
+
+@pytest.mark.parametrize("text", [None, "", "{}", "[]"])
+def test_batch_does_not_go_on_with_the_unknown(made: tuple[str, ...], text: str | None) -> None:
+    """Values of which nobody knows what they were made with are not kept; an output without any is fine."""
+    output = Path(made[-1])
+    record = output.with_name("out.jsonl.meta.json")
+    if text is None:
+        record.unlink()
+    else:
+        record.write_text(text, encoding="utf-8")
+    result = run(*made, "--resume")
+    assert result.exit_code == 2
+    assert "out.jsonl.meta.json" in result.stderr
+
+
+def test_batch_starts_where_there_is_no_value(tmp_path: Path) -> None:
+    """An empty output needs no record, and gets one; the output has nothing but rows."""
+    source, output = tmp_path / "in.jsonl", tmp_path / "out.jsonl"
+    source.write_text('"a"\n"b"\n', encoding="utf-8")
+    output.touch()
+    assert run("batch", AGE, str(source), "--output", str(output), "--resume").exit_code == 0
+    assert [row["index"] for row in rows_of(output.read_text(encoding="utf-8"))] == [0, 1]
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["in.jsonl", "out.jsonl", "out.jsonl.meta.json"]
+
+
+def test_specifications_are_told_apart() -> None:
+    """Validators, key order and the kind of a specification count; how it was written does not."""
+    from pydantic import AfterValidator, BaseModel, create_model
+
+    def checked(value: int) -> int:
+        return value
+
+    specs: list[Any] = [
+        {"type": "integer"},
+        int,
+        Annotated[int, AfterValidator(checked)],
+        {"properties": {"a": {}, "b": {}}},
+        {"properties": {"b": {}, "a": {}}},
+        schemagen.Regex("a"),
+        schemagen.Choice(["a"]),
+        create_model("A", a=(int, ...)),
+    ]
+    prints = [BatchRecord.of("x", spec, model=None, max_new_tokens=None, seed=None).spec_sha256 for spec in specs]
+    assert len(set(prints)) == len(specs)
+    again: type[BaseModel] = create_model("A", a=(int, ...))
+    assert BatchRecord.of("y", again, model=None, max_new_tokens=None, seed=None).spec_sha256 == prints[-1]
+
+
 def test_batch_samples_with_seeds(tmp_path: Path) -> None:
     """A row depends on its number and the seed, not on what was done before."""
     schema = '{"type": "string", "maxLength": 12}'
@@ -224,8 +316,10 @@ def test_batch_samples_with_seeds(tmp_path: Path) -> None:
     assert rows == rows_of(run("batch", schema, "-", "--seed", "3", "--batch-size", "2", text=text).stdout)
     source, output = tmp_path / "in.jsonl", tmp_path / "out.jsonl"
     source.write_text(text, encoding="utf-8")
+    command = ("batch", schema, str(source), "--seed", "3", "--output", str(output))
+    run(*command)
     output.write_text("".join(f"{json.dumps(row)}\n" for row in rows[:4]), encoding="utf-8")
-    run("batch", schema, str(source), "--seed", "3", "--output", str(output), "--resume")
+    assert run(*command, "--resume", "--batch-size", "2", "--retries", "1").exit_code == 0
     assert rows_of(output.read_text(encoding="utf-8")) == rows
 
 
@@ -337,6 +431,31 @@ def test_compile_takes_a_layout() -> None:
     assert "Layout(indent=2)" in run("compile", schema, "--report", "--indent", "2").stdout
     assert run("compile", schema, "--indent", "2", "--whitespace", "any").exit_code == 2
     assert run("compile", schema, "--whitespace", "tight").exit_code == 2
+
+
+def test_a_report_for_a_file_cuts_nothing_off() -> None:
+    """Where the output is no terminal each keyword is on one line with its whole pointer, and so are the parts of an error."""
+    names = [f"a_property_with_a_long_name_{number}" for number in range(4)]
+    schema: dict[str, Any] = {"type": "integer", "note": "x"}
+    for name in names:
+        schema = {"type": "object", "properties": {name: schema}}
+    result = run("compile", json.dumps(schema), "--report")
+    pointer = "".join(f"/properties/{name}" for name in reversed(names))
+    lines = [line for line in result.stdout.splitlines() if f"{pointer} " in line]
+    assert [line.replace("│", " ").split()[1] for line in lines] == ["type", "note"]
+    assert "…" not in result.stdout
+    broken = json.dumps(schema).replace('"integer"', '"no type"')
+    assert f"at:   {pointer}/type" in run("compile", broken).stderr
+
+
+def test_the_bundled_vocabulary_is_that_of_its_model() -> None:
+    """Read without transformers, it is what transformers makes of the same files, and what the model is given."""
+    from transformers import AutoTokenizer
+
+    found = bundled_vocabulary()
+    folder = ROOT / "schemagen" / "lm" / "bundled"
+    assert found == schemagen.Vocabulary.from_tokenizer(AutoTokenizer.from_pretrained(folder))
+    assert found == schemagen.load_bundled().vocabulary
 
 
 def test_draw_prints_mermaid() -> None:

@@ -84,6 +84,13 @@ CASES: dict[str, tuple[t.Any, str, str]] = {
         "", 'type "string" at /allOf/0/properties/a, required "a" at /allOf/1 and type "null" at /allOf/1/properties/a leave no object',
     ),
     "false": (False, "", "the schema is false, which allows nothing"),
+    "half of a surrogate pair": (
+        {"const": "a\ud800"}, "", 'const "a\ud800" leaves no value: U+D800 is half of a surrogate pair, which UTF-8 text cannot contain',
+    ),
+    "half of a surrogate pair in a pattern": (
+        {"type": "string", "pattern": "^\ud800$"},
+        "", 'pattern "^\ud800$" leaves no string: U+D800 is half of a surrogate pair, which UTF-8 text cannot contain',
+    ),
     "an empty enum": ({"enum": []}, "", "enum [] leaves no value"),
     "items that are empty": ({"type": "array", "items": NONE, "minItems": 1}, "/items", CROSSED),
     "items that are false": ({"type": "array", "items": False, "minItems": 1}, "", "minItems 1 and items false leave no array"),
@@ -180,3 +187,12 @@ def test_clauses_are_what_cannot_be_left_out() -> None:
 def test_pointers_are_escaped() -> None:
     """RFC 6901."""
     assert pointer_of(("a/b", "~", 0)) == "/a~1b/~0/0"
+
+
+@pytest.mark.parametrize("spec", [schemagen.Regex("a\ud800"), schemagen.Choice(["\udfff", "b\udfff"])], ids=ascii)
+@pytest.mark.parametrize("engine", ["native", "reference"])
+def test_a_pattern_of_half_a_surrogate_pair_says_so(spec: t.Any, engine: t.Any) -> None:
+    """Its parts do not exclude each other: it asks for what no UTF-8 text contains."""
+    with pytest.raises(schemagen.UnsatisfiableSchemaError, match="half of a surrogate pair") as caught:
+        schemagen.compile(spec, VOCABULARY, engine=engine)
+    assert "exclude" not in str(caught.value)

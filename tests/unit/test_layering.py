@@ -14,7 +14,7 @@ LAYERS = (
     ("arguments", "options", "specs"),
     ("regex",),
     ("schema",),
-    ("types", "type_schema", "type_bounds", "type_texts"),
+    ("types", "type_schema", "type_bounds", "type_flags", "type_refusals", "type_sets", "type_texts"),
     ("vocabulary",),
     ("engine",),
     ("draw",),
@@ -43,6 +43,9 @@ THIRD_PARTIES = {
     "types": {"pydantic", "pydantic_core", "annotated_types"},
     "type_schema": {"pydantic", "pydantic_core", "annotated_types"},
     "type_bounds": set(),
+    "type_flags": set(),
+    "type_refusals": {"pydantic"},
+    "type_sets": set(),
     "type_texts": set(),
     "vocabulary": {"_core", "numpy", "transformers", "tokenizers"},
     "engine": {"_core", "numpy", "torch", "interegular"},
@@ -71,7 +74,7 @@ THIRD_PARTIES = {
     "generator": {"pydantic"},
     "structured": {"pydantic"},
     "__main__": set(),
-    "cli": {"pydantic", "typer", "click", "rich", "transformers"},
+    "cli": {"pydantic", "typer", "click", "rich", "tokenizers", "transformers"},
 }
 EVERYWHERE = {"typing_extensions"}
 

@@ -175,6 +175,16 @@ class Permission(enum.Flag):
     WRITE = 2
 
 
+class Access(enum.IntFlag):
+    """Its members have bits without a name of their own."""
+
+    OWN = 4
+    SHARED = 9
+
+
+Days = enum.IntFlag("Days", [f"DAY_{number}" for number in range(14)])
+Scattered = enum.IntFlag("Scattered", {f"BIT_{number}": 4**number for number in range(14)})
+
 Json = te.TypeAliasType("Json", "t.Union[dict[str, Json], list[Json], str, int, None]")
 UserId = t.NewType("UserId", int)
 
@@ -232,7 +242,9 @@ ACCEPTED = {
     "secret": (p.SecretStr, ["hush"]),
     "secret_bytes": (p.SecretBytes, ["hush"]),
     "secret_date": (p.Secret[dt.date], ["2024-01-01"]),
-    "json": (p.Json, ["1", "null", '"a"']),
+    "json": (p.Json, ["1", "null", '"a"', "[1,2]", '{"a":{"b":[true,"x"]}}', "[[[]]]", r'"\n"', "1e5"]),
+    "json_any": (p.Json[list[t.Any]], ["[]", '[1,{"a":[]}]']),
+    "json_dict": (p.Json[dict[str, int]], ["{}", '{"a":1,"b":2}']),
     "json_list": (p.Json[list[int]], ["[1,2]", "[]"]),
     "json_model": (p.Json[Person], ['{"name":"Ada"}']),
     "byte_size": (p.ByteSize, [1024, "1.5 MB", "3KiB"]),
@@ -243,7 +255,9 @@ ACCEPTED = {
     "enum": (Color, ["red"]),
     "int_enum": (Level, [2]),
     "decimal_enum": (Price, [1.5, 10.25]),
-    "flag": (Permission, [1]),
+    "flag": (Permission, [0, 1, 3]),
+    "flag_with_gaps": (Access, [0, 4, 9, 13]),
+    "flag_with_many_members": (Days, [0, 5, 2**14 - 1]),
     "enum_literal": (t.Literal[Shade.DARK, Level.HIGH], ["dark", 2]),
     "list": (list[int], [[1, 2], []]),
     "bare_list": (list, [[1, "a"]]),
@@ -256,6 +270,10 @@ ACCEPTED = {
     "frozenset": (frozenset[str], [["a"]]),
     "set_of_models": (set[Frozen], [[{"x": 1}]]),
     "big_set": (A[set[int], Field(min_length=2)], [[1, 2]]),
+    "big_bare_set": (A[set, Field(min_length=2)], [[1, 0], ["a", None]]),
+    "set_of_one": (A[set[int | bool], Field(min_length=1)], [[0, False]]),
+    "set_of_tuples": (A[set[tuple[int, bool]], Field(min_length=2)], [[[1, True], [1, False]]]),
+    "set_of_choices": (A[set[t.Literal["a", 1] | None], Field(min_length=2)], [["a", None], [1, "a"]]),
     "deque": (collections.deque[int], [[1]]),
     "sequence": (t.Sequence[int], [[1]]),
     "iterable": (t.Iterable[int], [[1]]),
@@ -335,6 +353,10 @@ REFUSED = {
     "bad_base64": (Base64Model, {"data": "a"}),
     "bytes_not_characters": (A[bytes, Field(max_length=3)], "äöü"),
     "small_set": (A[set[int], Field(min_length=2)], [1, 1]),
+    "one_element_twice": (A[set, Field(min_length=2)], [1, True]),
+    "flag_without_a_bit": (Permission, 4),
+    "flag_without_half_a_member": (Access, 8),
+    "deep_json": (p.Json, "[[[[]]]]"),
     "unhashable": (set, [[1]]),
     "list_for_hashable": (t.Hashable, [1]),
     "no_json": (p.Json[list[int]], "[a]"),
@@ -472,6 +494,10 @@ class Holder:
         (A[dict[A[int, Field(ge=7)], int], "x"], "[0]"),
         (p.ImportString, "ImportString"),
         (A[str, Field(pattern=r"[\W_]")], ""),
+        (A[set[int | bool], Field(min_length=2)], ""),
+        (A[set[tuple[float | bool, ...]], Field(min_length=2)], ""),
+        (A[set[t.Literal[True, "a"] | Level], Field(min_length=2)], ""),
+        (list[Scattered], "Scattered][0]"),
     ],
 )
 def test_types_without_json_form_name_the_path(tp, at):
@@ -479,6 +505,63 @@ def test_types_without_json_form_name_the_path(tp, at):
     with pytest.raises(UnsupportedTypeError, match="has no JSON form") as caught:
         reflect(tp)
     assert at in caught.value.at
+
+
+@pytest.mark.parametrize(("tp", "at"), [(t.Literal[()], "Literal[()]"), (dict[str, t.Literal[()]], "[1]")])
+def test_a_literal_without_values_has_no_instance(tp, at):
+    """pydantic cannot build its validator; the error is that of an empty Enum, with the place."""
+    with pytest.raises(schemagen.UnsatisfiableSchemaError, match="names no value") as caught:
+        reflect(tp)
+    assert at in caught.value.at
+
+
+class Waiting(BaseModel):
+    later: list[Nowhere]  # noqa: F821 - it is what the test is about
+
+
+@dataclasses.dataclass
+class WaitingRecord:
+    later: Nowhere  # noqa: F821
+
+
+@pytest.mark.parametrize("tp", [t.List["Nowhere"], Waiting, dict[str, Waiting], WaitingRecord])  # noqa: F821
+def test_an_undefined_forward_reference_is_named(tp):
+    """The error names it and says what to do."""
+    with pytest.raises(UnsupportedTypeError, match=r"Nowhere.*' cannot be resolved") as caught:
+        reflect(tp)
+    assert "model_rebuild()" in caught.value.fix
+
+
+@pytest.mark.parametrize(
+    ("items", "texts"),
+    [
+        (dt.timedelta, '["P1D", "PT24H"]'),
+        (float, "[0.1, 0.1000000000000000000001]"),
+        (A[str, p.StringConstraints(to_lower=True)], '["a", "A"]'),
+        (A[int | str, Field(union_mode="left_to_right")], '[1, "1"]'),
+    ],
+)
+def test_equal_elements_of_a_set_are_left_to_the_check(items, texts):
+    """Where different JSON values may be one element, the report says who sees to the number of elements."""
+    target = reflect(A[set[items], Field(min_length=2)])
+    assert target.checked == (("", "2 elements that are different in Python"),)
+    assert Draft202012Validator(dict(target.schema)).is_valid(json.loads(texts, parse_float=Decimal))
+    with pytest.raises(p.ValidationError, match="at least 2 items"):
+        target.validate(texts)
+
+
+def test_the_depth_of_json_in_a_string_is_reported():
+    """JSON of any form inside a string is bounded, and the report says where and how."""
+
+    class Record(BaseModel):
+        packed: p.Json
+        numbers: p.Json[list[int]]
+
+    report = schemagen.compile(Record, BYTES).report
+    caps = [(entry.pointer, entry.status, entry.note) for entry in report if entry.keyword == "depth"]
+    assert [cap[:2] for cap in caps] == [("/properties/packed", "enforced")]
+    assert "at most 3 deep" in caps[0][2]
+    assert report.is_exact
 
 
 def test_alias_paths_of_several_steps_are_refused():

@@ -79,7 +79,7 @@ ENTRIES = {
     "Base64Str": Entry(p.Base64Str, quoted(ASCII.map(lambda s: base64.b64encode(s.encode()).decode())), raw, "the encoded form of ASCII"),
     "Base64UrlBytes": Entry(p.Base64UrlBytes, quoted(st.binary(max_size=9).map(lambda b: base64.urlsafe_b64encode(b).decode())), raw, "the encoded form"),
     "Base64UrlStr": Entry(p.Base64UrlStr, quoted(ASCII.map(lambda s: base64.urlsafe_b64encode(s.encode()).decode())), raw, "the encoded form of ASCII"),
-    "Json": Entry(p.Json, texts_of('"1"', '"null"', '"\\"a\\""', '"-1.5"'), raw, "JSON inside a string, compact"),
+    "Json": Entry(p.Json, texts_of('"1"', '"null"', '"\\"a\\""', '"-1.5"', '"[{},[]]"'), raw, "JSON inside a string, compact"),
     "Json of list": Entry(p.Json[list[int]], texts_of('"[]"', '"[1,2]"', '"[-3]"'), raw, "JSON inside a string, compact"),
     "Json of dict": Entry(p.Json[t.Literal["a", 1]], texts_of('"1"', '"\\"a\\""'), raw, "JSON inside a string, compact"),
     "JsonValue": Entry(p.JsonValue, JSON_VALUES),
