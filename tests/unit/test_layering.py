@@ -36,7 +36,7 @@ RANK[""] = RANK["cli"]
 THIRD_PARTIES = {
     "errors": set(),
     "arguments": set(),
-    "regex": {"_core"},
+    "regex": {"_core", "pydantic_core"},
     "schema": {"referencing", "jsonschema", "jsonschema_specifications"},
     "types": {"pydantic", "pydantic_core", "annotated_types"},
     "type_schema": {"pydantic", "pydantic_core", "annotated_types"},
