@@ -35,7 +35,7 @@ def table(item: str) -> str:
     ranges = rust_sets._asked(item)  # noqa: SLF001 - not what is shipped already
     assert ranges is not None
     text = " ".join(f"{low:X}" if low == high else f"{low:X}-{high:X}" for low, high in ranges)
-    lines = textwrap.wrap(text, 100)
+    lines = textwrap.wrap(text, 100, break_on_hyphens=False)
     spelled = "\n".join(f'            "{line} "' for line in lines[:-1]) + f'\n            "{lines[-1]}"'
     return f'        r"{item}": ({spelled}\n        ),\n'
 

@@ -47,7 +47,7 @@ def parse_ecma(pattern: str, *, search: bool = True) -> Regex:
 def parse_python(pattern: str, *, search: bool = False) -> Regex:
     r"""Return the language of a pattern of Python's `re` for `str`, as `re.fullmatch` (or `re.search`) has it.
 
-    `\B` matches in the empty text, as it does since Python 3.14.
+    Tables of Unicode, and whether `\B` matches in the empty text (since 3.14), are those of the running Python.
 
     Args:
         pattern: The pattern, inline flags i, m, s, x, a, u included.

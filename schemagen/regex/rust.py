@@ -31,7 +31,7 @@ from schemagen.regex.ast import (
 )
 from schemagen.regex.cursor import NEWLINE, Cursor
 from schemagen.regex.parse import Group, Parser
-from schemagen.regex.rust_sets import POSIX, ascii_fold, refusal, rust_fold, rust_set
+from schemagen.regex.rust_sets import POSIX, ascii_fold, refusal, rust_fold, rust_set, with_surrogates
 from schemagen.regex.syntax import ZERO_WIDTH, After, Before, Syntax, choice, loop, sequence, word_boundary
 from schemagen.regex.unicode import ASCII_DIGIT, ASCII_SPACE, ASCII_WORD
 
@@ -123,7 +123,7 @@ class RustParser(Parser):
         start, character = cursor.position, cursor.peek()
         if character == "\\":
             found = self._assertion() or self._escape()
-            node = Chars(self._folded(((found, found),))) if isinstance(found, int) else found
+            node = Chars(self._folded((with_surrogates(found, found),))) if isinstance(found, int) else found
             self._push(Chars(node) if isinstance(node, tuple) else node, 0, start)
             return
         if character == "[":
@@ -136,7 +136,7 @@ class RustParser(Parser):
             ends = _EITHER_END if cursor.flags.crlf else NEWLINE
             self._push(ANY_CHAR if cursor.flags.dot_all else Chars(invert_ranges(ends)), 0, start)
         else:
-            self._push(Chars(self._folded(((ord(character), ord(character)),))), 0, start)
+            self._push(Chars(self._folded((with_surrogates(ord(character), ord(character)),))), 0, start)
 
     def _folded(self, ranges: Ranges) -> Ranges:
         """Return ``ranges`` as the flag ``i`` widens them here."""
@@ -337,13 +337,13 @@ class RustParser(Parser):
         low = self._class_atom()
         self._ignore()
         if cursor.peek() != "-" or self._after_hyphen() in {"]", "-", ""}:
-            return low if isinstance(low, tuple) else ((low, low),)
+            return low if isinstance(low, tuple) else (with_surrogates(low, low),)
         self._step()
         high = self._class_atom()
         if isinstance(low, tuple) or isinstance(high, tuple) or low > high:
             text = cursor.pattern[start : cursor.position]
             raise cursor.invalid(f"character range {text!r} is out of order, or ends in a set", start)
-        return ((low, high),)
+        return (with_surrogates(low, high),)
 
     def _after_hyphen(self) -> str:
         """Return the character after the hyphen at the cursor, without moving."""

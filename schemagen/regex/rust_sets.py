@@ -9,8 +9,8 @@ each end of a range.
 are asked.
 
 Invariants: every scalar value is asked about, except that in the planes 4 to 13 (unassigned) and 15 to 16 (private use) the
-code points of a plane are taken to be alike, apart from its last two, which are noncharacters. Surrogates are in no set,
-because no text of the crate contains them.
+code points of a plane are taken to be alike, apart from its last two, which are noncharacters. Surrogates, which no text of
+the crate contains, are in a set together with U+E000: so a complement that holds no text at all has no code points either.
 
 Cost: 5 to 50 ms for a set, at most once in a process; nothing is asked until a pattern needs it.
 """
@@ -168,7 +168,13 @@ def _asked(item: str) -> Ranges | None:
         inside, outside = _predicate(rf"\A[{item}]*\z"), _predicate(rf"\A[^{item}]*\z")
     except (SchemaError, UnicodeEncodeError):
         return None
-    return normalise_ranges(span for segment in _segments() for span in _spans(segment, inside, outside))
+    spans = (span for segment in _segments() for span in _spans(segment, inside, outside))
+    return normalise_ranges(with_surrogates(low, high) for low, high in spans)
+
+
+def with_surrogates(low: int, high: int) -> tuple[int, int]:
+    """Return a range, with the surrogates if it begins behind them."""
+    return (0xD800, high) if low == 0xE000 else (low, high)
 
 
 def _spans(segment: _Segment, inside: Callable[[str], bool], outside: Callable[[str], bool]) -> list[tuple[int, int]]:
