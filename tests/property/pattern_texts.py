@@ -150,7 +150,7 @@ class PythonPatterns:
         return f"{opening}{self.draw(depth - 1)})"
 
 
-def members(rng: random.Random, language: ast.Regex, count: int, longest: int = 12) -> list[str]:
+def members(rng: random.Random, language: ast.Regex, count: int, longest: int = 12, stop: float = 0.35) -> list[str]:
     """Return up to ``count`` texts of a language, drawn by walking through its automaton.
 
     The ends of ranges are drawn as often as what lies between, for it is there that tables differ.
@@ -163,7 +163,7 @@ def members(rng: random.Random, language: ast.Regex, count: int, longest: int = 
         best = text if state.nullable else None
         for _ in range(longest):
             options = [(bits, after) for bits, after in algebra.successors(state) if after is not algebra.bottom]
-            if not options or (best is not None and rng.random() < 0.35):
+            if not options or (best is not None and rng.random() < stop):
                 break
             bits, state = rng.choice(options)
             text += _member(rng, algebra.alphabet.ranges(bits))
