@@ -8,7 +8,7 @@ what is left out is: groups deeper than `_DEPTH`, more than one named group, bac
 repetitions whose ends agree in so many characters that telling them apart would take thousands of states:
 
     {n,m}            both of three digits, the first two alike (n = m is {n})
-    \uHHHH-\uHHHH    the first two digits alike
+    \uHHHH-\uHHHH    the first two digits alike, unless they are 00 or the last two of the lower end are
     à-ÿ              both ends from one block of characters, the upper end not the last of it, apart from ASCII
 
 Counts have at most three digits.
@@ -17,9 +17,13 @@ Counts have at most three digits.
 from __future__ import annotations
 
 from functools import lru_cache
+from typing import TYPE_CHECKING
 
 from schemagen.regex import ast
 from schemagen.schema.format_parts import ALNUM, ALPHA, DIGIT, some
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
 
 _DEPTH = 3
 _CLOSE = ast.char_set(")")
@@ -30,12 +34,24 @@ _HEX_DIGITS = tuple(f"{digit:x}{digit:X}" if digit > 9 else str(digit) for digit
 _HEX = ast.char_set("".join(_HEX_DIGITS))
 _SCALARS: ast.Ranges = ((0, 0xD7FF), (0xE000, ast.MAX_CODE_POINT))
 #: Sizes of the blocks that the ends of a range are told apart by, from a code point on.
-_BLOCKS = ((0x80, 0x1000, 0x40), (0x1000, 0xD800, 0x200), (0xE000, 0x10000, 0x800), (0x10000, 0x110000, 0x10000))
+_BLOCKS = (
+    *(
+        (0x80, 0x600, 0x40),
+        (0x600, 0x1000, 0x80),
+        (0x1000, 0x3000, 0x400),
+        (0x3000, 0x3200, 0x40),
+        (0x3200, 0x3400, 0x200),
+    ),
+    *((0x3400, 0xD800, 0x1A00), (0xE000, 0x10000, 0x1000), (0x10000, 0x110000, 0x10000)),
+)
 #: Values of `\p{...}` that every engine of ECMA-262 has.
 _CATEGORIES = (
     "L|Lu|Ll|Lt|LC|Lm|Lo|M|Mn|Mc|Me|N|Nd|Nl|No|P|Pc|Pd|Ps|Pe|Pi|Pf|Po|S|Sm|Sc|Sk|So|Z|Zs|Zl|Zp|C|Cc|Cf|Cs|Co|Cn"
 )
-_SCRIPTS = "Latin|Greek|Cyrillic|Armenian|Hebrew|Arabic|Devanagari|Bengali|Tamil|Telugu|Thai|Georgian|Hangul|Hiragana|Katakana|Han"
+_SCRIPTS = (
+    "Latin|Greek|Cyrillic|Armenian|Hebrew|Arabic|Devanagari|Bengali|Tamil|Telugu|Thai|Georgian|Hangul|Hiragana"
+    "|Katakana|Han"
+)
 _PROPERTIES = (
     "Any|ASCII|Alphabetic|Alpha|Lowercase|Lower|Uppercase|Upper|White_Space|space|Letter|Uppercase_Letter|Lowercase_Letter"
     "|Mark|Number|Decimal_Number|Punctuation|Symbol|Separator|ASCII_Hex_Digit|Hex_Digit|ID_Start|ID_Continue|XID_Start"
@@ -112,27 +128,26 @@ def _ordered_counts() -> list[ast.Regex]:
     return [*shorter, *(_ordered(_DIGITS, rest, comma, exact=rest < 2) for rest in (0, 1, 2))]
 
 
-def _ordered(alphabet: str | tuple[str, ...], rest: int, between: ast.Regex, *, exact: bool) -> ast.Regex:
+def _ordered(digits: Sequence[str], rest: int, between: ast.Regex, *, exact: bool) -> ast.Regex:
     """Two numbers of ``1 + rest`` digits, the first at most the second.
 
     Args:
-        alphabet: The digits, smallest first, each with all its spellings.
+        digits: The digits, smallest first, each with all its spellings.
         rest: Digits behind the first one.
         between: What stands between the numbers.
-        exact: Compare all digits; otherwise numbers that agree in two digits are left out.
+        exact: Compare all digits, two at most; otherwise numbers that agree in their first two digits are left out.
     """
-    any_digit = ast.char_set("".join(alphabet))
-    tail = some(any_digit, rest, rest)
+    same = [ast.char_set(digit) for digit in digits]
+    at_least = [ast.char_set("".join(digits[place:])) for place in range(len(digits))] + [ast.EMPTY]
+    any_digit = at_least[0]
+    tail, last = some(any_digit, rest, rest), some(any_digit, rest - 1, rest - 1) if rest else ast.EPSILON
     parts: list[ast.Regex] = []
-    for place, digit in enumerate(alphabet):
-        larger = ast.char_set("".join(alphabet[place + (rest > 0) :]))
-        parts.append(ast.concat(ast.char_set(digit), tail, between, larger, tail))
-        for below, second in enumerate(alphabet) if rest else ():
-            above = ast.char_set("".join(alphabet[below + (0 if exact else 1) :]))
-            last = some(any_digit, rest - 1, rest - 1)
-            parts.append(
-                ast.concat(ast.char_set(digit), ast.char_set(second), last, between, ast.char_set(digit), above, last)
-            )
+    for place, digit in enumerate(same):
+        ends = [ast.concat(tail, between, at_least[place + 1 if rest else place], tail)]
+        for below, second in enumerate(same if rest else ()):
+            above = at_least[below if exact else below + 1]
+            ends.append(ast.concat(second, last, between, digit, above, last))
+        parts.append(ast.concat(digit, ast.union(*ends)))
     return ast.union(*parts)
 
 
@@ -194,14 +209,19 @@ def _literal_ranges(single: ast.Chars) -> list[ast.Regex]:
     return found
 
 
+@lru_cache(maxsize=1)
 def _code_ranges() -> list[ast.Regex]:
     r"""``\x41-\x5A`` and ``\u0041-\u005A`` with their ends in order."""
-    opening = ast.char_set("\\")
-    return [
-        ast.concat(opening, ast.char_set(letter), _ordered(_HEX_DIGITS, rest, _between(letter), exact=rest < 2))
-        for letter, rest in (("x", 1), ("u", 3))
+    opening_x, opening_u = ast.literal("\\x"), ast.literal("\\u")
+    between_x, between_u = ast.concat(_DASH, opening_x), ast.concat(_DASH, opening_u)
+    zeros = ast.literal("00")
+    same = [ast.char_set(digit) for digit in _HEX_DIGITS]
+    blocks = [
+        ast.concat(first, second, zeros, between_u, first, second, _HEX, _HEX) for first in same for second in same
     ]
-
-
-def _between(letter: str) -> ast.Regex:
-    return ast.concat(_DASH, ast.literal("\\" + letter))
+    return [
+        ast.concat(opening_x, _ordered(_HEX_DIGITS, 1, between_x, exact=True)),
+        ast.concat(opening_u, zeros, _ordered(_HEX_DIGITS, 1, ast.concat(between_u, zeros), exact=True)),
+        ast.concat(opening_u, _ordered(_HEX_DIGITS, 3, between_u, exact=False)),
+        ast.concat(opening_u, ast.union(*blocks)),
+    ]
