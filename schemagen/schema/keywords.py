@@ -275,7 +275,7 @@ def _pattern(node: Node, keyword: str, text: Any, dialect: Any = "ecma-262") -> 
     try:
         return parse_pattern(text, dialect, search=True)
     except UnsupportedPatternError as error:
-        node.reader.unsupported(node, keyword, error.fact)
+        node.reader.unsupported(node, keyword, f"{error.fact}, {error.at}")
         return None
     except (PatternError, LimitError) as error:
         error.why = "; ".join(part for part in (error.at, error.why) if part)
