@@ -1,11 +1,25 @@
-"""Checks of numbers that users pass: what cannot be meant is refused where it is given, not where it would first hurt."""
+"""Checks of what users pass: what cannot be meant is refused where it is given, not where it would first hurt."""
 
 from __future__ import annotations
 
 from operator import index
-from typing import Any
+from typing import Any, Literal, get_args
 
 from schemagen.errors import OptionError
+
+#: Whose syntax a pattern is in: Python's `re`, ECMA-262 with the `u` flag, or Rust's `regex` crate.
+PatternDialect = Literal["python", "ecma-262", "rust"]
+PATTERN_DIALECTS: tuple[str, ...] = get_args(PatternDialect)
+
+
+def check_dialect(dialect: Any) -> None:
+    """Refuse a dialect of patterns that there is not.
+
+    Raises:
+        OptionError: It is none of `PATTERN_DIALECTS`.
+    """
+    if dialect not in PATTERN_DIALECTS:
+        raise OptionError(f"dialect={dialect!r}", why="there is no such dialect", fix=f"use one of {PATTERN_DIALECTS}")
 
 
 def check_count(name: str, value: Any, *, least: int = 1) -> int:

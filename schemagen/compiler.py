@@ -14,6 +14,7 @@ from enum import Enum, EnumMeta
 from functools import cached_property, lru_cache
 from typing import TYPE_CHECKING, Any, Generic, Literal, NamedTuple, TypeAlias, TypeVar, cast, overload
 
+from schemagen.arguments import PatternDialect, check_dialect
 from schemagen.engine.options import (
     DEFAULT_LIMITS,
     DEFAULT_STYLE,
@@ -83,22 +84,31 @@ Cache: TypeAlias = "str | os.PathLike[str] | None"
 
 @dataclass(frozen=True, slots=True)
 class Regex:
-    """Text that matches ``pattern`` as a whole, in the syntax of Python's `re`.
+    """Text that matches ``pattern`` as a whole.
 
     Args:
         pattern: For example ``r"[A-Z]{3}-[0-9]+"``. Back-references have no finite automaton and are refused.
+        dialect: Whose syntax the pattern is in: that of Python's `re`, of ECMA-262 with the `u` flag (as in JSON Schema), or of
+            Rust's `regex` crate (as in pydantic's `Field(pattern=...)`).
     """
 
     pattern: str
+    dialect: PatternDialect = "python"
 
     def __post_init__(self) -> None:
-        """Refuse what is no text at once."""
+        """Refuse what is no text, and unknown dialects, at once."""
         if not isinstance(self.pattern, str):
             raise OptionError(
                 f"the pattern of a Regex is a {type(self.pattern).__name__}",
                 why="a pattern is a str",
                 fix="a compiled pattern of re is a spec as it is: lm(prompt, re.compile(...))",
             )
+        check_dialect(self.dialect)
+
+    def __repr__(self) -> str:
+        """Return the call that makes it."""
+        dialect = "" if self.dialect == "python" else f", dialect={self.dialect!r}"
+        return f"Regex(pattern={self.pattern!r}{dialect})"
 
 
 @dataclass(frozen=True, slots=True, init=False)
@@ -671,7 +681,9 @@ def _json_engine(
     """Return the engine of a schema, and whether nothing is left to a check of the finished value."""
     entry = None
     if folder is not None:
-        entry = _entry(folder, [source.schema, source.resources], options, "schema", source.dialect, source.strict)
+        documents = [source.schema, source.resources]
+        tables = _rust_tables() if _has_pattern_dialect(documents) else ""
+        entry = _entry(folder, documents, options, "schema", source.dialect, source.strict, tables)
         kept = _replayed(entry, options, vocabulary)
         if kept is not None:
             return kept
@@ -743,6 +755,21 @@ def _text(normaliser: Normaliser, options: Options) -> ast.Regex:
     from schemagen.schema.text import json_text, page_of
 
     return json_text(normaliser, page_of(options.whitespace, options.max_indent, options.max_gap, options.number_style))
+
+
+def _rust_tables() -> str:
+    """Return which tables decide what a pattern of Rust's means: those of the installed pydantic-core."""
+    from schemagen.regex.rust_sets import unicode_version
+
+    return unicode_version()
+
+
+def _has_pattern_dialect(documents: Any) -> bool:
+    """Whether a document names the dialect of a pattern somewhere."""
+    try:
+        return b"x-pattern-dialect" in marshal.dumps(documents, 2)
+    except ValueError:  # no plain values: there is no file for it either
+        return False
 
 
 def _entry(folder: str | None, source: Any, options: Options, *reading: Any) -> GrammarEntry | None:
@@ -873,10 +900,10 @@ def _core_missing(reason: str = "") -> tuple[str, str]:
 
 def pattern_of(spec: Regex | Choice[Any]) -> ast.Regex:
     """Return the language of a pattern or a list of choices."""
-    from schemagen.regex import ast, parse_python
+    from schemagen.regex import ast, parse_pattern
 
     if isinstance(spec, Regex):
-        return parse_python(spec.pattern)
+        return parse_pattern(spec.pattern, spec.dialect, search=False)
     if not spec.options:
         raise UnsatisfiableSchemaError(
             "a Choice without options", why="there is nothing to choose", fix="give at least one text"
@@ -902,8 +929,9 @@ def _pattern_engine(
         return _reference(pattern_of(spec), vocabulary, options.limits)
     from schemagen.engine.native import compile_pattern
 
-    source = spec.pattern if isinstance(spec, Regex) else list(spec.options)
-    entry = _entry(folder, source, options, type(spec).__name__)
+    source, dialect = (spec.pattern, spec.dialect) if isinstance(spec, Regex) else (list(spec.options), "")
+    tables = _rust_tables() if folder is not None and dialect == "rust" else ""
+    entry = _entry(folder, source, options, type(spec).__name__, dialect, tables)
     kept = _replayed(entry, options, vocabulary)
     if kept is not None:
         return kept[0]

@@ -17,7 +17,6 @@ here are the documented extension points of `GenerateJsonSchema`.
 from __future__ import annotations
 
 import json
-import re
 from contextlib import suppress
 from decimal import Decimal
 from functools import partial
@@ -46,7 +45,7 @@ from schemagen.type_texts import (
     integer_key_schema,
     json_text_pattern,
     number_key_schema,
-    portable_pattern,
+    pattern_keywords,
     scheme_pattern,
     zone_schema,
 )
@@ -401,17 +400,10 @@ class TypeSchema(GenerateJsonSchema):
 
     def str_schema(self, schema: Any) -> Json:
         """A string; where spaces at its ends are cut off before its length is checked it has none."""
-        pattern = schema.get("pattern")
         result = super().str_schema(schema)
-        flags = getattr(pattern, "flags", 0) & 0b1011010  # IGNORECASE, MULTILINE, DOTALL, VERBOSE
-        if flags:
-            self.handle_invalid_for_json_schema(schema, f"the pattern {pattern.pattern!r} compiled with flags")
         if "pattern" in result:
-            compiled = isinstance(pattern, re.Pattern) or self._config.regex_engine == "python-re"
-            portable = portable_pattern(result["pattern"], "python-re" if compiled else "rust-regex")
-            if portable is None:
-                self.handle_invalid_for_json_schema(schema, f"a class with \\W in the pattern {result['pattern']!r}")
-            result["pattern"] = portable
+            engine = schema.get("regex_engine", self._config.regex_engine)
+            result.update(pattern_keywords(schema["pattern"], engine))
         strips = schema.get("strip_whitespace", self._config.str_strip_whitespace)
         if strips and result.keys() & {"minLength", "pattern"}:
             result["allOf"] = [{"pattern": TRIMMED_PATTERN}]

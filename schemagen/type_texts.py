@@ -12,9 +12,15 @@ from fractions import Fraction
 from math import lcm
 from typing import TYPE_CHECKING, Any
 
+from schemagen.errors import LimitError, PatternError
+from schemagen.regex import parse_pattern
+from schemagen.schema.keywords import PATTERN_DIALECT
+
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
     from datetime import date
+
+    from schemagen.arguments import PatternDialect
 
 Json = dict[str, Any]
 
@@ -39,56 +45,41 @@ _MAX_JSON_DEPTH = 12
 MAX_ANY_DEPTH = 3
 #: A character of a string of JSON inside a string: itself or one of the short escapes.
 _JSON_CHARACTER = r'(?:[^"\\\x00-\x1f]|\\["\\/bfnrt])'
+_FLAGS = {"a": re.ASCII, "i": re.IGNORECASE, "m": re.MULTILINE, "s": re.DOTALL, "x": re.VERBOSE}
 
 
-#: What the class escapes hold, as the inside of a class: in Rust's regex crate (UTS #18) and in Python's `re`.
-_WORD = {
-    "rust-regex": r"\p{Alphabetic}\p{M}\p{Nd}\p{Pc}\u200c\u200d",
-    "python-re": r"\p{L}\p{N}_",
-}
-_PIECE = re.compile(r"\\.|\[\^?\]?|\]|[^\\\[\]]+", re.DOTALL)
-
-
-def portable_pattern(pattern: str, engine: str) -> str | None:
-    r"""Rewrite the class escapes of a pattern of pydantic's, which are Unicode's, for ECMA-262, where they are ASCII's.
-
-    ``\d`` is left alone where ASCII digits are a subset of what is meant. ``\b`` keeps the ASCII meaning.
+def pattern_keywords(pattern: str | re.Pattern[str], engine: str) -> Json:
+    """Return the keywords that say a pattern of pydantic's, in the dialect of the engine that checks it.
 
     Args:
-        pattern: In the syntax of Rust's regex crate, or of Python.
+        pattern: As it was given; what `re.compile` made is checked by `re`, whatever the engine.
         engine: "rust-regex" or "python-re".
 
     Returns:
-        The pattern; None if it has a ``\W`` inside a class, which ECMA-262 cannot say.
+        `pattern`, with `PATTERN_DIALECT` unless it means the same in ECMA-262, as most do.
     """
-    depth, negated = 0, False
-    out = []
-    for match in _PIECE.finditer(pattern):
-        piece = match.group()
-        if piece[0] == "[" and (depth == 0 or engine == "rust-regex"):
-            depth, negated = depth + 1, negated or piece.startswith("[^")
-        elif piece == "]" and depth:
-            depth -= 1
-            negated = negated and depth > 0
-        elif piece == r"\W" and depth:
-            return None
-        elif len(piece) == 2 and piece[0] == "\\":
-            piece = _class_escape(piece, engine, inside=depth > 0, negated=negated)
-        out.append(piece)
-    return "".join(out)
+    dialect: PatternDialect = "rust"
+    if not isinstance(pattern, str) or engine == "python-re":
+        dialect = "python"
+        pattern = _python_text(pattern)
+    said = {"pattern": pattern}
+    return said if _is_portable(pattern, dialect) else {**said, PATTERN_DIALECT: dialect}
 
 
-def _class_escape(piece: str, engine: str, *, inside: bool, negated: bool) -> str:
-    """One escape of two characters; other escapes stay as they are."""
-    if piece in {r"\w", r"\W"}:
-        word = _WORD[engine]
-        if inside:
-            return word
-        return f"[{word}]" if piece == r"\w" else f"[^{word}]"
-    exact = {r"\s": r"\p{White_Space}", r"\S": r"\P{White_Space}", r"\D": r"\P{Nd}"}
-    if negated:
-        exact[r"\d"] = r"\p{Nd}"
-    return exact.get(piece, piece)
+def _python_text(pattern: str | re.Pattern[str]) -> str:
+    """Return a pattern of Python's with the flags it was compiled with in its text."""
+    if isinstance(pattern, str):
+        return pattern
+    flags = "".join(letter for letter, flag in _FLAGS.items() if pattern.flags & flag)
+    return f"(?{flags}){pattern.pattern}" if flags else pattern.pattern
+
+
+def _is_portable(pattern: str, dialect: PatternDialect) -> bool:
+    """Whether a pattern is read alike in a dialect and in ECMA-262; not, where either cannot read it."""
+    try:
+        return parse_pattern(pattern, dialect, search=True) == parse_pattern(pattern, "ecma-262", search=True)
+    except (PatternError, LimitError):
+        return False
 
 
 def integer_key_schema(value: Mapping[str, Any]) -> Json | None:

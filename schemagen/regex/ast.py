@@ -110,8 +110,17 @@ def invert_ranges(ranges: Ranges) -> Ranges:
 
 def intersect_ranges(left: Ranges, right: Ranges) -> Ranges:
     """Return the code points that are in both."""
-    both = [(max(a, c), min(b, d)) for a, b in left for c, d in right]
-    return normalise_ranges((low, high) for low, high in both if low <= high)
+    both: list[tuple[int, int]] = []
+    i = j = 0
+    while i < len(left) and j < len(right):
+        low, high = max(left[i][0], right[j][0]), min(left[i][1], right[j][1])
+        if low <= high:
+            both.append((low, high))
+        if left[i][1] < right[j][1]:
+            i += 1
+        else:
+            j += 1
+    return tuple(both)
 
 
 def chars(*ranges: tuple[int, int]) -> Chars:

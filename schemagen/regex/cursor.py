@@ -16,13 +16,14 @@ NEWLINE: Ranges = ((0x0A, 0x0A),)
 
 @dataclass(frozen=True, slots=True)
 class Flags:
-    """The inline flags in force at a position: ``i``, ``m``, ``s``, ``x``, ``a``."""
+    """The inline flags in force at a position: ``i``, ``m``, ``s``, ``x``, ``a``; in Rust ``R``, and ``a`` for ``-u``."""
 
     ignore_case: bool = False
     multiline: bool = False
     dot_all: bool = False
     verbose: bool = False
     ascii: bool = False
+    crlf: bool = False
 
 
 @dataclass(slots=True)

@@ -1,6 +1,6 @@
-r"""The two pattern dialects: ECMA-262 for the keyword `pattern`, Python's `re` for `schemagen.Regex`.
+r"""The pattern dialects: ECMA-262 for the keyword `pattern`, Rust's `regex` crate and Python's `re` for types.
 
-Both are read by `parse.py` and freed of their assertions by `assertions.py`.
+They are read by `parse.py` and `rust.py`, and freed of their assertions by `assertions.py`.
 
 Leniency of `parse_ecma` beyond ECMA-262 with the `u` flag, for patterns as they are found in real schemas: identity
 escapes of any character that is neither letter nor digit, lone ``{`` ``}`` ``]``, ``{,n}``, ``(?P<name>...)``, ``(?i)`` and
@@ -18,7 +18,14 @@ from schemagen.regex.languages import denote
 from schemagen.regex.parse import parse_syntax
 
 if TYPE_CHECKING:
+    from schemagen.arguments import PatternDialect
     from schemagen.regex.ast import Regex
+    from schemagen.regex.syntax import Syntax
+
+
+def parse_pattern(pattern: str, dialect: PatternDialect, *, search: bool) -> Regex:
+    """Return the language of a pattern of any dialect; see `parse_ecma`, `parse_python` and `parse_rust`."""
+    return _language(pattern, dialect=dialect, search=search)
 
 
 def parse_ecma(pattern: str, *, search: bool = True) -> Regex:
@@ -34,13 +41,13 @@ def parse_ecma(pattern: str, *, search: bool = True) -> Regex:
         UnsupportedPatternError: Not regular (back-references), or a construct of another dialect.
         LimitError: Nested too deep, counters too large, or assertions that multiply beyond the limits.
     """
-    return _language(pattern, python=False, search=search)
+    return _language(pattern, dialect="ecma-262", search=search)
 
 
 def parse_python(pattern: str, *, search: bool = False) -> Regex:
     r"""Return the language of a pattern of Python's `re` for `str`, as `re.fullmatch` (or `re.search`) has it.
 
-    `\B` matches in the empty text, as it does since Python 3.14.
+    Tables of Unicode, and whether `\B` matches in the empty text (since 3.14), are those of the running Python.
 
     Args:
         pattern: The pattern, inline flags i, m, s, x, a, u included.
@@ -51,16 +58,35 @@ def parse_python(pattern: str, *, search: bool = False) -> Regex:
         UnsupportedPatternError: Not regular (back-references, conditional groups), atomic or possessive.
         LimitError: Nested too deep, counters too large, or assertions that multiply beyond the limits.
     """
-    return _language(pattern, python=True, search=search)
+    return _language(pattern, dialect="python", search=search)
+
+
+def parse_rust(pattern: str, *, search: bool = True) -> Regex:
+    """Return the language of a pattern of Rust's `regex` crate, with the tables of the crate inside pydantic-core.
+
+    Args:
+        pattern: The pattern, inline flags included.
+        search: True: the texts in which it matches somewhere (`Regex::is_match`, and so pydantic). False: the texts that it
+            matches as a whole.
+
+    Raises:
+        InvalidPatternError: The crate refuses the pattern; ``position`` says where.
+        UnsupportedPatternError: A construct of other dialects: look-arounds, back-references.
+        LimitError: Too large for the crate, nested too deep, counters too large, or assertions that multiply.
+
+    Cost: The crate is asked whether it takes the pattern, some 20 us. A class that is not ASCII is asked for once in a
+    process, 5 to 50 ms.
+    """
+    return _language(pattern, dialect="rust", search=search)
 
 
 @lru_cache(maxsize=1024)
-def _language(pattern: str, *, python: bool, search: bool) -> Regex:
+def _language(pattern: str, *, dialect: PatternDialect, search: bool) -> Regex:
     """Parse and translate; an error of the translation, which does not know the text, is told where it belongs.
 
     Cached: the same few patterns (identifiers, dates, versions) return in many schemas, and parsing takes 0.1 ms.
     """
-    syntax = parse_syntax(pattern, python=python)
+    syntax = _syntax(pattern, dialect)
     try:
         return denote(syntax, search=search)
     except UnsupportedPatternError as error:
@@ -69,3 +95,11 @@ def _language(pattern: str, *, python: bool, search: bool) -> Regex:
         ) from error
     except LimitError as error:
         raise LimitError(error.fact, at=f"pattern {pattern[:200]!r}", why=error.why, fix=error.fix) from error
+
+
+def _syntax(pattern: str, dialect: PatternDialect) -> Syntax:
+    if dialect == "rust":
+        from schemagen.regex.rust import parse_rust_syntax  # only here: few patterns need it
+
+        return parse_rust_syntax(pattern)
+    return parse_syntax(pattern, python=dialect == "python")

@@ -8,6 +8,7 @@ before a letter that the dialect does not know is an error, because other dialec
 from __future__ import annotations
 
 import re
+import sys
 import unicodedata
 from typing import TYPE_CHECKING
 
@@ -20,7 +21,10 @@ if TYPE_CHECKING:
 
 _CONTROLS = {"t": 0x09, "n": 0x0A, "v": 0x0B, "f": 0x0C, "r": 0x0D}
 _POSIX = re.compile(r"\[:\^?[A-Za-z]+:\]")
+#: Python's `\B` refused the empty text before 3.14.
+_B_IN_EMPTY = sys.version_info >= (3, 14)
 _HEX = "0123456789abcdefABCDEF"
+_POSIX_FIX = "write the characters, for instance 'a-zA-Z', or use Rust's dialect, which has these classes"
 _NOT_REGULAR = "what a group matched has to be remembered, which no finite automaton can do"
 
 
@@ -37,7 +41,8 @@ def atom_escape(cursor: Cursor) -> Syntax:
     letter = cursor.peek(1)
     if letter in {"b", "B"}:
         cursor.position += 2
-        return word_boundary(cursor.predefined("w"), negative=letter == "B")
+        in_empty = not cursor.python or _B_IN_EMPTY
+        return word_boundary(cursor.predefined("w"), negative=letter == "B", in_empty=in_empty)
     if letter == "A":
         cursor.position += 2
         return Before((), edge=True)
@@ -114,7 +119,7 @@ def _class_atom(cursor: Cursor) -> int | Ranges:
             f"POSIX class {posix.group()!r} is not part of this dialect",
             start,
             why="the dialect would read it as a set of its letters",
-            fix="write the characters, for instance 'a-zA-Z' or '\\p{L}'",
+            fix=_POSIX_FIX if cursor.python else "write the characters, for instance 'a-zA-Z' or '\\p{L}'",
         )
     return ord(cursor.take())
 

@@ -1,4 +1,4 @@
-r"""Pattern text -> `schemagen.regex.syntax`, for both dialects.
+r"""Pattern text -> `schemagen.regex.syntax`, for ECMA-262 and Python's `re`; `rust.py` builds on it for a third dialect.
 
 Written by ourselves, because the parser of the standard library's `re` cannot read ECMA-262 (`\d` is another set,
 ``\/``, ``\cX``, ``\u{...}``, ``\p{...}``, ``(?<name>...)``, `$`) and is private. The open groups are kept on an explicit
@@ -70,7 +70,7 @@ class _Item:
 
 
 @dataclass(slots=True)
-class _Group:
+class Group:
     """A group that is still open."""
 
     kind: Literal["group", "ahead", "behind"]
@@ -85,9 +85,12 @@ class _Group:
 class Parser:
     """Reads one pattern from left to right."""
 
+    #: What stands for nothing under the flag ``x``.
+    _ignored = _VERBOSE_SKIP
+
     def __init__(self, pattern: str, *, python: bool, flags: Flags | None = None) -> None:
         self.cursor = Cursor(pattern, python, flags=flags or Flags())
-        self._open = [_Group("group", 0, self.cursor.flags)]
+        self._open = [Group("group", 0, self.cursor.flags)]
         self._names: set[str] = set()
 
     def parse(self) -> Syntax:
@@ -102,7 +105,7 @@ class Parser:
         special: dict[str, Callable[[], None]] = {"|": self._next_alternative, "(": self._open_group, ")": self._close}
         special.update(dict.fromkeys("*+?{", self._quantifier))
         while cursor.position < len(cursor.pattern):
-            if cursor.flags.verbose and (skipped := _VERBOSE_SKIP.match(cursor.pattern, cursor.position)):
+            if cursor.flags.verbose and (skipped := self._ignored.match(cursor.pattern, cursor.position)):
                 cursor.position = skipped.end()
                 continue
             special.get(cursor.peek(), self._atom)()
@@ -160,14 +163,14 @@ class Parser:
         group.items, group.repeated = [], False
 
     @staticmethod
-    def _sequence(group: _Group) -> _Item:
+    def _sequence(group: Group) -> _Item:
         """Return the items of a group's current alternative as one."""
         items = group.items
         if len(items) == 1:
             return items[0]
         return _Item(sequence(i.node for i in items), 1 + max((i.height for i in items), default=-1), group.position)
 
-    def _finish(self, group: _Group) -> _Item:
+    def _finish(self, group: Group) -> _Item:
         """Return a group's alternatives as one item."""
         last = self._sequence(group)
         if not group.alternatives:
@@ -196,7 +199,7 @@ class Parser:
         cursor = self.cursor
         start = cursor.position
         cursor.position += 1
-        group = _Group("group", start, cursor.flags)
+        group = Group("group", start, cursor.flags)
         if cursor.skip("?"):
             if cursor.skip("<=") or cursor.skip("<!"):
                 group.kind, group.negative = "behind", cursor.pattern[cursor.position - 1] == "!"

@@ -236,11 +236,15 @@ def _single_character(inner: Syntax) -> Before | None:
     return None
 
 
-def word_boundary(word: Ranges, *, negative: bool) -> Syntax:
-    r"""``\b``, or with ``negative`` ``\B``, for the given word characters."""
+def word_boundary(word: Ranges, *, negative: bool, in_empty: bool = True) -> Syntax:
+    r"""``\b``, or with ``negative`` ``\B``, for the given word characters; ``in_empty``: ``\B`` matches in the empty text."""
     other = invert_ranges(word)
     word_before, word_after = Before(word, edge=False), After(word, edge=False)
     other_before, other_after = Before(other, edge=True), After(other, edge=True)
     if negative:
-        return choice([Sequence((word_before, word_after)), Sequence((other_before, other_after))])
+        none = [Sequence((other_before, other_after))]
+        if not in_empty:
+            some_after, some_before = After(other, edge=False), Before(other, edge=False)
+            none = [Sequence((other_before, some_after)), Sequence((some_before, other_after))]
+        return choice([Sequence((word_before, word_after)), *none])
     return choice([Sequence((word_before, other_after)), Sequence((other_before, word_after))])

@@ -10,11 +10,14 @@ import re
 from typing import TYPE_CHECKING, Any
 
 from schemagen.errors import PatternError, UnsupportedSchemaError
-from schemagen.regex import parse_ecma
+from schemagen.regex import parse_pattern
 from schemagen.regex.derivatives import matches
+from schemagen.schema.keywords import PATTERN_DIALECT
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
+
+    from schemagen.arguments import PatternDialect
 
 
 def validator(schema: Any, resources: Mapping[str, Any] | None) -> Any:
@@ -32,16 +35,16 @@ def validator(schema: Any, resources: Mapping[str, Any] | None) -> Any:
     return cls(schema, registry=registry, format_checker=cls.FORMAT_CHECKER)
 
 
-def _pattern(_: Any, text: str, instance: Any, __: Any) -> Iterator[Exception]:
+def _pattern(_: Any, text: str, instance: Any, schema: Any) -> Iterator[Exception]:
     from jsonschema import ValidationError
 
-    if isinstance(instance, str) and not _found(text, instance):
+    if isinstance(instance, str) and not _found(text, schema.get(PATTERN_DIALECT, "ecma-262"), instance):
         yield ValidationError(f"{instance!r} does not match {text!r}")
 
 
-def _found(text: str, instance: str) -> bool:
+def _found(text: str, dialect: PatternDialect, instance: str) -> bool:
     try:
-        return matches(parse_ecma(text), instance)
+        return matches(parse_pattern(text, dialect, search=True), instance)
     except PatternError:
         try:
             return re.search(text, instance) is not None

@@ -15,6 +15,7 @@ from decimal import Decimal
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any, Protocol
 
+from schemagen.arguments import PATTERN_DIALECTS
 from schemagen.errors import InvalidSchemaError, LimitError, PatternError, UnsupportedPatternError
 from schemagen.regex import ast
 from schemagen.schema.algebra import both_numbers, plain_rule, settle_array, settle_object, undeclared
@@ -46,6 +47,8 @@ if TYPE_CHECKING:
 
     from schemagen.schema.document import PlaceRecord
 
+#: An extension: whose syntax the `pattern` beside it is in. The schemas of types carry it where it is not ECMA-262.
+PATTERN_DIALECT = "x-pattern-dialect"
 MAX_NUMBER_DIGITS = 1000
 #: Bits of such a number.
 MAX_NUMBER_BITS = 3322
@@ -261,16 +264,18 @@ def _names(node: Node, keyword: str, value: Any) -> list[str]:
     return value
 
 
-def _pattern(node: Node, keyword: str, text: Any) -> ast.Regex | None:
+def _pattern(node: Node, keyword: str, text: Any, dialect: Any = "ecma-262") -> ast.Regex | None:
     """Return the strings in which the pattern occurs; None if it had to be left to the check afterwards."""
-    from schemagen.regex import parse_ecma
+    from schemagen.regex import parse_pattern
 
     if not isinstance(text, str):
         raise node.invalid(keyword, text, "a regular expression")
+    if dialect not in PATTERN_DIALECTS:
+        raise node.invalid(PATTERN_DIALECT, dialect, "one of " + ", ".join(PATTERN_DIALECTS))
     try:
-        return parse_ecma(text)
+        return parse_pattern(text, dialect, search=True)
     except UnsupportedPatternError as error:
-        node.reader.unsupported(node, keyword, error.fact)
+        node.reader.unsupported(node, keyword, f"{error.fact}, {error.at}")
         return None
     except (PatternError, LimitError) as error:
         error.why = "; ".join(part for part in (error.at, error.why) if part)
@@ -453,8 +458,8 @@ def max_length(node: Node, value: Any) -> None:
 
 
 def pattern(node: Node, value: Any) -> None:
-    """`pattern`: ECMA-262, found anywhere in the string."""
-    found = _pattern(node, "pattern", value)
+    """`pattern`: found anywhere in the string; ECMA-262 unless `PATTERN_DIALECT` says otherwise."""
+    found = _pattern(node, "pattern", value, node.schema.get(PATTERN_DIALECT, "ecma-262"))
     if found is not None:
         node.pattern = found
 
@@ -660,7 +665,7 @@ KEYWORDS: dict[str, tuple[Callable[[Node, Any], None], int]] = {
 }
 _ORDER = {name: index for index, name in enumerate(KEYWORDS)}
 #: Read together with the keyword they belong to.
-COMPANIONS = frozenset({"then", "else", "additionalItems", "minContains", "maxContains"})
+COMPANIONS = frozenset({"then", "else", "additionalItems", "minContains", "maxContains", PATTERN_DIALECT})
 #: They assert nothing: names, places of definitions, and what is said to readers, by JSON Schema or by OpenAPI.
 ANNOTATIONS = frozenset(
     (

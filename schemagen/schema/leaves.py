@@ -12,7 +12,7 @@ from collections import OrderedDict
 from threading import Lock
 from typing import TYPE_CHECKING, Any
 
-from schemagen.schema.keywords import COMPANIONS, KEYWORDS
+from schemagen.schema.keywords import COMPANIONS, KEYWORDS, PATTERN_DIALECT
 
 if TYPE_CHECKING:
     from schemagen.schema.nodes import Given
@@ -23,7 +23,7 @@ LeafKey = tuple[Any, ...]
 _NUMERIC = ("minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum", "multipleOf")
 _SIZES = ("minLength", "maxLength", "minItems", "maxItems", "minProperties", "maxProperties")
 _LISTS = ("type", "enum")
-OWN_WORDS = frozenset(("type", "enum", "const", "pattern", "format", *_NUMERIC, *_SIZES))
+OWN_WORDS = frozenset(("type", "enum", "const", "pattern", PATTERN_DIALECT, "format", *_NUMERIC, *_SIZES))
 OTHER_WORDS = (KEYWORDS.keys() | COMPANIONS) - OWN_WORDS
 #: Longest value of a keyword in a key, in bytes: a large enum is seldom seen twice.
 _MAX_BYTES = 512

@@ -38,6 +38,7 @@ class Case:
     rejected_hex: tuple[str, ...] = ()
     schema: str | None = None
     regex: str | None = None
+    dialect: Any = "python"
     choice: tuple[str, ...] | None = None
     property_order: str = "schema"
     whitespace: str | schemagen.Layout = "flexible"
@@ -55,7 +56,7 @@ class Case:
     def spec(self) -> Any:
         """What `schemagen.compile` takes."""
         if self.regex is not None:
-            return schemagen.Regex(self.regex)
+            return schemagen.Regex(self.regex, self.dialect)
         return schemagen.Choice(self.choice) if self.choice is not None else json.loads(self.schema or "true")
 
     def compile(self, vocabulary, engine):

@@ -38,7 +38,7 @@ THIRD_PARTIES = {
     "arguments": set(),
     "options": set(),
     "specs": set(),
-    "regex": {"_core"},
+    "regex": {"_core", "pydantic_core"},
     "schema": {"referencing", "jsonschema", "jsonschema_specifications"},
     "types": {"pydantic", "pydantic_core", "annotated_types"},
     "type_schema": {"pydantic", "pydantic_core", "annotated_types"},

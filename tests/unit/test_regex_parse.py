@@ -186,10 +186,10 @@ def test_both_dialects_agree_with_re_search(pattern: str) -> None:
     compiled = re.compile(pattern)
     ecma, python = Recogniser(parse_ecma(pattern)), Recogniser(parse_python(pattern, search=True))
     for text in ASCII_TEXTS:
-        if not text and "\\B" in pattern:
-            continue  # `\B` in the empty text changed in Python 3.14
         expected = bool(compiled.search(text))
         assert python.matches(text) == expected, (pattern, text)
+        if not text and "\\B" in pattern:
+            continue  # `\B` matches in the empty text, in Python since 3.14
         if not ("." in pattern and ("\n" in text or "\r" in text)):
             assert ecma.matches(text) == expected, (pattern, text)
 
@@ -203,8 +203,6 @@ def test_python_dialect_agrees_with_re_fullmatch(pattern: str) -> None:
     language = parse_python(pattern)
     recogniser, again = Recogniser(language), re.compile(to_python_re(language))
     for text in ASCII_TEXTS:
-        if not text and "\\B" in pattern:
-            continue
         expected = bool(compiled.fullmatch(text))
         assert recogniser.matches(text) == expected, (pattern, text)
         assert bool(again.fullmatch(text)) == expected, (pattern, text, again.pattern)
