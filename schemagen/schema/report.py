@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Literal, get_args
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -50,6 +50,11 @@ class Report:
     def is_exact(self) -> bool:
         """Whether the mask alone guarantees the schema: nothing is left to check afterwards."""
         return not self.of_status("checked_after")
+
+    def __repr__(self) -> str:
+        """Count the entries by status; `print` shows them."""
+        counts = {status: len(self.of_status(status)) for status in get_args(Status)}
+        return f"Report({', '.join(f'{count} {status}' for status, count in counts.items() if count)})"
 
     def __str__(self) -> str:
         """Render one line per entry."""
