@@ -26,6 +26,8 @@ _THOUGHTS = "it is called reasoning"
 _STREAM = "for events use lm.stream(prompt, spec)"
 _PROMPT = 'the chat is the first argument: [{"role": "system", "content": "..."}, ...]'
 
+_PAGE = "https://huggingface.co/docs/transformers/main_classes/text_generation"
+
 #: Names of other libraries -> what to write here.
 FOREIGN = {
     **dict.fromkeys(
@@ -101,14 +103,11 @@ def _fix(name: str, own: Collection[str], model: Any) -> str:
         return FOREIGN[name]
     if name in _ELSEWHERE:
         return f"leave it out: it is an option {_ELSEWHERE[name]}"
-    close = get_close_matches(name, sorted({*own, *_known_to_transformers()}), n=1, cutoff=0.75)
+    foreign = _is_foreign(model)
+    close = get_close_matches(name, sorted({*own, *_known_to_transformers()}), n=1, cutoff=0.85 if foreign else 0.6)
     if close:
         return f"did you mean {close[0]}=?"
-    return (
-        ""
-        if _is_foreign(model)
-        else "see https://huggingface.co/docs/transformers/main_classes/text_generation for the names"
-    )
+    return "" if foreign else f"{_PAGE} lists the names"
 
 
 @lru_cache(maxsize=1)

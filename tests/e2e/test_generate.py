@@ -12,7 +12,14 @@ import torch
 from pydantic import BaseModel, Field, ValidationError, field_validator
 
 import schemagen
-from schemagen.errors import BitmaskShapeError, BudgetError, GenerationError, SchemagenError, ValidationFailed
+from schemagen.errors import (
+    BitmaskShapeError,
+    BudgetError,
+    GenerationError,
+    OptionError,
+    SchemagenError,
+    ValidationFailed,
+)
 from schemagen.lm.shape import SHAPE_INSTRUCTION
 from tests.models import wants
 
@@ -230,13 +237,13 @@ def test_beams_through_the_language_model(lm):
 
 def test_unknown_options_are_refused(lm):
     """A misspelt option is not dropped in silence."""
-    with pytest.raises(ValueError, match="tempereture"):
+    with pytest.raises(OptionError, match="did you mean temperature"):
         lm("x", Person, tempereture=0.5)
 
 
 def test_several_results_are_refused(lm):
     """One call, one value."""
-    with pytest.raises(GenerationError, match="num_return_sequences=3"):
+    with pytest.raises(OptionError, match="num_return_sequences=3"):
         lm("x", Person, num_return_sequences=3)
 
 
