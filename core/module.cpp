@@ -39,6 +39,11 @@ struct TerminatedError : std::runtime_error {
 struct UsageError : std::runtime_error {
     using std::runtime_error::runtime_error;
 };
+struct OptionMisuse : std::runtime_error {
+    OptionMisuse(const std::string& fact, const char* why_, const char* fix_) : std::runtime_error(fact), why(why_), fix(fix_) {}
+    const char* why;
+    const char* fix;
+};
 struct DeadEnd : std::runtime_error {
     using std::runtime_error::runtime_error;
 };
@@ -64,6 +69,8 @@ void translate(const std::exception_ptr& pointer, void*) {
         raise_ours("MatcherTerminatedError", e.what(), "nothing can follow the end of the text", "call reset(), rollback() or take a new matcher");
     } catch (const UsageError& e) {
         raise_ours("MatcherError", e.what(), "only accepted steps can be undone", "count the steps, or call reset()");
+    } catch (const OptionMisuse& e) {
+        raise_ours("OptionError", e.what(), e.why, e.fix);
     } catch (const DeadEnd& e) {
         raise_ours("DeadEndError", e.what(), "no token of the vocabulary continues the text and it may not end here", "use a vocabulary with every byte as a token");
     }
@@ -91,7 +98,7 @@ uint32_t* row_of(const Bitmask& bitmask, const VocabularyTables& tables, int64_t
 
 uint32_t budget_of(std::optional<int64_t> budget) {
     if (!budget) return Matcher::kNoBudget;
-    if (*budget < 0) throw nb::value_error(("budget=" + std::to_string(*budget) + ": it cannot be negative").c_str());
+    if (*budget < 0) throw OptionMisuse("budget=" + std::to_string(*budget), "it cannot be negative", "give how many tokens may still come");
     return static_cast<uint32_t>(std::min<int64_t>(*budget, Matcher::kNoBudget - 1));
 }
 
@@ -398,7 +405,10 @@ NB_MODULE(_core, m) {
     nb::class_<Matcher>(m, "Matcher")
         .def("fill_next_token_bitmask", &fill, "bitmask"_a.none(), "row"_a = 0, nb::kw_only(), "budget"_a = nb::none(), nb::lock_self())
         .def("accept_token", [](Matcher& self, int64_t id) { return id >= 0 && id < UINT32_MAX && self.accept_token(static_cast<uint32_t>(id)); }, "token_id"_a, nb::lock_self())
+        .def("accept_token", [](Matcher&, const nb::int_&) { return false; }, "token_id"_a)  // wider than any id
         .def("accept_bytes", [](Matcher& self, const nb::bytes& data) { return self.accept_bytes(view(data)); }, "data"_a, nb::lock_self())
+        .def("accept_bytes", [](Matcher&, const nb::str&) -> bool { throw OptionMisuse("accept_bytes() got a str", "a matcher reads bytes of UTF-8", "give text.encode()"); }, "data"_a)
+        .def("__repr__", [](const Matcher& self) { return "Matcher(steps=" + std::to_string(self.steps()) + ", terminated=" + (self.terminated() ? "True)" : "False)"); }, nb::lock_self())
         .def("is_accepting", &Matcher::accepting, nb::lock_self())
         .def("is_terminated", &Matcher::terminated, nb::lock_self())
         .def("rollback",

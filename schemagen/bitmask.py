@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
-from schemagen.errors import BitmaskShapeError
+from schemagen.errors import BitmaskShapeError, OptionError
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -69,7 +69,7 @@ def fill_next_token_bitmasks(
 
     Raises:
         BitmaskShapeError: More matchers than rows, a row that is not there, or a wrong dtype, device or width.
-        ValueError: `rows` or `budgets` are not as many as the matchers, or a row is named twice.
+        OptionError: `rows` or `budgets` are not as many as the matchers, or a row is named twice.
 
     Cost: masks that were asked for before are copies of a row; new ones are worked out side by side, too, but for what is new
     to all grammars of the process (a pattern, a format), which one thread makes at a time.
@@ -77,13 +77,17 @@ def fill_next_token_bitmasks(
     if len(matchers) > bitmask.shape[0]:
         raise BitmaskShapeError(f"{len(matchers)} matchers for a bitmask of {bitmask.shape[0]} rows")
     if threads < 1:
-        raise ValueError(f"threads={threads}: at least one is needed")
+        raise OptionError(f"threads={threads}", why="at least one is needed", fix="give 1 or more")
     if budgets is not None and len(budgets) != len(matchers):
-        raise ValueError(f"{len(budgets)} budgets for {len(matchers)} matchers")
+        raise OptionError(f"{len(budgets)} budgets for {len(matchers)} matchers", fix="give one for each, or none")
     if rows is None:
         rows = range(len(matchers))
     elif len(rows) != len(matchers) or len(set(rows)) != len(rows):
-        raise ValueError(f"rows={list(rows)} for {len(matchers)} matchers: each needs a row of its own")
+        raise OptionError(
+            f"rows={list(rows)} for {len(matchers)} matchers",
+            why="each needs a row of its own",
+            fix="give as many, each once",
+        )
     fill_rows(matchers, bitmask, rows, threads=threads, budgets=budgets)
 
 

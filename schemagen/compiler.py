@@ -14,7 +14,7 @@ from enum import Enum, EnumMeta
 from functools import cached_property, lru_cache
 from typing import TYPE_CHECKING, Any, Generic, Literal, NamedTuple, TypeAlias, TypeVar, cast, overload
 
-from schemagen.arguments import PatternDialect, check_dialect
+from schemagen.arguments import PatternDialect, check_dialect, check_folder
 from schemagen.engine.options import (
     DEFAULT_LIMITS,
     DEFAULT_STYLE,
@@ -37,6 +37,7 @@ from schemagen.errors import (
 )
 from schemagen.free_threading import HAS_LOCK, snapshot
 from schemagen.grammar_memory import CacheInfo, GrammarMemory
+from schemagen.refusals import not_json, refused_by_type
 from schemagen.schema.layouts import POLICIES, Layout
 from schemagen.schema.report import Entry, Report
 from schemagen.specs import choices_of, list_of_others, no_spec, pattern_text, type_of_adapter
@@ -146,7 +147,15 @@ class Choice(Generic[T]):
         object.__setattr__(self, "enum", enum)
 
     def value_of(self, text: str) -> str | Enum:
-        """Return what one of the texts stands for: itself, or the member of the enum."""
+        """Return what one of the texts stands for: itself, or the member of the enum.
+
+        Raises:
+            ValidationFailed: It is none of the texts.
+        """
+        if text not in self.options:
+            raise ValidationFailed(
+                f"{text!r:.80} is none of the options", text=text, fix="validate a text of this grammar"
+            )
         return text if self.enum is None else next(member for member in self.enum if member.value == text)
 
 
@@ -255,7 +264,7 @@ class Grammar:
             UnsupportedSchemaError: Of a recursive schema, or with keys in any order, there is no finite automaton and no index.
             LimitError: The automaton is too large to be built whole, which the reference engine does.
             MatcherError: No text begins with ``after``.
-            ValueError: ``what`` is none of these, or "pushdown" of a pattern or choice, which is regular.
+            OptionError: ``what`` is none of these, or "pushdown" of a pattern or choice, which is regular.
 
         Cost: of "automaton" and "index", building the automaton in Python, seconds at worst; an index O(V) for each state.
         """
@@ -270,7 +279,7 @@ class Grammar:
             return draw_mask(self.matcher(), self.vocabulary, text, max_tokens=max_tokens)
         if kind == "pushdown":
             if is_pattern:
-                raise ValueError("what='pushdown': a pattern or choice needs no stack, choose 'automaton'")
+                raise OptionError("what='pushdown'", why="a pattern or choice needs no stack", fix="choose 'automaton'")
             return self._pushdown(max_states)
         engine = self._as_reference()
         if kind == "automaton":
@@ -285,14 +294,17 @@ class Grammar:
         """Return the value that a complete text denotes: an instance of the type, parsed JSON, or the text itself.
 
         Raises:
-            pydantic.ValidationError: A validator of the type refuses it.
-            ValidationFailed: A keyword left to this check (``strict=False``) is violated.
+            ValidationFailed: A validator of the type refuses it, or a keyword left to this check (``strict=False``); or the
+                text is none of this grammar, such as half of one. ``error`` is the exception of pydantic, jsonschema or json.
         """
         if self._target is not None:
-            return self._target.validate(text)
+            return _validated(self._target, text)
         if self.schema is None:
             return self.spec.value_of(text) if isinstance(self.spec, Choice) else text
-        value = json.loads(text)
+        try:
+            value = json.loads(text)
+        except ValueError as error:
+            raise not_json(text, error, str(error)) from error
         if not self._is_exact:
             _check_afterwards(self.schema, value, text, self._arguments["resources"])
         return value
@@ -332,6 +344,20 @@ class Grammar:
     def __repr__(self) -> str:
         """Show what was compiled and by which engine."""
         return f"Grammar({self.spec!r:.80}, vocabulary={self.vocabulary.size}, engine={self.engine!r})"
+
+
+def _validated(target: Target[Any], text: str) -> Any:
+    """Return an instance of a type.
+
+    Raises:
+        ValidationFailed: pydantic refuses the text.
+    """
+    from pydantic import ValidationError
+
+    try:
+        return target.validate(text)
+    except ValidationError as error:
+        raise refused_by_type(text, error) from error
 
 
 def _check_afterwards(schema: Any, value: Any, text: str, resources: Mapping[str, Any] | None) -> None:
@@ -396,13 +422,15 @@ def compile(  # noqa: A001, PLR0913 - the field's verb, as in re.compile; option
         resources: Documents by URI that `$ref` may lead to; nothing is ever fetched.
         limits: Bounds on the work; the defaults stop hostile schemas in seconds.
         cache: "memory" keeps the last grammars, up to 256 MB and 1024 of them, so that compiling the same thing again costs
-            microseconds (`cache_info`, `clear_cache`). Any other path is a folder, made where it is missing, in which the next
-            process finds the grammar, too: one file for each schema, for all vocabularies. Nobody else should be able to
-            write to it; a leading ``~`` is the home directory. None keeps nothing. The reference engine writes no files.
+            microseconds (`cache_info`, `clear_cache`). A path is a folder, made where it is missing, in which the next process
+            finds the grammar, too: one file for each schema, for all vocabularies. Nobody else should be able to write to it; a
+            leading ``~`` is the home directory. A str is a path if it holds a separator or names a folder that is there. None
+            keeps nothing. The reference engine writes no files.
         engine: "native" is the compiled core, "reference" pure Python without recursion, "auto" native where it is installed.
 
     Raises:
-        SchemaError: The schema or type is invalid, cannot be enforced, or has no instance.
+        SchemaError: The spec is no type and no schema, is invalid, cannot be enforced, or has no instance.
+        OptionError: An argument cannot be meant.
         PatternError: A pattern is invalid or not regular.
         LimitError: A limit stopped the work.
 
@@ -506,24 +534,22 @@ def _check_arguments(vocabulary: Any, property_order: Any, whitespace: Any, engi
 
 
 def _check_whitespace(whitespace: Any) -> None:
-    if not isinstance(whitespace, Layout) and whitespace not in POLICIES:
-        raise ValueError(f"{_mistyped('whitespace', whitespace, POLICIES)}, or give a schemagen.Layout")
+    if isinstance(whitespace, Layout) or whitespace in POLICIES:
+        return
+    choices = ", ".join(map(repr, POLICIES))
+    raise OptionError(f"whitespace={whitespace!r:.80}", fix=f"choose one of {choices}, or give a schemagen.Layout")
 
 
-def _mistyped(name: str, value: Any, choices: tuple[Any, ...]) -> ValueError:
-    return ValueError(f"{name}={value!r}: choose one of {', '.join(map(repr, choices))}")
+def _mistyped(name: str, value: Any, choices: tuple[Any, ...]) -> OptionError:
+    return OptionError(f"{name}={value!r:.80}", fix=f"choose one of {', '.join(map(repr, choices))}")
 
 
 def _folder_of(cache: Any) -> str | None:
     """Return the folder that files are kept in, None for none."""
     if cache is None or cache == "memory":
         return None
-    try:
-        folder = os.fspath(cache)
-    except TypeError:
-        folder = ""
-    if not isinstance(folder, str) or not folder:
-        raise ValueError(f"cache={cache!r}: choose 'memory', None or the path of a folder")
+    check_folder(cache)
+    folder: str = os.fspath(cache)
     if folder[0] == "~":
         from pathlib import Path
 

@@ -141,4 +141,4 @@ class Generator(Generic[T]):
 
     def __repr__(self) -> str:
         """Show the constraint."""
-        return f"Generator({self.grammar!r})"
+        return f"Generator({self.grammar.spec!r:.80})"

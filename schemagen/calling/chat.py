@@ -18,6 +18,7 @@ from schemagen.calling.wire import build, special_markers
 from schemagen.compiler import compile as compile_grammar
 from schemagen.errors import ToolError, ValidationFailed
 from schemagen.lm.prompts import as_messages
+from schemagen.options import ChatOptions, names_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -32,6 +33,8 @@ if TYPE_CHECKING:
 #: "auto": the model decides; "required": it must call; "none": it must not; else: it must call this, or one of these.
 ToolChoice = Any
 _MODES = ("auto", "required", "none")
+#: What the methods of `schemagen.lm.tool_caller` take by name.
+_BY_NAME = ("tool_choice", "parallel", "retries", "profile", "max_steps", "timeout_s", "approve")
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,8 +98,10 @@ class Asking:
             OptionError: A number among the options cannot be meant, or the model cannot be asked to think.
         """
         from schemagen.decode.loop import check_options
+        from schemagen.decode.option_names import check_names
 
         found = find_profile(profile) if isinstance(profile, str) else profile
+        check_names(generate_kwargs, lm.model, names_of(ChatOptions), beside=_BY_NAME)
         check_options(generate_kwargs)
         options = {**generate_kwargs}
         thinker = lm._thinker(options.pop("reasoning", False))  # noqa: SLF001 - the front door of the same model
@@ -145,8 +150,8 @@ class Asking:
         tool, text, call_id = written.tool, written.json, written.id or new_id()
         try:
             arguments = compile_grammar(tool.spec, self.lm.vocabulary).validate(text)
-        except ValidationError as error:
-            return ToolResult(ToolCall(tool, json.loads(text), text, content, call_id), None, error)
+        except ValidationFailed as refusal:
+            return ToolResult(ToolCall(tool, json.loads(text), text, content, call_id), None, refusal.error)
         return ToolCall(tool, arguments, text, content, call_id)
 
 
@@ -160,6 +165,12 @@ def resolve(tools: tuple[Tool[..., Any], ...], choice: ToolChoice) -> tuple[tupl
         return (), True, False
     if isinstance(choice, str) and choice in _MODES:
         return tools, choice == "auto", True
+    if choice == "any" and not any(tool.name == "any" for tool in tools):
+        raise ToolError(
+            "tool_choice='any'",
+            why='some APIs call so what is "required" here: one of the tools must be called',
+            fix="give tool_choice='required'",
+        )
     several = choice if isinstance(choice, (list, tuple, set, frozenset)) else [choice]
     return select(tools, several), False, True
 

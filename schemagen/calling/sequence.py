@@ -35,9 +35,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from schemagen.arguments import check_bytes
 from schemagen.bitmask import BITS, words_of
 from schemagen.engine.rows import row_of
-from schemagen.errors import DeadEndError, MatcherError, MatcherTerminatedError
+from schemagen.errors import DeadEndError, MatcherError, MatcherTerminatedError, OptionError
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -290,6 +291,10 @@ class SequenceMatcher:
         self._sequence = sequence
         self._history = history or [_State(_live(sequence.spawn(sequence.starts, 0, None)), 0)]
 
+    def __repr__(self) -> str:
+        """Show how far the text is."""
+        return f"SequenceMatcher(steps={len(self._history) - 1}, terminated={self._history[-1].terminated})"
+
     # --- reading -----------------------------------------------------------------------------------------------------
 
     def accept_token(self, token_id: int) -> bool:
@@ -308,6 +313,7 @@ class SequenceMatcher:
 
     def accept_bytes(self, data: bytes) -> bool:
         """Advance by text, all of it or nothing; counts as one step for `rollback`."""
+        check_bytes(data)
         state = self._history[-1]
         if state.terminated:
             return False
@@ -419,7 +425,11 @@ class SequenceMatcher:
         words = np.zeros(sequence.width, dtype=np.int32)
         scratch = np.zeros((1, sequence.width), dtype=np.int32)
         if budget is not None and budget < 0:
-            raise ValueError(f"budget={budget}: it cannot be negative")
+            raise OptionError(
+                f"budget={budget}",
+                why="it cannot be negative",
+                fix="give how many tokens may still come",
+            )
         left = math.inf if budget is None else max(budget, self.tokens_to_finish())
         for thread, _ in state.live:
             if math.isinf(left) or sequence.needed([thread]) <= left:

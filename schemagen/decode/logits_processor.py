@@ -79,6 +79,12 @@ class LogitsProcessor(TransformersLogitsProcessor):  # type: ignore[misc]  # tra
         self._removed: list[torch.Tensor] = []
         self.constrained_steps = 0
 
+    def __repr__(self) -> str:
+        """Show the grammar, or how many there are, and the budget."""
+        several = isinstance(self._grammars, (list, tuple))
+        shown = f"{len(self._grammars)} grammars" if several else repr(self._grammars)  # type: ignore[arg-type]
+        return f"{type(self).__name__}({shown}, max_new_tokens={self._max_new_tokens})"
+
     @property
     def grammars(self) -> Grammar | Sequence[Grammar | None] | None:
         """What was given."""

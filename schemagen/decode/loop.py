@@ -7,6 +7,7 @@ decide whether its result may be trusted: EOS ids, budget, seed, completeness.
 
 from __future__ import annotations
 
+import re
 import time
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -18,7 +19,7 @@ from schemagen.arguments import check_count, check_seed
 from schemagen.decode.logits_processor import LogitsProcessor
 from schemagen.decode.row_sampling import SAMPLING, can_sample_rows, row_sampler, samples
 from schemagen.decode.speculation import can_read_ahead, decode_greedily, memory_of
-from schemagen.errors import BudgetError, GenerationError, OptionError
+from schemagen.errors import BudgetError, GenerationError, OptionError, SchemagenError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -70,9 +71,8 @@ def decode(
     Raises:
         BudgetError: The budget is below what the shortest text takes; or something else, such as ``max_time``, ended the text
             too early.
-        OptionError: ``max_new_tokens`` is below 1, or no whole number.
+        OptionError: As `check_options`, or transformers refuses an option.
         GenerationError: The text is not in the grammar.
-        ValueError: As transformers raises it, for options that it does not know.
     """
     seed = check_seed(seed)
     prompt_tokens = inputs["input_ids"].shape[1]
@@ -119,9 +119,10 @@ def generate_rows(
     known = [seed for seed in seeds if seed is not None]
     by_row = len(known) == len(seeds) and samples(model, options) and can_sample_rows(model, options)
     if by_row:
-        processors.append(row_sampler(model, options, known))
+        with _refusals_of(options):
+            processors.append(row_sampler(model, options, known))
         options = {**options, "do_sample": False, **dict.fromkeys((SAMPLING & options.keys()) | _WARNED_ABOUT)}
-    with _seeded(known[0] if known and not by_row else None, inputs["input_ids"].device):
+    with _seeded(known[0] if known and not by_row else None, inputs["input_ids"].device), _refusals_of(options):
         output = model.generate(**inputs, **options, logits_processor=processors)
     sequences: torch.Tensor = getattr(output, "sequences", output)
     return sequences
@@ -133,7 +134,7 @@ def decode_freely(
     """Generate without a constraint; return the new tokens. Arguments and errors as for `decode`."""
     prompt_tokens = inputs["input_ids"].shape[1]
     options = complete_options(model, prompt_tokens, generate_kwargs)
-    with _seeded(check_seed(seed), inputs["input_ids"].device):
+    with _seeded(check_seed(seed), inputs["input_ids"].device), _refusals_of(options):
         output = model.generate(**inputs, **options)
     sequences = getattr(output, "sequences", output)
     return [int(token_id) for token_id in sequences[0, prompt_tokens:].tolist()]
@@ -157,8 +158,8 @@ def complete_options(
 
     Raises:
         BudgetError: The prompt fills the context.
-        OptionError: ``max_new_tokens`` is below 1, or no whole number.
-        GenerationError: Several results are asked for, or the prompt has no tokens.
+        OptionError: As `check_options`.
+        GenerationError: The prompt has no tokens.
     """
     check_options(given)
     if not prompt_tokens:
@@ -170,6 +171,9 @@ def complete_options(
         )
     room = _room(model, prompt_tokens)
     options = {key: value for key, value in given.items() if value is not None}
+    if options.get("temperature") == 0:
+        # The limit of sampling at ever lower temperatures; transformers refuses to divide by it.
+        options = {**{key: value for key, value in options.items() if key not in SAMPLING}, "do_sample": False}
     if "do_sample" not in options and "generation_config" not in options:
         options["do_sample"] = not SAMPLING.isdisjoint(options)
     if options.get("do_sample") is False:
@@ -230,17 +234,25 @@ def check_options(given: Mapping[str, Any]) -> None:
     """Refuse options of ``generate`` that cannot be meant, or that ask for several results.
 
     Raises:
-        OptionError: ``max_new_tokens`` or ``num_beams`` is below 1, or no whole number.
-        GenerationError: Several results are asked for.
+        OptionError: ``max_new_tokens`` or ``num_beams`` is below 1, or no whole number, or ``temperature`` is below 0; or
+            several results are asked for.
     """
     for name in ("max_new_tokens", "num_beams"):
         if given.get(name) is not None:
             check_count(name, given[name])
+    temperature = given.get("temperature")
+    if temperature is not None and not (isinstance(temperature, (int, float)) and temperature >= 0):
+        raise OptionError(
+            f"temperature={temperature!r:.80}",
+            why="it divides the logits",
+            fix="give a number above 0, or 0 for greedy",
+        )
     wanted = given.get("num_return_sequences")
     if wanted not in {None, 1}:
-        raise GenerationError(
-            f"num_return_sequences={wanted} asks for several results, a call returns one",
-            fix="call once per result, each with another seed",
+        raise OptionError(
+            f"num_return_sequences={wanted!r:.80}",
+            why="it asks for several results, and a call returns one",
+            fix=f"give the prompt several times, with seeds: lm.batch([prompt] * {wanted}, spec, temperature=1.0, seed=0)",
             code="one-result",
         )
 
@@ -258,7 +270,6 @@ def check_streamed_options(given: Mapping[str, Any]) -> None:
 
     Raises:
         OptionError: There is one.
-        GenerationError: Several results are asked for.
     """
     check_options(given)
     for name, why in _NOT_STREAMED.items():
@@ -332,6 +343,27 @@ def _what_ran_out(options: Mapping[str, Any], used: int) -> dict[str, str]:
         "why": f"{told} ended it, before the budget of {budget} tokens did",
         "fix": f"raise or leave out {' or '.join(others)}: half a text is no instance",
     }
+
+
+@contextmanager
+def _refusals_of(options: Mapping[str, Any]) -> Iterator[None]:
+    """Say which option transformers refuses; its own error is the cause.
+
+    Raises:
+        OptionError: transformers raised a ValueError that names an option.
+    """
+    try:
+        yield
+    except ValueError as error:
+        told = str(error).strip()
+        named = [name for name, value in options.items() if value is not None and re.search(rf"\b{name}\b", told)]
+        if not named or isinstance(error, SchemagenError):
+            raise
+        raise OptionError(
+            f"{', '.join(f'{name}={options[name]!r:.80}' for name in named)}: {told.splitlines()[0]}",
+            why="the generate of transformers refuses it",
+            fix=f"correct {' or '.join(named)}, or leave it out",
+        ) from error
 
 
 @contextmanager

@@ -6,7 +6,7 @@ import time
 from dataclasses import dataclass
 from typing import Literal, NamedTuple
 
-from schemagen.errors import LimitError
+from schemagen.errors import LimitError, OptionError
 from schemagen.schema.layouts import Layout, WhitespacePolicy
 from schemagen.schema.numbers import NumberStyle
 
@@ -39,7 +39,11 @@ class Limits:
         for name in ("max_states", "max_alternatives", "max_seconds", "max_depth"):
             value = getattr(self, name)
             if not isinstance(value, int | float) or not 0 < value < 2**31:
-                raise ValueError(f"Limits({name}={value!r}): a number above 0 and below 2**31 is needed")
+                raise OptionError(
+                    f"Limits({name}={value!r:.80})",
+                    why="it lets nothing through",
+                    fix="give a number above 0 and below 2**31",
+                )
 
 
 #: Shared, because they are part of the keys under which work is remembered.

@@ -26,7 +26,7 @@ class Matcher(Protocol):
         Raises:
             MatcherTerminatedError: EOS was already accepted.
             BitmaskShapeError: dtype, device or width differ from the above, or ``row`` is out of range.
-            ValueError: ``budget`` is negative.
+            OptionError: ``budget`` is negative.
         """
         ...
 
@@ -47,7 +47,11 @@ class Matcher(Protocol):
         ...
 
     def accept_bytes(self, data: bytes) -> bool:
-        """Advance by text, all of it or nothing; counts as one step for `rollback`."""
+        """Advance by text, all of it or nothing; counts as one step for `rollback`.
+
+        Raises:
+            OptionError: It is a str.
+        """
         ...
 
     def is_accepting(self) -> bool:

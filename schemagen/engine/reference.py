@@ -26,12 +26,14 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
+from schemagen.arguments import check_bytes
 from schemagen.engine.reference_fsm import byte_fsm, rows_of, symbols_of
 from schemagen.engine.rows import row_of
 from schemagen.errors import (
     DeadEndError,
     MatcherError,
     MatcherTerminatedError,
+    OptionError,
     UnsatisfiableSchemaError,
 )
 
@@ -287,7 +289,7 @@ class ReferenceMatcher:
             MatcherTerminatedError: EOS was already accepted.
             BitmaskShapeError: dtype, device or width differ from the above, or ``row`` is out of range.
             DeadEndError: The vocabulary has no token that continues the text.
-            ValueError: ``budget`` is negative.
+            OptionError: ``budget`` is negative.
 
         Cost: O(V) when a state is asked for the first time, a copy of the mask afterwards; with a budget O(V).
         """
@@ -304,6 +306,10 @@ class ReferenceMatcher:
         target[:] = np.frombuffer(mask.words, dtype="<i4")
         return len(mask.ids) != self._engine.vocabulary.size
 
+    def __repr__(self) -> str:
+        """Show whether the text has ended."""
+        return f"ReferenceMatcher(terminated={self._step.terminated})"
+
     def accept_token(self, token_id: int) -> bool:
         """Advance by one token; return False, and change nothing, if it is not allowed."""
         vocabulary = self._engine.vocabulary
@@ -316,6 +322,7 @@ class ReferenceMatcher:
 
     def accept_bytes(self, data: bytes) -> bool:
         """Advance by text, all of it or nothing; counts as one step for `rollback`."""
+        check_bytes(data)
         if self._step.terminated:
             return False
         state = self._engine.step(self._step.state, data)
@@ -424,7 +431,11 @@ class ReferenceMatcher:
     def _within(self, budget: int) -> _Mask:
         """Return the mask without the tokens behind which too many are needed."""
         if budget < 0:
-            raise ValueError(f"budget={budget}: it cannot be negative")
+            raise OptionError(
+                f"budget={budget}",
+                why="it cannot be negative",
+                fix="give how many tokens may still come",
+            )
         mask, vocabulary = self._mask(), self._engine.vocabulary
         needed = self._engine.tokens_to_finish(self._step.state)
         if needed is None:

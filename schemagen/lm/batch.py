@@ -2,20 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from operator import index as index_of
 from typing import TYPE_CHECKING, Any, SupportsIndex
 
 from schemagen.arguments import check_count, check_seed
-from schemagen.errors import GenerationError, SchemagenError
-from schemagen.lm.generation import REFUSALS, Failure, Generation, reasons, validation_failed
+from schemagen.errors import GenerationError, OptionError, SchemagenError, ValidationFailed
+from schemagen.lm.generation import Failure, Generation
 from schemagen.lm.progress import ProgressBar
 from schemagen.lm.prompts import render, with_correction
 from schemagen.lm.reasoning import taken_apart
+from schemagen.refusals import after_attempts, reasons
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Iterator, Sequence
 
     from schemagen.compiler import Grammar
     from schemagen.decode.batch import Row
@@ -99,7 +100,6 @@ def generate_batch(
 
     Raises:
         OptionError: A number among the options cannot be meant.
-        GenerationError: The options ask for several results.
     """
     from schemagen.decode.loop import check_options
 
@@ -120,13 +120,21 @@ def _prompts(prompts: Iterable[Any]) -> list[Any]:
     """Return the prompts of a batch.
 
     Raises:
-        TypeError: It is a single prompt, or a mapping, whose keys would be taken for prompts.
+        OptionError: It is a single prompt, or a mapping, whose keys would be taken for prompts.
     """
-    if isinstance(prompts, (str, bytes, Mapping)):
-        raise TypeError(f"a batch takes a list of prompts, not a single {type(prompts).__name__}")
+    if isinstance(prompts, (str, bytes, Mapping)) or not isinstance(prompts, Iterable):
+        raise OptionError(
+            f"the prompts of a batch are a single {type(prompts).__name__}",
+            why="a batch takes a list of prompts",
+            fix="put it into a list, or call lm(prompt, spec)",
+        )
     found = list(prompts)
     if any(hasattr(prompt, "keys") for prompt in found):
-        raise TypeError("a batch takes a list of prompts; put a single chat into a list of its own")
+        raise OptionError(
+            "the prompts of a batch are messages of a single chat",
+            why="a batch takes a list of prompts",
+            fix="put the chat into a list of its own, or call lm(messages, spec)",
+        )
     return found
 
 
@@ -141,13 +149,19 @@ def _grammars(lm: LanguageModel, spec: Any, rows: int, options: Options) -> list
 
     Raises:
         SchemagenError: The one for all rows cannot be compiled.
-        ValueError: The list has another length.
+        OptionError: The list has another length, or is one of texts, which in a batch is no choice.
     """
     compiled = {"whitespace": options.whitespace, "property_order": options.property_order}
     if not isinstance(spec, (list, tuple)):
         return [lm._grammar(spec, **compiled)] * rows  # noqa: SLF001 - the front door of the same model
+    if spec and all(isinstance(each, str) for each in spec):
+        raise OptionError(
+            f"the specs of a batch are texts: {spec!r:.80}",
+            why="in a batch a list is always one spec for each row",
+            fix="for a choice in every row give schemagen.Choice([...]) or Literal[...]",
+        )
     if len(spec) != rows:
-        raise ValueError(f"{len(spec)} specs for {rows} prompts: give one for all, or one for each")
+        raise _uneven("specs", len(spec), rows)
     known: dict[int, Grammar | Exception] = {}
     for each in spec:
         if id(each) in known:
@@ -163,18 +177,26 @@ def _seeds(seed: int | Sequence[int] | None, rows: int) -> list[int | None]:
     """Return the seed of every row: a list as it is, a number counted up.
 
     Raises:
-        ValueError: The list has another length.
+        OptionError: The list has another length, or it is no list of numbers.
     """
     if seed is None:
         return [None] * rows
     if isinstance(seed, SupportsIndex):
         first = index_of(seed)  # an int, or one of numpy
-        return [first + row for row in range(rows)]
+        return [check_seed(first + row) for row in range(rows)]
     if isinstance(seed, (str, bytes)) or not hasattr(seed, "__len__"):
-        raise TypeError(f"seed={seed!r}: an integer, or a list with one for each prompt")
+        raise OptionError(
+            f"seed={seed!r:.80}",
+            why=f"it is a {type(seed).__name__}",
+            fix="give a whole number, or a list with one for each prompt",
+        )
     if len(seed) != rows:
-        raise ValueError(f"{len(seed)} seeds for {rows} prompts: give one for all, or one for each")
+        raise _uneven("seeds", len(seed), rows)
     return [check_seed(each) for each in seed]
+
+
+def _uneven(what: str, given: int, rows: int) -> OptionError:
+    return OptionError(f"{given} {what} for {rows} prompts", fix=f"give one for all rows, or a list of {rows}")
 
 
 def _outcomes(lm: LanguageModel, request: _Request) -> Iterator[tuple[int, Generation[Any] | Failure]]:
@@ -257,9 +279,9 @@ def _judge(request: _Request, row: _Asked, outcome: Decoded | Exception) -> Gene
     text, thoughts, thought_tokens = taken_apart(outcome, _thinking(request, row))
     try:
         value = row.grammar.validate(text)
-    except REFUSALS as error:
+    except ValidationFailed as error:
         if row.attempt > request.options.retries:
-            return _failure(request, row.index, validation_failed(text, error, attempts=row.attempt))
+            return _failure(request, row.index, after_attempts(error, text, row.attempt))
         messages = with_correction(row.messages, text, reasons(error))
         return replace(row, messages=messages, seconds=seconds, attempt=row.attempt + 1)
     except Exception as error:  # noqa: BLE001 - validators are code of the user
@@ -287,9 +309,14 @@ def raise_misuse(found: Iterable[Generation[Any] | Failure]) -> None:
     """Raise what every row failed with, if it is what wrong options are answered with.
 
     Raises:
+        OptionError: Every row failed with one.
         ValueError: Every row failed with a ValueError or TypeError.
         TypeError: Likewise.
     """
-    causes = [outcome.error.__cause__ if isinstance(outcome, Failure) else None for outcome in found]
+    rows = list(found)
+    errors = [outcome.error if isinstance(outcome, Failure) else None for outcome in rows]
+    if errors and all(isinstance(error, OptionError) for error in errors):
+        raise next(error for error in errors if error is not None)
+    causes = [error.__cause__ if error is not None and error.code == "row-failed" else None for error in errors]
     if causes and all(isinstance(cause, (TypeError, ValueError)) for cause in causes):
         raise next(cause for cause in causes if cause is not None)

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any, TypeVar, overload
 
 from schemagen.lm.part import Part
 from schemagen.lm.threads import in_thread
+from schemagen.options import BatchOptions, names_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -16,7 +17,6 @@ if TYPE_CHECKING:
     from schemagen.lm.generation import Failure, Generation
     from schemagen.lm.part import OtherSpec, PatternSpec, Prompt, TypedSpec
     from schemagen.lm.reasoning import Reasoning
-    from schemagen.options import BatchOptions
 
 T = TypeVar("T")
 
@@ -153,17 +153,18 @@ class BatchAnswers(Part):
 
         Raises:
             SchemaError: The one type for all rows cannot be compiled.
-            TypeError: The prompts are a single text or chat.
-            ValueError: There are more or fewer specs or seeds than prompts; or every row failed with a ValueError of
-                transformers, as for options that it does not know.
+            OptionError: The prompts are a single text or chat, there are more or fewer specs or seeds than prompts, or an
+                option cannot be meant; also one with which transformers refused every row.
 
         Example:
             ```python
             texts = [found.text for found in lm.run_batch(texts, Person) if not isinstance(found, Failure)]
             ```
         """
+        from schemagen.decode.option_names import check_names
         from schemagen.lm.batch import Options, generate_batch, raise_misuse
 
+        check_names(generate_kwargs, self.model, names_of(BatchOptions))
         thinker = self._thinker(reasoning)
         shown = (show_schema, chat_template, thinker)
         options = Options(batch_size, retries, whitespace, property_order, *shown, generate_kwargs)

@@ -36,6 +36,10 @@ class EventStream(ABC, Generic[E]):
         self._over = False
         self._refusal: ValidationFailed | None = None
 
+    def __repr__(self) -> str:
+        """Show how much was read, and whether there is more."""
+        return f"{type(self).__name__}({len(self.text)} characters, {'over' if self._over else 'open'})"
+
     @property
     @abstractmethod
     def text(self) -> str:

@@ -2,22 +2,15 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
-from pydantic import ValidationError
-
-from schemagen.errors import GenerationError, SchemagenError, ValidationFailed
-from schemagen.events import Path
+from schemagen.errors import GenerationError
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from schemagen.errors import SchemagenError
 
 T = TypeVar("T")
-
-#: What `Grammar.validate` refuses a complete text with: a validator of the type, or a keyword left to the check.
-REFUSALS = (ValidationError, ValidationFailed)
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,42 +68,3 @@ class Failure:
     def __str__(self) -> str:
         """Name the row and the fact."""
         return f"row {self.index}: {type(self.error).__name__}: {self.error.fact}"
-
-
-def reasons(error: ValidationError | ValidationFailed) -> str:
-    """One line per refused part, as a model can use them."""
-    if isinstance(error, ValidationFailed):
-        return f"- {error.at or 'value'}: {error.fact}"
-    lines = (f"- {'.'.join(str(step) for step in part['loc']) or 'value'}: {part['msg']}" for part in error.errors())
-    return "\n".join(lines)
-
-
-def validation_failed(text: str, error: ValidationError | ValidationFailed, *, attempts: int) -> ValidationFailed:
-    """Return the error of a text that was refused when it was complete."""
-    if isinstance(error, ValidationFailed):
-        parts = {"at": error.at, "why": error.why, "fix": error.fix}
-        return ValidationFailed(error.fact, text=text, error=error.error, attempts=attempts, **parts)
-    first = error.errors()[0]
-    return ValidationFailed(
-        f"a validator of {error.title} refused the value: {first['msg']}",
-        text=text,
-        error=error,
-        attempts=attempts,
-        at=_pointer(text, first["loc"]),
-        why=f"the text satisfies the schema; {attempts} attempt(s), {error.error_count()} complaint(s)",
-        fix="state the rule in the schema (bounds, pattern, Literal), or allow more retries",
-    )
-
-
-def _pointer(text: str, location: Sequence[str | int]) -> str:
-    """Return a location of pydantic as a JSON pointer; names of validators and of members of unions are left out."""
-    value: Any = json.loads(text)
-    steps: list[str | int] = []
-    for step in location:
-        members: Any = dict(enumerate(value)) if isinstance(value, list) else value
-        known = isinstance(members, dict) and step in members
-        if not known:
-            continue
-        value = members[step]
-        steps.append(step)
-    return str(Path(steps))

@@ -5,6 +5,7 @@ from __future__ import annotations
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
+from schemagen.arguments import check_folder
 from schemagen.compiler import Grammar, compile as compile_grammar
 from schemagen.errors import VocabularyError
 from schemagen.lm.batch_answers import BatchAnswers
@@ -39,13 +40,17 @@ class LanguageModel(SingleAnswers, BatchAnswers, StreamedAnswers, ToolCaller):
     Attributes:
         model: As given.
         tokenizer: As given.
-        cache: As given.
+        cache: As given; None for "memory", which is what there is without a folder.
+
+    Raises:
+        OptionError: The cache is no path.
     """
 
     def __init__(self, model: Any, tokenizer: Any, *, cache: str | os.PathLike[str] | None = None) -> None:
+        check_folder(cache)
         self.model = model
         self.tokenizer = tokenizer
-        self.cache = cache
+        self.cache = None if cache == "memory" else cache
 
     @cached_property
     def vocabulary(self) -> Vocabulary:
@@ -89,7 +94,9 @@ class LanguageModel(SingleAnswers, BatchAnswers, StreamedAnswers, ToolCaller):
             generate_kwargs: As for `run`.
         """
         from schemagen.decode.loop import decode_freely
+        from schemagen.decode.option_names import check_names
 
+        check_names(generate_kwargs, self.model, ("seed", "chat_template"))
         messages = (
             as_messages(prompt) if spec is None else self._messages(prompt, self._grammar(spec), show_schema=True)
         )

@@ -57,17 +57,23 @@ def load(
     return LanguageModel(model.eval(), tokenizer, cache=cache)
 
 
-def from_transformers(model: Any, tokenizer: Any, *, cache: str | os.PathLike[str] | None = None) -> LanguageModel:
+def from_transformers(
+    model: Any, tokenizer: Any = None, *, cache: str | os.PathLike[str] | None = None
+) -> LanguageModel:
     """Return a language model over a model and a tokenizer of transformers that are already loaded.
 
     Args:
-        model: Anything with the ``generate`` of transformers' `GenerationMixin`.
-        tokenizer: Its tokenizer.
+        model: Anything with the ``generate`` of transformers' `GenerationMixin`, or a pipeline for text generation.
+        tokenizer: Its tokenizer; a pipeline has one.
         cache: A folder in which the vocabulary and compiled grammars are kept for the next process.
 
     Raises:
         OptionError: One of them is something else.
     """
+    if hasattr(model, "model") and hasattr(model, "tokenizer") and hasattr(model, "task"):
+        if tokenizer is None:
+            tokenizer = model.tokenizer
+        model = model.model
     for name, value, method in (("model", model, "generate"), ("tokenizer", tokenizer, "get_vocab")):
         if not callable(getattr(value, method, None)):
             raise OptionError(
@@ -98,6 +104,17 @@ def load_bundled() -> LanguageModel:
         return load(path, device_map=None, dtype="float32", local_files_only=True)
 
 
+#: Ending of a file -> what to do instead of loading it by itself.
+_OTHER_FORMATS = {
+    ".gguf": "load the model that it was made from, by its name on the hub; or mask the logits where the file runs, "
+    "with schemagen.Vocabulary and schemagen.compile",
+    **dict.fromkeys(
+        (".safetensors", ".bin", ".pt", ".pth", ".ckpt"),
+        "give the folder of this file, with its config.json: {folder!r}",
+    ),
+}
+
+
 @contextmanager
 def _without_progress_bar() -> Iterator[None]:
     """Keep transformers quiet: a model that is always there is no news."""
@@ -124,6 +141,12 @@ def _check_place(name_or_path: Any, subfolder: str) -> None:
             fix="give a name on the Hugging Face hub, or a folder; for a model that is loaded already: from_transformers",
         )
     path = Path(name_or_path).expanduser()
+    if path.suffix.lower() in _OTHER_FORMATS:
+        raise ModelError(
+            f"{str(name_or_path)!r} is a {path.suffix.lower()} file",
+            why="transformers loads folders, or names on the Hugging Face hub",
+            fix=_OTHER_FORMATS[path.suffix.lower()].format(folder=str(path.parent)),
+        )
     folder = path / subfolder
     is_path = isinstance(name_or_path, os.PathLike) or str(name_or_path).startswith((".", "/", "~"))
     if path.is_dir() and not any(folder.glob("*config.json")):  # an adapter has adapter_config.json

@@ -37,11 +37,11 @@ def as_messages(prompt: str | Sequence[Message]) -> list[dict[str, Any]]:
         _check_text(prompt, "")
         return [{"role": "user", "content": prompt}]
     given: Any = prompt
-    if isinstance(given, (bytes, Mapping)) or not isinstance(given, Iterable):
+    if isinstance(given, (bytes, Mapping, type)) or not isinstance(given, Iterable):
         raise _no_prompt(
             f"the prompt is a {type(given).__name__}",
             why="a prompt is a text, or a list of messages",
-            fix="put a single message into a list" if isinstance(given, Mapping) else "give a str",
+            fix=_fix_of_prompt(given),
         )
     messages = [_message(message, f"/{index}") for index, message in enumerate(given)]
     if not messages:
@@ -51,6 +51,13 @@ def as_messages(prompt: str | Sequence[Message]) -> list[dict[str, Any]]:
             code="empty-prompt",
         )
     return messages
+
+
+def _fix_of_prompt(given: Any) -> str:
+    """Say what to give instead of something that is no prompt."""
+    if isinstance(given, type):
+        return f"the prompt comes first: lm(prompt, {given.__name__})"
+    return "put a single message into a list" if isinstance(given, Mapping) else "give a str"
 
 
 def _message(message: Any, at: str) -> dict[str, Any]:

@@ -6,11 +6,14 @@ from itertools import count
 from typing import TYPE_CHECKING, Any, TypeVar, overload
 
 from schemagen.arguments import check_count
-from schemagen.lm.generation import REFUSALS, Generation, reasons, validation_failed
+from schemagen.errors import ValidationFailed
+from schemagen.lm.generation import Generation
 from schemagen.lm.part import Part
 from schemagen.lm.prompts import render, with_correction
 from schemagen.lm.reasoning import taken_apart
 from schemagen.lm.threads import in_thread
+from schemagen.options import GenerateOptions, names_of
+from schemagen.refusals import after_attempts, reasons
 
 if TYPE_CHECKING:
     from typing_extensions import TypeForm, Unpack
@@ -18,7 +21,6 @@ if TYPE_CHECKING:
     from schemagen.engine.options import PropertyOrder, WhitespacePolicy
     from schemagen.lm.part import OtherSpec, Prompt, TextSpec, TypedSpec
     from schemagen.lm.reasoning import Reasoning
-    from schemagen.options import GenerateOptions
 
 T = TypeVar("T")
 
@@ -129,18 +131,20 @@ class SingleAnswers(Part):
             generate_kwargs: Passed on to ``model.generate``: ``max_new_tokens`` (default 512, and those of ``reasoning``; it
                 covers both, and thoughts end in time for the shortest answer), ``num_beams``, ``temperature``, ... Decoding is
                 greedy, whatever the model's generation_config says, unless ``do_sample=True`` or a sampling option such as
-                ``temperature`` is given.
+                ``temperature`` is given; ``temperature=0`` is greedy, too. `schemagen.options.GenerateOptions` lists them.
 
         Raises:
             SchemaError: The type or schema cannot be compiled.
-            OptionError: A number among the options cannot be meant; or the model is asked to think, and its chat template knows
-                no thoughts.
+            OptionError: An option is not known, before the model works, or its value cannot be meant; or the model is asked to
+                think, and its chat template knows no thoughts.
             BudgetError: ``max_new_tokens`` is below what the shortest text takes.
             ValidationFailed: A custom validator, or the check of a keyword, refused the value, also after ``retries``.
-            ValueError: As transformers raises it, for options it does not know.
         """
-        from schemagen.decode.loop import decode
+        from schemagen.decode.loop import check_options, decode
+        from schemagen.decode.option_names import check_names
 
+        check_names(generate_kwargs, self.model, names_of(GenerateOptions))
+        check_options(generate_kwargs)
         check_count("retries", retries, least=0)
         grammar = self._grammar(spec, whitespace=whitespace, property_order=property_order)
         thinker = self._thinker(reasoning)
@@ -155,9 +159,9 @@ class SingleAnswers(Part):
             text, thoughts, thought_tokens = taken_apart(found, thinking)
             try:
                 value = grammar.validate(text)
-            except REFUSALS as error:
+            except ValidationFailed as error:
                 if attempt > retries:
-                    raise validation_failed(text, error, attempts=attempt) from error
+                    raise after_attempts(error, text, attempt) from error.error
                 messages = with_correction(messages, text, reasons(error))
             else:
                 facts = (text, found.token_ids, found.prompt_tokens, seconds, found.masked_mass, attempt)

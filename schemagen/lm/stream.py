@@ -13,10 +13,11 @@ from schemagen.errors import ValidationFailed
 from schemagen.events import Completed, Delta, Event, FieldEvent, Path, ReasoningDelta, Snapshot
 from schemagen.lm.event_stream import EventStream
 from schemagen.lm.field_types import FieldTypes
-from schemagen.lm.generation import REFUSALS, Generation, validation_failed
+from schemagen.lm.generation import Generation
 from schemagen.lm.json_reader import JsonReader
 from schemagen.lm.partial import snapshot
 from schemagen.lm.reasoning import taken_apart
+from schemagen.refusals import after_attempts
 from schemagen.types import is_type
 
 if TYPE_CHECKING:
@@ -106,8 +107,8 @@ class Stream(EventStream[Event[T]], Generic[T]):
         self._say(self._reader.finish())
         try:
             value = self._grammar.validate(text)
-        except REFUSALS as error:
-            raise validation_failed(text, error, attempts=1) from error
+        except ValidationFailed as error:
+            raise after_attempts(error, text, 1) from error.error
         facts = (text, decoded.token_ids, decoded.prompt_tokens, decoded.seconds, decoded.masked_mass, 1)
         self._waiting.append(Completed(Generation(value, *facts, thoughts, thought_tokens)))
 

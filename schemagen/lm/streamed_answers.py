@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any, TypeVar, overload
 
 from schemagen.lm.part import Part
 from schemagen.lm.prompts import render
+from schemagen.options import StreamOptions, names_of
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator
@@ -18,7 +19,6 @@ if TYPE_CHECKING:
     from schemagen.lm.part import OtherSpec, Prompt, TextSpec, TypedSpec
     from schemagen.lm.reasoning import Reasoning
     from schemagen.lm.stream import Stream
-    from schemagen.options import StreamOptions
 
 T = TypeVar("T")
 
@@ -85,9 +85,11 @@ class StreamedAnswers(Part):
             ```
         """
         from schemagen.decode.loop import check_streamed_options, decode
+        from schemagen.decode.option_names import check_names
         from schemagen.lm.stream import Stream
 
         check_streamed_options(generate_kwargs)
+        check_names(generate_kwargs, self.model, names_of(StreamOptions))
         grammar = self._grammar(spec, whitespace=whitespace, property_order=property_order)
         thinker = self._thinker(reasoning)
         thinking = None if thinker is None else thinker.before(grammar)

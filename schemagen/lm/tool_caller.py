@@ -224,8 +224,10 @@ class ToolCaller(Part):
         """
         from schemagen.calling import chat
         from schemagen.calling.stream import CallStream
+        from schemagen.decode.loop import check_streamed_options
         from schemagen.lm.prompts import as_messages
 
+        check_streamed_options(options)
         asking = chat.Asking.of(self._itself, tools, parallel=parallel, profile=profile, generate_kwargs=options)
         return CallStream(asking, as_messages(prompt), tool_choice)
 

@@ -24,6 +24,7 @@ from importlib import resources
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from schemagen.arguments import check_folder
 from schemagen.vocabulary import storage
 from schemagen.vocabulary.adapters import byte_decoder, parts_of, steps_of
 
@@ -78,7 +79,9 @@ def entry_of(
 
     Raises:
         VocabularyError: It is no tokenizer.
+        OptionError: The folder is no path.
     """
+    check_folder(folder)
     backend, wrapper = parts_of(tokenizer)
     source = None if backend is None or wrapper is None else _source_of(wrapper)
     if source is None:

@@ -19,7 +19,7 @@ import schemagen
 from schemagen.calling import Tool
 from schemagen.calling.docstrings import describe
 from schemagen.calling.tools import as_tool, as_tools, select
-from schemagen.errors import ToolError, UnsupportedTypeError
+from schemagen.errors import ToolError, UnsupportedTypeError, ValidationFailed
 
 GOOGLE = """Book a table.
 
@@ -486,5 +486,5 @@ def test_validators_are_run(byte_vocabulary):
         return number // 2
 
     grammar = schemagen.compile(Tool.from_function(halve).spec, byte_vocabulary)
-    with pytest.raises(ValueError, match="odd"):
+    with pytest.raises(ValidationFailed, match="odd"):
         grammar.validate('{"number": 3}')

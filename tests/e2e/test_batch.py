@@ -15,7 +15,14 @@ from schemagen import Failure
 from schemagen.decode.batch import Row, decode_batch
 from schemagen.decode.row_sampling import row_sampler
 from schemagen.decode.speculation import decode_greedily
-from schemagen.errors import BudgetError, DeadEndError, GenerationError, UnsupportedTypeError, ValidationFailed
+from schemagen.errors import (
+    BudgetError,
+    DeadEndError,
+    GenerationError,
+    OptionError,
+    UnsupportedTypeError,
+    ValidationFailed,
+)
 from tests.models import wants
 
 
@@ -402,7 +409,7 @@ def test_async_twins(lm):
 @pytest.mark.parametrize("prompts", ["a", b"a", {"role": "user", "content": "a"}])
 def test_a_single_prompt_is_no_batch(lm, prompts):
     """The characters of a text, or the keys of a message, are not prompts."""
-    with pytest.raises(TypeError, match=f"not a single {type(prompts).__name__}"):
+    with pytest.raises(OptionError, match=f"a single {type(prompts).__name__}"):
         lm.batch(prompts, Short)
 
 
@@ -412,5 +419,5 @@ def test_seeds_may_be_integers_of_numpy(lm):
     assert lm.batch(["a", "b"], Short, seed=np.int64(3), **options) == lm.batch(
         ["a", "b"], Short, seed=[3, 4], **options
     )
-    with pytest.raises(TypeError, match="an integer, or a list"):
+    with pytest.raises(OptionError, match="a whole number, or a list"):
         lm.batch(["a"], Short, seed=1.5, **options)

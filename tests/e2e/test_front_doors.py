@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import asyncio
+import re
 from dataclasses import dataclass
+from enum import Enum
 from typing import Annotated
 
 import pytest
+import transformers
 from pydantic import BaseModel, Field
 
 import schemagen
-from schemagen.errors import OptionError, SchemagenError
+from schemagen.errors import ModelError, OptionError, SchemagenError
 
 
 class Point(BaseModel):
@@ -165,3 +168,194 @@ def test_a_model_is_a_model():
     for give in (schemagen.set_default_lm, lambda lm: schemagen.structured(lm=lm)):
         with pytest.raises(OptionError, match="is no model"):
             give("gpt2")
+
+
+# --- options -----------------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def idle(lm, monkeypatch):
+    """A model that must not work."""
+
+    def work(**_options):
+        raise AssertionError("the model was asked")
+
+    monkeypatch.setattr(lm.model, "forward", work)
+    return lm
+
+
+def doors(lm):
+    """Every way to pass options, as functions of them."""
+
+    def ping(host: str) -> str:
+        return host
+
+    generator = schemagen.Generator(lm, Point)
+    typed = schemagen.structured(lm=lm)(type("Spot", (Point,), {}))
+    return {
+        "call": lambda **options: lm("x", Point, **options),
+        "run": lambda **options: lm.run("x", Point, **options),
+        "batch": lambda **options: lm.batch(["x"], Point, **options),
+        "stream": lambda **options: lm.stream("x", Point, **options),
+        "agenerate": lambda **options: asyncio.run(lm.agenerate("x", Point, **options)),
+        "generator": lambda **options: generator("x", **options),
+        "class": lambda **options: typed.generate("x", **options),
+        "tools": lambda **options: lm.call("x", [ping], **options),
+        "chat": lambda **options: lm.chat("x", [ping], **options),
+        "text": lambda **options: lm.generate_text("x", **options),
+    }
+
+
+@pytest.mark.parametrize(
+    ("name", "fix"),
+    [
+        ("max_tokens", "max_new_tokens"),
+        ("max_completion_tokens", "max_new_tokens"),
+        ("stop", "where the text ends"),
+        ("n", r"lm.batch([prompt] * n"),
+        ("sampling_params", "generation_config"),
+        ("response_format", "second argument"),
+        ("top_n", "top_k"),
+        ("max_new_token", "did you mean max_new_tokens=?"),
+        ("temprature", "did you mean temperature=?"),
+        ("gobbledygook", "huggingface.co"),
+    ],
+)
+def test_unknown_options_are_told_before_any_work(idle, name, fix):
+    """Names of other libraries and misspelt ones are refused at every door, with what to write."""
+    for door, ask in doors(idle).items():
+        with pytest.raises(OptionError) as caught:
+            ask(**{name: 1})
+        assert caught.value.fact.startswith(f"{name}="), door
+        assert fix in caught.value.fix, door
+
+
+def test_options_of_another_method_are_told(idle):
+    """An option that exists elsewhere says where; a misspelt name of a method's own is known to it."""
+    ask = doors(idle)
+    for door, option, fix in (
+        ("run", "partials", "lm.stream"),
+        ("run", "batch_size", "lm.batch"),
+        ("run", "tool_choice", "lm.call"),
+        ("stream", "retries", "do not stream"),
+        ("chat", "show_schema", "lm(...)"),
+        ("tools", "tool_choise", "did you mean tool_choice=?"),
+        ("tools", "max_stepps", "did you mean max_steps=?"),
+        ("batch", "batchsize", "did you mean batch_size=?"),
+        ("run", "retry", "did you mean retries=?"),
+    ):
+        with pytest.raises(OptionError) as caught:
+            ask[door](**{option: 2})
+        assert fix in caught.value.fix
+
+
+def test_options_of_transformers_still_pass(lm):
+    """Those of a GenerationConfig and the arguments of `generate`."""
+    options = {"renormalize_logits": True, "num_assistant_tokens": 3, "custom_generate": None}
+    assert lm("x", Point, **options) == lm("x", Point)
+
+
+@pytest.mark.parametrize("others", [{}, {"top_p": 0.9, "seed": 3}, {"do_sample": True}])
+def test_temperature_zero_is_greedy(lm, others):
+    """It is the limit of sampling, whatever other sampling options there are."""
+    greedy = lm.run("x", Point)
+    assert lm.run("x", Point, temperature=0, **others).token_ids == greedy.token_ids
+    assert lm.run("x", Point, temperature=0.0, num_beams=2).value
+    assert lm.batch(["x"], Point, temperature=0, **others) == [greedy.value]
+
+
+@pytest.mark.parametrize(
+    ("options", "fix"),
+    [
+        ({"temperature": -1}, "above 0"),
+        ({"temperature": "hot"}, "above 0"),
+        ({"num_return_sequences": 3}, "lm.batch([prompt] * 3"),
+        ({"seed": 2**70}, "2**64"),
+        ({"top_p": -0.5, "do_sample": True}, "top_p"),
+    ],
+)
+def test_values_that_cannot_be_meant_are_option_errors(lm, options, fix):
+    """One family, whoever refuses them: this package, or transformers below it."""
+    for ask in (lm, lm.run, lambda *given, **more: lm.batch(["x", "y"], given[1], **more)):
+        with pytest.raises(OptionError) as caught:
+            ask("x", Point, **options)
+        assert fix in caught.value.fix
+
+
+@pytest.mark.parametrize(
+    ("ask", "fix"),
+    [
+        (lambda lm: lm.batch("x", Point), "list"),
+        (lambda lm: lm.batch([{"role": "user", "content": "x"}], Point), "list"),
+        (lambda lm: lm.batch(["x", "y"], ["good", "bad"]), "Choice"),
+        (lambda lm: lm.batch(["x"], [Point, Point]), "list of 1"),
+        (lambda lm: lm.batch(["x"], Point, seed=[1, 2]), "list of 1"),
+        (lambda lm: lm.batch(["x"], Point, seed=2**64), "2**64"),
+        (lambda lm: lm.compile(Point, whitespace="wide"), "choose one of"),
+    ],
+)
+def test_arguments_that_cannot_be_meant_are_option_errors(lm, ask, fix):
+    """Shapes of batches and choices of words as well."""
+    with pytest.raises(OptionError) as caught:
+        ask(lm)
+    assert fix in caught.value.fix
+
+
+def test_swapped_arguments_are_told(lm):
+    """The prompt comes first."""
+    with pytest.raises(SchemagenError) as caught:
+        lm(Point, "Ada")
+    assert "the prompt comes first" in caught.value.fix
+    with pytest.raises(SchemagenError) as caught:
+        lm(Point, Point)
+    assert "lm(prompt, Point)" in caught.value.fix
+
+
+# --- specs, reprs, loading ---------------------------------------------------------------------------------------------
+
+
+def test_short_specs_work_at_the_front_door(lm):
+    """Lists of texts, patterns of `re` and enums in a Choice, as the model is asked and as classes of answers."""
+    mood = Enum("Mood", {"GOOD": "good", "BAD": "bad"})
+    assert lm("x", ["a", "b"]) in {"a", "b"}
+    assert lm("x", re.compile("[ab]", re.IGNORECASE)) in {*"abAB"}
+    assert lm("x", schemagen.Choice(mood)) in mood
+    assert schemagen.Generator(lm, schemagen.Choice(mood))("x") in mood
+    assert lm.batch(["x"], [["a", "b"]])[0] in {"a", "b"}
+    assert "a | b" in lm.render("x", ["a", "b"])
+
+
+def test_reprs_are_short(lm):
+    """Nothing is shown by its address."""
+    grammar = lm.compile(Point)
+    stream = lm.stream("x", Point)
+    found = [repr(stream), repr(schemagen.LogitsProcessor(grammar)), repr(schemagen.Generator(lm, Point))]
+    stream.close()
+    assert all(len(text) < 160 and "object at" not in text for text in found), found
+
+
+def test_a_pipeline_is_a_model_and_a_tokenizer(lm):
+    """`from_transformers` takes it apart; of anything else it says what it misses."""
+    pipeline = transformers.pipeline("text-generation", model=lm.model, tokenizer=lm.tokenizer)
+    assert schemagen.from_transformers(pipeline)("x", Point) == lm("x", Point)
+    with pytest.raises(OptionError, match="tokenizer"):
+        schemagen.from_transformers(lm.model)
+
+
+@pytest.mark.parametrize(("name", "fix"), [("model.gguf", "made from"), ("folder/model.safetensors", "'folder'")])
+def test_files_of_weights_say_what_to_load(name, fix):
+    """transformers loads folders."""
+    with pytest.raises(ModelError) as caught:
+        schemagen.load(name)
+    assert fix in caught.value.fix
+
+
+def test_any_is_called_required(lm):
+    """The name that other APIs have for it is told."""
+
+    def ping(host: str) -> str:
+        return host
+
+    with pytest.raises(SchemagenError) as caught:
+        lm.call("x", [ping], tool_choice="any")
+    assert "'required'" in caught.value.fix

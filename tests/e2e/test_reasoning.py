@@ -15,7 +15,7 @@ from transformers import LlamaForCausalLM, PreTrainedTokenizerFast
 import schemagen
 from schemagen import Failure
 from schemagen.decode import LogitsProcessor
-from schemagen.errors import BudgetError, GenerationError, OptionError, ValidationFailed
+from schemagen.errors import BudgetError, OptionError, ValidationFailed
 from schemagen.events import Completed, Delta, ReasoningDelta
 from schemagen.lm import Reasoning
 from schemagen.lm.thinking import Thinker
@@ -373,7 +373,7 @@ def test_beams_think():
     lm.model.script([ids(lm, "h", "m", "</think>", "\n\n", *ANSWER)])
     found = lm.run("Well?", Mood, reasoning=8, num_beams=3)
     assert (found.reasoning, found.value) == ("hm", Mood(good=True))
-    with pytest.raises(GenerationError, match="several results"):
+    with pytest.raises(OptionError, match="several results"):
         lm.run("Well?", Mood, reasoning=True, num_return_sequences=2)
 
 

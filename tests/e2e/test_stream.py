@@ -16,7 +16,7 @@ from pydantic import AfterValidator, BaseModel, Field, model_validator
 
 import schemagen
 from schemagen.decode.stream import CAPACITY
-from schemagen.errors import BudgetError, GenerationError, UnsupportedTypeError, ValidationFailed
+from schemagen.errors import BudgetError, GenerationError, OptionError, UnsupportedTypeError, ValidationFailed
 from schemagen.events import Completed, Delta, FieldCompleted, FieldStarted, Snapshot
 from schemagen.lm.stream import Stream
 from tests.streams import deltas
@@ -244,11 +244,11 @@ def test_errors_of_the_generation_come_when_they_happen(says, monkeypatch):
         next(lm.stream("x", Order, max_new_tokens=3, whitespace="spaced"))
     with pytest.raises(BudgetError):
         next(lm.stream("x" * 2100, Order))
-    with pytest.raises(ValueError, match="tempereture"):
+    with pytest.raises(OptionError, match="did you mean temperature"):
         next(lm.stream("x", Order, tempereture=1))
-    with pytest.raises(ValueError, match="beam"):
+    with pytest.raises(OptionError, match="beam"):
         next(lm.stream("x", Order, num_beams=2))
-    with pytest.raises(GenerationError, match="num_return_sequences"):
+    with pytest.raises(OptionError, match="num_return_sequences"):
         next(lm.stream("x", Order, num_return_sequences=2))
 
     def broken(**_):

@@ -15,7 +15,7 @@ import pytest
 from pydantic import BaseModel
 
 import schemagen
-from schemagen import compiler, grammar_files
+from schemagen import OptionError, compiler, grammar_files
 from schemagen.engine import program
 from schemagen.engine.options import Options
 from schemagen.vocabulary import Vocabulary
@@ -402,7 +402,7 @@ def test_a_folder_that_cannot_be_written_is_a_warning(tmp_path, byte_vocabulary)
 @pytest.mark.parametrize("cache", ["", 7, b"folder", True, ["memory"]])
 def test_a_cache_is_a_folder(cache, byte_vocabulary) -> None:
     """Anything that is no path is refused with the choices."""
-    with pytest.raises(ValueError, match="'memory', None or the path of a folder"):
+    with pytest.raises(OptionError, match=r"choose 'memory', None, a pathlib\.Path"):
         schemagen.compile(SCHEMA, byte_vocabulary, cache=cache)
 
 

@@ -1,0 +1,144 @@
+"""Which names of options are known, and what to write instead of the others, before the model does any work."""
+
+from __future__ import annotations
+
+import inspect
+from difflib import get_close_matches
+from functools import lru_cache
+from typing import TYPE_CHECKING, Any
+
+from schemagen.errors import OptionError
+from schemagen.options import AnswerOptions, BatchOptions, CallOptions, GenerateOptions, StreamOptions, names_of
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterable, Mapping
+
+_BUDGET = "the budget is called max_new_tokens"
+_END = (
+    "leave it out: the constraint says where the text ends (transformers' stop_strings= cuts it off, which is an error)"
+)
+_SEVERAL = "for several answers: lm.batch([prompt] * n, spec, temperature=1.0, seed=0)"
+_APART = "give each option by its name, or generation_config="
+_SPEC = "the type or schema is the second argument: lm(prompt, Person)"
+_PENALTY = "transformers has repetition_penalty="
+_TOOLS = "tools are for lm.call(prompt, tools) and lm.chat(prompt, tools)"
+_THOUGHTS = "it is called reasoning"
+_STREAM = "for events use lm.stream(prompt, spec)"
+_PROMPT = 'the chat is the first argument: [{"role": "system", "content": "..."}, ...]'
+
+_PAGE = "https://huggingface.co/docs/transformers/main_classes/text_generation"
+
+#: Names of other libraries -> what to write here.
+FOREIGN = {
+    **dict.fromkeys(
+        ("max_tokens", "max_completion_tokens", "max_output_tokens", "num_predict", "n_predict", "max_gen_len"), _BUDGET
+    ),
+    **dict.fromkeys(("stop", "stop_sequences", "stop_words", "stop_at", "stop_token_ids"), _END),
+    **dict.fromkeys(("n", "best_of", "num_samples", "candidate_count"), _SEVERAL),
+    **dict.fromkeys(
+        ("sampling_params", "sampling_parameters", "generation_kwargs", "generate_kwargs", "gen_kwargs", "extra_body"), _APART
+    ),
+    **dict.fromkeys(
+        (
+            "response_format", "response_model", "response_schema", "output_type", "output_schema", "json_schema", "schema",
+            "grammar", "guided_json", "guided_regex", "guided_choice", "guided_grammar", "structured_outputs",
+            "regex", "choices",
+        ),
+        _SPEC,
+    ),
+    **dict.fromkeys(("frequency_penalty", "presence_penalty", "repeat_penalty"), _PENALTY),
+    **dict.fromkeys(("tools", "functions", "tool_choice", "function_call"), _TOOLS),
+    **dict.fromkeys(("enable_thinking", "thinking", "think", "reasoning_effort", "thinking_budget"), _THOUGHTS),
+    **dict.fromkeys(("messages", "system", "system_prompt", "inputs_text"), _PROMPT),
+    "stream": _STREAM,
+    "top_n": "it is called top_k",
+    "beam_width": "it is called num_beams",
+    "beam_size": "it is called num_beams",
+    "random_state": "it is called seed",
+    "random_seed": "it is called seed",
+    "max_retries": "it is called retries",
+    "num_retries": "it is called retries",
+    "timeout": "transformers has max_time=, in seconds; half a text is an error then",
+    "logit_bias": "transformers has sequence_bias=",
+    "parallel_tool_calls": "it is called parallel",
+}  # fmt: skip
+
+#: Options of one family of methods, and which.
+_ELSEWHERE = {
+    **dict.fromkeys(names_of(AnswerOptions), "of methods that return a value, such as lm(...)"),
+    **dict.fromkeys(names_of(CallOptions) - names_of(GenerateOptions), "of lm.call"),
+    **dict.fromkeys(names_of(BatchOptions) - names_of(GenerateOptions), "of lm.batch"),
+    **dict.fromkeys(names_of(StreamOptions) - names_of(GenerateOptions), "of lm.stream"),
+    **dict.fromkeys(("retries", "seed"), "of lm(...), lm.batch and lm.call"),
+}
+
+
+def check_names(given: Iterable[str], model: Any, own: Collection[str], *, beside: Collection[str] = ()) -> None:
+    """Refuse options that neither a method nor transformers knows.
+
+    Args:
+        given: Names of options that are to go to ``model.generate``.
+        model: Whose ``generate`` it is. One that is not transformers' own may know more names than can be told.
+        own: The names that may be among them, for the method knows them.
+        beside: The names that the method takes by itself, and that may be misspelt.
+
+    Raises:
+        OptionError: A name is misspelt, or that of another library.
+    """
+    for name in given:
+        if name in _known_to_transformers() or name in own or name in _known_to(model):
+            continue
+        fix = _fix(name, {*own, *beside}, model)
+        if fix:
+            raise OptionError(
+                f"{name}= is no option here",
+                why="neither this method nor the generate of transformers knows it",
+                fix=fix,
+            )
+
+
+def _fix(name: str, own: Collection[str], model: Any) -> str:
+    """Say what to write instead of a name; "" if a foreign ``generate`` may know it."""
+    if name in FOREIGN:
+        return FOREIGN[name]
+    if name in _ELSEWHERE:
+        return f"leave it out: it is an option {_ELSEWHERE[name]}"
+    foreign = _is_foreign(model)
+    close = get_close_matches(name, sorted({*own, *_known_to_transformers()}), n=1, cutoff=0.85 if foreign else 0.6)
+    if close:
+        return f"did you mean {close[0]}=?"
+    return "" if foreign else f"{_PAGE} lists the names"
+
+
+@lru_cache(maxsize=1)
+def _known_to_transformers() -> frozenset[str]:
+    """The options of a `GenerationConfig` and the arguments of ``generate``."""
+    from transformers import GenerationConfig, GenerationMixin
+
+    of_config = (name for name in vars(GenerationConfig()) if not name.startswith("_"))
+    # Taken out of the options by name, without being an argument.
+    by_name = ("tokenizer", "assistant_tokenizer", "trust_remote_code", "use_model_defaults", "attention_mask")
+    return frozenset({*of_config, *by_name, *_arguments(GenerationMixin.generate)} - {"inputs"})
+
+
+def _known_to(model: Any) -> set[str]:
+    """The arguments of a model's own methods that options of ``generate`` may reach."""
+    methods = ("generate", "forward", "prepare_inputs_for_generation")
+    return {argument for name in methods for argument in _arguments(getattr(model, name, None))}
+
+
+def _arguments(method: Any) -> list[str]:
+    """The names of a method's arguments; none where they cannot be told."""
+    try:
+        parameters: Mapping[str, inspect.Parameter] = inspect.signature(method).parameters
+    except (TypeError, ValueError):
+        return []
+    catching = {inspect.Parameter.VAR_KEYWORD, inspect.Parameter.VAR_POSITIONAL}
+    return [name for name, parameter in parameters.items() if parameter.kind not in catching and name != "self"]
+
+
+def _is_foreign(model: Any) -> bool:
+    """Whether the ``generate`` of a model is none of transformers'."""
+    from transformers import GenerationMixin
+
+    return getattr(model.generate, "__func__", None) is not GenerationMixin.generate

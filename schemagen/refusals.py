@@ -1,0 +1,76 @@
+"""The one error for a text that was refused when it was complete: `ValidationFailed`, whoever refused it."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+
+from schemagen.errors import ValidationFailed
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from pydantic import ValidationError
+
+_STATE_IT = "state the rule in the schema (bounds, pattern, Literal)"
+
+
+def refused_by_type(text: str, error: ValidationError) -> ValidationFailed:
+    """Return the error of a text that pydantic refuses; a validator of the type did, or the text is none of the grammar."""
+    first = error.errors()[0]
+    if first["type"] == "json_invalid":
+        return not_json(text, error, str(first["msg"]))
+    return ValidationFailed(
+        f"a validator of {error.title} refused the value: {first['msg']}",
+        text=text,
+        error=error,
+        at=_pointer(text, first["loc"]),
+        why=f"the text is JSON; {error.error_count()} complaint(s)",
+        fix=_STATE_IT,
+    )
+
+
+def not_json(text: str, error: ValueError, told: str) -> ValidationFailed:
+    """Return the error of a text that is no JSON at all, such as one that was cut off."""
+    return ValidationFailed(
+        f"the text is no JSON: {told}",
+        text=text,
+        error=error,
+        why="it was not written under this grammar, or cut off",
+        fix="validate whole texts; a LogitsProcessor completes them in time if it is given max_new_tokens=",
+    )
+
+
+def after_attempts(error: ValidationFailed, text: str, attempts: int) -> ValidationFailed:
+    """Return the same refusal as the end of so many generations."""
+    complaints: Any = getattr(error.error, "error_count", None)
+    why = error.why
+    if complaints is not None:
+        why = f"the text satisfies the schema; {attempts} attempt(s), {complaints()} complaint(s)"
+    fix = f"{_STATE_IT}, or allow more retries" if error.fix == _STATE_IT else error.fix
+    return ValidationFailed(error.fact, text=text, error=error.error, attempts=attempts, at=error.at, why=why, fix=fix)
+
+
+def reasons(error: ValidationFailed) -> str:
+    """One line per refused part, as a model can use them."""
+    parts: Any = getattr(error.error, "errors", None)
+    if not callable(parts):
+        return f"- {error.at or 'value'}: {error.fact}"
+    lines = (f"- {'.'.join(str(step) for step in part['loc']) or 'value'}: {part['msg']}" for part in parts())
+    return "\n".join(lines)
+
+
+def _pointer(text: str, location: Sequence[str | int]) -> str:
+    """Return a location of pydantic as a JSON pointer; names of validators and of members of unions are left out."""
+    from schemagen.schema.document import pointer_of
+
+    value: Any = json.loads(text)
+    steps: list[str | int] = []
+    for step in location:
+        members: Any = dict(enumerate(value)) if isinstance(value, list) else value
+        known = isinstance(members, dict) and step in members
+        if not known:
+            continue
+        value = members[step]
+        steps.append(step)
+    return pointer_of(tuple(steps))

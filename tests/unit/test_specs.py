@@ -1,0 +1,204 @@
+"""What may stand for a spec, and what is said of what may not."""
+
+from __future__ import annotations
+
+import json
+import re
+from enum import Enum, IntEnum
+
+import pytest
+from pydantic import BaseModel, ConfigDict, TypeAdapter
+
+import schemagen
+from schemagen.errors import (
+    InvalidSchemaError,
+    OptionError,
+    UnsupportedPatternError,
+    UnsupportedTypeError,
+    ValidationFailed,
+)
+
+
+class Mood(Enum):
+    GOOD = "good"
+    BAD = "bad"
+
+
+class Person(BaseModel):
+    name: str
+
+
+def accepts(grammar, text):
+    """Whether a text is one of the grammar."""
+    matcher = grammar.matcher()
+    return matcher.accept_bytes(text.encode()) and matcher.is_accepting()
+
+
+# --- texts to choose from ----------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("spec", [["good", "bad"], ("good", "bad"), schemagen.Choice("good", "bad")])
+def test_a_list_of_texts_is_a_choice(spec, byte_vocabulary):
+    """A list, a tuple and the arguments of a Choice mean the same."""
+    grammar = schemagen.compile(spec, byte_vocabulary)
+    assert grammar.spec == schemagen.Choice(["good", "bad"])
+    assert [accepts(grammar, text) for text in ("good", "bad", "ugly", '"good"')] == [True, True, False, False]
+    assert grammar.validate("bad") == "bad"
+    assert schemagen.to_regex(spec) == schemagen.to_regex(schemagen.Choice(["good", "bad"]))
+
+
+def test_a_choice_of_an_enum_gives_its_members(byte_vocabulary):
+    """The text is the value without quotes; the result is the member."""
+    grammar = schemagen.compile(schemagen.Choice(Mood), byte_vocabulary)
+    assert accepts(grammar, "good")
+    assert not accepts(grammar, "GOOD")
+    assert grammar.validate("good") is Mood.GOOD
+    assert schemagen.compile(Mood, byte_vocabulary).validate('"bad"') is Mood.BAD
+    # It is another thing than the choice of its texts, also for the cache.
+    assert schemagen.compile(["good", "bad"], byte_vocabulary).validate("good") == "good"
+    with pytest.raises(ValidationFailed, match="none of the options"):
+        grammar.validate("ugly")
+
+
+def test_a_single_text_is_a_choice_of_one(byte_vocabulary):
+    """So that `Choice(*texts)` works for any number of them."""
+    assert accepts(schemagen.compile(schemagen.Choice("yes"), byte_vocabulary), "yes")
+
+
+def test_options_that_are_no_texts_are_refused():
+    """The error names the type that says it."""
+    with pytest.raises(OptionError) as caught:
+        schemagen.Choice([1, 2])
+    assert "Literal[1, 2]" in caught.value.fix
+    with pytest.raises(OptionError) as caught:
+        schemagen.Choice(IntEnum("Level", {"LOW": 1}))
+    assert "lm(prompt, Level)" in caught.value.fix
+    with pytest.raises(OptionError, match="is 3"):
+        schemagen.Choice(3)
+
+
+# --- compiled patterns and adapters ------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("flags", "text", "other"),
+    [
+        (0, "a1", "A1"),
+        (re.IGNORECASE, "A1", "b1"),
+        (re.ASCII, "a1", "a٣"),
+        (re.VERBOSE | re.IGNORECASE, "A1", "a 1"),
+        (re.DOTALL | re.MULTILINE, "a1", "a"),
+    ],
+)
+def test_a_compiled_pattern_keeps_its_flags(flags, text, other, byte_vocabulary):
+    """It means what `fullmatch` of it says."""
+    pattern = re.compile(r"a \d" if flags & re.VERBOSE else r"a\d", flags)
+    grammar = schemagen.compile(pattern, byte_vocabulary)
+    assert [accepts(grammar, each) for each in (text, other)] == [True, False]
+    assert [bool(pattern.fullmatch(each)) for each in (text, other)] == [True, False]
+    assert grammar.validate(text) == text
+
+
+def test_a_pattern_over_bytes_is_refused(byte_vocabulary):
+    """Texts are characters."""
+    with pytest.raises(UnsupportedPatternError, match="over bytes"):
+        schemagen.compile(re.compile(b"a"), byte_vocabulary)
+
+
+def test_the_pattern_of_a_regex_is_text():
+    """A compiled one is a spec as it is."""
+    with pytest.raises(OptionError, match="is a Pattern"):
+        schemagen.Regex(re.compile("a"))
+
+
+def test_an_adapter_is_its_type(byte_vocabulary):
+    """A configuration of the adapter's own would be lost, so it is refused."""
+    grammar = schemagen.compile(TypeAdapter(list[int]), byte_vocabulary)
+    assert grammar.spec == list[int]
+    assert grammar.validate("[1, 2]") == [1, 2]
+    with pytest.raises(UnsupportedTypeError, match="configuration of its own"):
+        schemagen.compile(TypeAdapter(list[int], config=ConfigDict(strict=True)), byte_vocabulary)
+
+
+# --- what is no spec ---------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("spec", "fix"),
+    [
+        (json.dumps({"type": "integer"}), "json.loads"),
+        ("Ada Lovelace, 36", "the prompt comes first"),
+        ([1, 2], "Literal[1, 2]"),
+        ([int, str], "int | str"),
+        ([{"role": "user", "content": "hi"}], "the prompt comes first"),
+        ([{"type": "integer"}], "lm.batch"),
+        ({"a", "b"}, "list of texts"),
+        (Person(name="Ada"), "Person"),
+        (3, "a type"),
+    ],
+)
+def test_what_is_no_spec_is_told_with_the_way_out(spec, fix, byte_vocabulary):
+    """Every place that takes a spec says the same."""
+    for use in (lambda: schemagen.compile(spec, byte_vocabulary), lambda: schemagen.to_regex(spec)):
+        with pytest.raises(InvalidSchemaError) as caught:
+            use()
+        assert fix in caught.value.fix
+
+
+def test_a_grammar_is_no_spec_to_compile(byte_vocabulary):
+    """It is compiled already."""
+    with pytest.raises(InvalidSchemaError) as caught:
+        schemagen.compile(schemagen.compile(int, byte_vocabulary), byte_vocabulary)
+    assert "compiled grammar" in caught.value.fix
+
+
+# --- refusals of finished texts ----------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("spec", [Person, {"type": "object"}])
+def test_half_a_text_is_a_refusal_of_the_family(spec, byte_vocabulary):
+    """`validate` raises ValidationFailed for a type and for a schema, with the exception below as its cause."""
+    with pytest.raises(ValidationFailed, match="is no JSON") as caught:
+        schemagen.compile(spec, byte_vocabulary).validate('{"name": "A')
+    assert caught.value.error is caught.value.__cause__ is not None
+    assert "max_new_tokens" in caught.value.fix
+
+
+# --- arguments of compile and matchers ---------------------------------------------------------------------------------
+
+
+def test_a_mistyped_cache_makes_no_folder(byte_vocabulary, tmp_path, monkeypatch):
+    """A str is a folder if it is there or holds a separator."""
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(OptionError) as caught:
+        schemagen.compile(int, byte_vocabulary, cache="memry")
+    assert "'memory'" in caught.value.fix
+    assert list(tmp_path.iterdir()) == []
+    (tmp_path / "there").mkdir()
+    schemagen.compile(int, byte_vocabulary, cache="there")
+    schemagen.compile(int, byte_vocabulary, cache="./made")
+    schemagen.compile(int, byte_vocabulary, cache=tmp_path / "path")
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["made", "path", "there"]
+    for wrong in (3, b"x", ""):
+        with pytest.raises(OptionError, match="cache="):
+            schemagen.compile(int, byte_vocabulary, cache=wrong)
+
+
+@pytest.mark.parametrize("engine", ["native", "reference"])
+def test_arguments_of_a_matcher(engine, byte_vocabulary):
+    """No vocabulary has an id of thirty digits; a str is told to be encoded; the repr is short."""
+    matcher = schemagen.compile(int, byte_vocabulary, engine=engine).matcher()
+    assert not matcher.accept_token(10**30)
+    assert not matcher.accept_token(-(10**30))
+    with pytest.raises(OptionError) as caught:
+        matcher.accept_bytes("1")
+    assert "encode" in caught.value.fix
+    assert "0x" not in repr(matcher)
+    with pytest.raises(OptionError, match="budget=-1"):
+        matcher.fill_next_token_bitmask(schemagen.allocate_token_bitmask(1, byte_vocabulary.size), budget=-1)
+
+
+def test_the_repr_of_a_report_counts(byte_vocabulary):
+    """`print` has the lines."""
+    report = schemagen.compile(Person, byte_vocabulary).report
+    assert re.fullmatch(r"Report\(\d+ enforced, \d+ annotation\)", repr(report))
