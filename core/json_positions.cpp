@@ -164,6 +164,7 @@ void JsonAutomaton::settle_productive() {
         for (auto it = values_.rbegin(); it != values_.rend(); ++it) {  // what is inside was declared later
             ValueNode& value = *it;
             if (value.productive) continue;
+            poll();
             bool now = value.bare != kEmpty && !kernel().is_empty(value.bare);
             for (const StringArm& arm : value.strings) now = now || string_possible(arm);
             for (uint32_t id : value.arrays) now = now || live(outlook(arrays_[id]), arrays_[id]);
@@ -209,7 +210,7 @@ uint32_t JsonAutomaton::position(std::vector<ValueId> values) {
     for (ValueId value : values) hash = mix(hash, value);
     uint32_t known = position_index_.find(hash, [&](uint32_t other) { return positions_[other]->values == values; });
     if (known != HashIndex::kNone) return known;
-    if (positions_.size() >= max_states_) throw LimitExceeded("max_states", positions_.size(), max_states_);
+    if (positions_.size() >= max_states_) throw LimitExceeded("max_states", positions_.size() + 1, max_states_, true);
     uint32_t id = static_cast<uint32_t>(positions_.size());
     positions_.push_back(std::make_unique<Position>());
     positions_.back()->values = std::move(values);
@@ -357,6 +358,7 @@ void JsonAutomaton::prepare_objects(Position& p) {
 
 // Where a slot has each key: declared, in a class of extra keys, or nowhere.
 void JsonAutomaton::place_keys(ObjectSet& set, uint32_t slot) {
+    poll();
     const ObjectArm& arm = objects_[set.arms[slot]];
     uint32_t state = set.state[slot];
     std::vector<const std::vector<Option>*> options(set.keys.size(), nullptr);

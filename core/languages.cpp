@@ -22,17 +22,14 @@ std::shared_ptr<Languages> Languages::current() {
     static std::shared_ptr<Languages> languages;
     static uint64_t generations = 0;
     std::lock_guard lock(mutex);
-    if (languages) {
-        Guard guard(*languages);
-        if (languages->kernel.size() <= kMostNodes && languages->dfa.size() <= kMostStates) return languages;
-    }
+    if (languages && languages->node_count() <= kMostNodes && languages->state_count() <= kMostStates) return languages;
     return languages = std::make_shared<Languages>(++generations);
 }
 
 // ---- alone --------------------------------------------------------------------------------------------------------
 
 void Languages::take() {
-    writers_.lock();
+    Work::lock(writers_);
     if (depth_++ > 0) return;
     writing_.store(true);
     wait_for_readers(0);
@@ -52,20 +49,45 @@ bool Languages::try_take_from_reading() {
 void Languages::leave() {
     if (--depth_ == 0) {
         kernel.lent.store(true, std::memory_order_relaxed);
+        node_count_.store(kernel.size(), std::memory_order_relaxed);
+        state_count_.store(dfa.size(), std::memory_order_relaxed);
         writing_.store(false);
     }
     writers_.unlock();
 }
 
-// They are at work on one mask or token each.
-void Languages::wait_for_readers(uint32_t own) const {
-    constexpr unsigned kPatience = 64;
-    for (unsigned looked = 0;; ++looked) {
+// They are at work on one mask or token each. One that has come to a look may be waiting for the interpreter's lock.
+void Languages::wait_for_readers(uint32_t own) {
+    constexpr unsigned kPatience = 64, kLong = 1024;
+    auto alone = [&] {
         uint32_t readers = 0;
         for (const Slot& slot : slots_) readers += slot.readers.load();
-        if (readers == own) return;
-        if (looked >= kPatience) std::this_thread::yield();
+        return readers == own;
+    };
+    for (unsigned looked = 0; looked < kPatience; ++looked)
+        if (alone()) return;
+    try {
+        Work::Waiting waiting;
+        for (unsigned looked = 0; !alone(); ++looked) {
+            if (looked < kLong)
+                std::this_thread::yield();
+            else
+                std::this_thread::sleep_for(std::chrono::microseconds(50));
+            if (looked % kLong == kLong - 1 && waiting.sees_signals()) waiting.look();
+        }
+    } catch (...) {
+        leave();
+        throw;
     }
+}
+
+void Languages::after_fork() {
+    new (&writers_) std::recursive_timed_mutex;
+    for (Slot& slot : slots_) slot.readers.store(0);
+    writing_.store(false);
+    depth_ = 0;
+    kernel.charge(nullptr);
+    kernel.lent.store(true);
 }
 
 // ---- beside others ------------------------------------------------------------------------------------------------
@@ -82,7 +104,7 @@ Reading::Reading(Languages& languages, Budget& budget) : languages_(languages), 
         slot_.readers.fetch_add(1);
         if (!languages.writing_.load()) break;
         slot_.readers.fetch_sub(1);
-        std::lock_guard until_it_is_done(languages.writers_);
+        WorkLock until_it_is_done(languages.writers_);
     }
     reading_here = this;
 }

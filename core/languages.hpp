@@ -11,7 +11,8 @@
 // `Guard` is alone from the start. Readers count themselves in slots of their own, so they do not pass a cache line around
 // (a distributed lock of readers and a writer; Hsieh & Weihl 1992).
 //
-// Order: the mutex of a constraint before its languages. A reader never waits for anything but a writer.
+// Order: the mutex of a constraint before its languages. A reader never waits for anything but a writer. All of them wait as
+// work.hpp says, without the interpreter's lock.
 #pragma once
 #include <array>
 #include <atomic>
@@ -26,12 +27,15 @@ namespace schemagen {
 // Something new is needed, and another thread is making something new.
 struct NotKnown {};
 
-class Languages {
+class Languages final : public ForkSafe {
 public:
     explicit Languages(uint64_t generation_);
 
     // The place for a new grammar.
     static std::shared_ptr<Languages> current();
+    // Nodes and states as of when something was made last.
+    size_t node_count() const { return node_count_.load(std::memory_order_relaxed); }
+    size_t state_count() const { return state_count_.load(std::memory_order_relaxed); }
 
     Kernel kernel;
     LazyDfa dfa;
@@ -50,12 +54,14 @@ private:
     void take();
     bool try_take_from_reading();
     void leave();
-    void wait_for_readers(uint32_t own) const;
+    void wait_for_readers(uint32_t own);
+    void after_fork() override;
 
     std::array<Slot, kSlots> slots_;
     std::atomic<bool> writing_{false};  // no reader may come in
-    std::recursive_mutex writers_;
+    std::recursive_timed_mutex writers_;
     uint32_t depth_ = 0;  // of Guards, under `writers_`
+    std::atomic<size_t> node_count_{0}, state_count_{0};
 };
 
 // Exclusive use of the languages, on the account of one grammar. Not for a thread that is reading them.

@@ -31,7 +31,7 @@ uint32_t LazyDfa::intern(const std::vector<NodeId>& raw, bool marked) {
     });
     if (known != HashIndex::kNone) return known;
     kernel_.will_write();
-    if (Budget* budget = kernel_.budget(); budget && ++budget->states > budget->max_states) throw LimitExceeded("max_states", budget->states, budget->max_states);
+    if (Budget* budget = kernel_.budget()) budget->add_state();
     bool boundary = marked && kernel_.is_any_string(components.back());
     uint32_t id = static_cast<uint32_t>(states_.size());
     State& state = states_.emplace_back();
@@ -113,6 +113,7 @@ uint32_t LazyDfa::chars_to_accept(uint32_t start, uint32_t k) {
     for (uint32_t chars = 0; !level.empty() && chars < found; ++chars) {
         next_level.clear();
         for (size_t at = 0; at < level.size(); ++at) {
+            poll();
             each_target(level[at], 0, 255, [&](uint32_t to) {
                 if (!to || !states_[to].alive[k] || !seen.insert(to).second) return true;
                 if (arrived(to))
@@ -133,6 +134,7 @@ uint32_t LazyDfa::chars_to_accept(uint32_t start, uint32_t k) {
 }
 
 uint32_t LazyDfa::compute(uint32_t id, uint8_t byte) {
+    poll();
     kernel_.will_write();
     const State& from = states_[id];
     size_t total = from.count + (from.marked ? 1u : 0u);

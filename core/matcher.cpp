@@ -33,23 +33,26 @@ private:
 
 }  // namespace
 
-template <class Work>
-auto Matcher::at_work(const Work& work) {
-    std::unique_lock lock(constraint_->mutex);
+template <class Task>
+auto Matcher::at_work(const Task& task) {
+    Work call(constraint_->budget.max_seconds);
+    WorkLock lock(constraint_->mutex);
     try {
         Reading reading(*constraint_->languages, constraint_->budget);
-        return work();
+        return task();
     } catch (const NotKnown&) {
         // Once more, with everything to itself.
     }
     Guard guard(*constraint_->languages, &constraint_->budget);
-    return work();
+    return task();
 }
 
 uint32_t Matcher::fill(uint32_t* words, uint32_t budget) {
     uint32_t allowed = 0;
+    Work call(constraint_->budget.max_seconds);
     {
-        std::shared_lock lock(constraint_->mutex);
+        Work::lock_shared(constraint_->mutex);
+        std::shared_lock lock(constraint_->mutex, std::adopt_lock);
         bool far = budget == kNoBudget || constraint_->completions.is_far(leaf(), budget);
         if (far && constraint_->masks.fill_known(leaf(), words, allowed)) return allowed;
     }
@@ -135,8 +138,10 @@ uint64_t Matcher::place() {
 bool Matcher::advance(std::string_view bytes) {
     Leaf next = leaf();
     Scope scope(*arena_);
-    for (char c : bytes)
+    for (char c : bytes) {
+        poll();
         if (!constraint_->automaton->step(next, static_cast<uint8_t>(c), *arena_)) return false;
+    }
     constraint_->automaton->settle(next, *arena_);
     scope.keep();
     text_.append(bytes);
@@ -166,7 +171,8 @@ bool Matcher::accepting() {
 }
 
 void Matcher::rollback(size_t count) {
-    std::unique_lock lock(constraint_->mutex);
+    Work call;
+    WorkLock lock(constraint_->mutex);
     if (count > steps()) throw std::out_of_range("more steps than were accepted");
     if (count == 0) return;
     history_.resize(history_.size() - count);
@@ -175,7 +181,8 @@ void Matcher::rollback(size_t count) {
 }
 
 void Matcher::reset() {
-    std::unique_lock lock(constraint_->mutex);
+    Work call;
+    WorkLock lock(constraint_->mutex);
     history_.resize(1);
     text_.clear();
     terminated_ = false;
@@ -187,7 +194,8 @@ void Matcher::reset() {
 }
 
 Matcher Matcher::fork() {
-    std::unique_lock lock(constraint_->mutex);
+    Work call;
+    WorkLock lock(constraint_->mutex);
     Matcher copy(*this);
     copy.shared_.push_back(arena_);
     copy.arena_ = std::make_shared<Arena>();

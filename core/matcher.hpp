@@ -15,7 +15,7 @@ namespace schemagen {
 
 // The automaton is extended as it is walked, so a walk holds the constraint and then the languages, reading or alone, on the
 // account of `budget`. Masks that are known already are read under a shared lock of the constraint alone.
-struct Constraint {
+struct Constraint final : ForkSafe {
     Constraint(std::shared_ptr<Languages> languages_, std::shared_ptr<Automaton> automaton_, std::shared_ptr<const VocabularyTables> tables_, const Budget& budget_)
         : languages(std::move(languages_)), automaton(std::move(automaton_)), tables(std::move(tables_)), masks(*automaton, *tables, languages->strings), completions(*automaton, *tables), budget(budget_) {}
 
@@ -25,16 +25,20 @@ struct Constraint {
     Masks masks;
     Completions completions;
     Budget budget;
-    std::shared_mutex mutex;
+    std::shared_timed_mutex mutex;
+
+private:
+    void after_fork() override { new (&mutex) std::shared_timed_mutex; }
 };
 
 // Exclusive use of a constraint and its languages.
 class Exclusive {
 public:
-    explicit Exclusive(Constraint& constraint) : lock_(constraint.mutex), guard_(*constraint.languages, &constraint.budget) {}
+    explicit Exclusive(Constraint& constraint) : work_(constraint.budget.max_seconds), lock_(constraint.mutex), guard_(*constraint.languages, &constraint.budget) {}
 
 private:
-    std::unique_lock<std::shared_mutex> lock_;
+    Work work_;
+    WorkLock<std::shared_timed_mutex> lock_;
     Guard guard_;
 };
 
@@ -73,8 +77,8 @@ public:
 
 private:
     // Do work that reads the languages, and may have to make something new in them.
-    template <class Work>
-    auto at_work(const Work& work);
+    template <class Task>
+    auto at_work(const Task& task);
     bool advance(std::string_view bytes);
 
     std::shared_ptr<Constraint> constraint_;

@@ -51,6 +51,7 @@ uint32_t TokenTable::state_of(const Leaf& leaf) {
 
 size_t TokenTable::expand(size_t most) {
     size_t done = 0;
+    Work::release();
     for (; done < most && pending_ < states_.size(); ++pending_) {
         if (states_[pending_].ready) continue;
         fill_row(static_cast<uint32_t>(pending_));

@@ -19,7 +19,7 @@
 
 namespace schemagen {
 
-class TokenTable {
+class TokenTable final : ForkSafe {
 public:
     static constexpr uint32_t kDead = 0, kOver = 1, kHost = 2, kFirst = 3;  // kOver: EOS was read
 
@@ -50,9 +50,10 @@ public:
     const VocabularyTables& tables() const { return *constraint_->tables; }
     const std::shared_ptr<Constraint>& constraint() const { return constraint_; }
 
-    mutable std::mutex mutex;  // held by whoever calls any of these from several threads; taken before the constraint
+    mutable std::timed_mutex mutex;  // held by whoever calls any of these from several threads; taken before the constraint
 
 private:
+    void after_fork() override { new (&mutex) std::timed_mutex; }
     struct State {
         Leaf leaf;
         std::vector<uint32_t> row;  // [class], as many as there were
