@@ -31,6 +31,8 @@ public:
         budget_.max_nodes = max_states * Budget::kNodesPerState;
         budget_.max_states = max_states;
         budget_.max_seconds = max_seconds;
+        const Work call(max_seconds, Work::Manner::kRelease, began_);
+        Languages::clear_out();
     }
     uint64_t generation() const { return languages_->generation; }
 
@@ -196,14 +198,19 @@ public:
     }
 
     std::shared_ptr<Constraint> json(std::shared_ptr<VocabularyTables> tables) {
-        return std::make_shared<Constraint>(languages_, json_, std::move(tables), budget_);
+        return constraint(json_, std::move(tables));
     }
     std::shared_ptr<Constraint> regex(NodeId node, std::shared_ptr<VocabularyTables> tables) {
         const Call call(*this);
-        return std::make_shared<Constraint>(languages_, std::make_shared<RegexAutomaton>(languages_, node), std::move(tables), budget_);
+        return constraint(std::make_shared<RegexAutomaton>(languages_, node), std::move(tables));
     }
 
 private:
+    std::shared_ptr<Constraint> constraint(std::shared_ptr<Automaton> automaton, std::shared_ptr<const VocabularyTables> tables) {
+        auto made = std::make_shared<Constraint>(languages_, std::move(automaton), std::move(tables), budget_);
+        languages_->add_tenant(made);
+        return made;
+    }
     static Options read(const OptionList& lists) {
         Options out;
         for (const auto& list : lists) {

@@ -124,6 +124,13 @@ RangesId Kernel::intern_ranges(Ranges ranges) {
     return id;
 }
 
+size_t Kernel::memory_bytes() const {
+    constexpr size_t kOfMap = 48, kOfRanges = 96;  // an entry of a map; ranges of characters, which are short
+    return nodes_.capacity() * sizeof(Node) + kid_pool_.capacity() * sizeof(NodeId) + index_.memory_bytes() + ranges_.size() * kOfRanges + ranges_index_.memory_bytes() +
+           byte_sets_.capacity() * sizeof(byte_sets_[0]) + cuts_.size() * sizeof(ByteCuts) + rows_.size() * sizeof(LeafRow) + shortest_.capacity() * sizeof(uint32_t) +
+           open_.size() * kOfMap + finish_.size() * kOfMap;
+}
+
 std::vector<NodeId> Kernel::kids_of(const Node& node) const {
     return {kid_pool_.begin() + node.kids, kid_pool_.begin() + node.kids + node.kid_count};
 }
@@ -460,10 +467,14 @@ bool completes(uint64_t remainder, uint32_t digits, uint64_t divisor) {
 
 NodeId Kernel::multiple(const Divisibility& rule) {
     if (rule.divisor == 0 || rule.divisor >= 1u << 30) throw LimitExceeded("max_divisor", rule.divisor, 1u << 30);
+    return multiple_node(rule_id(rule), kStart, 0, 0);
+}
+
+uint32_t Kernel::rule_id(const Divisibility& rule) {
     auto it = std::find(rules_.begin(), rules_.end(), rule);
     auto id = static_cast<uint32_t>(it - rules_.begin());
     if (it == rules_.end()) will_write(), rules_.push_back(rule);
-    return multiple_node(id, kStart, 0, 0);
+    return id;
 }
 
 // One state of the remainder automaton; states that no digits can complete are the empty language, so that a node is live.

@@ -124,6 +124,9 @@ public:
     NodeId literals(std::vector<std::string> texts);  // any of these byte strings, prefixes shared
     NodeId any_string(Encoding encoding);
 
+    // The nodes that denote here what these denote in another kernel.
+    std::vector<NodeId> adopt(const Kernel& from, const std::vector<NodeId>& roots);
+
     bool nullable(NodeId node) const { return nodes_[node].nullable; }
     NodeId derivative(NodeId node, uint8_t byte);
     const ByteCuts& cuts(NodeId node) { return cuts_[cuts_id(node)]; }
@@ -144,8 +147,12 @@ public:
     std::optional<uint32_t> least_chars(NodeId node);
     bool is_any_string(NodeId node) const { return node == any_[0] || node == any_[1] || node == any_[2]; }
     size_t size() const { return nodes_.size(); }
+    size_t memory_bytes() const;  // about
 
 private:
+    std::vector<NodeId> parts_of(NodeId id) const;
+    NodeId adopted(const Kernel& from, NodeId id, const std::unordered_map<NodeId, NodeId>& own);
+    uint32_t rule_id(const Divisibility& rule);
     NodeId repeated_any(NodeId node) const;   // the any-string that repeats the same character as the node; kEmpty: none
     NodeId unbounded_any(NodeId node) const;  // the same, if the node sets no end to it
     struct Finish {
@@ -251,6 +258,7 @@ public:
     bool accepting(uint32_t id) const { return rows_[id].accepting; }
     NodeId component(uint32_t id, uint32_t k) const { return components_[states_[id].first + k]; }
     size_t size() const { return states_.size(); }
+    size_t memory_bytes() const;  // about
 
 private:
     static constexpr uint32_t kUnknown = UINT32_MAX;
@@ -271,7 +279,8 @@ private:
     std::deque<ByteCuts> cuts_;  // [k]: of classes_[k]
     HashIndex classes_index_;
     std::vector<std::unique_ptr<uint32_t[]>> pool_;
-    size_t pool_left_ = 0;
+    uint32_t* pool_end_ = nullptr;  // of its last chunk
+    size_t pool_left_ = 0, pool_size_ = 0;
     HashIndex index_;
 };
 

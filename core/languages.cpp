@@ -1,5 +1,6 @@
 #include "languages.hpp"
 
+#include <algorithm>
 #include <thread>
 
 namespace schemagen {
@@ -8,6 +9,19 @@ namespace {
 
 thread_local Reading* reading_here = nullptr;
 
+// All generations of the process.
+struct Generations {
+    std::mutex mutex;
+    uint64_t count = 0;
+    std::shared_ptr<Languages> newest;
+    std::vector<std::weak_ptr<Languages>> older;  // in their order; those that are gone are taken out when another one comes
+};
+
+Generations& generations() {
+    static Generations* all = new Generations;  // threads may come until the process ends
+    return *all;
+}
+
 }  // namespace
 
 Languages::Languages(uint64_t generation_) : dfa(kernel), strings(dfa), generation(generation_) {
@@ -15,15 +29,88 @@ Languages::Languages(uint64_t generation_) : dfa(kernel), strings(dfa), generati
     kernel.lent = true;
 }
 
-std::shared_ptr<Languages> Languages::current() {
+bool Languages::is_full(size_t times) const {
     // About 100 MB; a grammar with its own few thousand states costs well below one.
     constexpr size_t kMostNodes = 400'000, kMostStates = 60'000;
-    static std::mutex mutex;
-    static std::shared_ptr<Languages> languages;
-    static uint64_t generations = 0;
-    std::lock_guard lock(mutex);
-    if (languages && languages->node_count() <= kMostNodes && languages->state_count() <= kMostStates) return languages;
-    return languages = std::make_shared<Languages>(++generations);
+    return node_count() > times * kMostNodes || state_count() > times * kMostStates;
+}
+
+std::shared_ptr<Languages> Languages::current() {
+    Generations& all = generations();
+    std::lock_guard lock(all.mutex);
+    if (all.newest && !all.newest->is_full(1)) return all.newest;
+    for (const auto& older : all.older)
+        if (auto languages = older.lock()) languages->closing_ = true;
+    std::erase_if(all.older, [](const auto& older) { return older.expired(); });
+    if (all.newest) all.older.push_back(all.newest);
+    return all.newest = std::make_shared<Languages>(++all.count);
+}
+
+std::shared_ptr<Languages> Languages::apart() {
+    uint64_t number;
+    {
+        std::lock_guard lock(generations().mutex);
+        number = ++generations().count;
+    }
+    auto languages = std::make_shared<Languages>(number);
+    languages->apart_ = true;
+    return languages;
+}
+
+void Languages::add_tenant(const std::shared_ptr<Tenant>& tenant) {
+    std::lock_guard lock(tenants_mutex_);
+    if (tenants_.size() >= full_tenants_) {
+        std::erase_if(tenants_, [](const auto& other) { return other.expired(); });
+        full_tenants_ = std::max<size_t>(64, tenants_.size() * 2);
+    }
+    tenants_.push_back(tenant);
+}
+
+void Languages::clear_out() {
+    constexpr size_t kAtOnce = 8;
+    std::vector<std::shared_ptr<Languages>> closing;
+    {
+        Generations& all = generations();
+        std::lock_guard lock(all.mutex);
+        for (const auto& older : all.older)
+            if (auto languages = older.lock(); languages && languages->is_closing()) closing.push_back(std::move(languages));
+    }
+    size_t moved = 0;
+    for (const auto& languages : closing) {
+        for (size_t tries = 0; tries < kAtOnce && moved < kAtOnce;) {
+            std::shared_ptr<Tenant> tenant;
+            {
+                std::lock_guard lock(languages->tenants_mutex_);
+                while (!tenant && !languages->tenants_.empty()) {
+                    tenant = languages->tenants_.back().lock();
+                    languages->tenants_.pop_back();
+                }
+            }
+            if (!tenant) break;
+            ++tries;
+            if (tenant->move_out()) {
+                ++moved;
+            } else {
+                std::lock_guard lock(languages->tenants_mutex_);
+                languages->tenants_.insert(languages->tenants_.begin(), tenant);
+            }
+        }
+    }
+}
+
+Languages::Extent Languages::extent() {
+    Extent out;
+    Generations& all = generations();
+    std::vector<std::shared_ptr<Languages>> alive;  // given back without the lock
+    {
+        std::lock_guard lock(all.mutex);
+        for (const auto& older : all.older)
+            if (auto languages = older.lock()) alive.push_back(std::move(languages));
+        if (all.newest) alive.push_back(all.newest);
+    }
+    for (const auto& languages : alive) out.bytes += languages->memory_bytes();
+    out.generations = alive.size();
+    return out;
 }
 
 // ---- alone --------------------------------------------------------------------------------------------------------
@@ -51,6 +138,8 @@ void Languages::leave() {
         kernel.lent.store(true, std::memory_order_relaxed);
         node_count_.store(kernel.size(), std::memory_order_relaxed);
         state_count_.store(dfa.size(), std::memory_order_relaxed);
+        memory_bytes_.store(kernel.memory_bytes() + dfa.memory_bytes() + strings.memory_bytes(), std::memory_order_relaxed);
+        if (!apart_ && is_full(2)) closing_.store(true, std::memory_order_relaxed);
         writing_.store(false);
     }
     writers_.unlock();

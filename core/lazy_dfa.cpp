@@ -48,14 +48,22 @@ uint32_t LazyDfa::intern(const std::vector<NodeId>& raw, bool marked) {
 }
 
 uint32_t* LazyDfa::allocate(size_t targets) {
-    constexpr size_t kChunk = 4096;
+    constexpr size_t kFirst = 256, kChunk = 4096;  // the first holds any row; most languages of one grammar need few more
     if (pool_left_ < targets) {
-        pool_.push_back(std::make_unique<uint32_t[]>(kChunk));
-        pool_left_ = kChunk;
+        pool_left_ = pool_.empty() ? kFirst : kChunk;
+        pool_.push_back(std::make_unique<uint32_t[]>(pool_left_));
+        pool_size_ += pool_left_;
+        pool_end_ = pool_.back().get() + pool_left_;
     }
-    uint32_t* out = pool_.back().get() + (kChunk - pool_left_);
+    uint32_t* out = pool_end_ - pool_left_;
     pool_left_ -= targets;
     return out;
+}
+
+size_t LazyDfa::memory_bytes() const {
+    constexpr size_t kOfMap = 40;
+    return states_.size() * sizeof(State) + components_.capacity() * sizeof(NodeId) + rows_.capacity() * sizeof(Row) + pool_size_ * sizeof(uint32_t) +
+           distances_.size() * kOfMap + classes_.size() * (sizeof(Classes) + sizeof(ByteCuts)) + index_.memory_bytes();
 }
 
 // Find the bytes that behave alike, and make room for one target each.

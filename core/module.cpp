@@ -393,9 +393,8 @@ uint32_t state_of(TokenTable& table, const Matcher& matcher) {
     if (matcher.constraint() != table.constraint()) throw nb::value_error("the matcher is of another grammar");
     if (matcher.terminated()) return TokenTable::kOver;
     Work call;
-    WorkLock lock(table.mutex);  // first, as when a row is worked out
-    Exclusive guard(*table.constraint());
-    return table.state_of(matcher.leaf());
+    WorkLock lock(table.mutex);
+    return table.state_of(matcher);
 }
 
 }  // namespace
@@ -418,6 +417,7 @@ NB_MODULE(_core, m) {
                      if (!PyBytes_Check(token.ptr())) throw nb::type_error("tokens must be bytes");
                      views.emplace_back(PyBytes_AS_STRING(token.ptr()), static_cast<size_t>(PyBytes_GET_SIZE(token.ptr())));
                  }
+                 nb::gil_scoped_release release;  // the caller's list keeps the bytes
                  new (self) VocabularyTables(std::move(views), eos);
              },
              "tokens"_a, "eos_token_ids"_a)
@@ -460,7 +460,7 @@ NB_MODULE(_core, m) {
         .def(nb::init<const std::vector<std::pair<NodeId, Builder::Strings>>&>(), "basics"_a)
         .def("__len__", &Leaves::size);
     nb::class_<SchemaReader>(m, "SchemaReader")
-        .def(nb::init<Builder&, const SchemaWords&, Leaves&, nb::dict, int, NodeId, int>(), nb::keep_alive<1, 2>(), nb::keep_alive<1, 3>(), nb::keep_alive<1, 4>())
+        .def(nb::init<Builder&, const SchemaWords&, Leaves&, nb::dict, int, NodeId, int, bool>(), nb::keep_alive<1, 2>(), nb::keep_alive<1, 3>(), nb::keep_alive<1, 4>())
         .def_ro("root", &SchemaReader::root)
         .def_ro("any", &SchemaReader::any)
         .def("read", &SchemaReader::read, "value"_a, "schema"_a, "most"_a)
@@ -470,15 +470,12 @@ NB_MODULE(_core, m) {
 
     nb::class_<Constraint>(m, "Constraint")
         .def("matcher", [](std::shared_ptr<Constraint> self) { return Matcher(std::move(self)); })
-        .def_prop_ro("memory_bytes", [](Constraint& c) {
-            Work call;
-            Work::lock_shared(c.mutex);
-            std::shared_lock lock(c.mutex, std::adopt_lock);
-            return c.automaton->memory_bytes() + c.masks.memory_bytes() + c.completions.memory_bytes();
-        })
-        .def_prop_ro("state_count", [](Constraint& c) {
-            Exclusive guard(c);
-            return c.budget.states;
+        .def_prop_ro("memory_bytes", &Constraint::memory_bytes)
+        .def_prop_ro("state_count", [](Constraint& c) { return c.budget.states; })
+        .def_prop_ro("epoch", [](Constraint& c) {
+            const Work call;
+            const WorkLock lock(c.mutex);
+            return c.epoch();
         });
 
     // A matcher is for one thread at a time; where there is no lock of the interpreter, a second one waits for its turn.
@@ -578,6 +575,10 @@ NB_MODULE(_core, m) {
 
     m.def("mask_logits", &mask_logits_of, "scores"_a, "out"_a, "bitmask"_a, "rows"_a, "covered"_a, "repair"_a);
     m.def("sum_allowed", &sum_allowed_of, "values"_a, "words"_a, "covered"_a);
+    m.def("shared_memory", [] {
+        const Languages::Extent extent = Languages::extent();
+        return std::pair(extent.generations, extent.bytes);
+    }, "How many generations of the shared automata are alive, and their bytes, about.");
     m.def("assume_rival", [](bool rival) { Languages::always_not_known = rival; }, "rival"_a,
           "As if another thread were making something new whenever one asks to: for tests.");
     m.def("fill_rows", &fill_rows, "matchers"_a, "bitmask"_a, "rows"_a, "threads"_a, "budgets"_a = std::vector<std::optional<int64_t>>());

@@ -85,6 +85,7 @@ class SchemaReader:
         draft: int,
         anything: int,
         deepest: int,
+        gives_way: bool,
         /,
     ) -> None: ...
     @property

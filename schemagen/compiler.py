@@ -31,7 +31,7 @@ from schemagen.errors import (
     ValidationFailed,
     VocabularyError,
 )
-from schemagen.free_threading import HAS_LOCK, snapshot
+from schemagen.free_threading import HAS_LOCK, LARGE, snapshot
 from schemagen.grammar_memory import CacheInfo, GrammarMemory
 from schemagen.schema.report import Entry, Report
 
@@ -515,6 +515,8 @@ def _compile(
         return Grammar(frozen, vocabulary, arguments, engine=chosen, implementation=made)
 
     target = _target_of(spec)
+    if HAS_LOCK and frozen.marshalled is not None and len(frozen.marshalled) > LARGE:
+        spec = snapshot(spec)
     source = _source(spec if target is None else target.schema, arguments, target, frozen.marshalled)
     made, is_exact = _json_engine(source, _styled(options, target), vocabulary, chosen, folder)
     return Grammar(
