@@ -31,6 +31,7 @@ from schemagen.errors import (
     ValidationFailed,
     VocabularyError,
 )
+from schemagen.forking import without_property_locks
 from schemagen.free_threading import HAS_LOCK, LARGE, snapshot
 from schemagen.grammar_memory import CacheInfo, GrammarMemory
 from schemagen.schema.report import Entry, Report
@@ -97,6 +98,7 @@ class Choice:
         object.__setattr__(self, "options", texts)
 
 
+@without_property_locks
 class Grammar:
     """A compiled constraint over a vocabulary: immutable, without any per-sequence state, shared between threads.
 
@@ -300,6 +302,18 @@ def _check_afterwards(schema: Any, value: Any, text: str, resources: Mapping[str
 
 
 _memory = GrammarMemory()
+#: Compilations that have turned the garbage collector off: one of another thread never ends in a process that is forked.
+_pauses: list[bool] = []
+
+
+def _collect_again() -> None:
+    if _pauses:
+        _pauses.clear()
+        gc.enable()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_collect_again)
 
 
 def cache_info() -> CacheInfo:
@@ -396,6 +410,7 @@ def compile(  # noqa: A001, PLR0913 - the field's verb, as in re.compile; option
     try:
         if collecting:
             gc.disable()
+            _pauses.append(True)
         grammar = _compile(frozen, vocabulary, options, arguments, None if key is None else folder)
     except RecursionError as error:
         raise LimitError(
@@ -405,6 +420,7 @@ def compile(  # noqa: A001, PLR0913 - the field's verb, as in re.compile; option
     finally:
         if collecting:
             gc.enable()
+            del _pauses[-1:]
     return grammar if key is None else _memory.put(key, grammar)
 
 
