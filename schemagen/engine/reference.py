@@ -36,6 +36,7 @@ from schemagen.errors import (
     OptionError,
     UnsatisfiableSchemaError,
 )
+from schemagen.forking import without_property_locks
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -98,6 +99,7 @@ def map_states_to_vocab(fsm: FSM, vocabulary: Sequence[bytes]) -> dict[int, set[
     return sigma
 
 
+@without_property_locks
 class ReferenceEngine:
     """A regular expression over a vocabulary, all states built beforehand; immutable, safe to share between threads.
 

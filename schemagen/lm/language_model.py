@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from schemagen.arguments import check_folder
 from schemagen.compiler import Grammar, compile as compile_grammar
 from schemagen.errors import VocabularyError
+from schemagen.forking import without_property_locks
 from schemagen.lm.batch_answers import BatchAnswers
 from schemagen.lm.prompts import as_messages, render, with_shape, with_texts
 from schemagen.lm.single_answers import SingleAnswers
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
     from schemagen.vocabulary import Vocabulary
 
 
+@without_property_locks
 class LanguageModel(SingleAnswers, BatchAnswers, StreamedAnswers, ToolCaller):
     """A causal language model whose answers are values of Python types.
 

@@ -11,14 +11,14 @@ PACKAGE = Path(__file__).parents[2] / "schemagen"
 #: Lowest first. A row is a layer; it imports itself and the rows before it.
 LAYERS = (
     ("errors",),
-    ("arguments", "options", "specs"),
+    ("arguments", "options", "specs", "forking", "free_threading"),
     ("regex",),
     ("schema",),
     ("types", "type_schema", "type_bounds", "type_flags", "type_refusals", "type_sets", "type_texts"),
     ("vocabulary",),
     ("engine",),
     ("draw",),
-    ("compiler", "free_threading", "grammar_files", "grammar_memory", "refusals"),
+    ("compiler", "grammar_files", "grammar_memory", "refusals"),
     ("bitmask", "masking"),
     ("device",),
     ("decode",),
