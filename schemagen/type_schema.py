@@ -438,9 +438,10 @@ class TypeSchema(GenerateJsonSchema):
         content = _without_notes(result["contentSchema"])
         pattern = json_text_pattern(content, lambda part: _without_notes(self._inlined(part)))
         if pattern is None:
-            self.handle_invalid_for_json_schema(schema, "JSON inside a string, of a type that no pattern describes")
-        kept = {"contentMediaType": "application/json", "contentSchema": content}
-        said = {"type": "string", **kept, "pattern": f"^(?:{pattern})$"}
+            what = "JSON inside a string, of a type that no pattern describes"
+            return self.handle_invalid_for_json_schema(schema, what)
+        kept: Json = {"contentMediaType": "application/json", "contentSchema": content}
+        said: Json = {"type": "string", **kept, "pattern": f"^(?:{pattern})$"}
         if ANY_JSON in pattern:
             said[_CAP] = [f"JSON of any form inside a string: arrays and objects nested at most {MAX_ANY_DEPTH} deep"]
         return _noted(said, self.unsaid[before:])
