@@ -41,6 +41,14 @@ _MAX_LISTED_KEYS = 1000
 _EXACT_DIGITS = 15
 _ENDS = (("minimum", "exclusiveMinimum"), ("maximum", "exclusiveMaximum"))
 _MAX_JSON_DEPTH = 12
+_BARE = r"[^\\^$.|?*+()\[\]{}\ud800-\uffff]"
+_ESCAPED = r"\\[.*+?()\[\]{}^$|\\/-]"
+_IN_CLASS = rf"(?:(?:[^\\\[\]^&~\ud800-\uffff-]|{_ESCAPED})(?:-(?![-\]]))?)"
+_ONCE = r"(?:(?:[*+?]|\{[0-9]+(?:,[0-9]*)?\})\??)?"
+#: Patterns that Rust's crate and ECMA-262 read alike, seen without reading them; most patterns are of this kind.
+_PLAINLY_PORTABLE = re.compile(
+    rf"(?:(?:(?:{_BARE}|{_ESCAPED}|\[\^?{_IN_CLASS}+-?\]|\)){_ONCE}|[\^$|]|\((?:\?:)?(?!\?))(?![*+?{{]))*"
+)
 _FLAGS = {"a": re.ASCII, "i": re.IGNORECASE, "m": re.MULTILINE, "s": re.DOTALL, "x": re.VERBOSE}
 
 
@@ -72,6 +80,8 @@ def _python_text(pattern: str | re.Pattern[str]) -> str:
 
 def _is_portable(pattern: str, dialect: PatternDialect) -> bool:
     """Whether a pattern is read alike in a dialect and in ECMA-262; not, where either cannot read it."""
+    if dialect == "rust" and _PLAINLY_PORTABLE.fullmatch(pattern):
+        return True
     try:
         return parse_pattern(pattern, dialect, search=True) == parse_pattern(pattern, "ecma-262", search=True)
     except (PatternError, LimitError):
