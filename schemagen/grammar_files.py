@@ -8,9 +8,9 @@ All numbers are unsigned and little-endian::
     program         the calls that make the grammar, see `schemagen.engine.program`
 
 The key is a hash of the schema as it was given (the order of keys matters), the documents it refers to, the options and limits,
-and of everything else that decides what a schema means: the source of the front end, the compiled core, the Unicode tables
-of Python, and where a pattern is in Rust's dialect those of pydantic-core. The vocabulary is no part of it, because a program
-is about bytes: one file serves every model.
+and of everything else that decides what a schema means: the source of the front end, the compiled core, the Unicode tables of
+Python, and those of pydantic-core where a pattern is in Rust's dialect. The vocabulary is no part of it, because a program is
+about bytes: one file serves every model.
 
 A file of another version, for another schema or damaged is a miss, and written again. Nothing is executed while reading,
 unlike with pickle; but who can write to the folder decides what the grammars in it allow.

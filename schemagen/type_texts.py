@@ -45,6 +45,14 @@ _MAX_JSON_DEPTH = 12
 MAX_ANY_DEPTH = 3
 #: A character of a string of JSON inside a string: itself or one of the short escapes.
 _JSON_CHARACTER = r'(?:[^"\\\x00-\x1f]|\\["\\/bfnrt])'
+_BARE = r"[^\\^$.|?*+()\[\]{}\ud800-\uffff]"
+_ESCAPED = r"\\[.*+?()\[\]{}^$|\\/-]"
+_IN_CLASS = rf"(?:(?:[^\\\[\]^&~\ud800-\uffff-]|{_ESCAPED})(?:-(?![-\]]))?)"
+_ONCE = r"(?:(?:[*+?]|\{[0-9]+(?:,[0-9]*)?\})\??)?"
+#: Patterns that Rust's crate and ECMA-262 read alike, seen without reading them; most patterns are of this kind.
+_PLAINLY_PORTABLE = re.compile(
+    rf"(?:(?:(?:{_BARE}|{_ESCAPED}|\[\^?{_IN_CLASS}+-?\]|\)){_ONCE}|[\^$|]|\((?:\?:)?(?!\?))(?![*+?{{]))*"
+)
 _FLAGS = {"a": re.ASCII, "i": re.IGNORECASE, "m": re.MULTILINE, "s": re.DOTALL, "x": re.VERBOSE}
 
 
@@ -76,6 +84,8 @@ def _python_text(pattern: str | re.Pattern[str]) -> str:
 
 def _is_portable(pattern: str, dialect: PatternDialect) -> bool:
     """Whether a pattern is read alike in a dialect and in ECMA-262; not, where either cannot read it."""
+    if dialect == "rust" and _PLAINLY_PORTABLE.fullmatch(pattern):
+        return True
     try:
         return parse_pattern(pattern, dialect, search=True) == parse_pattern(pattern, "ecma-262", search=True)
     except (PatternError, LimitError):

@@ -19,6 +19,8 @@ if TYPE_CHECKING:
 Strings = list[tuple[int, int, int]]
 #: Kernel nodes remembered for the process; they live as long as the kernel does, the expressions that name them here.
 MAX_LOWERED = 20_000
+#: From so many parts on, such as the characters of a long text, equal objects are looked up once.
+_MANY_PARTS = 256
 #: Compilations between two counts of them.
 COUNT_EVERY = 32
 
@@ -107,6 +109,14 @@ class PatternLowering:
             node = self._memo[key] = self._lower(regex, encoding)
         return node
 
+    def _parts(self, parts: tuple[ast.Regex, ...], encoding: int) -> list[int]:
+        """Return the nodes of parts; of very many, such as the characters of a long text, each object once."""
+        if len(parts) < _MANY_PARTS:
+            return [self.lower(part, encoding) for part in parts]
+        distinct = {id(part): part for part in parts}
+        nodes = {key: self.lower(part, encoding) for key, part in distinct.items()}
+        return [nodes[id(part)] for part in parts]
+
     def _lower(self, regex: ast.Regex, encoding: int) -> int:
         if isinstance(regex, ast.Chars):
             return self.builder.chars(encoding, [end for pair in regex.ranges for end in pair])
@@ -117,7 +127,7 @@ class PatternLowering:
         if isinstance(regex, ast.Complement):
             inner = self.builder.complement(self.lower(regex.inner, encoding))
             return self.builder.conjunction([self.builder.any_string(encoding), inner])
-        parts = [self.lower(part, encoding) for part in regex.parts]
+        parts = self._parts(regex.parts, encoding)
         if isinstance(regex, ast.Concat):
             return self.builder.concat(parts)
         return (

@@ -12,10 +12,11 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass, field, replace
+from functools import lru_cache
 from typing import TYPE_CHECKING, Literal
 
 from schemagen.errors import LimitError
-from schemagen.regex.ast import ANY_CHAR, Chars, Regex, invert_ranges, literal, optional
+from schemagen.regex.ast import ANY_CHAR, Chars, Concat, Regex, concat, invert_ranges, literal, optional
 from schemagen.regex.cursor import Cursor, Flags
 from schemagen.regex.escapes import atom_escape, character_class, folded
 from schemagen.regex.syntax import (
@@ -44,6 +45,9 @@ _COUNT = re.compile(r"\{([0-9]*)(?:(,)([0-9]*))?\}")
 _GROUP_NAME = re.compile(r"([^\W\d]\w*)>")
 _INLINE_FLAGS = re.compile(r"([a-zA-Z]*)(?:-([a-zA-Z]+))?([:)])")
 _VERBOSE_SKIP = re.compile(r"[ \t\n\r\v\f]+|#[^\n]*")
+
+#: Two or more characters that mean themselves in every dialect, and the last of which is not repeated.
+_PLAIN_RUN = re.compile(r"[^\\^$.|?*+()\[\]{}\ud800-\uffff]{2,}(?![*+?{])")
 
 _FLAG_FIELDS = {"i": "ignore_case", "m": "multiline", "s": "dot_all", "x": "verbose", "a": "ascii"}
 
@@ -82,6 +86,12 @@ class Group:
     repeated: bool = False
 
 
+@lru_cache(maxsize=1024)
+def _character(character: str) -> Chars:
+    """Return one character as an expression; the same object each time, so that its hash is worked out once."""
+    return Chars(((ord(character), ord(character)),))
+
+
 class Parser:
     """Reads one pattern from left to right."""
 
@@ -105,6 +115,8 @@ class Parser:
         special: dict[str, Callable[[], None]] = {"|": self._next_alternative, "(": self._open_group, ")": self._close}
         special.update(dict.fromkeys("*+?{", self._quantifier))
         while cursor.position < len(cursor.pattern):
+            if self._literals():
+                continue
             if cursor.flags.verbose and (skipped := self._ignored.match(cursor.pattern, cursor.position)):
                 cursor.position = skipped.end()
                 continue
@@ -123,6 +135,16 @@ class Parser:
         group = self._open[-1]
         group.items.append(_Item(node, height, position, repeatable))
         group.repeated = False
+
+    def _literals(self) -> bool:
+        """Read a run of plain characters at once, which long patterns mostly consist of; say whether there was one."""
+        cursor = self.cursor
+        found = _PLAIN_RUN.match(cursor.pattern, cursor.position)
+        if found is None or cursor.flags.ignore_case or cursor.flags.verbose:
+            return False
+        self._push(concat(*map(_character, found.group())), 0, cursor.position)
+        cursor.position = found.end()
+        return True
 
     def _atom(self) -> None:
         """Read one character, set, or anchor."""
@@ -166,7 +188,7 @@ class Parser:
     def _sequence(group: Group) -> _Item:
         """Return the items of a group's current alternative as one."""
         items = group.items
-        if len(items) == 1:
+        if len(items) == 1 and (items[0].height or not isinstance(items[0].node, Concat)):
             return items[0]
         return _Item(sequence(i.node for i in items), 1 + max((i.height for i in items), default=-1), group.position)
 

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 #: Rules of Python's `re` that no automaton has, or that this package does not read.
-UNREAD = ("possessive", "POSIX class")
+UNREAD = ("possessive", "POSIX class", "look-ahead with this kind", "look-behind that itself")
 
 
 def accepts(pattern: str, engine: str) -> Callable[[str], bool]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import json
 import pickle
+import random
 import re
 from pathlib import Path
 from typing import Annotated, Any
@@ -15,8 +16,9 @@ from pydantic_core import SchemaValidator
 
 import schemagen
 from schemagen.errors import InvalidPatternError, LimitError, OptionError, PatternError, UnsupportedPatternError
-from schemagen.regex import Recogniser, is_empty, parse_python, parse_rust, rust_sets
+from schemagen.regex import Recogniser, is_empty, parse_ecma, parse_python, parse_rust, rust_sets
 from schemagen.regex.ast import invert_ranges, normalise_ranges
+from schemagen.type_texts import _PLAINLY_PORTABLE
 from schemagen.types import reflect
 from tests.suite.cases import load_cases
 
@@ -389,6 +391,32 @@ def test_portable_patterns_stay_plain() -> None:
         "type": "string",
     }
     assert reflect(Annotated[str, Field(pattern=r"^\d$")]).schema["x-pattern-dialect"] == "rust"
+
+
+def test_what_is_plainly_portable_is_read_alike() -> None:
+    """What is taken for portable without reading it is the same language in both dialects."""
+    rng = random.Random(3)
+    parts = [
+        *"ab-&~[]^$|()?*+{},.é# <",
+        "(?:",
+        "{2}",
+        "{1,3}",
+        r"\.",
+        r"\-",
+        r"\/",
+        "a-z",
+        "[a-z]",
+        "[^a-c]",
+        "[a-]",
+        "[b",
+        "]+",
+    ]
+    seen = 0
+    while seen < 300:
+        pattern = "".join(rng.choice(parts) for _ in range(rng.randint(1, 7)))
+        if _PLAINLY_PORTABLE.fullmatch(pattern) and rust_sets.refusal(pattern) is None:
+            assert parse_rust(pattern) == parse_ecma(pattern), pattern
+            seen += 1
 
 
 def test_keys_of_dicts_are_read_likewise() -> None:
