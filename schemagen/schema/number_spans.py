@@ -17,6 +17,12 @@ from fractions import Fraction
 MAX_BOUND_DIGITS = 40
 #: At least 10 ** this is no restriction: every text of `number_regex` parses to less.
 FINITE_EXPONENT = 308
+#: The largest float64, as json.dumps writes it.
+LARGEST = Fraction(Decimal("1.7976931348623157e308"))
+#: Integers up to here are all float64.
+EXACT_INTEGERS = 2**53
+#: Digits of an end between two float64 numbers.
+_MIDDLE_DIGITS = 24
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,6 +93,62 @@ def _sink_end(low: Fraction | None, strict: bool) -> tuple[Fraction | None, bool
     return min(low, (Fraction(nearest) + Fraction(math.nextafter(nearest, -math.inf))) / 2), False
 
 
+def float_ends(span: Span) -> Span:
+    """Move the ends to where a decimal in between and the float64 that it is read as satisfy the given ones.
+
+    A validator compares the float64 with the bound as it reads it: an integer exactly, any other decimal as a float64. What
+    json.dumps writes for a float64 inside is between the new ends, even where that decimal is outside the given ones, which
+    an integer beyond 2**53 can make it.
+    """
+    low, low_strict = _float_end(span.low, span.low_strict)
+    high, high_strict = _float_end(None if span.high is None else -span.high, span.high_strict)
+    return Span(low, low_strict, None if high is None else -high, high_strict)
+
+
+def _float_end(low: Fraction | None, strict: bool) -> tuple[Fraction | None, bool]:
+    """A lower end as of `float_ends`."""
+    if low is None or low < -LARGEST:
+        return None, False
+    if low > LARGEST:
+        return low, strict
+    nearest = float(low)
+    if not strict and (low.denominator != 1 or abs(low) <= EXACT_INTEGERS):
+        return low, False
+    is_float = low.denominator != 1 or Fraction(nearest) == low
+    first = nearest if (is_float and not strict) or (not is_float and nearest > low) else math.nextafter(nearest, math.inf)
+    if math.isinf(first):
+        return low, True
+    written = Fraction(Decimal(repr(first)))
+    middle = (Fraction(first) + Fraction(math.nextafter(first, -math.inf))) / 2
+    if middle < min(low, written):
+        end = min(low, written)
+        return end, strict and end == low
+    # Between the two the decimal of a float64 has 17 digits or fewer: so many more lose nothing.
+    end = _shortened(middle)
+    return end, end == middle
+
+
+def _shortened(value: Fraction) -> Fraction:
+    """A number with few digits between a value and a little more than that."""
+    if not value:
+        return value
+    guess = len(str(abs(value.numerator))) - len(str(value.denominator))
+    scale = Fraction(10) ** (_MIDDLE_DIGITS - guess)
+    return Fraction(math.ceil(value * scale)) / scale
+
+
+def float_readings(value: Fraction) -> Span:
+    """Every decimal that a validator could read as the value."""
+    if abs(value) > LARGEST:
+        return Span(value, low_strict=False, high=value, high_strict=False)
+    nearest = float(value)
+    above, below = math.nextafter(nearest, math.inf), math.nextafter(nearest, -math.inf)
+    high = LARGEST if math.isinf(above) else (Fraction(nearest) + Fraction(above)) / 2
+    low = -LARGEST if math.isinf(below) else (Fraction(nearest) + Fraction(below)) / 2
+    outwards = -_shortened(-low), _shortened(high)
+    return Span(min(outwards[0], value), low_strict=False, high=max(outwards[1], value), high_strict=False)
+
+
 def on_grid(span: Span, digits: int) -> Span:
     """Move ends that need more than ``digits`` fraction digits inwards to one that does not, which loses no text."""
     scale = 10**digits
@@ -117,6 +179,10 @@ def capped_outwards(span: Span) -> Span:
     return Span(low, low_strict, high, high_strict)
 
 
-def fraction_length(value: Fraction) -> int:
-    """How many fraction digits the decimal needs, cut off at `MAX_BOUND_DIGITS`."""
-    return next((k for k in range(MAX_BOUND_DIGITS) if 10**k % value.denominator == 0), MAX_BOUND_DIGITS)
+def fraction_length(value: Fraction, most: int = MAX_BOUND_DIGITS) -> int:
+    """How many fraction digits the decimal needs, factors other than 2 and 5 aside, cut off at ``most``."""
+    twos = (value.denominator & -value.denominator).bit_length() - 1
+    fives, rest = 0, value.denominator >> twos
+    while rest % 5 == 0:
+        rest, fives = rest // 5, fives + 1
+    return min(most, max(twos, fives))

@@ -87,7 +87,7 @@ class NumberStyle(HashedOnce):
         integer_fraction: Whether an integer may be written ``1.0`` (JSON Schema: yes; Python's int: no).
     """
 
-    max_integer_digits: int = 20
+    max_integer_digits: int = 60
     max_fraction_digits: int = 22
     exponents: bool = True
     integer_fraction: bool = True
