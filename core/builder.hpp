@@ -74,8 +74,11 @@ public:
     using Ends = std::vector<std::tuple<std::string, int32_t, bool>>;  // digits, exponent of the first one, open
     // `ends`: lower and upper one of the positive numbers, then of the magnitudes of the negative ones; no digits: no end.
     // `inside`: bit 0, 1 and 2 for positive numbers, negative ones and zero.
-    NodeId number(const Ends& ends, uint32_t inside, uint64_t divisor, int32_t power, uint32_t integer_digits, uint32_t fraction_digits,
-                  uint32_t exact_digits, uint32_t forms) {
+    // `step`: a divisor, 0 for none, and a power of ten. `most`: digits before and after the point, and of texts that must be exact.
+    NodeId number(const Ends& ends, uint32_t inside, const std::pair<uint64_t, int32_t>& step, const std::tuple<uint32_t, uint32_t, uint32_t>& most,
+                  uint32_t forms) {
+        const auto [divisor, power] = step;
+        const auto [integer_digits, fraction_digits, exact_digits] = most;
         NumberRule rule{.zero = (inside & 4) != 0, .divisor = divisor, .power = power, .integer_digits = integer_digits,
                         .fraction_digits = fraction_digits, .exact_digits = exact_digits, .forms = forms};
         if (ends.size() != 4) throw nb::value_error("a number has four ends");

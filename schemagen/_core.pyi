@@ -36,11 +36,8 @@ class Builder:
         self,
         ends: list[tuple[str, int, bool]],
         inside: int,
-        divisor: int,
-        power: int,
-        integer_digits: int,
-        fraction_digits: int,
-        exact_digits: int,
+        step: tuple[int, int],
+        most: tuple[int, int, int],
         forms: int,
     ) -> int: ...
     def any_string(self, encoding: int) -> int: ...

@@ -39,9 +39,10 @@ from schemagen.schema.normalise import Normaliser
 from schemagen.schema.number_rules import (
     NumberRule,
     caps_of,
-    common_multiple,
     nothing_between,
     range_rules,
+    span_of,
+    step_of,
     step_rules,
     value_rules,
 )
@@ -95,7 +96,7 @@ def numbers_of(arm: NumberArm) -> int | None:
         return len(arm.values)
     if arm.low is not None and arm.low == arm.high:
         return 1
-    step = common_multiple(arm.multiples | ({Fraction(1)} if arm.integer else frozenset()))
+    step = step_of(arm)
     if step is None or arm.low is None or arm.high is None:
         return None
     first, last = math.ceil(arm.low / step), math.floor(arm.high / step)
@@ -333,9 +334,9 @@ class JsonLowering:
         return node
 
     def _range(self, arm: NumberArm, style: NumberStyle) -> int:
-        caps = caps_of(arm, style)
+        caps = caps_of(span_of(arm), step_of(arm), style)
         texts = self._rules(range_rules(arm, style, caps))
-        if texts == EMPTY_NODE and (error := nothing_between(arm)) is not None:
+        if texts == EMPTY_NODE and (error := nothing_between(span_of(arm), step_of(arm))) is not None:
             raise error
         steps = sorted(arm.not_multiples | ({Fraction(1)} if arm.integer is False else frozenset()))
         outside = [step_rules(step, style, caps) for step in steps]
@@ -350,11 +351,8 @@ class JsonLowering:
                 self.builder.number(
                     list(rule.ends),
                     rule.inside,
-                    rule.divisor,
-                    rule.power,
-                    rule.integer_digits,
-                    rule.fraction_digits,
-                    rule.exact_digits,
+                    (rule.divisor, rule.power),
+                    (rule.integer_digits, rule.fraction_digits, rule.exact_digits),
                     rule.forms,
                 )
                 for rule in rules

@@ -142,15 +142,12 @@ class Recorder:
         self,
         ends: list[tuple[str, int, bool]],
         inside: int,
-        divisor: int,
-        power: int,
-        integer_digits: int,
-        fraction_digits: int,
-        exact_digits: int,
+        step: tuple[int, int],
+        most: tuple[int, int, int],
         forms: int,
     ) -> int:
         """As `_core.Builder.number`."""
-        arguments = (ends, inside, divisor, power, integer_digits, fraction_digits, exact_digits, forms)
+        arguments = (ends, inside, step, most, forms)
         return self._made(self._builder.number(*arguments), "number", [], *arguments)
 
     def any_string(self, encoding: int) -> int:
@@ -385,8 +382,8 @@ def _language(calls: list[list[Any]], builder: _core.Builder) -> int:
         elif name == "complement":
             node = builder.complement(nodes[places[0]])
         elif name == "number":
-            ends, *others = rest
-            node = builder.number([tuple(end) for end in ends], *others)
+            ends, inside, step, most, forms = rest
+            node = builder.number([tuple(end) for end in ends], inside, tuple(step), tuple(most), forms)
         else:
             raise ValueError(f"unknown call {name!r}")
         nodes.append(node)

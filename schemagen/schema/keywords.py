@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import json
 import math
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from decimal import Decimal
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any, Protocol
@@ -31,7 +31,6 @@ from schemagen.schema.nodes import (
     Given,
     ItemCount,
     KeyRule,
-    PLAIN_INTEGERS,
     NumberArm,
     ObjectArm,
     Place,

@@ -90,21 +90,36 @@ def common_multiple(divisors: frozenset[Fraction]) -> Fraction | None:
     )
 
 
-def caps_of(arm: NumberArm, style: NumberStyle) -> Caps:
-    """Return the caps of a style, raised to what the ends and divisors of an arm need."""
-    span = Span(arm.low, arm.low_open, arm.high, arm.high_open)
+def span_of(arm: NumberArm) -> Span:
+    """Return the range of an arm."""
+    return Span(arm.low, arm.low_open, arm.high, arm.high_open)
+
+
+def step_of(arm: NumberArm) -> Fraction | None:
+    """Return what every number of an arm is a multiple of; None if nothing is."""
+    return common_multiple(arm.multiples | ({Fraction(1)} if arm.integer else frozenset()))
+
+
+def caps_of(span: Span, step: Fraction | None, style: NumberStyle) -> Caps:
+    """Return the caps of a style, raised to what the ends of a range and a step need.
+
+    Raises:
+        LimitError: Every number of the range has more than `MAX_DIGITS` digits before the point.
+    """
     whole = style.max_integer_digits
     for side in (span, span.mirrored()):
         if side.high is None or side.high > 0:
             whole = max(whole, _length(side.low) + 1 if side.low is not None and side.low > 0 else 0)
-            whole = max(whole, 0 if side.high is None else min(_length(side.high), MAX_UPPER_DIGITS))
+            whole = max(
+                whole, 0 if side.high is None or side.high >= LARGEST else min(_length(side.high), MAX_UPPER_DIGITS)
+            )
     if whole > MAX_DIGITS:
         raise LimitError(
             f"a range that begins at a number of {whole - 1} digits, limit {MAX_DIGITS}",
             why="numbers are compared digit by digit",
             fix="use a range that is closer to zero",
         )
-    needed = [fraction_length(end) + 1 for end in (arm.low, arm.high, *arm.multiples) if end]
+    needed = [fraction_length(end) + 1 for end in (span.low, span.high, step) if end]
     return Caps(whole, max(style.max_fraction_digits, min(MAX_BOUND_DIGITS, max(needed, default=0))))
 
 
@@ -120,15 +135,16 @@ def range_rules(arm: NumberArm, style: NumberStyle, caps: Caps) -> list[NumberRu
     Raises:
         LimitError: A divisor or an end is too large.
     """
-    exact = Span(arm.low, arm.low_open, arm.high, arm.high_open)
-    step = common_multiple(arm.multiples | ({Fraction(1)} if arm.integer else frozenset()))
+    exact, step = span_of(arm), step_of(arm)
     divisor, power = (0, 0) if step is None else decimal_step(step)
     limited = arm.integer is False or arm.not_multiples or (step is not None and not _is_dyadic(divisor, power))
     plain = NumberRule(
         (NO_END, NO_END, NO_END, NO_END), 0, divisor, power, caps.integer, caps.fraction, 0, _forms(arm, style)
     )
     plain = replace(plain, exact_digits=EXACT_DIGITS if limited else 0)
-    return _rules(plain, exact, float_ends(exact), read_as_floats=not style.integer_fraction and arm.integer is not True)
+    return _rules(
+        plain, exact, float_ends(exact), read_as_floats=not style.integer_fraction and arm.integer is not True
+    )
 
 
 def step_rules(step: Fraction, style: NumberStyle, caps: Caps) -> list[NumberRule]:
@@ -136,9 +152,7 @@ def step_rules(step: Fraction, style: NumberStyle, caps: Caps) -> list[NumberRul
     divisor, power = decimal_step(step)
     span = Span(None, low_strict=False, high=None, high_strict=False)
     forms = WHOLE | POINT | (EXPONENT if style.exponents else 0)
-    plain = NumberRule(
-        (NO_END, NO_END, NO_END, NO_END), 0, divisor, power, caps.integer, caps.fraction, 0, forms
-    )
+    plain = NumberRule((NO_END, NO_END, NO_END, NO_END), 0, divisor, power, caps.integer, caps.fraction, 0, forms)
     return _rules(plain, span, span, read_as_floats=False)
 
 
@@ -162,14 +176,14 @@ def _rules(plain: NumberRule, exact: Span, floats: Span, *, read_as_floats: bool
     if not others:
         return _bounded(plain, exact)
     if read_as_floats or all(end is None or abs(end) <= EXACT_INTEGERS for end in (exact.low, exact.high)):
-        return _bounded(plain, _finite(floats))
+        return _bounded(plain, finite(floats))
     return [
         *_bounded(replace(plain, forms=WHOLE, fraction_digits=0), exact),
-        *_bounded(replace(plain, forms=others), _finite(floats)),
+        *_bounded(replace(plain, forms=others), finite(floats)),
     ]
 
 
-def _finite(span: Span) -> Span:
+def finite(span: Span) -> Span:
     """Cut off what no float64 holds."""
     low, high = span.low, span.high
     if low is None or low < -LARGEST:
@@ -249,13 +263,11 @@ def _shown(value: Fraction) -> str:
     return text if len(text) <= 40 else f"{text[:20]}...({len(text)} digits)"
 
 
-def nothing_between(arm: NumberArm) -> LimitError | None:
-    """Return the error for an arm that has numbers, none of which can be written; None if it has none at all."""
-    step = common_multiple(arm.multiples | ({Fraction(1)} if arm.integer else frozenset()))
-    span = Span(arm.low, arm.low_open, arm.high, arm.high_open)
+def nothing_between(span: Span, step: Fraction | None) -> LimitError | None:
+    """Return the error for a range that has numbers, none of which can be written; None if it has none at all."""
     if span.is_empty() or (step is not None and not _has_multiple(span, step)):
         return None
-    low, high = ("no end" if end is None else _shown(end) for end in (arm.low, arm.high))
+    low, high = ("no end" if end is None else _shown(end) for end in (span.low, span.high))
     return LimitError(
         f"no number that can be written lies between {low} and {high}",
         why="validators read a number with a point or an exponent as a float64, and there is none between the bounds; "

@@ -63,24 +63,11 @@ def clamped(value: Decimal | Fraction | None) -> Fraction | None:
     return Fraction(value)
 
 
-def float_safe(span: Span, *, inwards: bool) -> Span:
-    """Move the ends so that no float64 of a text inside (``inwards``) or outside of the result is on the other side."""
-    shift = _raise_end if inwards else _sink_end
-    low, low_strict = shift(span.low, span.low_strict)
-    high, high_strict = shift(None if span.high is None else -span.high, span.high_strict)
+def float_safe(span: Span) -> Span:
+    """Move the ends outwards, so that no float64 of a text outside of the result is inside."""
+    low, low_strict = _sink_end(span.low, span.low_strict)
+    high, high_strict = _sink_end(None if span.high is None else -span.high, span.high_strict)
     return Span(low, low_strict, None if high is None else -high, high_strict)
-
-
-def _raise_end(low: Fraction | None, strict: bool) -> tuple[Fraction | None, bool]:
-    """A lower end above which exact value and float64 both satisfy the given one."""
-    if not low or abs(low) >= 10**FINITE_EXPONENT:
-        return low, strict
-    nearest = float(low)
-    integral_no_float = low.denominator == 1 and Fraction(nearest) < low
-    if not strict and not integral_no_float:
-        return low, strict
-    middle = (Fraction(nearest) + Fraction(math.nextafter(nearest, math.inf))) / 2
-    return max(low, middle), True
 
 
 def _sink_end(low: Fraction | None, strict: bool) -> tuple[Fraction | None, bool]:
@@ -115,7 +102,9 @@ def _float_end(low: Fraction | None, strict: bool) -> tuple[Fraction | None, boo
     if not strict and (low.denominator != 1 or abs(low) <= EXACT_INTEGERS):
         return low, False
     is_float = low.denominator != 1 or Fraction(nearest) == low
-    first = nearest if (is_float and not strict) or (not is_float and nearest > low) else math.nextafter(nearest, math.inf)
+    first = (
+        nearest if (is_float and not strict) or (not is_float and nearest > low) else math.nextafter(nearest, math.inf)
+    )
     if math.isinf(first):
         return low, True
     written = Fraction(Decimal(repr(first)))

@@ -45,7 +45,7 @@ def listed_numbers(arm: NumberArm, style: NumberStyle) -> ast.Regex:
 def range_pattern(arm: NumberArm, style: NumberStyle) -> ast.Regex:
     """Return the texts of the numbers between the ends of an arm, less the values and kinds it excludes. Cached.
 
-    Where multiples matter no exponents are written, so that a remainder automaton over the digits can be added.
+    Where multiples matter no exponents are written, so that a condition on the digits can be added.
     """
     if arm.multiples or arm.not_multiples:
         style = replace(style, exponents=False)
@@ -65,10 +65,14 @@ def number_pattern(arm: NumberArm, style: NumberStyle) -> ast.Regex:
     """
     if arm.values is not None:
         return listed_numbers(arm, style)
+    if arm.plain and arm.integer is True:
+        style = replace(style, integer_fraction=False)
     multiple = common_multiple(arm.multiples)
     if multiple is None and not arm.not_multiples:
         return range_pattern(arm, style)
     bounds = replace(number_bounds(arm), multiple_of=multiple)
+    if not (arm.not_multiples or arm.not_values or arm.integer is False):
+        return number_regex(bounds, style)
     outside = [number_superset_regex(NumberBounds(multiple_of=m), style) for m in sorted(arm.not_multiples)]
     return ast.conjunction(range_pattern(arm, style), number_regex(bounds, style), *map(ast.complement, outside))
 
