@@ -43,6 +43,8 @@ def exponent_forms(span: Span, *, integer: bool) -> ast.Regex:
     Returns:
         The language over code points. Size O(digits of the ends).
     """
+    if span.is_empty():
+        return ast.EMPTY
     halves = [_one_sign(half, integer=integer) for half in (span, span.mirrored())]
     sign = ast.optional(MINUS)
     forms = (

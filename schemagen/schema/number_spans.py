@@ -19,6 +19,7 @@ MAX_BOUND_DIGITS = 40
 FINITE_EXPONENT = 308
 #: The largest float64, as json.dumps writes it.
 LARGEST = Fraction(Decimal("1.7976931348623157e308"))
+_LARGEST_FLOAT = Fraction(float(LARGEST))
 #: Integers up to here are all float64.
 EXACT_INTEGERS = 2**53
 #: Digits of an end between two float64 numbers.
@@ -94,9 +95,9 @@ def float_ends(span: Span) -> Span:
 
 def _float_end(low: Fraction | None, strict: bool) -> tuple[Fraction | None, bool]:
     """A lower end as of `float_ends`."""
-    if low is None or low < -LARGEST:
+    if low is None or low < -_LARGEST_FLOAT:
         return None, False
-    if low > LARGEST:
+    if low > _LARGEST_FLOAT:
         return low, strict
     nearest = float(low)
     if not strict and (low.denominator != 1 or abs(low) <= EXACT_INTEGERS):
@@ -108,13 +109,14 @@ def _float_end(low: Fraction | None, strict: bool) -> tuple[Fraction | None, boo
     if math.isinf(first):
         return low, True
     written = Fraction(Decimal(repr(first)))
-    middle = (Fraction(first) + Fraction(math.nextafter(first, -math.inf))) / 2
-    if middle < min(low, written):
-        end = min(low, written)
-        return end, strict and end == low
+    before = math.nextafter(first, -math.inf)
+    middle = low if math.isinf(before) else (Fraction(first) + Fraction(before)) / 2
+    if math.isinf(before) or middle < min(low, written):
+        # Where the end is no float, a text of the same value is read as one beside it.
+        return min(low, written), False
     # Between the two the decimal of a float64 has 17 digits or fewer: so many more lose nothing.
     end = _shortened(middle)
-    return end, end == middle
+    return end, end == middle and float(middle) != first
 
 
 def _shortened(value: Fraction) -> Fraction:
@@ -128,7 +130,7 @@ def _shortened(value: Fraction) -> Fraction:
 
 def float_readings(value: Fraction) -> Span:
     """Every decimal that a validator could read as the value."""
-    if abs(value) > LARGEST:
+    if abs(value) > _LARGEST_FLOAT:
         return Span(value, low_strict=False, high=value, high_strict=False)
     nearest = float(value)
     above, below = math.nextafter(nearest, math.inf), math.nextafter(nearest, -math.inf)
