@@ -33,6 +33,8 @@ if TYPE_CHECKING:
     from schemagen.schema.numbers import NumberStyle
 
 WHOLE, POINT, EXPONENT = 1, 2, 4
+#: Largest exponent that the core writes.
+MAX_EXPONENT = 1999
 #: What the core can count remainders of, powers of ten aside.
 MAX_DIVISOR = 2**58
 #: Longest digits before the point that an upper end asks for; a lower end gets what it needs.
