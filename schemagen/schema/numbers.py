@@ -8,12 +8,11 @@ whose value could satisfy it (for use under negation). Ranges come from `number_
 Two readings of one text have to agree, the exact decimal and the float64 that `json.loads` and pydantic make of it.
 Rounding is monotone, so an inclusive end that is a float (or is read as one) cannot be crossed. An exclusive end can be
 hit: ``0.99999999999999999999`` reads as ``1.0``. Such an end moves inwards to the midpoint of the two neighbouring
-floats, and outwards for the superset, so every float64 keeps a text and none is misjudged. The same is done for an
-inclusive end that is an integer beyond 2**53 and no float.
+floats (`number_spans.float_ends`), and outwards for the superset, so every float64 keeps a text and none is misjudged. An
+integer beyond 2**53 as an end moves to where what json.dumps writes for the next float is inside; whole numbers are
+compared with it exactly.
 
-Exponents are offered where they cannot break the constraint: anywhere if there are no bounds or only the sign is
-bounded, otherwise for tiny values beside zero (``1e-07``, as json.dumps writes them) and for large values without an
-upper bound.
+Exponents are written as `number_exponents` does, which is a part of what the compiled core writes (`number_rules`).
 
 Known departure: validators that divide floats (jsonschema does for `multipleOf`) may call ``0.07`` no multiple of
 ``0.01``; here the decimal is what counts.
