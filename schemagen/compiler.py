@@ -40,6 +40,7 @@ from schemagen.free_threading import HAS_LOCK, LARGE, snapshot
 from schemagen.grammar_memory import CacheInfo, GrammarMemory
 from schemagen.refusals import not_json, refused_by_type
 from schemagen.schema.layouts import POLICIES, Layout
+from schemagen.schema.number_rules import MAX_EXPONENT
 from schemagen.schema.report import Entry, Report
 from schemagen.specs import choices_of, list_of_others, no_spec, pattern_text, type_of_adapter
 
@@ -889,7 +890,8 @@ def _report(schema: Any, arguments: dict[str, Any], target: Target[Any] | None, 
                 "",
                 "digits",
                 "enforced",
-                f"soft cap: {style.max_integer_digits} before and {style.max_fraction_digits} after the point",
+                f"soft cap: {style.max_integer_digits} before and {style.max_fraction_digits} after the point, or what "
+                f"the bounds need; exponents up to {MAX_EXPONENT:,}",
             ),
         )
     )
