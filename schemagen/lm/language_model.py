@@ -151,6 +151,7 @@ class LanguageModel(ToolCaller):
             OptionError: A number among the options cannot be meant; or the model is asked to think, and its chat template knows
                 no thoughts.
             BudgetError: ``max_new_tokens`` is below what the shortest text takes.
+            LogitsError: The model gives logits from which no token can be chosen, such as NaN.
             ValidationFailed: A custom validator, or the check of a keyword, refused the value, also after ``retries``.
             ValueError: As transformers raises it, for options it does not know.
         """
@@ -211,7 +212,7 @@ class LanguageModel(ToolCaller):
         prompts: Iterable[Prompt],
         spec: Any,
         *,
-        batch_size: int = 8,
+        batch_size: int | None = None,
         progress: bool | None = None,
         retries: int = 0,
         seed: int | Sequence[int] | None = None,
@@ -232,8 +233,9 @@ class LanguageModel(ToolCaller):
         Args:
             prompts: Texts or chats.
             spec: What the values are: one for all rows, or a list with one for each.
-            batch_size: Rows that the model works on at a time, at most. When that raises (out of memory, say), the rows are
-                tried again in halves.
+            batch_size: Rows that the model works on at a time, at most. None: as many as the free memory of the device
+                holds (up to 256), of prompts of like length. When that raises (out of memory, say), the rows are tried
+                again in halves.
             progress: Whether there is a progress bar on standard error. None: on a terminal, if it takes longer than a second.
             retries: How often a row is asked again, with the reasons, when a validator of its type refuses the value.
             seed: Makes sampling reproducible: one number for each row, or one number that is counted up, so that row ``i``
