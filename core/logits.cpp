@@ -76,9 +76,9 @@ void select_lanes(const typename F::Bits* scores, typename F::Bits* out, typenam
     seen.all = all;
 }
 
-// What is wrong in a row is rare: a second pass, over what was written.
+// What is wrong in a row is rare: a second pass, over what was written. Returns whether an allowed logit is above -inf.
 template <class F>
-void repair_row(typename F::Bits* out, const uint32_t* words, size_t covered) {
+bool repair_row(typename F::Bits* out, const uint32_t* words, size_t covered) {
     bool finite = false;
     auto each_allowed = [&](auto&& act) {
         for (size_t w = 0; w * 32 < covered; ++w)
@@ -95,50 +95,76 @@ void repair_row(typename F::Bits* out, const uint32_t* words, size_t covered) {
         finite |= value != F::kLow;
     });
     if (!finite) each_allowed([](typename F::Bits& value) { value = 0; });
+    return finite;
+}
+
+// Some number whose sign bit is set if a value is NaN: the largest exponent less what is above it would be negative.
+template <class F>
+typename F::Bits nan_sign(const typename F::Bits* values, size_t count) {
+    using Bits = typename F::Bits;
+    Bits found = 0;
+    for (size_t at = 0; at < count; ++at) found |= static_cast<Bits>(F::kInfinity - (values[at] & static_cast<Bits>(~F::kSign)));
+    return found;
 }
 
 template <class F>
-void mask_row(const typename F::Bits* scores, typename F::Bits* out, const uint32_t* words, size_t covered, size_t width, bool repair) {
+void mask_words(const typename F::Bits* scores, typename F::Bits* out, const uint32_t* words, size_t begin, size_t end, bool copy, Seen<typename F::Bits>& seen) {
     using Bits = typename F::Bits;
-    Seen<Bits> seen;
-    size_t at = 0;
-    for (; at + 32 <= covered; at += 32) {
+    size_t at = begin;
+    for (; at + 32 <= end; at += 32) {
         const uint32_t word = words[at / 32];
         if (word == 0)
             std::fill_n(out + at, 32, F::kLow);
         else if (word == UINT32_MAX) {
-            if (repair || scores != out) copy_lanes<F>(scores + at, out + at, seen);
+            if (copy) copy_lanes<F>(scores + at, out + at, seen);
         } else
             for (size_t lane = 0; lane < 32; lane += kLanes<Bits>)
                 select_lanes<F>(scores + at + lane, out + at + lane, static_cast<Bits>(word >> lane), seen);
     }
-    for (; at < covered; ++at) {
+    for (; at < end; ++at) {
         const bool allowed = has_bit(words, static_cast<uint32_t>(at));
         out[at] = allowed ? scores[at] : F::kLow;
         const Bits carried = static_cast<Bits>((out[at] & F::kInfinity) + F::kLeast);
         if (allowed) seen.any |= carried, seen.all &= carried;
     }
+}
+
+// In blocks that stay in the nearest cache: what is looked through for NaN there is masked next.
+template <class F>
+bool mask_row(const typename F::Bits* scores, typename F::Bits* out, const uint32_t* words, size_t covered, size_t width, bool repair) {
+    using Bits = typename F::Bits;
+    constexpr size_t kBlock = 2048;  // a multiple of 32
+    Seen<Bits> seen;
+    Bits nan = 0;
+    for (size_t begin = 0; begin < covered; begin += kBlock) {
+        const size_t end = std::min(covered, begin + kBlock);
+        if (repair) nan |= nan_sign<F>(scores + begin, end - begin);
+        mask_words<F>(scores, out, words, begin, end, repair || scores != out, seen);
+    }
     std::fill(out + covered, out + width, F::kLow);
-    if (repair && ((seen.any & F::kSign) || (seen.all & F::kSign))) repair_row<F>(out, words, covered);
+    bool hopeless = false;
+    if (repair && ((seen.any & F::kSign) || (seen.all & F::kSign))) hopeless = !repair_row<F>(out, words, covered);
+    return hopeless || (nan & F::kSign);
 }
 
 template <class Act>
-void with_format(FloatFormat format, const Act& act) {
+auto with_format(FloatFormat format, const Act& act) {
     switch (format) {
         case FloatFormat::kHalf: return act(Half());
         case FloatFormat::kBrain: return act(Brain());
         case FloatFormat::kSingle: return act(Single());
-        case FloatFormat::kDouble: return act(Double());
+        case FloatFormat::kDouble: break;
     }
+    return act(Double());
 }
 
 }  // namespace
 
-void mask_logits(const LogitRows& logits, const MaskRows& masks, FloatFormat format, size_t row, bool repair) {
-    with_format(format, [&]<class F>(F) {
+bool mask_logits(const LogitRows& logits, const MaskRows& masks, FloatFormat format, size_t row, bool repair) {
+    return with_format(format, [&]<class F>(F) {
         using Bits = typename F::Bits;
         const ptrdiff_t r = static_cast<ptrdiff_t>(row);
-        mask_row<F>(static_cast<const Bits*>(logits.scores) + r * logits.scores_stride, static_cast<Bits*>(logits.out) + r * logits.out_stride,
+        return mask_row<F>(static_cast<const Bits*>(logits.scores) + r * logits.scores_stride, static_cast<Bits*>(logits.out) + r * logits.out_stride,
                     masks.words + r * masks.stride, masks.covered, logits.width, repair);
     });
 }

@@ -50,6 +50,10 @@ struct OptionMisuse : std::runtime_error {
 struct DeadEnd : std::runtime_error {
     using std::runtime_error::runtime_error;
 };
+// A dead end at which the text might end, had the vocabulary an EOS id.
+struct NoEnd : std::runtime_error {
+    using std::runtime_error::runtime_error;
+};
 
 void raise_ours(const char* name, const std::string& fact, const std::string& why, const std::string& fix) {
     nb::object type = nb::module_::import_("schemagen.errors").attr(name);
@@ -102,6 +106,9 @@ void translate_to_ours(const std::exception_ptr& pointer) {
         raise_ours("MatcherError", e.what(), "only accepted steps can be undone", "count the steps, or call reset()");
     } catch (const OptionMisuse& e) {
         raise_ours("OptionError", e.what(), e.why, e.fix);
+    } catch (const NoEnd& e) {
+        raise_ours("DeadEndError", e.what(), "the text is complete, and the vocabulary has no EOS id to end it with",
+                   "stop at matcher.is_accepting(), or build the vocabulary with eos_token_ids=[...]");
     } catch (const DeadEnd& e) {
         raise_ours("DeadEndError", e.what(), "no token of the vocabulary continues the text and it may not end here", "use a vocabulary with every byte as a token");
     }
@@ -142,12 +149,17 @@ uint32_t budget_of(std::optional<int64_t> budget) {
     return static_cast<uint32_t>(std::min<int64_t>(*budget, Matcher::kNoBudget - 1));
 }
 
+[[noreturn]] void refuse_dead_end(Matcher& matcher, const std::string& fact) {
+    if (matcher.tables().eos().empty() && matcher.accepting()) throw NoEnd(fact);
+    throw DeadEnd(fact);
+}
+
 bool fill(Matcher& matcher, const nb::object& bitmask, int64_t row, std::optional<int64_t> budget) {
     const Bitmask array = bitmask_of(bitmask);
     uint32_t* words = row_of(array, matcher.tables(), row);
     if (matcher.terminated()) throw TerminatedError("the matcher has accepted EOS");
     uint32_t allowed = matcher.fill(words, budget_of(budget));
-    if (!allowed) throw DeadEnd("no token is allowed after " + std::to_string(matcher.steps()) + " steps");
+    if (!allowed) refuse_dead_end(matcher, "no token is allowed after " + std::to_string(matcher.steps()) + " steps");
     return allowed != matcher.tables().size();
 }
 
@@ -254,7 +266,7 @@ void fill_rows(const std::vector<Matcher*>& matchers, const nb::object& bitmask,
             for (size_t begin; !stop && (begin = next.fetch_add(kAtOnce)) < open.size();)
                 for (size_t at = begin; at < std::min(begin + kAtOnce, open.size()); ++at) try {
                         const size_t k = open[at];
-                        if (!matchers[k]->fill(words[k], most[k])) throw DeadEnd("no token is allowed in row " + std::to_string(rows[k]));
+                        if (!matchers[k]->fill(words[k], most[k])) refuse_dead_end(*matchers[k], "no token is allowed in row " + std::to_string(rows[k]));
                     } catch (const Stopped&) {
                         return;
                     } catch (const Interrupted&) {
@@ -304,16 +316,17 @@ bool is_rows(const Floats& logits, bool written) {
     return !written || logits.shape(0) < 2 || logits.stride(0) >= static_cast<int64_t>(logits.shape(1));
 }
 
-// False, and nothing is done, for what is no matrix of floats in plain memory; the caller knows a slower way.
-bool mask_logits_of(const nb::object& scores_object, const nb::object& out_object, const nb::object& bitmask_object, const std::vector<int64_t>& rows, size_t covered,
-                    bool repair) {
+// The rows from which no token can be chosen (with `repair`). None, and nothing is done, for what is no matrix of floats in
+// plain memory; the caller knows a slower way.
+std::optional<std::vector<size_t>> mask_logits_of(const nb::object& scores_object, const nb::object& out_object, const nb::object& bitmask_object,
+                                                  const std::vector<int64_t>& rows, size_t covered, bool repair) {
     Floats scores, out;
-    if (!nb::try_cast(scores_object, scores)) return false;
+    if (!nb::try_cast(scores_object, scores)) return std::nullopt;
     const bool inplace = scores_object.is(out_object);
     if (inplace) out = scores;
-    else if (!nb::try_cast(out_object, out)) return false;
+    else if (!nb::try_cast(out_object, out)) return std::nullopt;
     const std::optional<FloatFormat> format = format_of(scores.dtype());
-    if (!format || !is_rows(scores, inplace) || !is_rows(out, true)) return false;
+    if (!format || !is_rows(scores, inplace) || !is_rows(out, true)) return std::nullopt;
     if (out.dtype() != scores.dtype() || out.shape(0) != scores.shape(0) || out.shape(1) != scores.shape(1)) throw ShapeError("the masked logits are not like the logits");
     const size_t count = scores.shape(0);
     const Bitmask bitmask = bitmask_of(bitmask_object);
@@ -328,11 +341,12 @@ bool mask_logits_of(const nb::object& scores_object, const nb::object& out_objec
     }
     const LogitRows logits{scores.data(), out.data(), scores.stride(0), out.stride(0), scores.shape(1)};
     const MaskRows masks{static_cast<const uint32_t*>(bitmask.data()), bitmask.stride(0), covered};
+    std::vector<size_t> broken;
     nb::gil_scoped_release release;
     for (size_t row = 0; row < count; ++row)
-        if (masked[row]) mask_logits(logits, masks, *format, row, repair);
-        else copy_logits(logits, *format, row);
-    return true;
+        if (!masked[row]) copy_logits(logits, *format, row);
+        else if (mask_logits(logits, masks, *format, row, repair)) broken.push_back(row);
+    return broken;
 }
 
 // None for what is no vector of float32 in plain memory.
@@ -504,6 +518,7 @@ NB_MODULE(_core, m) {
              "count"_a = 1, nb::lock_self())
         .def("fork", &Matcher::fork, nb::lock_self())
         .def("__copy__", &Matcher::fork, nb::lock_self())
+        .def("__deepcopy__", [](Matcher& matcher, const nb::object&) { return matcher.fork(); }, "memo"_a, nb::lock_self())
         .def("reset", &Matcher::reset, nb::lock_self())
         .def("tokens_to_finish",
              [](Matcher& self) -> std::optional<uint32_t> {

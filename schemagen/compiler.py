@@ -448,6 +448,7 @@ def compile(  # noqa: A001, PLR0913 - the field's verb, as in re.compile; option
         OptionError: An argument cannot be meant.
         PatternError: A pattern is invalid or not regular.
         LimitError: A limit stopped the work.
+        VocabularyError: The vocabulary has no token with which a text can begin.
 
     Warns:
         RuntimeWarning: The folder of the cache cannot be written; the grammar is compiled all the same.
@@ -507,7 +508,27 @@ def compile(  # noqa: A001, PLR0913 - the field's verb, as in re.compile; option
         if collecting:
             gc.enable()
             del _pauses[-1:]
+    _refuse_unwritable(grammar)
     return grammar if key is None else _memory.put(key, grammar)
+
+
+def _refuse_unwritable(grammar: Grammar) -> None:
+    """Refuse a vocabulary with which no text of a grammar can begin.
+
+    Raises:
+        VocabularyError: The first mask is empty.
+
+    Cost: nothing for a vocabulary that can spell ASCII byte by byte; else the first mask.
+    """
+    if grammar.vocabulary.spells_ascii:
+        return
+    matcher = grammar.matcher()
+    if not matcher.allowed_tokens() and not matcher.is_accepting():
+        raise VocabularyError(
+            f"no token of {grammar.vocabulary!r} can begin a text of {grammar.spec!r:.80}",
+            why="the vocabulary has no token for any byte with which such a text begins",
+            fix="use a vocabulary with every byte as a token, or check that the tokens were read as they are meant",
+        )
 
 
 def _understood(spec: Any) -> Any:

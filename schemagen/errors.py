@@ -17,6 +17,7 @@
     │   └── BitmaskShapeError            dtype, device or width of a bitmask
     ├── OptionError                      an argument that cannot be meant; a ValueError, too
     ├── ModelError                       no model can be loaded from there; an OSError, too
+    │   └── LogitsError                  logits from which no token can be chosen; a GenerationError, too
     ├── ToolError                        a function that cannot be a tool, or a call that cannot be made
     ├── ToolRetry                        raised by tools themselves: the model shall call again
     └── GenerationError                  carries the text generated so far
@@ -28,6 +29,8 @@ Each error states the fact with its values, then `at`, `why`, `fix`, and `code`,
 `at` is a JSON pointer (RFC 6901) wherever it is a place in JSON: into the schema for a `SchemaError` or a pattern within a
 schema, into the generated value for a `ValidationFailed`; "" is the root of either. Elsewhere it is what the error is
 about: a position of a pattern, a field of a class, a parameter of a function, a row, a file.
+
+There is one warning of our own, `ModelWarning`: a model and its tokenizer, or its options, that cannot be meant as they are.
 """
 
 from __future__ import annotations
@@ -161,7 +164,10 @@ class OptionError(SchemagenError, ValueError):
 
 
 class ModelError(SchemagenError, OSError):
-    """No model can be loaded: there is no such folder, or transformers finds nothing of that name."""
+    """No model can be loaded: there is no such folder, or transformers finds nothing of that name.
+
+    A model that was loaded, and cannot be used, raises a subclass (`LogitsError`).
+    """
 
     default_code = "no-model"
 
@@ -197,6 +203,24 @@ class BudgetError(GenerationError):
     default_code = "budget-exhausted"
 
 
+class LogitsError(ModelError, GenerationError):
+    """Logits from which no token can be chosen: NaN, or ``-inf`` for every token that may come next.
+
+    Attributes:
+        row: The row of the batch, from 0.
+        step: How many tokens had been generated before.
+        text: What they are.
+    """
+
+    default_code = "bad-logits"
+
+    def __init__(self, fact: str, *, row: int = 0, step: int = 0, **parts: str) -> None:
+        parts.setdefault("at", f"row {row}, step {step}")
+        super().__init__(fact, **parts)
+        self.row = row
+        self.step = step
+
+
 class ValidationFailed(GenerationError):  # noqa: N818 - the name users know from this field
     """The text satisfies the schema but a custom validator, or a keyword left to the check, refused it.
 
@@ -212,3 +236,7 @@ class ValidationFailed(GenerationError):  # noqa: N818 - the name users know fro
         super().__init__(fact, text=text, **parts)
         self.error = error
         self.attempts = attempts
+
+
+class ModelWarning(UserWarning):
+    """A model, its tokenizer and its options do not fit together as they are; the text says what to change."""

@@ -7,11 +7,13 @@ of 0 or ``-inf`` and a maximum, 1.1 to 1.7 ms; ``where`` branches on every eleme
 
 What the core cannot see as plain floats in memory is left to torch: other devices, unusual strides and types, tensors that
 require gradients, are fake or are traced by ``torch.compile``.
+
+Logits from which no token can be chosen are found in the same pass (`mask_and_check`). The core looks through all logits for
+NaN, those of forbidden tokens included, which costs 0.02 ms for a row of 128,256: a model that computes NaN anywhere is broken.
 """
 
 from __future__ import annotations
 
-import math
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -54,11 +56,30 @@ def mask_rows(
 
     Cost: as the module says; on an accelerator no synchronisation.
     """
-    if _is_plain(scores):
-        out = scores if inplace else torch.empty_like(scores, memory_format=torch.contiguous_format)
-        if _mask_by_core(scores, out, words, rows, covered, repair=True):
-            return out
-    return _masked_by_torch(scores, words, rows, covered)
+    done = _masked_by_core(scores, words, rows, covered, inplace=inplace)
+    return _masked_by_torch(scores, words, rows, covered)[0] if done is None else done[0]
+
+
+def mask_and_check(
+    scores: torch.Tensor, words: torch.Tensor, rows: Sequence[int], covered: int, *, inplace: bool = False
+) -> tuple[torch.Tensor, list[int]]:
+    """Return what `mask_rows` returns, and those of `rows` from which no token can be chosen, ascending.
+
+    These are the rows in which a covered logit is NaN, or no allowed one is above ``-inf``. Arguments as for `mask_rows`.
+
+    Cost: as `mask_rows`; on an accelerator a maximum over the scores, and the host waits for the answer.
+    """
+    done = _masked_by_core(scores, words, rows, covered, inplace=inplace)
+    if done is not None:
+        return done
+    masked, hopeless = _masked_by_torch(scores, words, rows, covered)
+    broken = (hopeless | has_nan(scores[:, :covered])).tolist()
+    return masked, [row for row in rows if broken[row]]
+
+
+def has_nan(scores: torch.Tensor) -> torch.Tensor:
+    """Return which rows hold NaN, bool [B]: a maximum is NaN if any number is, and needs no other memory."""
+    return scores.amax(dim=-1).isnan()
 
 
 def mask_rows_inplace(logits: torch.Tensor, words: torch.Tensor, covered: int) -> None:
@@ -71,8 +92,10 @@ def mask_rows_inplace(logits: torch.Tensor, words: torch.Tensor, covered: int) -
 
     Cost: as the module says; on an accelerator no synchronisation.
     """
-    if _is_plain(logits) and _mask_by_core(logits, logits, words.cpu(), range(len(logits)), covered, repair=False):
-        return
+    if _is_plain(logits):
+        done = _mask_by_core(logits, logits, words.cpu(), range(len(logits)), covered, repair=False)
+        if done is not None:
+            return
     bits = _unpack(words, logits.device)[:, :covered]
     logits[:, :covered].masked_fill_(bits == 0, _LOW)
     logits[:, covered:] = _LOW
@@ -85,19 +108,31 @@ def _is_plain(scores: torch.Tensor) -> bool:
     return not scores.is_neg() and not (scores.requires_grad and torch.is_grad_enabled())
 
 
+def _masked_by_core(
+    scores: torch.Tensor, words: torch.Tensor, rows: Sequence[int], covered: int, *, inplace: bool
+) -> tuple[torch.Tensor, list[int]] | None:
+    """Return what `mask_and_check` returns; None if that is left to torch."""
+    if not _is_plain(scores):
+        return None
+    out = scores if inplace else torch.empty_like(scores, memory_format=torch.contiguous_format)
+    broken = _mask_by_core(scores, out, words, rows, covered, repair=True)
+    return None if broken is None else (out, broken)
+
+
 def _mask_by_core(
     scores: torch.Tensor, out: torch.Tensor, words: torch.Tensor, rows: Sequence[int], covered: int, *, repair: bool
-) -> bool:
-    """Write the masked scores into `out`; False if that is left to torch."""
-    if _core is None or not _core.mask_logits(scores, out, words, rows, covered, repair):
-        return False
-    if out is scores and not out.is_inference():
+) -> list[int] | None:
+    """Write the masked scores into `out`, return the broken rows; None if it is left to torch."""
+    broken: list[int] | None = None if _core is None else _core.mask_logits(scores, out, words, rows, covered, repair)
+    if broken is not None and out is scores and not out.is_inference():
         torch.autograd.graph.increment_version(out)  # a write that torch has not seen
-    return True
+    return broken
 
 
 def removed_mass(scores: torch.Tensor, words: torch.Tensor, rows: Sequence[int], covered: int) -> torch.Tensor:
-    """Return the probability of the tokens that are not allowed, for each of `rows` where it is defined.
+    """Return the probability of the tokens that are not allowed, for each of `rows`.
+
+    NaN where the scores are no distribution: one of them is NaN or ``inf``, or all are ``-inf``.
 
     Args:
         scores: float [B, V], before they were masked.
@@ -112,16 +147,18 @@ def removed_mass(scores: torch.Tensor, words: torch.Tensor, rows: Sequence[int],
     else:
         chosen = list(rows)
         bits = _unpack(words[chosen], scores.device)[:, :covered]
-        probabilities = torch.softmax(_without_nan(scores[chosen]), dim=-1)
+        probabilities = torch.softmax(scores[chosen].float(), dim=-1)
         removed = 1 - (probabilities[:, :covered] * bits).sum(dim=-1)
-    # All logits NaN: the softmax is not defined, and neither is the mass.
-    return removed[~removed.isnan()].clamp(0, 1)
+    return removed.clamp(0, 1)
 
 
 def _kept(scores: torch.Tensor, words: torch.Tensor, covered: int) -> float:
-    """Return the probability of the tokens of one row [V] on the CPU whose bit is 1."""
-    kept = _sum_allowed(torch.softmax(scores.float(), dim=-1), words, covered)
-    return _sum_allowed(torch.softmax(_without_nan(scores), dim=-1), words, covered) if math.isnan(kept) else kept
+    """Return the probability of the tokens of one row [V] on the CPU whose bit is 1; NaN if it is no distribution.
+
+    All probabilities are NaN then, those of forbidden tokens included.
+    """
+    probabilities = torch.softmax(scores.float(), dim=-1)
+    return _sum_allowed(probabilities, words, covered) + float(probabilities[0]) * 0
 
 
 def _sum_allowed(values: torch.Tensor, words: torch.Tensor, covered: int) -> float:
@@ -129,12 +166,6 @@ def _sum_allowed(values: torch.Tensor, words: torch.Tensor, covered: int) -> flo
     if _core is not None and _is_plain(values) and (found := _core.sum_allowed(values, words, covered)) is not None:
         return float(found)
     return float((values[:covered] * _unpack(words, values.device)[:covered]).sum())
-
-
-def _without_nan(scores: torch.Tensor) -> torch.Tensor:
-    """Return scores whose softmax is defined where any of them is a number."""
-    high = torch.finfo(torch.float32).max
-    return torch.nan_to_num(scores.float(), nan=_LOW, posinf=high, neginf=_LOW)
 
 
 def _unpack(words: torch.Tensor, device: torch.device) -> torch.Tensor:
@@ -154,26 +185,35 @@ def _shift(words: torch.Tensor) -> torch.Tensor:
     return (words.unsqueeze(-1) >> shifts & 1).to(torch.uint8).flatten(-2)
 
 
-def _repaired(scores: torch.Tensor, allowed: torch.Tensor) -> torch.Tensor:
-    """Return masked scores with a finite maximum in every row, whatever the scores are.
+def _repaired(scores: torch.Tensor, allowed: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
+    """Return masked scores with a finite maximum in every row, and in which rows they needed to be made up.
 
     Args:
-        scores: float [..., V].
+        scores: float [B, V].
         allowed: bool, of the same shape.
+
+    Returns:
+        The scores [B, V], and bool [B]: whether no allowed score is above ``-inf``.
     """
     masked = torch.where(allowed, scores, _LOW)
     masked = torch.nan_to_num(masked, nan=_LOW, posinf=torch.finfo(scores.dtype).max, neginf=_LOW)
-    hopeless = masked.isneginf().all(dim=-1, keepdim=True)
-    return torch.where(hopeless & allowed, torch.zeros_like(masked), masked)
+    hopeless = masked.isneginf().all(dim=-1)
+    return torch.where(hopeless.unsqueeze(-1) & allowed, torch.zeros_like(masked), masked), hopeless
 
 
-def _masked_by_torch(scores: torch.Tensor, words: torch.Tensor, rows: Sequence[int], covered: int) -> torch.Tensor:
-    """Mask where the scores are, carefully at once: asking whether that is needed would wait for the device."""
+def _masked_by_torch(
+    scores: torch.Tensor, words: torch.Tensor, rows: Sequence[int], covered: int
+) -> tuple[torch.Tensor, torch.Tensor]:
+    """Mask where the scores are, carefully at once: asking whether that is needed would wait for the device.
+
+    Returns:
+        The masked scores [B, V], and bool [B]: whether no allowed score is above ``-inf``.
+    """
     bits = _unpack(words, scores.device)[:, :covered].bool()
     allowed = torch.nn.functional.pad(bits, (0, scores.shape[-1] - covered))  # [B, V]
-    masked = _repaired(scores, allowed)
+    masked, hopeless = _repaired(scores, allowed)
     if len(rows) == len(scores):
-        return masked
+        return masked, hopeless
     constrained = torch.zeros(len(scores), dtype=torch.bool)
     constrained[list(rows)] = True
-    return torch.where(constrained.to(scores.device).unsqueeze(-1), masked, scores)
+    return torch.where(constrained.to(scores.device).unsqueeze(-1), masked, scores), hopeless

@@ -542,6 +542,10 @@ class SequenceMatcher:
 
     __copy__ = fork
 
+    def __deepcopy__(self, memo: dict[int, Any]) -> SequenceMatcher:
+        """Return what `fork` returns: the grammar never changes, and is shared."""
+        return self.fork()
+
     def reset(self) -> None:
         """Go back to the start."""
         del self._history[1:]

@@ -32,6 +32,8 @@ if TYPE_CHECKING:
 
 #: Batches per window: enough rows to sort by length, few enough to lose.
 _WINDOW = 8
+#: Rows at a time where none are stated, as far as writing the output is concerned.
+_ROWS = 8
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,7 +78,7 @@ def run_batch(
     lm = load_model(model)
     failed = 0
     with ProgressBar(len(todo), wanted=None) as bar:
-        size = options.batch_size * _WINDOW
+        size = (options.batch_size or _ROWS) * _WINDOW
         for start in range(0, len(todo), size):
             window = todo[start : start + size]
             found = _outcomes(lm, target, window, seed=record.seed, options=options)

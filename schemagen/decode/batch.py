@@ -4,6 +4,9 @@ Rows with the same budget are sorted by length and cut into chunks, the longest 
 shows early. Rows are padded on the left. A chunk whose generation raises is halved until the row at fault is alone; the
 others never notice. A row that is alone in its chunk goes through the loop that reads ahead, where that may be.
 
+A row whose logits are broken (NaN) is given up, and the others of its chunk go on. Then it is generated once more alone:
+with some kernels in half precision its padding is all that was wrong.
+
 Rejected: one row at a time after a failure, which for a single bad row of B costs B calls of ``generate`` instead of 2 log2 B.
 """
 
@@ -16,8 +19,10 @@ from typing import TYPE_CHECKING, Any
 
 import torch
 
-from schemagen.decode.logits_processor import LogitsProcessor
+from schemagen.decode.batch_size import cut, rows_that_fit
+from schemagen.decode.logits_processor import BatchProcessor
 from schemagen.decode.loop import (
+    DEFAULT_MAX_NEW_TOKENS,
     Decoded,
     budget_of,
     check_budget,
@@ -28,10 +33,10 @@ from schemagen.decode.loop import (
 )
 from schemagen.decode.row_sampling import can_sample_rows, samples
 from schemagen.decode.speculation import can_read_ahead, decode_greedily, memory_of
-from schemagen.errors import GenerationError
+from schemagen.errors import GenerationError, LogitsError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
     from schemagen.compiler import Grammar
 
@@ -55,7 +60,7 @@ class Row:
 
 
 def decode_batch(
-    model: Any, rows: Sequence[Row], *, batch_size: int, pad_token_id: int | None = None, **generate_kwargs: Any
+    model: Any, rows: Sequence[Row], *, batch_size: int | None, pad_token_id: int | None = None, **generate_kwargs: Any
 ) -> Iterator[tuple[int, Decoded | Exception]]:
     """Generate a text for every row; yield the index of a row and what came of it, chunk by chunk.
 
@@ -64,7 +69,8 @@ def decode_batch(
     Args:
         model: With the ``generate`` of transformers.
         rows: The generations.
-        batch_size: Rows per call of ``generate``, at most.
+        batch_size: Rows per call of ``generate``, at most. None: as many as the memory of the device holds, of prompts of
+            like length (`schemagen.decode.batch_size`).
         pad_token_id: What prompts are padded with; an EOS id if there is nothing better.
         generate_kwargs: Options of ``generate``, as for `schemagen.decode.loop.decode`.
     """
@@ -75,7 +81,7 @@ def decode_batch(
             yield index, completed
         else:
             ready[index] = completed
-    for chunk in _chunks(rows, ready, batch_size):
+    for chunk in _chunks(model, rows, ready, batch_size):
         options = ready[chunk[0]]
         seeded = any(rows[index].seed is not None for index in chunk)
         alone = seeded and samples(model, options) and not can_sample_rows(model, options)
@@ -94,7 +100,7 @@ def _completed(model: Any, row: Row, given: dict[str, Any]) -> dict[str, Any] | 
     return options
 
 
-def _chunks(rows: Sequence[Row], ready: dict[int, dict[str, Any]], size: int) -> Iterator[list[int]]:
+def _chunks(model: Any, rows: Sequence[Row], ready: dict[int, dict[str, Any]], size: int | None) -> Iterator[list[int]]:
     """Cut the rows into chunks of one budget, long prompts first."""
     groups: dict[Any, list[int]] = {}
     for index in sorted(ready, key=lambda index: -len(rows[index].token_ids)):
@@ -102,8 +108,29 @@ def _chunks(rows: Sequence[Row], ready: dict[int, dict[str, Any]], size: int) ->
         length = 0 if _COUNT_THE_PROMPT.isdisjoint(options) else len(rows[index].token_ids)
         groups.setdefault((options.get("max_new_tokens"), length), []).append(index)
     for group in groups.values():
-        for start in range(0, len(group), size):
-            yield group[start : start + size]
+        if size is None:
+            lengths = [len(rows[index].token_ids) for index in group]
+            sizes = cut(lengths, _most_rows(model, ready[group[0]], lengths[0]))
+        else:
+            sizes = [size] * -(-len(group) // size)
+        start = 0
+        for count in sizes:
+            yield group[start : start + count]
+            start += count
+
+
+def _most_rows(model: Any, options: Mapping[str, Any], prompt_tokens: int) -> int:
+    """How many prompts fit into the memory of the device at a time; each beam of a prompt is a row."""
+    new_tokens = budget_of(model, options, prompt_tokens) or DEFAULT_MAX_NEW_TOKENS
+    beams = _effective_beams(model, options)
+    return max(1, rows_that_fit(model, prompt_tokens + new_tokens) // beams)
+
+
+def _effective_beams(model: Any, options: Mapping[str, Any]) -> int:
+    """How many beams a prompt has."""
+    configs = (options.get("generation_config"), getattr(model, "generation_config", None))
+    found = [options.get("num_beams"), *(getattr(config, "num_beams", None) for config in configs)]
+    return max(1, next((beams for beams in found if beams is not None), 1))
 
 
 def _decode_chunk(
@@ -111,12 +138,19 @@ def _decode_chunk(
 ) -> list[Decoded | Exception]:
     """Generate some rows together; in halves, where that raises."""
     try:
-        return _generate(model, rows, options, pad_token_id)
+        found = _generate(model, rows, options, pad_token_id)
     except Exception as error:  # noqa: BLE001 - out of memory, a dead end, whatever the model does: it is one row's
         if len(rows) == 1:
             # The frames hold the tensors of the failed generation, perhaps all the memory that there was.
             traceback.clear_frames(error.__traceback__)
             return [error]
+    else:
+        return [
+            _decode_chunk(model, [row], options, pad_token_id)[0]
+            if isinstance(outcome, LogitsError) and len(rows) > 1
+            else outcome
+            for row, outcome in zip(rows, found, strict=True)
+        ]
     half = len(rows) // 2
     parts = (rows[:half], rows[half:])
     return [found for part in parts for found in _decode_chunk(model, part, options, pad_token_id)]
@@ -136,14 +170,17 @@ def _generate(
     if budget is not None and _may_read_ahead(model, inputs, options, grammars):
         memory, streamer = memory_of(grammars[0]), options.get("streamer")
         run = decode_greedily(model, inputs["input_ids"], grammars[0], budget, memory, streamer=streamer)
-        generated = [run.token_ids]
+        generated, broken = [run.token_ids], {}
     else:
-        processor = LogitsProcessor(grammars, max_new_tokens=budget, pad_token_id=pad)
+        processor = BatchProcessor(grammars, max_new_tokens=budget, pad_token_id=pad)
         seeds = [row.seed for row in rows]
         sequences = generate_rows(model, inputs, {**options, "pad_token_id": pad}, processor, ends=ends, seeds=seeds)
-        generated = sequences[:, width:].tolist()
+        generated, broken = sequences[:, width:].tolist(), processor.errors
     seconds = (time.perf_counter() - started) / len(rows)
-    return [_result(row, ids, options, seconds) for row, ids in zip(rows, generated, strict=True)]
+    return [
+        broken[index] if index in broken else _result(row, generated[index], options, seconds)
+        for index, row in enumerate(rows)
+    ]
 
 
 def _may_read_ahead(

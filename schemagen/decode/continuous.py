@@ -72,6 +72,7 @@ class _Serving:
         # An id may be used again, and a request that was split or forked starts with a text.
         if cursor is None or cursor.grammar is not grammar or generated[: len(cursor.generated)] != cursor.generated:
             cursor = Cursor.start(grammar)
+            cursor.limit = self.processor.limit_of_request(_limit(state))
         cursor.advance(generated[len(cursor.generated) :])
         if cursor.dead:
             raise MatcherError(
@@ -105,6 +106,13 @@ class _Serving:
             )
         found: Grammar | None = grammars[number]
         return found
+
+
+def _limit(state: Any) -> int | None:
+    """How many tokens a request may generate in all; None: any number."""
+    prompt: int = state._true_initial_tokens  # noqa: SLF001 - no public name
+    earlier = len(state.initial_tokens) - prompt if prompt else 0
+    return None if state.max_new_tokens is None else int(state.max_new_tokens) + earlier
 
 
 def _generated(state: Any) -> list[int]:

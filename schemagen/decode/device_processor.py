@@ -9,22 +9,26 @@ to the device. A row that goes on from none begins a new text.
 What closed grammars (see `schemagen.device`) never need, others pay with one wait a step: rows whose state has no row in
 the tables yet are paged in, and rows whose future depends on the text are masked by a matcher on the host.
 
-Against `LogitsProcessor`: the same tokens are allowed. Broken logits are not repaired, and a token against the grammar is
-not an error but the end of its row, because either would mean to ask the device.
+Against `LogitsProcessor`: the same tokens are allowed. Logits from which no token can be chosen, and a token against the
+grammar, are not an error at once, because that would mean to ask the device: they are the end of their row. So a row with
+broken logits is never complete, and `DeviceLogitsProcessor.check` says why: its flags stay on the device until then.
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import torch
 from transformers import LogitsProcessor as TransformersLogitsProcessor
 
 from schemagen.bitmask import allocate_token_bitmask, apply_token_bitmask_inplace
+from schemagen.decode.broken_logits import logits_error
+from schemagen.decode.generate_call import TokenLimit
 from schemagen.device import DeviceTables
-from schemagen.device.regions import HOST
+from schemagen.device.regions import DEAD, HOST, OVER
 from schemagen.device.tables import MAX_STATES
 from schemagen.errors import BitmaskShapeError, MatcherError
+from schemagen.masking import has_nan
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -32,22 +36,27 @@ if TYPE_CHECKING:
     from schemagen.compiler import Grammar
     from schemagen.engine.protocol import Matcher
 
+#: A row whose logits were never broken; any number of steps is smaller.
+_FINE = 2**62
+
 
 class DeviceLogitsProcessor(TransformersLogitsProcessor):  # type: ignore[misc]  # transformers publishes no types
     """Masks logits on their own device, without a copy or a wait where the grammars are closed.
 
-    Pass it to ``model.generate(..., logits_processor=[processor])``, and the EOS ids of the vocabulary as ``eos_token_id``.
-    Not for use by two threads at once.
+    Pass it to ``model.generate(..., logits_processor=[processor])``, and the EOS ids of the vocabulary as ``eos_token_id``;
+    then call `check`. Not for use by two threads at once.
 
     Args:
         grammar: One grammar for all rows, or one (or None: unconstrained) per prompt of the batch.
-        max_new_tokens: The budget of each row: the mask sees to it that the text is complete within it. None: no budget.
+        max_new_tokens: The budget of each row: the mask sees to it that the text is complete within it. "auto": that of the
+            call of ``generate``, if there is one. None: no budget.
         pad_token_id: Allowed, besides EOS, in rows that are complete.
         max_states: How many states of each grammar are worked out beforehand.
 
     Raises:
         MatcherError: A grammar has no table.
         VocabularyError: The grammars have different vocabularies.
+        OptionError: ``max_new_tokens`` is negative, or no whole number.
     """
 
     supports_continuous_batching = False
@@ -56,7 +65,7 @@ class DeviceLogitsProcessor(TransformersLogitsProcessor):  # type: ignore[misc] 
         self,
         grammar: Grammar | Sequence[Grammar | None],
         *,
-        max_new_tokens: int | None = None,
+        max_new_tokens: int | Literal["auto"] | None = "auto",
         pad_token_id: int | None = None,
         max_states: int = MAX_STATES,
     ) -> None:
@@ -66,17 +75,34 @@ class DeviceLogitsProcessor(TransformersLogitsProcessor):  # type: ignore[misc] 
         self._grammars = list(dict.fromkeys(entry for entry in several if entry is not None))
         self._of_prompt = [None if entry is None else self._grammars.index(entry) for entry in several]
         self._one_for_all = not isinstance(grammar, (list, tuple))
-        self._budget = max_new_tokens
+        self._token_limit = TokenLimit(max_new_tokens)
         self._pad_token_id = pad_token_id
         self._max_states = max_states
+        self._start()
+
+    def _start(self) -> None:
+        """Make what belongs to this object and its process alone."""
         self._tables: DeviceTables | None = None
+        self._ended: torch.Tensor | None = None  # float [V]: the scores of a row that was given up
+        self._budget: int | None = None
         self._first = 0  # tokens of the prompts
         self._rows: list[int | None] = []  # grammar of each row
         nothing = torch.empty(0, dtype=torch.int64)
         self._owners = self._starts = nothing  # int64 [B]
         self._states = nothing  # int64 [B, 1 + generated]
         self._begun = nothing  # int64 [B]: where the text of each row begins
+        self._broken = nothing  # int64 [B]: see `_give_up`
         self.reset()
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Pickle what the processor was made of, without the tables and the generation."""
+        made_of = ("_grammars", "_of_prompt", "_one_for_all", "_token_limit", "_pad_token_id", "_max_states")
+        return {name: getattr(self, name) for name in made_of}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        """Begin anew with the same arguments."""
+        self.__dict__.update(state)
+        self._start()
 
     def reset(self) -> None:
         """Forget the last generation; only to free its memory, a new generation is recognised."""
@@ -103,7 +129,51 @@ class DeviceLogitsProcessor(TransformersLogitsProcessor):  # type: ignore[misc] 
         masked = tables.mask(self._owners, states, scores, left)
         for row in on_host:
             masked[row] = self._mask_on_host(row, input_ids, scores[row])
-        return masked
+        return self._give_up(tables, input_ids, scores, masked)
+
+    def check(self) -> None:
+        """Refuse the last generation if the model gave logits from which no token could be chosen; its text ends there.
+
+        Raises:
+            LogitsError: A logit was NaN, or those of all tokens that a grammar allowed were ``-inf``.
+
+        Cost: one wait for the device.
+        """
+        for row, found in enumerate(self._broken.tolist()):
+            if found == _FINE:
+                continue
+            step, is_nan = divmod(found, 2)
+            assert self._ids is not None, "rows come from a call"
+            begun = int(self._begun[row])
+            generated = self._ids[row, begun : begun + step].tolist()
+            raise logits_error(
+                None, is_nan=bool(is_nan), row=row, generated=generated, vocabulary=self._grammars[0].vocabulary
+            )
+
+    def _give_up(
+        self, tables: DeviceTables, input_ids: torch.Tensor, scores: torch.Tensor, masked: torch.Tensor
+    ) -> torch.Tensor:
+        """Return the masked scores [B, V], of rows from which no token can be chosen those of a row that has ended.
+
+        ``_broken`` notes when that was: twice the tokens that were generated before, and one more if a logit is NaN.
+
+        Cost: two maxima and a copy of the scores; no synchronisation.
+        """
+        states = self._states[:, -1]
+        is_nan = has_nan(scores[:, : tables.vocabulary.size])
+        broken = (is_nan | (masked.amax(dim=-1) == float("-inf"))) & (self._owners > 0)
+        is_live = states > OVER  # behind the end of a text, logits are made fit for sampling and not noted
+        now = 2 * (input_ids.shape[1] - self._begun) + is_nan.long()
+        self._broken = torch.where(broken & is_live, now, _FINE).minimum(self._broken)
+        self._states[:, -1] = states.masked_fill(broken & is_live, DEAD)
+        return torch.where(broken.unsqueeze(-1), self._ended_like(masked), masked)
+
+    def _ended_like(self, scores: torch.Tensor) -> torch.Tensor:
+        """Return the scores of a row that ends here, float [V] like some others: EOS alone."""
+        if self._ended is None or self._ended.dtype != scores.dtype or self._ended.device != scores.device:
+            self._ended = torch.full_like(scores[0], float("-inf"))
+            self._ended[list(self._grammars[0].vocabulary.eos_token_ids)] = 0
+        return self._ended
 
     def _tables_for(self, scores: torch.Tensor) -> DeviceTables:
         """Make the tables when device and width of the scores are known."""
@@ -171,6 +241,8 @@ class DeviceLogitsProcessor(TransformersLogitsProcessor):  # type: ignore[misc] 
         self._owners, self._starts = tables.starts(rows)
         self._states = self._starts.unsqueeze(-1)
         self._begun = torch.full_like(self._owners, self._first)
+        self._broken = torch.full_like(self._owners, _FINE)
+        self._budget = self._token_limit.of_call(self, self._first, self._grammars)
         self._ids = input_ids.clone()
         self._texts = {}
 

@@ -1,8 +1,10 @@
 """`LogitsProcessor`: grammars as an ordinary processor of `transformers.generate`.
 
 At each step every row is masked with exactly the tokens that its grammar allows; everything else gets ``-inf``, also
-the padding of the logits beyond the vocabulary. Broken logits cannot break the constraint: NaN among the allowed tokens
-counts as ``-inf``, and where no finite logit is left the allowed tokens all get 0, which is the uniform choice.
+the padding of the logits beyond the vocabulary. Logits from which no token can be chosen are an error (`LogitsError`): the
+constraint would hold all the same, and turn noise into a valid instance. ``inf`` counts as the largest finite number.
+
+How many tokens there may be is read from the call of ``generate`` (`schemagen.decode.generate_call`), unless it is given.
 
 The object is reusable and needs no reset: rows are recognised by their tokens (see `schemagen.decode.sequences`), which
 covers beam search, `num_return_sequences`, assisted decoding, left padding, and the next call of `generate`.
@@ -18,16 +20,18 @@ from __future__ import annotations
 
 import threading
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import torch
 from transformers import LogitsProcessor as TransformersLogitsProcessor
 
 from schemagen.bitmask import BITS, allocate_token_bitmask, fill_rows, is_native
+from schemagen.decode.broken_logits import logits_error
+from schemagen.decode.generate_call import TokenLimit
 from schemagen.decode.sequences import Cursor, Sequences
-from schemagen.errors import BitmaskShapeError, DeadEndError, MatcherError
+from schemagen.errors import BitmaskShapeError, DeadEndError, LogitsError, MatcherError
 from schemagen.forking import long_lock
-from schemagen.masking import mask_rows, removed_mass
+from schemagen.masking import mask_and_check, removed_mass
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -47,7 +51,9 @@ class LogitsProcessor(TransformersLogitsProcessor):  # type: ignore[misc]  # tra
             several returned sequences the rows of a prompt share its grammar. None: whatever a request of continuous
             batching asks for (`attach_to`), else nothing.
         max_new_tokens: The budget of each row, as ``generate`` has it: the mask sees to it that the text is complete
-            within it, if it is at least `Grammar.min_new_tokens`. None: no budget.
+            within it, if it is at least `Grammar.min_new_tokens`. "auto": that of the call of ``generate``, or of the request
+            of continuous batching; in a loop of your own, nothing is known of a budget. None: no budget, so that a text is
+            cut off where ``generate`` stops.
         measure_mass: Whether to sum up the probability that the mask removes (a softmax per step).
         pad_token_id: Allowed, besides EOS, in rows that are already complete.
         inplace: Whether the scores may be overwritten, which is faster on a CPU. Not with ``output_logits=True``, whose
@@ -55,6 +61,12 @@ class LogitsProcessor(TransformersLogitsProcessor):  # type: ignore[misc]  # tra
 
     Attributes:
         constrained_steps: Rows masked since construction or `reset`, summed over steps and threads.
+
+    A copy, pickled or not, is what a new object with the same arguments would be.
+
+    Raises:
+        MatcherError: The list of grammars is empty.
+        OptionError: ``max_new_tokens`` is negative, or no whole number.
     """
 
     supports_continuous_batching = True
@@ -63,7 +75,7 @@ class LogitsProcessor(TransformersLogitsProcessor):  # type: ignore[misc]  # tra
         self,
         grammar: Grammar | Sequence[Grammar | None] | None,
         *,
-        max_new_tokens: int | None = None,
+        max_new_tokens: int | Literal["auto"] | None = "auto",
         measure_mass: bool = False,
         pad_token_id: int | None = None,
         inplace: bool = False,
@@ -71,20 +83,34 @@ class LogitsProcessor(TransformersLogitsProcessor):  # type: ignore[misc]  # tra
         if isinstance(grammar, (list, tuple)) and not grammar:
             raise MatcherError("no grammar for any row", fix="give a grammar, or a list with one per prompt")
         self._grammars = grammar
-        self._max_new_tokens = max_new_tokens
+        self._token_limit = TokenLimit(max_new_tokens)
         self._pad_token_id = pad_token_id
-        self._generation = threading.local()
         self._measure_mass = measure_mass
         self._inplace = inplace
+        self._begin()
+
+    def _begin(self) -> None:
+        """Make what belongs to this object and its process alone."""
+        self._generation = threading.local()
         self._lock = long_lock()
         self._removed: list[torch.Tensor] = []
         self.constrained_steps = 0
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Pickle what the processor was made of; generations that go on, and measurements, stay here."""
+        own = {"_generation", "_lock", "_removed", "constrained_steps"}
+        return {name: value for name, value in self.__dict__.items() if name not in own}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        """Begin anew with the same arguments."""
+        self.__dict__.update(state)
+        self._begin()
 
     def __repr__(self) -> str:
         """Show the grammar, or how many there are, and the budget."""
         several = isinstance(self._grammars, (list, tuple))
         shown = f"{len(self._grammars)} grammars" if several else repr(self._grammars)  # type: ignore[arg-type]
-        return f"{type(self).__name__}({shown}, max_new_tokens={self._max_new_tokens})"
+        return f"{type(self).__name__}({shown}, max_new_tokens={self._token_limit})"
 
     @property
     def grammars(self) -> Grammar | Sequence[Grammar | None] | None:
@@ -95,7 +121,8 @@ class LogitsProcessor(TransformersLogitsProcessor):  # type: ignore[misc]  # tra
     def masked_mass(self) -> float | None:
         """Mean probability that the model had given to tokens the mask removed.
 
-        None if it was not measured, or nowhere defined: all logits NaN or ``-inf``.
+        None if it was not measured. NaN if it is not defined, because the scores of some step were no distribution: one of
+        them was ``inf``.
         """
         measured = torch.cat(self._removed) if self._removed else torch.empty(0)
         return float(measured.mean()) if measured.numel() else None
@@ -153,11 +180,12 @@ class LogitsProcessor(TransformersLogitsProcessor):  # type: ignore[misc]  # tra
         Raises:
             BitmaskShapeError: V is smaller than the vocabulary.
             DeadEndError: A grammar allows no token; nothing is sampled from an empty mask.
+            LogitsError: A logit is NaN, or those of all tokens that a grammar allows are ``-inf``.
             MatcherError: A row holds a token that its grammar forbids, or continuous batching called a processor that is
                 not attached.
 
         Cost: the last column of ``input_ids`` to the CPU, one call that fills the masks of all unfinished rows, and
-        `schemagen.masking.mask_rows`.
+        `schemagen.masking.mask_and_check`.
         """
         if input_ids.dim() != 2:
             raise MatcherError(
@@ -171,7 +199,11 @@ class LogitsProcessor(TransformersLogitsProcessor):  # type: ignore[misc]  # tra
         sequences: Sequences | None = getattr(self._generation, "sequences", None)
         if sequences is None:
             sequences = self._generation.sequences = Sequences(self._grammars)
-        return self.mask(scores, sequences.update(input_ids))
+        cursors = sequences.update(input_ids)
+        if sequences.has_begun:
+            grammars = [cursor.grammar for cursor in cursors if cursor is not None]
+            self._generation.limit = self._token_limit.of_call(self, input_ids.shape[1], grammars)
+        return self.mask(scores, cursors)
 
     def mask(self, scores: torch.Tensor, cursors: Sequence[Cursor | None]) -> torch.Tensor:
         """Return the scores of rows whose cursors are known; what is raised, and the cost, are as for a call.
@@ -192,7 +224,33 @@ class LogitsProcessor(TransformersLogitsProcessor):  # type: ignore[misc]  # tra
                 self.constrained_steps += len(live)
                 if removed is not None:
                     self._removed.append(removed)
-        return mask_rows(scores, bitmask, constrained, covered, inplace=self._inplace)
+        masked, broken = mask_and_check(scores, bitmask, constrained, covered, inplace=self._inplace)
+        for row in sorted(set(live).intersection(broken)):
+            self._refuse(self._error_of(row, cursors[row], scores, masked), masked, cursors)
+        return masked
+
+    def limit_of_request(self, stated: int | None) -> int | None:
+        """Return how many tokens a request of continuous batching may have, given its own limit."""
+        return self._token_limit.of_request(stated)
+
+    def _error_of(self, row: int, cursor: Cursor | None, scores: torch.Tensor, masked: torch.Tensor) -> LogitsError:
+        """Say why no token can be chosen in a row."""
+        assert cursor is not None, "only rows with a grammar are looked at"
+        allowed = int((masked[row] > float("-inf")).sum())
+        before = None if masked is scores else scores[row]
+        vocabulary = cursor.grammar.vocabulary
+        return logits_error(before, allowed=allowed, row=row, generated=cursor.generated, vocabulary=vocabulary)
+
+    def _refuse(self, error: LogitsError, masked: torch.Tensor, cursors: Sequence[Cursor | None]) -> None:
+        """Act on a row from which no token can be chosen: the generation ends.
+
+        Args:
+            error: Of the row.
+            masked: float [B, V], the scores that will be returned.
+            cursors: Of all rows.
+        """
+        del masked, cursors
+        raise error
 
     def _covered(self, cursors: Sequence[Cursor | None], width: int) -> int:
         """How many tokens the bits are about: those of the widest vocabulary, and the padding token."""
@@ -253,22 +311,65 @@ class LogitsProcessor(TransformersLogitsProcessor):  # type: ignore[misc]  # tra
 
     def _budgets(self, cursors: Sequence[Cursor | None], rows: list[int]) -> list[int | None] | None:
         """How many tokens some rows may still write."""
-        if self._max_new_tokens is None:
+        shared: int | None = getattr(self._generation, "limit", None)
+        chosen = [cursor for row in rows if (cursor := cursors[row]) is not None]
+        limits = [shared if cursor.limit is None else cursor.limit for cursor in chosen]
+        if all(limit is None for limit in limits):
             return None
-        written = [0 if (cursor := cursors[row]) is None else len(cursor.generated) for row in rows]
-        return [max(0, self._max_new_tokens - count) for count in written]
+        return [
+            None if limit is None else max(0, limit - len(cursor.generated))
+            for cursor, limit in zip(chosen, limits, strict=True)
+        ]
+
+
+class BatchProcessor(LogitsProcessor):
+    """A mask that gives up the rows whose logits are broken, and lets the others go on.
+
+    Args:
+        grammars: One per row; there are no beams.
+        max_new_tokens: As for `LogitsProcessor`.
+        pad_token_id: As for `LogitsProcessor`.
+
+    Attributes:
+        errors: What was wrong, by row.
+    """
+
+    def __init__(
+        self, grammars: Sequence[Grammar], *, max_new_tokens: int | None = None, pad_token_id: int | None = None
+    ) -> None:
+        super().__init__(grammars, max_new_tokens=max_new_tokens, pad_token_id=pad_token_id)
+        self._count = len(grammars)
+        self.errors: dict[int, LogitsError] = {}
+
+    def _refuse(self, error: LogitsError, masked: torch.Tensor, cursors: Sequence[Cursor | None]) -> None:
+        """Let a row end here; of beams, none of which is a row, the error is raised."""
+        cursor = cursors[error.row]
+        if len(masked) != self._count or cursor is None:
+            raise error
+        self.errors[error.row] = error
+        cursor.is_over = True
+        masked[error.row] = float("-inf")
+        masked[error.row, list(cursor.grammar.vocabulary.eos_token_ids)] = 0
 
 
 def _refuse_dead_ends(cursors: Sequence[Cursor | None], rows: list[int]) -> None:
     """Name the row in which nothing is allowed."""
     for row in rows:
         cursor = cursors[row]
-        if cursor is not None and not _has_tokens(cursor):
+        if cursor is None or _has_tokens(cursor):
+            continue
+        if not cursor.grammar.vocabulary.eos_token_ids and cursor.matcher.is_accepting():
             raise DeadEndError(
-                f"no token can follow the {len(cursor.generated)} generated ones in row {row}",
+                f"the text of row {row} is complete after {len(cursor.generated)} tokens, and cannot be ended",
                 at=f"generated token {len(cursor.generated)}",
-                why="the vocabulary has no token for any text that the grammar allows here",
+                why="the vocabulary has no EOS id, so that generate does not know that it is over",
+                fix="build the vocabulary with eos_token_ids=[...], those at which the model stops",
             )
+        raise DeadEndError(
+            f"no token can follow the {len(cursor.generated)} generated ones in row {row}",
+            at=f"generated token {len(cursor.generated)}",
+            why="the vocabulary has no token for any text that the grammar allows here",
+        )
 
 
 def _has_tokens(cursor: Cursor) -> bool:

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 import torch
 
 from schemagen.arguments import check_count, check_seed
+from schemagen.decode.broken_logits import LogitsCheck
 from schemagen.decode.logits_processor import LogitsProcessor
 from schemagen.decode.row_sampling import SAMPLING, can_sample_rows, row_sampler, samples
 from schemagen.decode.speculation import can_read_ahead, decode_greedily, memory_of
@@ -72,6 +73,7 @@ def decode(
         BudgetError: The budget is below what the shortest text takes; or something else, such as ``max_time``, ended the text
             too early.
         OptionError: As `check_options`, or transformers refuses an option.
+        LogitsError: The model gives logits from which no token can be chosen.
         GenerationError: The text is not in the grammar.
     """
     seed = check_seed(seed)
@@ -134,8 +136,9 @@ def decode_freely(
     """Generate without a constraint; return the new tokens. Arguments and errors as for `decode`."""
     prompt_tokens = inputs["input_ids"].shape[1]
     options = complete_options(model, prompt_tokens, generate_kwargs)
+    processors = [*(options.pop("logits_processor", None) or []), LogitsCheck()]
     with _seeded(check_seed(seed), inputs["input_ids"].device), _refusals_of(options):
-        output = model.generate(**inputs, **options)
+        output = model.generate(**inputs, **options, logits_processor=processors)
     sequences = getattr(output, "sequences", output)
     return [int(token_id) for token_id in sequences[0, prompt_tokens:].tolist()]
 

@@ -40,7 +40,8 @@ class Cursor:
         grammar: What it is a cursor of.
         generated: Token ids after the prompt.
         dead: Whether a token came that the grammar forbids (a beam of probability zero, kept only as filling).
-        is_over: Whether nothing more is constrained: EOS was generated, or the row is filling.
+        is_over: Whether nothing more is constrained: EOS was generated, or the row is filling, or it was given up.
+        limit: How many tokens the row may have, where each row has its own limit; None: it has none of its own.
     """
 
     matcher: Matcher
@@ -48,6 +49,7 @@ class Cursor:
     generated: list[int] = field(default_factory=list)
     dead: bool = False
     is_over: bool = False
+    limit: int | None = None
 
     @classmethod
     def start(cls, grammar: Grammar) -> Cursor:
@@ -78,7 +80,7 @@ class Cursor:
 
     def fork(self) -> Cursor:
         """Return an independent copy."""
-        return Cursor(self.matcher.fork(), self.grammar, list(self.generated), self.dead, self.is_over)
+        return Cursor(self.matcher.fork(), self.grammar, list(self.generated), self.dead, self.is_over, self.limit)
 
 
 class Sequences:
@@ -86,6 +88,9 @@ class Sequences:
 
     Args:
         grammars: One for all rows, or one per prompt of the batch; None leaves a row unconstrained.
+
+    Attributes:
+        has_begun: Whether the last call was the first one of a generation.
     """
 
     def __init__(self, grammars: Grammar | Sequence[Grammar | None] | None) -> None:
@@ -99,6 +104,7 @@ class Sequences:
 
     def forget(self) -> None:
         """Treat the next call as the first one of a generation."""
+        self.has_begun = False
         self._seen: torch.Tensor | None = None  # int64 [B, T], the rows of the last call
         self._prompts: list[list[int]] = []
         self._rows: list[list[int]] = []
@@ -116,6 +122,7 @@ class Sequences:
         Cost: one comparison of the rows with those of the last call, and O(1) matcher steps per row between two steps
         of greedy search, sampling or beam search.
         """
+        self.has_begun = False
         if self._is_next_step(input_ids):
             for cursor, token_id in zip(self._cursors, input_ids[:, -1].tolist(), strict=True):
                 if cursor is not None:
@@ -138,7 +145,7 @@ class Sequences:
         """Find the cursors of rows that are no simple next step, or begin a generation."""
         self._rows = [] if self._seen is None else self._seen.tolist()
         if not self._may_continue(rows) or not self._follow(rows):
-            self._prompts = rows
+            self._prompts, self.has_begun = rows, True
             grammars = [self._grammar(row, len(rows)) for row in range(len(rows))]
             self._cursors = [None if grammar is None else Cursor.start(grammar) for grammar in grammars]
 

@@ -23,8 +23,9 @@ from weakref import WeakKeyDictionary
 import torch
 
 from schemagen.bitmask import BITS, allocate_token_bitmask
+from schemagen.decode.broken_logits import logits_error
 from schemagen.forking import brief_lock
-from schemagen.masking import mask_rows, removed_mass
+from schemagen.masking import mask_and_check, removed_mass
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -199,6 +200,9 @@ def decode_greedily(  # noqa: PLR0913 - what varies from call to call
         max_draft: Longest draft; 0: token by token.
         streamer: Gets the prompt and then each token, as from ``generate``.
 
+    Raises:
+        LogitsError: The model gives logits from which no token can be chosen.
+
     Cost: one pass of the model for each run of tokens on which draft and choice agree; for each token a mask, and a copy
     of the logits to the CPU.
     """
@@ -220,7 +224,8 @@ def decode_greedily(  # noqa: PLR0913 - what varies from call to call
         run.drafted += len(ahead)
         chosen = -1
         for position, scores in enumerate(logits.float().cpu().split(1)):
-            chosen, mass = _choose(matcher, scores, words, max_new_tokens - len(run.token_ids) if budget else None)
+            rest = max_new_tokens - len(run.token_ids) if budget else None
+            chosen, mass = _choose(matcher, scores, words, rest, generated=run.token_ids, of=grammar.vocabulary)
             removed += mass
             memory.learn(matcher.place(), chosen)
             matcher.accept_token(chosen)
@@ -241,9 +246,19 @@ def decode_greedily(  # noqa: PLR0913 - what varies from call to call
     return run
 
 
-def _choose(matcher: Matcher, scores: torch.Tensor, words: torch.Tensor, budget: int | None) -> tuple[int, float]:
-    """Return the allowed token of the highest score [1, V], as ``generate`` does, and the probability that was masked."""
+def _choose(
+    matcher: Matcher, scores: torch.Tensor, words: torch.Tensor, budget: int | None, *, generated: list[int], of: Any
+) -> tuple[int, float]:
+    """Return the allowed token of the highest score [1, V], as ``generate`` does, and the probability that was masked.
+
+    Raises:
+        LogitsError: No token can be chosen, after the `generated` ones of a vocabulary (`of`).
+    """
     matcher.fill_next_token_bitmask(words, 0, budget=budget)
     covered = min(words.shape[1] * BITS, scores.shape[1])
     removed = removed_mass(scores, words, [0], covered)
-    return int(mask_rows(scores, words, [0], covered).argmax()), float(removed.sum())
+    masked, broken = mask_and_check(scores, words, [0], covered)
+    if broken:
+        allowed = int((masked > float("-inf")).sum())
+        raise logits_error(scores[0], allowed=allowed, row=0, generated=generated, vocabulary=of)
+    return int(masked.argmax()), float(removed.sum())

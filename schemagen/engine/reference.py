@@ -299,6 +299,12 @@ class ReferenceMatcher:
 
         target = row_of(bitmask, row, self._engine.vocabulary.size)
         mask = self._mask() if budget is None else self._within(budget)
+        if not mask.ids and not self._engine.vocabulary.eos_token_ids and self.is_accepting():
+            raise DeadEndError(
+                f"no token is allowed after {self._step.count} steps",
+                why="the text is complete, and the vocabulary has no EOS id to end it with",
+                fix="stop at matcher.is_accepting(), or build the vocabulary with eos_token_ids=[...]",
+            )
         if not mask.ids:
             raise DeadEndError(
                 f"no token is allowed after {self._step.count} steps",
@@ -371,6 +377,10 @@ class ReferenceMatcher:
         return ReferenceMatcher(self._engine, self._step)
 
     __copy__ = fork
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> ReferenceMatcher:
+        """Return what `fork` returns: the grammar never changes, and is shared."""
+        return self.fork()
 
     def reset(self) -> None:
         """Go back to the start."""

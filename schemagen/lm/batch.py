@@ -8,7 +8,7 @@ from operator import index as index_of
 from typing import TYPE_CHECKING, Any, SupportsIndex
 
 from schemagen.arguments import check_count, check_seed
-from schemagen.errors import GenerationError, OptionError, SchemagenError, ValidationFailed
+from schemagen.errors import GenerationError, LogitsError, OptionError, SchemagenError, ValidationFailed
 from schemagen.lm.generation import Failure, Generation
 from schemagen.lm.progress import ProgressBar
 from schemagen.lm.prompts import render, with_correction
@@ -31,7 +31,7 @@ class Options:
     """How the rows of a batch are generated.
 
     Attributes:
-        batch_size: Rows that the model works on at a time.
+        batch_size: Rows that the model works on at a time; None: as many as fit.
         retries: How often a row is asked again when a validator refuses its value.
         whitespace: As for `schemagen.compile`.
         property_order: As for `schemagen.compile`.
@@ -41,7 +41,7 @@ class Options:
         generate_kwargs: For ``model.generate``.
     """
 
-    batch_size: int = 8
+    batch_size: int | None = None
     retries: int = 0
     whitespace: WhitespacePolicy = "flexible"
     property_order: PropertyOrder = "schema"
@@ -103,7 +103,8 @@ def generate_batch(
     """
     from schemagen.decode.loop import check_options
 
-    check_count("batch_size", options.batch_size)
+    if options.batch_size is not None:
+        check_count("batch_size", options.batch_size)
     check_count("retries", options.retries, least=0)
     check_options(options.generate_kwargs)
     rows = _prompts(prompts)
@@ -292,6 +293,10 @@ def _judge(request: _Request, row: _Asked, outcome: Decoded | Exception) -> Gene
 
 def _failure(request: _Request, index: int, error: Exception) -> Failure:
     """Return the failure of a row; what is none of our errors becomes one, with the other as its cause."""
+    if isinstance(error, LogitsError):  # it was found in a chunk, of which this row was another one
+        error = LogitsError(
+            error.fact, row=index, step=error.step, text=error.text, why=error.why, fix=error.fix, code=error.code
+        ).with_traceback(error.__traceback__)
     if isinstance(error, SchemagenError):
         return Failure(index, request.prompts[index], error)
     wrapped = GenerationError(

@@ -116,7 +116,7 @@ class BatchAnswers(Part):
         prompts: Iterable[Prompt],
         spec: Any,
         *,
-        batch_size: int = 8,
+        batch_size: int | None = None,
         progress: bool | None = None,
         retries: int = 0,
         seed: int | Sequence[int] | None = None,
@@ -137,7 +137,8 @@ class BatchAnswers(Part):
         Args:
             prompts: Texts or chats.
             spec: What the values are: one for all rows, or a list with one for each.
-            batch_size: Rows that the model works on at a time, at most. When that raises (out of memory, say), the rows are
+            batch_size: Rows that the model works on at a time, at most. None: as many as the free memory of the device
+                holds (up to 256), of prompts of like length. When that raises (out of memory, say), the rows are
                 tried again in halves.
             progress: Whether there is a progress bar on standard error. None: on a terminal, if it takes longer than a second.
             retries: How often a row is asked again, with the reasons, when a validator of its type refuses the value.

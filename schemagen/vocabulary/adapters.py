@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -11,6 +12,8 @@ from schemagen.vocabulary.pieces import BYTE_LEVEL, PLAIN, RAW_BYTES, SENTENCEPI
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
+
+_MARKER = re.compile(r"<.+>|\[.+\]", re.DOTALL)
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,6 +37,33 @@ class TokenizerReading:
     eos_ids: frozenset[int]
     encode: Callable[[str], Sequence[int]]
     decoder: PieceDecoder
+
+
+def text_pieces(tokenizer: Any, token_ids: Iterable[int]) -> dict[int, str]:
+    """Return those of some ids that are ordinary tokens of text, with their pieces.
+
+    These are no special tokens, were not added to the vocabulary, and do not look like markers (``<|end|>``, ``[EOS]``).
+
+    Args:
+        tokenizer: As for `read_tokenizer`.
+        token_ids: The ids that are asked about.
+
+    Raises:
+        VocabularyError: It is no tokenizer.
+
+    Cost: a look-up for each id.
+    """
+    backend, wrapper = parts_of(tokenizer)
+    asked = set(token_ids)
+    if backend is not None:
+        added = backend.get_added_tokens_decoder()
+        named = {token_id: backend.id_to_token(token_id) for token_id in asked if token_id >= 0}
+    else:
+        added = getattr(wrapper, "added_tokens_decoder", {})
+        named = {token_id: piece for piece, token_id in wrapper.get_vocab().items() if token_id in asked}
+    known = {*added, *(() if wrapper is None else wrapper.all_special_ids)}
+    pieces = {token_id: piece for token_id, piece in sorted(named.items()) if token_id not in known}
+    return {token_id: piece for token_id, piece in pieces.items() if piece and not _MARKER.fullmatch(piece)}
 
 
 @dataclass(slots=True)

@@ -78,7 +78,7 @@ def check(name, kind, count, options):
     """Compare with the definition, and read every row."""
     grammars, texts = rows_of(kind, count), PROMPTS[:count]
     start = 1 if model(name).config.is_encoder_decoder else max(map(len, texts))
-    processor = schemagen.LogitsProcessor(grammars, pad_token_id=PAD)
+    processor = schemagen.LogitsProcessor(grammars, pad_token_id=PAD, max_new_tokens=None)
     found = generate(name, texts, processor, options)
     assert found == generate(name, texts, Slow(grammars, start), options)
     each = len(found) // count
@@ -139,7 +139,7 @@ def greedy_by_hand(text, grammar):
 @pytest.mark.parametrize("kind", KINDS)
 def test_greedy_is_the_best_allowed_token_each_time(kind):
     """Without ``generate``, its caches and its processors, the same tokens come out."""
-    processor = schemagen.LogitsProcessor(compiled(kind), pad_token_id=PAD)
+    processor = schemagen.LogitsProcessor(compiled(kind), pad_token_id=PAD, max_new_tokens=None)
     expected = [greedy_by_hand(text, compiled(kind)) for text in PROMPTS]
     found = generate("llama", PROMPTS, processor, {})
     assert [row[: len(hand)] for row, hand in zip(found, expected, strict=True)] == expected
@@ -150,9 +150,9 @@ def test_one_processor_serves_all_modes_in_turn():
     """Nothing of a generation is left in the next, whatever the two modes are."""
     for kind in ("object", "counted"):
         grammars = [compiled(kind)]
-        used = schemagen.LogitsProcessor(grammars, pad_token_id=PAD)
+        used = schemagen.LogitsProcessor(grammars, pad_token_id=PAD, max_new_tokens=None)
         for options in (*MODES.values(), *SINGLE.values(), *MODES.values()):
-            fresh = schemagen.LogitsProcessor(grammars, pad_token_id=PAD)
+            fresh = schemagen.LogitsProcessor(grammars, pad_token_id=PAD, max_new_tokens=None)
             assert generate("llama", PROMPTS[:1], used, options) == generate("llama", PROMPTS[:1], fresh, options)
 
 
@@ -167,7 +167,7 @@ def test_the_bundled_model(mode):
     ends = list(lm.vocabulary.eos_token_ids)
     outputs = []
     for processor in (
-        schemagen.LogitsProcessor(grammars, pad_token_id=ends[0]),
+        schemagen.LogitsProcessor(grammars, pad_token_id=ends[0], max_new_tokens=None),
         Slow(grammars, batch["input_ids"].shape[1], ends),
     ):
         torch.manual_seed(2)
@@ -201,7 +201,7 @@ def test_raw_logits_stay_raw():
     batch = batch_of(PROMPTS[:1])
     output = model("llama").generate(
         **batch,
-        logits_processor=[schemagen.LogitsProcessor(compiled("choice"))],
+        logits_processor=[schemagen.LogitsProcessor(compiled("choice"), max_new_tokens=None)],
         max_new_tokens=3,
         do_sample=False,
         output_logits=True,
@@ -259,7 +259,7 @@ def test_one_processor_in_several_threads(count):
     # Sampling is left out: its random numbers come from one generator for all threads.
     alone, steps = [], 0
     for texts, options in cases:
-        single = schemagen.LogitsProcessor(grammars, pad_token_id=PAD)
+        single = schemagen.LogitsProcessor(grammars, pad_token_id=PAD, max_new_tokens=None)
         alone.append(generate("llama", texts, single, options, seed=None))
         steps += single.constrained_steps
     jobs = [functools.partial(generate, "llama", texts, shared, options, seed=None) for texts, options in cases]

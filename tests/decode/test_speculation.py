@@ -38,7 +38,7 @@ def plain(model, grammar, prompt, max_new_tokens):
     output = model.generate(
         input_ids=prompt,
         attention_mask=torch.ones_like(prompt),
-        logits_processor=[LogitsProcessor(grammar)],
+        logits_processor=[LogitsProcessor(grammar, max_new_tokens=None)],
         max_new_tokens=max_new_tokens,
         do_sample=False,
         eos_token_id=list(grammar.vocabulary.eos_token_ids),

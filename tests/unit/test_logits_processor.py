@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import copy
+import math
+import pickle
 from types import SimpleNamespace
 
 import pytest
@@ -9,7 +12,7 @@ import torch
 
 import schemagen
 from schemagen.decode import LogitsProcessor
-from schemagen.errors import BitmaskShapeError, DeadEndError, MatcherError
+from schemagen.errors import BitmaskShapeError, DeadEndError, LogitsError, MatcherError, OptionError
 from schemagen.masking import _shift, _unpack
 from schemagen.vocabulary import Vocabulary
 
@@ -68,7 +71,7 @@ class ListMatcher:
 def grammar(*texts):
     """Return a grammar of exactly these token sequences, which counts what its matchers do."""
     counter = {"accepted": 0, "filled": 0}
-    vocabulary = SimpleNamespace(size=SIZE, eos_token_ids=(EOS,))
+    vocabulary = SimpleNamespace(size=SIZE, eos_token_ids=(EOS,), decode=bytes)
     return SimpleNamespace(vocabulary=vocabulary, matcher=lambda: ListMatcher(texts, counter=counter), counter=counter)
 
 
@@ -227,20 +230,49 @@ def test_reset_starts_anew_in_the_middle_of_a_text():
     assert processor.constrained_steps == 1
 
 
-def test_nan_counts_as_forbidden():
-    """NaN is never passed on, and an allowed finite logit wins."""
-    processor = LogitsProcessor(grammar((1,), (2,)))
+@pytest.mark.parametrize("inplace", [False, True])
+@pytest.mark.parametrize("token", range(SIZE))
+def test_one_nan_is_an_error(token, inplace):
+    """Wherever it is: a model that computes one such number is broken."""
+    processor = LogitsProcessor([grammar((1,), (2,))] * 2, inplace=inplace)
+    allowed(processor, [PROMPT, PROMPT])
+    scores = torch.zeros(2, SIZE)
+    scores[1, token] = float("nan")
+    with pytest.raises(LogitsError, match="NaN") as caught:
+        processor(torch.tensor([[*PROMPT, 1], [*PROMPT, 2]]), scores)
+    error = caught.value
+    assert (error.row, error.step, error.at, error.text) == (1, 1, "row 1, step 1", "\x02")
+    assert inplace or error.fact == "1 of 10 logits are NaN"
+
+
+def test_logits_that_are_all_minus_infinity_are_an_error():
+    """There is nothing to choose from."""
+    with pytest.raises(LogitsError, match="all 10 logits are -inf"):
+        LogitsProcessor(grammar((1,), (2,)))(torch.tensor([PROMPT]), torch.full((1, SIZE), float("-inf")))
+
+
+def test_what_is_allowed_and_what_others_forbid_may_leave_nothing():
+    """Another processor has forbidden all that the grammar allows: neither of them is ignored."""
     scores = torch.zeros(1, SIZE)
-    scores[0, 1] = float("nan")
-    assert processor(torch.tensor([PROMPT]), scores).isfinite().nonzero().tolist() == [[0, 2]]
+    scores[0, 1:3] = float("-inf")
+    with pytest.raises(LogitsError, match="the 2 tokens that the grammar allows are all -inf") as caught:
+        LogitsProcessor(grammar((1,), (2,)))(torch.tensor([PROMPT]), scores)
+    assert "suppress_tokens" in caught.value.why
 
 
-@pytest.mark.parametrize("broken", [float("nan"), float("-inf")])
-def test_hopeless_logits_become_the_uniform_choice(broken):
-    """Where no allowed logit is finite all allowed tokens get 0."""
-    scores = LogitsProcessor(grammar((1,), (2,)))(torch.tensor([PROMPT]), torch.full((1, SIZE), broken))
-    assert scores[0, 1:3].tolist() == [0.0, 0.0]
-    assert scores.isfinite().sum() == 2
+def test_a_row_that_is_over_may_have_any_logits():
+    """What a model computes behind the end of a text is of no interest."""
+    processor = LogitsProcessor(grammar((1,)), pad_token_id=PAD)
+    for ids in (PROMPT, [*PROMPT, 1]):
+        allowed(processor, [ids])
+    masked = processor(torch.tensor([[*PROMPT, 1, EOS]]), torch.full((1, SIZE), float("nan")))
+    assert masked.isfinite().nonzero().tolist() == [[0, EOS], [0, PAD]]
+
+
+def test_rows_without_a_grammar_may_have_any_logits():
+    """They are left as they are."""
+    scores = torch.full((1, SIZE), float("nan"))
+    assert LogitsProcessor([None])(torch.tensor([PROMPT]), scores) is scores
 
 
 def test_an_infinite_logit_stays_samplable():
@@ -287,12 +319,40 @@ def test_both_ways_to_unpack_a_mask_agree():
     assert host.tolist() == expected
 
 
-@pytest.mark.parametrize("broken", [float("nan"), float("-inf")])
-def test_a_mass_that_is_nowhere_defined_is_none(broken):
-    """Where all logits are broken there is no probability to measure."""
-    processor = LogitsProcessor(grammar((1,)), measure_mass=True)
-    processor(torch.tensor([PROMPT]), torch.full((1, SIZE), broken))
-    assert processor.masked_mass is None
+def pickled(value):
+    """Return what another process would get."""
+    return pickle.loads(pickle.dumps(value))  # noqa: S301 - our own
+
+
+def test_a_mass_that_is_not_defined_is_nan():
+    """An infinite logit can be chosen, but the scores are no distribution: 0 would mean that nothing was removed."""
+    processor = LogitsProcessor(grammar((1,), (1, 2)), measure_mass=True)
+    allowed(processor, [PROMPT])
+    processor(torch.tensor([[*PROMPT, 1]]), torch.full((1, SIZE), float("inf")))
+    assert math.isnan(processor.masked_mass)
+
+
+@pytest.mark.parametrize("copied", [copy.copy, copy.deepcopy, pickled])
+def test_a_copy_is_what_it_was_made_of(copied):
+    """Arguments are kept; generations that go on, and what was measured, are not."""
+    spec = schemagen.compile(schemagen.Choice(["ab", "ac"]), Vocabulary.byte_vocabulary())
+    processor = LogitsProcessor([spec, None], max_new_tokens=3, measure_mass=True, pad_token_id=5)
+    for rows in ([[1], [1]], [[1, 97], [1, 97]]):
+        processor(torch.tensor(rows), torch.zeros(2, 257))
+    twin = copied(processor)
+    assert (twin.constrained_steps, twin.masked_mass) == (0, None)
+    assert [grammar and grammar.spec for grammar in twin.grammars] == [spec.spec, None]
+    masked = twin(torch.tensor([[1, 97], [1, 97]]), torch.zeros(2, 257))
+    assert masked[0].isfinite().nonzero().tolist() == [[97]]
+    assert twin.constrained_steps == 1
+    assert processor(torch.tensor([[1, 97, 98]] * 2), torch.zeros(2, 257))[0].isfinite().nonzero().tolist() == [[256]]
+
+
+@pytest.mark.parametrize("wrong", [-1, "all", 2.5, True])
+def test_a_budget_is_a_number_or_known_by_itself(wrong):
+    """What is no budget is refused where it is given."""
+    with pytest.raises(OptionError, match="max_new_tokens="):
+        LogitsProcessor(grammar((1,)), max_new_tokens=wrong)
 
 
 def test_no_rows_are_no_error():

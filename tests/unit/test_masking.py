@@ -10,7 +10,7 @@ import torch
 
 import schemagen
 from schemagen import masking
-from schemagen.masking import _masked_by_torch, mask_rows, mask_rows_inplace, removed_mass
+from schemagen.masking import _masked_by_torch, mask_and_check, mask_rows, mask_rows_inplace, removed_mass
 
 WIDTH, COVERED = 1003, 997
 #: Share of allowed tokens: a few, some, nearly all, all.
@@ -85,6 +85,34 @@ def test_broken_logits_never_reach_the_sampler(share, broken, where, dtype):
             assert masked[allowed].equal(before[allowed])
 
 
+@pytest.mark.parametrize("share", SHARES)
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("inplace", [False, True])
+def test_a_single_nan_is_found_wherever_it_is(share, dtype, inplace):
+    """Among allowed and forbidden logits, in the first and the last ones; other rows, and logits that do not count, are fine."""
+    for place in (0, 31, 32, 500, 991, 992, COVERED - 1, COVERED, WIDTH - 1):
+        scores, words, allowed = random_case(share, dtype, place % 7)
+        scores[1, place] = math.nan
+        scores[3, place] = math.nan
+        masked, broken = mask_and_check(scores, words, [0, 1, 2], COVERED, inplace=inplace)
+        assert broken == ([1] if place < COVERED else [])
+        assert masked[[0, 2]].equal(mask_rows(scores, words, [0, 2], COVERED)[[0, 2]]) or inplace
+        assert masked[0][~allowed[0]].isneginf().all()
+
+
+@pytest.mark.parametrize("share", SHARES)
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_a_row_without_any_allowed_logit_is_found(share, dtype):
+    """All of them are -inf, whatever the others are; a single one that is not, is enough to go on."""
+    scores, words, allowed = random_case(share, dtype, 2)
+    scores[0] = -math.inf
+    scores[1][allowed[1]] = -math.inf
+    scores[2][allowed[2]] = -math.inf
+    scores[2, int(allowed[2].nonzero()[-1])] = torch.finfo(dtype).min
+    scores[3][allowed[3]] = math.inf
+    assert mask_and_check(scores, words, range(4), COVERED)[1] == [0, 1]
+
+
 def test_logits_that_are_not_contiguous():
     """A slice of a larger tensor, as assisted decoding passes it."""
     for share in SHARES:
@@ -125,7 +153,7 @@ def test_both_ways_to_mask_agree(share, broken, dtype):
     scores[:, ::3] += broken
     for rows in (range(4), [1, 2]):
         kept = [row for row in range(4) if row not in rows]
-        ours, theirs = (mask(scores, words, rows, COVERED) for mask in (mask_rows, _masked_by_torch))
+        ours, theirs = mask_rows(scores, words, rows, COVERED), _masked_by_torch(scores, words, rows, COVERED)[0]
         assert ours[list(rows)].equal(theirs[list(rows)])
         assert ours[kept].nan_to_num(nan=7).equal(theirs[kept].nan_to_num(nan=7))
 
@@ -247,14 +275,22 @@ def test_a_compiled_function_has_one_graph():
 
 @pytest.mark.parametrize("share", SHARES)
 def test_removed_mass_is_that_of_the_softmax(share):
-    """One minus the probability of the allowed tokens, also for some of the rows and with NaN among the logits."""
+    """One minus the probability of the allowed tokens, also for some of the rows and where a logit is -inf."""
     scores, words, allowed = random_case(share, torch.float32, 4)
-    scores[1, 3] = math.nan
-    clean = torch.nan_to_num(scores, nan=-math.inf)
-    expected = 1 - torch.where(allowed, torch.softmax(clean, dim=-1), 0).sum(dim=-1)
+    scores[1, 3] = -math.inf
+    expected = 1 - torch.where(allowed, torch.softmax(scores, dim=-1), 0).sum(dim=-1)
     for rows in (range(4), [1, 3]):
         assert torch.allclose(removed_mass(scores, words, rows, COVERED), expected[list(rows)].clamp(0, 1), atol=1e-6)
-    assert removed_mass(torch.full((4, WIDTH), math.nan), words, range(4), COVERED).numel() == 0
+
+
+@pytest.mark.parametrize("share", SHARES)
+@pytest.mark.parametrize("broken", [math.nan, math.inf])
+def test_the_mass_of_what_is_no_distribution_is_nan(share, broken):
+    """One such logit, allowed or forbidden, is enough; and so are no logits but -inf. Other rows are measured."""
+    scores, words, allowed = random_case(share, torch.float32, 4)
+    scores[1, 3] = scores[3, int(allowed[3].nonzero()[0])] = broken
+    scores[2] = -math.inf
+    assert removed_mass(scores, words, range(4), COVERED).isnan().tolist() == [False, True, True, True]
 
 
 def test_a_mass_of_many_small_numbers_is_exact():

@@ -1,14 +1,21 @@
 """Vocabularies: the bytes of each token, the width of the logits, the EOS ids."""
 
+import contextlib
+import copy
 import pickle
 import subprocess
 import sys
+import warnings
 from types import SimpleNamespace
 
+import numpy as np
 import pytest
+import torch
 from tokenizers import AddedToken, Regex, Tokenizer, decoders, models, normalizers, pre_tokenizers
+from transformers import PreTrainedTokenizerFast
 
-from schemagen.errors import VocabularyError
+import schemagen
+from schemagen.errors import DeadEndError, ModelWarning, VocabularyError
 from schemagen.vocabulary import Vocabulary
 from schemagen.vocabulary.pieces import byte_alphabet, from_decoder
 from schemagen.vocabulary.roundtrip import PROBES
@@ -459,3 +466,97 @@ def test_probes_are_composed():
     import unicodedata
 
     assert all(unicodedata.is_normalized("NFC", probe) for probe in PROBES)
+
+
+class TestEosThatIsText:
+    """EOS ids of a configuration that are ordinary tokens of text, and vocabularies that cannot end or begin a text."""
+
+    @staticmethod
+    def tokenizer(**special):
+        """Return a tokenizer with some added tokens."""
+        backend = byte_level(extra=["<|odd|>", "[END]"])
+        backend.add_special_tokens([AddedToken("<|end|>", special=True)])
+        backend.add_tokens([AddedToken("stop", special=False)])
+        return PreTrainedTokenizerFast(tokenizer_object=backend, eos_token="<|end|>", **special)
+
+    def test_a_warning_names_id_and_piece(self):
+        """The tokens are masked all the same; nothing is dropped."""
+        tokenizer = self.tokenizer()
+        model = SimpleNamespace(
+            config=SimpleNamespace(eos_token_id=2),
+            generation_config=SimpleNamespace(eos_token_id=[2, tokenizer.eos_token_id]),
+            get_output_embeddings=lambda: SimpleNamespace(out_features=300),
+        )
+        with pytest.warns(
+            ModelWarning, match=r"EOS id 2 is the text token '#': .*to \d+, that of the tokenizer"
+        ) as caught:
+            vocabulary = Vocabulary.for_model(tokenizer, model)
+        assert len(caught) == 1
+        assert caught[0].filename == __file__
+        assert vocabulary.eos_token_ids == (2, tokenizer.eos_token_id)
+        with pytest.warns(ModelWarning, match="EOS id 2 is the text token"):
+            Vocabulary.from_tokenizer(tokenizer.backend_tokenizer, eos_token_ids=[2])
+
+    def test_from_the_cache_as_well(self, tmp_path):
+        """Whoever reads the vocabulary of another process is told, too."""
+        for _ in range(2):
+            with pytest.warns(ModelWarning, match="EOS id 5 is the text token '&'"):
+                Vocabulary.from_tokenizer(self.tokenizer(), eos_token_ids=5, cache=tmp_path)
+
+    def test_markers_and_added_tokens_are_meant(self):
+        """What was added to a vocabulary, is special, or looks like a marker, may well be an end; so may what is no token."""
+        tokenizer = self.tokenizer()
+        ids = [tokenizer.convert_tokens_to_ids(piece) for piece in ("<|end|>", "stop", "<|odd|>", "[END]")]
+        assert len(set(ids)) == 4
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            assert set(ids) <= set(Vocabulary.from_tokenizer(tokenizer, 300, eos_token_ids=[*ids, 290]).eos_token_ids)
+            Vocabulary.from_tokenizer(SlowSentencePiece(), eos_token_ids=1)
+        with pytest.warns(ModelWarning, match="EOS id 2 is the text token"):
+            Vocabulary.from_tokenizer(SlowSentencePiece(), eos_token_ids=2)
+
+    @pytest.mark.parametrize("engine", ["native", "reference"])
+    def test_without_eos_a_text_cannot_be_ended(self, engine):
+        """The error says so where the text may end; that it cannot go on is another one."""
+        letters = Vocabulary.from_tokens([*(bytes([i]) for i in range(256))], eos_token_ids=())
+        grammar = schemagen.compile(schemagen.Choice(["ab"]), letters, engine=engine)
+        matcher = grammar.matcher()
+        bitmask = np.zeros((1, 8), dtype=np.int32)
+        for token in b"ab":
+            matcher.fill_next_token_bitmask(bitmask)
+            assert matcher.accept_token(token)
+        with pytest.raises(DeadEndError, match="no token is allowed after 2 steps") as caught:
+            matcher.fill_next_token_bitmask(bitmask)
+        assert "no EOS id" in caught.value.why
+        assert "is_accepting" in caught.value.fix
+        processor = schemagen.LogitsProcessor(grammar)
+        for ids in ([1], [1, 97], [1, 97, 98]):
+            with (
+                contextlib.nullcontext()
+                if len(ids) < 3
+                else pytest.raises(DeadEndError, match="complete after 2") as told
+            ):
+                processor(torch.tensor([ids]), torch.zeros(1, 256))
+        assert "eos_token_ids" in told.value.fix
+
+    @pytest.mark.parametrize("engine", ["native", "reference"])
+    def test_a_vocabulary_that_can_begin_no_text_is_refused(self, engine):
+        """Before a model has loaded or written anything; what can be written is compiled."""
+        vocabulary = Vocabulary.from_tokens([b"x", None], eos_token_ids=1)
+        for spec in (list[bool], schemagen.Choice(["yx", "z"]), bool):
+            with pytest.raises(VocabularyError, match="can begin a text"):
+                schemagen.compile(spec, vocabulary, engine=engine)
+        assert schemagen.compile(schemagen.Choice(["x", "y"]), vocabulary, engine=engine).min_new_tokens == 1
+        schemagen.compile(schemagen.Regex(""), Vocabulary.from_tokens([b"x"], eos_token_ids=()), engine=engine)
+
+    @pytest.mark.parametrize("engine", ["native", "reference"])
+    def test_a_deep_copy_of_a_matcher_is_a_fork(self, engine):
+        """Alone or as part of something else; the grammar is shared."""
+        matcher = schemagen.compile(
+            schemagen.Choice(["ab", "cd"]), Vocabulary.byte_vocabulary(), engine=engine
+        ).matcher()
+        matcher.accept_token(ord("a"))
+        twin = copy.deepcopy({"row": [matcher]})["row"][0]
+        assert twin.accept_token(ord("b"))
+        assert matcher.allowed_tokens() == [ord("b")]
+        assert twin.allowed_tokens() == [256]

@@ -1,0 +1,108 @@
+"""The call of ``generate`` in which a logits processor works, and how many tokens it may write.
+
+transformers tells a processor the tokens and the scores, and nothing else: neither the options of the call nor the model. The
+budget of the call, though, decides whether a text can be complete in time. So it is read where it stands: in the frame of
+`GenerationMixin.generate`, once for each generation. Only two things are relied on, both of them public names: the parameter
+``logits_processor``, which holds the processor, and the parameter ``generation_config``, which ``generate`` completes (its
+``max_length`` counts the prompt). The outermost such call counts, since assisted decoding calls the assistant, with a
+budget of its own, from within.
+
+The frame of ``generate`` is at rest until the generation ends, and what it refers to lives as long anyway. A look at the loop
+below it, ``_sample``, would keep the logits of a step alive: before Python 3.13, to look at the variables of a frame is to
+copy them.
+
+Alternatives rejected: to ask users for ``max_new_tokens=`` twice (it is forgotten), or for a stopping criterion of ours beside
+the processor (likewise); to replace a method of `GenerationMixin` (that changes other people's generations, too).
+"""
+
+from __future__ import annotations
+
+import sys
+import warnings
+from typing import TYPE_CHECKING, Any, Literal
+
+from schemagen.arguments import check_count
+from schemagen.errors import ModelWarning
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+    from types import FrameType
+
+_MODULE, _NAME = "transformers.generation.utils", "generate"
+
+
+class TokenLimit:
+    """How many tokens each row of a processor may have.
+
+    Args:
+        given: A number; "auto": that of the call of ``generate``; None: any number.
+
+    Raises:
+        OptionError: It is negative, or no whole number.
+    """
+
+    def __init__(self, given: int | Literal["auto"] | None) -> None:
+        self._is_given = given != "auto" or isinstance(given, bool)
+        self._number = check_count("max_new_tokens", given, least=0) if self._is_given and given is not None else None
+        self._has_warned = False
+
+    def __repr__(self) -> str:
+        """Show what was given."""
+        return repr(self._number) if self._is_given else "'auto'"
+
+    def of_call(self, processor: Any, prompt_tokens: int, grammars: Iterable[Any]) -> int | None:
+        """Return the limit of a generation that begins now; None: it has none, or it is not known.
+
+        Args:
+            processor: That which was given to ``generate``.
+            prompt_tokens: How many tokens the rows have already.
+            grammars: Of the rows.
+
+        Warns:
+            ModelWarning: The shortest text of a grammar is longer (once).
+        """
+        if self._is_given:
+            return self._number
+        longest = max_length_of_call(processor)
+        if longest is None:
+            return None
+        limit = max(0, longest - prompt_tokens)
+        shortest = max((getattr(grammar, "min_new_tokens", None) or 0 for grammar in grammars), default=0)
+        if shortest > limit and not self._has_warned:
+            self._has_warned = True
+            warnings.warn(
+                f"generate may write {limit} tokens, and the shortest text of the grammar takes {shortest}: the text will be "
+                "cut off. Raise max_new_tokens of generate. If half a text is what you want, make the processor with "
+                "max_new_tokens=None.",
+                ModelWarning,
+                stacklevel=2,
+            )
+        return limit
+
+    def of_request(self, stated: int | None) -> int | None:
+        """Return the limit of a request of continuous batching that states one itself."""
+        return self._number if self._is_given else stated
+
+
+def max_length_of_call(processor: Any) -> int | None:
+    """Return how long the rows of the call of ``generate`` may be that a processor was given to, prompt included.
+
+    None outside of such a call, and where its limit cannot be read.
+
+    Cost: a look at each frame of the stack, 10 microseconds.
+    """
+    found: Any = None
+    for frame in _calls(sys._getframe(1)):  # noqa: SLF001 - what `inspect` uses, without reading sources
+        variables = frame.f_locals
+        processors = variables.get("logits_processor")
+        if isinstance(processors, list) and any(each is processor for each in processors):
+            found = getattr(variables.get("generation_config"), "max_length", None)
+    return found if isinstance(found, int) else None
+
+
+def _calls(frame: FrameType | None) -> Iterator[FrameType]:
+    """Yield the frames of ``generate`` around a frame, the innermost first."""
+    while frame is not None:
+        if frame.f_code.co_name == _NAME and frame.f_globals.get("__name__") == _MODULE:
+            yield frame
+        frame = frame.f_back
