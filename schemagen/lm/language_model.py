@@ -17,10 +17,13 @@ from schemagen.lm.tool_caller import ToolCaller
 if TYPE_CHECKING:
     import os
 
+    from typing_extensions import Unpack
+
     from schemagen.engine.options import PropertyOrder, WhitespacePolicy
     from schemagen.lm.part import Prompt
     from schemagen.lm.reasoning import Reasoning
     from schemagen.lm.thinking import Thinker
+    from schemagen.options import DecodingOptions
     from schemagen.vocabulary import Vocabulary
 
 
@@ -80,7 +83,7 @@ class LanguageModel(SingleAnswers, BatchAnswers, StreamedAnswers, ToolCaller):
         *,
         seed: int | None = None,
         chat_template: bool = True,
-        **generate_kwargs: Any,
+        **generate_kwargs: Unpack[DecodingOptions],
     ) -> str:
         """Return the model's answer without any constraint; arguments as for `run`."""
         from schemagen.decode.loop import decode_freely
