@@ -18,7 +18,6 @@ from schemagen.decode.speculation import decode_greedily
 from schemagen.errors import (
     BudgetError,
     DeadEndError,
-    GenerationError,
     OptionError,
     UnsupportedTypeError,
     ValidationFailed,
