@@ -18,10 +18,13 @@ from schemagen.lm.tool_caller import ToolCaller
 if TYPE_CHECKING:
     import os
 
+    from typing_extensions import Unpack
+
     from schemagen.engine.options import PropertyOrder, WhitespacePolicy
     from schemagen.lm.part import Prompt
     from schemagen.lm.reasoning import Reasoning
     from schemagen.lm.thinking import Thinker
+    from schemagen.options import DecodingOptions
     from schemagen.vocabulary import Vocabulary
 
 
@@ -83,7 +86,7 @@ class LanguageModel(SingleAnswers, BatchAnswers, StreamedAnswers, ToolCaller):
         *,
         seed: int | None = None,
         chat_template: bool = True,
-        **generate_kwargs: Any,
+        **generate_kwargs: Unpack[DecodingOptions],
     ) -> str:
         """Return what the model writes without any constraint; arguments as for `run`.
 

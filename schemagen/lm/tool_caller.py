@@ -11,11 +11,14 @@ from schemagen.lm.threads import in_thread
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Callable, Generator, Iterable, Mapping, Sequence
 
+    from typing_extensions import Unpack
+
     from schemagen.calling import Profile, Tool, ToolCall
     from schemagen.calling.chat import Asking, Chat, Conversation
     from schemagen.calling.stream import CallStream
     from schemagen.events import CallEvent, ChatEvent
     from schemagen.lm.part import Prompt
+    from schemagen.options import CallOptions, ChatOptions, StreamCallOptions
 
     #: A tool, a function, a pydantic model, or a dict as in OpenAI's API.
     ToolLike = Tool[..., Any] | Callable[..., Any] | Mapping[str, Any]
@@ -27,28 +30,28 @@ class ToolCaller(Part):
     """What a `LanguageModel` does with tools."""
 
     @overload
-    def call(
+    def call(  # type: ignore[overload-overlap]  # a str is a sequence, too
         self,
         prompt: Prompt,
         tools: Iterable[ToolLike],
         *,
         tool_choice: Literal["auto"] = "auto",
         parallel: Literal[False] = False,
-        **options: Any,
+        **options: Unpack[CallOptions],
     ) -> ToolCall | str: ...
     @overload
-    def call(
+    def call(  # type: ignore[overload-overlap]  # a str is a sequence, too
         self,
         prompt: Prompt,
         tools: Iterable[ToolLike],
         *,
         tool_choice: Literal["auto"] = "auto",
         parallel: Literal[True],
-        **options: Any,
+        **options: Unpack[CallOptions],
     ) -> list[ToolCall] | str: ...
     @overload
-    def call(
-        self, prompt: Prompt, tools: Iterable[ToolLike], *, tool_choice: Literal["none"], **options: Any
+    def call(  # type: ignore[overload-overlap]  # a str is a sequence, too
+        self, prompt: Prompt, tools: Iterable[ToolLike], *, tool_choice: Literal["none"], **options: Unpack[CallOptions]
     ) -> str: ...
     @overload
     def call(
@@ -58,7 +61,7 @@ class ToolCaller(Part):
         *,
         tool_choice: Literal["required"] | ToolLike | Sequence[ToolLike | str],
         parallel: Literal[False] = False,
-        **options: Any,
+        **options: Unpack[CallOptions],
     ) -> ToolCall: ...
     @overload
     def call(
@@ -68,7 +71,7 @@ class ToolCaller(Part):
         *,
         tool_choice: Literal["required"] | ToolLike | Sequence[ToolLike | str],
         parallel: Literal[True],
-        **options: Any,
+        **options: Unpack[CallOptions],
     ) -> list[ToolCall]: ...
     @overload
     def call(
@@ -78,7 +81,7 @@ class ToolCaller(Part):
         *,
         tool_choice: ToolChoice = "auto",
         parallel: bool = False,
-        **options: Any,
+        **options: Unpack[CallOptions],
     ) -> ToolCall | list[ToolCall] | str: ...
     def call(
         self,
@@ -127,28 +130,33 @@ class ToolCaller(Part):
         return found
 
     @overload
-    def stream_call(
+    def stream_call(  # type: ignore[overload-overlap]  # a str is a sequence, too
         self,
         prompt: Prompt,
         tools: Iterable[ToolLike],
         *,
         tool_choice: Literal["auto"] = "auto",
         parallel: Literal[False] = False,
-        **options: Any,
+        **options: Unpack[StreamCallOptions],
     ) -> CallStream[ToolCall | str]: ...
     @overload
-    def stream_call(
+    def stream_call(  # type: ignore[overload-overlap]  # a str is a sequence, too
         self,
         prompt: Prompt,
         tools: Iterable[ToolLike],
         *,
         tool_choice: Literal["auto"] = "auto",
         parallel: Literal[True],
-        **options: Any,
+        **options: Unpack[StreamCallOptions],
     ) -> CallStream[list[ToolCall] | str]: ...
     @overload
-    def stream_call(
-        self, prompt: Prompt, tools: Iterable[ToolLike], *, tool_choice: Literal["none"], **options: Any
+    def stream_call(  # type: ignore[overload-overlap]  # a str is a sequence, too
+        self,
+        prompt: Prompt,
+        tools: Iterable[ToolLike],
+        *,
+        tool_choice: Literal["none"],
+        **options: Unpack[StreamCallOptions],
     ) -> CallStream[str]: ...
     @overload
     def stream_call(
@@ -158,7 +166,7 @@ class ToolCaller(Part):
         *,
         tool_choice: Literal["required"] | ToolLike | Sequence[ToolLike | str],
         parallel: Literal[False] = False,
-        **options: Any,
+        **options: Unpack[StreamCallOptions],
     ) -> CallStream[ToolCall]: ...
     @overload
     def stream_call(
@@ -168,7 +176,7 @@ class ToolCaller(Part):
         *,
         tool_choice: Literal["required"] | ToolLike | Sequence[ToolLike | str],
         parallel: Literal[True],
-        **options: Any,
+        **options: Unpack[StreamCallOptions],
     ) -> CallStream[list[ToolCall]]: ...
     @overload
     def stream_call(
@@ -178,7 +186,7 @@ class ToolCaller(Part):
         *,
         tool_choice: ToolChoice = "auto",
         parallel: bool = False,
-        **options: Any,
+        **options: Unpack[StreamCallOptions],
     ) -> CallStream[ToolCall | list[ToolCall] | str]: ...
     def stream_call(
         self,
@@ -257,7 +265,7 @@ class ToolCaller(Part):
         timeout_s: float | None = None,
         approve: Callable[[ToolCall], bool] | None = None,
         profile: str | Profile | None = None,
-        **options: Any,
+        **options: Unpack[ChatOptions],
     ) -> Chat:
         """Call tools until there is an answer: ask, run, tell the model the result, ask again.
 
@@ -283,9 +291,9 @@ class ToolCaller(Part):
         """
         from schemagen.calling import chat
 
-        options |= {"parallel": parallel, "max_steps": max_steps, "approve": approve, "profile": profile}
-        options |= {"tool_choice": tool_choice, "timeout_s": timeout_s}
-        asking, steps, _ = self._conversation(prompt, tools, **options)
+        given: dict[str, Any] = {"parallel": parallel, "max_steps": max_steps, "approve": approve, "profile": profile}
+        given |= {"tool_choice": tool_choice, "timeout_s": timeout_s, **options}
+        asking, steps, _ = self._conversation(prompt, tools, **given)
         return chat.run(asking, steps, timeout_s=timeout_s)
 
     async def achat(  # noqa: PLR0913 - as `chat`
@@ -299,7 +307,7 @@ class ToolCaller(Part):
         timeout_s: float | None = None,
         approve: Callable[[ToolCall], bool] | None = None,
         profile: str | Profile | None = None,
-        **options: Any,
+        **options: Unpack[ChatOptions],
     ) -> Chat:
         """Do what `chat` does without blocking the event loop.
 
@@ -308,9 +316,9 @@ class ToolCaller(Part):
         """
         from schemagen.calling import chat
 
-        options |= {"parallel": parallel, "max_steps": max_steps, "approve": approve, "profile": profile}
-        options |= {"tool_choice": tool_choice, "timeout_s": timeout_s}
-        asking, steps, _ = self._conversation(prompt, tools, **options)
+        given: dict[str, Any] = {"parallel": parallel, "max_steps": max_steps, "approve": approve, "profile": profile}
+        given |= {"tool_choice": tool_choice, "timeout_s": timeout_s, **options}
+        asking, steps, _ = self._conversation(prompt, tools, **given)
         return await chat.arun(asking, steps, timeout_s=timeout_s)
 
     def stream_chat(

@@ -18,7 +18,6 @@ from schemagen.decode.speculation import decode_greedily
 from schemagen.errors import (
     BudgetError,
     DeadEndError,
-    GenerationError,
     OptionError,
     UnsupportedTypeError,
     ValidationFailed,
@@ -194,20 +193,20 @@ def test_prompts_may_be_chats_and_iterators(lm):
 
 
 @pytest.mark.parametrize(
-    ("prompts", "spec", "options", "error"),
+    ("prompts", "spec", "options"),
     [
-        ("one text", bool, {}, TypeError),
-        ([{"role": "user", "content": "one chat"}], bool, {}, TypeError),
-        (["a", "b"], [bool], {}, ValueError),
-        (["a", "b"], bool, {"seed": [1]}, ValueError),
-        (["a"], bool, {"batch_size": 0}, ValueError),
-        (["a", "b"], bool, {"tempereture": 1}, ValueError),
-        (["a", "b"], bool, {"num_return_sequences": 2}, GenerationError),
+        ("one text", bool, {}),
+        ([{"role": "user", "content": "one chat"}], bool, {}),
+        (["a", "b"], [bool], {}),
+        (["a", "b"], bool, {"seed": [1]}),
+        (["a"], bool, {"batch_size": 0}),
+        (["a", "b"], bool, {"tempereture": 1}),
+        (["a", "b"], bool, {"num_return_sequences": 2}),
     ],
 )
-def test_wrong_calls_are_refused(lm, prompts, spec, options, error):
+def test_wrong_calls_are_refused(lm, prompts, spec, options):
     """What is wrong with the call and not with a row raises."""
-    with pytest.raises(error):
+    with pytest.raises(OptionError):
         lm.batch(prompts, spec, **options)
 
 

@@ -217,7 +217,7 @@ def doors(lm):
         ("response_format", "second argument"),
         ("top_n", "top_k"),
         ("max_new_token", "did you mean max_new_tokens=?"),
-        ("temprature", "did you mean temperature=?"),
+        ("tempereture", "did you mean temperature=?"),
         ("gobbledygook", "huggingface.co"),
     ],
 )

@@ -24,6 +24,7 @@ def wrong(lm: schemagen.LanguageModel) -> None:
     lm("", Person, max_tokens=9)  # error: the name of another library
     Person.generate("", max_new_token=9)  # error: misspelt
     schemagen.structured(max_tokens=9)  # error: the name of another library
+    lm.call("", [get_weather], tool_choise="none")  # error: misspelt
     lm.stream("", Person, retries=1)  # error: a stream has no retries
     person: Person = lm.run("", Person)  # error: it is a record
     get_weather(3)  # error: a city is a text

@@ -34,7 +34,7 @@ class FakeModel:
     def __init__(self) -> None:
         self.calls: list[tuple[Any, ...]] = []
 
-    def generate(self, prompt: str, spec: Any, **options: Any) -> Any:
+    def run(self, prompt: str, spec: Any, **options: Any) -> Any:
         self.calls.append((prompt, spec, options))
         return SimpleNamespace(value=7, text="7", new_tokens=2, seconds=0.5, masked_mass=0.25)
 
