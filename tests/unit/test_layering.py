@@ -47,6 +47,7 @@ THIRD_PARTIES = {
     "draw": set(),
     "compiler": {"_core", "pydantic", "jsonschema"},
     "free_threading": set(),
+    "forking": set(),
     "grammar_files": {"_core"},
     "grammar_memory": set(),
     "bitmask": {"_core", "numpy", "torch"},
