@@ -24,6 +24,13 @@ bool Constraint::move_out() {
     return true;
 }
 
+uint64_t Constraint::begin_anew() {
+    const Work call(budget.max_seconds);
+    const WorkLock lock(mutex);
+    renew();
+    return epoch_;
+}
+
 // Of a constraint that is at work the bytes of last time: whoever asks shall not wait.
 uint64_t Constraint::memory_bytes() {
     if (mutex.try_lock_shared()) {

@@ -32,6 +32,7 @@ struct Constraint final : ForkSafe, Tenant {
     Completions& completions() { return engine_->completions; }
     uint64_t epoch() const { return epoch_; }
     uint64_t memory_bytes();
+    uint64_t begin_anew();  // a new epoch, for tests; returns its number
 
     // Do a task that may have to make something new, beginning with `sync`, which brings the one who asks into this epoch. With
     // `reads` it begins beside others who read the languages; it is begun anew where that is not enough.

@@ -493,6 +493,7 @@ NB_MODULE(_core, m) {
         .def("matcher", [](std::shared_ptr<Constraint> self) { return Matcher(std::move(self)); })
         .def_prop_ro("memory_bytes", &Constraint::memory_bytes)
         .def_prop_ro("state_count", [](Constraint& c) { return c.budget.states; })
+        .def("begin_anew", &Constraint::begin_anew, "Begin a new epoch and return its number: for tests.")
         .def_prop_ro("epoch", [](Constraint& c) {
             const Work call;
             const WorkLock lock(c.mutex);

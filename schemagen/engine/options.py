@@ -20,12 +20,13 @@ class Limits:
     """Bounds that stop the work at once; a schema may be hostile.
 
     Attributes:
-        max_states: Most automaton states, sub-schemas and positions, each; the states of patterns are made lazily, so
-            this also bounds what a long generation may add. A state takes about 0.5 KB; those of patterns, formats and
-            numbers are shared by all grammars, and only the one that needs them first is charged.
+        max_states: Most automaton states, sub-schemas and positions, each, and eight times as many parts of patterns. The
+            states of patterns are made lazily, so this also bounds what one text may add; what earlier texts added is dropped
+            where it stands in the way. A state takes about 0.5 KB; those of patterns, formats and numbers are shared by all
+            grammars, and only the one that needs them first is charged.
         max_alternatives: Most alternatives of one JSON type in one place: what combining anyOf, oneOf, not and if
             multiplies.
-        max_seconds: Most wall-clock seconds for `compile`.
+        max_seconds: Most wall-clock seconds for `compile`, and for each call on the grammar and its matchers.
         max_depth: Most schemas nested in one another without a value between them (`$ref` to `allOf` to `$ref` ...).
     """
 

@@ -52,6 +52,7 @@ THIRD_PARTIES = {
     "draw": set(),
     "compiler": {"_core", "pydantic", "jsonschema"},
     "free_threading": set(),
+    "forking": set(),
     "grammar_files": {"_core"},
     "grammar_memory": set(),
     "refusals": {"pydantic"},
