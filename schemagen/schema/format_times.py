@@ -1,7 +1,7 @@
 """Dates, times and durations of RFC 3339 (section 5.6 and appendix A), and the subset that Python's datetime holds.
 
-The calendar is exact: 29 February needs a leap year, years run from 0001 to 9999 because datetime starts there. The
-only thing that an automaton has to remember about a year is whether it is a leap year.
+The calendar is exact: 29 February needs a leap year. Years run from 0000 to 9999, and 0000 is a leap year (appendix C);
+datetime starts at 0001. The only thing that an automaton has to remember about a year is whether it is a leap year.
 
 A leap second, ``:60``, is legal only at 23:59 UTC (section 5.7), so hour and minute must agree with the offset. Hours
 and minutes are tied by two separate conditions that are intersected, 24 + 60 alternatives instead of 1440.
@@ -27,13 +27,23 @@ _PYTHON_FRACTION_DIGITS = 6
 
 
 def date_regex() -> ast.Regex:
-    """``full-date``: 0001-01-01 to 9999-12-31, every day that exists."""
+    """``full-date``: 0000-01-01 to 9999-12-31, every day that exists."""
+    zero = ast.literal("0000")
+    return ast.union(_date(_year(), _leap_year()), _date(zero, zero))
+
+
+def python_date_regex() -> ast.Regex:
+    """Dates of `datetime.date`: 0001-01-01 to 9999-12-31, every day that exists."""
+    return _date(_year(), _leap_year())
+
+
+def _date(year: ast.Regex, leap_year: ast.Regex) -> ast.Regex:
     ends = {"02": 28, **dict.fromkeys(("04", "06", "09", "11"), 30)}
     by_end: dict[int, list[str]] = {}
     for month in (f"{number:02}" for number in range(1, 13)):
         by_end.setdefault(ends.get(month, 31), []).append(month)
     months = ast.union(*(ast.concat(words(names), _DASH, two_digits(1, end)) for end, names in by_end.items()))
-    return ast.union(ast.concat(_year(), _DASH, months), ast.concat(_leap_year(), ast.literal("-02-29")))
+    return ast.union(ast.concat(year, _DASH, months), ast.concat(leap_year, ast.literal("-02-29")))
 
 
 def _year() -> ast.Regex:
@@ -128,7 +138,7 @@ def python_date_time_regex(*, offset: Offset = "optional") -> ast.Regex:
     Returns:
         The language.
     """
-    return date_time_regex(offset=offset, leap_second=False, fraction_digits=_PYTHON_FRACTION_DIGITS)
+    return ast.concat(python_date_regex(), ast.char_set("Tt"), python_time_regex(offset=offset))
 
 
 def duration_regex(digits: dict[str, int] | None = None) -> ast.Regex:

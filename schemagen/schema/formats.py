@@ -132,6 +132,7 @@ FORMATS: Mapping[str, Callable[[], ast.Regex]] = MappingProxyType(
 #: Where pydantic reads less than the RFC allows, or a naive time besides.
 PYTHON_FORMATS: Mapping[str, Callable[[], ast.Regex]] = MappingProxyType(
     {
+        "date": format_times.python_date_regex,
         "time": format_times.python_time_regex,
         "date-time": format_times.python_date_time_regex,
         "duration": format_times.timedelta_regex,
