@@ -71,9 +71,28 @@ public:
         Guard guard(*languages_, &budget_);
         return languages_->kernel.any_string(static_cast<Encoding>(encoding));
     }
-    NodeId multiple(uint32_t divisor, uint32_t scale, int64_t integer_digits, int64_t fraction_digits) {
+    using Ends = std::vector<std::tuple<std::string, int32_t, bool>>;  // digits, exponent of the first one, open
+    // `ends`: lower and upper one of the positive numbers, then of the magnitudes of the negative ones; no digits: no end.
+    // `inside`: bit 0, 1 and 2 for positive numbers, negative ones and zero.
+    // `step`: a divisor, 0 for none, and a power of ten. `most`: digits before and after the point, and of texts that must be exact.
+    NodeId number(const Ends& ends, uint32_t inside, const std::pair<uint64_t, int32_t>& step, const std::tuple<uint32_t, uint32_t, uint32_t>& most,
+                  uint32_t forms) {
+        const auto [divisor, power] = step;
+        const auto [integer_digits, fraction_digits, exact_digits] = most;
+        NumberRule rule{.zero = (inside & 4) != 0, .divisor = divisor, .power = power, .integer_digits = integer_digits,
+                        .fraction_digits = fraction_digits, .exact_digits = exact_digits, .forms = forms};
+        if (ends.size() != 4) throw nb::value_error("a number has four ends");
+        for (size_t k = 0; k < 4; ++k) (k % 2 ? rule.sides[k / 2].high : rule.sides[k / 2].low) = end_of(ends[k]);
+        for (size_t k = 0; k < 2; ++k) {
+            rule.sides[k].any = inside >> k & 1;
+            if (rule.sides[k].any && (forms & NumberRule::kExponent) && !rule.sides[k].high.there()) throw nb::value_error("exponents without an upper end");
+        }
+        constexpr uint32_t kMost = 1000;
+        if (!integer_digits || integer_digits > kMost || fraction_digits > kMost || power < -static_cast<int32_t>(kMost) || power > static_cast<int32_t>(kMost))
+            throw nb::value_error("a number with too many digits");
+        if (divisor && (divisor % 10 == 0 || divisor > NumberRule::kMaxDivisor)) throw nb::value_error("no divisor that numbers can have");
         Guard guard(*languages_, &budget_);
-        return languages_->kernel.multiple({divisor, scale, clamp(integer_digits), clamp(fraction_digits)});
+        return languages_->kernel.number(rule);
     }
     uint64_t count_words(NodeId node, uint64_t limit) {
         Guard guard(*languages_, &budget_);
@@ -200,6 +219,16 @@ private:
             out.emplace_back();
             for (auto [value, target] : list) out.back().push_back({value, target});
         }
+        return out;
+    }
+    static NumberEnd end_of(const std::tuple<std::string, int32_t, bool>& end) {
+        NumberEnd out{std::get<0>(end), std::get<1>(end), std::get<2>(end)};
+        for (char& digit : out.digits) {
+            if (digit < '0' || digit > '9') throw nb::value_error("the end of a number is not made of digits");
+            digit = static_cast<char>(digit - '0');
+        }
+        if (out.there() && (!out.digits.front() || !out.digits.back())) throw nb::value_error("the end of a number begins or ends with 0");
+        if (out.exponent < -900 || out.exponent > 900) throw nb::value_error("the end of a number is too far from 1");
         return out;
     }
     static uint32_t clamp(int64_t high) { return high < 0 || high >= kUnbounded ? kUnbounded : static_cast<uint32_t>(high); }

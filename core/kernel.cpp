@@ -437,67 +437,22 @@ NodeId Kernel::leaf_derivative(const Node& node, const Ranges& ranges, uint8_t b
     return kEmpty;
 }
 
-// ---- divisibility -------------------------------------------------------------------------------------------------
+// ---- numbers ------------------------------------------------------------------------------------------------------
 
-namespace {
-
-enum MultiplePhase : uint32_t { kStart, kSigned, kZero, kInteger, kPoint, kFraction };
-
-uint64_t power_mod(uint64_t exponent, uint64_t modulus) {
-    uint64_t out = 1 % modulus;
-    while (exponent--) out = out * 10 % modulus;
-    return out;
+NodeId Kernel::number(const NumberRule& rule) {
+    will_write();
+    return number_node({.rule = numbers_.rule(rule)});
 }
 
-// Whether some `digits` further digits make a remainder zero: the least one that does must have so few digits.
-bool completes(uint64_t remainder, uint32_t digits, uint64_t divisor) {
-    uint64_t wanted = (divisor - remainder * power_mod(digits, divisor) % divisor) % divisor, below = 1;
-    for (uint32_t k = 0; k < digits && below <= wanted; ++k) below *= 10;
-    return wanted < below;
-}
-
-}  // namespace
-
-NodeId Kernel::multiple(const Divisibility& rule) {
-    if (rule.divisor == 0 || rule.divisor >= 1u << 30) throw LimitExceeded("max_divisor", rule.divisor, 1u << 30);
-    auto it = std::find(rules_.begin(), rules_.end(), rule);
-    auto id = static_cast<uint32_t>(it - rules_.begin());
-    if (it == rules_.end()) will_write(), rules_.push_back(rule);
-    return multiple_node(id, kStart, 0, 0);
-}
-
-// One state of the remainder automaton; states that no digits can complete are the empty language, so that a node is live.
-NodeId Kernel::multiple_node(uint32_t id, uint32_t phase, uint32_t remainder, uint32_t digits) {
-    const Divisibility& rule = rules_[id];
-    bool whole = phase == kZero || phase == kInteger, fraction = phase == kPoint || phase == kFraction;
-    bool capped = (fraction ? rule.fraction_digits : rule.integer_digits) != kUnbounded;
-    if (!capped) digits = std::min(digits, fraction ? rule.scale : 0u);
-    uint32_t left = fraction ? rule.scale - std::min(digits, rule.scale) : rule.scale;
-    bool live = phase == kStart || phase == kSigned || completes(remainder, left, rule.divisor);
-    if (phase == kInteger && !live)
-        for (uint32_t more = 1; !live && more <= 10 && (rule.integer_digits == kUnbounded || digits + more <= rule.integer_digits); ++more)
-            live = completes(remainder, left + more, rule.divisor);
-    if (!live) return kEmpty;
-    bool nullable = (whole || phase == kFraction) && remainder * power_mod(left, rule.divisor) % rule.divisor == 0;
-    return intern({.kind = Kind::kMultiple, .nullable = nullable, .a = id, .b = remainder, .c = phase << 24 | digits});
-}
-
-NodeId Kernel::multiple_derivative(const Node& node, uint8_t byte) {
-    const Divisibility rule = rules_[node.a];
-    uint32_t phase = node.c >> 24, digits = node.c & 0xFFFFFF;
-    if (byte == '-') return phase == kStart ? multiple_node(node.a, kSigned, 0, 0) : kEmpty;
-    if (byte == '.') return (phase == kZero || phase == kInteger) && rule.fraction_digits ? multiple_node(node.a, kPoint, node.b, 0) : kEmpty;
-    if (byte < '0' || byte > '9' || phase == kZero) return kEmpty;
-    uint32_t digit = byte - '0';
-    if (phase == kPoint || phase == kFraction) {
-        if (rule.fraction_digits != kUnbounded && digits >= rule.fraction_digits) return kEmpty;
-        if (digits >= rule.scale) return digit == 0 ? multiple_node(node.a, kFraction, node.b, digits + 1) : kEmpty;
-    } else if (rule.integer_digits != kUnbounded && digits >= rule.integer_digits) {
-        return kEmpty;
+// States that nothing completes are the empty language, so that a node is live.
+NodeId Kernel::number_node(const NumberState& state) {
+    uint32_t id = numbers_.find(state);
+    if (id == Numbers::kNone) {
+        if (!numbers_.live(state)) return kEmpty;
+        will_write();
+        id = numbers_.intern(state);
     }
-    auto remainder = static_cast<uint32_t>((uint64_t{node.b} * 10 + digit) % rule.divisor);
-    uint32_t next = phase == kPoint || phase == kFraction ? kFraction : phase != kInteger && digit == 0 ? kZero : kInteger;
-    return multiple_node(node.a, next, remainder, digits + 1);
+    return intern({.kind = Kind::kNumber, .nullable = numbers_.accepts(state), .a = id});
 }
 
 const LeafRow& Kernel::leaf_row(NodeId id) {
@@ -533,7 +488,10 @@ NodeId Kernel::derivative(NodeId id, uint8_t byte) {
         case Kind::kEpsilon: return kEmpty;
         case Kind::kBytes: return byte_sets_[node.a][byte >> 6] >> (byte & 63) & 1 ? kEpsilon : kEmpty;
         case Kind::kChars: return leaf_row(id)[byte];
-        case Kind::kMultiple: return multiple_derivative(node, byte);
+        case Kind::kNumber: {
+            const auto next = numbers_.step(numbers_[node.a], byte);
+            return next ? number_node(*next) : kEmpty;
+        }
         case Kind::kConcat: {
             NodeId first = concat(derivative(node.a, byte), node.b);
             if (!nodes_[node.a].nullable) return first;
@@ -597,6 +555,7 @@ uint32_t Kernel::shortest_of(const Node& node) const {
                 best = node.kind == Kind::kOr ? std::min<uint64_t>(best, shortest_[kid_pool_[k]]) : std::max<uint64_t>(best, shortest_[kid_pool_[k]]);
             return static_cast<uint32_t>(best);
         }
+        case Kind::kNumber: return numbers_.shortest(numbers_[node.a]);
         default: return 1;
     }
 }
@@ -624,8 +583,9 @@ ByteCuts Kernel::compute_cuts(NodeId id) {
                 if (row[byte] != row[byte - 1]) out[byte >> 6] |= 1ull << (byte & 63);
             break;
         }
-        case Kind::kMultiple:
-            for (unsigned byte = '-'; byte <= '9' + 1; ++byte) out[byte >> 6] |= 1ull << (byte & 63);
+        case Kind::kNumber:
+            for (unsigned byte = '+'; byte <= 'f'; ++byte)
+                if (numbers_.differs(numbers_[node.a], static_cast<uint8_t>(byte))) out[byte >> 6] |= 1ull << (byte & 63);
             break;
         case Kind::kConcat:
             join(node.a);
@@ -814,7 +774,7 @@ Kernel::Finish Kernel::finish(NodeId id) {
     if (node.kind == Kind::kEmpty) return kNothing;
     if (node.kind == Kind::kEpsilon) return {0, 0, 0, true};
     if (node.kind == Kind::kBytes || node.kind == Kind::kChars) return {1, 1, 1, node.kind == Kind::kChars};
-    if (node.kind == Kind::kNot || node.kind == Kind::kMultiple) return kUnknown;
+    if (node.kind == Kind::kNot || node.kind == Kind::kNumber) return kUnknown;
     if (auto known = finish_.find(id); known != finish_.end()) return known->second;
     will_write();
     auto clamp = [](uint64_t chars) { return static_cast<uint32_t>(std::min<uint64_t>(chars, kUnbounded)); };

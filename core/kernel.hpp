@@ -24,6 +24,7 @@
 
 #include "bytes.hpp"
 #include "hash_index.hpp"
+#include "numbers.hpp"
 
 namespace schemagen {
 
@@ -50,7 +51,7 @@ struct LimitExceeded : std::runtime_error {
 
 enum class Encoding : uint8_t { kUtf8, kJson, kCanonical };
 
-enum class Kind : uint8_t { kEmpty, kEpsilon, kBytes, kChars, kMultiple, kConcat, kRepeat, kOr, kAnd, kNot };
+enum class Kind : uint8_t { kEmpty, kEpsilon, kBytes, kChars, kNumber, kConcat, kRepeat, kOr, kAnd, kNot };
 
 // How much of the spelling of one code point has been read. `Start*` and `Escape*` hold absolute code points; `Tail` and
 // `Hex` hold them relative to what was read, so that equal remainders are equal nodes.
@@ -61,12 +62,6 @@ enum class Phase : uint8_t {
     kHexAbsolute,       // a = digits left, b = digits read: surrogates are still possible
     kHex, kHexLower,    // a = digits left
     kLowBackslash, kLowU, kLowD, kLowNibble,  // the \uDC00-\uDFFF after a high surrogate
-};
-
-// JSON number texts without exponent whose value times 10^scale is divisible by `divisor`, and how long they may be.
-struct Divisibility {
-    uint32_t divisor, scale, integer_digits, fraction_digits;  // digits: kUnbounded for no cap
-    bool operator==(const Divisibility&) const = default;
 };
 
 // What one grammar may still add. `max_nodes` bounds derivatives, `max_states` the automaton states made of them.
@@ -101,7 +96,7 @@ public:
     NodeId complement(NodeId inner);
     NodeId repeat(NodeId inner, uint32_t low, uint32_t high);
     NodeId byte_set(const std::array<uint64_t, 4>& set);
-    NodeId multiple(const Divisibility& rule);
+    NodeId number(const NumberRule& rule);
     NodeId literals(std::vector<std::string> texts);  // any of these byte strings, prefixes shared
     NodeId any_string(Encoding encoding);
 
@@ -158,8 +153,7 @@ private:
     NodeId start_derivative(const Ranges& ranges, uint8_t byte, Phase phase);
     NodeId escape_derivative(const Ranges& ranges, uint8_t byte, bool canonical);
     NodeId hex_absolute_derivative(const Node& node, const Ranges& ranges, uint8_t byte);
-    NodeId multiple_node(uint32_t rule, uint32_t phase, uint32_t remainder, uint32_t digits);
-    NodeId multiple_derivative(const Node& node, uint8_t byte);
+    NodeId number_node(const NumberState& state);
     std::vector<NodeId> kids_of(const Node& node) const;
     void merge_heads(std::vector<NodeId>& parts);
     bool merge_pair(NodeId left, NodeId right, NodeId& merged);
@@ -171,7 +165,7 @@ private:
     std::deque<Ranges> ranges_;
     HashIndex ranges_index_;
     std::vector<std::array<uint64_t, 4>> byte_sets_;
-    std::vector<Divisibility> rules_;
+    Numbers numbers_;
     std::deque<ByteCuts> cuts_;
     HashIndex cuts_index_;
     std::deque<LeafRow> rows_;

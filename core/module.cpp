@@ -352,7 +352,7 @@ NB_MODULE(_core, m) {
         .def("complement", &Builder::complement)
         .def("repeat", &Builder::repeat)
         .def("literals", &Builder::literals)
-        .def("multiple", &Builder::multiple)
+        .def("number", &Builder::number)
         .def("any_string", &Builder::any_string)
         .def("count_words", &Builder::count_words)
         .def("is_empty", &Builder::is_empty)

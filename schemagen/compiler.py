@@ -33,6 +33,7 @@ from schemagen.errors import (
 )
 from schemagen.free_threading import HAS_LOCK, snapshot
 from schemagen.grammar_memory import CacheInfo, GrammarMemory
+from schemagen.schema.number_rules import MAX_EXPONENT
 from schemagen.schema.report import Entry, Report
 
 if TYPE_CHECKING:
@@ -745,7 +746,8 @@ def _report(schema: Any, arguments: dict[str, Any], target: Target[Any] | None, 
                 "",
                 "digits",
                 "enforced",
-                f"soft cap: {style.max_integer_digits} before and {style.max_fraction_digits} after the point",
+                f"soft cap: {style.max_integer_digits} before and {style.max_fraction_digits} after the point, or what "
+                f"the bounds need; exponents up to {MAX_EXPONENT:,}",
             ),
         )
     )

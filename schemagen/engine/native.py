@@ -36,7 +36,17 @@ from schemagen.schema.nodes import (
     both,
 )
 from schemagen.schema.normalise import Normaliser
-from schemagen.schema.scalars import common_multiple, listed_numbers, range_pattern, remainder
+from schemagen.schema.number_rules import (
+    NumberRule,
+    caps_of,
+    nothing_between,
+    range_rules,
+    span_of,
+    step_of,
+    step_rules,
+    value_rules,
+)
+from schemagen.schema.scalars import listed_numbers
 from schemagen.schema.strings import string_pattern
 
 if TYPE_CHECKING:
@@ -86,7 +96,7 @@ def numbers_of(arm: NumberArm) -> int | None:
         return len(arm.values)
     if arm.low is not None and arm.low == arm.high:
         return 1
-    step = common_multiple(arm.multiples | ({Fraction(1)} if arm.integer else frozenset()))
+    step = step_of(arm)
     if step is None or arm.low is None or arm.high is None:
         return None
     first, last = math.ceil(arm.low / step), math.floor(arm.high / step)
@@ -324,14 +334,30 @@ class JsonLowering:
         return node
 
     def _range(self, arm: NumberArm, style: NumberStyle) -> int:
-        parts = [self.patterns.lower(range_pattern(arm, style), UTF8)]
-        multiple = common_multiple(arm.multiples)
-        if multiple is not None:
-            parts.append(self.builder.multiple(*remainder(multiple, style, integer=arm.integer is True)))
-        for other in sorted(arm.not_multiples):
-            divisor, scale, _, _ = remainder(other, style, integer=False)
-            parts.append(self.builder.complement(self.builder.multiple(divisor, scale, -1, -1)))
-        return self.builder.conjunction(parts)
+        caps = caps_of(span_of(arm), step_of(arm), style)
+        texts = self._rules(range_rules(arm, style, caps))
+        if texts == EMPTY_NODE and (error := nothing_between(span_of(arm), step_of(arm))) is not None:
+            raise error
+        steps = sorted(arm.not_multiples | ({Fraction(1)} if arm.integer is False else frozenset()))
+        outside = [step_rules(step, style, caps) for step in steps]
+        outside += [value_rules(value, style, caps) for value in sorted(arm.not_values)]
+        if not outside:
+            return texts
+        return self.builder.conjunction([texts, *(self.builder.complement(self._rules(rules)) for rules in outside)])
+
+    def _rules(self, rules: list[NumberRule]) -> int:
+        return self._any_of(
+            [
+                self.builder.number(
+                    list(rule.ends),
+                    rule.inside,
+                    (rule.divisor, rule.power),
+                    (rule.integer_digits, rule.fraction_digits, rule.exact_digits),
+                    rule.forms,
+                )
+                for rule in rules
+            ]
+        )
 
     def _strings(self, arms: tuple[StringArm, ...]) -> Strings:
         if not arms:

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     OptionLists = list[list[tuple[int, int]]]
 
 #: Of the program; the format of the file around it has its own (see `schemagen.grammar_files`).
-VERSION = 1
+VERSION = 2
 EMPTY_NODE = 0
 UTF8, JSON, CANONICAL = 0, 1, 2
 WHITESPACE = {"flexible": 0, "compact": 1, "spaced": 2}
@@ -138,10 +138,17 @@ class Recorder:
         """As `_core.Builder.literals`."""
         return self._made(self._builder.literals(texts), "literals", [], [as_text(text) for text in texts])
 
-    def multiple(self, divisor: int, scale: int, integer_digits: int, fraction_digits: int) -> int:
-        """As `_core.Builder.multiple`."""
-        arguments = (divisor, scale, integer_digits, fraction_digits)
-        return self._made(self._builder.multiple(*arguments), "multiple", [], *arguments)
+    def number(
+        self,
+        ends: list[tuple[str, int, bool]],
+        inside: int,
+        step: tuple[int, int],
+        most: tuple[int, int, int],
+        forms: int,
+    ) -> int:
+        """As `_core.Builder.number`."""
+        arguments = (ends, inside, step, most, forms)
+        return self._made(self._builder.number(*arguments), "number", [], *arguments)
 
     def any_string(self, encoding: int) -> int:
         """As `_core.Builder.any_string`."""
@@ -374,8 +381,9 @@ def _language(calls: list[list[Any]], builder: _core.Builder) -> int:
             node = builder.repeat(nodes[places[0]], *rest)
         elif name == "complement":
             node = builder.complement(nodes[places[0]])
-        elif name == "multiple":
-            node = builder.multiple(*rest)
+        elif name == "number":
+            ends, inside, step, most, forms = rest
+            node = builder.number([tuple(end) for end in ends], inside, tuple(step), tuple(most), forms)
         else:
             raise ValueError(f"unknown call {name!r}")
         nodes.append(node)

@@ -13,6 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
+from decimal import Decimal
 from fractions import Fraction
 from functools import lru_cache, reduce
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -37,6 +38,7 @@ from schemagen.schema.nodes import (
     both,
     neither,
 )
+from schemagen.schema.number_spans import EXACT_INTEGERS
 from schemagen.schema.strings import known_format, known_superset
 
 if TYPE_CHECKING:
@@ -206,6 +208,7 @@ def both_numbers(a: NumberArm, b: NumberArm) -> NumberArm | None:
         not_multiples=a.not_multiples | b.not_multiples,
         values=values,
         not_values=a.not_values | b.not_values,
+        plain=a.plain or b.plain,
     )
     return _settle_number(arm)
 
@@ -222,12 +225,13 @@ def _settle_number(arm: NumberArm) -> NumberArm | None:
     if arm.values is not None:
         others = replace(arm, values=None)
         kept = frozenset(v for v in arm.values if number_allows(others, v))
-        return NumberArm(values=kept) if kept else None
+        return NumberArm(values=kept, plain=arm.plain and arm.integer is not False) if kept else None
     if arm.low is not None and arm.high is not None:
         if arm.low > arm.high or (arm.low == arm.high and (arm.low_open or arm.high_open)):
             return None
         if arm.low == arm.high:
-            return NumberArm(values=frozenset({arm.low})) if number_allows(arm, arm.low) else None
+            only = NumberArm(values=frozenset({arm.low}), plain=arm.plain and arm.integer is True)
+            return only if number_allows(arm, arm.low) else None
     return arm
 
 
@@ -239,8 +243,18 @@ def number_allows(arm: NumberArm, value: Fraction) -> bool:
         return False
     if arm.integer is not None and (value.denominator == 1) != arm.integer:
         return False
-    divisible = all((value / m).denominator == 1 for m in arm.multiples)
-    return divisible and not any((value / m).denominator == 1 for m in arm.not_multiples)
+    divisible = all(_divides(m, value) for m in arm.multiples)
+    return divisible and not any(_divides(m, value) for m in arm.not_multiples)
+
+
+def _divides(divisor: Fraction, value: Fraction) -> bool:
+    """Whether a value is a multiple: a float64 too large for a fraction, as the decimal that it is written as, too."""
+    if (value / divisor).denominator == 1:
+        return True
+    if value.denominator != 1 or not EXACT_INTEGERS <= abs(value) < 2**1023:
+        return False
+    nearest = float(value)
+    return Fraction(nearest) == value and (Fraction(Decimal(repr(nearest))) / divisor).denominator == 1
 
 
 def not_number(arm: NumberArm) -> tuple[NumberArm, ...]:
@@ -253,7 +267,7 @@ def not_number(arm: NumberArm) -> tuple[NumberArm, ...]:
     if arm.high is not None:
         broken.append(NumberArm(low=arm.high, low_open=not arm.high_open))
     if arm.integer is not None:
-        broken.append(NumberArm(integer=not arm.integer))
+        broken.append(NumberArm(integer=not arm.integer, plain=arm.plain))
     broken.extend(NumberArm(not_multiples=frozenset({m})) for m in sorted(arm.multiples))
     broken.extend(NumberArm(multiples=frozenset({m})) for m in sorted(arm.not_multiples))
     if arm.not_values:
@@ -264,8 +278,8 @@ def not_number(arm: NumberArm) -> tuple[NumberArm, ...]:
 def _merge_numbers(arms: tuple[NumberArm, ...]) -> tuple[NumberArm, ...]:
     if NumberArm() in arms:
         return (NumberArm(),)
-    listed = [arm.values for arm in arms if arm.values is not None]
-    others = tuple(arm for arm in arms if arm.values is None)
+    listed = [arm.values for arm in arms if arm.values is not None and not arm.plain]
+    others = tuple(arm for arm in arms if arm.values is None or arm.plain)
     return (*others, NumberArm(values=frozenset().union(*listed))) if listed else others
 
 

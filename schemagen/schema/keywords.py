@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import json
 import math
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from decimal import Decimal
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any, Protocol
@@ -24,6 +24,7 @@ from schemagen.schema.nodes import (
     ANY_STRINGS,
     INTEGERS,
     NEVER,
+    PLAIN_INTEGERS,
     ArrayArm,
     Const,
     Expression,
@@ -39,6 +40,7 @@ from schemagen.schema.nodes import (
     either,
     neither,
 )
+from schemagen.schema.number_spans import EXACT_INTEGERS
 from schemagen.schema.strings import PYTHON_PREFIX, is_asserted
 
 if TYPE_CHECKING:
@@ -47,6 +49,8 @@ if TYPE_CHECKING:
     from schemagen.schema.document import PlaceRecord
 
 MAX_NUMBER_DIGITS = 1000
+#: Where 1.0 is no integer.
+OLDEST_DRAFT = 4
 #: Bits of such a number.
 MAX_NUMBER_BITS = 3322
 #: Higher counts are as good as this one: no text is that long.
@@ -159,7 +163,11 @@ class Node:
     def _numbers(self) -> tuple[NumberArm, ...]:
         if "number" in self.types:
             return (self.number,)
-        return (INTEGERS if self.number is ANY_NUMBER else replace(self.number, integer=True),)
+        integers = PLAIN_INTEGERS if self.record.draft == OLDEST_DRAFT else INTEGERS
+        if self.number is ANY_NUMBER:
+            return (integers,)
+        arm = both_numbers(self.number, integers)
+        return () if arm is None else (arm,)
 
     def _strings(self) -> tuple[StringArm, ...]:
         if self.max_length is not None and self.min_length > self.max_length:
@@ -213,8 +221,13 @@ def shown(value: Any) -> str:
 
 
 def exact(value: float) -> Fraction:
-    """Return the number that a JSON text meant: 0.1 is a tenth, not its nearest float."""
-    return Fraction(value) if isinstance(value, int) else Fraction(Decimal(repr(value)))
+    """Return the number that a JSON text meant: 0.1 is a tenth, not its nearest float.
+
+    A float from 2**53 on is an integer, with which integers are compared exactly: 1e23 is 99999999999999991611392.
+    """
+    if isinstance(value, int) or abs(value) >= EXACT_INTEGERS:
+        return Fraction(value)
+    return Fraction(Decimal(repr(value)))
 
 
 def _number(node: Node, keyword: str, value: Any) -> Fraction:
@@ -428,7 +441,8 @@ def exclusive_maximum(node: Node, value: Any) -> None:
 
 def multiple_of(node: Node, value: Any) -> None:
     """`multipleOf`: the quotient is an integer."""
-    divisor = _number(node, "multipleOf", value)
+    _number(node, "multipleOf", value)
+    divisor = Fraction(Decimal(repr(value)))
     if divisor <= 0:
         raise node.invalid("multipleOf", value, "a number above 0")
     _bound(node, multiples=frozenset({divisor}))

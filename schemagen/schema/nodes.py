@@ -141,6 +141,7 @@ class NumberArm(HashedOnce):
         not_multiples: Divisors that must not.
         values: If not None, the value is one of these.
         not_values: The value is none of these.
+        plain: Whether integers are written without a point and without an exponent: draft 4 knows no others.
     """
 
     low: Fraction | None = None
@@ -152,6 +153,7 @@ class NumberArm(HashedOnce):
     not_multiples: frozenset[Fraction] = frozenset()
     values: frozenset[Fraction] | None = None
     not_values: frozenset[Fraction] = frozenset()
+    plain: bool = False
 
 
 @hashed_once
@@ -259,6 +261,8 @@ class Value(HashedOnce):
 #: Arms without a constraint, and that of the integers: shared, so that most schemas make none of their own.
 ANY_NUMBER = NumberArm()
 INTEGERS = NumberArm(integer=True)
+#: Draft 4: 1.0 is none.
+PLAIN_INTEGERS = NumberArm(integer=True, plain=True)
 ANY_STRINGS = StringArm()
 ANY_ARRAY = ArrayArm()
 ANY_OBJECT = ObjectArm()

@@ -17,6 +17,13 @@ from fractions import Fraction
 MAX_BOUND_DIGITS = 40
 #: At least 10 ** this is no restriction: every text of `number_regex` parses to less.
 FINITE_EXPONENT = 308
+#: The largest float64, as json.dumps writes it.
+LARGEST = Fraction(Decimal("1.7976931348623157e308"))
+_LARGEST_FLOAT = Fraction(float(LARGEST))
+#: Integers up to here are all float64.
+EXACT_INTEGERS = 2**53
+#: Digits of an end between two float64 numbers.
+_MIDDLE_DIGITS = 24
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,24 +64,11 @@ def clamped(value: Decimal | Fraction | None) -> Fraction | None:
     return Fraction(value)
 
 
-def float_safe(span: Span, *, inwards: bool) -> Span:
-    """Move the ends so that no float64 of a text inside (``inwards``) or outside of the result is on the other side."""
-    shift = _raise_end if inwards else _sink_end
-    low, low_strict = shift(span.low, span.low_strict)
-    high, high_strict = shift(None if span.high is None else -span.high, span.high_strict)
+def float_safe(span: Span) -> Span:
+    """Move the ends outwards, so that no float64 of a text outside of the result is inside."""
+    low, low_strict = _sink_end(span.low, span.low_strict)
+    high, high_strict = _sink_end(None if span.high is None else -span.high, span.high_strict)
     return Span(low, low_strict, None if high is None else -high, high_strict)
-
-
-def _raise_end(low: Fraction | None, strict: bool) -> tuple[Fraction | None, bool]:
-    """A lower end above which exact value and float64 both satisfy the given one."""
-    if not low or abs(low) >= 10**FINITE_EXPONENT:
-        return low, strict
-    nearest = float(low)
-    integral_no_float = low.denominator == 1 and Fraction(nearest) < low
-    if not strict and not integral_no_float:
-        return low, strict
-    middle = (Fraction(nearest) + Fraction(math.nextafter(nearest, math.inf))) / 2
-    return max(low, middle), True
 
 
 def _sink_end(low: Fraction | None, strict: bool) -> tuple[Fraction | None, bool]:
@@ -85,6 +79,65 @@ def _sink_end(low: Fraction | None, strict: bool) -> tuple[Fraction | None, bool
     if strict and (low.denominator != 1 or Fraction(nearest) == low):
         return low, strict
     return min(low, (Fraction(nearest) + Fraction(math.nextafter(nearest, -math.inf))) / 2), False
+
+
+def float_ends(span: Span) -> Span:
+    """Move the ends to where a decimal in between and the float64 that it is read as satisfy the given ones.
+
+    A validator compares the float64 with the bound as it reads it: an integer exactly, any other decimal as a float64. What
+    json.dumps writes for a float64 inside is between the new ends, even where that decimal is outside the given ones, which
+    an integer beyond 2**53 can make it.
+    """
+    low, low_strict = _float_end(span.low, span.low_strict)
+    high, high_strict = _float_end(None if span.high is None else -span.high, span.high_strict)
+    return Span(low, low_strict, None if high is None else -high, high_strict)
+
+
+def _float_end(low: Fraction | None, strict: bool) -> tuple[Fraction | None, bool]:
+    """A lower end as of `float_ends`."""
+    if low is None or low < -_LARGEST_FLOAT:
+        return None, False
+    if low > _LARGEST_FLOAT:
+        return low, strict
+    nearest = float(low)
+    if not strict and (low.denominator != 1 or abs(low) <= EXACT_INTEGERS):
+        return low, False
+    is_float = low.denominator != 1 or Fraction(nearest) == low
+    first = (
+        nearest if (is_float and not strict) or (not is_float and nearest > low) else math.nextafter(nearest, math.inf)
+    )
+    if math.isinf(first):
+        return low, True
+    written = Fraction(Decimal(repr(first)))
+    before = math.nextafter(first, -math.inf)
+    middle = low if math.isinf(before) else (Fraction(first) + Fraction(before)) / 2
+    if math.isinf(before) or middle < min(low, written):
+        # Where the end is no float, a text of the same value is read as one beside it.
+        return min(low, written), False
+    # Between the two the decimal of a float64 has 17 digits or fewer: so many more lose nothing.
+    end = _shortened(middle)
+    return end, end == middle and float(middle) != first
+
+
+def _shortened(value: Fraction) -> Fraction:
+    """A number with few digits between a value and a little more than that."""
+    if not value:
+        return value
+    guess = len(str(abs(value.numerator))) - len(str(value.denominator))
+    scale = Fraction(10) ** (_MIDDLE_DIGITS - guess)
+    return Fraction(math.ceil(value * scale)) / scale
+
+
+def float_readings(value: Fraction) -> Span:
+    """Every decimal that a validator could read as the value."""
+    if abs(value) > _LARGEST_FLOAT:
+        return Span(value, low_strict=False, high=value, high_strict=False)
+    nearest = float(value)
+    above, below = math.nextafter(nearest, math.inf), math.nextafter(nearest, -math.inf)
+    high = LARGEST if math.isinf(above) else (Fraction(nearest) + Fraction(above)) / 2
+    low = -LARGEST if math.isinf(below) else (Fraction(nearest) + Fraction(below)) / 2
+    outwards = -_shortened(-low), _shortened(high)
+    return Span(min(outwards[0], value), low_strict=False, high=max(outwards[1], value), high_strict=False)
 
 
 def on_grid(span: Span, digits: int) -> Span:
@@ -117,6 +170,10 @@ def capped_outwards(span: Span) -> Span:
     return Span(low, low_strict, high, high_strict)
 
 
-def fraction_length(value: Fraction) -> int:
-    """How many fraction digits the decimal needs, cut off at `MAX_BOUND_DIGITS`."""
-    return next((k for k in range(MAX_BOUND_DIGITS) if 10**k % value.denominator == 0), MAX_BOUND_DIGITS)
+def fraction_length(value: Fraction, most: int = MAX_BOUND_DIGITS) -> int:
+    """How many fraction digits the decimal needs, factors other than 2 and 5 aside, cut off at ``most``."""
+    twos = (value.denominator & -value.denominator).bit_length() - 1
+    fives, rest = 0, value.denominator >> twos
+    while rest % 5 == 0:
+        rest, fives = rest // 5, fives + 1
+    return min(most, max(twos, fives))

@@ -8,12 +8,11 @@ whose value could satisfy it (for use under negation). Ranges come from `number_
 Two readings of one text have to agree, the exact decimal and the float64 that `json.loads` and pydantic make of it.
 Rounding is monotone, so an inclusive end that is a float (or is read as one) cannot be crossed. An exclusive end can be
 hit: ``0.99999999999999999999`` reads as ``1.0``. Such an end moves inwards to the midpoint of the two neighbouring
-floats, and outwards for the superset, so every float64 keeps a text and none is misjudged. The same is done for an
-inclusive end that is an integer beyond 2**53 and no float.
+floats (`number_spans.float_ends`), and outwards for the superset, so every float64 keeps a text and none is misjudged. An
+integer beyond 2**53 as an end moves to where what json.dumps writes for the next float is inside; whole numbers are
+compared with it exactly.
 
-Exponents are offered where they cannot break the constraint: anywhere if there are no bounds or only the sign is
-bounded, otherwise for tiny values beside zero (``1e-07``, as json.dumps writes them) and for large values without an
-upper bound.
+Exponents are written as `number_exponents` does, which is a part of what the compiled core writes (`number_rules`).
 
 Known departure: validators that divide floats (jsonschema does for `multipleOf`) may call ``0.07`` no multiple of
 ``0.01``; here the decimal is what counts.
@@ -30,26 +29,30 @@ from fractions import Fraction
 from schemagen.errors import LimitError
 from schemagen.regex import ast
 from schemagen.regex.hashing import HashedOnce, hashed_once
-from schemagen.schema import number_multiples, number_ranges
-from schemagen.schema.number_ranges import DIGIT, MINUS, NONZERO, POINT, End
+from schemagen.schema import number_exponents, number_multiples, number_ranges
+from schemagen.schema.number_ranges import DIGIT, MINUS, POINT, End
+from schemagen.schema.number_rules import (
+    EXACT_DIGITS,
+    MAX_DIVISOR,
+    Caps,
+    caps_of,
+    common_multiple,
+    decimal_step,
+    finite,
+    nothing_between,
+)
 from schemagen.schema.number_spans import (
-    FINITE_EXPONENT,
-    MAX_BOUND_DIGITS,
+    EXACT_INTEGERS,
+    LARGEST,
     Span,
     capped_outwards,
     clamped,
+    float_ends,
     float_safe,
-    fraction_length,
     on_grid,
 )
 
-#: Exponents stop here, so that twenty more digits on either side neither overflow nor underflow float64.
-_MAX_EXPONENT = 299
-_EXPONENT_MANTISSA_DIGITS = 8
-_MANTISSA_FRACTION_DIGITS = 20
 _MAX_LITERAL_DIGITS = 800
-#: Decimals of up to this many significant digits survive float64 unchanged (DBL_DIG).
-_EXACT_DIGITS = 15
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,7 +90,7 @@ class NumberStyle(HashedOnce):
         integer_fraction: Whether an integer may be written ``1.0`` (JSON Schema: yes; Python's int: no).
     """
 
-    max_integer_digits: int = 20
+    max_integer_digits: int = 60
     max_fraction_digits: int = 22
     exponents: bool = True
     integer_fraction: bool = True
@@ -96,8 +99,8 @@ class NumberStyle(HashedOnce):
 def number_regex(bounds: NumberBounds, style: NumberStyle) -> ast.Regex:
     """JSON texts of the numbers that satisfy ``bounds``, written in ``style``.
 
-    Every match satisfies the bounds, read as a decimal or as float64. Every such number without exponent and within the
-    digit caps matches, except those that float64 would round across an end.
+    Every match satisfies the bounds, as validators read it. Every such number without exponent and within the digit caps
+    matches, and what json.dumps writes for a float64.
 
     Args:
         bounds: The constraint on the value.
@@ -108,15 +111,18 @@ def number_regex(bounds: NumberBounds, style: NumberStyle) -> ast.Regex:
         besides the size of the condition for ``multiple_of``.
 
     Raises:
-        LimitError: ``multiple_of`` needs too large an expression; `number_range_regex` and `divisor_of` are the way to
-            an engine that tracks the residue itself. Or every number in the range has too many digits.
+        LimitError: ``multiple_of`` needs too large an expression (the compiled engine counts the remainder). Or the
+            range has numbers, none of which can be written.
     """
     plain = number_range_regex(bounds, style)
     divisor = divisor_of(bounds)
-    if divisor is None or plain == ast.EMPTY:
+    if bounds.multiple_of is None or plain == ast.EMPTY:
         return plain
+    if divisor is None:
+        return ast.union(plain, _exponents_of_multiples(bounds, style))
     span = exact_span(bounds)
-    return ast.conjunction(plain, number_multiples.multiples_between(divisor, span.low, span.high))
+    texts = ast.conjunction(plain, number_multiples.multiples_between(divisor, span.low, span.high))
+    return ast.union(texts, _exponents_of_multiples(bounds, style))
 
 
 def number_range_regex(bounds: NumberBounds, style: NumberStyle) -> ast.Regex:
@@ -130,23 +136,43 @@ def number_range_regex(bounds: NumberBounds, style: NumberStyle) -> ast.Regex:
         The language over code points; `EMPTY` if the range holds no number at all.
 
     Raises:
-        LimitError: Every number in the range has too many digits.
+        LimitError: The range has numbers, none of which can be written.
     """
-    digits = _fraction_digits(bounds, style)
-    exact = exact_span(bounds)
-    span = on_grid(exact, 0) if bounds.integer else on_grid(float_safe(exact, inwards=True), digits)
-    if span.is_empty():
+    exact, step = exact_span(bounds), _step(bounds)
+    if exact.is_empty():
         return ast.EMPTY
-    texts = _decimals(span, bounds, style, digits)
-    if style.exponents and not bounds.integer and bounds.multiple_of is None:
-        texts = ast.union(texts, _exponent_forms(span, digits))
-    if texts == ast.EMPTY:
-        raise LimitError(
-            f"no number of at most {MAX_BOUND_DIGITS} digits lies between {bounds.minimum} and {bounds.maximum}",
-            why="numbers are compared digit by digit, and so many digits are not written out",
-            fix="use a range that is closer to zero",
-        )
+    caps = caps_of(exact, step, style)
+    texts = _decimals(exact, bounds, style, caps)
+    if style.exponents and bounds.multiple_of is None and not _is_whole(bounds, style):
+        texts = ast.union(texts, number_exponents.exponent_forms(finite(float_ends(exact)), integer=bounds.integer))
+    if texts == ast.EMPTY and (error := nothing_between(exact, step)) is not None:
+        raise error
     return texts
+
+
+def _step(bounds: NumberBounds) -> Fraction | None:
+    multiple = None if bounds.multiple_of is None else Fraction(bounds.multiple_of)
+    return common_multiple(frozenset(filter(None, (multiple, Fraction(1) if bounds.integer else None))))
+
+
+def _is_whole(bounds: NumberBounds, style: NumberStyle) -> bool:
+    """Whether neither a point nor an exponent is written."""
+    return bounds.integer and not style.integer_fraction
+
+
+def _exponents_of_multiples(bounds: NumberBounds, style: NumberStyle) -> ast.Regex:
+    """Texts of multiples with an exponent large enough for any mantissa; none if 2 and 5 are not the only prime factors."""
+    step = _step(bounds)
+    if step is None or not style.exponents or _is_whole(bounds, style):
+        return ast.EMPTY
+    divisor, power = decimal_step(step)
+    if 10 ** MAX_DIVISOR.bit_length() % divisor:
+        return ast.EMPTY
+    least = power + next(shift for shift in range(MAX_DIVISOR.bit_length() + 1) if 10**shift % divisor == 0)
+    span = finite(float_ends(exact_span(bounds)))
+    return ast.conjunction(
+        number_exponents.exponent_forms(span, integer=False), number_exponents.large_exponents(least)
+    )
 
 
 def number_superset_regex(bounds: NumberBounds, style: NumberStyle | None = None) -> ast.Regex:
@@ -166,7 +192,7 @@ def number_superset_regex(bounds: NumberBounds, style: NumberStyle | None = None
     exact = exact_span(bounds)
     if exact.is_empty():
         return ast.EMPTY
-    span = capped_outwards(float_safe(exact, inwards=False))
+    span = capped_outwards(float_safe(exact))
     plain = _signed(span, number_ranges.Fraction(None), None)
     if bounds.integer:
         plain = ast.conjunction(plain, ast.union(_integer_texts(), _inexact_texts()))
@@ -204,7 +230,7 @@ def number_value_regex(value: float | Decimal | Fraction, style: NumberStyle | N
     """
     del style
     exact = _exact_value(value)
-    span = capped_outwards(float_safe(Span(exact, low_strict=False, high=exact, high_strict=False), inwards=False))
+    span = capped_outwards(float_safe(Span(exact, low_strict=False, high=exact, high_strict=False)))
     plain = _signed(span, number_ranges.Fraction(None), None)
     significant = _literal_digits(exact)
     filler = ast.star(ast.char_set("0."))
@@ -237,7 +263,7 @@ def _inexact_texts() -> ast.Regex:
     """Texts with a point and more digits than float64 surely keeps, whose value as read may differ from the decimal."""
     digits = ast.char_set("0123456789.")
     with_point = ast.concat(ast.ANY_STRING, POINT, ast.ANY_STRING)
-    return ast.conjunction(with_point, ast.concat(ast.optional(MINUS), ast.repeat(digits, _EXACT_DIGITS + 2, None)))
+    return ast.conjunction(with_point, ast.concat(ast.optional(MINUS), ast.repeat(digits, EXACT_DIGITS + 2, None)))
 
 
 # 1) The range: exact, safe under float64, on the grid of the digits that may be written.
@@ -264,42 +290,45 @@ def divisor_of(bounds: NumberBounds) -> number_multiples.Multiple | None:
     return None if whole.divisor == 1 else whole
 
 
-def _fraction_digits(bounds: NumberBounds, style: NumberStyle) -> int:
-    """Most digits after the point: the cap of the style, raised to what ends and divisor need."""
-    if bounds.integer:
-        return style.max_fraction_digits if style.integer_fraction else 0
-    needed = [fraction_length(end) + 1 for end in (clamped(bounds.minimum), clamped(bounds.maximum)) if end]
-    if (divisor := divisor_of(bounds)) is not None:
-        needed.append(divisor.scale + 1)
-    return max(style.max_fraction_digits, min(MAX_BOUND_DIGITS, max(needed, default=0)))
+# 2) The text: sign, magnitude.
 
 
-# 2) The text: sign, magnitude, exponent.
+def _decimals(exact: Span, bounds: NumberBounds, style: NumberStyle, caps: Caps) -> ast.Regex:
+    """Texts without exponent."""
+    cap = caps.integer
+    whole = _range(on_grid(exact, 0), number_ranges.Fraction(0), cap)
+    if _is_whole(bounds, style):
+        return whole
+    floats = finite(float_ends(exact))
+    if not bounds.integer:
+        with_point = _range(on_grid(floats, caps.fraction), number_ranges.Fraction(caps.fraction), cap)
+    else:
+        zeros = number_ranges.Fraction(caps.fraction, zeros_only=True)
+        span = on_grid(floats, 0)
+        if bounds.multiple_of is None:
+            with_point = _range(span, zeros, cap)
+        else:  # past 15 digits json.loads may make another integer of it
+            edge = Fraction(10**EXACT_DIGITS - 1)
+            low = -edge if span.low is None else max(span.low, -edge)
+            high = edge if span.high is None else min(span.high, edge)
+            with_point = _range(Span(low, span.low_strict, high, span.high_strict), zeros, EXACT_DIGITS)
+    if bounds.multiple_of is None and _is_shared(exact):
+        return with_point  # which are the whole ones, too
+    if bounds.multiple_of is not None and not bounds.integer and with_point != ast.EMPTY:
+        return with_point
+    return ast.union(whole, ast.conjunction(with_point, ast.concat(ast.ANY_STRING, POINT, ast.ANY_STRING)))
 
 
-def _decimals(span: Span, bounds: NumberBounds, style: NumberStyle, digits: int) -> ast.Regex:
-    """Texts without exponent; ``span`` is on the grid of ``digits`` (of integers, if they are asked for)."""
-    ends = [abs(end) for end in (span.low, span.high) if end is not None and abs(end) < 10**MAX_BOUND_DIGITS]
-    longest = max((len(str(int(end))) + 1 for end in ends), default=0)
-    cap = max(style.max_integer_digits, longest)
-    span = _reachable(span, cap)
-    if not bounds.integer or digits == 0:
-        return _signed(span, number_ranges.Fraction(digits), cap)
-    # Past 15 digits a float no longer holds every integer, and json.loads makes a float of "1.0".
-    whole = _signed(span, number_ranges.Fraction(0), cap)
-    if cap <= _EXACT_DIGITS or _within_exact(span):
-        return _signed(span, number_ranges.Fraction(digits, zeros_only=True), cap)
-    edge = Fraction(10**_EXACT_DIGITS - 1)
-    low = -edge if span.low is None else max(span.low, -edge)
-    high = edge if span.high is None else min(span.high, edge)
-    narrow = Span(low, low_strict=False, high=high, high_strict=False)
-    small = _signed(narrow, number_ranges.Fraction(digits, zeros_only=True), _EXACT_DIGITS)
-    return ast.union(whole, small)
+def _is_shared(exact: Span) -> bool:
+    """Whether whole numbers and numbers with a point have the same ends."""
+    low_shared = exact.low is None or abs(exact.low) <= EXACT_INTEGERS or exact.low <= -LARGEST
+    high_shared = exact.high is None or abs(exact.high) <= EXACT_INTEGERS or exact.high >= LARGEST
+    return low_shared and high_shared
 
 
-def _within_exact(span: Span) -> bool:
-    edge = 10**_EXACT_DIGITS
-    return span.low is not None and span.high is not None and max(abs(span.low), abs(span.high)) < edge
+def _range(span: Span, fraction: number_ranges.Fraction, cap: int) -> ast.Regex:
+    reachable = _reachable(span, cap)
+    return ast.EMPTY if reachable.is_empty() else _signed(reachable, fraction, cap)
 
 
 def _reachable(span: Span, cap: int) -> Span:
@@ -352,52 +381,6 @@ def _end(value: Fraction, *, strict: bool) -> End:
 
 def _any_exponent(mantissa: ast.Regex) -> ast.Regex:
     return ast.concat(mantissa, ast.char_set("eE"), ast.optional(ast.char_set("+-")), ast.repeat(DIGIT, 1, None))
-
-
-def _exponent_forms(span: Span, digits: int) -> ast.Regex:
-    """Texts with an exponent whose value is certainly in ``span``."""
-    digits = min(digits, _MANTISSA_FRACTION_DIGITS)
-    reaches = 10**FINITE_EXPONENT
-    low = None if span.low is None or span.low <= -reaches else span.low
-    high = None if span.high is None or span.high >= reaches else span.high
-    bounded = Span(low, span.low_strict, high, span.high_strict)
-    if not low and not high:
-        fraction = number_ranges.Fraction(digits)
-        either = ast.optional(ast.char_set("+-"))
-        return ast.concat(_signed(bounded, fraction, _EXPONENT_MANTISSA_DIGITS), _exponent(either, 0))
-    return ast.union(_one_sided(bounded, digits), ast.concat(MINUS, _one_sided(bounded.mirrored(), digits)))
-
-
-def _one_sided(span: Span, digits: int) -> ast.Regex:
-    """Positive texts with one nonzero digit before the point, beside zero and towards infinity."""
-    mantissa = ast.concat(NONZERO, ast.optional(ast.concat(POINT, ast.repeat(DIGIT, 1, digits))))
-    forms: list[ast.Regex] = []
-    if (span.low is None or span.low <= 0) and (span.high is None or span.high > 0):
-        # The mantissa is below 10 as a decimal and at most 10 as float64; one more power keeps even that inside.
-        smallest = 1 if span.high is None else 2 - _floor_log10(span.high)
-        forms.append(ast.concat(mantissa, _exponent(MINUS, max(smallest, 1))))
-    if span.high is None:
-        smallest = 0 if span.low is None or span.low <= 0 else _floor_log10(span.low) + 2
-        forms.append(ast.concat(mantissa, _exponent(ast.optional(ast.char_set("+")), smallest)))
-    return ast.union(*forms)
-
-
-def _floor_log10(value: Fraction) -> int:
-    """The largest k with 10 ** k <= value, for a positive value."""
-    guess = len(str(value.numerator)) - len(str(value.denominator))
-    return guess if Fraction(10) ** guess <= value else guess - 1
-
-
-def _exponent(sign: ast.Regex, smallest: int) -> ast.Regex:
-    """``[eE]``, the sign, and one to three digits from ``smallest`` to `_MAX_EXPONENT`, leading zeros allowed."""
-    sizes: list[ast.Regex] = []
-    for size in (1, 2, 3):
-        low = max(smallest, 10 ** (size - 1) if size > 1 else 0)
-        high = min(_MAX_EXPONENT, 10**size - 1)
-        if low <= high:
-            padding = ast.repeat(ast.char_set("0"), 0, 3 - size)
-            sizes.append(ast.concat(padding, number_ranges.integer_range_regex(low, high)))
-    return ast.concat(ast.char_set("eE"), sign, ast.union(*sizes))
 
 
 # 4) Literals.

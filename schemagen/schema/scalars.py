@@ -6,12 +6,11 @@ import json
 from dataclasses import replace
 from decimal import Decimal
 from fractions import Fraction
-from functools import lru_cache, reduce
-from math import lcm
+from functools import lru_cache
 from typing import TYPE_CHECKING
 
-from schemagen.errors import LimitError
 from schemagen.regex import ast
+from schemagen.schema.number_rules import common_multiple
 from schemagen.schema.numbers import (
     NumberBounds,
     NumberStyle,
@@ -24,25 +23,6 @@ from schemagen.schema.numbers import (
 
 if TYPE_CHECKING:
     from schemagen.schema.nodes import NumberArm
-
-
-MAX_SCALE = 20
-#: Listed numbers below it are float64.
-_MAX_LISTED_FLOAT = 10**308
-#: What the remainder automaton can count to.
-MAX_DIVISOR = 2**30
-
-
-def common_multiple(divisors: frozenset[Fraction]) -> Fraction | None:
-    """Return the least number that all of the divisors divide; None without divisors."""
-    if not divisors:
-        return None
-    return reduce(
-        lambda a, b: Fraction(
-            lcm(a.numerator * b.denominator, b.numerator * a.denominator), a.denominator * b.denominator
-        ),
-        sorted(divisors),
-    )
 
 
 def number_bounds(arm: NumberArm) -> NumberBounds:
@@ -58,14 +38,14 @@ def number_bounds(arm: NumberArm) -> NumberBounds:
 
 def listed_numbers(arm: NumberArm, style: NumberStyle) -> ast.Regex:
     """Return the texts of the values that an arm lists."""
-    return ast.union(*(_listed(v, style) for v in sorted(arm.values or ())))
+    return ast.union(*(_listed(v, style, plain=arm.plain) for v in sorted(arm.values or ())))
 
 
 @lru_cache(maxsize=1024)
 def range_pattern(arm: NumberArm, style: NumberStyle) -> ast.Regex:
     """Return the texts of the numbers between the ends of an arm, less the values and kinds it excludes. Cached.
 
-    Where multiples matter no exponents are written, so that a remainder automaton over the digits can be added.
+    Where multiples matter no exponents are written, so that a condition on the digits can be added.
     """
     if arm.multiples or arm.not_multiples:
         style = replace(style, exponents=False)
@@ -85,60 +65,38 @@ def number_pattern(arm: NumberArm, style: NumberStyle) -> ast.Regex:
     """
     if arm.values is not None:
         return listed_numbers(arm, style)
+    if arm.plain and arm.integer is True:
+        style = replace(style, integer_fraction=False)
     multiple = common_multiple(arm.multiples)
     if multiple is None and not arm.not_multiples:
         return range_pattern(arm, style)
     bounds = replace(number_bounds(arm), multiple_of=multiple)
+    if not (arm.not_multiples or arm.not_values or arm.integer is False):
+        return number_regex(bounds, style)
     outside = [number_superset_regex(NumberBounds(multiple_of=m), style) for m in sorted(arm.not_multiples)]
     return ast.conjunction(range_pattern(arm, style), number_regex(bounds, style), *map(ast.complement, outside))
 
 
-def remainder(multiple: Fraction, style: NumberStyle, *, integer: bool) -> tuple[int, int, int, int]:
-    """Return divisor, scale and the caps on digits of the remainder automaton of a multiple.
-
-    A value is divisible by ``multiple`` if and only if value * 10**scale is divisible by the divisor.
-    """
-    if integer:
-        multiple = Fraction(multiple.numerator)  # an integer is a multiple of p/q (reduced) iff p divides it
-    scale, value = 0, multiple
-    while value.denominator != 1:
-        scale, value = scale + 1, value * 10
-        if scale > MAX_SCALE:
-            return _no_decimal(multiple)
-    if value.numerator >= MAX_DIVISOR:
-        raise LimitError(
-            f"multipleOf {float(multiple):g} has a divisor of {len(str(value.numerator))} digits, limit {MAX_DIVISOR}",
-            fix="use a smaller one, or list the values in an enum",
-        )
-    fraction_digits = style.max_fraction_digits if style.integer_fraction else 0
-    return (
-        value.numerator,
-        scale,
-        style.max_integer_digits,
-        fraction_digits if integer else max(style.max_fraction_digits, scale),
-    )
-
-
-def _no_decimal(multiple: Fraction) -> tuple[int, int, int, int]:
-    raise LimitError(f"multipleOf {multiple} has more than {MAX_SCALE} decimal places", fix="round it")
-
-
-def _listed(value: Fraction, style: NumberStyle) -> ast.Regex:
+def _listed(value: Fraction, style: NumberStyle, *, plain: bool) -> ast.Regex:
     canonical = number_literal_regex(value)
-    if value.denominator != 1:
-        return ast.union(canonical, *_with_exponent(value))
-    if not style.integer_fraction:
-        return canonical
+    if plain:
+        return canonical if value.denominator == 1 else ast.EMPTY
+    if value.denominator != 1 or not style.integer_fraction:
+        return ast.union(canonical, *_with_exponent(value, style))
     # 1.0 is 1 in JSON Schema.
-    return ast.union(ast.concat(canonical, ast.optional(ast.literal(".0"))), *_with_exponent(value))
+    return ast.union(ast.concat(canonical, ast.optional(ast.literal(".0"))), *_with_exponent(value, style))
 
 
-def _with_exponent(value: Fraction) -> list[ast.Regex]:
+def _with_exponent(value: Fraction, style: NumberStyle) -> list[ast.Regex]:
     """The texts with an exponent that json.dumps (1e-07) and pydantic (1e-7) write for a value, if they do."""
-    if not -_MAX_LISTED_FLOAT < value < _MAX_LISTED_FLOAT:
+    if value.denominator == 1 and not style.integer_fraction:
         return []
-    text = json.dumps(float(value))
+    try:
+        nearest = float(value)
+    except OverflowError:
+        return []
+    text = json.dumps(nearest)
     mantissa, found, exponent = text.partition("e")
-    if not found or Fraction(Decimal(text)) != value:
+    if not found or (Fraction(Decimal(text)) != value and Fraction(nearest) != value):
         return []
     return [ast.literal(text), ast.literal(f"{mantissa}e{exponent[0]}{exponent[1:].lstrip('0')}")]

@@ -357,7 +357,7 @@ def test_a_program_that_lies_is_no_grammar(byte_vocabulary) -> None:
         [["any_string", [], 3]],
         [["chars", [], -1, [0, 9]]],
         [["repeat", [1], 0, 1]],
-        [["multiple", [], 0, 0, -1, -1]],
+        [["number", [], [["01", 0, False]] * 4, 7, [0, 0], [9, 9, 0], 7]],
         [["system", ["ls"]]],
         [[]],
         7,
