@@ -21,6 +21,10 @@ constexpr size_t kMostKnown = 400'000;      // configurations
 constexpr uint32_t kWide = 512;             // tokens to the end from which on each place is one of its own
 constexpr uint32_t kSlack = 64;             // tokens by which one token may raise what is needed, where that is not worked out
 
+// Where much is left, hardly any two places are the same: what a search finds out of one helps no other. So the text is
+// written down, if it can be told.
+bool is_wide(uint32_t most) { return most < Automaton::kFar && most > kWide; }
+
 }  // namespace
 
 Completions::Completions(Automaton& automaton, const VocabularyTables& tables) : automaton_(automaton), tables_(tables) {}
@@ -220,7 +224,7 @@ std::string Completions::text(const Leaf& leaf, Arena& arena) {
 
 std::string Completions::way(const Leaf& leaf, Arena& arena) {
     std::string out;
-    if (automaton_.accepting(leaf) || (spells_all_ && automaton_.write_shortest(leaf, out))) return out;
+    if (automaton_.accepting(leaf) || (is_wide(most(leaf)) && automaton_.write_shortest(leaf, out))) return out;
     out.clear();
     std::vector<uint32_t> ids;
     Arena::Mark mark = arena.mark();
@@ -255,7 +259,7 @@ uint32_t Completions::needed(const Leaf& leaf, Arena& arena) {
     uint32_t id = id_of(leaf);
     if (id != kNone && known_[id].tokens != kUnasked) return known_[id].tokens;
     std::string text;
-    if (work_ > 0 && spells_all_ && automaton_.write_shortest(leaf, text)) {
+    if (work_ > 0 && is_wide(most(leaf)) && automaton_.write_shortest(leaf, text)) {
         spend(text.size());
         const uint32_t told = fewest_tokens(text)[0];
         if (id != kNone) known_[id].tokens = told;
@@ -413,8 +417,7 @@ uint32_t Completions::tighten(const Leaf& leaf, uint32_t budget, uint32_t* words
     const bool accepting = automaton_.accepting(leaf);
     const uint32_t most = this->most(leaf);
     if (most < Automaton::kFar && is_surely_far(leaf, budget)) return allowed;
-    // Where much is left, hardly any two places are the same: what is found out of one helps no other.
-    const bool wide = most < Automaton::kFar && most > kWide;
+    const bool wide = is_wide(most);
     const uint32_t least = wide && most <= budget ? most : needed(leaf, arena);
     if (least == kNever) return allowed;
     budget = std::max(budget, least);  // too late: as fast as possible
