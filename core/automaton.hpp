@@ -54,6 +54,7 @@ private:
     size_t chunk_ = 0, used_ = 0;
 };
 
+class Languages;
 struct Frame;
 struct KeyByte;
 
@@ -95,6 +96,9 @@ using CountTokens = std::function<uint32_t(const std::string&)>;
 class Automaton {
 public:
     virtual ~Automaton() = default;
+    // One of the same language as at its start, over other languages, which nobody else uses yet. It takes over what the two can
+    // share, unless it throws: this one cannot be used any more.
+    virtual std::shared_ptr<Automaton> renewed(std::shared_ptr<Languages> languages) = 0;
     virtual Leaf start() = 0;
     virtual bool step(Leaf& leaf, uint8_t byte, Arena& arena) = 0;  // on false the leaf is unspecified
     virtual bool accepting(const Leaf& leaf) = 0;

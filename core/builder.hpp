@@ -28,20 +28,22 @@ public:
     Builder(bool any_order, int whitespace, uint32_t max_indent, uint64_t max_states, double max_seconds)
         : languages_(Languages::current()),
           json_(std::make_shared<JsonAutomaton>(languages_, JsonOptions{any_order, static_cast<Whitespace>(whitespace), max_indent}, max_states)) {
-        budget_.max_nodes = max_states * 8;
+        budget_.max_nodes = max_states * Budget::kNodesPerState;
         budget_.max_states = max_states;
         budget_.max_seconds = max_seconds;
+        const Work call(max_seconds, Work::Manner::kRelease, began_);
+        Languages::clear_out();
     }
     uint64_t generation() const { return languages_->generation; }
 
     NodeId chars(int encoding, const std::vector<uint32_t>& flat) {
-        Guard guard(*languages_, &budget_);
+        const Call call(*this);
         Ranges ranges;
         for (size_t k = 0; k + 1 < flat.size(); k += 2) ranges.emplace_back(flat[k], flat[k + 1]);
         return languages_->kernel.chars(static_cast<Encoding>(encoding), std::move(ranges));
     }
     NodeId concat(const std::vector<NodeId>& parts) {
-        Guard guard(*languages_, &budget_);
+        const Call call(*this);
         NodeId out = kEpsilon;
         for (size_t k = parts.size(); k-- > 0;) out = languages_->kernel.concat(parts[k], out);
         return out;
@@ -52,39 +54,39 @@ public:
         return literals_of(std::move(copies));
     }
     NodeId alternation(const std::vector<NodeId>& parts) {
-        Guard guard(*languages_, &budget_);
+        const Call call(*this);
         return languages_->kernel.alternation(parts);
     }
     NodeId conjunction(const std::vector<NodeId>& parts) {
-        Guard guard(*languages_, &budget_);
+        const Call call(*this);
         return languages_->kernel.conjunction(parts);
     }
     NodeId complement(NodeId inner) {
-        Guard guard(*languages_, &budget_);
+        const Call call(*this);
         return languages_->kernel.complement(inner);
     }
     NodeId repeat(NodeId inner, uint32_t low, int64_t high) {
-        Guard guard(*languages_, &budget_);
+        const Call call(*this);
         return languages_->kernel.repeat(inner, low, high < 0 ? kUnbounded : static_cast<uint32_t>(high));
     }
     NodeId any_string(int encoding) {
-        Guard guard(*languages_, &budget_);
+        const Call call(*this);
         return languages_->kernel.any_string(static_cast<Encoding>(encoding));
     }
     NodeId multiple(uint32_t divisor, uint32_t scale, int64_t integer_digits, int64_t fraction_digits) {
-        Guard guard(*languages_, &budget_);
+        const Call call(*this);
         return languages_->kernel.multiple({divisor, scale, clamp(integer_digits), clamp(fraction_digits)});
     }
     uint64_t count_words(NodeId node, uint64_t limit) {
-        Guard guard(*languages_, &budget_);
+        const Call call(*this);
         return languages_->kernel.count_words(node, limit);
     }
     bool is_open(NodeId node) {
-        Guard guard(*languages_, &budget_);
+        const Call call(*this);
         return languages_->kernel.is_open(node);
     }
     bool is_empty(NodeId node) {
-        Guard guard(*languages_, &budget_);
+        const Call call(*this);
         return languages_->kernel.is_empty(node);
     }
 
@@ -134,7 +136,7 @@ public:
         define(id, std::move(node));
     }
     uint32_t plain_object(std::vector<Property> members, ValueId extra) {
-        Guard guard(*languages_, &budget_);
+        const Call call(*this);
         ObjectArm arm;
         arm.properties = std::move(members);
         if (extra) arm.extras.push_back({true, languages_->kernel.any_string(Encoding::kCanonical), always(extra)});
@@ -143,7 +145,7 @@ public:
     }
     // Any value at all: `bare` has the numbers and literals, what is inside is any value again.
     void define_any(ValueId id, NodeId bare) {
-        Guard guard(*languages_, &budget_);
+        const Call call(*this);
         ArrayArm array;
         array.items = always(id);
         array.final = {true};
@@ -176,24 +178,39 @@ public:
     size_t value_count() const { return json_->value_count(); }
     static Options always(ValueId value) { return {std::vector<Option>{{value, 0}}}; }
     NodeId literals_of(std::vector<std::string> texts) {
-        Guard guard(*languages_, &budget_);
+        const Call call(*this);
         return languages_->kernel.literals(std::move(texts));
     }
     bool productive(ValueId id) const { return json_->productive(id); }
+    // What takes long counts from when the builder was made: all of its calls are one compilation.
+    class Call {
+    public:
+        explicit Call(Builder& builder, Work::Manner manner = Work::Manner::kRelease)
+            : work_(builder.budget_.max_seconds, manner, builder.began_), guard_(*builder.languages_, &builder.budget_) {}
+
+    private:
+        Work work_;
+        Guard guard_;
+    };
     void settle(ValueId root) {
-        Guard guard(*languages_, &budget_);
+        const Call call(*this);
         json_->finish(root);
     }
 
     std::shared_ptr<Constraint> json(std::shared_ptr<VocabularyTables> tables) {
-        return std::make_shared<Constraint>(languages_, json_, std::move(tables), budget_);
+        return constraint(json_, std::move(tables));
     }
     std::shared_ptr<Constraint> regex(NodeId node, std::shared_ptr<VocabularyTables> tables) {
-        Guard guard(*languages_, &budget_);
-        return std::make_shared<Constraint>(languages_, std::make_shared<RegexAutomaton>(languages_, node), std::move(tables), budget_);
+        const Call call(*this);
+        return constraint(std::make_shared<RegexAutomaton>(languages_, node), std::move(tables));
     }
 
 private:
+    std::shared_ptr<Constraint> constraint(std::shared_ptr<Automaton> automaton, std::shared_ptr<const VocabularyTables> tables) {
+        auto made = std::make_shared<Constraint>(languages_, std::move(automaton), std::move(tables), budget_);
+        languages_->add_tenant(made);
+        return made;
+    }
     static Options read(const OptionList& lists) {
         Options out;
         for (const auto& list : lists) {
@@ -206,6 +223,7 @@ private:
     std::shared_ptr<Languages> languages_;
     std::shared_ptr<JsonAutomaton> json_;
     Budget budget_;
+    const int64_t began_ = Work::now();
 };
 
 }  // namespace schemagen

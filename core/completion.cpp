@@ -97,6 +97,7 @@ Completions::Found Completions::search(const Leaf& start, uint32_t limit, Arena&
             levels_.pop_back();
             continue;
         }
+        poll();
         if (++steps_ > kMostSteps + kStepsPerByte * levels_.size()) return Found::kTooFar;
         Arena::Mark mark = arena.mark();
         Leaf next = level.leaf;
@@ -144,6 +145,7 @@ bool Completions::hurry(const Leaf& start, Arena& arena) {
             Arena::Mark before = arena.mark();
             Leaf next = leaf;
             ++steps_;
+            poll();
             if (automaton_.step(next, static_cast<uint8_t>(byte), arena)) ways.back().emplace_back(uint64_t{bound(next, id_of(next))} * 2 + (byte <= ' '), byte);
             arena.release(before);
         }
@@ -184,8 +186,10 @@ bool Completions::complete(const Leaf& leaf, Arena& arena) {
             found = result == Found::kYes || (result == Found::kTooFar && hurry(leaf, arena));
             if (result != Found::kNone) break;
         }
-    } catch (const LimitExceeded&) {
-        found = false;  // the search may not make more states: there is no guarantee then, and no harm
+    } catch (const LimitExceeded& error) {
+        // The search may not make more states, in a grammar that was new: there is no guarantee then, and no harm.
+        if (error.worn || error.knob == "max_seconds") throw;
+        found = false;
     }
     arena.release(mark);
     spend(steps_);

@@ -26,6 +26,7 @@ public:
         put({static_cast<uint32_t>(hash >> 32), static_cast<uint32_t>(hash), id});
         ++size_;
     }
+    size_t memory_bytes() const { return slots_.capacity() * sizeof(Slot); }
 
 private:
     struct Slot {

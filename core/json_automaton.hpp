@@ -115,6 +115,7 @@ public:
     bool productive(ValueId id) const { return values_[id].productive; }
     size_t value_count() const { return values_.size(); }
 
+    std::shared_ptr<Automaton> renewed(std::shared_ptr<Languages> languages) override;
     Leaf start() override;
     bool step(Leaf& leaf, uint8_t byte, Arena& arena) override;
     bool accepting(const Leaf& leaf) override;
@@ -223,6 +224,9 @@ private:
     void build_trie(ObjectSet& set);
     void place_keys(ObjectSet& set, uint32_t slot);
     void settle_productive();
+    void surround(ValueId root);
+    template <class Visit>
+    void each_language(const Visit& visit);
     bool string_possible(const StringArm& arm) const;
     bool string_fits(const Leaf& leaf, uint32_t k) const;
     bool productive_option(const Option& option) const { return values_[option.value].productive; }
@@ -385,6 +389,7 @@ private:
     std::shared_ptr<Languages> languages_;
     JsonOptions options_;
     uint64_t max_states_;
+    ValueId root_ = 0;
     std::vector<ValueNode> values_;
     std::vector<ObjectArm> objects_;
     std::vector<ArrayArm> arrays_;
@@ -418,6 +423,7 @@ private:
 class RegexAutomaton final : public Automaton {
 public:
     RegexAutomaton(std::shared_ptr<Languages> languages, NodeId regex);
+    std::shared_ptr<Automaton> renewed(std::shared_ptr<Languages> languages) override;
     Leaf start() override;
     bool step(Leaf& leaf, uint8_t byte, Arena& arena) override;
     bool accepting(const Leaf& leaf) override;
@@ -450,6 +456,7 @@ public:
 
 private:
     std::shared_ptr<Languages> languages_;
+    NodeId regex_;
     uint32_t start_;
     uint32_t tails_ = 0;
 };

@@ -164,6 +164,7 @@ void JsonAutomaton::settle_productive() {
         for (auto it = values_.rbegin(); it != values_.rend(); ++it) {  // what is inside was declared later
             ValueNode& value = *it;
             if (value.productive) continue;
+            poll();
             bool now = value.bare != kEmpty && !kernel().is_empty(value.bare);
             for (const StringArm& arm : value.strings) now = now || string_possible(arm);
             for (uint32_t id : value.arrays) now = now || live(outlook(arrays_[id]), arrays_[id]);
@@ -183,8 +184,13 @@ void JsonAutomaton::finish(ValueId root) {
         size_t most = std::max({objects, arrays, value.strings.size()});
         if (most > kMaxSlots) throw LimitExceeded("alternatives in one place", most, kMaxSlots);
     }
-    if (!values_[root].productive) return;
-    auto surround = [this](FrameKind kind, uint32_t child) {
+    if (values_[root].productive) surround(root);
+}
+
+// The frames around the whole text, and around a container that a mask is made for.
+void JsonAutomaton::surround(ValueId root) {
+    root_ = root;
+    auto make = [this](FrameKind kind, uint32_t child) {
         auto* state = static_cast<FrameState*>(state_arena_.allocate(sizeof(FrameState)));
         *state = {};
         state->kind = kind;
@@ -199,8 +205,33 @@ void JsonAutomaton::finish(ValueId root) {
         frame->tails = 0;
         return frame;
     };
-    root_frame_ = surround(FrameKind::kRootFrame, child({{root, 0}}));
-    exit_frame_ = surround(FrameKind::kExitFrame, 0);
+    root_frame_ = make(FrameKind::kRootFrame, child({{root, 0}}));
+    exit_frame_ = make(FrameKind::kExitFrame, 0);
+}
+
+// The nodes that the values and arms name, always in the same order.
+template <class Visit>
+void JsonAutomaton::each_language(const Visit& visit) {
+    for (ValueNode& value : values_) {
+        visit(value.bare);
+        for (StringArm& arm : value.strings) visit(arm.regex);
+    }
+    for (ObjectArm& arm : objects_)
+        for (ExtraKeys& extra : arm.extras) visit(extra.regex);
+}
+
+std::shared_ptr<Automaton> JsonAutomaton::renewed(std::shared_ptr<Languages> languages) {
+    std::vector<NodeId> nodes;
+    each_language([&](NodeId node) { nodes.push_back(node); });
+    nodes = languages->kernel.adopt(kernel(), nodes);
+    auto made = std::make_shared<JsonAutomaton>(std::move(languages), options_, max_states_);
+    made->values_ = std::move(values_);
+    made->objects_ = std::move(objects_);
+    made->arrays_ = std::move(arrays_);
+    size_t at = 0;
+    made->each_language([&](NodeId& node) { node = nodes[at++]; });
+    made->surround(root_);
+    return made;
 }
 
 // ---- positions ----------------------------------------------------------------------------------------------------
@@ -210,7 +241,7 @@ uint32_t JsonAutomaton::position(std::vector<ValueId> values) {
     for (ValueId value : values) hash = mix(hash, value);
     uint32_t known = position_index_.find(hash, [&](uint32_t other) { return positions_[other]->values == values; });
     if (known != HashIndex::kNone) return known;
-    if (positions_.size() >= max_states_) throw LimitExceeded("max_states", positions_.size(), max_states_);
+    if (positions_.size() >= max_states_) throw LimitExceeded("max_states", positions_.size() + 1, max_states_, true);
     uint32_t id = static_cast<uint32_t>(positions_.size());
     positions_.push_back(std::make_unique<Position>());
     positions_.back()->values = std::move(values);
@@ -358,6 +389,7 @@ void JsonAutomaton::prepare_objects(Position& p) {
 
 // Where a slot has each key: declared, in a class of extra keys, or nowhere.
 void JsonAutomaton::place_keys(ObjectSet& set, uint32_t slot) {
+    poll();
     const ObjectArm& arm = objects_[set.arms[slot]];
     uint32_t state = set.state[slot];
     std::vector<const std::vector<Option>*> options(set.keys.size(), nullptr);

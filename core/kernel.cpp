@@ -3,7 +3,6 @@
 #include "hash.hpp"
 
 #include <algorithm>
-#include <chrono>
 #include <functional>
 #include <unordered_set>
 
@@ -91,6 +90,7 @@ Kernel::Kernel() {
 }
 
 NodeId Kernel::intern(Node node, const std::vector<NodeId>& kids) {
+    poll();
     uint64_t hash = mix(static_cast<uint64_t>(node.kind) * 31 + static_cast<uint64_t>(node.phase), node.a);
     hash = mix(mix(hash, node.b), node.c);
     for (NodeId kid : kids) hash = mix(hash, kid);
@@ -101,7 +101,7 @@ NodeId Kernel::intern(Node node, const std::vector<NodeId>& kids) {
     });
     if (known != HashIndex::kNone) return known;
     will_write();
-    if (budget_ && ++budget_->nodes > budget_->max_nodes) throw LimitExceeded("max_states", budget_->nodes, budget_->max_nodes);
+    if (budget_) budget_->add_node();
     node.kids = static_cast<uint32_t>(kid_pool_.size());
     node.kid_count = static_cast<uint32_t>(kids.size());
     kid_pool_.insert(kid_pool_.end(), kids.begin(), kids.end());
@@ -122,6 +122,13 @@ RangesId Kernel::intern_ranges(Ranges ranges) {
     ranges_.push_back(std::move(ranges));
     ranges_index_.insert(hash, id);
     return id;
+}
+
+size_t Kernel::memory_bytes() const {
+    constexpr size_t kOfMap = 48, kOfRanges = 96;  // an entry of a map; ranges of characters, which are short
+    return nodes_.capacity() * sizeof(Node) + kid_pool_.capacity() * sizeof(NodeId) + index_.memory_bytes() + ranges_.size() * kOfRanges + ranges_index_.memory_bytes() +
+           byte_sets_.capacity() * sizeof(byte_sets_[0]) + cuts_.size() * sizeof(ByteCuts) + rows_.size() * sizeof(LeafRow) + shortest_.capacity() * sizeof(uint32_t) +
+           open_.size() * kOfMap + finish_.size() * kOfMap;
 }
 
 std::vector<NodeId> Kernel::kids_of(const Node& node) const {
@@ -460,10 +467,14 @@ bool completes(uint64_t remainder, uint32_t digits, uint64_t divisor) {
 
 NodeId Kernel::multiple(const Divisibility& rule) {
     if (rule.divisor == 0 || rule.divisor >= 1u << 30) throw LimitExceeded("max_divisor", rule.divisor, 1u << 30);
+    return multiple_node(rule_id(rule), kStart, 0, 0);
+}
+
+uint32_t Kernel::rule_id(const Divisibility& rule) {
     auto it = std::find(rules_.begin(), rules_.end(), rule);
     auto id = static_cast<uint32_t>(it - rules_.begin());
     if (it == rules_.end()) will_write(), rules_.push_back(rule);
-    return multiple_node(id, kStart, 0, 0);
+    return id;
 }
 
 // One state of the remainder automaton; states that no digits can complete are the empty language, so that a node is live.
@@ -558,7 +569,10 @@ NodeId Kernel::derivative(NodeId id, uint8_t byte) {
 // A node is made after those it is made of, so one pass in the order of ids finds all of them.
 uint32_t Kernel::shortest(NodeId id) {
     if (shortest_.size() <= id) will_write();
-    while (shortest_.size() <= id) shortest_.push_back(shortest_of(nodes_[shortest_.size()]));
+    while (shortest_.size() <= id) {
+        poll();
+        shortest_.push_back(shortest_of(nodes_[shortest_.size()]));
+    }
     return shortest_[id];
 }
 
@@ -741,12 +755,9 @@ bool Kernel::is_empty(NodeId id) {
     std::vector<NodeId> queue{id};
     std::unordered_set<NodeId> queued{id};
     size_t front = 0;
-    const uint64_t limit = budget_ ? budget_->max_nodes / 8 : UINT64_MAX;
-    const double most_seconds = budget_ ? budget_->max_seconds : 1e9;
-    const auto started = std::chrono::steady_clock::now();
+    const uint64_t limit = budget_ ? budget_->max_nodes / Budget::kNodesPerState : UINT64_MAX;
     for (uint64_t looked = 0; !path.empty() && front < queue.size(); ++looked) {
-        if (looked % 256 == 255 && std::chrono::duration<double>(std::chrono::steady_clock::now() - started).count() > most_seconds)
-            throw LimitExceeded("max_seconds", static_cast<uint64_t>(most_seconds) + 1, static_cast<uint64_t>(most_seconds));
+        poll();
         Open& open = path.back();
         const NodeId node = open.node;
         if (nodes_[node].nullable || nodes_[node].emptiness == 0) {
@@ -785,7 +796,7 @@ bool Kernel::is_empty(NodeId id) {
                 if (next != kEmpty && nodes_[next].emptiness != 1 && queued.insert(next).second && !lengths_clash(next)) queue.push_back(next);
             }
         }
-        if (seen.size() > limit) throw LimitExceeded("max_states", seen.size(), limit);
+        if (seen.size() > limit) throw LimitExceeded("max_states", static_cast<double>(seen.size()), static_cast<double>(limit));
     }
     for (NodeId node : path.empty() ? seen : queued) nodes_[node].emptiness = 1;
     return true;
@@ -928,6 +939,7 @@ uint64_t Kernel::count_words(NodeId start, uint64_t limit) {
     while (!ways.empty() && words < limit) {
         std::unordered_map<NodeId, uint64_t> longer;
         for (auto [node, count] : ways) {
+            poll();
             if (nodes_[node].nullable) words += count;
             const ByteCuts cut = cuts(node);
             for (unsigned byte = 0; byte < 256;) {

@@ -24,6 +24,7 @@
 
 #include "bytes.hpp"
 #include "hash_index.hpp"
+#include "work.hpp"
 
 namespace schemagen {
 
@@ -40,12 +41,15 @@ constexpr uint32_t kMaxCodePoint = 0x10FFFF;
 constexpr size_t kMaxSlots = 512;
 using Bits = std::bitset<kMaxSlots>;
 
-// A limit stopped the work. `what` is the knob of schemagen.Limits.
+// A limit stopped the work. `knob` is the field of schemagen.Limits, or what the core itself cannot do.
 struct LimitExceeded : std::runtime_error {
-    LimitExceeded(std::string knob_, uint64_t reached_, uint64_t limit_)
-        : std::runtime_error(knob_), knob(std::move(knob_)), reached(reached_), limit(limit_) {}
+    LimitExceeded(std::string knob_, double reached_, double limit_, bool worn_ = false)
+        : std::runtime_error(knob_), knob(std::move(knob_)), reached(reached_), limit(limit_), worn(worn_) {}
     std::string knob;
-    uint64_t reached, limit;
+    double reached, limit;
+    bool worn;           // by what was made for earlier texts, perhaps: a grammar that starts anew may do what was asked
+    bool alone = false;  // one text asked for all of it
+    bool nodes = false;  // derivatives are counted, of which each state may have `Budget::kNodesPerState`
 };
 
 enum class Encoding : uint8_t { kUtf8, kJson, kCanonical };
@@ -71,9 +75,24 @@ struct Divisibility {
 
 // What one grammar may still add. `max_nodes` bounds derivatives, `max_states` the automaton states made of them.
 struct Budget {
+    static constexpr uint64_t kNodesPerState = 8;
     uint64_t max_nodes = UINT64_MAX, max_states = UINT64_MAX;
-    double max_seconds = 1e9;  // for one search
+    double max_seconds = 1e9;  // for one call (work.hpp)
     uint64_t nodes = 0, states = 0;
+    bool alone = false;  // what is added is for one text that found the grammar new
+
+    void add_node() {
+        if (++nodes > max_nodes) throw exceeded(nodes, max_nodes, true);
+    }
+    void add_state() {
+        if (++states > max_states) throw exceeded(states, max_states, false);
+    }
+    LimitExceeded exceeded(uint64_t reached, uint64_t limit, bool of_nodes) const {
+        LimitExceeded error("max_states", static_cast<double>(reached), static_cast<double>(limit), !alone);
+        error.alone = alone;
+        error.nodes = of_nodes;
+        return error;
+    }
 };
 
 using ByteCuts = std::array<uint64_t, 4>;  // bit b: byte b may behave differently from byte b - 1
@@ -105,6 +124,9 @@ public:
     NodeId literals(std::vector<std::string> texts);  // any of these byte strings, prefixes shared
     NodeId any_string(Encoding encoding);
 
+    // The nodes that denote here what these denote in another kernel.
+    std::vector<NodeId> adopt(const Kernel& from, const std::vector<NodeId>& roots);
+
     bool nullable(NodeId node) const { return nodes_[node].nullable; }
     NodeId derivative(NodeId node, uint8_t byte);
     const ByteCuts& cuts(NodeId node) { return cuts_[cuts_id(node)]; }
@@ -127,8 +149,12 @@ public:
     std::optional<uint32_t> least_chars(NodeId node);
     bool is_any_string(NodeId node) const { return node == any_[0] || node == any_[1] || node == any_[2]; }
     size_t size() const { return nodes_.size(); }
+    size_t memory_bytes() const;  // about
 
 private:
+    std::vector<NodeId> parts_of(NodeId id) const;
+    NodeId adopted(const Kernel& from, NodeId id, const std::unordered_map<NodeId, NodeId>& own);
+    uint32_t rule_id(const Divisibility& rule);
     NodeId repeated_any(NodeId node) const;   // the any-string that repeats the same character as the node; kEmpty: none
     NodeId unbounded_any(NodeId node) const;  // the same, if the node sets no end to it
     struct Finish {
@@ -235,6 +261,7 @@ public:
     bool accepting(uint32_t id) const { return rows_[id].accepting; }
     NodeId component(uint32_t id, uint32_t k) const { return components_[states_[id].first + k]; }
     size_t size() const { return states_.size(); }
+    size_t memory_bytes() const;  // about
 
 private:
     static constexpr uint32_t kUnknown = UINT32_MAX;
@@ -255,7 +282,8 @@ private:
     std::deque<ByteCuts> cuts_;  // [k]: of classes_[k]
     HashIndex classes_index_;
     std::vector<std::unique_ptr<uint32_t[]>> pool_;
-    size_t pool_left_ = 0;
+    uint32_t* pool_end_ = nullptr;  // of its last chunk
+    size_t pool_left_ = 0, pool_size_ = 0;
     HashIndex index_;
 };
 

@@ -31,7 +31,7 @@ uint32_t LazyDfa::intern(const std::vector<NodeId>& raw, bool marked) {
     });
     if (known != HashIndex::kNone) return known;
     kernel_.will_write();
-    if (Budget* budget = kernel_.budget(); budget && ++budget->states > budget->max_states) throw LimitExceeded("max_states", budget->states, budget->max_states);
+    if (Budget* budget = kernel_.budget()) budget->add_state();
     bool boundary = marked && kernel_.is_any_string(components.back());
     uint32_t id = static_cast<uint32_t>(states_.size());
     State& state = states_.emplace_back();
@@ -48,14 +48,22 @@ uint32_t LazyDfa::intern(const std::vector<NodeId>& raw, bool marked) {
 }
 
 uint32_t* LazyDfa::allocate(size_t targets) {
-    constexpr size_t kChunk = 4096;
+    constexpr size_t kFirst = 256, kChunk = 4096;  // the first holds any row; most languages of one grammar need few more
     if (pool_left_ < targets) {
-        pool_.push_back(std::make_unique<uint32_t[]>(kChunk));
-        pool_left_ = kChunk;
+        pool_left_ = pool_.empty() ? kFirst : kChunk;
+        pool_.push_back(std::make_unique<uint32_t[]>(pool_left_));
+        pool_size_ += pool_left_;
+        pool_end_ = pool_.back().get() + pool_left_;
     }
-    uint32_t* out = pool_.back().get() + (kChunk - pool_left_);
+    uint32_t* out = pool_end_ - pool_left_;
     pool_left_ -= targets;
     return out;
+}
+
+size_t LazyDfa::memory_bytes() const {
+    constexpr size_t kOfMap = 40;
+    return states_.size() * sizeof(State) + components_.capacity() * sizeof(NodeId) + rows_.capacity() * sizeof(Row) + pool_size_ * sizeof(uint32_t) +
+           distances_.size() * kOfMap + classes_.size() * (sizeof(Classes) + sizeof(ByteCuts)) + index_.memory_bytes();
 }
 
 // Find the bytes that behave alike, and make room for one target each.
@@ -113,6 +121,7 @@ uint32_t LazyDfa::chars_to_accept(uint32_t start, uint32_t k) {
     for (uint32_t chars = 0; !level.empty() && chars < found; ++chars) {
         next_level.clear();
         for (size_t at = 0; at < level.size(); ++at) {
+            poll();
             each_target(level[at], 0, 255, [&](uint32_t to) {
                 if (!to || !states_[to].alive[k] || !seen.insert(to).second) return true;
                 if (arrived(to))
@@ -133,6 +142,7 @@ uint32_t LazyDfa::chars_to_accept(uint32_t start, uint32_t k) {
 }
 
 uint32_t LazyDfa::compute(uint32_t id, uint8_t byte) {
+    poll();
     kernel_.will_write();
     const State& from = states_[id];
     size_t total = from.count + (from.marked ? 1u : 0u);

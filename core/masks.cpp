@@ -53,6 +53,7 @@ void Masks::walk_below(const Trie& trie, uint32_t top, size_t base, const Leaf& 
         }
         uint32_t k = level.at++;
         if (!level.bytes.has(trie.child_byte[k])) continue;
+        poll();
         Leaf& next = levels[depth + 1].leaf;
         next = level.leaf;
         if (!automaton_.step(next, trie.child_byte[k], arena)) continue;
@@ -101,6 +102,7 @@ void Masks::walk_scalar(const Trie& trie, uint32_t top, size_t base, const Leaf 
 }
 
 bool Masks::reads(const Leaf& from, std::string_view bytes, Arena& arena) {
+    poll();
     Leaf leaf = from;
     for (char c : bytes)
         if (!automaton_.step(leaf, static_cast<uint8_t>(c), arena)) return false;
@@ -160,6 +162,7 @@ uint32_t Masks::tails(const Leaf& inside, uint32_t how, Arena& arena) {
 }
 
 uint32_t Masks::tails_behind(const Leaf& behind, Arena& arena) {
+    poll();
     auto local = local_tails(behind, arena);
     std::vector<uint32_t> words(local->words);
     for (const Exits& exits : local->exits) {

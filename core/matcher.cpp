@@ -8,8 +8,11 @@
 namespace schemagen {
 
 Matcher::Matcher(std::shared_ptr<Constraint> constraint) : constraint_(std::move(constraint)), arena_(std::make_shared<Arena>()) {
-    Exclusive guard(*constraint_);
-    history_.push_back({constraint_->automaton->start(), 0});
+    const Work call;
+    Work::lock_shared(constraint_->mutex);
+    const std::shared_lock lock(constraint_->mutex, std::adopt_lock);
+    history_.push_back({constraint_->automaton().start(), 0});
+    epoch_ = constraint_->epoch();
 }
 
 namespace {
@@ -33,76 +36,96 @@ private:
 
 }  // namespace
 
-template <class Work>
-auto Matcher::at_work(const Work& work) {
-    std::unique_lock lock(constraint_->mutex);
-    try {
-        Reading reading(*constraint_->languages, constraint_->budget);
-        return work();
-    } catch (const NotKnown&) {
-        // Once more, with everything to itself.
+template <class Task>
+auto Matcher::reading(const Task& task) {
+    return constraint_->work(true, [&] { sync(); }, task);
+}
+
+template <class Task>
+auto Matcher::making(const Task& task) {
+    return constraint_->work(false, [&] { sync(); }, task);
+}
+
+// All of it or nothing: reading the text may come to a limit, too.
+void Matcher::sync() {
+    if (epoch_ == constraint_->epoch()) return;
+    Automaton& automaton = constraint_->automaton();
+    auto arena = std::make_shared<Arena>();
+    std::vector<Step> history{{automaton.start(), 0}};
+    for (size_t k = 1; k < history_.size(); ++k) {
+        Leaf next = history.back().leaf;
+        for (size_t at = history_[k - 1].read; at < history_[k].read; ++at) {
+            poll();
+            if (!automaton.step(next, static_cast<uint8_t>(text_[at]), *arena)) throw std::logic_error("a text that was accepted is not accepted any more");
+        }
+        automaton.settle(next, *arena);
+        history.push_back({next, history_[k].read});
     }
-    Guard guard(*constraint_->languages, &constraint_->budget);
-    return work();
+    history_ = std::move(history);
+    arena_ = std::move(arena);
+    shared_.clear();
+    epoch_ = constraint_->epoch();
 }
 
 uint32_t Matcher::fill(uint32_t* words, uint32_t budget) {
     uint32_t allowed = 0;
+    Work call(constraint_->budget.max_seconds);
     {
-        std::shared_lock lock(constraint_->mutex);
-        bool far = budget == kNoBudget || constraint_->completions.is_far(leaf(), budget);
-        if (far && constraint_->masks.fill_known(leaf(), words, allowed)) return allowed;
+        Work::lock_shared(constraint_->mutex);
+        std::shared_lock lock(constraint_->mutex, std::adopt_lock);
+        if (epoch_ == constraint_->epoch()) {
+            bool far = budget == kNoBudget || constraint_->completions().is_far(leaf(), budget);
+            if (far && constraint_->masks().fill_known(leaf(), words, allowed)) return allowed;
+        }
     }
     if (budget == kNoBudget)
-        return at_work([&] {
+        return reading([&] {
             Scope scope(*arena_);
-            return constraint_->masks.fill(leaf(), words, *arena_);
+            return constraint_->masks().fill(leaf(), words, *arena_);
         });
-    Exclusive guard(*constraint_);
-    Scope scope(*arena_);
-    allowed = constraint_->masks.fill(leaf(), words, *arena_);
-    return constraint_->completions.tighten(leaf(), budget, words, allowed, *arena_);
+    return making([&] {
+        Scope scope(*arena_);
+        const uint32_t all = constraint_->masks().fill(leaf(), words, *arena_);
+        return constraint_->completions().tighten(leaf(), budget, words, all, *arena_);
+    });
 }
 
 uint32_t Matcher::tokens_to_finish() {
-    Exclusive guard(*constraint_);
-    return terminated_ ? 0 : constraint_->completions.tokens(leaf(), *arena_);
+    return making([&] { return terminated_ ? 0 : constraint_->completions().tokens(leaf(), *arena_); });
 }
 
 uint32_t Matcher::least_bytes() {
-    Exclusive guard(*constraint_);
-    return terminated_ ? 0 : constraint_->completions.least_bytes(leaf());
+    return making([&] { return terminated_ ? 0 : constraint_->completions().least_bytes(leaf()); });
 }
 
 std::string Matcher::shortest_completion() {
-    Exclusive guard(*constraint_);
-    return terminated_ ? std::string() : constraint_->completions.text(leaf(), *arena_);
+    return making([&] { return terminated_ ? std::string() : constraint_->completions().text(leaf(), *arena_); });
 }
 
 std::string Matcher::forced_bytes(size_t most) {
-    std::string forced;
-    if (terminated_) return forced;
-    Exclusive guard(*constraint_);
-    Automaton& automaton = *constraint_->automaton;
-    Arena::Mark start = arena_->mark();
-    Leaf at = leaf();
-    while (forced.size() < most && !automaton.accepting(at)) {
-        const ByteSet possible = automaton.next_bytes(at);
-        Leaf only;
-        uint8_t byte = 0;
-        size_t ways = 0;
-        for (unsigned b = 0; b < 256 && ways < 2; ++b) {
-            if (!possible.has(static_cast<uint8_t>(b))) continue;
-            Leaf next = at;
-            if (!automaton.step(next, static_cast<uint8_t>(b), *arena_)) continue;
-            if (ways++ == 0) only = next, byte = static_cast<uint8_t>(b);
+    if (terminated_) return {};
+    return making([&] {
+        std::string forced;
+        const Scope scope(*arena_);
+        Automaton& automaton = constraint_->automaton();
+        Leaf at = leaf();
+        while (forced.size() < most && !automaton.accepting(at)) {
+            const ByteSet possible = automaton.next_bytes(at);
+            Leaf only;
+            uint8_t byte = 0;
+            size_t ways = 0;
+            for (unsigned b = 0; b < 256 && ways < 2; ++b) {
+                if (!possible.has(static_cast<uint8_t>(b))) continue;
+                Leaf next = at;
+                if (!automaton.step(next, static_cast<uint8_t>(b), *arena_)) continue;
+                if (ways++ == 0) only = next, byte = static_cast<uint8_t>(b);
+            }
+            if (ways != 1) break;
+            forced.push_back(static_cast<char>(byte));
+            at = only;
         }
-        if (ways != 1) break;
-        forced.push_back(static_cast<char>(byte));
-        at = only;
-    }
-    arena_->release(start);
-    return forced;
+        return forced;
+    });
 }
 
 std::vector<uint32_t> Matcher::forced_run(size_t most) {
@@ -124,20 +147,23 @@ std::vector<uint32_t> Matcher::forced_run(size_t most) {
 }
 
 uint64_t Matcher::place() {
-    Exclusive guard(*constraint_);
-    std::vector<uint64_t> key;
-    if (terminated_ || !constraint_->automaton->identity(leaf(), true, key)) return 0;
-    uint64_t hash = key.size();
-    for (uint64_t part : key) hash = mix(hash, part);
-    return hash | 1;
+    return making([&]() -> uint64_t {
+        std::vector<uint64_t> key;
+        if (terminated_ || !constraint_->automaton().identity(leaf(), true, key)) return 0;
+        uint64_t hash = mix(key.size(), epoch_);
+        for (uint64_t part : key) hash = mix(hash, part);
+        return hash | 1;
+    });
 }
 
 bool Matcher::advance(std::string_view bytes) {
     Leaf next = leaf();
     Scope scope(*arena_);
-    for (char c : bytes)
-        if (!constraint_->automaton->step(next, static_cast<uint8_t>(c), *arena_)) return false;
-    constraint_->automaton->settle(next, *arena_);
+    for (char c : bytes) {
+        poll();
+        if (!constraint_->automaton().step(next, static_cast<uint8_t>(c), *arena_)) return false;
+    }
+    constraint_->automaton().settle(next, *arena_);
     scope.keep();
     text_.append(bytes);
     history_.push_back({next, text_.size()});
@@ -145,11 +171,11 @@ bool Matcher::advance(std::string_view bytes) {
 }
 
 bool Matcher::accept_token(uint32_t id) {
-    return at_work([&] {
+    return reading([&] {
         const VocabularyTables& tables = *constraint_->tables;
         if (terminated_ || id >= tables.size()) return false;
         if (std::find(tables.eos().begin(), tables.eos().end(), id) != tables.eos().end()) {
-            if (!constraint_->automaton->accepting(leaf())) return false;
+            if (!constraint_->automaton().accepting(leaf())) return false;
             history_.push_back({leaf(), text_.size()});
             return terminated_ = true;
         }
@@ -158,15 +184,16 @@ bool Matcher::accept_token(uint32_t id) {
 }
 
 bool Matcher::accept_bytes(std::string_view bytes) {
-    return at_work([&] { return !terminated_ && advance(bytes); });
+    return reading([&] { return !terminated_ && advance(bytes); });
 }
 
 bool Matcher::accepting() {
-    return at_work([&] { return constraint_->automaton->accepting(leaf()); });
+    return reading([&] { return constraint_->automaton().accepting(leaf()); });
 }
 
 void Matcher::rollback(size_t count) {
-    std::unique_lock lock(constraint_->mutex);
+    Work call;
+    WorkLock lock(constraint_->mutex);
     if (count > steps()) throw std::out_of_range("more steps than were accepted");
     if (count == 0) return;
     history_.resize(history_.size() - count);
@@ -175,7 +202,8 @@ void Matcher::rollback(size_t count) {
 }
 
 void Matcher::reset() {
-    std::unique_lock lock(constraint_->mutex);
+    Work call;
+    WorkLock lock(constraint_->mutex);
     history_.resize(1);
     text_.clear();
     terminated_ = false;
@@ -187,7 +215,8 @@ void Matcher::reset() {
 }
 
 Matcher Matcher::fork() {
-    std::unique_lock lock(constraint_->mutex);
+    Work call;
+    WorkLock lock(constraint_->mutex);
     Matcher copy(*this);
     copy.shared_.push_back(arena_);
     copy.arena_ = std::make_shared<Arena>();
@@ -195,22 +224,23 @@ Matcher Matcher::fork() {
 }
 
 std::pair<size_t, std::string> Matcher::probe(std::string_view bytes) {
-    Exclusive guard(*constraint_);
-    Leaf at = leaf();
-    Arena::Mark mark = arena_->mark();
-    size_t read = 0;
-    std::string why;
-    for (; read < bytes.size(); ++read) {
-        Leaf next = at;
-        const auto byte = static_cast<uint8_t>(bytes[read]);
-        if (!constraint_->automaton->step(next, byte, *arena_)) {
-            why = constraint_->automaton->refusal(at, byte, text_ + std::string(bytes.substr(0, read)), *arena_);
-            break;
+    return making([&] {
+        const Scope scope(*arena_);
+        Automaton& automaton = constraint_->automaton();
+        Leaf at = leaf();
+        size_t read = 0;
+        std::string why;
+        for (; read < bytes.size(); ++read) {
+            Leaf next = at;
+            const auto byte = static_cast<uint8_t>(bytes[read]);
+            if (!automaton.step(next, byte, *arena_)) {
+                why = automaton.refusal(at, byte, text_ + std::string(bytes.substr(0, read)), *arena_);
+                break;
+            }
+            at = next;
         }
-        at = next;
-    }
-    arena_->release(mark);
-    return {read, why};
+        return std::pair(read, why);
+    });
 }
 
 }  // namespace schemagen

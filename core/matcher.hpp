@@ -1,42 +1,15 @@
-// A compiled constraint over a vocabulary, and the cursor of one sequence over it.
+// The cursor of one sequence over a constraint.
+//
+// Its configurations belong to one epoch of the constraint (constraint.hpp). In a later one it reads its text again, step by
+// step, before it goes on.
 #pragma once
 #include <memory>
-#include <shared_mutex>
 #include <string>
 #include <vector>
 
-#include "automaton.hpp"
-#include "completion.hpp"
-#include "languages.hpp"
-#include "masks.hpp"
-#include "vocabulary.hpp"
+#include "constraint.hpp"
 
 namespace schemagen {
-
-// The automaton is extended as it is walked, so a walk holds the constraint and then the languages, reading or alone, on the
-// account of `budget`. Masks that are known already are read under a shared lock of the constraint alone.
-struct Constraint {
-    Constraint(std::shared_ptr<Languages> languages_, std::shared_ptr<Automaton> automaton_, std::shared_ptr<const VocabularyTables> tables_, const Budget& budget_)
-        : languages(std::move(languages_)), automaton(std::move(automaton_)), tables(std::move(tables_)), masks(*automaton, *tables, languages->strings), completions(*automaton, *tables), budget(budget_) {}
-
-    std::shared_ptr<Languages> languages;
-    std::shared_ptr<Automaton> automaton;
-    std::shared_ptr<const VocabularyTables> tables;
-    Masks masks;
-    Completions completions;
-    Budget budget;
-    std::shared_mutex mutex;
-};
-
-// Exclusive use of a constraint and its languages.
-class Exclusive {
-public:
-    explicit Exclusive(Constraint& constraint) : lock_(constraint.mutex), guard_(*constraint.languages, &constraint.budget) {}
-
-private:
-    std::unique_lock<std::shared_mutex> lock_;
-    Guard guard_;
-};
 
 class Matcher {
 public:
@@ -69,12 +42,18 @@ public:
     std::pair<size_t, std::string> probe(std::string_view bytes);
     const VocabularyTables& tables() const { return *constraint_->tables; }
     const std::shared_ptr<Constraint>& constraint() const { return constraint_; }
-    const Leaf& leaf() const { return history_.back().leaf; }
+    // For those who hold the mutex of the constraint: the text, and its configuration in an epoch; nullptr: it is of another one.
+    const std::string& text() const { return text_; }
+    const Leaf* leaf_in(uint64_t epoch) const { return epoch == epoch_ ? &leaf() : nullptr; }
 
 private:
-    // Do work that reads the languages, and may have to make something new in them.
-    template <class Work>
-    auto at_work(const Work& work);
+    const Leaf& leaf() const { return history_.back().leaf; }
+    // Do work that reads the languages and may have to make something new in them, or much that is new.
+    template <class Task>
+    auto reading(const Task& task);
+    template <class Task>
+    auto making(const Task& task);
+    void sync();
     bool advance(std::string_view bytes);
 
     std::shared_ptr<Constraint> constraint_;
@@ -85,7 +64,8 @@ private:
         size_t read;  // bytes of the text
     };
     std::vector<Step> history_;
-    std::string text_;  // for explanations only
+    std::string text_;
+    uint64_t epoch_ = 0;  // that the configurations belong to
     bool terminated_ = false;
 };
 

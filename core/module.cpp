@@ -9,6 +9,9 @@
 #include <nanobind/stl/vector.h>
 
 #include <atomic>
+#include <charconv>
+#include <cmath>
+#include <condition_variable>
 #include <cstdint>
 #include <memory>
 #include <mutex>
@@ -43,21 +46,49 @@ struct DeadEnd : std::runtime_error {
     using std::runtime_error::runtime_error;
 };
 
-void raise_ours(const char* name, const std::string& fact, const char* why, const char* fix) {
+void raise_ours(const char* name, const std::string& fact, const std::string& why, const std::string& fix) {
     nb::object type = nb::module_::import_("schemagen.errors").attr(name);
     nb::object error = type(nb::str(fact.c_str()), "why"_a = why, "fix"_a = fix);
     PyErr_SetObject(type.ptr(), error.ptr());
 }
 
-void translate(const std::exception_ptr& pointer, void*) {
+// A number as Python writes it.
+std::string shown(double number) {
+    char text[64];
+    const bool whole = number == std::floor(number);
+    const auto end = whole ? std::to_chars(text, text + sizeof text, number, std::chars_format::fixed, 0).ptr
+                           : std::to_chars(text, text + sizeof text, number, std::chars_format::fixed).ptr;
+    return {text, end};
+}
+
+void raise_limit(const LimitExceeded& e) {
+    if (e.knob == "max_seconds") {
+        char passed[64];
+        const auto end = std::to_chars(passed, passed + sizeof passed, e.reached, std::chars_format::fixed, 1).ptr;
+        return raise_ours("LimitError", "one call has worked for " + std::string(passed, end) + " s, limit " + shown(e.limit) + " s",
+                          "each call on a grammar may take as long as its limits allow, whatever the schema",
+                          "raise schemagen.Limits(max_seconds=...) or make the schema smaller");
+    }
+    std::string fact = shown(e.reached) + " automaton states or alternatives were needed, the limit is " + shown(e.limit);
+    if (e.nodes)
+        fact = shown(e.reached) + " parts of patterns were needed, the limit is " + shown(e.limit / Budget::kNodesPerState) + " states, of " +
+               std::to_string(Budget::kNodesPerState) + " parts each";
+    const bool fixed = e.knob != "max_states";  // bit sets of the core
+    raise_ours("LimitError", fact,
+               e.alone ? "this one text needs more than the limits of its grammar allow; other texts go on" : "the constraint needs more work than its limits allow",
+               fixed ? "tell alternatives apart by the first key, or split the schema" : "raise schemagen.Limits(" + e.knob + "=...) or make the schema smaller");
+}
+
+void translate_to_ours(const std::exception_ptr& pointer) {
     try {
         std::rethrow_exception(pointer);
+    } catch (const Interrupted&) {
+        // Python has the error of the signal handler.
+    } catch (const Reentered&) {
+        raise_ours("MatcherError", "schemagen was called while the same thread was inside a call of it", "a signal handler interrupted the call and came back",
+                   "let the handler set a flag, and use it when the call has returned");
     } catch (const LimitExceeded& e) {
-        std::string unit = e.knob == "max_seconds" ? " seconds" : " automaton states or alternatives";
-        std::string fact = std::to_string(e.reached) + unit + " were needed, the limit is " + std::to_string(e.limit);
-        bool fixed = e.knob != "max_states" && e.knob != "max_seconds";  // bit sets of the core
-        std::string fix = fixed ? "tell alternatives apart by the first key, or split the schema" : "raise schemagen.Limits(" + e.knob + "=...) or make the schema smaller";
-        raise_ours("LimitError", fact, "the constraint needs more work than its limits allow", fix.c_str());
+        raise_limit(e);
     } catch (const ShapeError& e) {
         raise_ours("BitmaskShapeError", e.what(), "", "use schemagen.allocate_token_bitmask(batch_size, vocabulary.size)");
     } catch (const TerminatedError& e) {
@@ -66,6 +97,15 @@ void translate(const std::exception_ptr& pointer, void*) {
         raise_ours("MatcherError", e.what(), "only accepted steps can be undone", "count the steps, or call reset()");
     } catch (const DeadEnd& e) {
         raise_ours("DeadEndError", e.what(), "no token of the vocabulary continues the text and it may not end here", "use a vocabulary with every byte as a token");
+    }
+}
+
+// Making an error runs Python code, and a signal may come there, too: then its error is the one.
+void translate(const std::exception_ptr& pointer, void*) {
+    try {
+        translate_to_ours(pointer);
+    } catch (nb::python_error& error) {
+        error.restore();
     }
 }
 
@@ -106,6 +146,7 @@ bool fill(Matcher& matcher, const nb::object& bitmask, int64_t row, std::optiona
 
 std::vector<uint32_t> allowed_tokens(Matcher& matcher) {
     if (matcher.terminated()) throw TerminatedError("the matcher has accepted EOS");
+    Work call;
     std::vector<uint32_t> words(matcher.tables().words());
     matcher.fill(words.data());
     std::vector<uint32_t> ids;
@@ -117,6 +158,7 @@ std::vector<uint32_t> allowed_tokens(Matcher& matcher) {
 // Follow the text while every mask allows a single token that is not EOS.
 std::vector<uint32_t> forced_tokens(Matcher& matcher) {
     constexpr size_t kMost = 1024;
+    Work call(matcher.constraint()->budget.max_seconds);
     std::vector<uint32_t> forced;
     if (matcher.terminated()) return forced;
     while (forced.size() < kMost) {
@@ -152,6 +194,23 @@ nb::object explain(Matcher& matcher, int64_t id) {
     return nb::steal(PyUnicode_DecodeUTF8(text.data(), static_cast<Py_ssize_t>(text.size()), "backslashreplace"));
 }
 
+// Until none runs any more. A signal meanwhile makes them stop.
+void wait_for_helpers(std::mutex& mutex, std::condition_variable& ended, const size_t& running, std::atomic<bool>& stop, std::exception_ptr& failed) {
+    Work::Waiting waiting;
+    std::unique_lock lock(mutex);
+    while (!ended.wait_for(lock, std::chrono::milliseconds(20), [&] { return running == 0; })) {
+        if (stop || !waiting.sees_signals()) continue;
+        lock.unlock();
+        try {
+            waiting.look();
+        } catch (...) {
+            failed = std::current_exception();
+            stop = true;
+        }
+        lock.lock();
+    }
+}
+
 // Rows of several matchers, without the interpreter's lock; that of a text which has ended allows EOS alone. What went wrong
 // in any row is thrown in the end.
 void fill_rows(const std::vector<Matcher*>& matchers, const nb::object& bitmask, const std::vector<int64_t>& rows, size_t threads,
@@ -173,24 +232,46 @@ void fill_rows(const std::vector<Matcher*>& matchers, const nb::object& bitmask,
     }
     std::exception_ptr failed;
     {
-        nb::gil_scoped_release release;
+        Work call;
+        Work::release();
         std::atomic<size_t> next{0};
+        std::atomic<bool> stop{false};
         std::mutex mutex;
+        std::condition_variable ended;
+        auto note = [&] {
+            std::lock_guard lock(mutex);
+            if (!failed) failed = std::current_exception();
+        };
         auto work = [&] {
             constexpr size_t kAtOnce = 4;
-            for (size_t begin; (begin = next.fetch_add(kAtOnce)) < open.size();)
+            for (size_t begin; !stop && (begin = next.fetch_add(kAtOnce)) < open.size();)
                 for (size_t at = begin; at < std::min(begin + kAtOnce, open.size()); ++at) try {
                         const size_t k = open[at];
                         if (!matchers[k]->fill(words[k], most[k])) throw DeadEnd("no token is allowed in row " + std::to_string(rows[k]));
-                    } catch (...) {
+                    } catch (const Stopped&) {
+                        return;
+                    } catch (const Interrupted&) {
                         std::lock_guard lock(mutex);
-                        if (!failed) failed = std::current_exception();
+                        failed = std::current_exception();  // counts more than what went wrong in a row
+                        stop = true;
+                        return;
+                    } catch (...) {
+                        note();
                     }
         };
         const size_t together = std::min(threads, (open.size() + 7) / 8);
+        size_t running = together ? together - 1 : 0;
         std::vector<std::thread> helpers;
-        for (size_t k = 1; k < together; ++k) helpers.emplace_back(work);
+        for (size_t k = 1; k < together; ++k)
+            helpers.emplace_back([&] {
+                Helper helper(stop);
+                work();
+                std::lock_guard lock(mutex);
+                --running;
+                ended.notify_one();
+            });
         work();
+        wait_for_helpers(mutex, ended, running, stop, failed);
         for (std::thread& helper : helpers) helper.join();
     }
     if (failed) std::rethrow_exception(failed);
@@ -282,7 +363,8 @@ nb::ndarray<nb::numpy, int32_t> array_of(Numbers numbers) {
 template <class Result>
 auto locked(Result (TokenTable::*method)() const) {
     return [method](const TokenTable& table) {
-        std::scoped_lock lock(table.mutex);
+        Work call;
+        WorkLock lock(table.mutex);
         return (table.*method)();
     };
 }
@@ -291,7 +373,8 @@ auto locked(Result (TokenTable::*method)() const) {
 template <class Shape, class Read>
 auto read_table(const TokenTable& table, const Shape& shape, const Read& read) {
     auto numbers = [&] {
-        std::scoped_lock lock(table.mutex);
+        Work call;
+        WorkLock lock(table.mutex);
         Numbers out(shape());
         read(out.data.get());
         return out;
@@ -309,9 +392,9 @@ auto of_states(const TokenTable& table, const Value& value) {
 uint32_t state_of(TokenTable& table, const Matcher& matcher) {
     if (matcher.constraint() != table.constraint()) throw nb::value_error("the matcher is of another grammar");
     if (matcher.terminated()) return TokenTable::kOver;
-    std::scoped_lock lock(table.mutex);  // first, as when a row is worked out
-    Exclusive guard(*table.constraint());
-    return table.state_of(matcher.leaf());
+    Work call;
+    WorkLock lock(table.mutex);
+    return table.state_of(matcher);
 }
 
 }  // namespace
@@ -323,6 +406,7 @@ NB_MODULE(_core, m) {
     m.doc() = "Compiled kernels of schemagen; use the package, not this module.";
     nb::set_leak_warnings(false);  // caches of the package live until the interpreter is gone
     nb::register_exception_translator(translate);
+    watch_forks(nb::cast<unsigned long>(nb::module_::import_("threading").attr("main_thread")().attr("ident")));
 
     nb::class_<VocabularyTables>(m, "VocabularyTables")
         .def("__init__",
@@ -333,6 +417,7 @@ NB_MODULE(_core, m) {
                      if (!PyBytes_Check(token.ptr())) throw nb::type_error("tokens must be bytes");
                      views.emplace_back(PyBytes_AS_STRING(token.ptr()), static_cast<size_t>(PyBytes_GET_SIZE(token.ptr())));
                  }
+                 nb::gil_scoped_release release;  // the caller's list keeps the bytes
                  new (self) VocabularyTables(std::move(views), eos);
              },
              "tokens"_a, "eos_token_ids"_a)
@@ -375,7 +460,7 @@ NB_MODULE(_core, m) {
         .def(nb::init<const std::vector<std::pair<NodeId, Builder::Strings>>&>(), "basics"_a)
         .def("__len__", &Leaves::size);
     nb::class_<SchemaReader>(m, "SchemaReader")
-        .def(nb::init<Builder&, const SchemaWords&, Leaves&, nb::dict, int, NodeId, int>(), nb::keep_alive<1, 2>(), nb::keep_alive<1, 3>(), nb::keep_alive<1, 4>())
+        .def(nb::init<Builder&, const SchemaWords&, Leaves&, nb::dict, int, NodeId, int, bool>(), nb::keep_alive<1, 2>(), nb::keep_alive<1, 3>(), nb::keep_alive<1, 4>())
         .def_ro("root", &SchemaReader::root)
         .def_ro("any", &SchemaReader::any)
         .def("read", &SchemaReader::read, "value"_a, "schema"_a, "most"_a)
@@ -385,13 +470,12 @@ NB_MODULE(_core, m) {
 
     nb::class_<Constraint>(m, "Constraint")
         .def("matcher", [](std::shared_ptr<Constraint> self) { return Matcher(std::move(self)); })
-        .def_prop_ro("memory_bytes", [](Constraint& c) {
-            std::shared_lock lock(c.mutex);
-            return c.automaton->memory_bytes() + c.masks.memory_bytes() + c.completions.memory_bytes();
-        })
-        .def_prop_ro("state_count", [](Constraint& c) {
-            Exclusive guard(c);
-            return c.budget.states;
+        .def_prop_ro("memory_bytes", &Constraint::memory_bytes)
+        .def_prop_ro("state_count", [](Constraint& c) { return c.budget.states; })
+        .def_prop_ro("epoch", [](Constraint& c) {
+            const Work call;
+            const WorkLock lock(c.mutex);
+            return c.epoch();
         });
 
     // A matcher is for one thread at a time; where there is no lock of the interpreter, a second one waits for its turn.
@@ -439,19 +523,22 @@ NB_MODULE(_core, m) {
         .def_prop_ro("class_count", locked(&TokenTable::class_count))
         .def_prop_ro("memory_bytes", locked(&TokenTable::memory_bytes))
         .def_prop_ro("mask_count", [](const TokenTable& t) {
-            std::scoped_lock lock(t.mutex);
+            Work call;
+            WorkLock lock(t.mutex);
             return t.masks().size();
         })
         .def("__len__", locked(&TokenTable::size))
         .def("expand",
              [](TokenTable& t, size_t most) {
-                 std::scoped_lock lock(t.mutex);
+                 Work call;
+                 WorkLock lock(t.mutex);
                  return t.expand(most);
              },
-             "most"_a, nb::call_guard<nb::gil_scoped_release>())
+             "most"_a)
         .def("expand_state",
              [](TokenTable& t, uint32_t state) {
-                 std::scoped_lock lock(t.mutex);
+                 Work call;
+                 WorkLock lock(t.mutex);
                  if (state >= t.size()) throw nb::value_error("there is no such state");
                  t.expand_state(state);
              })
@@ -488,6 +575,10 @@ NB_MODULE(_core, m) {
 
     m.def("mask_logits", &mask_logits_of, "scores"_a, "out"_a, "bitmask"_a, "rows"_a, "covered"_a, "repair"_a);
     m.def("sum_allowed", &sum_allowed_of, "values"_a, "words"_a, "covered"_a);
+    m.def("shared_memory", [] {
+        const Languages::Extent extent = Languages::extent();
+        return std::pair(extent.generations, extent.bytes);
+    }, "How many generations of the shared automata are alive, and their bytes, about.");
     m.def("assume_rival", [](bool rival) { Languages::always_not_known = rival; }, "rival"_a,
           "As if another thread were making something new whenever one asks to: for tests.");
     m.def("fill_rows", &fill_rows, "matchers"_a, "bitmask"_a, "rows"_a, "threads"_a, "budgets"_a = std::vector<std::optional<int64_t>>());

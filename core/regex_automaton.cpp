@@ -3,7 +3,12 @@
 namespace schemagen {
 
 RegexAutomaton::RegexAutomaton(std::shared_ptr<Languages> languages, NodeId regex)
-    : languages_(std::move(languages)), start_(languages_->dfa.intern({regex}, false)) {}
+    : languages_(std::move(languages)), regex_(regex), start_(languages_->dfa.intern({regex}, false)) {}
+
+std::shared_ptr<Automaton> RegexAutomaton::renewed(std::shared_ptr<Languages> languages) {
+    const NodeId regex = languages->kernel.adopt(languages_->kernel, {regex_})[0];
+    return std::make_shared<RegexAutomaton>(std::move(languages), regex);
+}
 
 Leaf RegexAutomaton::start() {
     Leaf leaf;

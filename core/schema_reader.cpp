@@ -123,10 +123,14 @@ nb::list SchemaReader::read(ValueId id, const nb::dict& schema, size_t most) {
     strangers_.clear();
     waiting_.push_back({id, schema.ptr(), kNowhere});
     places_.try_emplace(schema.ptr(), id);
-    while (!waiting_.empty() && builder_.value_count() <= most) {
-        const Task task = waiting_.back();
-        waiting_.pop_back();
-        define(task);
+    {
+        const Builder::Call call(builder_, manner_);  // with the languages in hand it waits for nobody
+        while (!waiting_.empty() && builder_.value_count() <= most) {
+            poll();
+            const Task task = waiting_.back();
+            waiting_.pop_back();
+            define(task);
+        }
     }
     nb::list out;
     for (const Stranger& stranger : strangers_) out.append(told(stranger));

@@ -7,7 +7,8 @@
 // stranger, with the way that leads there: reading that, and every error, is Python's.
 //
 // Invariants: a reader reads only documents without base URIs (a place is its dict), in strict mode; it runs no Python
-// code, so what it borrows stays alive; a schema is looked at as far as its shape goes (`shape_of`) before anything of it
+// code, so what it borrows stays alive. It lets other threads run between two schemas only where `gives_way` says that nobody
+// else can change the document. A schema is looked at as far as its shape goes (`shape_of`) before anything of it
 // is defined; two dicts have one value only if they are one object, or leaves that say the same.
 #pragma once
 #include <algorithm>
@@ -46,9 +47,9 @@ class SchemaReader {
 public:
     // `anything`: the node of all numbers and literals; `deepest`: how far unions may be nested here. Declares a value for
     // anything at all, and one for the root, which is still to be read.
-    SchemaReader(Builder& builder, const SchemaWords& words, Leaves& leaves, nb::dict root, int draft, NodeId anything, int deepest)
+    SchemaReader(Builder& builder, const SchemaWords& words, Leaves& leaves, nb::dict root, int draft, NodeId anything, int deepest, bool gives_way)
         : root(builder.declare_value()), any(builder.declare_value()), builder_(builder), words_(words), leaves_(leaves), document_(std::move(root)),
-          draft_(draft), deepest_(std::min(deepest, kDeepest)) {
+          draft_(draft), deepest_(std::min(deepest, kDeepest)), manner_(gives_way ? Work::Manner::kGiveWay : Work::Manner::kKeep) {
         builder_.define_any(any, anything);
     }
     const ValueId root, any;
@@ -128,6 +129,7 @@ private:
     Leaves& leaves_;
     nb::dict document_;
     int draft_, deepest_;
+    Work::Manner manner_;
     std::unordered_map<PyObject*, ValueId> places_;
     std::unordered_map<std::string, ValueId> leaf_values_;
     // Of one `read`.

@@ -97,6 +97,8 @@ public:
     std::shared_ptr<const BareRest> bare(uint32_t state, uint32_t node, const VocabularyTables& tables);
     static bool ends_bare(uint8_t byte) { return byte == ',' || byte == '}' || byte == ']' || byte == ' ' || byte == '\n'; }
 
+    size_t memory_bytes() const { return bytes_ + safe_.capacity() * sizeof(SafeRow) + pool_.size() * 48; }  // about
+
 private:
     struct Draft;
     uint32_t free_beside(uint32_t state);

@@ -24,14 +24,61 @@ TokenTable::TokenTable(std::shared_ptr<Constraint> constraint) : constraint_(std
     states_.resize(kFirst);
     for (uint32_t special = 0; special < kFirst; ++special) states_[special].row.assign(2, special), states_[special].ready = true;
     masks_.emplace_back(tables.words(), 0);
-    Exclusive guard(*constraint_);
-    start_ = state_of(constraint_->automaton->start());
+    start_ = state_of(Matcher(constraint_));
+}
+
+template <class Task>
+auto TokenTable::at_work(const Task& task) {
+    return constraint_->work(
+        false,
+        [&] {
+            drop_unfinished();
+            sync();
+        },
+        task);
+}
+
+void TokenTable::drop_unfinished() {
+    if (states_.size() == whole_) return;
+    keys_.truncate(whole_ - kFirst);
+    states_.resize(whole_);
+}
+
+bool TokenTable::read(std::string_view bytes, Leaf& leaf, Arena& arena) {
+    poll();
+    for (char byte : bytes)
+        if (!constraint_->automaton().step(leaf, static_cast<uint8_t>(byte), arena)) return false;
+    return true;
+}
+
+// Find the configurations of all states again. A state that has no identity any more, or that of another one, keeps its number:
+// texts come to it by the rows that lead there.
+void TokenTable::sync() {
+    if (epoch_ == constraint_->epoch()) return;
+    Automaton& automaton = constraint_->automaton();
+    Arena arena;
+    KeyTable keys;
+    std::vector<Leaf> leaves(states_.size());
+    for (uint32_t id = kFirst; id < states_.size(); ++id) {
+        const State& state = states_[id];
+        Leaf leaf = state.parent == kHost ? automaton.start() : leaves[state.parent];
+        if (!read(state.parent == kHost ? std::string_view(texts_.at(id)) : tables().token(state.token), leaf, arena))
+            throw std::logic_error("a text that was accepted is not accepted any more");
+        leaves[id] = leaf;
+        scratch_.clear();
+        if (!automaton.identity(leaf, true, scratch_) || keys.find(scratch_) != KeyTable::kNone) scratch_.assign({UINT64_MAX, UINT64_MAX, id});
+        keys.add(scratch_);
+    }
+    for (uint32_t id = kFirst; id < states_.size(); ++id) states_[id].leaf = leaves[id];
+    arena_ = std::move(arena);
+    keys_ = std::move(keys);
+    epoch_ = constraint_->epoch();
 }
 
 uint32_t TokenTable::intern(const Leaf& leaf, bool& fresh) {
     fresh = false;
     scratch_.clear();
-    if (!constraint_->automaton->identity(leaf, true, scratch_)) return kHost;
+    if (!constraint_->automaton().identity(leaf, true, scratch_)) return kHost;
     const uint32_t known = keys_.find(scratch_);
     if (known != KeyTable::kNone) return known + kFirst;
     keys_.add(scratch_);
@@ -40,17 +87,34 @@ uint32_t TokenTable::intern(const Leaf& leaf, bool& fresh) {
     return static_cast<uint32_t>(states_.size() - 1);
 }
 
-uint32_t TokenTable::state_of(const Leaf& leaf) {
-    bool fresh;
-    uint32_t state = intern(leaf, fresh);
-    if (!fresh) return state;
-    states_[state].leaf = constraint_->automaton->keep(leaf, arena_);
-    states_[state].needed = constraint_->completions.tokens(states_[state].leaf, arena_);
-    return state;
+uint32_t TokenTable::state_of(const Matcher& matcher) {
+    return at_work([&] {
+        const Arena::Mark mark = arena_.mark();
+        Leaf leaf;
+        if (const Leaf* known = matcher.leaf_in(epoch_)) {
+            leaf = *known;
+        } else {
+            leaf = constraint_->automaton().start();
+            if (!read(matcher.text(), leaf, arena_)) throw std::logic_error("a text that was accepted is not accepted any more");
+            constraint_->automaton().settle(leaf, arena_);
+        }
+        bool fresh = false;
+        const uint32_t state = intern(leaf, fresh);
+        if (fresh) {
+            states_[state].leaf = constraint_->automaton().keep(leaf, arena_);
+            states_[state].needed = constraint_->completions().tokens(states_[state].leaf, arena_);
+            texts_[state] = matcher.text();
+            whole_ = states_.size();
+        } else {
+            arena_.release(mark);
+        }
+        return state;
+    });
 }
 
 size_t TokenTable::expand(size_t most) {
     size_t done = 0;
+    Work::release();
     for (; done < most && pending_ < states_.size(); ++pending_) {
         if (states_[pending_].ready) continue;
         fill_row(static_cast<uint32_t>(pending_));
@@ -75,28 +139,27 @@ uint32_t TokenTable::intern_mask(std::vector<uint32_t> words) {
     return static_cast<uint32_t>(masks_.size() - 1);
 }
 
-// What a limit stops leaves no trace: the states that were met on the way have no configuration yet.
+// What a limit stops leaves no trace: the states that were met on the way have no configuration yet, and go (`whole_`).
 void TokenTable::fill_row(uint32_t id) {
-    Exclusive guard(*constraint_);
-    const size_t states = states_.size();
-    const Arena::Mark mark = arena_.mark();
-    try {
-        read_row(id);
-    } catch (...) {
-        arena_.release(mark);
-        keys_.truncate(states - kFirst);
-        states_.resize(states);
-        throw;
-    }
+    at_work([&] {
+        const Arena::Mark mark = arena_.mark();
+        try {
+            read_row(id);
+        } catch (...) {
+            arena_.release(mark);
+            throw;
+        }
+        whole_ = states_.size();
+    });
 }
 
 void TokenTable::read_row(uint32_t id) {
-    Automaton& automaton = *constraint_->automaton;
+    Automaton& automaton = constraint_->automaton();
     const Trie& trie = constraint_->tables->all();
     const Leaf leaf = states_[id].leaf;
     std::vector<uint32_t> words(constraint_->tables->words());
     Arena::Mark mark = arena_.mark();
-    constraint_->masks.fill(leaf, words.data(), arena_);
+    constraint_->masks().fill(leaf, words.data(), arena_);
     states_[id].mask = intern_mask(std::move(words));
     std::vector<std::pair<uint32_t, uint32_t>> targets;  // (token, state)
     std::vector<Found> found;                            // first token to each new state
@@ -108,7 +171,7 @@ void TokenTable::read_row(uint32_t id) {
             target = intern(next, fresh);
             if (fresh) {
                 found.push_back({target, trie.tokens_at(node).front()});
-                states_[target].needed = constraint_->completions.tokens(next, arena_);
+                states_[target].needed = constraint_->completions().tokens(next, arena_);
             }
             leads_out_ |= target == kHost;
         }
@@ -122,6 +185,8 @@ void TokenTable::read_row(uint32_t id) {
         Leaf next = leaf;
         for (char byte : constraint_->tables->token(token)) automaton.step(next, static_cast<uint8_t>(byte), arena_);
         states_[state].leaf = next;
+        states_[state].parent = id;
+        states_[state].token = token;
     }
     std::vector<uint32_t> row;
     split_classes(targets, row);

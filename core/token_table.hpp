@@ -8,18 +8,23 @@
 // Tokens that lead to the same place from every state are one class, so a row has some hundred entries instead of one per
 // token (classes by transition, as in minimal automata; engine study of this project). A state that is added may split
 // classes; earlier rows need no change, because a split class remembers the class it was part of.
+//
+// The configurations of the states belong to one epoch of the constraint (constraint.hpp). In a later one they are found again
+// by the tokens that led to them; rows, masks and classes are about tokens alone and stay.
 #pragma once
 #include <cstdint>
 #include <deque>
 #include <memory>
 #include <mutex>
+#include <string>
+#include <unordered_map>
 #include <vector>
 
 #include "matcher.hpp"
 
 namespace schemagen {
 
-class TokenTable {
+class TokenTable final : ForkSafe {
 public:
     static constexpr uint32_t kDead = 0, kOver = 1, kHost = 2, kFirst = 3;  // kOver: EOS was read
 
@@ -29,7 +34,7 @@ public:
 
     uint32_t start() const { return start_; }
     // kHost where the future depends on the text.
-    uint32_t state_of(const Leaf& leaf);
+    uint32_t state_of(const Matcher& matcher);
     // Work out the rows of up to `most` states that are known but have none yet, in the order in which they were found.
     // Returns how many there were.
     size_t expand(size_t most);
@@ -50,18 +55,25 @@ public:
     const VocabularyTables& tables() const { return *constraint_->tables; }
     const std::shared_ptr<Constraint>& constraint() const { return constraint_; }
 
-    mutable std::mutex mutex;  // held by whoever calls any of these from several threads; taken before the constraint
+    mutable std::timed_mutex mutex;  // held by whoever calls any of these from several threads; taken before the constraint
 
 private:
+    void after_fork() override { new (&mutex) std::timed_mutex; }
     struct State {
         Leaf leaf;
         std::vector<uint32_t> row;  // [class], as many as there were
         uint32_t mask = 0, needed = 0;
         bool ready = false;
+        uint32_t parent = kHost, token = 0;  // how it was found; kHost: by a text of `texts_`
     };
     struct Found {
         uint32_t state, token;
     };
+    template <class Task>
+    auto at_work(const Task& task);
+    void sync();
+    void drop_unfinished();
+    bool read(std::string_view bytes, Leaf& leaf, Arena& arena);
     uint32_t intern(const Leaf& leaf, bool& fresh);
     void fill_row(uint32_t state);
     void read_row(uint32_t state);
@@ -70,7 +82,10 @@ private:
 
     std::shared_ptr<Constraint> constraint_;
     Arena arena_;  // frames of the states
+    uint64_t epoch_ = 0;  // of the constraint, that the configurations of the states belong to
     std::deque<State> states_;
+    size_t whole_ = kFirst;  // states that are more than a number; what a limit stops leaves others behind
+    std::unordered_map<uint32_t, std::string> texts_;  // that lead to the states which no row leads to
     std::vector<uint64_t> scratch_;
     KeyTable keys_;  // of the states from kFirst on
     HashIndex mask_index_;

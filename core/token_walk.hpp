@@ -33,6 +33,7 @@ void walk_tokens(Automaton& automaton, const Trie& trie, const Leaf& from, Arena
             levels.pop_back();
             continue;
         }
+        poll();
         uint32_t k = level.at++;
         if (!level.bytes.has(trie.child_byte[k])) continue;
         Arena::Mark mark = arena.mark();

@@ -16,6 +16,7 @@
 
 #include "bits.hpp"
 #include "bytes.hpp"
+#include "work.hpp"
 
 namespace schemagen {
 
@@ -50,6 +51,7 @@ void descend(const Trie& trie, uint32_t top, const Value& start, const Visit& vi
         Value value;
         uint32_t at, end;
     };
+    Work::look();  // once for all of it: known states take a millisecond at most, new ones poll
     std::vector<Level> levels{{start, trie.first_child[top], trie.first_child[top + 1]}};
     while (!levels.empty()) {
         Level& level = levels.back();

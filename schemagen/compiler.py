@@ -31,7 +31,8 @@ from schemagen.errors import (
     ValidationFailed,
     VocabularyError,
 )
-from schemagen.free_threading import HAS_LOCK, snapshot
+from schemagen.forking import without_property_locks
+from schemagen.free_threading import HAS_LOCK, LARGE, snapshot
 from schemagen.grammar_memory import CacheInfo, GrammarMemory
 from schemagen.schema.report import Entry, Report
 
@@ -97,6 +98,7 @@ class Choice:
         object.__setattr__(self, "options", texts)
 
 
+@without_property_locks
 class Grammar:
     """A compiled constraint over a vocabulary: immutable, without any per-sequence state, shared between threads.
 
@@ -300,6 +302,18 @@ def _check_afterwards(schema: Any, value: Any, text: str, resources: Mapping[str
 
 
 _memory = GrammarMemory()
+#: Compilations that have turned the garbage collector off: one of another thread never ends in a process that is forked.
+_pauses: list[bool] = []
+
+
+def _collect_again() -> None:
+    if _pauses:
+        _pauses.clear()
+        gc.enable()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_collect_again)
 
 
 def cache_info() -> CacheInfo:
@@ -396,6 +410,7 @@ def compile(  # noqa: A001, PLR0913 - the field's verb, as in re.compile; option
     try:
         if collecting:
             gc.disable()
+            _pauses.append(True)
         grammar = _compile(frozen, vocabulary, options, arguments, None if key is None else folder)
     except RecursionError as error:
         raise LimitError(
@@ -405,6 +420,7 @@ def compile(  # noqa: A001, PLR0913 - the field's verb, as in re.compile; option
     finally:
         if collecting:
             gc.enable()
+            del _pauses[-1:]
     return grammar if key is None else _memory.put(key, grammar)
 
 
@@ -515,6 +531,8 @@ def _compile(
         return Grammar(frozen, vocabulary, arguments, engine=chosen, implementation=made)
 
     target = _target_of(spec)
+    if HAS_LOCK and frozen.marshalled is not None and len(frozen.marshalled) > LARGE:
+        spec = snapshot(spec)
     source = _source(spec if target is None else target.schema, arguments, target, frozen.marshalled)
     made, is_exact = _json_engine(source, _styled(options, target), vocabulary, chosen, folder)
     return Grammar(

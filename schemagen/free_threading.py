@@ -2,6 +2,8 @@
 
 With the interpreter's lock nothing changes while a schema is marshalled or read by the core. Without it another thread may
 change the caller's dicts in the meantime, so they are copied first, and nothing else looks at them.
+
+A large schema is copied first everywhere, because the core lets other threads run while it reads one.
 """
 
 from __future__ import annotations
@@ -11,6 +13,9 @@ from typing import Any
 
 #: Whether threads take turns. The lock may still be turned on by an import, but never off again.
 HAS_LOCK: bool = getattr(sys, "_is_gil_enabled", lambda: True)()
+
+#: Bytes of a marshalled schema from which on it is large: reading it takes some milliseconds.
+LARGE = 50_000
 
 
 def snapshot(value: Any) -> Any:

@@ -6,9 +6,11 @@ and for all of them now and then (`RECOUNT_EVERY`), which keeps the cost of an i
 
 from __future__ import annotations
 
+import sys
 from collections import OrderedDict
-from threading import Lock
 from typing import TYPE_CHECKING, NamedTuple
+
+from schemagen.forking import brief_lock
 
 if TYPE_CHECKING:
     from collections.abc import Hashable
@@ -33,6 +35,8 @@ class CacheInfo(NamedTuple):
         grammars: Grammars now.
         max_bytes: Most bytes of `Grammar.memory_bytes`, all grammars together.
         bytes: Bytes now.
+        shared_bytes: Bytes of the automata that grammars share, about; they are not among `bytes`.
+        generations: Of the shared automata: the newest, the one before, and those that their last grammars are leaving.
     """
 
     hits: int
@@ -41,6 +45,8 @@ class CacheInfo(NamedTuple):
     grammars: int
     max_bytes: int
     bytes: int
+    shared_bytes: int = 0
+    generations: int = 0
 
 
 class GrammarMemory:
@@ -54,7 +60,7 @@ class GrammarMemory:
     def __init__(self, max_bytes: int = MAX_BYTES, max_grammars: int = MAX_COUNT) -> None:
         self.max_bytes = max_bytes
         self.max_grammars = max_grammars
-        self._lock = Lock()
+        self._lock = brief_lock()
         self._forget()
 
     def _forget(self) -> None:
@@ -96,10 +102,18 @@ class GrammarMemory:
 
     def info(self) -> CacheInfo:
         """Return the counts, with the bytes of this moment."""
+        generations, shared = _shared_memory()
         with self._lock:
             self._recount()
             return CacheInfo(
-                self._hits, self._misses, self.max_grammars, len(self._entries), self.max_bytes, self._bytes
+                self._hits,
+                self._misses,
+                self.max_grammars,
+                len(self._entries),
+                self.max_bytes,
+                self._bytes,
+                shared,
+                generations,
             )
 
     def _measure(self, key: Hashable, grammar: Grammar, before: int) -> None:
@@ -111,3 +125,9 @@ class GrammarMemory:
     def _recount(self) -> None:
         for key, (grammar, size) in self._entries.items():
             self._measure(key, grammar, size)  # replaces values, never adds a key
+
+
+def _shared_memory() -> tuple[int, int]:
+    """Return how many generations of the shared automata there are, and their bytes; none without the compiled core."""
+    measure = getattr(sys.modules.get("schemagen._core"), "shared_memory", None)
+    return (0, 0) if measure is None else measure()

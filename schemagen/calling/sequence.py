@@ -38,6 +38,7 @@ import numpy as np
 from schemagen.bitmask import BITS, words_of
 from schemagen.engine.rows import row_of
 from schemagen.errors import DeadEndError, MatcherError, MatcherTerminatedError
+from schemagen.forking import without_property_locks
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -165,6 +166,7 @@ class _Crossing:
                 matcher.rollback(1)
 
 
+@without_property_locks
 class Sequence:
     """Parts in the order that their edges allow; immutable but for its tables, shared between threads of a program.
 

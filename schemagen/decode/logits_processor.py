@@ -26,6 +26,7 @@ from transformers import LogitsProcessor as TransformersLogitsProcessor
 from schemagen.bitmask import BITS, allocate_token_bitmask, fill_rows, is_native
 from schemagen.decode.sequences import Cursor, Sequences
 from schemagen.errors import BitmaskShapeError, DeadEndError, MatcherError
+from schemagen.forking import long_lock
 from schemagen.masking import mask_rows, removed_mass
 
 if TYPE_CHECKING:
@@ -75,7 +76,7 @@ class LogitsProcessor(TransformersLogitsProcessor):  # type: ignore[misc]  # tra
         self._generation = threading.local()
         self._measure_mass = measure_mass
         self._inplace = inplace
-        self._lock = threading.Lock()
+        self._lock = long_lock()
         self._removed: list[torch.Tensor] = []
         self.constrained_steps = 0
 

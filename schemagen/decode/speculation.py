@@ -17,13 +17,13 @@ from __future__ import annotations
 import inspect
 from collections import OrderedDict
 from dataclasses import dataclass, field
-from threading import Lock
 from typing import TYPE_CHECKING, Any
 from weakref import WeakKeyDictionary
 
 import torch
 
 from schemagen.bitmask import BITS, allocate_token_bitmask
+from schemagen.forking import brief_lock
 from schemagen.masking import mask_rows, removed_mass
 
 if TYPE_CHECKING:
@@ -54,7 +54,7 @@ class Memory:
     """
 
     def __init__(self) -> None:
-        self._lock = Lock()
+        self._lock = brief_lock()
         self._followed: OrderedDict[int, tuple[int, int]] = OrderedDict()  # place -> token, times in a row
 
     def recall(self, place: int) -> int | None:

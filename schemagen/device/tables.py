@@ -17,7 +17,6 @@ grows; grammar 0 of the tensors is the one of rows without a constraint. How the
 
 from __future__ import annotations
 
-from threading import Lock
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -27,6 +26,7 @@ from schemagen.bitmask import BITS, words_of
 from schemagen.device.kernels import advance, allowed_tokens
 from schemagen.device.regions import FREE, HOST, Regions
 from schemagen.errors import MatcherError, VocabularyError
+from schemagen.forking import long_lock
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -38,7 +38,7 @@ MAX_STATES = 2048
 _PAGE = 128
 #: As in core/completion.cpp: by how much one token may raise what is needed, where that is not worked out.
 _SLACK = 64
-_lock = Lock()
+_lock = long_lock()
 
 
 class DeviceTables:

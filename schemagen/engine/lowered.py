@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from threading import Lock
 from typing import TYPE_CHECKING
 
 from schemagen.engine.program import Call, Recorder
+from schemagen.forking import brief_lock
 from schemagen.regex import ast
 
 if TYPE_CHECKING:
@@ -66,7 +66,7 @@ class Memory:
     """What was lowered for the kernel that the process shares, started afresh when that is or when it is large."""
 
     def __init__(self) -> None:
-        self._lock = Lock()
+        self._lock = brief_lock()
         self._lowered = Lowered()
         self._asked = 0
 

@@ -18,6 +18,7 @@ from schemagen.engine.lowered import MEMORY, RECORDED, PatternLowering, Strings
 from schemagen.engine.program import CANONICAL, EMPTY_NODE, JSON, UTF8, Recorder, builder_of
 from schemagen.engine.reading import Begun, Left, Reading, basic_values, plain_draft, start_of
 from schemagen.errors import LimitError, UnsatisfiableSchemaError
+from schemagen.free_threading import LARGE
 from schemagen.regex import ast
 from schemagen.regex.derivatives import matches
 from schemagen.schema.nodes import (
@@ -114,7 +115,9 @@ def begin(schema: Any, marshalled: bytes | None, dialect: Dialect, options: Opti
         lowering = JsonLowering(Normaliser({}), options, builder)
         basics = [lowering.scalars(value) for value in basic_values(draft, dialect)]
         start = starts.setdefault(draft, start_of(basics, lowering.scalars(ANYTHING)[0]))
-    return Begun(builder, start, schema, draft, options.limits)
+    # A schema without bytes is that of a type: nobody changes it. Of a large one the compiler has made a copy.
+    gives_way = marshalled is None or len(marshalled) > LARGE
+    return Begun(builder, start, schema, draft, options.limits, gives_way=gives_way)
 
 
 def constraint_of(begun: Begun, vocabulary: Vocabulary) -> _core.Constraint:

@@ -16,10 +16,10 @@ from __future__ import annotations
 import json
 from functools import lru_cache
 from itertools import count
-from threading import Lock
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from schemagen.errors import SchemagenError
+from schemagen.forking import brief_lock
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -73,7 +73,7 @@ def builder_of(options: Options) -> _core.Builder:
 
 
 _clock = count()
-_clock_lock = Lock()  # a counter of itertools may go back where threads run at once
+_clock_lock = brief_lock()  # a counter of itertools may go back where threads run at once
 
 
 def _now() -> int:
@@ -297,7 +297,7 @@ class _Languages:
     """The nodes of the lines that were replayed, valid for one generation of the kernel."""
 
     def __init__(self) -> None:
-        self._lock = Lock()
+        self._lock = brief_lock()
         self._generation = -1
         self._nodes: dict[bytes, int] = {}
 

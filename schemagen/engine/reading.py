@@ -12,7 +12,6 @@ import sys
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from schemagen.engine.options import Deadline
 from schemagen.schema.document import DIALECTS, draft_of, mentions_ids
 from schemagen.schema.leaves import OTHER_WORDS, OWN_WORDS
 from schemagen.schema.nodes import Place
@@ -72,23 +71,29 @@ class Begun:
         schema: The root schema.
         draft: Its draft.
         limits: Of the compilation.
+        gives_way: Whether other threads may run meanwhile, because none of them can change the schema.
 
     Raises:
-        LimitError: It took too long, which is seen in the end: some microseconds a value, `Limits.max_states` of them at most.
+        LimitError: It took too long.
     """
 
     __slots__ = ("_most", "builder", "core", "left")
 
     def __init__(
-        self, builder: _core.Builder, start: Start, schema: dict[str, Any], draft: int, limits: Limits
+        self,
+        builder: _core.Builder,
+        start: Start,
+        schema: dict[str, Any],
+        draft: int,
+        limits: Limits,
+        *,
+        gives_way: bool,
     ) -> None:
         make: type[_core.SchemaReader] = sys.modules["schemagen._core"].SchemaReader
         self.builder = builder
-        self.core = make(builder, _words(), start.leaves, schema, draft, start.anything, limits.max_depth)
+        self.core = make(builder, _words(), start.leaves, schema, draft, start.anything, limits.max_depth, gives_way)
         self._most = limits.max_states
-        deadline = Deadline(limits.max_seconds)
         self.left = self.core.read(self.core.root, schema, self._most)
-        deadline.check()
 
     @property
     def is_whole(self) -> bool:

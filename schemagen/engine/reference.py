@@ -34,6 +34,7 @@ from schemagen.errors import (
     MatcherTerminatedError,
     UnsatisfiableSchemaError,
 )
+from schemagen.forking import without_property_locks
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -96,6 +97,7 @@ def map_states_to_vocab(fsm: FSM, vocabulary: Sequence[bytes]) -> dict[int, set[
     return sigma
 
 
+@without_property_locks
 class ReferenceEngine:
     """A regular expression over a vocabulary, all states built beforehand; immutable, safe to share between threads.
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, TypeVar, overload
 from schemagen.arguments import check_count
 from schemagen.compiler import Grammar, compile as compile_grammar
 from schemagen.errors import VocabularyError
+from schemagen.forking import without_property_locks
 from schemagen.lm.generation import REFUSALS, Generation, reasons, validation_failed
 from schemagen.lm.prompts import as_messages, render, with_correction, with_shape, with_texts
 from schemagen.lm.reasoning import taken_apart
@@ -37,6 +38,7 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 
+@without_property_locks
 class LanguageModel(ToolCaller):
     """A causal language model whose answers are values of Python types.
 

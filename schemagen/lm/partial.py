@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import warnings
 from collections.abc import Iterable, Mapping
 from dataclasses import is_dataclass
@@ -23,6 +24,8 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 _ATTRIBUTE = "__schemagen_partial__"
 _LOCK = RLock()
+if hasattr(os, "register_at_fork"):  # it is held for long, and by the thread that asks again
+    os.register_at_fork(after_in_child=lambda: globals().update(_LOCK=RLock()))
 #: What a text may be at any length; a date of which four digits are there is no date yet.
 _TEXTS = (str, Any, object)
 #: What decides how values are written.

@@ -9,9 +9,9 @@ from __future__ import annotations
 
 import marshal
 from collections import OrderedDict
-from threading import Lock
 from typing import TYPE_CHECKING, Any
 
+from schemagen.forking import brief_lock
 from schemagen.schema.keywords import COMPANIONS, KEYWORDS
 
 if TYPE_CHECKING:
@@ -73,7 +73,7 @@ class LeafTable:
     """The sets of leaves, the least recently made of too many forgotten; shared by all threads."""
 
     def __init__(self) -> None:
-        self._lock = Lock()
+        self._lock = brief_lock()
         self._known: OrderedDict[LeafKey, Given] = OrderedDict()
 
     def get(self, key: LeafKey) -> Given | None:

@@ -5,10 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from threading import Lock
 from typing import TYPE_CHECKING, Any
 
 from schemagen.errors import VocabularyError
+from schemagen.forking import long_lock, without_property_locks
 from schemagen.vocabulary import storage
 from schemagen.vocabulary.adapters import as_ids, read_tokenizer
 from schemagen.vocabulary.cache import entry_of
@@ -19,9 +19,10 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
 #: Of all vocabularies: tables are built one after the other, each of them once.
-_building = Lock()
+_building = long_lock()
 
 
+@without_property_locks
 @dataclass(frozen=True, eq=False, repr=False)
 class Vocabulary:
     """The bytes of every token id of a model; immutable, hashable, picklable, equal by `fingerprint`.

@@ -11,14 +11,14 @@ PACKAGE = Path(__file__).parents[2] / "schemagen"
 #: Lowest first. A row is a layer; it imports itself and the rows before it.
 LAYERS = (
     ("errors",),
-    ("arguments",),
+    ("arguments", "forking", "free_threading"),
     ("regex",),
     ("schema",),
     ("types", "type_schema", "type_bounds", "type_texts"),
     ("vocabulary",),
     ("engine",),
     ("draw",),
-    ("compiler", "free_threading", "grammar_files", "grammar_memory"),
+    ("compiler", "grammar_files", "grammar_memory"),
     ("bitmask", "masking"),
     ("device",),
     ("decode",),
