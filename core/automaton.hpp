@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -90,6 +91,8 @@ struct StringBody {
 
 struct Trie;
 
+using CountTokens = std::function<uint32_t(const std::string&)>;
+
 class Automaton {
 public:
     virtual ~Automaton() = default;
@@ -144,6 +147,19 @@ public:
     // Among the configurations with the same shortest completion one that takes every token that any of them takes.
     virtual Leaf roomiest(const Leaf& leaf) = 0;
     static constexpr uint32_t kFar = UINT32_MAX / 4;
+    // Find out what the shortest texts are, as far as they can be told without a search. `tokens`: the fewest that spell a
+    // text, kFar and above: none. Called once, before `least` and what follows.
+    virtual void settle_shortest(const CountTokens& tokens) = 0;
+    // An upper bound of the tokens of the shortest completion; kFar: not known. In bytes where it is not told by tokens.
+    virtual uint32_t most(const Leaf& leaf) = 0;
+    // The same of what is needed besides a string, number or key that is being read. Changes nothing: any number of threads
+    // may ask at once.
+    virtual uint32_t most_around(const Leaf& leaf) const = 0;
+    // How many more tokens may be needed behind one token than `most_around` tells before it, if it has so many opening
+    // brackets; kFar: not known.
+    virtual uint32_t growth(uint32_t brackets) const = 0;
+    // Append the shortest completion, the first of the shortest; false, and anything appended: it has to be searched for.
+    virtual bool write_shortest(const Leaf& leaf, std::string& out) = 0;
 
     // Why `byte` cannot follow, as the end of a sentence; `text` is all that was read. Frames may be made in `arena`.
     virtual std::string refusal(const Leaf& leaf, uint8_t byte, std::string_view text, Arena& arena) = 0;

@@ -18,18 +18,29 @@ constexpr uint32_t kMostHurry = 200'000;    // of both, where the guide is follo
 constexpr uint64_t kMostWork = 100'000;     // steps of all searches for one mask, besides that from where it stands
 constexpr uint32_t kMostBytes = 200'000;    // of a text
 constexpr size_t kMostKnown = 400'000;      // configurations
+constexpr uint32_t kWide = 512;             // tokens to the end from which on each place is one of its own
 constexpr uint32_t kSlack = 64;             // tokens by which one token may raise what is needed, where that is not worked out
+
+// Where much is left, hardly any two places are the same: what a search finds out of one helps no other. So the text is
+// written down, if it can be told.
+bool is_wide(uint32_t most) { return most < Automaton::kFar && most > kWide; }
 
 }  // namespace
 
 Completions::Completions(Automaton& automaton, const VocabularyTables& tables) : automaton_(automaton), tables_(tables) {}
 
 // Asked for when it is needed: most grammars never search, and reading the roots of a large trie takes a while.
-void Completions::find_bytes() {
+void Completions::prepare() {
+    if (std::exchange(ready_, true)) return;
     const Trie& trie = tables_.all();
     for (uint32_t k = trie.first_child[trie.root()]; k < trie.first_child[trie.root() + 1]; ++k)
         if (!trie.tokens_at(trie.child[k]).empty()) bytes_.add(trie.child_byte[k]);
-    has_bytes_ = true;
+    // A text that is told without a search must not need a byte that is no token. Bytes that begin no character do not matter.
+    spells_all_ = true;
+    for (unsigned byte = ' '; byte < 0xF5; ++byte) spells_all_ &= bytes_.has(static_cast<uint8_t>(byte)) || byte == 0xC0 || byte == 0xC1;
+    longest_ = std::max(tables_.longest_token(), 1u);
+    automaton_.settle_shortest([this](const std::string& text) { return spells_all_ ? fewest_tokens(text)[0] : Automaton::kFar; });
+    growth_ = automaton_.growth(tables_.most_brackets());
 }
 
 // ---- configurations -------------------------------------------------------------------------------------------------
@@ -162,7 +173,6 @@ bool Completions::hurry(const Leaf& start, Arena& arena) {
 
 // Find a way to the end: `path_`, then what is known of the configuration it leads to.
 bool Completions::complete(const Leaf& leaf, Arena& arena) {
-    if (!has_bytes_) find_bytes();
     path_.clear();
     uint32_t id = id_of(leaf);
     if (id != kNone && known_[id].upper < Automaton::kFar) return true;
@@ -218,6 +228,8 @@ std::string Completions::text(const Leaf& leaf, Arena& arena) {
 
 std::string Completions::way(const Leaf& leaf, Arena& arena) {
     std::string out;
+    if (automaton_.accepting(leaf) || (is_wide(most(leaf)) && automaton_.write_shortest(leaf, out))) return out;
+    out.clear();
     std::vector<uint32_t> ids;
     Arena::Mark mark = arena.mark();
     if (!follow(leaf, arena, out, ids)) out.clear();
@@ -251,6 +263,13 @@ uint32_t Completions::needed(const Leaf& leaf, Arena& arena) {
     uint32_t id = id_of(leaf);
     if (id != kNone && known_[id].tokens != kUnasked) return known_[id].tokens;
     std::string text;
+    if (work_ > 0 && is_wide(most(leaf)) && automaton_.write_shortest(leaf, text)) {
+        spend(text.size());
+        const uint32_t told = fewest_tokens(text)[0];
+        if (id != kNone) known_[id].tokens = told;
+        return told;
+    }
+    text.clear();
     std::vector<uint32_t> ids;
     Arena::Mark mark = arena.mark();
     bool found = follow(leaf, arena, text, ids);
@@ -280,6 +299,22 @@ bool Completions::each_need(const Trie& trie, const Leaf& leaf, Arena& arena, co
         visit(node, need);
         last = next;
         if (next.frame != leaf.frame) need = kUnasked;  // its frames go with the next step
+    });
+    return std::exchange(work_, kNoLimit) > 0;
+}
+
+// Every token that can be read, with whether the rest fits into `budget`. Returns false if finding that out took too long:
+// then a token only fits where that is told by the bounds.
+template <class Visit>
+bool Completions::each_place(const Leaf& leaf, uint32_t budget, Arena& arena, const Visit& visit) {
+    Leaf last;
+    bool asked = false, fit = false;
+    work_ = kMostWork;
+    walk_tokens(automaton_, tables_.all(), leaf, arena, [&](uint32_t node, const Leaf& next) {
+        if (!asked || next.frame != leaf.frame || !same_place(last, next)) fit = fits(next, budget, arena);
+        visit(node, fit);
+        last = next;
+        asked = next.frame == leaf.frame;
     });
     return std::exchange(work_, kNoLimit) > 0;
 }
@@ -327,7 +362,13 @@ uint32_t Completions::most_inside(const Leaf& from, Arena& arena) {
     return most;
 }
 
+// By what the containers require, and what one token may add to that.
+bool Completions::is_surely_far(const Leaf& leaf, uint32_t budget) const {
+    return growth_ < Automaton::kFar && uint64_t{automaton_.most_around(leaf)} + growth_ < budget;
+}
+
 bool Completions::is_far(const Leaf& leaf, uint32_t budget) const {
+    if (is_surely_far(leaf, budget)) return true;
     std::vector<uint64_t> key;
     if (!automaton_.identity(automaton_.roomiest(leaf), false, key)) return false;
     uint32_t id = keys_.find(key);
@@ -354,28 +395,48 @@ uint32_t Completions::keep_to_text(const Leaf& leaf, uint32_t* words, Arena& are
 
 // What is known of configurations may be forgotten between two questions, not within one.
 void Completions::make_room() {
+    prepare();
     work_ = kNoLimit;  // a search may have ended with an exception
     if (known_.size() <= kMostKnown) return;
     keys_.clear();
     known_.clear();
 }
 
+uint32_t Completions::most(const Leaf& leaf) { return automaton_.accepting(leaf) ? 0 : spells_all_ ? automaton_.most(leaf) : Automaton::kFar; }
+
+uint32_t Completions::least_bytes(const Leaf& leaf) {
+    make_room();
+    return automaton_.accepting(leaf) ? 0 : automaton_.least(leaf);
+}
+
+// Whether a text can be finished in so many tokens. It is only asked what it really takes where the bounds leave that open.
+bool Completions::fits(const Leaf& leaf, uint32_t budget, Arena& arena) {
+    if (most(leaf) <= budget) return true;
+    if (uint64_t{automaton_.least(leaf)} > uint64_t{budget} * longest_) return false;
+    return needed(leaf, arena) <= budget;
+}
+
 uint32_t Completions::tighten(const Leaf& leaf, uint32_t budget, uint32_t* words, uint32_t allowed, Arena& arena) {
     make_room();
-    const uint32_t least = needed(leaf, arena);
+    const bool accepting = automaton_.accepting(leaf);
+    const uint32_t most = this->most(leaf);
+    if (most < Automaton::kFar && is_surely_far(leaf, budget)) return allowed;
+    const bool wide = is_wide(most);
+    const uint32_t least = wide && most <= budget ? most : needed(leaf, arena);
     if (least == kNever) return allowed;
     budget = std::max(budget, least);  // too late: as fast as possible
-    const bool accepting = least == 0;
     std::vector<uint32_t> kept(tables_.words(), 0);
-    bool by_text = automaton_.text_matters(leaf);
-    if (!by_text) {
-        const Trie& trie = tables_.all();
+    auto keep = [&](uint32_t node, bool fits) {
+        if (!fits) return;
+        for (uint32_t token : tables_.all().tokens_at(node)) kept[token >> 5] |= 1u << (token & 31);
+    };
+    bool by_text = !wide && automaton_.text_matters(leaf);
+    if (wide) {
+        each_place(leaf, budget - 1, arena, keep);
+    } else if (!by_text) {
         for (bool exact : {false, true})
-            if (const uint32_t most = farthest(leaf, arena, exact); most != kTooHard && budget >= most) return allowed;
-        by_text = farthest(leaf, arena, true) == kTooHard || !each_need(trie, leaf, arena, [&](uint32_t node, uint32_t need) {
-            if (need >= budget) return;
-            for (uint32_t token : trie.tokens_at(node)) kept[token >> 5] |= 1u << (token & 31);
-        });
+            if (const uint32_t far = farthest(leaf, arena, exact); far != kTooHard && budget >= far) return allowed;
+        by_text = farthest(leaf, arena, true) == kTooHard || !each_need(tables_.all(), leaf, arena, [&](uint32_t node, uint32_t need) { keep(node, need < budget); });
     }
     if (by_text) {
         if (budget > least + kSlack) return allowed;

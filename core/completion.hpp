@@ -34,7 +34,7 @@ public:
     // That text; empty where the text may end or none is known.
     std::string text(const Leaf& leaf, Arena& arena);
     // No text from here has fewer bytes.
-    uint32_t least_bytes(const Leaf& leaf) { return automaton_.accepting(leaf) ? 0 : automaton_.least(leaf); }
+    uint32_t least_bytes(const Leaf& leaf);
     // Take out of a mask the tokens behind which more than `budget` - 1 would be needed. Returns how many are left.
     uint32_t tighten(const Leaf& leaf, uint32_t budget, uint32_t* words, uint32_t allowed, Arena& arena);
 
@@ -64,7 +64,7 @@ private:
     };
     enum class Found : uint8_t { kYes, kNone, kTooFar };
 
-    void find_bytes();
+    void prepare();
     uint32_t id_of(const Leaf& leaf);
     uint32_t bound(const Leaf& leaf, uint32_t id);
     bool is_settled(uint32_t id) const { return id != kNone && known_[id].tokens < kTooHard; }
@@ -80,16 +80,24 @@ private:
     uint32_t needed(const Leaf& leaf, Arena& arena);
     std::string way(const Leaf& leaf, Arena& arena);
     std::vector<uint32_t> fewest_tokens(const std::string& text) const;
+    uint32_t most(const Leaf& leaf);
+    bool is_surely_far(const Leaf& leaf, uint32_t budget) const;
+    bool fits(const Leaf& leaf, uint32_t budget, Arena& arena);
     uint32_t farthest(const Leaf& leaf, Arena& arena, bool exact);
     uint32_t most_inside(const Leaf& leaf, Arena& arena);
     uint32_t keep_to_text(const Leaf& leaf, uint32_t* words, Arena& arena);
     template <class Visit>
     bool each_need(const Trie& trie, const Leaf& leaf, Arena& arena, const Visit& visit);
+    template <class Visit>
+    bool each_place(const Leaf& leaf, uint32_t budget, Arena& arena, const Visit& visit);
 
     Automaton& automaton_;
     const VocabularyTables& tables_;
     ByteSet bytes_;  // that are tokens
-    bool has_bytes_ = false;
+    bool ready_ = false;
+    bool spells_all_ = false;       // every byte of JSON is a token
+    uint32_t growth_ = Automaton::kFar;  // Automaton::growth
+    uint32_t longest_ = 1;          // bytes of a token
     std::vector<uint64_t> scratch_;
     KeyTable keys_;
     std::vector<Known> known_;  // [number of its key]

@@ -27,8 +27,21 @@ using ValueId = uint32_t;  // 0: no instance
 std::string shown_byte(uint8_t byte);
 std::string shown_bytes(const ByteSet& bytes);
 
+struct Frame;
 struct FrameState;
 struct ValueList;
+struct Around;
+
+// The required members of an object that are missing, without the commas between them, or the items of an array.
+struct Required {
+    uint64_t bytes = 0;    // a lower bound, exact where none is unclear
+    uint64_t tokens = 0;   // an upper bound
+    uint32_t count = 0;
+    uint32_t unclear = 0;  // of how many the shortest text is not known
+
+    Required& operator+=(const Required& other);
+    Required& operator-=(const Required& other);
+};
 
 struct StringArm {
     NodeId regex;        // over the content, between the quotes, JSON spelling
@@ -134,6 +147,11 @@ public:
     bool text_matters(const Leaf& leaf) const override;
     Leaf keep(const Leaf& leaf, Arena& arena) override;
     Leaf roomiest(const Leaf& leaf) override;
+    void settle_shortest(const CountTokens& tokens) override;
+    uint32_t most(const Leaf& leaf) override;
+    uint32_t most_around(const Leaf& leaf) const override;
+    uint32_t growth(uint32_t brackets) const override;
+    bool write_shortest(const Leaf& leaf, std::string& out) override;
     std::string refusal(const Leaf& leaf, uint8_t byte, std::string_view text, Arena& arena) override;
     uint64_t memory_bytes() const override;
 
@@ -156,6 +174,7 @@ private:
         std::vector<std::vector<const std::vector<Option>*>> options;  // [slot][key], null: the key is forbidden
         std::vector<std::vector<uint32_t>> place;   // [slot][key] -> declaration index, kNoKey: an extra key
         std::vector<std::vector<uint32_t>> key_at;  // [slot][declaration index] -> key
+        std::vector<std::vector<uint64_t>> required;  // [slot] keys, as bits
         bool tracks_keys = false;                   // some class of extra keys is finite from some prefix on
         std::vector<std::pair<uint16_t, uint32_t>> components;  // of the extra-key automaton: (first slot, extras index)
         uint32_t extra_start = 0;
@@ -243,7 +262,8 @@ private:
     const FrameState* with_value(const FrameState* from, const Bits& alive, uint32_t extra_start, Arena& arena);
     const FrameState* with_first_component(const FrameState* from, Arena& arena);
     Frame* copy(const Frame* from, const FrameState* state, Arena& arena) const;
-    Frame* open(const Leaf& leaf, const FrameState* state, Arena& arena) const;
+    Frame* open(const Leaf& leaf, const FrameState* state, Arena& arena);
+    Around around(const Frame* parent);
     void refresh_object(FrameState* frame);
     void refresh_plain(FrameState* frame, uint32_t slot);
     void refresh_counting(FrameState* frame, uint32_t slot);
@@ -272,15 +292,21 @@ private:
     uint32_t bare_start_without(const Position& p, const ValueList& forbidden);
 
     // Distances (json_least.cpp).
-    struct Needed;
+    // Bytes of some members or items without the commas between them, how many they are, and how many of these may be any
+    // (of `each` bytes at least).
+    struct Needed {
+        uint64_t bytes = 0, count = 0, any = 0, each = 0;
+    };
     uint32_t least_value(ValueId value, uint32_t depth) const;
     uint32_t least_option(const std::vector<Option>& options, uint32_t depth) const;
     uint32_t least_option(const Options& options, uint32_t depth) const;
-    Needed needed_members(const ObjectArm& arm, const FrameState* state, const ObjectSet* set, uint32_t slot) const;
+    Needed needed_members(const ObjectArm& arm, const FrameState* state, uint32_t slot) const;
     Needed needed_items(const ArrayArm& arm, uint32_t state, uint64_t count, uint32_t depth) const;
     Needed needed(const FrameState* state, uint32_t slot) const;
     uint64_t least_member(const ObjectArm& arm, uint32_t depth) const;
     static Needed without_any(Needed needed);
+    uint32_t closed(const Needed& inside) const;
+    static uint64_t used_keys(const Frame* frame);
     void settle_least();
     uint32_t least_rest(const FrameState* state, bool opened);
     uint32_t least_behind(const FrameState* state);
@@ -316,6 +342,50 @@ private:
     uint64_t least_lines(const Options& options) const;
     uint64_t least_lines(const ObjectArm& arm) const;
     uint64_t least_lines(const ArrayArm& arm) const;
+
+    // The shortest text (json_shortest.cpp). Not told of a fixed layout, whose gaps have texts of their own.
+    bool tells_shortest() const { return options_.whitespace != Whitespace::kFixed; }
+    struct Shortest {
+        enum Kind : uint8_t { kUnclear, kText, kObject, kArray };
+        Kind kind = kUnclear;
+        uint32_t arm = 0;
+        uint32_t tokens = kFar;  // at most; the bytes are `least_values_`
+        std::string text;        // all of it, or the opening bracket
+    };
+    struct ObjectPlan {
+        std::vector<Required> from;   // [property]: of it and those declared behind it, and behind the last one
+        std::vector<uint32_t> order;  // of the required properties in the shortest text
+        uint32_t longest_key = 0;
+    };
+    std::string comma() const;
+    std::string colon() const;
+    bool first_word(uint32_t state, uint32_t component, uint32_t length, std::string& out) const;
+    std::string first_string(const StringArm& arm, uint32_t length) const;
+    void find_shortest(ValueId id);
+    const Shortest* only_option(const std::vector<Option>& options) const;
+    const std::vector<Required>& required_sums(uint32_t arm);
+    Required price(const Property& property) const;
+    static Required member(const std::vector<Required>& from, uint32_t place);
+    Required required_members(uint32_t arm, uint32_t place);
+    Required required_items(const ArrayArm& arm, uint32_t state, uint64_t count, uint32_t depth) const;
+    Required required(const FrameState* state, uint32_t slot) const;
+    void remember_required(const FrameState* state);
+    uint32_t most_behind(const Frame* frame) const;
+    uint32_t most_rest(const Frame* frame, bool opened) const;
+    uint32_t most_position(uint32_t id) const;
+    uint32_t most_key(const Leaf& leaf);
+    static uint32_t only_slot(const FrameState* state);
+    uint32_t next_required(const Leaf& leaf) const;
+    const Around& summed(const Frame* frame);
+    void sum_around(const Around& around, const Frame* parent);
+    bool has_sums(const Frame* frame) const;
+    bool rest_of_word(const Leaf& leaf, std::string& out) const;
+    void write_value(ValueId id, std::string& out) const;
+    void write_rest(const FrameState* state, uint32_t slot, bool first, uint32_t skip, std::string& out) const;
+    static ValueId item_of(const ArrayArm& arm, uint64_t place);
+    uint32_t peak(const ValueNode& value) const;
+    void settle_growth();
+    uint32_t most_opened(const Needed& needed, const Required& required) const;
 
     // Transitions (json_steps.cpp).
     void use_extra_key(Frame* frame, const Leaf& leaf, Arena& arena);
@@ -373,6 +443,13 @@ private:
     std::vector<uint32_t> least_values_;  // [value] bytes of the shortest instance; empty: not asked yet
     std::vector<uint32_t> least_lines_;   // [value] line breaks of the instance that has the fewest; empty: there are none
     std::vector<uint32_t> least_behind_;  // [state]
+    std::vector<Shortest> shortest_;      // [value]
+    std::vector<ObjectPlan> plans_;       // [object]
+    const CountTokens* count_tokens_ = nullptr;
+    uint32_t comma_tokens_ = 1;
+    struct {
+        uint32_t opened = kFar, local = kFar;  // bytes that a bracket adds to what is needed, and all else in a token
+    } growth_;
     size_t state_bytes_ = 0;
     Arena state_arena_;
     const Frame* root_frame_ = nullptr;
@@ -406,6 +483,11 @@ public:
     bool text_matters(const Leaf&) const override { return false; }
     Leaf keep(const Leaf& leaf, Arena&) override { return leaf; }
     Leaf roomiest(const Leaf& leaf) override { return leaf; }
+    void settle_shortest(const CountTokens&) override {}
+    uint32_t most(const Leaf& leaf) override { return languages_->kernel.shortest_at_most(languages_->dfa.component(leaf.state, 0)); }
+    uint32_t most_around(const Leaf&) const override { return kFar; }
+    uint32_t growth(uint32_t) const override { return kFar; }
+    bool write_shortest(const Leaf&, std::string&) override { return false; }
     std::string refusal(const Leaf& leaf, uint8_t byte, std::string_view text, Arena& arena) override;
     uint64_t memory_bytes() const override { return sizeof(*this); }
 

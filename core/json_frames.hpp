@@ -8,6 +8,7 @@ namespace schemagen {
 constexpr uint32_t kNoKey = UINT32_MAX;
 constexpr uint32_t kNoNode = UINT32_MAX;
 constexpr uint32_t kNoTails = UINT32_MAX;
+constexpr uint32_t kNotSummed = UINT32_MAX;
 constexpr uint64_t kNoBytes = 0x243F6A8885A308D3ull;  // where the hash of a key starts
 
 enum Mode : uint8_t {
@@ -70,14 +71,30 @@ struct FrameState {
     uint32_t* next;        // [slot] schema order: first declaration index still allowed
     uint64_t* seen;        // [words] keys
     uint64_t* offered;     // [slot][words] keys that the slot can take
+    const FrameState* origin;  // an interned state with the same keys, but for `taken`; null: none is known
+    uint32_t taken;            // the key that was closed since then, kNoKey: none
+    mutable const Required* required;  // what is still required, where that is not told by `next`; null: not asked yet
     mutable const FrameState* after;  // once its value satisfied component 0 and nothing else; null: not asked yet
     mutable const FrameState* item;   // once its next item was begun
+};
+
+// What the containers around one come to, so that nothing has to be looked for up the chain. All but the two sums is known
+// from the beginning.
+struct Around {
+    uint64_t key_a = 0, key_b = 0;  // hash of their states, 128 bits
+    uint64_t used_keys = 0;         // hash of the extra keys that matter to them
+    mutable uint32_t least = kNotSummed, most = kNotSummed;  // bytes and tokens that they still require (json_shortest.cpp)
+    bool interned = true;           // each state has an id, and no text is kept
+    bool unused = true;             // none has extra keys
+    bool enough = true;             // none needs more members while it has extra keys
+    bool settled = true;            // nor while the last of these is not taken out of its language
 };
 
 // One open object or array of a text: its state, and what only this text knows.
 struct Frame {
     const FrameState* state;
     const Frame* parent;
+    Around around;
     const UsedKey* used;
     const KeyByte* pending_key;  // an extra key that is to be taken out of the language when its value has been read
     bool pending;

@@ -17,12 +17,6 @@ uint32_t plus(uint64_t a, uint64_t b) { return static_cast<uint32_t>(std::min<ui
 
 }  // namespace
 
-// Bytes of some members or items without the commas between them, how many they are, and how many of these may be any (of
-// `each` bytes at least).
-struct JsonAutomaton::Needed {
-    uint64_t bytes = 0, count = 0, any = 0, each = 0;
-};
-
 uint32_t JsonAutomaton::least_option(const std::vector<Option>& options, uint32_t depth) const {
     uint32_t best = kFar;
     for (const Option& option : options) best = std::min(best, least_value(option.value, depth));
@@ -35,14 +29,22 @@ uint32_t JsonAutomaton::least_option(const Options& options, uint32_t depth) con
     return best;
 }
 
-JsonAutomaton::Needed JsonAutomaton::needed_members(const ObjectArm& arm, const FrameState* state, const ObjectSet* set, uint32_t slot) const {
+JsonAutomaton::Needed JsonAutomaton::needed_members(const ObjectArm& arm, const FrameState* state, uint32_t slot) const {
     Needed out;
-    uint32_t from = state && !options_.any_order ? state->next[slot] : 0, depth = state ? state->depth : options_.fixed.lines;
-    for (uint32_t d = from; d < arm.properties.size(); ++d) {
-        const Property& property = arm.properties[d];
-        if (!property.required || (state && bit(state->seen, set->key_at[slot][d]))) continue;
-        out.bytes += line_bytes(depth) + property.key.size() + 2 + colon_bytes() + least_option(property.options, depth);
-        ++out.count;
+    const uint32_t depth = state ? state->depth : options_.fixed.lines;
+    if (state && !options_.fixed.lines) {
+        const Required rest = required(state, slot);
+        out.bytes = rest.bytes;
+        out.count = rest.count;
+    } else {
+        // With an indentation the bytes of a member depend on the depth.
+        const ObjectSet* set = state ? positions_[state->position]->objects.get() : nullptr;
+        for (uint32_t d = state && !options_.any_order ? state->next[slot] : 0; d < arm.properties.size(); ++d) {
+            const Property& property = arm.properties[d];
+            if (!property.required || (state && bit(state->seen, set->key_at[slot][d]))) continue;
+            out.bytes += line_bytes(depth) + property.key.size() + 2 + colon_bytes() + least_option(property.options, depth);
+            ++out.count;
+        }
     }
     uint64_t count = (state ? state->count : 0) + out.count;
     if (count < arm.min_properties) {
@@ -82,9 +84,11 @@ JsonAutomaton::Needed JsonAutomaton::needed_items(const ArrayArm& arm, uint32_t 
 
 JsonAutomaton::Needed JsonAutomaton::needed(const FrameState* state, uint32_t slot) const {
     const Position& p = *positions_[state->position];
-    if (state->kind == FrameKind::kObjectFrame) return needed_members(objects_[p.objects->arms[slot]], state, p.objects.get(), slot);
+    if (state->kind == FrameKind::kObjectFrame) return needed_members(objects_[p.objects->arms[slot]], state, slot);
     return needed_items(arrays_[p.arrays->arms[slot]], p.arrays->state[slot], state->count, state->depth);
 }
+
+uint32_t JsonAutomaton::closed(const Needed& inside) const { return plus(inside.bytes, 2 + (inside.count ? (inside.count - 1) * comma_bytes() + line_bytes(0) : 0)); }
 
 // Least fixpoint over the values: those that stand alone first, then what is built of them.
 void JsonAutomaton::settle_least() {
@@ -99,12 +103,11 @@ void JsonAutomaton::settle_least() {
     }
     settle_least_lines();
     least_values_.assign(values_.size(), kFar);
-    auto closed = [this](const Needed& inside) { return plus(inside.bytes, 2 + (inside.count ? (inside.count - 1) * comma_bytes() + line_bytes(0) : 0)); };
     for (bool changed = true; changed;) {
         changed = false;
         for (size_t v = values_.size(); v-- > 0;) {  // what is inside was declared later
             uint32_t best = alone[v];
-            for (uint32_t id : values_[v].objects) best = std::min(best, closed(needed_members(objects_[id], nullptr, nullptr, 0)));
+            for (uint32_t id : values_[v].objects) best = std::min(best, closed(needed_members(objects_[id], nullptr, 0)));
             for (uint32_t id : values_[v].arrays) best = std::min(best, closed(needed_items(arrays_[id], 0, 0, options_.fixed.lines)));
             if (best >= least_values_[v]) continue;
             least_values_[v] = best;
@@ -128,7 +131,7 @@ uint32_t JsonAutomaton::least_rest(const FrameState* state, bool opened) {
 
 // The same from the end of the value that the container is waiting for.
 uint32_t JsonAutomaton::least_behind(const FrameState* state) {
-    if (state->kind == FrameKind::kRootFrame) return 0;
+    if (state->kind == FrameKind::kRootFrame || state->kind == FrameKind::kExitFrame) return 0;
     if (state->id && state->id < least_behind_.size() && least_behind_[state->id] != kFar) return least_behind_[state->id];
     uint32_t best = kFar;
     for (const Move& move : children_[state->child].moves) {
@@ -153,6 +156,9 @@ uint32_t JsonAutomaton::least_key(const Leaf& leaf) {
     const FrameState* state = leaf.frame->state;
     const ObjectSet& set = *positions_[state->position]->objects;
     uint32_t best = kFar, beside_extra = kFar;
+    // A key that is required costs nothing more, so no other one can be nearer.
+    if (const uint32_t key = options_.fixed.lines ? kNoKey : next_required(leaf); key != kNoKey)
+        if (const Needed rest = needed(state, only_slot(state)); rest.any == 0) return plus(rest.bytes, (rest.count - 1) * comma_bytes() - set.trie[leaf.node].depth);
     for (uint32_t slot = 0; slot < set.arms.size(); ++slot) {
         if (!state->alive[slot]) continue;
         const ObjectArm& arm = objects_[set.arms[slot]];
@@ -218,7 +224,6 @@ uint64_t JsonAutomaton::least_next_key(const Leaf& leaf) {
 }
 
 uint32_t JsonAutomaton::least(const Leaf& leaf) {
-    if (least_values_.empty()) settle_least();
     if (leaf.mode == kDone) return 0;
     const FrameState* state = leaf.frame->state;
     const uint32_t depth = state->depth, read = leaf.count;  // in a gap: how much of it
@@ -236,8 +241,7 @@ uint32_t JsonAutomaton::least(const Leaf& leaf) {
         case kAfter: total = std::max<uint64_t>(least_rest(state, false), read + 1) - read; break;
         default: break;
     }
-    for (const Frame* frame = leaf.frame->parent; frame; frame = frame->parent) total += least_behind(frame->state);
-    return plus(total, 0);
+    return plus(total, summed(leaf.frame).least);
 }
 
 // ---- which configurations are the same ------------------------------------------------------------------------------
@@ -270,29 +274,37 @@ uint32_t JsonAutomaton::count_identity(const Leaf& leaf, bool exact) const {
 }
 
 bool JsonAutomaton::text_matters(const Leaf& leaf) const {
-    for (const Frame* frame = leaf.frame; frame; frame = frame->parent) {
-        if (!frame->state->id || frame->tracking) return true;
-        bool reading = frame == leaf.frame && leaf.mode == kKey && leaf.state;
-        if ((frame->used || frame->pending || reading) && !has_enough_members(frame->state, frame->count + reading)) return true;
-    }
-    return false;
+    const Frame* frame = leaf.frame;
+    if (!frame->around.interned || !frame->around.enough || !frame->state->id || frame->tracking) return true;
+    bool reading = leaf.mode == kKey && leaf.state;
+    return (frame->used || frame->pending || reading) && !has_enough_members(frame->state, uint64_t{frame->count} + reading);
+}
+
+// Of the extra keys of a container, whatever their order.
+uint64_t JsonAutomaton::used_keys(const Frame* frame) {
+    uint64_t out = 0;
+    for (const UsedKey* used = frame->used; used; used = used->previous) out += mix(used->hash, frame->state->id);
+    return out;
 }
 
 bool JsonAutomaton::identity(const Leaf& leaf, bool exact, std::vector<uint64_t>& key) {
-    uint64_t used_keys = 0;  // whatever their order
-    for (const Frame* frame = leaf.frame; frame; frame = frame->parent) {
-        const FrameState* state = frame->state;
-        if (!state->id || frame->tracking || ((frame->used || frame->pending) && exact)) return false;
-        if (!(frame->used || frame->pending) || has_enough_members(state, frame->count)) continue;
-        if (frame->pending) return false;
-        for (const UsedKey* used = frame->used; used; used = used->previous) used_keys += mix(used->hash, state->id);
+    const Frame* frame = leaf.frame;
+    const Around& around = frame->around;
+    if (!around.interned || !around.settled || !frame->state->id || frame->tracking) return false;
+    uint64_t used = around.used_keys;
+    if (exact && !around.unused) return false;
+    if (frame->used || frame->pending) {
+        if (exact) return false;
+        if (!has_enough_members(frame->state, frame->count)) {
+            if (frame->pending) return false;
+            used += used_keys(frame);
+        }
     }
     uint64_t state = 0, node = 0, count = 0, gap = 0;
     // Nothing shorter follows whitespace that may be left out.
     const bool spaces_matter = exact || options_.whitespace != Whitespace::kAny;
     switch (leaf.mode) {
         case kKey: {
-            const Frame* frame = leaf.frame;
             bool matters = leaf.state && !exact && (!has_enough_members(frame->state, frame->count + 1) || (frame->used && !ways_to_repeat(leaf).empty()));
             if (matters) count = leaf.hash;
             state = leaf.state;
@@ -308,8 +320,10 @@ bool JsonAutomaton::identity(const Leaf& leaf, bool exact, std::vector<uint64_t>
     key.push_back(gap << 32 | uint64_t{leaf.mode} << 1 | exact);
     key.push_back(state << 32 | node);
     key.push_back(count);
-    key.push_back(used_keys);
-    for (const Frame* frame = leaf.frame; frame; frame = frame->parent) key.push_back(frame->state->id);
+    key.push_back(used);
+    key.push_back(frame->state->id);
+    key.push_back(around.key_a);
+    key.push_back(around.key_b);
     return true;
 }
 

@@ -55,7 +55,7 @@ LocalKey JsonAutomaton::local_key(const Leaf& leaf, uint32_t longest) {
 Leaf JsonAutomaton::alone(const Leaf& leaf, Arena& arena) {
     Leaf out = leaf;
     Frame* frame = copy(leaf.frame, leaf.frame->state, arena);
-    if (frame->parent) frame->parent = exit_frame_;
+    if (frame->parent) frame->parent = exit_frame_, frame->around = around(exit_frame_);
     frame->used = nullptr;
     out.frame = frame;
     return out;

@@ -201,6 +201,7 @@ void JsonAutomaton::surround(ValueId root) {
         auto* frame = static_cast<Frame*>(state_arena_.allocate(sizeof(Frame)));
         *frame = {};
         frame->state = intern(state);
+        frame->around.least = frame->around.most = 0;
         frame->tails = 0;
         return frame;
     };
@@ -393,11 +394,13 @@ void JsonAutomaton::place_keys(ObjectSet& set, uint32_t slot) {
     uint32_t state = set.state[slot];
     std::vector<const std::vector<Option>*> options(set.keys.size(), nullptr);
     std::vector<uint32_t> place(set.keys.size(), kNoKey), key_at;
+    std::vector<uint64_t> required((set.keys.size() + 63) / 64, 0);
     for (uint32_t d = 0; d < arm.properties.size(); ++d) {
         auto at = static_cast<uint32_t>(std::lower_bound(set.keys.begin(), set.keys.end(), arm.properties[d].key) - set.keys.begin());
         options[at] = &arm.properties[d].options[state];
         place[at] = d;
         key_at.push_back(at);
+        if (arm.properties[d].required) set_bit(required.data(), at);
     }
     for (const ExtraKeys& extra : arm.extras) {
         uint32_t start = dfa().intern({extra.regex}, false);
@@ -411,6 +414,7 @@ void JsonAutomaton::place_keys(ObjectSet& set, uint32_t slot) {
     set.options.push_back(std::move(options));
     set.place.push_back(std::move(place));
     set.key_at.push_back(std::move(key_at));
+    set.required.push_back(std::move(required));
 }
 
 void JsonAutomaton::build_trie(ObjectSet& set) {

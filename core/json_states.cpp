@@ -44,6 +44,9 @@ FrameState* JsonAutomaton::draft(const FrameState* from, Arena& arena) const {
     relocate(out, from);
     out->id = 0;
     out->after = out->item = nullptr;
+    out->origin = from->id ? from : nullptr;
+    out->taken = kNoKey;
+    out->required = nullptr;
     return out;
 }
 
@@ -86,6 +89,7 @@ const FrameState* JsonAutomaton::intern(FrameState* state) {
     state_bytes_ += state->bytes + 64;
     state_index_.insert(hash, static_cast<uint32_t>(states_.size()));
     states_.push_back(kept);
+    if (!least_values_.empty()) remember_required(kept);
     return kept;
 }
 
@@ -176,7 +180,7 @@ const FrameState* JsonAutomaton::with_key(const FrameState* from, uint32_t key, 
         state->count++;
         state->child = child(std::move(moves));
         state->open_value = true;
-        if (key != kNoKey) set_bit(state->seen, key);
+        if (key != kNoKey) set_bit(state->seen, state->taken = key);
         for (uint32_t slot = 0; slot < slots; ++slot) {
             uint32_t place = key == kNoKey ? kNoKey : set.place[slot][key];
             state->next[slot] = place == kNoKey ? static_cast<uint32_t>(objects_[set.arms[slot]].properties.size()) : place + 1;
@@ -232,12 +236,33 @@ Frame* JsonAutomaton::copy(const Frame* from, const FrameState* state, Arena& ar
     return out;
 }
 
+// What is around a container that is opened inside `parent`.
+Around JsonAutomaton::around(const Frame* parent) {
+    const FrameState* state = parent->state;
+    Around out = parent->around;
+    out.key_a = mix(out.key_a, state->id);
+    out.key_b = mix(~out.key_b, uint64_t{state->id} << 32);
+    out.interned &= state->id && !parent->tracking;
+    if (parent->used || parent->pending) {
+        out.unused = false;
+        if (!has_enough_members(state, parent->count)) {
+            out.enough = false;
+            out.settled &= !parent->pending;
+            out.used_keys += used_keys(parent);
+        }
+    }
+    out.least = out.most = kNotSummed;
+    if (has_sums(parent)) sum_around(out, parent);
+    return out;
+}
+
 // A new container, and what it takes over from the frame around it.
-Frame* JsonAutomaton::open(const Leaf& leaf, const FrameState* state, Arena& arena) const {
+Frame* JsonAutomaton::open(const Leaf& leaf, const FrameState* state, Arena& arena) {
     auto* out = static_cast<Frame*>(arena.allocate(sizeof(Frame)));
     *out = Frame{};
     out->state = state;
     out->parent = leaf.frame;
+    out->around = around(leaf.frame);
     out->tails = kNoTails;
     out->tracking = leaf.frame->tracking;
     out->start = leaf.start;

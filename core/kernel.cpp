@@ -530,6 +530,33 @@ uint32_t Kernel::shortest(NodeId id) {
     return shortest_[id];
 }
 
+uint32_t Kernel::shortest_at_most(NodeId id) {
+    if (shortest_at_most_.size() <= id) will_write();
+    while (shortest_at_most_.size() <= id) shortest_at_most_.push_back(shortest_at_most_of(nodes_[shortest_at_most_.size()]));
+    return shortest_at_most_[id];
+}
+
+uint32_t Kernel::shortest_at_most_of(const Node& node) const {
+    constexpr uint64_t kFar = kUnbounded / 4, kCharacter = 12;  // bytes of any character, in its longest spelling
+    if (node.nullable) return 0;
+    auto ascii = [](const auto& range) { return range.first < 0x80; };
+    auto sum = [=](uint64_t bytes) { return static_cast<uint32_t>(std::min(bytes, kFar)); };
+    switch (node.kind) {
+        case Kind::kBytes: return 1;
+        case Kind::kChars:
+            if (node.phase == Phase::kTail) return node.a;
+            return node.phase == Phase::kStartUtf8 && std::any_of(ranges_[node.c].begin(), ranges_[node.c].end(), ascii) ? 1 : kCharacter;
+        case Kind::kConcat: return sum(uint64_t{shortest_at_most_[node.a]} + shortest_at_most_[node.b]);
+        case Kind::kRepeat: return sum(uint64_t{shortest_at_most_[node.a]} * node.b);
+        case Kind::kOr: {
+            uint64_t best = kFar;
+            for (uint32_t k = node.kids; k < node.kids + node.kid_count; ++k) best = std::min<uint64_t>(best, shortest_at_most_[kid_pool_[k]]);
+            return sum(best);
+        }
+        default: return sum(kFar);
+    }
+}
+
 uint32_t Kernel::shortest_of(const Node& node) const {
     constexpr uint64_t kFar = kUnbounded / 4;
     if (node.nullable) return 0;

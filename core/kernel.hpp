@@ -130,6 +130,8 @@ public:
     uint64_t count_words(NodeId node, uint64_t limit);  // how many words, counting no further than `limit`
     // Lower bound of the length of a word; exact but for & and ~ and some escapes.
     uint32_t shortest(NodeId node);
+    // An upper bound of the same; a quarter of kUnbounded: not known.
+    uint32_t shortest_at_most(NodeId node);
     // Whether every prefix of a word is one of infinitely many words. false where that takes too long to find out.
     bool is_open(NodeId node);
     // The any-string that the node never dies before: whatever is written, some word still begins like it, as in a search.
@@ -169,6 +171,7 @@ private:
     };
 
     uint32_t shortest_of(const Node& node) const;
+    uint32_t shortest_at_most_of(const Node& node) const;
     int8_t emptiness_by_parts(const Node& node) const;
     NodeId intern(Node node, const std::vector<NodeId>& kids = {});
     RangesId intern_ranges(Ranges ranges);
@@ -195,7 +198,7 @@ private:
     HashIndex cuts_index_;
     std::deque<LeafRow> rows_;
     std::unordered_map<NodeId, bool> open_;
-    std::vector<uint32_t> shortest_;  // [node], as far as asked for
+    std::vector<uint32_t> shortest_, shortest_at_most_;  // [node], as far as asked for
     std::unordered_map<NodeId, Finish> finish_;
     NodeId any_[3];
     NodeId anything_;  // every byte string: the complement of nothing

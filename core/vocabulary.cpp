@@ -166,6 +166,8 @@ VocabularyTables::VocabularyTables(std::vector<std::string_view> tokens, std::ve
         if (token.size() > 65534) throw std::length_error("a token is longer than 65534 bytes");
         bytes_.insert(bytes_.end(), token.begin(), token.end());
         offsets_.push_back(static_cast<uint32_t>(bytes_.size()));
+        const auto brackets = std::count_if(token.begin(), token.end(), [](char c) { return c == '{' || c == '['; });
+        most_brackets_ = std::max(most_brackets_, static_cast<uint32_t>(brackets));
     }
     for (uint32_t id : eos_)
         if (id >= size()) throw std::out_of_range("an EOS id lies outside the vocabulary");

@@ -119,6 +119,8 @@ public:
     const SliceTree& slices() const { return slices_; }
     // Bitmask of the tokens made of at most `rank` characters of a slice; Slice::kRanks: of any number.
     const uint32_t* slice_up_to(size_t slice, size_t rank) const { return sliced_.data() + (slice * (Slice::kRanks + 1) + rank) * words(); }
+    // The most opening brackets of a token.
+    uint32_t most_brackets() const { return most_brackets_; }
     // The tokens with a quote that may end a string or key: what follows it is a tail.
     const Trie& quoted() const { return quoted_; }
     // Those whose quote at that node of `quoted` ends it, with the tails.
@@ -161,6 +163,7 @@ private:
     std::vector<uint32_t> tokens_with_key_, tails_with_key_;
     std::vector<Ending> endings_;
     std::vector<uint32_t> first_ending_;  // [node of quoted_]
+    uint32_t most_brackets_ = 0;
     uint64_t serial_;
 };
 

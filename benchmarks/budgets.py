@@ -1,0 +1,151 @@
+"""Masks within a budget: what they cost beside those without one, where much is required or much is open.
+
+    python benchmarks/budgets.py --window 500
+
+Each text is written twice over a vocabulary of single bytes, from a grammar of its own each time: once with masks within a
+budget, once without. The budgets are `ample`, twice what the text takes, and `own`, what it takes and no token more, so
+that the mask has to look at the end of the text all the time. Long texts are measured in windows: at their beginning,
+in the middle and at the end; between them tokens are accepted and no mask is made.
+"""
+
+from __future__ import annotations
+
+import random
+import statistics
+import sys
+from typing import TYPE_CHECKING, Any
+
+import harness
+import numpy as np
+from harness import clock
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    import schemagen
+
+_INTEGER = {"type": "integer"}
+
+
+def _required(count: int) -> dict[str, Any]:
+    names = [f"p{k}" for k in range(count)]
+    return {
+        "type": "object",
+        "properties": dict.fromkeys(names, _INTEGER),
+        "required": names,
+        "additionalProperties": False,
+    }
+
+
+def _members(count: int, rng: random.Random, *, shuffled: bool) -> str:
+    order = list(range(count))
+    if shuffled:
+        rng.shuffle(order)
+    return "{" + ",".join(f'"p{k}":{rng.randint(0, 999)}' for k in order) + "}"
+
+
+def _nested(depth: int) -> dict[str, Any]:
+    schema: dict[str, Any] = _INTEGER
+    for _ in range(depth):
+        schema = {"type": "object", "properties": {"a": schema}, "required": ["a"], "additionalProperties": False}
+    return schema
+
+
+def _tree() -> dict[str, Any]:
+    children = {"type": "array", "items": {"$ref": "#/$defs/node"}}
+    node = {
+        "type": "object",
+        "properties": {"v": _INTEGER, "children": children},
+        "required": ["v", "children"],
+        "additionalProperties": False,
+    }
+    return {"$ref": "#/$defs/node", "$defs": {"node": node}}
+
+
+#: Name -> order of keys, what makes the schema, and what makes a text of it.
+CASES: dict[str, tuple[str, Callable[[], Any], Callable[[random.Random], str]]] = {
+    "300 required, any order": ("any", lambda: _required(300), lambda rng: _members(300, rng, shuffled=True)),
+    "3,000 required, any order": ("any", lambda: _required(3000), lambda rng: _members(3000, rng, shuffled=True)),
+    "2,000 required, in order": ("schema", lambda: _required(2000), lambda rng: _members(2000, rng, shuffled=False)),
+    "100 nested objects": ("schema", lambda: _nested(100), lambda _: '{"a":' * 100 + "17" + "}" * 100),
+    "400 nested objects": ("schema", lambda: _nested(400), lambda _: '{"a":' * 400 + "17" + "}" * 400),
+    "10,000 nested objects": ("schema", lambda: _nested(10_000), lambda _: '{"a":' * 10_000 + "17" + "}" * 10_000),
+    "tree, 1,000 levels deep": (
+        "schema",
+        _tree,
+        lambda rng: "".join(f'{{"v":{rng.randint(0, 99)},"children":[' for _ in range(1000)) + "]}" * 1000,
+    ),
+}
+#: Budgets: name -> how many tokens may come before a text of `size` tokens; None: no budget.
+BUDGETS: dict[str, Callable[[int], int] | None] = {
+    "without": None,
+    "ample": lambda size: 2 * size,
+    "own": lambda size: size,
+}
+
+
+def measure(case: str, window: int, seed: int) -> dict[str, Any]:
+    """Return the seconds of compiling and of the least budget, and the times of masks by budget."""
+    import schemagen
+
+    order, make_schema, make_text = CASES[case]
+    schema, text = make_schema(), make_text(random.Random(seed)).encode()
+    vocabulary = schemagen.Vocabulary.byte_vocabulary()
+
+    def compiled() -> schemagen.Grammar:
+        return schemagen.compile(schema, vocabulary, property_order=order, cache=None)
+
+    start = clock()
+    grammar = compiled()
+    compile_s = clock() - start
+    start = clock()
+    least = grammar.min_new_tokens
+    least_s = clock() - start
+    found: dict[str, Any] = {"compile_s": round(compile_s, 4), "min_new_tokens": least, "min_new_tokens_s": round(least_s, 4)}
+    times = {name: walk(compiled(), text, window, most) for name, most in BUDGETS.items()}
+    for name, each in times.items():
+        found[name] = {"p50_us": round(statistics.median(each), 2), "sum_us": round(sum(each), 1), "max_us": round(max(each), 1)}
+        found[name]["masks"] = len(each)
+        if name != "without":
+            found[name]["p50_ratio"] = round(found[name]["p50_us"] / found["without"]["p50_us"], 3)
+            found[name]["sum_ratio"] = round(found[name]["sum_us"] / found["without"]["sum_us"], 3)
+    return found
+
+
+def walk(grammar: schemagen.Grammar, text: bytes, window: int, most: Callable[[int], int] | None) -> list[float]:
+    """Return the microseconds of each mask in the windows of a text, whose bytes are tokens."""
+    matcher = grammar.matcher()
+    words = np.zeros((1, -(-grammar.vocabulary.size // 32)), dtype=np.int32)
+    ids = {token: k for k, token in enumerate(grammar.vocabulary.tokens) if token}
+    middle = (len(text) - window) // 2
+    measured = {*range(window), *range(middle, middle + window), *range(len(text) - window, len(text))}
+    times: list[float] = []
+    for at in range(len(text)):
+        if at in measured or not window:
+            budget = None if most is None else most(len(text)) - at
+            start = clock()
+            matcher.fill_next_token_bitmask(words, 0, budget=budget)
+            times.append((clock() - start) * 1e6)
+        if not matcher.accept_token(ids[text[at : at + 1]]):
+            raise AssertionError(f"{text[:at]!r} does not go on with {text[at : at + 1]!r}")
+    return times
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """Run what was asked for."""
+    made = harness.parser(__doc__, "budgets")
+    made.add_argument("--window", type=int, default=0, help="masks in each of three windows; 0: all masks of the text")
+    made.add_argument("--only", help="cases whose name contains this")
+    options = made.parse_args(arguments)
+    found: dict[str, Any] = {}
+    for case in CASES:
+        if options.only and options.only not in case:
+            continue
+        found[case] = measure(case, options.window, options.seed)
+        print(f"{case}: {found[case]}", flush=True)
+    harness.write_result(options.out, "budgets", {"window": options.window, "seed": options.seed}, {"cases": found})
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
