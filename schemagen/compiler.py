@@ -978,7 +978,7 @@ def pattern_of(spec: Regex | Choice[Any]) -> ast.Regex:
     return ast.union(*(ast.literal(option) for option in spec.options))
 
 
-def _unwritable(spec: Regex | Choice) -> UnsatisfiableSchemaError | None:
+def _unwritable(spec: Regex | Choice[Any]) -> UnsatisfiableSchemaError | None:
     """Return the error of a pattern or choice that no text matches because it asks for what no text contains."""
     from schemagen.regex.surrogates import surrogate_words
 
