@@ -61,7 +61,9 @@ public:
         return literals_of(std::move(copies));
     }
     NodeId alternation(const std::vector<NodeId>& parts) {
+        constexpr size_t kMany = 10'000;  // sorting them takes some milliseconds, without a poll
         const Call call(*this);
+        if (parts.size() > kMany) Work::release();
         return languages_->kernel.alternation(parts);
     }
     NodeId conjunction(const std::vector<NodeId>& parts) {

@@ -46,8 +46,8 @@ def without_property_locks(cls: Class) -> Class:
     Before, each of them has one lock for all instances, which the slowest holds up, and which a fork may leave held.
     """
     for value in vars(cls).values():
-        if isinstance(value, cached_property) and hasattr(value, "lock"):
-            value.lock = nullcontext()
+        if isinstance(value, cached_property) and "lock" in vars(value):
+            vars(value)["lock"] = nullcontext()
     return cls
 
 
