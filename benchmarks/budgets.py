@@ -101,14 +101,19 @@ def measure(case: str, window: int, seed: int) -> dict[str, Any]:
     start = clock()
     least = grammar.min_new_tokens
     least_s = clock() - start
-    found: dict[str, Any] = {"compile_s": round(compile_s, 4), "min_new_tokens": least, "min_new_tokens_s": round(least_s, 4)}
+    found: dict[str, Any] = {
+        "compile_s": round(compile_s, 4),
+        "min_new_tokens": least,
+        "min_new_tokens_s": round(least_s, 4),
+    }
     times = {name: walk(compiled(), text, window, most) for name, most in BUDGETS.items()}
     for name, each in times.items():
-        found[name] = {"p50_us": round(statistics.median(each), 2), "sum_us": round(sum(each), 1), "max_us": round(max(each), 1)}
-        found[name]["masks"] = len(each)
+        row = {"p50_us": statistics.median(each), "sum_us": sum(each), "max_us": max(each)}
+        found[name] = {key: round(value, 2) for key, value in row.items()} | {"masks": len(each)}
+    for name in times:
         if name != "without":
-            found[name]["p50_ratio"] = round(found[name]["p50_us"] / found["without"]["p50_us"], 3)
-            found[name]["sum_ratio"] = round(found[name]["sum_us"] / found["without"]["sum_us"], 3)
+            for key in ("p50", "sum"):
+                found[name][f"{key}_ratio"] = round(found[name][f"{key}_us"] / found["without"][f"{key}_us"], 3)
     return found
 
 

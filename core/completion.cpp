@@ -31,7 +31,7 @@ Completions::Completions(Automaton& automaton, const VocabularyTables& tables) :
 
 // Asked for when it is needed: most grammars never search, and reading the roots of a large trie takes a while.
 void Completions::prepare() {
-    if (std::exchange(ready_, true)) return;
+    if (ready_) return;
     const Trie& trie = tables_.all();
     for (uint32_t k = trie.first_child[trie.root()]; k < trie.first_child[trie.root() + 1]; ++k)
         if (!trie.tokens_at(trie.child[k]).empty()) bytes_.add(trie.child_byte[k]);
@@ -41,6 +41,7 @@ void Completions::prepare() {
     longest_ = std::max(tables_.longest_token(), 1u);
     automaton_.settle_shortest([this](const std::string& text) { return spells_all_ ? fewest_tokens(text)[0] : Automaton::kFar; });
     growth_ = automaton_.growth(tables_.most_brackets());
+    ready_ = true;
 }
 
 // ---- configurations -------------------------------------------------------------------------------------------------
@@ -243,6 +244,7 @@ std::vector<uint32_t> Completions::fewest_tokens(const std::string& text) const 
     std::vector<uint32_t> fewest(text.size() + 1, Automaton::kFar);
     fewest.back() = 0;
     for (size_t begin = text.size(); begin-- > 0;) {
+        poll();
         uint32_t node = trie.root();
         for (size_t at = begin; at < text.size(); ++at) {
             node = trie.child_of(node, static_cast<uint8_t>(text[at]));

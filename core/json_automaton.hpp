@@ -360,8 +360,10 @@ private:
     std::string comma() const;
     std::string colon() const;
     bool first_word(uint32_t state, uint32_t component, uint32_t length, std::string& out) const;
+    bool follow_word(uint32_t state, uint32_t component, uint32_t length, std::string& out) const;
     std::string first_string(const StringArm& arm, uint32_t length) const;
     void find_shortest(ValueId id);
+    void settle_all(const CountTokens& tokens);
     const Shortest* only_option(const std::vector<Option>& options) const;
     const std::vector<Required>& required_sums(uint32_t arm);
     Required price(const Property& property) const;

@@ -14,6 +14,7 @@
 #include <bit>
 
 #include "json_frames.hpp"
+#include "work.hpp"
 
 namespace schemagen {
 
@@ -49,11 +50,21 @@ std::string JsonAutomaton::colon() const { return options_.whitespace == Whitesp
 
 // ---- values ---------------------------------------------------------------------------------------------------------
 
+// The first word of `length` bytes of a language, as `follow_word` finds it; false also where it may not make more states.
+bool JsonAutomaton::first_word(uint32_t state, uint32_t component, uint32_t length, std::string& out) const {
+    try {
+        return follow_word(state, component, length, out);
+    } catch (const LimitExceeded&) {
+        return false;  // past the time of the call, the next look throws again
+    }
+}
+
 // The first word of `length` bytes of a language that has none of fewer. The bytes that are left are told by a lower bound:
 // where the word is found, no byte that was passed over could have led to another one. False: the bound was too low.
-bool JsonAutomaton::first_word(uint32_t state, uint32_t component, uint32_t length, std::string& out) const {
+bool JsonAutomaton::follow_word(uint32_t state, uint32_t component, uint32_t length, std::string& out) const {
     if (length > kMostScalar) return false;
     for (uint32_t left = length; left > 0; --left) {
+        poll();
         uint32_t next = 0;
         for (unsigned byte = 0; byte < 256 && !next; ++byte) {
             const uint32_t to = dfa().next(state, static_cast<uint8_t>(byte));
@@ -190,6 +201,17 @@ Required JsonAutomaton::required_items(const ArrayArm& arm, uint32_t state, uint
 
 void JsonAutomaton::settle_shortest(const CountTokens& tokens) {
     if (!least_values_.empty()) return;
+    try {
+        settle_all(tokens);
+    } catch (...) {
+        least_values_.clear();
+        shortest_.clear();
+        plans_.clear();
+        throw;
+    }
+}
+
+void JsonAutomaton::settle_all(const CountTokens& tokens) {
     settle_least();
     count_tokens_ = &tokens;
     comma_tokens_ = tokens(comma());
@@ -199,10 +221,12 @@ void JsonAutomaton::settle_shortest(const CountTokens& tokens) {
     for (ValueId id = 0; id < values_.size(); ++id)
         if (least_values_[id] < kFar) order.push_back(id);
     std::stable_sort(order.begin(), order.end(), [&](ValueId a, ValueId b) { return least_values_[a] < least_values_[b]; });
-    for (ValueId id : order) find_shortest(id);
+    for (ValueId id : order) {
+        poll();
+        find_shortest(id);
+    }
     for (uint32_t arm = 0; arm < objects_.size(); ++arm) required_sums(arm);
     settle_growth();
-    count_tokens_ = nullptr;
 }
 
 // ---- what is open ---------------------------------------------------------------------------------------------------
@@ -408,6 +432,7 @@ void JsonAutomaton::write_value(ValueId id, std::string& out) const {
         if (shortest.kind != Shortest::kText) levels.push_back({value, 0});
     };
     for (begin(id); !levels.empty();) {
+        poll();
         const Shortest& shortest = shortest_[levels.back().value];
         const uint32_t at = levels.back().at++;
         const bool object = shortest.kind == Shortest::kObject;
@@ -556,8 +581,9 @@ void JsonAutomaton::settle_growth() {
         for (uint32_t arm : value.arrays) opened = std::max<uint64_t>(opened, most_opened(needed_items(arrays_[arm], 0, 0, 0), required_items(arrays_[arm], 0, 0, 0)));
     }
     constexpr uint64_t kExtraKey = 24;  // bytes of a key of any name that was begun and is not used, its quote and colon
+    constexpr uint64_t kComma = 4;      // of a member that is not required, with its space
     growth_.opened = known ? plus(opened, 0) : kFar;
-    growth_.local = known ? plus(local, begun + longest_key + kExtraKey) : kFar;
+    growth_.local = known ? plus(std::max(local, begun + longest_key + kExtraKey), kComma) : kFar;
 }
 
 uint32_t JsonAutomaton::most_opened(const Needed& needed, const Required& required) const { return required.unclear ? kFar : closed(needed); }
