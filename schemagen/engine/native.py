@@ -40,6 +40,7 @@ from schemagen.schema.normalise import Normaliser
 from schemagen.schema.number_rules import (
     NumberRule,
     caps_of,
+    fitting,
     nothing_between,
     range_rules,
     span_of,
@@ -341,6 +342,7 @@ class JsonLowering:
         return node
 
     def _range(self, arm: NumberArm, style: NumberStyle) -> int:
+        style = fitting(arm, style)
         caps = caps_of(span_of(arm), step_of(arm), style)
         texts = self._rules(range_rules(arm, style, caps))
         if texts == EMPTY_NODE and (error := nothing_between(span_of(arm), step_of(arm))) is not None:

@@ -38,6 +38,7 @@ from schemagen.schema.nodes import (
     both,
     neither,
 )
+from schemagen.schema.number_rules import step_of
 from schemagen.schema.number_spans import EXACT_INTEGERS
 from schemagen.schema.strings import known_format, known_superset
 
@@ -226,6 +227,10 @@ def _settle_number(arm: NumberArm) -> NumberArm | None:
         others = replace(arm, values=None)
         kept = frozenset(v for v in arm.values if number_allows(others, v))
         return NumberArm(values=kept, plain=arm.plain and arm.integer is not False) if kept else None
+    if arm.not_multiples:
+        step = step_of(arm)
+        if step is not None and any((step / other).denominator == 1 for other in arm.not_multiples):
+            return None
     if arm.low is not None and arm.high is not None:
         if arm.low > arm.high or (arm.low == arm.high and (arm.low_open or arm.high_open)):
             return None

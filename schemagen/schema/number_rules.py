@@ -40,6 +40,8 @@ MAX_DIVISOR = 2**58
 #: Longest digits before the point that an upper end asks for; a lower end gets what it needs.
 MAX_UPPER_DIGITS = 100
 MAX_DIGITS = 800
+#: Digits before the point in `fitting`.
+MAX_SHORT_DIGITS = 20
 #: Decimals of up to this many significant digits survive float64 unchanged (DBL_DIG).
 EXACT_DIGITS = 15
 #: (digits, power of ten of the first one, whether the end itself is outside); no digits: no end.
@@ -90,6 +92,18 @@ def common_multiple(divisors: frozenset[Fraction]) -> Fraction | None:
         ),
         sorted(divisors),
     )
+
+
+def fitting(arm: NumberArm, style: NumberStyle) -> NumberStyle:
+    """Return the style in which the numbers of an arm are written.
+
+    Python's Decimal refuses a remainder whose quotient has more than 28 digits. Where multiples are excluded, whether any
+    number is left takes a search, which is quick only among short texts.
+    """
+    of_decimals = not style.integer_fraction and arm.multiples and arm.integer is not True
+    if not (arm.not_multiples or of_decimals):
+        return style
+    return replace(style, exponents=False, max_integer_digits=min(style.max_integer_digits, MAX_SHORT_DIGITS))
 
 
 def span_of(arm: NumberArm) -> Span:

@@ -10,7 +10,7 @@ from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from schemagen.regex import ast
-from schemagen.schema.number_rules import common_multiple
+from schemagen.schema.number_rules import common_multiple, fitting
 from schemagen.schema.numbers import (
     NumberBounds,
     NumberStyle,
@@ -84,6 +84,7 @@ def number_pattern(arm: NumberArm, style: NumberStyle) -> ast.Regex:
         return listed_numbers(arm, style)
     if arm.plain and arm.integer is True:
         style = replace(style, integer_fraction=False)
+    style = fitting(arm, style)
     multiple = common_multiple(arm.multiples)
     if multiple is None and not arm.not_multiples:
         return range_pattern(arm, style)
