@@ -268,3 +268,107 @@ def test_a_completion_that_was_found_greedily_is_kept_to(bundled_vocabulary):
             allowed = np.flatnonzero(np.unpackbits(words.view(np.uint8), bitorder="little"))
             matcher.accept_token(int(rng.choice(allowed)))
         assert matcher.is_terminated() or matcher.is_accepting(), f"seed {seed}"
+
+
+# ---- what is told of a text without a search -------------------------------------------------------------------------
+
+BYTES = Vocabulary.byte_vocabulary()
+_DELETE = BYTES.tokens.index(b"\x7f")
+#: Where a byte of JSON is no token, every shortest text is searched for: an oracle for the texts that are told by the schema.
+SEARCHED = Vocabulary.from_tokens(
+    [b"" if token == b"\x7f" else token for token in BYTES.tokens], eos_token_ids=BYTES.eos_token_ids
+)
+_TREE = {
+    "type": "object",
+    "properties": {"v": {"type": "integer"}, "c": {"type": "array", "items": {"$ref": "#/$defs/tree"}}},
+    "required": ["v", "c"],
+    "additionalProperties": False,
+}
+_VALUES = [
+    {"type": "integer"},
+    {"type": "number", "minimum": 120},
+    {"type": ["boolean", "null"]},
+    {"type": "string", "minLength": 3},
+    {"type": "string", "pattern": "^[b-d]{2,4}$"},
+    {"type": "string", "pattern": "^(a|bb)+$", "minLength": 2, "maxLength": 4},
+    {"type": "string", "format": "date"},
+    {"enum": ["xyz", 1, None, ""]},
+    {"const": {"a": [1, {}]}},
+    {"type": "array", "items": {"type": "integer"}, "minItems": 2},
+    {"type": "array", "prefixItems": [{"type": "string"}, {"const": "b"}], "items": {"type": "null"}, "minItems": 3},
+    {"type": "array", "items": {"type": "integer"}, "minItems": 2, "uniqueItems": True},
+    {"type": "object", "properties": {"k": {"type": "string"}}, "minProperties": 1},
+    {"anyOf": [{"type": "object", "properties": {"k": {"const": n}}, "required": ["k"]} for n in ("x", "yy")]},
+    {"$ref": "#/$defs/tree"},
+]
+
+
+def record(rng, width):
+    """Return an object of some values, most of them required, with keys that begin alike."""
+    names = [f"{name}{k or ''}" for k in range(width) for name in ("a", "a b", "ab", 'q"', "ke", "key")][:width]
+    return {
+        "$defs": {"tree": _TREE},
+        "type": "object",
+        "properties": {name: rng.choice(_VALUES) for name in names},
+        "required": [name for name in names if rng.random() < 0.8],
+        "additionalProperties": rng.choice([False, True]),
+    }
+
+
+@pytest.mark.parametrize("seed", [*range(10), *(pytest.param(seed, marks=pytest.mark.slow) for seed in range(10, 80))])
+def test_what_is_told_of_a_text_is_what_a_search_finds(seed):
+    """Shortest texts, their tokens and masks are those of a search, whatever is required and however much."""
+    rng = random.Random(seed)
+    spec = record(rng, 6 if seed % 2 else 80)
+    options = {"property_order": rng.choice(["any", "schema"]), "whitespace": rng.choice(["compact", "spaced"])}
+    told = schemagen.compile(spec, BYTES, cache=None, **options).matcher()
+    searched = schemagen.compile(spec, SEARCHED, cache=None, **options).matcher()
+    for _ in range(12):
+        assert told.shortest_completion() == searched.shortest_completion()
+        needed = told.tokens_to_finish()
+        assert needed == searched.tokens_to_finish()
+        for more in (0, 1, 4, 30, 300):
+            assert mask_of(told, BYTES, needed + more) - {_DELETE} == mask_of(searched, SEARCHED, needed + more)
+        going_on = [token for token in searched.allowed_tokens() if token not in BYTES.eos_token_ids]
+        if not going_on:
+            break
+        marks = [token for token in going_on if BYTES.tokens[token] in b'{}[]",:']
+        token = rng.choice(marks if marks and rng.random() < 0.7 else going_on)
+        assert told.accept_token(token)
+        assert searched.accept_token(token)
+
+
+def nested(depth):
+    """Return objects in objects."""
+    schema = {"type": "integer"}
+    for _ in range(depth):
+        schema = {"type": "object", "properties": {"a": schema}, "required": ["a"], "additionalProperties": False}
+    return schema
+
+
+def wide(count):
+    """Return an object of required integers and one member that may be long."""
+    names = [f"p{k}" for k in range(count)]
+    properties = {**{name: {"type": "integer"} for name in names}, "z": {"type": "array", "items": {"type": "integer"}}}
+    return {"type": "object", "properties": properties, "required": names, "additionalProperties": False}
+
+
+@pytest.mark.parametrize("order", ["any", "schema"])
+@pytest.mark.parametrize(
+    "spec", [wide(90), nested(120), {**_TREE, "$defs": {"tree": _TREE}}], ids=["wide", "nested", "tree"]
+)
+@pytest.mark.parametrize("vocabulary", ["bytes", "bundled"])
+def test_much_that_is_required_fits_as_well(spec, order, vocabulary, bundled_vocabulary):
+    """A text with many members or levels open is complete within the least budget, and within more."""
+    vocabulary = BYTES if vocabulary == "bytes" else bundled_vocabulary
+    grammar = schemagen.compile(spec, vocabulary, cache=None, property_order=order)
+    rng = random.Random(order)
+    for more in (0, 3, 40):
+        run_out(grammar, grammar.min_new_tokens + more, rng)
+
+
+def test_the_least_budget_of_a_large_schema_is_known():
+    """It is the length of the shortest text, for 10,000 levels and for 3,000 members in any order."""
+    assert schemagen.compile(nested(10_000), BYTES, cache=None).min_new_tokens == 6 * 10_000 + 1
+    many = schemagen.compile(wide(3000), BYTES, cache=None, property_order="any")
+    assert many.min_new_tokens == len("{" + ",".join(f'"p{k}":0' for k in range(3000)) + "}")
