@@ -142,8 +142,8 @@ class Choice(Generic[T]):
     @overload
     def __init__(self: Choice[str], *options: str) -> None: ...
     def __init__(self, *options: Any) -> None:
-        is_enum = len(options) == 1 and isinstance(options[0], EnumMeta)
-        enum: type[Enum] | None = options[0] if is_enum else None
+        only: Any = options[0] if len(options) == 1 else None
+        enum = cast("type[Enum]", only) if isinstance(only, EnumMeta) else None
         texts = choices_of(options if enum is None else tuple(member.value for member in enum), enum)
         object.__setattr__(self, "options", texts)
         object.__setattr__(self, "enum", enum)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 from schemagen.errors import ValidationFailed
 
@@ -56,7 +56,8 @@ def reasons(error: ValidationFailed) -> str:
     parts: Any = getattr(error.error, "errors", None)
     if not callable(parts):
         return f"- {error.at or 'value'}: {error.fact}"
-    lines = (f"- {'.'.join(str(step) for step in part['loc']) or 'value'}: {part['msg']}" for part in parts())
+    told: list[Any] = cast("Any", parts)()
+    lines = (f"- {'.'.join(str(step) for step in part['loc']) or 'value'}: {part['msg']}" for part in told)
     return "\n".join(lines)
 
 

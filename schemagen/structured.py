@@ -221,7 +221,7 @@ def structured(cls: Any = None, /, *, lm: LanguageModel | None = None, **default
     return _structured(cls, given)
 
 
-def _structured(cls: C, defaults: _Defaults) -> C:
+def _structured(cls: Any, defaults: _Defaults) -> Any:
     """Add the methods to a class, unless it has inherited them, and the defaults."""
     if not isinstance(cls, type):
         raise SchemagenError(

@@ -118,7 +118,7 @@ def _known_to_transformers() -> frozenset[str]:
     of_config = (name for name in vars(GenerationConfig()) if not name.startswith("_"))
     # Taken out of the options by name, without being an argument.
     by_name = ("tokenizer", "assistant_tokenizer", "trust_remote_code", "use_model_defaults", "attention_mask")
-    return frozenset({*of_config, *by_name, *_arguments(GenerationMixin.generate)} - {"inputs"})
+    return frozenset({*of_config, *by_name, *_arguments(vars(GenerationMixin)["generate"])} - {"inputs"})
 
 
 def _known_to(model: Any) -> set[str]:
@@ -141,4 +141,4 @@ def _is_foreign(model: Any) -> bool:
     """Whether the ``generate`` of a model is none of transformers'."""
     from transformers import GenerationMixin
 
-    return getattr(model.generate, "__func__", None) is not GenerationMixin.generate
+    return getattr(model.generate, "__func__", None) is not vars(GenerationMixin)["generate"]

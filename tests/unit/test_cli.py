@@ -134,7 +134,7 @@ def test_a_failed_generation_shows_the_text(monkeypatch: pytest.MonkeyPatch) -> 
     def fail(*_arguments: Any, **_options: Any) -> None:
         raise schemagen.BudgetError("stopped", text='{"name": "Ad')
 
-    monkeypatch.setattr(schemagen, "load_bundled", lambda: SimpleNamespace(generate=fail))
+    monkeypatch.setattr(schemagen, "load_bundled", lambda: SimpleNamespace(run=fail))
     result = run("generate", "true", "Anything")
     assert result.exit_code == 1
     assert '{"name": "Ad' in result.stderr
