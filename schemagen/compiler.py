@@ -1025,6 +1025,7 @@ def to_regex(
 
     Raises:
         UnsupportedSchemaError: The schema is recursive and no depth was given.
+        LimitError: The pattern would be nested too deep.
     """
     from schemagen.regex.text import to_python_re
 
@@ -1043,4 +1044,11 @@ def to_regex(
     _check_whitespace(whitespace)
     options = _styled(Options(whitespace=whitespace), target)
     page = page_of(options.whitespace, options.max_indent, options.max_gap, options.number_style)
-    return to_python_re(json_text(normaliser, page, depth=depth))
+    try:
+        return to_python_re(json_text(normaliser, page, depth=depth))
+    except RecursionError as error:
+        raise LimitError(
+            "the pattern is nested deeper than Python's recursion limit",
+            why="a bound of hundreds of digits is spelled out digit by digit",
+            fix="lower the bounds, or raise sys.setrecursionlimit; compile() needs no such pattern",
+        ) from error

@@ -27,8 +27,8 @@ def test_all_is_what_was_decided() -> None:
 
 
 def test_the_surface_stays_small() -> None:
-    """At most thirty names beside the exceptions."""
-    assert len(EXPORTED) <= 30
+    """At most thirty-one names beside the exceptions."""
+    assert len(EXPORTED) <= 31
 
 
 @pytest.mark.parametrize("name", sorted(schemagen.__all__))

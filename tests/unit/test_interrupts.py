@@ -18,10 +18,10 @@ CALLS = {
     "compile": "schemagen.compile(schemagen.Regex('|'.join(str(random.random()) for _ in range(150_000))), V, limits=L)",
     "accept_bytes": "schemagen.compile(schemagen.Regex(NESTED), V, limits=L).matcher().accept_bytes(b'a' * 1000)",
     "min_new_tokens": "schemagen.compile(schemagen.Regex('(a|aa){3000}'), V, limits=L).min_new_tokens",
-    "fill": "schemagen.compile(schemagen.Regex('(a|aa){2000}'), V, limits=L).matcher()"
-    ".fill_next_token_bitmask(np.zeros((1, 9), np.int32), budget=2500)",
+    "fill": "schemagen.compile(schemagen.Regex(NESTED), LONG, limits=L).matcher()"
+    ".fill_next_token_bitmask(np.zeros((1, 9), np.int32))",
     "fill of many rows": "schemagen.fill_next_token_bitmasks([m.matcher() for m in [schemagen.compile("
-    "schemagen.Regex('(a|aa){2000}'), V, limits=L)] * 32], np.zeros((32, 9), np.int32), threads=3, budgets=[2500] * 32)",
+    "schemagen.Regex(NESTED), LONG, limits=L)] * 32], np.zeros((32, 9), np.int32), threads=3)",
 }
 PROGRAM = """
 import json, os, random, signal, sys, threading, time
@@ -29,6 +29,7 @@ import numpy as np
 import schemagen
 NESTED = {nested!r}
 V, L = schemagen.Vocabulary.byte_vocabulary(), schemagen.Limits(max_seconds=300)
+LONG = schemagen.Vocabulary(tuple(b"a" * length for length in range(1, 257)) + (b"",), (256,))
 ticks, sent, stop = 0, [], threading.Event()
 def tick():
     global ticks

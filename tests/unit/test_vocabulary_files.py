@@ -205,6 +205,7 @@ def test_a_tilde_is_the_home_directory(tmp_path, tokenizer, monkeypatch):
     assert not (tmp_path / "~").exists()
 
 
+@pytest.mark.filterwarnings("ignore:EOS id:schemagen.ModelWarning")
 def test_arguments_have_entries_of_their_own(folder, tokenizer, monkeypatch):
     """Width and EOS ids are part of the key; the order of the ids is not."""
     Vocabulary.from_tokenizer(tokenizer, cache=folder)
@@ -331,6 +332,7 @@ def test_other_readers_have_other_entries(folder, tokenizer, monkeypatch):
     assert len(list(folder.iterdir())) == 2
 
 
+@pytest.mark.filterwarnings("ignore:EOS id:schemagen.ModelWarning")
 def test_for_model(folder, tokenizer, monkeypatch):
     """The vocabulary of a model is cached with its width and EOS ids."""
     head = SimpleNamespace(out_features=290)
