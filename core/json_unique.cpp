@@ -201,7 +201,10 @@ uint32_t JsonAutomaton::bare_start_without(const Position& p, const ValueList& f
     }
     NodeId others = kernel().complement(kernel().alternation(std::move(out)));
     std::vector<NodeId> components;
-    for (uint32_t k = 0; k < p.bare_owner.size(); ++k) components.push_back(kernel().conjunction({dfa().component(p.bare_start, k), others}));
+    for (uint32_t k = 0; k < p.bare_owner.size(); ++k) {
+        const NodeId start = dfa().component(p.bare_start, k);
+        components.push_back(kernel().conjunction({exponents ? kernel().without_exponents(start) : start, others}));
+    }
     return dfa().intern(components, false);
 }
 

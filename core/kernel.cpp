@@ -451,6 +451,18 @@ NodeId Kernel::number(const NumberRule& rule) {
     return number_node({.rule = numbers_.rule(rule)});
 }
 
+NodeId Kernel::without_exponents(NodeId id) {
+    const Node node = nodes_[id];
+    if (node.kind == Kind::kNumber) {
+        will_write();
+        return numbers_[node.a].phase < NumberPhase::kExponent ? number_node(numbers_.without_exponents(node.a)) : id;
+    }
+    if (node.kind != Kind::kOr && node.kind != Kind::kAnd) return id;
+    std::vector<NodeId> parts = kids_of(node);
+    for (NodeId& part : parts) part = without_exponents(part);
+    return node.kind == Kind::kOr ? alternation(std::move(parts)) : conjunction(std::move(parts));
+}
+
 // States that nothing completes are the empty language, so that a node is live.
 NodeId Kernel::number_node(const NumberState& state) {
     uint32_t id = numbers_.find(state);

@@ -116,6 +116,9 @@ public:
     NodeId repeat(NodeId inner, uint32_t low, uint32_t high);
     NodeId byte_set(const std::array<uint64_t, 4>& set);
     NodeId number(const NumberRule& rule);
+    // The texts of a language of numbers that have no exponent, as far as that is seen without a search: numbers by value, and
+    // what is made of them by | and &. Other texts stay.
+    NodeId without_exponents(NodeId node);
     NodeId literals(std::vector<std::string> texts);  // any of these byte strings, prefixes shared
     NodeId any_string(Encoding encoding);
 

@@ -78,6 +78,14 @@ NumberState Numbers::adopted(const Numbers& from, uint32_t state) {
     return own;
 }
 
+NumberState Numbers::without_exponents(uint32_t state) {
+    NumberState plain = states_[state];
+    NumberRule own = rules_[plain.rule];
+    own.forms &= ~uint32_t{NumberRule::kExponent};
+    plain.rule = rule(own);
+    return plain;
+}
+
 uint32_t Numbers::find(const NumberState& state) const {
     return index_.find(hash_of(state), [&](uint32_t k) { return states_[k] == state; });
 }

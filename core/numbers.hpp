@@ -85,6 +85,8 @@ public:
     bool differs(const NumberState& state, uint8_t byte) const;
     // The state that is here what this one is among other numbers.
     NumberState adopted(const Numbers& from, uint32_t state);
+    // The same state where no text may have an exponent.
+    NumberState without_exponents(uint32_t state);
     uint32_t find(const NumberState& state) const;  // kNone: not interned
     uint32_t intern(const NumberState& state);
 

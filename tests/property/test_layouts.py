@@ -246,7 +246,10 @@ def test_the_bound_of_what_is_left_is_never_too_high(name, layout):
 @pytest.mark.parametrize("name", REGULAR)
 @pytest.mark.parametrize("policy", POLICIES, **ids)
 def test_both_engines_have_the_same_masks(name, policy):
-    """Where there is a regular expression, the reference engine gives the same masks, completions and budgets."""
+    """Where there is a regular expression, the reference engine gives the same masks, completions and budgets.
+
+    Only the compiled engine has every spelling of a number with an exponent: its masks may have more tokens with digits.
+    """
     pair = [
         schemagen.compile(SCHEMAS[name], PIECES, whitespace=policy, engine=engine, cache=None)
         for engine in ("native", "reference")
@@ -255,9 +258,11 @@ def test_both_engines_have_the_same_masks(name, policy):
     for seed in range(2):
         rng, one, other = random.Random(seed), pair[0].matcher(), pair[1].matcher()
         for _ in range(25):
-            assert mask_of(one, PIECES) == mask_of(other, PIECES)
-            assert one.shortest_completion() == other.shortest_completion()
-            token = drawn(one, PIECES, rng)
+            more = mask_of(one, PIECES) - mask_of(other, PIECES)
+            assert mask_of(other, PIECES) <= mask_of(one, PIECES)
+            assert all(set(PIECES.tokens[token]) & set(b"0123456789+-.eE") for token in more)
+            assert len(one.shortest_completion()) <= len(other.shortest_completion())
+            token = drawn(other, PIECES, rng)
             assert one.accept_token(token)
             assert other.accept_token(token)
             if one.is_terminated():

@@ -13,7 +13,7 @@ from tests.suite import cases as suite, trie as tries
 
 TOKENIZERS = ("bundled", "gpt2", "llama3", "mistral")
 VOCABULARIES = ("bytes", *TOKENIZERS)
-NUMBER_BYTES = {bytes([byte]) for byte in b"0123456789+-.eE"}
+NUMBER_BYTES = set(b"0123456789+-.eE")
 SAMPLE = 500
 MASK_CAP = 1000
 WALK_STEPS = 12
@@ -269,7 +269,7 @@ def test_engines_agree_on_every_mask(case, small_vocabulary):
     def both(pair):
         mask = mask_of(pair[1], small_vocabulary)
         more = np.flatnonzero(mask != mask_of(pair[0], small_vocabulary))
-        spellings = case.schema is not None and all(small_vocabulary.tokens[i][:1] in NUMBER_BYTES for i in more)
+        spellings = case.schema is not None and all(set(small_vocabulary.tokens[i]) & NUMBER_BYTES for i in more)
         assert (spellings and not mask[more].any()) or not more.size, differing(pair, small_vocabulary)
         return np.flatnonzero(mask)
 
