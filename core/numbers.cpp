@@ -59,7 +59,9 @@ struct Hash {
 
 }  // namespace
 
-uint32_t Numbers::rule(const NumberRule& rule) {
+uint32_t Numbers::rule(NumberRule rule) {
+    // A whole number is a multiple of 1, so there is nothing to count.
+    if (rule.forms == NumberRule::kWhole && rule.divisor == 1 && rule.power <= 0) rule.divisor = 0;
     const uint64_t hash = hash_of(rule);
     uint32_t known = rules_index_.find(hash, [&](uint32_t k) { return rules_[k] == rule; });
     if (known != HashIndex::kNone) return known;

@@ -72,7 +72,7 @@ public:
     // Exponents have at most so many digits, zeros at the front included, and at most this value.
     static constexpr uint32_t kMostExponentDigits = 20, kMaxExponent = 1999;
 
-    uint32_t rule(const NumberRule& rule);  // its number
+    uint32_t rule(NumberRule rule);  // its number
     const NumberState& operator[](uint32_t state) const { return states_[state]; }
     // What a byte leads to; nothing if no text goes on so.
     std::optional<NumberState> step(const NumberState& state, uint8_t byte) const;

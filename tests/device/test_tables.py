@@ -18,7 +18,9 @@ from schemagen.device import DeviceTables  # noqa: E402 - needs torch
 from schemagen.device.kernels import allowed_tokens  # noqa: E402
 from schemagen.device.regions import DEAD, HOST, OVER, Heap, Regions  # noqa: E402
 
+#: In draft 4 an integer has no exponent, so there are few states; of later drafts its spellings are too many for a closed table.
 PERSON = {
+    "$schema": "http://json-schema.org/draft-04/schema#",
     "type": "object",
     "properties": {
         "name": {"type": "string", "maxLength": 20},
