@@ -308,9 +308,11 @@ private:
     uint32_t closed(const Needed& inside) const;
     static uint64_t used_keys(const Frame* frame);
     void settle_least();
+    void settle_least_repeated();
+    uint32_t least_item(const Options& options, bool repeated, uint32_t depth) const;
     uint32_t least_rest(const FrameState* state, bool opened);
     uint32_t least_behind(const FrameState* state);
-    uint32_t least_position(uint32_t id, uint32_t depth) const;
+    uint32_t least_position(uint32_t id, uint32_t depth, bool repeated = false) const;
     uint64_t least_next_key(const Leaf& leaf);
     uint64_t least_first(const Leaf& leaf);
     uint32_t least_key(const Leaf& leaf);
@@ -443,6 +445,7 @@ private:
     std::unordered_map<Bits, uint32_t> bits_index_;
     std::vector<Bits> bits_{Bits()};
     std::vector<uint32_t> least_values_;  // [value] bytes of the shortest instance; empty: not asked yet
+    std::vector<uint32_t> least_repeated_;  // [value] the same behind an item of an array with unique items; empty: there are none
     std::vector<uint32_t> least_lines_;   // [value] line breaks of the instance that has the fewest; empty: there are none
     std::vector<uint32_t> least_behind_;  // [state]
     std::vector<Shortest> shortest_;      // [value]

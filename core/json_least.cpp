@@ -74,12 +74,37 @@ JsonAutomaton::Needed JsonAutomaton::without_any(Needed needed) {
 JsonAutomaton::Needed JsonAutomaton::needed_items(const ArrayArm& arm, uint32_t state, uint64_t count, uint32_t depth) const {
     Needed out;
     uint64_t least = std::max<uint64_t>(arm.min_items, count + !arm.final[state]);
-    for (; count < least && count < arm.prefix.size(); ++count, ++out.count) out.bytes += line_bytes(depth) + least_option(arm.prefix[count], depth);
+    auto item = [&] { return line_bytes(depth) + least_item(count < arm.prefix.size() ? arm.prefix[count] : arm.items, arm.unique && count > 0, depth); };
+    for (; count < least && (count < arm.prefix.size() || count == 0); ++count, ++out.count) out.bytes += item();
     if (count < least) {
-        out.bytes += (least - count) * (line_bytes(depth) + least_option(arm.items, depth));
+        out.bytes += (least - count) * item();
         out.count += least - count;
     }
     return out;
+}
+
+// `repeated`: behind another item of an array with unique items.
+uint32_t JsonAutomaton::least_item(const Options& options, bool repeated, uint32_t depth) const {
+    if (!repeated || least_repeated_.empty() || options_.fixed.lines) return least_option(options, depth);
+    uint32_t best = kFar;
+    for (const auto& list : options)
+        for (const Option& option : list) best = std::min(best, least_repeated_[option.value]);
+    return best;
+}
+
+// Behind an item, numbers have no exponents where a value is out of reach (json_unique.cpp): that counts where all items are numbers.
+void JsonAutomaton::settle_least_repeated() {
+    if (std::none_of(arrays_.begin(), arrays_.end(), [](const ArrayArm& arm) { return arm.unique; })) return;
+    std::vector<uint32_t> repeated = least_values_;
+    for (size_t v = 0; v < values_.size(); ++v) {
+        const ValueNode& value = values_[v];
+        if (value.bare == kEmpty || !value.strings.empty() || !value.objects.empty() || !value.arrays.empty()) continue;
+        const ByteSet first = dfa().next_bytes(dfa().intern({value.bare}, false));
+        if (first.has('t') || first.has('f') || first.has('n')) continue;
+        const NodeId plain = kernel().without_exponents(value.bare);
+        if (plain != kEmpty) repeated[v] = dfa().bytes_to_accept(dfa().intern({plain}, false), 0);
+    }
+    least_repeated_ = std::move(repeated);
 }
 
 JsonAutomaton::Needed JsonAutomaton::needed(const FrameState* state, uint32_t slot) const {
@@ -114,6 +139,7 @@ void JsonAutomaton::settle_least() {
             changed = true;
         }
     }
+    settle_least_repeated();
 }
 
 // From behind a value in a container to behind its closing bracket; `opened`: from behind the opening bracket.
@@ -145,9 +171,10 @@ uint32_t JsonAutomaton::least_behind(const FrameState* state) {
     return best;
 }
 
-uint32_t JsonAutomaton::least_position(uint32_t id, uint32_t depth) const {
+uint32_t JsonAutomaton::least_position(uint32_t id, uint32_t depth, bool repeated) const {
+    repeated &= !least_repeated_.empty() && !options_.fixed.lines;
     uint32_t best = kFar;
-    for (ValueId value : positions_[id]->values) best = std::min(best, least_value(value, depth));
+    for (ValueId value : positions_[id]->values) best = std::min(best, repeated ? least_repeated_[value] : least_value(value, depth));
     return best;
 }
 
@@ -231,7 +258,11 @@ uint32_t JsonAutomaton::least(const Leaf& leaf) {
     switch (leaf.mode) {
         case kColon: total = colon_bytes() - read + least_position(position_of(state), depth) + uint64_t{least_behind(state)}; break;
         case kValue:
-        case kItem: total = gap_bytes_left(leaf) + least_position(leaf.state, depth) + uint64_t{least_behind(state)}; break;
+        case kItem: {
+            const bool repeated = leaf.mode == kItem && leaf.frame->items && leaf.frame->items->count;
+            total = gap_bytes_left(leaf) + least_position(leaf.state, depth, repeated) + uint64_t{least_behind(state)};
+            break;
+        }
         case kString: total = least_string(leaf) + uint64_t{least_behind(state)}; break;
         case kBare: total = least_bare(leaf) + uint64_t{least_behind(state)}; break;
         case kFirstItem:

@@ -133,7 +133,10 @@ def batch(  # noqa: PLR0913 - every option is a parameter
             "--resume", help="Keep the values that the output has of the same SPEC, model and options, and go on."
         ),
     ] = False,
-    batch_size: Annotated[int, typer.Option(min=1, help="Rows that the model works on at a time.")] = 8,
+    batch_size: Annotated[
+        int | None,
+        typer.Option(min=1, help="Rows that the model works on at a time.", show_default="what the memory holds"),
+    ] = None,
     retries: Annotated[int, typer.Option(min=0, help="Questions more for a row whose value is refused.")] = 0,
     seed: Annotated[int | None, typer.Option(help="Sample; row i has this seed plus i.", show_default="greedy")] = None,
     model: ModelOption = None,

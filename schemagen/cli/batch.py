@@ -71,9 +71,10 @@ def run_batch(
     rows = list(read_rows(sys.stdin.read() if source == "-" else read_text(Path(source))))
     kept = _kept(output, rows, resume=resume)
     if output is not None:
+        prompts = [row.prompt for row in rows]
         if kept:
-            record.check(output)
-        _rewrite(output, kept.values(), record)
+            record.check(output, prompts)
+        _rewrite(output, kept.values(), record.about(prompts))
     todo = [row for row in rows if row.index not in kept]
     lm = load_model(model)
     failed = 0

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from dataclasses import asdict, dataclass, fields
+from dataclasses import asdict, dataclass, fields, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -19,7 +19,7 @@ from schemagen.compiler import Choice, Regex
 from schemagen.types import is_type, reflect
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
 
 #: Field -> what it is on the command line.
 _NAMES = {"model": "--model", "max_new_tokens": "--max-new-tokens", "seed": "--seed"}
@@ -28,7 +28,7 @@ _MAX_SHOWN = 60
 
 @dataclass(frozen=True, slots=True)
 class BatchRecord:
-    """What the values of a batch depend on, the prompts apart.
+    """What the values of a batch depend on.
 
     Attributes:
         spec: SPEC as it was written, for people.
@@ -36,6 +36,8 @@ class BatchRecord:
         model: Name or absolute folder of the model.
         max_new_tokens: The budget; None: the model's own.
         seed: Of row 0; None: greedy.
+        rows: How many prompts the input had.
+        prompts_sha256: Of these. Lines may be added behind them before a run goes on.
     """
 
     spec: str
@@ -43,6 +45,12 @@ class BatchRecord:
     model: str
     max_new_tokens: int | None
     seed: int | None
+    rows: int = 0
+    prompts_sha256: str = ""
+
+    def about(self, prompts: Sequence[Any]) -> BatchRecord:
+        """Return the record of the same run over these prompts."""
+        return replace(self, rows=len(prompts), prompts_sha256=_hash_of(list(prompts)))
 
     @classmethod
     def of(
@@ -74,8 +82,12 @@ class BatchRecord:
         beside.write_text(text + "\n", encoding="utf-8")
         beside.replace(path)
 
-    def check(self, output: Path) -> None:
+    def check(self, output: Path, prompts: Sequence[Any]) -> None:
         """Refuse to go on with an output that was made with something else.
+
+        Args:
+            output: The file with the values.
+            prompts: Of the input now.
 
         Raises:
             typer.BadParameter: It was, or it is not known what it was made with.
@@ -87,7 +99,10 @@ class BatchRecord:
                 "its values are of. Choose another --output, or remove the file to start anew.",
                 param_hint="--output",
             )
-        if differences := list(self._differences(before)):
+        differences = list(self._differences(before))
+        if len(prompts) < before.rows or _hash_of(list(prompts[: before.rows])) != before.prompts_sha256:
+            differences.append(f"the first {before.rows} prompts of the input have changed")
+        if differences:
             raise typer.BadParameter(
                 f"{str(output)!r} was made with something else: {'; '.join(differences)}. Go on with the same, or choose "
                 "another --output.",
@@ -128,6 +143,10 @@ def _fingerprint(target: Any) -> str:
         said = ["type", dict(reflected.schema), reflected.checked]
     else:
         said = ["schema", target]
+    return _hash_of(said)
+
+
+def _hash_of(said: Any) -> str:
     return hashlib.sha256(json.dumps(said, default=repr).encode()).hexdigest()
 
 

@@ -335,7 +335,7 @@ def finish(grammar: Grammar, generated: list[int], options: dict[str, Any]) -> t
 def _what_ran_out(options: Mapping[str, Any], used: int) -> dict[str, str]:
     """Say what ended a text too early, and what to do about it."""
     budget = options.get("max_new_tokens", options.get("max_length"))
-    others = [name for name in ("max_time", "stop_strings", "stopping_criteria") if options.get(name)]
+    others = [name for name in ("max_time", "stop_strings", "stopping_criteria") if options.get(name) is not None]
     if used == budget or not others:
         return {
             "why": f"the budget was {budget} tokens",

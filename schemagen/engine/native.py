@@ -421,7 +421,7 @@ class JsonLowering:
             unique = False
         if unique and not arm.prefix:
             different = self._cardinality(arm.items)
-            if different is not None:
+            if different is not None and different < 2**31:
                 most = different if most is None else min(most, different)
         return self.builder.add_array(
             [options(index) for index in range(length)],

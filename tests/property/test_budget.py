@@ -378,3 +378,13 @@ def test_the_least_budget_of_a_large_schema_is_known():
     assert schemagen.compile(nested(10_000), BYTES, cache=None).min_new_tokens == 6 * 10_000 + 1
     many = schemagen.compile(wide(3000), BYTES, cache=None, property_order="any")
     assert many.min_new_tokens == len("{" + ",".join(f'"p{k}":0' for k in range(3000)) + "}")
+
+
+@pytest.mark.parametrize(("least", "needed"), [(100_000, 19), (10**18, 26)])
+def test_unique_numbers_count_without_exponents_behind_the_first(least, needed):
+    """Behind a number an array of unique items has no exponents, and the fewest tokens are counted so."""
+    spec = {"type": "array", "items": {"type": "integer", "minimum": least}, "uniqueItems": True}
+    items = 3 if least < 10**6 else 2
+    grammar = schemagen.compile({**spec, "minItems": items}, BYTES, cache=None)
+    assert grammar.min_new_tokens == needed
+    assert len(grammar.matcher().shortest_completion()) == needed

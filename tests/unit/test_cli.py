@@ -500,6 +500,20 @@ def test_the_page_has_every_command() -> None:
     assert {option for option in re.findall(r"--[a-z][a-z-]*", page) if option not in known} == set()
 
 
+def test_resume_refuses_an_input_that_has_changed(tmp_path: Path) -> None:
+    """Values belong to prompts: another first line is refused, lines that are added are not."""
+    source, output = tmp_path / "in.jsonl", tmp_path / "out.jsonl"
+    source.write_text('"Ada, 36"\n"Bob, 4"\n', encoding="utf-8")
+    assert run("batch", AGE, str(source), "--output", str(output)).exit_code == 0
+    source.write_text('"Zoe, 9"\n"Ada, 36"\n"Bob, 4"\n', encoding="utf-8")
+    refused = run("batch", AGE, str(source), "--output", str(output), "--resume")
+    assert refused.exit_code == 2
+    assert "prompts of the input have changed" in " ".join(refused.stderr.replace("│", " ").split())
+    source.write_text('"Ada, 36"\n"Bob, 4"\n"Zoe, 9"\n', encoding="utf-8")
+    assert run("batch", AGE, str(source), "--output", str(output), "--resume").exit_code == 0
+    assert [json.loads(line)["index"] for line in output.read_text(encoding="utf-8").splitlines()] == [0, 1, 2]
+
+
 def test_cost_without_measured_mass() -> None:
     """The mass is left out when it was not measured, and no time is no division by zero."""
     assert cost_of(SimpleNamespace(new_tokens=3, seconds=0.0, masked_mass=None)) == "3 tokens, 0 tokens/s"
