@@ -100,8 +100,8 @@ test-all: test ## Everything of `test`, then the slow tests, then the core under
 
 # --- parts -----------------------------------------------------------------------------------------------------------
 
-pytest: core ## Run the tests alone (TESTS=tests/unit ARGS=-x)
-	$(BIN)/python -m pytest $(TESTS) $(ARGS)
+pytest: core ## Run the tests alone, on all cores (TESTS=tests/unit ARGS="-x -n 0")
+	$(BIN)/python -m pytest -n auto $(TESTS) $(ARGS)
 
 check: $(DEV) ## Lint, types and spelling: ruff, mypy, pyright, codespell
 	$(BIN)/ruff check .
