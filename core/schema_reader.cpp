@@ -153,6 +153,7 @@ void SchemaReader::define(const Task& task) {
 
 // The value of a sub-schema.
 ValueId SchemaReader::child(PyObject* schema, const Step& step) {
+    poll();
     if (PyBool_Check(schema)) return schema == Py_True ? any : 0;
     if (PyDict_GET_SIZE(schema) == 0) return any;
     auto inside = seen(schema);
