@@ -23,27 +23,13 @@ from schemagen.regex.ast import (
     complement,
     concat,
     conjunction,
+    intersect_ranges,
     optional,
     repeat,
     union,
 )
 
 MAX_SPLITS = 4
-
-
-def common_ranges(left: Ranges, right: Ranges) -> Ranges:
-    """Return the code points that are in both, in one pass (the sets of Unicode have hundreds of ranges)."""
-    both: list[tuple[int, int]] = []
-    i = j = 0
-    while i < len(left) and j < len(right):
-        low, high = max(left[i][0], right[j][0]), min(left[i][1], right[j][1])
-        if low <= high:
-            both.append((low, high))
-        if left[i][1] < right[j][1]:
-            i += 1
-        else:
-            j += 1
-    return tuple(both)
 
 
 def nullable(regex: Regex) -> bool:
@@ -90,7 +76,7 @@ def first_characters(regex: Regex) -> Ranges:
     if isinstance(regex, Conjunction):
         common = first_characters(regex.parts[0])
         for part in regex.parts[1:]:
-            common = common_ranges(common, first_characters(part))
+            common = intersect_ranges(common, first_characters(part))
         return common
     if isinstance(regex, Complement):
         return first_characters(ANY_STRING)
@@ -101,7 +87,7 @@ def restrict_first(regex: Regex, ranges: Ranges, *, edge: bool) -> Regex:
     """Return the matches that begin with one of ``ranges``; with ``edge`` the empty match stays as well."""
     empty = EPSILON if edge and nullable(regex) else EMPTY
     first = first_characters(regex)
-    allowed = common_ranges(first, ranges)
+    allowed = intersect_ranges(first, ranges)
     if not allowed:
         return empty
     if allowed == first and (edge or not nullable(regex)):
@@ -127,7 +113,7 @@ def optional_of(regex: Regex) -> Regex:
 def _begin_with(regex: Regex, allowed: Chars) -> Regex:
     """Return the non-empty matches whose first character is in ``allowed``."""
     if isinstance(regex, Chars):
-        return Chars(common_ranges(regex.ranges, allowed.ranges))
+        return Chars(intersect_ranges(regex.ranges, allowed.ranges))
     if isinstance(regex, Alternation):
         return union(*(restrict_first(part, allowed.ranges, edge=False) for part in regex.parts))
     if isinstance(regex, Conjunction):
