@@ -3,7 +3,6 @@
 #include "hash.hpp"
 
 #include <algorithm>
-#include <unordered_set>
 
 namespace schemagen {
 
@@ -52,10 +51,6 @@ uint64_t hash_of(const NumberRule& rule) {
         }
     return hash;
 }
-
-struct Hash {
-    size_t operator()(const NumberState& s) const { return hash_of(s); }
-};
 
 }  // namespace
 
@@ -264,17 +259,8 @@ bool Numbers::accepts(const NumberState& s) const {
 
 bool Numbers::live(const NumberState& s) const {
     using enum NumberPhase;
-    if (s.phase >= kExponent) {
-        if (s.phase == kExponent) return s.least <= s.most;
-        const int32_t least = s.negative ? std::max(0, -s.most) : std::max<int32_t>(0, s.least);
-        const int32_t most = s.negative ? -s.least : s.most;
-        int32_t from = s.exponent, to = s.exponent;
-        if (s.phase == kExponentSign) return least <= most;
-        const uint32_t further = std::min(length(kMaxExponent), kMostExponentDigits - s.digits);
-        for (uint32_t k = 0; k <= further; ++k, from *= 10, to = to * 10 + 9)
-            if (std::max(from, least) <= std::min(to, most)) return true;
-        return false;
-    }
+    if (s.phase == kExponent) return s.least <= s.most;
+    if (s.phase > kExponent) return exponent_digits(s).has_value();
     if (s.digits) return completes(s);
     if (accepts(s) || step(s, 'e')) return true;
     for (uint8_t byte : {'1', '2', '3', '4', '5', '6', '7', '8', '9', '.', '0', '-'})
@@ -355,34 +341,87 @@ bool Numbers::reaches(const NumberState& s, uint32_t more, int32_t last, int32_t
     return missing <= static_cast<uint64_t>(difference);
 }
 
-uint32_t Numbers::shortest(const NumberState& start) const {
-    constexpr size_t kMost = 400;
-    if (accepts(start)) return 0;
-    if (start.phase >= NumberPhase::kExponent) {
-        NumberState s = start;
-        if (s.phase == NumberPhase::kExponent) {
-            if (s.most >= 0) return length(std::max<int32_t>(0, s.least));
-            return 1 + length(-s.most);
-        }
-        if (s.phase == NumberPhase::kExponentSign) return length(s.negative ? std::max(0, -s.most) : std::max<int32_t>(0, s.least));
+// ---- the shortest way to an end ---------------------------------------------------------------------------------------
+
+// Further digits of the exponent that is being read, at least; nothing if none lead to one that is allowed.
+std::optional<uint32_t> Numbers::exponent_digits(const NumberState& s) const {
+    const int32_t least = s.negative ? std::max(0, -s.most) : std::max<int32_t>(0, s.least), most = s.negative ? -s.least : s.most;
+    if (s.phase != NumberPhase::kExponentDigits) return least <= most ? std::optional(length(least)) : std::nullopt;
+    int32_t from = s.exponent, to = s.exponent;
+    const uint32_t further = std::min(length(kMaxExponent), kMostExponentDigits - s.digits);
+    for (uint32_t k = 0; k <= further; ++k, from *= 10, to = to * 10 + 9)
+        if (std::max(from, least) <= std::min(to, most)) return k;
+    return std::nullopt;
+}
+
+uint32_t Numbers::shortest(const NumberState& s) const {
+    uint32_t work = 0;
+    return shortest(s, UINT16_MAX, work);
+}
+
+// The same if it is at most `most`, else anything above `most`. Before the first digit other than 0 every byte is tried, behind
+// it every number of bytes.
+uint32_t Numbers::shortest(const NumberState& s, uint32_t most, uint32_t& work) const {
+    constexpr uint32_t kMostWork = 20'000;
+    if (accepts(s)) return 0;
+    if (s.phase == NumberPhase::kExponent) return s.most >= 0 ? length(std::max<int32_t>(0, s.least)) : 1 + length(-s.most);
+    if (s.phase > NumberPhase::kExponent) return exponent_digits(s).value_or(most + 1);
+    if (s.digits) {
+        for (uint32_t bytes = 1; bytes <= most; ++bytes)
+            if (ends_in(s, bytes, work) || work > kMostWork) return bytes;
+        return most + 1;
     }
-    const uint64_t divisor = start.phase < NumberPhase::kExponent ? rules_[start.rule].divisor : 0;
-    std::vector<NumberState> layer{start}, next;
-    std::unordered_set<NumberState, Hash> seen{start};
-    for (uint32_t bytes = 1;; ++bytes) {
-        for (const NumberState& s : layer) {
-            for (uint8_t byte : {'0', '1', '2', '3', '4', '5', '6', '7', '8', '9', '.', 'e', '-'}) {
-                auto target = step(s, byte);
-                if (!target) continue;
-                if (accepts(*target)) return bytes;
-                if (seen.size() >= kMost || (divisor > 100 && bytes > 1)) return bytes;  // nothing shorter was there
-                if (!seen.contains(*target) && live(*target)) seen.insert(*target), next.push_back(*target);
-            }
-        }
-        layer.swap(next);
-        next.clear();
-        if (layer.empty()) return bytes;  // never: states are live
+    uint32_t best = most + 1;
+    for (uint8_t byte : {'e', '1', '2', '3', '4', '5', '6', '7', '8', '9', '.', '0', '-'}) {
+        if (best <= 1) break;
+        if (auto next = step(s, byte); next && live(*next)) best = std::min(best, 1 + shortest(*next, best - 2, work));
     }
+    return best;
+}
+
+// Whether a text ends so many bytes behind a digit other than 0: digits, perhaps a point and digits, perhaps an exponent.
+bool Numbers::ends_in(const NumberState& s, uint32_t bytes, uint32_t& work) const {
+    using enum NumberPhase;
+    const NumberRule& rule = rules_[s.rule];
+    if (!side(s).any) return false;
+    const bool in_integer = s.phase == kInteger;
+    const uint32_t most_integer = in_integer ? rule.integer_digits - s.digits : 0, most_behind = rule.fraction_digits - s.fraction;
+    const uint32_t point = in_integer ? 1 : 0;
+    const int32_t first = s.digits - 1 - s.fraction;
+    // The mantissa grows by `integer` digits, and by `behind` digits behind the point, `used` bytes in all.
+    auto ends = [&](uint32_t integer, uint32_t behind, uint32_t used) {
+        ++work;
+        const auto top = first + static_cast<int32_t>(integer);
+        const uint32_t more = integer + behind;
+        if (used == bytes) {
+            const bool whole = in_integer && !behind;
+            if (!(rule.forms & (whole ? NumberRule::kWhole : NumberRule::kPoint))) return false;
+            return reaches(s, more, top - static_cast<int32_t>(s.digits + more) + 1, top, whole);
+        }
+        return bytes - used >= 2 && rule.forms & NumberRule::kExponent && ends_with_exponent(s, more, top, bytes - used - 1);
+    };
+    for (uint32_t integer = 0; integer <= std::min(most_integer, bytes); ++integer) {
+        if (s.phase != kPoint && ends(integer, 0, integer)) return true;
+        for (uint32_t behind = 1; behind <= most_behind && integer + point + behind <= bytes; ++behind)
+            if (ends(integer, behind, integer + point + behind)) return true;
+    }
+    return false;
+}
+
+// Whether `more` further digits, the first digit of all worth 10^first, and an exponent of so many bytes make a value inside.
+bool Numbers::ends_with_exponent(const NumberState& s, uint32_t more, int32_t first, uint32_t bytes) const {
+    const NumberSide& ends = side(s);
+    const int32_t last = first - static_cast<int32_t>(s.digits + more) + 1;
+    const int32_t least[] = {0, 10, 100, 1000, 10'000};
+    auto some = [&](int32_t low, int32_t high) {  // of these exponents
+        const int32_t inside = std::min(high, ends.high.there() ? ends.high.exponent - first - 1 : high);
+        for (int32_t exponent : {inside, ends.high.exponent - first, ends.low.exponent - first})
+            if (low <= exponent && exponent <= high && reaches(s, more, last + exponent, first + exponent, false)) return true;
+        return false;
+    };
+    constexpr auto kMost = static_cast<int32_t>(kMaxExponent);
+    if (bytes <= 4 && some(least[bytes - 1], std::min(least[bytes] - 1, kMost))) return true;
+    return bytes >= 2 && bytes <= 5 && some(-std::min(least[bytes - 1] - 1, kMost), -least[bytes - 2]);
 }
 
 }  // namespace schemagen

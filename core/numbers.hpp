@@ -79,7 +79,7 @@ public:
     bool accepts(const NumberState& state) const;
     // Whether some text goes on from here, this one included.
     bool live(const NumberState& state) const;
-    // Bytes of the shortest way to an end, or a lower bound where it takes long to find.
+    // Bytes of the shortest way to an end, found by arithmetic; a lower bound where ends have hundreds of digits.
     uint32_t shortest(const NumberState& state) const;
     // Whether two neighbouring bytes lead to different states, or may.
     bool differs(const NumberState& state, uint8_t byte) const;
@@ -101,6 +101,10 @@ private:
     Interval exponents(const NumberState& s) const;
     bool exact(const NumberState& s) const;
     bool completes(const NumberState& s) const;
+    std::optional<uint32_t> exponent_digits(const NumberState& s) const;
+    uint32_t shortest(const NumberState& s, uint32_t most, uint32_t& work) const;
+    bool ends_in(const NumberState& s, uint32_t bytes, uint32_t& work) const;
+    bool ends_with_exponent(const NumberState& s, uint32_t more, int32_t first, uint32_t bytes) const;
     bool reaches(const NumberState& s, uint32_t more, int32_t last, int32_t first, bool is_whole) const;
 
     std::vector<NumberRule> rules_;

@@ -122,9 +122,7 @@ def check(seed: int) -> None:
         assert allowed - {"E"} == following, (seed, prefix, rule.arguments())
         assert ("E" in allowed) == ("e" in allowed)
         least = matcher.least_bytes()
-        assert least <= shortest[prefix], (seed, prefix)
-        if rule.divisor <= 100:
-            assert least == shortest[prefix], (seed, prefix, rule.arguments())
+        assert least == shortest[prefix], (seed, prefix, rule.arguments())
 
 
 @pytest.mark.parametrize("seed", range(4))
