@@ -2,6 +2,10 @@
 
 #include <algorithm>
 #include <bit>
+#include <deque>
+#include <queue>
+#include <tuple>
+#include <unordered_map>
 #include <unordered_set>
 #include <utility>
 
@@ -14,7 +18,7 @@ namespace {
 
 constexpr uint32_t kMostSteps = 50'000;     // of one search; a step takes about 1 us
 constexpr uint32_t kStepsPerByte = 16;      // besides, for each byte of the text so far: a long way is no wrong way
-constexpr uint32_t kMostHurry = 200'000;    // of both, where the guide is followed greedily
+constexpr uint32_t kMostHurry = 300'000;    // of both, where the nearest end is not sought but some near one
 constexpr uint64_t kMostWork = 100'000;     // steps of all searches for one mask, besides that from where it stands
 constexpr uint32_t kMostBytes = 200'000;    // of a text
 constexpr size_t kMostKnown = 400'000;      // configurations
@@ -128,48 +132,91 @@ void Completions::keep_path(uint32_t left) {
     }
 }
 
-// Some way to the end, not the shortest: always on to where the guide says it is nearest.
+// What is left to be tried by `hurry`. Every other turn takes what promises most; the turns between go around the types, of
+// which each has the configurations in one container, of one kind and as far from the end. So a plateau of the guide that has
+// thousands of configurations, such as the digits of a number that is of no use, does not hide the few that lead out of it.
+class Completions::Open {
+public:
+    void push(uint32_t node, const Leaf& leaf, uint32_t bytes, uint32_t guide) {
+        best_.push({guide, bytes, node});
+        const uint64_t key = mix(mix(reinterpret_cast<uintptr_t>(leaf.frame), leaf.mode), guide);
+        const auto [at, is_new] = type_of_.try_emplace(key, types_.size());
+        if (is_new) types_.emplace_back();
+        types_[at->second].push_back(node);
+        ++left_;
+    }
+    // The next one; kNone: nothing is left.
+    uint32_t pop() {
+        uint32_t node = kNone;
+        while (left_ && node == kNone) {
+            if ((turn_ = !turn_)) {
+                node = best_.top().node;
+                best_.pop();
+            } else {
+                while (types_[next_ %= types_.size()].empty()) ++next_;
+                node = types_[next_].front();
+                types_[next_++].pop_front();
+            }
+            if (!taken_.insert(node).second) node = kNone;
+        }
+        left_ -= node != kNone;
+        return node;
+    }
+
+private:
+    struct Promise {
+        uint32_t guide, bytes, node;
+        bool operator<(const Promise& other) const {  // the nearest to its end comes first, then the shortest
+            return std::tie(guide, bytes, node) > std::tie(other.guide, other.bytes, other.node);
+        }
+    };
+    std::priority_queue<Promise> best_;
+    std::vector<std::deque<uint32_t>> types_;
+    std::unordered_map<uint64_t, size_t> type_of_;
+    std::unordered_set<uint32_t> taken_;
+    size_t next_ = 0, left_ = 0;
+    bool turn_ = false;
+};
+
+// Some way to the end, not surely the shortest: greedy best-first search with type-based exploration (Xie et al. 2014).
+// It goes by what the automaton says, not by what the searches before have learnt: that is more, but only of places that they came to.
 bool Completions::hurry(const Leaf& start, Arena& arena) {
-    using Ways = std::vector<std::pair<uint64_t, uint8_t>>;  // (bound, whitespace behind other bytes; byte), nearest last
-    std::vector<Ways> ways;
+    Open open;
     std::unordered_set<uint32_t> seen;
-    levels_.clear();
-    auto enter = [&](const Leaf& leaf, const Arena::Mark& mark) {
-        uint32_t id = id_of(leaf);
-        if (id != kNone && !seen.insert(id).second) return arena.release(mark), false;
-        levels_.push_back({leaf, id, 0, 0, {}, mark});
-        ways.emplace_back();
-        if (automaton_.accepting(leaf)) return true;
-        ByteSet bytes = automaton_.next_bytes(leaf);
+    reached_.clear();
+    auto enter = [&](const Leaf& leaf, uint32_t from, uint8_t byte) {
+        const uint32_t id = id_of(leaf);
+        if (id != kNone && !seen.insert(id).second) return false;
+        const uint32_t bytes = from == kNone ? 0 : reached_[from].bytes + 1, guide = automaton_.accepting(leaf) ? 0 : automaton_.least(leaf);
+        if (bytes > kMostBytes || guide >= Automaton::kFar) return false;
+        open.push(static_cast<uint32_t>(reached_.size()), leaf, bytes, guide);
+        reached_.push_back({leaf, id, from, bytes, byte});
+        return true;
+    };
+    enter(start, kNone, 0);
+    for (uint32_t node; steps_ < kMostHurry && (node = open.pop()) != kNone;) {
+        const Leaf leaf = reached_[node].leaf;
+        if (automaton_.accepting(leaf)) return keep_way_to(node), true;
+        const ByteSet bytes = automaton_.next_bytes(leaf);
         for (unsigned byte = 0; byte < 256; ++byte) {
             if (!bytes.has(static_cast<uint8_t>(byte)) || !bytes_.has(static_cast<uint8_t>(byte))) continue;
+            poll();
+            ++steps_;
             Arena::Mark before = arena.mark();
             Leaf next = leaf;
-            ++steps_;
-            poll();
-            if (automaton_.step(next, static_cast<uint8_t>(byte), arena)) ways.back().emplace_back(uint64_t{bound(next, id_of(next))} * 2 + (byte <= ' '), byte);
-            arena.release(before);
+            if (!automaton_.step(next, static_cast<uint8_t>(byte), arena) || !enter(next, node, static_cast<uint8_t>(byte))) arena.release(before);
         }
-        std::sort(ways.back().rbegin(), ways.back().rend());
-        return false;
-    };
-    bool found = enter(start, arena.mark());
-    while (!found && !levels_.empty() && steps_ < kMostHurry && levels_.size() < kMostBytes) {
-        if (ways.back().empty()) {
-            arena.release(levels_.back().mark);
-            levels_.pop_back();
-            ways.pop_back();
-            continue;
-        }
-        uint8_t byte = ways.back().back().second;
-        ways.back().pop_back();
-        Arena::Mark mark = arena.mark();
-        Leaf next = levels_.back().leaf;
-        levels_.back().next = byte + 1u;
-        if (automaton_.step(next, byte, arena)) found = enter(next, mark);
     }
-    if (found) keep_path(0);
-    return found;
+    return false;
+}
+
+// Note the way from the start to an end that was reached.
+void Completions::keep_way_to(uint32_t node) {
+    levels_.clear();
+    uint32_t next = 0;  // any: nothing is read behind the end
+    for (; node != kNone; next = reached_[node].byte + 1u, node = reached_[node].from) levels_.push_back({reached_[node].leaf, reached_[node].id, 0, next, {}, {}});
+    std::reverse(levels_.begin(), levels_.end());
+    keep_path(0);
 }
 
 // Find a way to the end: `path_`, then what is known of the configuration it leads to.
@@ -452,7 +499,7 @@ uint32_t Completions::tighten(const Leaf& leaf, uint32_t budget, uint32_t* words
         words[w] &= kept[w];
         left += static_cast<uint32_t>(std::popcount(words[w]));
     }
-    // A text that was found greedily may not be found again from the middle.
+    // A text that is not the shortest may not be found again from the middle.
     if (!left && !accepting) return keep_to_text(leaf, words, arena);
     return left;
 }

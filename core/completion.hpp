@@ -9,8 +9,8 @@
 // The text is found by iterative deepening A* (Korf 1985) with `Automaton::least` as its guide, and a table of what is
 // known of each configuration. Where the guide is exact, as in most schemas, the search goes straight to the end. The search
 // writes only bytes that are tokens, so that its text always can be tokenized; a vocabulary without such tokens has no
-// guarantee. A search that takes too long is replaced by one that follows the guide greedily: its text may be longer than
-// needed, but the guarantee holds. Where working out what each token of a mask leads to takes too long, the mask is left
+// guarantee. A search that takes too long is replaced by one that trusts the guide more: its text may be longer than needed,
+// but the guarantee holds. Where working out what each token of a mask leads to takes too long, the mask is left
 // alone far from the end of the budget, and keeps to the shortest text near it.
 #pragma once
 #include <algorithm>
@@ -62,6 +62,12 @@ private:
         ByteSet bytes;
         Arena::Mark mark;
     };
+    struct Reached {  // by `hurry`
+        Leaf leaf;
+        uint32_t id, from, bytes;  // `from`: what it was reached from; kNone: the start
+        uint8_t byte;              // by which it was
+    };
+    class Open;
     enum class Found : uint8_t { kYes, kNone, kTooFar };
 
     void prepare();
@@ -76,6 +82,7 @@ private:
     Found search(const Leaf& leaf, uint32_t limit, Arena& arena);
     bool hurry(const Leaf& leaf, Arena& arena);
     void keep_path(uint32_t left);
+    void keep_way_to(uint32_t node);
     bool follow(const Leaf& leaf, Arena& arena, std::string& text, std::vector<uint32_t>& ids);
     uint32_t needed(const Leaf& leaf, Arena& arena);
     std::string way(const Leaf& leaf, Arena& arena);
@@ -102,6 +109,7 @@ private:
     KeyTable keys_;
     std::vector<Known> known_;  // [number of its key]
     std::vector<Level> levels_;
+    std::vector<Reached> reached_;
     std::string path_;  // what the last search found, down to a configuration that is known
     uint32_t overshoot_ = 0, steps_ = 0;
     uint64_t work_ = kNoLimit;  // steps that are left for the mask being made

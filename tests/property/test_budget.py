@@ -2,6 +2,7 @@
 
 import json
 import random
+import re
 
 import numpy as np
 import pytest
@@ -224,6 +225,7 @@ def test_a_negative_budget_is_refused():
         matcher.fill_next_token_bitmask(np.zeros((1, 1), dtype=np.int32), 0, budget=-1)
 
 
+BYTES = Vocabulary.byte_vocabulary()
 _SIZE = {"type": "string", "pattern": "^\\d+([KMGT]i?B|B)$"}
 _SWAP = {"type": "object", "properties": {"size": _SIZE}, "required": ["size"]}
 _PART = {
@@ -261,6 +263,26 @@ _HARD = {
 }
 
 
+def test_where_the_search_gives_up_the_text_has_nothing_that_is_not_needed():
+    """The way around what the bound does not see is searched for; whitespace, more members or more digits do not help."""
+    matcher = schemagen.compile(_HARD, BYTES, cache=None).matcher()
+    members = "".join(f'"{key}":"",' for key in "abcdefgh")
+    parts = r'"root":\{"kind":"\w+","size":"0B"\},"type":"(none|gpt)"'
+    assert re.fullmatch(rf'\{{{members}"volume":\{{"partitions":\{{{parts}\}}\}}\}}', matcher.shortest_completion().decode())
+
+
+def test_what_is_needed_does_not_depend_on_what_was_asked_before():
+    """Searches remember ways to the end, and these are those that another order of questions finds."""
+    fresh = schemagen.compile(_HARD, BYTES, cache=None).min_new_tokens
+    grammar = schemagen.compile(_HARD, BYTES, cache=None)
+    text = b'{"a":"","b":"","c":"","d":"","e":"","f":"","g":"","h":"","volume":{"partitions":{"root":{"kind":"ext2","size":"0B"'
+    for size in (len(text), 70, 30):
+        matcher = grammar.matcher()
+        assert matcher.accept_bytes(text[:size])
+        assert matcher.shortest_completion()
+    assert grammar.min_new_tokens == fresh
+
+
 def test_a_completion_that_was_found_greedily_is_kept_to(bundled_vocabulary):
     """Its text stays what it was counted with, so that there always is a token that brings the end nearer."""
     grammar = schemagen.compile(_HARD, bundled_vocabulary, cache=None)
@@ -278,7 +300,6 @@ def test_a_completion_that_was_found_greedily_is_kept_to(bundled_vocabulary):
 
 # ---- what is told of a text without a search -------------------------------------------------------------------------
 
-BYTES = Vocabulary.byte_vocabulary()
 _DELETE = BYTES.tokens.index(b"\x7f")
 #: Where a byte of JSON is no token, every shortest text is searched for: an oracle for the texts that are told by the schema.
 SEARCHED = Vocabulary.from_tokens(
