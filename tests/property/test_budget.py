@@ -268,7 +268,9 @@ def test_where_the_search_gives_up_the_text_has_nothing_that_is_not_needed():
     matcher = schemagen.compile(_HARD, BYTES, cache=None).matcher()
     members = "".join(f'"{key}":"",' for key in "abcdefgh")
     parts = r'"root":\{"kind":"\w+","size":"0B"\},"type":"(none|gpt)"'
-    assert re.fullmatch(rf'\{{{members}"volume":\{{"partitions":\{{{parts}\}}\}}\}}', matcher.shortest_completion().decode())
+    assert re.fullmatch(
+        rf'\{{{members}"volume":\{{"partitions":\{{{parts}\}}\}}\}}', matcher.shortest_completion().decode()
+    )
 
 
 def test_what_is_needed_does_not_depend_on_what_was_asked_before():
