@@ -119,6 +119,7 @@ uint32_t JsonAutomaton::closed(const Needed& inside) const { return plus(inside.
 void JsonAutomaton::settle_least() {
     std::vector<uint32_t> alone(values_.size(), kFar);
     for (size_t v = 0; v < values_.size(); ++v) {
+        poll();
         if (values_[v].bare != kEmpty) alone[v] = dfa().bytes_to_accept(dfa().intern({values_[v].bare}, false), 0);
         for (const StringArm& arm : values_[v].strings) {
             if (!string_possible(arm)) continue;
@@ -131,6 +132,7 @@ void JsonAutomaton::settle_least() {
     for (bool changed = true; changed;) {
         changed = false;
         for (size_t v = values_.size(); v-- > 0;) {  // what is inside was declared later
+            poll();
             uint32_t best = alone[v];
             for (uint32_t id : values_[v].objects) best = std::min(best, closed(needed_members(objects_[id], nullptr, 0)));
             for (uint32_t id : values_[v].arrays) best = std::min(best, closed(needed_items(arrays_[id], 0, 0, options_.fixed.lines)));
