@@ -21,7 +21,7 @@ SOURCES   := $(shell find schemagen core -name '*.py' -o -name '*.cpp' -o -name 
 # Sanitizers: the runtime must be loaded before Python, libstdc++ beside it so that exceptions are intercepted.
 CXX         ?= c++
 ASAN_TESTS  ?= tests/suite tests/property tests/unit/test_paper_examples.py tests/docs/test_supported_schema.py
-TSAN_TESTS  ?= tests/property/test_threads.py
+TSAN_TESTS  ?= tests/property/test_threads.py tests/unit/test_limits.py tests/unit/test_interrupts.py
 # A free-threaded Python, with what has wheels for it: no tokenizers, no transformers.
 FT_PYTHON   ?= python3.13t
 FT_TESTS    ?= tests/property tests/suite

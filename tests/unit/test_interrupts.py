@@ -25,6 +25,7 @@ CALLS = {
 }
 PROGRAM = """
 import json, os, random, signal, sys, threading, time
+signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell's background jobs ignore it
 import numpy as np
 import schemagen
 NESTED = {nested!r}
@@ -66,6 +67,7 @@ def test_an_interrupt_while_an_error_is_made_is_no_other_error():
     """A KeyboardInterrupt that comes while the core makes a LimitError stays a KeyboardInterrupt."""
     program = """
 import schemagen, schemagen.errors, signal, os
+signal.signal(signal.SIGINT, signal.default_int_handler)
 def init(self, *args, **kwargs):
     os.kill(os.getpid(), signal.SIGINT)
     for _ in range(1000): pass
