@@ -177,7 +177,8 @@ bool Matcher::accept_token(uint32_t id) {
         if (std::find(tables.eos().begin(), tables.eos().end(), id) != tables.eos().end()) {
             if (!constraint_->automaton().accepting(leaf())) return false;
             history_.push_back({leaf(), text_.size()});
-            return terminated_ = true;
+            terminated_ = true;
+            return true;
         }
         return !tables.token(id).empty() && advance(tables.token(id));
     });

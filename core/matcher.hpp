@@ -3,6 +3,7 @@
 // Its configurations belong to one epoch of the constraint (constraint.hpp). In a later one it reads its text again, step by
 // step, before it goes on.
 #pragma once
+#include <atomic>
 #include <memory>
 #include <string>
 #include <vector>
@@ -10,6 +11,19 @@
 #include "constraint.hpp"
 
 namespace schemagen {
+
+// A bool that one thread may read while another one writes it: calls look at it before they take the mutex.
+class Flag {
+public:
+    Flag() = default;
+    Flag(const Flag& other) : value_(bool{other}) {}
+    Flag& operator=(bool value) { return value_.store(value, std::memory_order_relaxed), *this; }
+    Flag& operator=(const Flag& other) { return *this = bool{other}; }
+    operator bool() const { return value_.load(std::memory_order_relaxed); }
+
+private:
+    std::atomic<bool> value_ = false;
+};
 
 class Matcher {
 public:
@@ -66,7 +80,7 @@ private:
     std::vector<Step> history_;
     std::string text_;
     uint64_t epoch_ = 0;  // that the configurations belong to
-    bool terminated_ = false;
+    Flag terminated_;
 };
 
 }  // namespace schemagen
