@@ -146,7 +146,7 @@ bool JsonAutomaton::array_live(uint32_t id, uint32_t state, uint64_t count) {
 }
 
 // Whether some string is in the language and short enough. Languages with a least length of their own come with it built
-// in (schemagen/engine/native.py), so that the shortest word decides.
+// in (schemagen/engine/native/lowering.py), so that the shortest word decides.
 bool JsonAutomaton::string_possible(const StringArm& arm) const {
     if (arm.min_chars > arm.max_chars || kernel().is_empty(arm.regex)) return false;
     if (arm.max_chars == kUnbounded || kernel().is_any_string(arm.regex)) return true;

@@ -51,13 +51,9 @@ from schemagen.errors import (
 from schemagen.structured import Structured, set_default_lm, structured
 
 if TYPE_CHECKING:
-    from schemagen.bitmask import (
-        allocate_token_bitmask,
-        apply_token_bitmask_inplace,
-        fill_next_token_bitmasks,
-    )
     from schemagen.calling import Tool, ToolCall, tool
-    from schemagen.compiler import (
+    from schemagen.decode import LogitsProcessor
+    from schemagen.grammar.compiler import (
         Choice,
         Grammar,
         Layout,
@@ -68,47 +64,51 @@ if TYPE_CHECKING:
         compile,  # noqa: A004 - the field's verb
         to_regex,
     )
-    from schemagen.decode import LogitsProcessor
-    from schemagen.generator import Generator
-    from schemagen.lm.generation import Failure, Generation
+    from schemagen.lm.generator import Generator
     from schemagen.lm.language_model import LanguageModel
     from schemagen.lm.load import from_transformers, load, load_bundled
-    from schemagen.lm.partial import Partial
+    from schemagen.masks.bitmask import (
+        allocate_token_bitmask,
+        apply_token_bitmask_inplace,
+        fill_next_token_bitmasks,
+    )
+    from schemagen.streaming.generation import Failure, Generation
+    from schemagen.streaming.partial import Partial
     from schemagen.vocabulary import Vocabulary
 
 __version__ = "0.1.0"
 
 #: Public name -> the module that defines it. The TYPE_CHECKING block above says the same to type checkers.
 _HOMES = {
-    "Choice": "schemagen.compiler",
-    "Failure": "schemagen.lm.generation",
-    "Generation": "schemagen.lm.generation",
-    "Generator": "schemagen.generator",
-    "Grammar": "schemagen.compiler",
+    "Choice": "schemagen.grammar.compiler",
+    "Failure": "schemagen.streaming.generation",
+    "Generation": "schemagen.streaming.generation",
+    "Generator": "schemagen.lm.generator",
+    "Grammar": "schemagen.grammar.compiler",
     "LanguageModel": "schemagen.lm.language_model",
-    "Layout": "schemagen.compiler",
-    "Limits": "schemagen.compiler",
+    "Layout": "schemagen.grammar.compiler",
+    "Limits": "schemagen.grammar.compiler",
     "LogitsProcessor": "schemagen.decode",
-    "Partial": "schemagen.lm.partial",
-    "Regex": "schemagen.compiler",
+    "Partial": "schemagen.streaming.partial",
+    "Regex": "schemagen.grammar.compiler",
     "Tool": "schemagen.calling",
     "ToolCall": "schemagen.calling",
     "Vocabulary": "schemagen.vocabulary",
-    "allocate_token_bitmask": "schemagen.bitmask",
-    "apply_token_bitmask_inplace": "schemagen.bitmask",
-    "cache_info": "schemagen.compiler",
-    "clear_cache": "schemagen.compiler",
-    "compile": "schemagen.compiler",
-    "fill_next_token_bitmasks": "schemagen.bitmask",
+    "allocate_token_bitmask": "schemagen.masks.bitmask",
+    "apply_token_bitmask_inplace": "schemagen.masks.bitmask",
+    "cache_info": "schemagen.grammar.compiler",
+    "clear_cache": "schemagen.grammar.compiler",
+    "compile": "schemagen.grammar.compiler",
+    "fill_next_token_bitmasks": "schemagen.masks.bitmask",
     "from_transformers": "schemagen.lm.load",
     "load": "schemagen.lm.load",
     "load_bundled": "schemagen.lm.load",
-    "to_regex": "schemagen.compiler",
+    "to_regex": "schemagen.grammar.compiler",
     "tool": "schemagen.calling",
 }
 
 #: Whoever makes a vocabulary compiles next: what that takes is loaded at once, not in the first call.
-_FRONT_END = ("schemagen.compiler", "schemagen.schema.normalise", "schemagen.engine.native")
+_FRONT_END = ("schemagen.grammar.compiler", "schemagen.schema.normalise", "schemagen.engine.native.lowering")
 
 __all__ = [
     "BitmaskShapeError",

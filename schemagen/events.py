@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Any, Generic, TypeAlias, TypeVar
 
 if TYPE_CHECKING:
     from schemagen.calling import Tool, ToolCall, ToolResult
-    from schemagen.lm.generation import Generation
-    from schemagen.lm.partial import Partial
+    from schemagen.streaming.generation import Generation
+    from schemagen.streaming.partial import Partial
 
 T = TypeVar("T")
 

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from schemagen.engine.options import PropertyOrder, WhitespacePolicy
-    from schemagen.lm.reasoning import Reasoning
+    from schemagen.prompts.reasoning import Reasoning
 
 
 class DecodingOptions(TypedDict, total=False):

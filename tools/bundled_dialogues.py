@@ -38,8 +38,8 @@ from bundled_requests import (
 from bundled_world import World
 
 from schemagen.calling.history import call_message, render_chat
-from schemagen.calling.profiles import PLAIN
 from schemagen.calling.tools import Tool
+from schemagen.prompts.profiles import PLAIN
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

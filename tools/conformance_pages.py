@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from schemagen.engine.options import Limits
 from schemagen.schema.keywords import KEYWORDS
-from schemagen.schema.numbers import NumberStyle
+from schemagen.schema.numbers.expressions import NumberStyle
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

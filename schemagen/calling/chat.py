@@ -12,13 +12,13 @@ from pydantic import ValidationError
 from schemagen.arguments import check_count
 from schemagen.calling.calls import ToolCall, ToolResult, new_id, reasons
 from schemagen.calling.history import call_message, render_chat
-from schemagen.calling.profiles import Profile, detect_profile, find_profile
 from schemagen.calling.tools import Tool, as_tools, select
 from schemagen.calling.wire import build, special_markers
-from schemagen.compiler import compile as compile_grammar
 from schemagen.errors import ToolError, ValidationFailed
-from schemagen.lm.prompts import as_messages
+from schemagen.grammar.compiler import compile as compile_grammar
 from schemagen.options import ChatOptions, names_of
+from schemagen.prompts.messages import as_messages
+from schemagen.prompts.profiles import Profile, detect_profile, find_profile
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from schemagen.calling.reading import Written
     from schemagen.calling.wire import Wire
     from schemagen.lm.language_model import LanguageModel
-    from schemagen.lm.thinking import Thinker
+    from schemagen.prompts.reasoning_grammar import Thinker
 
     Message = Mapping[str, Any]
 

@@ -34,17 +34,17 @@ from schemagen.events import (
     FieldStarted,
     TextDelta,
 )
-from schemagen.lm.field_types import FieldTypes
-from schemagen.lm.json_reader import JsonReader
-from schemagen.types import is_type
+from schemagen.streaming.field_types import FieldTypes
+from schemagen.streaming.json_reader import JsonReader
+from schemagen.types.reflection import is_type
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence as Several
 
     from schemagen.calling.calls import ToolResult
-    from schemagen.calling.sequence import Part, Sequence
     from schemagen.calling.tools import Tool
     from schemagen.events import ArgumentEvent, CallEvent, FieldEvent, Path
+    from schemagen.grammar.graph import Part, Sequence
 
     Chain = list[tuple[Part, int, int | None]]
 

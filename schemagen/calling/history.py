@@ -11,15 +11,15 @@ import json
 from typing import TYPE_CHECKING, Any
 
 from schemagen.calling.wire import write_calls
-from schemagen.lm.prompts import apply_template, as_messages, plain_text, with_shape
-from schemagen.lm.shape import shape_text
+from schemagen.prompts.messages import apply_template, as_messages, plain_text, with_shape
+from schemagen.prompts.shape import shape_text
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from schemagen.calling.profiles import Profile
     from schemagen.calling.tools import Tool
-    from schemagen.lm.thinking import Thinker
+    from schemagen.prompts.profiles import Profile
+    from schemagen.prompts.reasoning_grammar import Thinker
 
     Message = Mapping[str, Any]
 

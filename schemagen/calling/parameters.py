@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from schemagen.engine.options import Options
 from schemagen.schema.normalise import Normaliser
 from schemagen.schema.text import Writer, page_of
-from schemagen.types import is_type, reflect
+from schemagen.types.reflection import is_type, reflect
 
 if TYPE_CHECKING:
     from schemagen.schema.nodes import ObjectArm

@@ -11,12 +11,12 @@ from typing import TYPE_CHECKING, Any, Generic, TypeVar, cast
 from schemagen.calling.calls import ToolCall, ToolResult
 from schemagen.calling.chat import refusal_of
 from schemagen.calling.growing import AnswerReader
+from schemagen.decode.event_stream import EventStream, events_of
 from schemagen.errors import ValidationFailed
 from schemagen.events import CallEvent, Completed, ReasoningDelta, StepStarted, ToolReturned
-from schemagen.lm.event_stream import EventStream, events_of
-from schemagen.lm.generation import Generation
-from schemagen.lm.reasoning import taken_apart
-from schemagen.lm.thinking import Thinking
+from schemagen.prompts.reasoning import taken_apart
+from schemagen.prompts.reasoning_grammar import Thinking
+from schemagen.streaming.generation import Generation
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Generator, Iterable, Sequence

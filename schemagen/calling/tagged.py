@@ -17,16 +17,16 @@ import re
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
-from schemagen.calling.languages import MAX_WHITESPACE, text_up_to, text_without
 from schemagen.calling.parameters import arguments_of
 from schemagen.errors import ToolError
+from schemagen.grammar.free_text import MAX_WHITESPACE, text_up_to, text_without
 from schemagen.regex import ast
 from schemagen.schema.nodes import NEVER, Value
 from schemagen.schema.strings import string_pattern
 from schemagen.schema.text import Writer
 
 if TYPE_CHECKING:
-    from schemagen.calling.profiles import Profile
+    from schemagen.prompts.profiles import Profile
     from schemagen.schema.nodes import ObjectArm
 
 _KEY = re.compile(r"[^\s<>=]+")

@@ -13,7 +13,7 @@ from pydantic import BaseModel
 from schemagen.calling.docstrings import describe
 from schemagen.calling.signatures import arguments_model, bind, innermost, is_method, warn_of_doubts
 from schemagen.errors import ToolError
-from schemagen.types import reflect
+from schemagen.types.reflection import reflect
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence

@@ -17,21 +17,21 @@ from typing import TYPE_CHECKING, Any, cast
 
 from schemagen.calling import pythonic, tagged
 from schemagen.calling.calls import ID_LENGTH
-from schemagen.calling.languages import compile_language, text_not_opening, text_up_to, text_without, words
 from schemagen.calling.reading import Arguments, Begin, CallId, Reading, TaggedValue, Text
-from schemagen.calling.sequence import Part, Sequence
-from schemagen.compiler import compile as compile_grammar
 from schemagen.errors import ToolError, UnsupportedSchemaError
+from schemagen.grammar.compiler import compile as compile_grammar
+from schemagen.grammar.free_text import compile_language, text_not_opening, text_up_to, text_without, words
+from schemagen.grammar.graph import Part, Sequence
 from schemagen.regex import ast
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from schemagen.calling.profiles import Profile
     from schemagen.calling.reading import Answer
     from schemagen.calling.tools import Tool
-    from schemagen.compiler import Grammar
     from schemagen.engine.protocol import Engine
+    from schemagen.grammar.compiler import Grammar
+    from schemagen.prompts.profiles import Profile
     from schemagen.vocabulary import Vocabulary
 
 _OPENINGS = "{["

@@ -15,8 +15,8 @@ from typing import TYPE_CHECKING, Any
 import typer
 
 import schemagen
-from schemagen.compiler import Choice, Regex
-from schemagen.types import is_type, reflect
+from schemagen.grammar.compiler import Choice, Regex
+from schemagen.types.reflection import is_type, reflect
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

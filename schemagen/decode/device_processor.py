@@ -21,20 +21,20 @@ from typing import TYPE_CHECKING, Any, Literal
 import torch
 from transformers import LogitsProcessor as TransformersLogitsProcessor
 
-from schemagen.bitmask import allocate_token_bitmask, apply_token_bitmask_inplace
 from schemagen.decode.broken_logits import logits_error
 from schemagen.decode.generate_call import TokenLimit
 from schemagen.device import DeviceTables
 from schemagen.device.regions import DEAD, HOST, OVER
 from schemagen.device.tables import MAX_STATES
 from schemagen.errors import BitmaskShapeError, MatcherError
-from schemagen.masking import has_nan
+from schemagen.masks.bitmask import allocate_token_bitmask, apply_token_bitmask_inplace
+from schemagen.masks.logits import has_nan
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from schemagen.compiler import Grammar
     from schemagen.engine.protocol import Matcher
+    from schemagen.grammar.compiler import Grammar
 
 #: A row whose logits were never broken; any number of steps is smaller.
 _FINE = 2**62

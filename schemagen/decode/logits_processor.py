@@ -25,19 +25,19 @@ from typing import TYPE_CHECKING, Any, Literal
 import torch
 from transformers import LogitsProcessor as TransformersLogitsProcessor
 
-from schemagen.bitmask import BITS, allocate_token_bitmask, fill_rows, is_native
 from schemagen.decode.broken_logits import logits_error
 from schemagen.decode.generate_call import TokenLimit
 from schemagen.decode.sequences import Cursor, Sequences
 from schemagen.errors import BitmaskShapeError, DeadEndError, LogitsError, MatcherError
-from schemagen.forking import long_lock
-from schemagen.masking import mask_and_check, removed_mass
+from schemagen.masks.bitmask import BITS, allocate_token_bitmask, fill_rows, is_native
+from schemagen.masks.logits import mask_and_check, removed_mass
+from schemagen.threads.forking import long_lock
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from schemagen.compiler import Grammar
     from schemagen.engine.protocol import Matcher
+    from schemagen.grammar.compiler import Grammar
 
 
 class LogitsProcessor(TransformersLogitsProcessor):  # type: ignore[misc]  # transformers publishes no types
@@ -185,7 +185,7 @@ class LogitsProcessor(TransformersLogitsProcessor):  # type: ignore[misc]  # tra
                 not attached.
 
         Cost: the last column of ``input_ids`` to the CPU, one call that fills the masks of all unfinished rows, and
-        `schemagen.masking.mask_and_check`.
+        `schemagen.masks.logits.mask_and_check`.
         """
         if input_ids.dim() != 2:
             raise MatcherError(

@@ -25,7 +25,7 @@ from schemagen.errors import BudgetError, GenerationError, OptionError, Schemage
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
-    from schemagen.compiler import Grammar
+    from schemagen.grammar.compiler import Grammar
 
 #: Tokens when neither `max_new_tokens` nor `max_length` is given.
 DEFAULT_MAX_NEW_TOKENS = 512

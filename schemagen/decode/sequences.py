@@ -27,8 +27,8 @@ if TYPE_CHECKING:
 
     import torch
 
-    from schemagen.compiler import Grammar
     from schemagen.engine.protocol import Matcher
+    from schemagen.grammar.compiler import Grammar
 
 
 @dataclass(slots=True)

@@ -22,16 +22,16 @@ from weakref import WeakKeyDictionary
 
 import torch
 
-from schemagen.bitmask import BITS, allocate_token_bitmask
 from schemagen.decode.broken_logits import logits_error
-from schemagen.forking import brief_lock
-from schemagen.masking import mask_and_check, removed_mass
+from schemagen.masks.bitmask import BITS, allocate_token_bitmask
+from schemagen.masks.logits import mask_and_check, removed_mass
+from schemagen.threads.forking import brief_lock
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from schemagen.compiler import Grammar
     from schemagen.engine.protocol import Matcher
+    from schemagen.grammar.compiler import Grammar
 
 #: What a generation_config may say without changing a greedy search.
 _HARMLESS = frozenset({

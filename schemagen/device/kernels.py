@@ -1,7 +1,4 @@
-"""The steps of a batch through tables of grammars, as torch index operations without any synchronisation.
-
-These functions are the specification of the fused kernels (`schemagen.device.fused`): both give the same states and masks.
-"""
+"""The steps of a batch through tables of grammars, as torch index operations without any synchronisation."""
 
 from __future__ import annotations
 
@@ -9,7 +6,7 @@ from dataclasses import dataclass
 
 import torch
 
-from schemagen.bitmask import BITS
+from schemagen.masks.bitmask import BITS
 
 
 @dataclass(frozen=True, slots=True)

@@ -22,16 +22,16 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import torch
 
-from schemagen.bitmask import BITS, words_of
 from schemagen.device.kernels import advance, allowed_tokens
 from schemagen.device.regions import FREE, HOST, Regions
 from schemagen.errors import MatcherError, VocabularyError
-from schemagen.forking import long_lock
+from schemagen.masks.bitmask import BITS, words_of
+from schemagen.threads.forking import long_lock
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from schemagen.compiler import Grammar
+    from schemagen.grammar.compiler import Grammar
 
 #: States of a grammar that are worked out beforehand, by default.
 MAX_STATES = 2048

@@ -8,7 +8,7 @@ from typing import Literal, NamedTuple
 
 from schemagen.errors import LimitError, OptionError
 from schemagen.schema.layouts import Layout, WhitespacePolicy
-from schemagen.schema.numbers import NumberStyle
+from schemagen.schema.numbers.expressions import NumberStyle
 
 __all__ = ["DEFAULT_LIMITS", "DEFAULT_STYLE", "Deadline", "Limits", "Options", "PropertyOrder", "WhitespacePolicy"]
 

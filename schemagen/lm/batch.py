@@ -9,21 +9,21 @@ from typing import TYPE_CHECKING, Any, SupportsIndex
 
 from schemagen.arguments import check_count, check_seed
 from schemagen.errors import GenerationError, LogitsError, OptionError, SchemagenError, ValidationFailed
-from schemagen.lm.generation import Failure, Generation
+from schemagen.grammar.refusals import after_attempts, reasons
 from schemagen.lm.progress import ProgressBar
-from schemagen.lm.prompts import render, with_correction
-from schemagen.lm.reasoning import taken_apart
-from schemagen.refusals import after_attempts, reasons
+from schemagen.prompts.messages import render, with_correction
+from schemagen.prompts.reasoning import taken_apart
+from schemagen.streaming.generation import Failure, Generation
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from schemagen.compiler import Grammar
     from schemagen.decode.batch import Row
     from schemagen.decode.loop import Decoded
     from schemagen.engine.options import PropertyOrder, WhitespacePolicy
+    from schemagen.grammar.compiler import Grammar
     from schemagen.lm.language_model import LanguageModel
-    from schemagen.lm.thinking import Thinker, Thinking
+    from schemagen.prompts.reasoning_grammar import Thinker, Thinking
 
 
 @dataclass(frozen=True, slots=True)

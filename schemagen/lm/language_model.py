@@ -6,14 +6,14 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from schemagen.arguments import check_folder
-from schemagen.compiler import Grammar, compile as compile_grammar
 from schemagen.errors import VocabularyError
-from schemagen.forking import without_property_locks
+from schemagen.grammar.compiler import Grammar, compile as compile_grammar
 from schemagen.lm.batch_answers import BatchAnswers
-from schemagen.lm.prompts import as_messages, render, with_shape, with_texts
 from schemagen.lm.single_answers import SingleAnswers
 from schemagen.lm.streamed_answers import StreamedAnswers
 from schemagen.lm.tool_caller import ToolCaller
+from schemagen.prompts.messages import as_messages, render, with_shape, with_texts
+from schemagen.threads.forking import without_property_locks
 
 if TYPE_CHECKING:
     import os
@@ -22,9 +22,9 @@ if TYPE_CHECKING:
 
     from schemagen.engine.options import PropertyOrder, WhitespacePolicy
     from schemagen.lm.part import Prompt
-    from schemagen.lm.reasoning import Reasoning
-    from schemagen.lm.thinking import Thinker
     from schemagen.options import DecodingOptions
+    from schemagen.prompts.reasoning import Reasoning
+    from schemagen.prompts.reasoning_grammar import Thinker
     from schemagen.vocabulary import Vocabulary
 
 
@@ -143,7 +143,7 @@ class LanguageModel(SingleAnswers, BatchAnswers, StreamedAnswers, ToolCaller):
         """How the model is to think before it answers; None: not at all."""
         if reasoning is False:
             return None
-        from schemagen.lm.thinking import Thinker
+        from schemagen.prompts.reasoning_grammar import Thinker
 
         return Thinker.of(reasoning, self.tokenizer, self.vocabulary)
 

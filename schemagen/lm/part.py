@@ -12,10 +12,10 @@ if TYPE_CHECKING:
 
     from pydantic import TypeAdapter
 
-    from schemagen.compiler import Choice, Grammar, Regex
+    from schemagen.grammar.compiler import Choice, Grammar, Regex
     from schemagen.lm.language_model import LanguageModel
-    from schemagen.lm.reasoning import Reasoning
-    from schemagen.lm.thinking import Thinker
+    from schemagen.prompts.reasoning import Reasoning
+    from schemagen.prompts.reasoning_grammar import Thinker
 
     T = TypeVar("T")
     Message: TypeAlias = Mapping[str, Any]

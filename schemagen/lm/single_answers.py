@@ -7,20 +7,20 @@ from typing import TYPE_CHECKING, Any, TypeVar, overload
 
 from schemagen.arguments import check_count
 from schemagen.errors import ValidationFailed
-from schemagen.lm.generation import Generation
+from schemagen.grammar.refusals import after_attempts, reasons
 from schemagen.lm.part import Part
-from schemagen.lm.prompts import render, with_correction
-from schemagen.lm.reasoning import taken_apart
 from schemagen.lm.threads import in_thread
 from schemagen.options import GenerateOptions, names_of
-from schemagen.refusals import after_attempts, reasons
+from schemagen.prompts.messages import render, with_correction
+from schemagen.prompts.reasoning import taken_apart
+from schemagen.streaming.generation import Generation
 
 if TYPE_CHECKING:
     from typing_extensions import TypeForm, Unpack
 
     from schemagen.engine.options import PropertyOrder, WhitespacePolicy
     from schemagen.lm.part import OtherSpec, Prompt, TextSpec, TypedSpec
-    from schemagen.lm.reasoning import Reasoning
+    from schemagen.prompts.reasoning import Reasoning
 
 T = TypeVar("T")
 

@@ -9,23 +9,23 @@ from __future__ import annotations
 import codecs
 from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeVar, cast
 
+from schemagen.decode.event_stream import EventStream
 from schemagen.errors import ValidationFailed
 from schemagen.events import Completed, Delta, Event, FieldEvent, Path, ReasoningDelta, Snapshot
-from schemagen.lm.event_stream import EventStream
-from schemagen.lm.field_types import FieldTypes
-from schemagen.lm.generation import Generation
-from schemagen.lm.json_reader import JsonReader
-from schemagen.lm.partial import snapshot
-from schemagen.lm.reasoning import taken_apart
-from schemagen.refusals import after_attempts
-from schemagen.types import is_type
+from schemagen.grammar.refusals import after_attempts
+from schemagen.prompts.reasoning import taken_apart
+from schemagen.streaming.field_types import FieldTypes
+from schemagen.streaming.generation import Generation
+from schemagen.streaming.json_reader import JsonReader
+from schemagen.streaming.partial import snapshot
+from schemagen.types.reflection import is_type
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from schemagen.compiler import Grammar
     from schemagen.decode.loop import Decoded
-    from schemagen.lm.thinking import Thinking
+    from schemagen.grammar.compiler import Grammar
+    from schemagen.prompts.reasoning_grammar import Thinking
 
 T = TypeVar("T")
 

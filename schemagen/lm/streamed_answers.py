@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, TypeVar, overload
 
 from schemagen.lm.part import Part
-from schemagen.lm.prompts import render
 from schemagen.options import StreamOptions, names_of
+from schemagen.prompts.messages import render
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator
@@ -17,8 +17,8 @@ if TYPE_CHECKING:
     from schemagen.engine.options import PropertyOrder, WhitespacePolicy
     from schemagen.events import Event
     from schemagen.lm.part import OtherSpec, Prompt, TextSpec, TypedSpec
-    from schemagen.lm.reasoning import Reasoning
     from schemagen.lm.stream import Stream
+    from schemagen.prompts.reasoning import Reasoning
 
 T = TypeVar("T")
 
@@ -123,7 +123,7 @@ class StreamedAnswers(Part):
 
         Cancelling the task that iterates, or ``aclose()``, stops the model at its next token.
         """
-        from schemagen.lm.event_stream import events_of
+        from schemagen.decode.event_stream import events_of
 
         def start() -> Stream[Any]:
             found: Stream[Any] = self.stream(prompt, spec, **options)

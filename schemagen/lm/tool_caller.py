@@ -233,7 +233,7 @@ class ToolCaller(Part):
         from schemagen.calling import chat
         from schemagen.calling.stream import CallStream
         from schemagen.decode.loop import check_streamed_options
-        from schemagen.lm.prompts import as_messages
+        from schemagen.prompts.messages import as_messages
 
         check_streamed_options(options)
         asking = chat.Asking.of(self._itself, tools, parallel=parallel, profile=profile, generate_kwargs=options)
@@ -246,7 +246,7 @@ class ToolCaller(Part):
 
         Cancelling the task that iterates, or ``aclose()``, stops the model at its next token.
         """
-        from schemagen.lm.event_stream import events_of
+        from schemagen.decode.event_stream import events_of
 
         def start() -> CallStream[Any]:
             found: CallStream[Any] = self.stream_call(prompt, tools, **options)

@@ -38,8 +38,8 @@ from schemagen.schema.nodes import (
     both,
     neither,
 )
-from schemagen.schema.number_rules import step_of
-from schemagen.schema.number_spans import EXACT_INTEGERS
+from schemagen.schema.numbers.rules import step_of
+from schemagen.schema.numbers.spans import EXACT_INTEGERS
 from schemagen.schema.strings import known_format, known_superset
 
 if TYPE_CHECKING:

@@ -41,7 +41,7 @@ from schemagen.schema.nodes import (
     either,
     neither,
 )
-from schemagen.schema.number_spans import EXACT_INTEGERS
+from schemagen.schema.numbers.spans import EXACT_INTEGERS
 from schemagen.schema.strings import PYTHON_PREFIX, is_asserted
 
 if TYPE_CHECKING:

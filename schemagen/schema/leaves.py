@@ -11,8 +11,8 @@ import marshal
 from collections import OrderedDict
 from typing import TYPE_CHECKING, Any
 
-from schemagen.forking import brief_lock
 from schemagen.schema.keywords import COMPANIONS, KEYWORDS, PATTERN_DIALECT
+from schemagen.threads.forking import brief_lock
 
 if TYPE_CHECKING:
     from schemagen.schema.nodes import Given

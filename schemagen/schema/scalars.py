@@ -10,8 +10,7 @@ from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from schemagen.regex import ast
-from schemagen.schema.number_rules import common_multiple, fitting
-from schemagen.schema.numbers import (
+from schemagen.schema.numbers.expressions import (
     NumberBounds,
     NumberStyle,
     number_literal_regex,
@@ -20,6 +19,7 @@ from schemagen.schema.numbers import (
     number_superset_regex,
     number_value_regex,
 )
+from schemagen.schema.numbers.rules import common_multiple, fitting
 
 if TYPE_CHECKING:
     from schemagen.schema.nodes import NumberArm

@@ -9,7 +9,7 @@ from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from schemagen.regex import ast
-from schemagen.schema.formats import format_regex, format_superset_regex
+from schemagen.schema.formats.table import format_regex, format_superset_regex
 
 if TYPE_CHECKING:
     from schemagen.schema.nodes import StringArm

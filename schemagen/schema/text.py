@@ -22,7 +22,7 @@ from schemagen.schema.strings import string_pattern
 if TYPE_CHECKING:
     from schemagen.schema.layouts import WhitespacePolicy
     from schemagen.schema.normalise import Normaliser
-    from schemagen.schema.numbers import NumberStyle
+    from schemagen.schema.numbers.expressions import NumberStyle
 
 MAX_NODES = 20_000
 _SHORT_ESCAPES = {'"': '"', "\\": "\\", "/": "/", "\b": "b", "\f": "f", "\n": "n", "\r": "r", "\t": "t"}

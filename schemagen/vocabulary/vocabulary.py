@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from schemagen.errors import ModelWarning, VocabularyError
-from schemagen.forking import long_lock, without_property_locks
+from schemagen.threads.forking import long_lock, without_property_locks
 from schemagen.vocabulary import storage
 from schemagen.vocabulary.adapters import as_ids, read_tokenizer, text_pieces
 from schemagen.vocabulary.cache import entry_of

@@ -13,7 +13,7 @@ def test_site_builds(site: Path) -> None:
 
 def test_format_table_is_complete() -> None:
     """The page names exactly the formats that are asserted."""
-    from schemagen.schema.formats import FORMATS, PYTHON_FORMATS
+    from schemagen.schema.formats.table import FORMATS, PYTHON_FORMATS
 
     page = (ROOT / "docs" / "supported-schema.md").read_text(encoding="utf-8")
     table = page[page.index("## Formats") : page.index("For Python types a format")]

@@ -21,7 +21,7 @@ from schemagen.errors import (
     SchemagenError,
     ValidationFailed,
 )
-from schemagen.lm.shape import SHAPE_INSTRUCTION
+from schemagen.prompts.shape import SHAPE_INSTRUCTION
 from tests.models import wants
 
 

@@ -18,7 +18,7 @@ from schemagen.decode import LogitsProcessor
 from schemagen.errors import BudgetError, OptionError, ValidationFailed
 from schemagen.events import Completed, Delta, ReasoningDelta
 from schemagen.lm import Reasoning
-from schemagen.lm.thinking import Thinker
+from schemagen.prompts.reasoning_grammar import Thinker
 from tests.masks import brute_force
 from tests.models import llama_config
 

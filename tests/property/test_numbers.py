@@ -13,7 +13,7 @@ from hypothesis import assume, given, settings, strategies as st
 from jsonschema import Draft202012Validator
 
 from schemagen.regex.derivatives import matches
-from schemagen.schema.numbers import (
+from schemagen.schema.numbers.expressions import (
     NumberBounds,
     NumberStyle,
     number_literal_regex,

@@ -9,7 +9,7 @@ import pytest
 
 import schemagen
 
-native = pytest.importorskip("schemagen.engine.native", reason="the core reads")
+native = pytest.importorskip("schemagen.engine.native.lowering", reason="the core reads")
 
 SCALARS: list[dict[str, Any]] = [
     {"type": "string"},

@@ -21,7 +21,7 @@ import pydantic
 import pytest
 
 import schemagen
-from schemagen import compiler
+from schemagen.grammar import compiler
 
 _core = pytest.importorskip("schemagen._core", reason="threads matter to the compiled core")
 

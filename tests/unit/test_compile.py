@@ -8,7 +8,7 @@ import pytest
 from pydantic import BaseModel
 
 import schemagen
-from schemagen import compiler
+from schemagen.grammar import compiler
 from schemagen.schema.document import Document
 from schemagen.schema.normalise import Normaliser
 

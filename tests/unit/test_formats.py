@@ -21,10 +21,17 @@ from jsonschema import Draft202012Validator
 
 from schemagen.regex import ast
 from schemagen.regex.derivatives import Recogniser, is_subset, matches
-from schemagen.schema.format_hosts import idn_email_regex
-from schemagen.schema.format_times import python_date_time_regex, timedelta_regex
-from schemagen.schema.format_uris import python_uri_regex
-from schemagen.schema.formats import FORMATS, PYTHON_FORMATS, SUPERSETS, Dialect, format_regex, format_superset_regex
+from schemagen.schema.formats.hosts import idn_email_regex
+from schemagen.schema.formats.table import (
+    FORMATS,
+    PYTHON_FORMATS,
+    SUPERSETS,
+    Dialect,
+    format_regex,
+    format_superset_regex,
+)
+from schemagen.schema.formats.times import python_date_time_regex, timedelta_regex
+from schemagen.schema.formats.uris import python_uri_regex
 
 SAMPLES = 150
 

@@ -15,9 +15,10 @@ import pytest
 from pydantic import BaseModel
 
 import schemagen
-from schemagen import OptionError, compiler, grammar_files
-from schemagen.engine import program
+from schemagen import OptionError
+from schemagen.engine.native import program
 from schemagen.engine.options import Options
+from schemagen.grammar import compiler, file_cache as grammar_files
 from schemagen.vocabulary import Vocabulary
 
 pytest.importorskip("schemagen._core", reason="only the compiled core has programs")

@@ -6,8 +6,8 @@ from types import SimpleNamespace
 import pytest
 
 import schemagen
-from schemagen import compiler, grammar_memory
-from schemagen.grammar_memory import GrammarMemory
+from schemagen.grammar import compiler, memory_cache as grammar_memory
+from schemagen.grammar.memory_cache import GrammarMemory
 
 
 def sized(size):

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings, strategies as st
 
 from schemagen.events import Delta, FieldCompleted, FieldStarted, Path
-from schemagen.lm.json_reader import JsonReader
+from schemagen.streaming.json_reader import JsonReader
 from tests.streams import deltas
 
 

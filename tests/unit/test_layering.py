@@ -8,75 +8,59 @@ import pytest
 
 PACKAGE = Path(__file__).parents[2] / "schemagen"
 
-#: Lowest first. A row is a layer; it imports itself and the rows before it.
+#: Lowest first. Each imports only those before it.
 LAYERS = (
-    ("errors",),
-    ("arguments", "options", "specs", "forking", "free_threading"),
-    ("regex",),
-    ("schema",),
-    ("types", "type_schema", "type_bounds", "type_flags", "type_refusals", "type_sets", "type_texts"),
-    ("vocabulary",),
-    ("engine",),
-    ("draw",),
-    ("compiler", "grammar_files", "grammar_memory", "refusals"),
-    ("bitmask", "masking"),
-    ("device",),
-    ("decode",),
-    ("events",),
-    ("lm", "calling"),
-    ("generator",),
-    ("structured",),
-    ("cli", "__main__"),
+    "errors",
+    "events",
+    "options",
+    "arguments",
+    "threads",
+    "masks",
+    "regex",
+    "schema",
+    "types",
+    "vocabulary",
+    "engine",
+    "draw",
+    "grammar",
+    "device",
+    "decode",
+    "streaming",
+    "prompts",
+    "calling",
+    "lm",
+    "structured",
+    "cli",
+    "__main__",
 )
-RANK = {name: rank for rank, row in enumerate(LAYERS) for name in row}
+RANK = {name: rank for rank, name in enumerate(LAYERS)}
 #: The facade, `import schemagen`, names what lies below it; only the command line stands above.
 RANK[""] = RANK["cli"]
 
 #: What a layer may import beside the standard library. The compiled core counts as a third party.
 THIRD_PARTIES = {
     "errors": set(),
-    "arguments": set(),
+    "events": set(),
     "options": set(),
-    "specs": set(),
+    "arguments": set(),
+    "threads": set(),
+    "masks": {"_core", "numpy", "torch"},
     "regex": {"_core", "pydantic_core"},
     "schema": {"referencing", "jsonschema", "jsonschema_specifications"},
     "types": {"pydantic", "pydantic_core", "annotated_types"},
-    "type_schema": {"pydantic", "pydantic_core", "annotated_types"},
-    "type_bounds": set(),
-    "type_flags": set(),
-    "type_refusals": {"pydantic"},
-    "type_sets": set(),
-    "type_texts": set(),
     "vocabulary": {"_core", "numpy", "transformers", "tokenizers"},
     "engine": {"_core", "numpy", "torch", "interegular"},
     "draw": set(),
-    "compiler": {"_core", "pydantic", "jsonschema"},
-    "free_threading": set(),
-    "forking": set(),
-    "grammar_files": {"_core"},
-    "grammar_memory": set(),
-    "refusals": {"pydantic"},
-    "bitmask": {"_core", "numpy", "torch"},
-    "masking": {"_core", "numpy", "torch"},
-    "device": {"numpy", "torch", "triton"},
+    "grammar": {"_core", "numpy", "pydantic", "jsonschema"},
+    "device": {"numpy", "torch"},
     "decode": {"numpy", "torch", "transformers"},
-    "events": set(),
-    "lm": {
-        "numpy",
-        "torch",
-        "transformers",
-        "tokenizers",
-        "accelerate",
-        "safetensors",
-        "pydantic",
-        "pydantic_core",
-        "rich",
-    },
+    "streaming": {"pydantic", "pydantic_core"},
+    "prompts": {"pydantic", "pydantic_core"},
     "calling": {"numpy", "pydantic", "pydantic_core", "docstring_parser"},
-    "generator": {"pydantic"},
+    "lm": {"numpy", "torch", "transformers", "tokenizers", "accelerate", "safetensors", "pydantic", "rich"},
     "structured": {"pydantic"},
-    "__main__": set(),
     "cli": {"pydantic", "typer", "click", "rich", "tokenizers", "transformers"},
+    "__main__": set(),
 }
 EVERYWHERE = {"typing_extensions"}
 
@@ -146,7 +130,7 @@ def test_a_wrong_import_is_seen() -> None:
     """The reader of imports finds them in functions too, and leaves out what only type checkers run."""
     source = (
         "if TYPE_CHECKING:\n    import torch\nelse:\n    import rich\n"
-        "def f():\n    from schemagen import compiler\n    from schemagen.lm import load\n"
+        "def f():\n    from schemagen import events\n    from schemagen.lm import load\n"
     )
     names = [name for _, name in runtime_imports(ast.parse(source))]
-    assert names == ["rich", "schemagen.compiler", "schemagen.lm"]
+    assert names == ["rich", "schemagen.events", "schemagen.lm"]

@@ -13,7 +13,7 @@ import torch
 import schemagen
 from schemagen.decode import LogitsProcessor
 from schemagen.errors import BitmaskShapeError, DeadEndError, LogitsError, MatcherError, OptionError
-from schemagen.masking import _shift, _unpack
+from schemagen.masks.logits import _shift, _unpack
 from schemagen.vocabulary import Vocabulary
 
 EOS, PAD, SIZE = 8, 9, 10

@@ -9,8 +9,8 @@ import pytest
 import torch
 
 import schemagen
-from schemagen import masking
-from schemagen.masking import _masked_by_torch, mask_and_check, mask_rows, mask_rows_inplace, removed_mass
+from schemagen.masks import logits as masking
+from schemagen.masks.logits import _masked_by_torch, mask_and_check, mask_rows, mask_rows_inplace, removed_mass
 
 WIDTH, COVERED = 1003, 997
 #: Share of allowed tokens: a few, some, nearly all, all.

@@ -16,8 +16,7 @@ import schemagen
 from schemagen.errors import LimitError
 from schemagen.regex import ast
 from schemagen.regex.derivatives import Recogniser
-from schemagen.schema.number_multiples import Multiple, multiple_of_regex
-from schemagen.schema.numbers import (
+from schemagen.schema.numbers.expressions import (
     NumberBounds,
     NumberStyle,
     divisor_of,
@@ -27,6 +26,7 @@ from schemagen.schema.numbers import (
     number_superset_regex,
     number_value_regex,
 )
+from schemagen.schema.numbers.multiples import Multiple, multiple_of_regex
 
 STYLE = NumberStyle()
 SHAPE = re.compile(r"-?(0|[1-9][0-9]*)(\.[0-9]+)?([eE][+-]?[0-9]+)?")

@@ -29,9 +29,9 @@ from pydantic import (
 from schemagen import Partial
 from schemagen.errors import ValidationFailed
 from schemagen.events import Path
-from schemagen.lm.field_types import FieldTypes
-from schemagen.lm.json_reader import JsonReader
-from schemagen.lm.partial import snapshot
+from schemagen.streaming.field_types import FieldTypes
+from schemagen.streaming.json_reader import JsonReader
+from schemagen.streaming.partial import snapshot
 
 X = TypeVar("X")
 

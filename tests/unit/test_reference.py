@@ -10,15 +10,15 @@ import pytest
 
 import schemagen
 from schemagen.engine.protocol import Engine, Matcher
-from schemagen.engine.reference import (
+from schemagen.engine.reference.fsm import byte_fsm
+from schemagen.engine.reference.index import (
     MAX_FORCED,
     ReferenceEngine,
     find_sub_sequences,
     map_states_to_vocab,
     show_bytes,
 )
-from schemagen.engine.reference_fsm import byte_fsm
-from schemagen.engine.reference_utf8 import utf8_ranges
+from schemagen.engine.reference.utf8 import utf8_ranges
 from schemagen.errors import (
     BitmaskShapeError,
     DeadEndError,
@@ -235,7 +235,7 @@ class TestMasks:
     def test_equals_the_compiled_engine(self):
         """Masks along random walks are those of the compiled engine."""
         pytest.importorskip("schemagen._core")
-        from schemagen.engine.native import compile_pattern
+        from schemagen.engine.native.lowering import compile_pattern
         from schemagen.engine.options import Options
 
         rng = random.Random(5)

@@ -26,7 +26,7 @@ from pydantic.alias_generators import to_camel
 
 import schemagen
 from schemagen.errors import UnsupportedTypeError
-from schemagen.types import is_type, reflect
+from schemagen.types.reflection import is_type, reflect
 
 A = t.Annotated
 BYTES = schemagen.Vocabulary.byte_vocabulary()

@@ -7,9 +7,9 @@ import pytest
 
 import schemagen
 from schemagen.events import FieldCompleted, Path as Place
-from schemagen.lm.field_types import FieldTypes
-from schemagen.lm.json_reader import JsonReader
-from schemagen.lm.partial import Partial, snapshot
+from schemagen.streaming.field_types import FieldTypes
+from schemagen.streaming.json_reader import JsonReader
+from schemagen.streaming.partial import Partial, snapshot
 from tests.zoo import extra, fields, standard, walks
 
 PAGES = {"standard": standard.ENTRIES, "extra": extra.ENTRIES, "fields": fields.ENTRIES}

@@ -1,0 +1,1 @@
+"""The engine whose automata are in the compiled core: schemas are lowered to it here."""

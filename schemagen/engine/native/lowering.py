@@ -1,0 +1,655 @@
+"""The compiled engine: expressions and regexes handed to `schemagen._core`, one value at a time.
+
+Everything that has a meaning is decided above (`schemagen.schema`); here it is only spelled for the core: patterns become
+kernel nodes in the encoding they are read in, values become arms of the pushdown automaton, keys that are not declared
+become disjoint classes of keys.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+from fractions import Fraction
+from json.encoder import encode_basestring
+from typing import TYPE_CHECKING, Any
+
+from schemagen.engine.native.counters import NO_COUNTS, Counters
+from schemagen.engine.native.fast_reader import Begun, Left, Reading, basic_values, plain_draft, start_of
+from schemagen.engine.native.node_cache import MEMORY, RECORDED, PatternLowering, Strings
+from schemagen.engine.native.program import CANONICAL, EMPTY_NODE, JSON, UTF8, Recorder, builder_of
+from schemagen.errors import LimitError, UnsatisfiableSchemaError
+from schemagen.regex import ast
+from schemagen.regex.derivatives import matches
+from schemagen.schema.nodes import (
+    ANY,
+    ANYTHING,
+    NEVER,
+    ArrayArm,
+    Expression,
+    Given,
+    KeyRule,
+    NumberArm,
+    ObjectArm,
+    Place,
+    StringArm,
+    Value,
+    both,
+)
+from schemagen.schema.normalise import Normaliser
+from schemagen.schema.numbers.rules import (
+    NumberRule,
+    caps_of,
+    fitting,
+    nothing_between,
+    range_rules,
+    span_of,
+    step_of,
+    step_rules,
+    value_rules,
+)
+from schemagen.schema.scalars import listed_numbers, plain_texts
+from schemagen.schema.strings import string_pattern
+from schemagen.threads.free_threading import LARGE
+
+if TYPE_CHECKING:
+    from schemagen import _core
+    from schemagen.engine.options import Limits, Options
+    from schemagen.schema.document import PlaceRecord
+    from schemagen.schema.formats.table import Dialect
+    from schemagen.schema.numbers.expressions import NumberStyle
+    from schemagen.vocabulary import Vocabulary
+
+#: From this length on the characters of a pattern are counted beside its automaton; those of a format, whose own lengths (of a
+#: label, of a local part) make most of its states, only from the other one on.
+LONG, LONG_FORMAT = 12, 48
+MAX_KEY_CLASSES = 64
+MAX_LOOK = 8
+MANY = 10_000
+OptionLists = list[list[tuple[int, int]]]
+#: Values between two looks at the clock.
+CHECK_EVERY = 8
+
+
+def canonical(text: str) -> bytes | None:
+    """Return the bytes between the quotes of a string as json.dumps writes it; None for lone surrogates."""
+    try:
+        return encode_basestring(text)[1:-1].encode()  # json.dumps(text, ensure_ascii=False), without its set-up
+    except UnicodeEncodeError:
+        return None
+
+
+def check_key_classes(count: int) -> None:
+    """Stop where patterns overlap too much.
+
+    Raises:
+        LimitError: More than `MAX_KEY_CLASSES`.
+    """
+    if count > MAX_KEY_CLASSES:
+        raise LimitError(
+            f"{count} classes of keys by the patterns they match, limit {MAX_KEY_CLASSES}",
+            why="every combination of patternProperties that a key may match is a class of its own",
+            fix="use patterns that exclude each other",
+        )
+
+
+def numbers_of(arm: NumberArm) -> int | None:
+    """Return how many numbers an arm has, None where there is no end (or only that of the digits)."""
+    if arm.values is not None:
+        return len(arm.values)
+    if arm.low is not None and arm.low == arm.high:
+        return 1
+    step = step_of(arm)
+    if step is None or arm.low is None or arm.high is None:
+        return None
+    first, last = math.ceil(arm.low / step), math.floor(arm.high / step)
+    return max(0, last - first + 1)
+
+
+def recorder_of(options: Options) -> Recorder:
+    """Return what makes one grammar and notes the calls."""
+    builder = builder_of(options)
+    return Recorder(builder, RECORDED.of(builder))
+
+
+def begin(schema: Any, marshalled: bytes | None, dialect: Dialect, options: Options) -> Begun | None:
+    """Let the core read a schema as far as it goes; None for a schema that it is not to read.
+
+    What is not enforced must be an error: the core leaves nothing to a check afterwards.
+    """
+    draft = plain_draft(schema, marshalled)
+    if draft is None:
+        return None
+    builder = builder_of(options)
+    starts = MEMORY.of(builder).starts_of(options.number_style, dialect)
+    start = starts.get(draft)
+    if start is None:
+        lowering = JsonLowering(Normaliser({}), options, builder)
+        basics = [lowering.scalars(value) for value in basic_values(draft, dialect)]
+        start = starts.setdefault(draft, start_of(basics, lowering.scalars(ANYTHING)[0]))
+    # A schema without bytes is that of a type: nobody changes it. Of a large one the compiler has made a copy.
+    gives_way = marshalled is None or len(marshalled) > LARGE
+    return Begun(builder, start, schema, draft, options.limits, gives_way=gives_way)
+
+
+def constraint_of(begun: Begun, vocabulary: Vocabulary) -> _core.Constraint:
+    """Return the constraint of a schema that the core has read to the end.
+
+    Raises:
+        UnsatisfiableSchemaError: No value satisfies it.
+    """
+    builder, root = begun.builder, begun.core.root
+    builder.settle(root)
+    if not builder.productive(root):
+        raise unsatisfiable()
+    return builder.json(vocabulary.tables)
+
+
+class JsonLowering:
+    """Expressions to values of the core's JSON automaton.
+
+    Args:
+        normaliser: Of the schema.
+        options: Of the compilation.
+        builder: A fresh one for these options, if there is one.
+        begun: What the core has made of the schema, if it has begun.
+    """
+
+    def __init__(
+        self,
+        normaliser: Normaliser,
+        options: Options,
+        builder: _core.Builder | Recorder | None = None,
+        begun: Begun | None = None,
+    ) -> None:
+        self.normaliser = normaliser
+        self.options = options
+        self.builder = begun.builder if begun is not None else builder_of(options) if builder is None else builder
+        self._lowered = MEMORY.of(self.builder)
+        self.patterns = PatternLowering(self.builder, self._lowered)
+        self._leaves = self._lowered.scalars.setdefault(options.number_style, {})
+        self._values: dict[Expression, int] = {NEVER: 0}
+        self._always: dict[Expression, OptionLists] = {NEVER: [[]]}  # without counters: the value, wherever it stands
+        self._waiting: list[tuple[Expression, int]] = []
+        self._at: Expression = NEVER  # what is being defined, for errors
+        self._reading: Reading | None = None
+        self._strange: set[Expression] = set()  # places that the core has looked at
+        self._keys: dict[int, bytes] = {}  # what the core knows the leaves by that are waiting
+        if begun is not None:
+            root = normaliser.root
+            self._values[ANY], self._values[root] = begun.core.any, begun.core.root
+            self._reading = Reading(normaliser, begun, options.limits.max_states)
+            self._note(self._reading.left(root, begun.left))
+
+    def compile(self, vocabulary: Vocabulary) -> _core.Constraint:
+        """Return the constraint of the whole schema.
+
+        Raises:
+            UnsatisfiableSchemaError: No value satisfies it.
+            LimitError: A limit stopped the work.
+        """
+        root = self._settled()
+        if not self.builder.productive(root):
+            raise unsatisfiable()
+        return self.builder.json(vocabulary.tables)
+
+    def has_values(self) -> bool:
+        """Whether some value satisfies the schema; for an object that is not used any further."""
+        return self.builder.productive(self._settled())
+
+    def _settled(self) -> int:
+        root = self._value(self.normaliser.root)
+        defined = 0
+        while self._waiting:
+            self._at, known = self._waiting.pop()
+            try:
+                self._define(self._at, known)
+            except OverflowError as error:
+                raise LimitError("a number of the schema is larger than float64 can hold", why=str(error)) from error
+            defined += 1
+            if defined % CHECK_EVERY == 0:
+                self._check_limits()
+        self._check_limits()
+        self.builder.settle(root)
+        return root
+
+    def _check_limits(self) -> None:
+        limits: Limits = self.options.limits
+        count = len(self._values) if isinstance(self.builder, Recorder) else self.builder.value_count
+        if count > limits.max_states:
+            raise LimitError(
+                f"{count} different sub-schemas, limit {limits.max_states}",
+                fix="raise schemagen.Limits(max_states=...)",
+            )
+        self.normaliser.check_time()
+
+    def _value(self, expression: Expression) -> int:
+        known = self._values.get(expression)
+        if known is None and self._reading is not None and isinstance(expression, Place):
+            known = self._reading.value_of(expression) or None
+            if known is not None:
+                self._values[expression] = known
+        if known is None:
+            known = self._values[expression] = self.builder.declare_value()
+            leaf = self._leaves.get(expression) if isinstance(expression, Given) else None
+            if leaf is not None:
+                self.builder.define_value(known, *leaf, [], [])
+                return known
+            self._waiting.append((expression, known))
+            if self._reading is not None and isinstance(expression, Place):
+                self._reading.note(expression, known)
+        return known
+
+    def _define(self, expression: Expression, known: int) -> None:
+        if expression is ANY:
+            self._define_any(known)
+            return
+        if self._reading is not None and isinstance(expression, Place) and expression not in self._strange:
+            self._note(self._reading.read(expression, known))
+            return
+        record = None if self._reading is not None else self.normaliser.ordinary_container(expression)
+        if record is not None:
+            self._define_ordinary(known, record)
+            return
+        value = self.normaliser.value(expression)
+        scalars = self.scalars(value)
+        if not value.arrays and not value.objects:
+            self._remember(expression, known, scalars)
+        self.builder.define_value(
+            known,
+            *scalars,
+            [self._array(arm) for arm in value.arrays],
+            [self._object(arm) for arm in value.objects],
+        )
+
+    def _remember(self, expression: Expression, known: int, scalars: tuple[int, Strings]) -> None:
+        """Keep what a leaf became: other schemas have it too (`schema.leaves`)."""
+        if isinstance(expression, Given):
+            self._leaves[expression] = scalars
+        key = self._keys.get(known)
+        if key is not None and self._reading is not None:
+            self._reading.keep(key, *scalars)
+
+    def _note(self, leftovers: list[Left]) -> None:
+        """Note what the core left over."""
+        for left in leftovers:
+            self._values.setdefault(left.expression, left.value)
+            self._waiting.append((left.expression, left.value))
+            if left.is_strange:
+                self._strange.add(left.expression)
+            if left.key is not None:
+                self._keys[left.value] = left.key
+
+    def _define_any(self, known: int) -> None:
+        """Spell any value at all: the undeclared members of most objects."""
+        scalars = self._leaves.get(ANY)
+        if scalars is None:
+            scalars = self._leaves[ANY] = self.scalars(ANYTHING)
+        self.builder.define_any(known, scalars[0])
+
+    def _define_ordinary(self, known: int, record: PlaceRecord) -> None:
+        """Spell an ordinary object or array as it is read, without the arm that it is: most containers of most schemas."""
+        if record.schema["type"] == "array":
+            items = self.normaliser.items(record)
+            self.builder.define_array(known, self._value(items), 0 if items is NEVER else -1)
+            return
+        members = self.normaliser.members(record)
+        if members is None:
+            self.builder.define_value(known, EMPTY_NODE, [], [], [])
+            return
+        required = set(members.required)
+        properties: list[tuple[bytes, bool, int]] = []
+        for key, value in members.declared.items():
+            spelled = canonical(key)
+            if spelled is not None:
+                properties.append((spelled, key in required, self._value(value)))
+            elif key in required:
+                self.builder.define_value(known, EMPTY_NODE, [], [], [])
+                return
+        self.builder.define_object(known, properties, self._value(members.additional))
+
+    # --- scalars -----------------------------------------------------------------------------------------------------
+
+    def scalars(self, value: Value) -> tuple[int, Strings]:
+        """Return the node of the numbers and literals of a value, and its strings."""
+        return (self._bare(value), self._strings(value.strings))
+
+    def _bare(self, value: Value) -> int:
+        if not (value.null or value.true or value.false or value.numbers):
+            return EMPTY_NODE
+        nodes: list[int] = []
+        if value.null or value.true or value.false:
+            there = ((b"null", value.null), (b"true", value.true), (b"false", value.false))
+            nodes.append(self.builder.literals([name for name, is_there in there if is_there]))
+        nodes.extend(self._number(arm) for arm in value.numbers)
+        return self._any_of(nodes)
+
+    def _any_of(self, nodes: list[int]) -> int:
+        if len(nodes) == 1:
+            return nodes[0]
+        return self.builder.alternation(nodes) if nodes else EMPTY_NODE
+
+    def _number(self, arm: NumberArm) -> int:
+        style = self.options.number_style
+        if arm.values is not None:  # an enum, seldom seen twice
+            texts, others = plain_texts(arm, style)
+            nodes = [self.builder.literals([text.encode() for text in texts])] if texts else []
+            if others or not texts:
+                nodes.append(self.patterns.lower(listed_numbers(replace(arm, values=others), style), UTF8))
+            return self._any_of(nodes)
+        node = self._lowered.numbers.get((style, arm))
+        if node is None:
+            node = self._lowered.numbers[style, arm] = self._range(arm, style)
+        return node
+
+    def _range(self, arm: NumberArm, style: NumberStyle) -> int:
+        style = fitting(arm, style)
+        caps = caps_of(span_of(arm), step_of(arm), style)
+        texts = self._rules(range_rules(arm, style, caps))
+        if texts == EMPTY_NODE and (error := nothing_between(span_of(arm), step_of(arm))) is not None:
+            raise error
+        steps = sorted(arm.not_multiples | ({Fraction(1)} if arm.integer is False else frozenset()))
+        outside = [step_rules(step, style, caps) for step in steps]
+        outside += [value_rules(value, style, caps) for value in sorted(arm.not_values)]
+        if not outside:
+            return texts
+        return self.builder.conjunction([texts, *(self.builder.complement(self._rules(rules)) for rules in outside)])
+
+    def _rules(self, rules: list[NumberRule]) -> int:
+        return self._any_of(
+            [
+                self.builder.number(
+                    list(rule.ends),
+                    rule.inside,
+                    (rule.divisor, rule.power),
+                    (rule.integer_digits, rule.fraction_digits, rule.exact_digits),
+                    rule.forms,
+                )
+                for rule in rules
+            ]
+        )
+
+    def _strings(self, arms: tuple[StringArm, ...]) -> Strings:
+        if not arms:
+            return []
+        counted = [self._counted(arm) for arm in arms if self._is_free(arm)]
+        if len(counted) == len(arms):
+            return counted
+        only = arms[0]
+        long = LONG_FORMAT if only.formats else LONG
+        if len(arms) == 1 and only.values is None and (only.max_length or 0) >= long and only.min_length <= 1:
+            # A register counts, where folded into the language each length would be a state for each of the pattern. The
+            # shortest way to an end tells what still fits; with a least length, gaps between the lengths could matter.
+            return [(self._string(replace(only, max_length=None)), 0, only.max_length or 0)]
+        merged = self._any_of([self._string(arm) for arm in arms if not self._is_free(arm)])
+        return counted if merged == EMPTY_NODE else [*counted, (merged, 0, -1)]
+
+    @staticmethod
+    def _is_free(arm: StringArm) -> bool:
+        return arm.values is None and arm.pattern == ast.ANY_STRING and not arm.formats
+
+    def _counted(self, arm: StringArm) -> tuple[int, int, int]:
+        return (self.builder.any_string(JSON), arm.min_length, -1 if arm.max_length is None else arm.max_length)
+
+    def _string(self, arm: StringArm) -> int:
+        if arm.values is not None:
+            texts = [spelled for v in sorted(arm.values) if (spelled := canonical(v)) is not None]
+            return self.builder.literals(texts)
+        return self.patterns.lower(string_pattern(arm), JSON)
+
+    # --- arrays ------------------------------------------------------------------------------------------------------
+
+    def _array(self, arm: ArrayArm) -> int:
+        if not arm.counts and not arm.unique:
+            prefix = [self._option(item) for item in arm.prefix]
+            high = -1 if arm.max_items is None else arm.max_items
+            return self.builder.add_array(prefix, self._option(arm.items), arm.min_items, high, [True], arm.unique)
+        counters = Counters([(count.low, count.high) for count in arm.counts]) if arm.counts else NO_COUNTS
+        length = max([len(arm.prefix), *(count.start for count in arm.counts)])
+
+        def options(index: int) -> OptionLists:
+            counted = [count.value if index >= count.start else None for count in arm.counts]
+            return self._options(counters, arm.item(index), counted)
+
+        most, unique = arm.max_items, arm.unique
+        if unique and self._may_run_out(arm):
+            self.normaliser.refuse(
+                self._at,
+                "uniqueItems",
+                "the items are arrays or objects of which there are finitely many, or each place has its own few values; "
+                "whether enough different ones are left is not worked out",
+            )
+            unique = False
+        if unique and not arm.prefix:
+            different = self._cardinality(arm.items)
+            if different is not None and different < 2**31:
+                most = different if most is None else min(most, different)
+        return self.builder.add_array(
+            [options(index) for index in range(length)],
+            options(length),
+            arm.min_items,
+            -1 if most is None else most,
+            counters.final(),
+            unique,
+        )
+
+    def _cardinality(self, items: Expression) -> int | None:
+        """Return how many different values there are, None where there is no end or containers are among them."""
+        value = self.normaliser.value(items)
+        if value.arrays or value.objects:
+            return None
+        count = value.null + value.true + value.false
+        for string in value.strings:
+            there = self._strings_of(string)
+            if there is None:
+                return None
+            count += there
+        for number in value.numbers:
+            there = numbers_of(number)
+            if there is None:
+                return None
+            count += there
+        return count
+
+    def _strings_of(self, arm: StringArm) -> int | None:
+        if arm.values is not None:
+            return len(arm.values)
+        if self._is_free(arm):
+            return None if arm.max_length != 0 else 1
+        found = self.builder.count_words(self.patterns.lower(string_pattern(arm), CANONICAL), MANY)
+        return found if found < MANY else None
+
+    def _may_run_out(self, arm: ArrayArm) -> bool:
+        """Whether different items could run out in a way that counting them does not show.
+
+        A place with more scalars than there are places before it cannot run out.
+        """
+        for index, item in enumerate(arm.prefix):
+            enough = self._cardinality(item)
+            if self._is_finite(item, 0) and (enough is None or enough <= index):
+                return True
+        if arm.items is NEVER or not self._is_finite(arm.items, 0):
+            return False
+        different = self._cardinality(arm.items)
+        if different is None:
+            return arm.max_items is None or arm.max_items > 1
+        return bool(arm.prefix) and (arm.max_items is None or arm.max_items > different)
+
+    def _is_finite(self, expression: Expression, depth: int) -> bool:
+        """Whether an expression plainly has finitely many values; what is deep counts as endless."""
+        if depth > MAX_LOOK:
+            return False
+        value = self.normaliser.value(expression)
+        scalars = Value(numbers=value.numbers, strings=value.strings)
+        if self._cardinality(Given(scalars)) is None:
+            return False
+        for array in value.arrays:
+            every = (*array.prefix, array.items) if array.max_items is None else array.prefix
+            if array.max_items is None and array.items is not NEVER:
+                return False
+            if array.max_items is not None and len(array.prefix) < array.max_items:
+                every = (*array.prefix, array.items)
+            if not all(item is NEVER or self._is_finite(item, depth + 1) for item in every):
+                return False
+        for obj in value.objects:
+            closed = obj.names == ast.EMPTY or any(not r.patterns and r.additional is NEVER for r in obj.rules)
+            if not closed or not all(v is NEVER or self._is_finite(v, depth + 1) for _, v in obj.properties):
+                return False
+        return True
+
+    def _option(self, value: Expression) -> OptionLists:
+        """Return the options of an item or member where nothing is counted: one state, and at most this value."""
+        known = self._always.get(value)
+        if known is None:
+            known = self._always[value] = [[(self._value(value), 0)]]
+        return known
+
+    def _options(self, counters: Counters, value: Expression, counted: list[Expression | None]) -> OptionLists:
+        """Return, for each state of the counters, the values an item or member may have and the state they lead to."""
+        if not counted:
+            return self._option(value)
+        return [
+            [
+                (self._value(what), target)
+                for extra, target in counters.moves(state, counted)
+                if (what := both(value, *extra)) is not NEVER
+            ]
+            for state in range(counters.size)
+        ]
+
+    # --- objects -----------------------------------------------------------------------------------------------------
+
+    def _object(self, arm: ObjectArm) -> int:
+        counters = Counters([(count.low, count.high) for count in arm.counts]) if arm.counts else NO_COUNTS
+        required = arm.required
+        properties: list[tuple[bytes, bool, OptionLists]] = []
+        for key, value in arm.properties:
+            spelled = canonical(key)
+            if spelled is not None:
+                if arm.counts:
+                    counted = [count.value if matches(count.names, key) else None for count in arm.counts]
+                    options = self._options(counters, value, counted)
+                else:
+                    options = self._option(value)
+                properties.append((spelled, key in required, options))
+            elif key in required:
+                return self.builder.add_object([(b"", True, [[]])], [], 0, -1, [True])
+        high = -1 if arm.max_properties is None else arm.max_properties
+        if not arm.counts and arm.names is ast.ANY_STRING and _is_plain(arm.rules):
+            extras = self._one_class(arm.rules)
+            return self.builder.add_object(properties, extras, arm.min_properties, high, [True])
+        extras = [
+            (regex, is_open, self._options(counters, value, counted))
+            for regex, value, is_open, counted in self._extra_keys(arm, properties)
+        ]
+        return self.builder.add_object(properties, extras, arm.min_properties, high, counters.final())
+
+    def _one_class(self, rules: tuple[KeyRule, ...]) -> list[tuple[int, bool, OptionLists]]:
+        """Return the keys that are not declared where no pattern tells them apart: one open class, or none."""
+        value = rules[0].additional if rules else ANY
+        return [] if value is NEVER else [(self.builder.any_string(CANONICAL), True, self._option(value))]
+
+    def _extra_keys(
+        self, arm: ObjectArm, properties: list[tuple[bytes, bool, OptionLists]]
+    ) -> list[tuple[int, Expression, bool, list[Expression | None]]]:
+        """Split the keys that are not declared into disjoint classes by the patterns and counts they belong to."""
+        if any(not rule.patterns and rule.additional is NEVER for rule in arm.rules):
+            return []  # a closed object
+        build = self.builder
+        start = build.any_string(CANONICAL)
+        if arm.names != ast.ANY_STRING:
+            start = build.conjunction([start, self.patterns.lower(arm.names, CANONICAL)])
+        classes: list[tuple[int, tuple[Expression, ...]]] = [(start, ())]
+        for rule in arm.rules:
+            split: list[tuple[int, tuple[Expression, ...]]] = []
+            for regex, values in classes:
+                split.extend(self._split(regex, values, rule.patterns, rule.additional))
+            classes = split
+            check_key_classes(len(classes))
+        done: list[tuple[int, Expression, bool, list[Expression | None]]] = []
+        for regex, values in classes:
+            value = both(*values)
+            if value is NEVER:
+                continue
+            for node, counted in self._split_counts(regex, arm):
+                is_open = build.is_open(node)
+                rest = node if is_open else self._without(node, [spelled for spelled, _, _ in properties])
+                if is_open or not build.is_empty(rest):
+                    done.append((rest, value, is_open, counted))
+        return done
+
+    def _without(self, regex: int, keys: list[bytes]) -> int:
+        """Take the declared keys out of a class that may run out of keys; elsewhere the automaton tells them apart."""
+        build = self.builder
+        return build.conjunction([regex, build.complement(build.literals(keys))]) if keys else regex
+
+    def _split_counts(self, regex: int, arm: ObjectArm) -> list[tuple[int, list[Expression | None]]]:
+        pieces: list[tuple[int, list[Expression | None]]] = [(regex, [])]
+        for count in arm.counts:
+            if count.names == ast.ANY_STRING:
+                pieces = [(node, [*counted, count.value]) for node, counted in pieces]
+                continue
+            pieces = [
+                (part, [*counted, count.value if hit else None])
+                for node, counted in pieces
+                for part, hit in self._halves(node, count.names)
+            ]
+        return pieces
+
+    def _split(
+        self,
+        regex: int,
+        values: tuple[Expression, ...],
+        patterns: tuple[tuple[ast.Regex, Expression], ...],
+        additional: Expression,
+    ) -> list[tuple[int, tuple[Expression, ...]]]:
+        pieces: list[tuple[int, tuple[Expression, ...]]] = [(regex, ())]
+        for pattern, value in patterns:
+            pieces = [
+                (part, (*hits, value) if hit else hits)
+                for node, hits in pieces
+                for part, hit in self._halves(node, pattern)
+            ]
+            check_key_classes(len(pieces))
+            self.normaliser.check_time()
+        return [(node, values + (hits or (additional,))) for node, hits in pieces]
+
+    def _halves(self, regex: int, pattern: ast.Regex) -> list[tuple[int, bool]]:
+        """Split keys into those that a pattern matches and the others; a half without keys is left out."""
+        build = self.builder
+        inside = self.patterns.lower(pattern, CANONICAL)
+        halves = (
+            (build.conjunction([regex, inside]), True),
+            (build.conjunction([regex, build.complement(inside)]), False),
+        )
+        return [(part, hit) for part, hit in halves if not build.is_empty(part)]
+
+
+def _is_plain(rules: tuple[KeyRule, ...]) -> bool:
+    """Whether all undeclared keys are alike."""
+    return not rules or (len(rules) == 1 and not rules[0].patterns)
+
+
+def unsatisfiable() -> UnsatisfiableSchemaError:
+    """Return the error for a schema without instances."""
+    return UnsatisfiableSchemaError(
+        "no value can satisfy the schema",
+        why="its keywords contradict each other, or a required value can never be finished",
+        fix="look for bounds that cross, an enum outside its type, or a recursion without an end",
+    )
+
+
+def compile_pattern(
+    regex: ast.Regex, vocabulary: Vocabulary, options: Options, recorder: Recorder | None = None
+) -> _core.Constraint:
+    """Return the constraint of a regular expression over the whole text.
+
+    Raises:
+        UnsatisfiableSchemaError: It matches no text.
+    """
+    builder = builder_of(options) if recorder is None else recorder
+    node = PatternLowering(builder).lower(regex, UTF8)
+    if builder.is_empty(node):
+        raise UnsatisfiableSchemaError(
+            "no text can match the pattern", why="its parts exclude each other", fix="correct the pattern"
+        )
+    return builder.regex(node, vocabulary.tables)

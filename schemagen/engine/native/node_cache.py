@@ -1,0 +1,135 @@
+"""Kernel nodes that were made before: regexes and numbers come back in schema after schema, and so do their nodes."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from schemagen.engine.native.program import Call, Recorder
+from schemagen.regex import ast
+from schemagen.threads.forking import brief_lock
+
+if TYPE_CHECKING:
+    from schemagen import _core
+    from schemagen.engine.native.fast_reader import Start
+    from schemagen.schema.formats.table import Dialect
+    from schemagen.schema.nodes import Expression, NumberArm
+    from schemagen.schema.numbers.expressions import NumberStyle
+
+#: Regexes of strings: kernel node, least and most characters (-1: no end).
+Strings = list[tuple[int, int, int]]
+#: Kernel nodes remembered for the process; they live as long as the kernel does, the expressions that name them here.
+MAX_LOWERED = 20_000
+#: From so many parts on, such as the characters of a long text, equal objects are looked up once.
+_MANY_PARTS = 256
+#: Compilations between two counts of them.
+COUNT_EVERY = 32
+
+
+class Lowered:
+    """The kernel nodes of what was lowered before, valid for one generation of the kernel.
+
+    Attributes:
+        generation: Of the kernel that the nodes belong to.
+        patterns: Nodes by encoding and expression.
+        numbers: Nodes by style and arm.
+        scalars: By style and leaf (`normalise.LEAVES`) or any value: the node of its literals and numbers, and its strings.
+        calls: How a node was made, if that is recorded.
+        starts: What the core knows before it reads a schema, by style, dialect and draft; dicts in dicts, because a key that is
+            the very object is found without a lock where threads run at once, and a tuple made for the question is not.
+    """
+
+    __slots__ = ("calls", "generation", "numbers", "patterns", "scalars", "starts")
+
+    def __init__(self, generation: int | None = None) -> None:
+        self.generation = generation
+        self.starts: dict[NumberStyle, dict[Dialect, dict[int, Start]]] = {}
+        self.patterns: dict[tuple[int, ast.Regex], int] = {}
+        self.numbers: dict[tuple[NumberStyle, NumberArm], int] = {}
+        self.scalars: dict[NumberStyle, dict[Expression, tuple[int, Strings]]] = {}
+        self.calls: dict[int, Call] = {}
+
+    def starts_of(self, style: NumberStyle, dialect: Dialect) -> dict[int, Start]:
+        """Return `starts` of a style and dialect, by draft."""
+        dialects = self.starts.get(style)
+        if dialects is None:
+            dialects = self.starts.setdefault(style, {"json-schema": {}, "python": {}})
+        return dialects[dialect]
+
+    def __len__(self) -> int:
+        """Return how many nodes are remembered."""
+        # Lists, because another thread may add to the dicts meanwhile.
+        scalars = sum(map(len, list(self.scalars.values())))
+        starts = [drafts for dialects in list(self.starts.values()) for drafts in dialects.values()]
+        scalars += sum(len(start.leaves) for drafts in starts for start in list(drafts.values()))
+        return len(self.patterns) + len(self.numbers) + scalars + len(self.calls)
+
+
+class Memory:
+    """What was lowered for the kernel that the process shares, started afresh when that is or when it is large."""
+
+    def __init__(self) -> None:
+        self._lock = brief_lock()
+        self._lowered = Lowered()
+        self._asked = 0
+
+    def of(self, builder: _core.Builder | Recorder) -> Lowered:
+        """Return the nodes of a builder's kernel; a compilation asks once, and what it got stays valid for it."""
+        if isinstance(builder, Recorder):
+            return builder.lowered
+        generation: int | None = getattr(builder, "generation", None)
+        if generation is None:  # a kernel of its own
+            return Lowered()
+        lowered = self._lowered
+        self._asked += 1  # about: a number that two threads count once does no harm
+        if lowered.generation == generation and self._asked % COUNT_EVERY:
+            return lowered
+        with self._lock:
+            if self._lowered.generation != generation or len(self._lowered) > MAX_LOWERED:
+                self._lowered = Lowered(generation)
+            return self._lowered
+
+
+MEMORY = Memory()
+#: Of compilations that are recorded: how each of these nodes was made is known.
+RECORDED = Memory()
+
+
+class PatternLowering:
+    """Regex values to kernel nodes, memoised per encoding."""
+
+    def __init__(self, builder: _core.Builder | Recorder, lowered: Lowered | None = None) -> None:
+        self.builder = builder
+        self._memo = (MEMORY.of(builder) if lowered is None else lowered).patterns
+
+    def lower(self, regex: ast.Regex, encoding: int) -> int:
+        """Return the kernel node of a regex over code points, spelled in an encoding."""
+        key = (encoding, regex)
+        node = self._memo.get(key)
+        if node is None:
+            node = self._memo[key] = self._lower(regex, encoding)
+        return node
+
+    def _parts(self, parts: tuple[ast.Regex, ...], encoding: int) -> list[int]:
+        """Return the nodes of parts; of very many, such as the characters of a long text, each object once."""
+        if len(parts) < _MANY_PARTS:
+            return [self.lower(part, encoding) for part in parts]
+        distinct = {id(part): part for part in parts}
+        nodes = {key: self.lower(part, encoding) for key, part in distinct.items()}
+        return [nodes[id(part)] for part in parts]
+
+    def _lower(self, regex: ast.Regex, encoding: int) -> int:
+        if isinstance(regex, ast.Chars):
+            return self.builder.chars(encoding, [end for pair in regex.ranges for end in pair])
+        if isinstance(regex, ast.Repeat):
+            return self.builder.repeat(
+                self.lower(regex.inner, encoding), regex.low, -1 if regex.high is None else regex.high
+            )
+        if isinstance(regex, ast.Complement):
+            inner = self.builder.complement(self.lower(regex.inner, encoding))
+            return self.builder.conjunction([self.builder.any_string(encoding), inner])
+        parts = self._parts(regex.parts, encoding)
+        if isinstance(regex, ast.Concat):
+            return self.builder.concat(parts)
+        return (
+            self.builder.alternation(parts) if isinstance(regex, ast.Alternation) else self.builder.conjunction(parts)
+        )

@@ -1,0 +1,363 @@
+"""From a regular expression over code points to a finite-state machine over bytes, for the reference engine.
+
+The result is an `interegular.fsm.FSM` whose symbols are the latin-1 characters U+0000 to U+00FF, one for each byte. It
+is made by the textbook: each class of code points becomes the byte ranges of its UTF-8 encoding (Thompson's idea for
+grep, as in Cox, "Regular Expression Matching in the Wild", 2010), the expression an automaton with epsilon moves
+(Thompson 1968), that a deterministic one by the subset construction (Rabin & Scott 1959), reduced by partition
+refinement (Hopcroft 1971). Conjunction and complement are products of deterministic machines; complement is taken
+within valid UTF-8.
+
+Why not interegular's own operators: its `crawl` looks new states up in a list and each operator crawls again, which is
+quadratic in the number of states several times over. On small expressions the two are compared by the tests.
+
+Invariants of the result: every state is reachable and live (a final state can be reached from it), no two states are
+equivalent, and the start state is 0. The empty language is the one exception: a start state and nothing else.
+"""
+
+from __future__ import annotations
+
+import time
+from collections import defaultdict
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from interegular.fsm import FSM, Alphabet
+
+from schemagen.engine.reference.utf8 import ByteAlphabet, utf8_ranges
+from schemagen.errors import LimitError
+from schemagen.regex import ast
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+
+DEAD = -1
+#: An automaton with epsilon moves has a few times more states than the deterministic one of the same expression.
+_NFA_FACTOR = 40
+
+_S = TypeVar("_S")
+
+
+@dataclass(slots=True)
+class Budget:
+    """What the construction may use; hostile expressions are input.
+
+    Attributes:
+        max_states: Most states of any deterministic automaton on the way.
+        max_seconds: Most wall-clock seconds.
+    """
+
+    max_states: int
+    max_seconds: float
+    _started: float = field(default_factory=time.monotonic)
+    _ticks: int = 0
+
+    def spend(self, states: int, factor: int = 1) -> None:
+        """Count a step of work of an automaton that has so many states now.
+
+        Raises:
+            LimitError: There are too many states, or the time is over.
+        """
+        if states > self.max_states * factor:
+            raise LimitError(
+                f"the automaton of the reference engine has {states} states, limit {self.max_states * factor}",
+                why="it builds every state before the first token"
+                + ("; repetitions are written out first" if factor > 1 else ""),
+                fix="raise `max_states`, lower the bounds of repetitions and lengths, or use the compiled engine",
+            )
+        self._ticks += 1
+        if self._ticks % 1024 == 0 and time.monotonic() - self._started > self.max_seconds:
+            raise LimitError(
+                f"the reference engine built its automaton for more than {self.max_seconds} s and has {states} states",
+                fix="raise `max_seconds`, simplify the expression, or use the compiled engine",
+            )
+
+
+@dataclass(slots=True)
+class Dfa:
+    """A deterministic automaton: for each state the next one by byte class, missing if dead. State 0 is the start."""
+
+    rows: list[dict[int, int]]
+    finals: set[int]
+
+
+@dataclass(slots=True)
+class Nfa:
+    """An automaton with epsilon moves, under construction."""
+
+    moves: list[list[tuple[int, int]]] = field(default_factory=list)
+    epsilon: list[list[int]] = field(default_factory=list)
+
+    def new_state(self) -> int:
+        """Add a state."""
+        self.moves.append([])
+        self.epsilon.append([])
+        return len(self.moves) - 1
+
+    def closure(self, state: int) -> frozenset[int]:
+        """Return the states that matter among those reachable by epsilon moves: all but mere junctions."""
+        seen, stack = {state}, [state]
+        while stack:
+            for target in self.epsilon[stack.pop()]:
+                if target not in seen:
+                    seen.add(target)
+                    stack.append(target)
+        return frozenset(s for s in seen if self.moves[s] or not self.epsilon[s])
+
+
+class Construction:
+    """The construction for one expression: everything shares one byte alphabet and one budget."""
+
+    def __init__(self, regex: ast.Regex, budget: Budget) -> None:
+        self.alphabet = ByteAlphabet(regex)
+        self.budget = budget
+        self._sequences: dict[ast.Chars, list[list[range]]] = {}
+        self._boolean: dict[int, Dfa] = {}
+
+    # --- deterministic automata --------------------------------------------------------------------------------------
+
+    def dfa(self, regex: ast.Regex) -> Dfa:
+        """Return the minimal automaton of an expression."""
+        if isinstance(regex, ast.Conjunction):
+            return self._product([self.dfa(part) for part in regex.parts], all)
+        if isinstance(regex, ast.Complement):
+            both = [self.dfa(ast.ANY_STRING), self.dfa(regex.inner)]
+            return self._product(both, lambda accepts: accepts[0] and not accepts[1])
+        nfa = Nfa()
+        start = nfa.new_state()
+        # A state of its own for the end: one without moves of any kind is in every closure that reaches it.
+        end = nfa.new_state()
+        nfa.epsilon[self._thread(nfa, regex, start)].append(end)
+        return self._minimal(self._determinise(nfa, start, end))
+
+    def _determinise(self, nfa: Nfa, start: int, end: int) -> Dfa:
+        """Rabin & Scott: a state is the set of states that the automaton may be in."""
+        closures: dict[int, frozenset[int]] = {}
+
+        def closure(state: int) -> frozenset[int]:
+            if state not in closures:
+                closures[state] = nfa.closure(state)
+            return closures[state]
+
+        def follow(subset: frozenset[int]) -> dict[int, frozenset[int]]:
+            targets: defaultdict[int, set[int]] = defaultdict(set)
+            for state in subset:
+                for symbol, target in nfa.moves[state]:
+                    targets[symbol] |= closure(target)
+            return {symbol: frozenset(states) for symbol, states in targets.items()}
+
+        return self._crawl(closure(start), follow, lambda subset: end in subset)
+
+    def _product(self, machines: list[Dfa], test: Callable[[list[bool]], bool]) -> Dfa:
+        """Run machines side by side; final is what `test` says of their verdicts.
+
+        `test` must be false if the first machine is dead, which is what stops the product.
+        """
+        rows = [machine.rows for machine in machines]
+
+        def follow(states: tuple[int, ...]) -> dict[int, tuple[int, ...]]:
+            first = rows[0][states[0]]
+            others = [table[s] if s != DEAD else {} for table, s in zip(rows[1:], states[1:], strict=True)]
+            return {c: (target, *(row.get(c, DEAD) for row in others)) for c, target in first.items()}
+
+        def final(states: tuple[int, ...]) -> bool:
+            return test([s in machine.finals for s, machine in zip(states, machines, strict=True)])
+
+        return self._minimal(self._crawl((0,) * len(machines), follow, final))
+
+    def _crawl(self, start: _S, follow: Callable[[_S], dict[int, _S]], final: Callable[[_S], bool]) -> Dfa:
+        """Number the states reachable from `start` in the order they are found."""
+        number = {start: 0}
+        waiting = [start]
+        dfa = Dfa([], set())
+        for state in waiting:  # grows as it is walked
+            self.budget.spend(len(waiting))
+            row: dict[int, int] = {}
+            for symbol, target in follow(state).items():
+                if target not in number:
+                    number[target] = len(waiting)
+                    waiting.append(target)
+                row[symbol] = number[target]
+            if final(state):
+                dfa.finals.add(len(dfa.rows))
+            dfa.rows.append(row)
+        return dfa
+
+    def _minimal(self, dfa: Dfa) -> Dfa:
+        """Drop the states from which nothing can be finished and merge the equivalent ones (Hopcroft)."""
+        inverse: list[defaultdict[int, list[int]]] = [defaultdict(list) for _ in dfa.rows]
+        for state, row in enumerate(dfa.rows):
+            for symbol, target in row.items():
+                inverse[target][symbol].append(state)
+        live = _closure_of(dfa.finals, lambda s: (p for sources in inverse[s].values() for p in sources))
+        block_of = self._refine(live, dfa.finals, inverse)
+        if 0 not in live:
+            return Dfa([{}], set())
+
+        def follow(block: int) -> dict[int, int]:
+            row = dfa.rows[member[block]]
+            return {symbol: block_of[target] for symbol, target in row.items() if target in live}
+
+        member = {block: state for state, block in block_of.items()}
+        return self._crawl(block_of[0], follow, lambda block: member[block] in dfa.finals)
+
+    def _refine(self, live: set[int], finals: set[int], inverse: list[defaultdict[int, list[int]]]) -> dict[int, int]:
+        """Return the block of each live state: the coarsest partition that no byte class can tell apart."""
+        blocks = [block for block in (set(finals), live - finals) if block]
+        block_of = {state: i for i, block in enumerate(blocks) for state in block}
+        work = set(range(len(blocks)))
+        while work:
+            sources: defaultdict[int, set[int]] = defaultdict(set)
+            for state in blocks[work.pop()]:
+                for symbol, states in inverse[state].items():
+                    sources[symbol].update(s for s in states if s in live)
+            for before in sources.values():
+                self.budget.spend(0)
+                _split_blocks(before, blocks, block_of, work)
+        return block_of
+
+    # --- automata with epsilon moves ---------------------------------------------------------------------------------
+
+    def _thread(self, nfa: Nfa, regex: ast.Regex, start: int) -> int:
+        """Add an expression behind the state `start`; return the state behind the expression."""
+        self.budget.spend(len(nfa.moves), _NFA_FACTOR)
+        if isinstance(regex, ast.Concat):
+            for part in regex.parts:
+                start = self._thread(nfa, part, start)
+            return start
+        if isinstance(regex, ast.Repeat):
+            return self._repeat(nfa, regex, start)
+        end = nfa.new_state()
+        if isinstance(regex, ast.Chars):
+            self._characters(nfa, regex, start, end)
+        elif isinstance(regex, ast.Alternation):
+            for part in regex.parts:
+                branch = nfa.new_state()
+                nfa.epsilon[start].append(branch)
+                nfa.epsilon[self._thread(nfa, part, branch)].append(end)
+        else:
+            self._embed(nfa, regex, start, end)
+        return end
+
+    def _repeat(self, nfa: Nfa, regex: ast.Repeat, start: int) -> int:
+        """Write the repetitions out; those that may be left out can all leave to the same end."""
+        for _ in range(regex.low):
+            start = self._thread(nfa, regex.inner, start)
+        end = nfa.new_state()
+        nfa.epsilon[start].append(end)
+        if regex.high is None:
+            nfa.epsilon[self._thread(nfa, regex.inner, end)].append(end)
+            return end
+        for _ in range(regex.high - regex.low):
+            start = self._thread(nfa, regex.inner, start)
+            nfa.epsilon[start].append(end)
+        return end
+
+    def _characters(self, nfa: Nfa, regex: ast.Chars, start: int, end: int) -> None:
+        """Add the encodings of a class of code points; equal tails share their states."""
+        if regex not in self._sequences:
+            self._sequences[regex] = [
+                [self.alphabet.classes(low, high) for low, high in sequence] for sequence in utf8_ranges(regex.ranges)
+            ]
+        tails: dict[tuple[range, ...], int] = {(): end}
+        for sequence in self._sequences[regex]:
+            target = end
+            for i in range(len(sequence) - 1, 0, -1):
+                tail = tuple(sequence[i:])
+                if tail not in tails:
+                    tails[tail] = nfa.new_state()
+                    nfa.moves[tails[tail]].extend((symbol, target) for symbol in sequence[i])
+                target = tails[tail]
+            nfa.moves[start].extend((symbol, target) for symbol in sequence[0])
+
+    def _embed(self, nfa: Nfa, regex: ast.Regex, start: int, end: int) -> None:
+        """Add a conjunction or complement as the deterministic automaton that it is."""
+        if id(regex) not in self._boolean:
+            self._boolean[id(regex)] = self.dfa(regex)
+        dfa = self._boolean[id(regex)]
+        self.budget.spend(len(nfa.moves) + len(dfa.rows), _NFA_FACTOR)
+        states = [nfa.new_state() for _ in dfa.rows]
+        nfa.epsilon[start].append(states[0])
+        for state, row in zip(states, dfa.rows, strict=True):
+            nfa.moves[state].extend((symbol, states[target]) for symbol, target in row.items())
+        for final in dfa.finals:
+            nfa.epsilon[states[final]].append(end)
+
+
+def _split_blocks(states: set[int], blocks: list[set[int]], block_of: dict[int, int], work: set[int]) -> None:
+    """Split each block into its members in `states` and the others, and note the smaller part as the next splitter."""
+    touched: defaultdict[int, set[int]] = defaultdict(set)
+    for state in states:
+        touched[block_of[state]].add(state)
+    for block, inside in touched.items():
+        if len(inside) == len(blocks[block]):
+            continue
+        blocks[block] -= inside
+        new = len(blocks)
+        blocks.append(inside)
+        block_of.update(dict.fromkeys(inside, new))
+        work.add(new if block in work or len(inside) <= len(blocks[block]) else block)
+
+
+def _closure_of(seeds: Iterable[int], neighbours: Callable[[int], Iterable[int]]) -> set[int]:
+    """Return everything reachable from the seeds, they included."""
+    seen = set(seeds)
+    stack = list(seen)
+    while stack:
+        for state in neighbours(stack.pop()):
+            if state not in seen:
+                seen.add(state)
+                stack.append(state)
+    return seen
+
+
+def byte_fsm(regex: ast.Regex, *, max_states: int = 20_000, max_seconds: float = 30.0) -> FSM:
+    """Return the minimal FSM of an expression over bytes (as latin-1 characters), live states only.
+
+    Args:
+        regex: An expression over code points.
+        max_states: Most states of any deterministic automaton on the way.
+        max_seconds: Most wall-clock seconds.
+
+    Raises:
+        LimitError: A limit stopped the work, or the expression is nested too deep for Python's stack.
+    """
+    try:
+        construction = Construction(regex, Budget(max_states, max_seconds))
+        dfa = construction.dfa(regex)
+    except RecursionError as error:
+        raise LimitError(
+            "the expression is nested too deep for the reference engine",
+            why="it walks the expression by recursion",
+            fix="raise `sys.setrecursionlimit`, or use the compiled engine",
+        ) from error
+    alphabet = Alphabet.from_groups(*construction.alphabet.groups())
+    return FSM(
+        alphabet=alphabet,
+        states=set(range(len(dfa.rows))),
+        initial=0,
+        finals=dfa.finals,
+        map=dict(enumerate(dfa.rows)),
+    )
+
+
+def rows_of(fsm: Any) -> dict[int, dict[int, int]]:
+    """Return the transitions of an FSM: state -> symbol -> state, where a missing one is dead."""
+    rows: dict[int, dict[int, int]] = fsm.map
+    return rows
+
+
+def start_of(fsm: Any) -> int:
+    """Return the state that an FSM starts in."""
+    state: int = fsm.initial
+    return state
+
+
+def final_states(fsm: Any) -> set[int]:
+    """Return the states of an FSM that a text may end in."""
+    return set(fsm.finals)
+
+
+def symbols_of(fsm: Any, data: Iterable[int]) -> list[int]:
+    """Return the symbol that each byte is for an FSM of `byte_fsm`; bytes without one get -1, which no state reads."""
+    symbols: list[int | None] = [fsm.alphabet[chr(byte)] for byte in data]
+    return [DEAD if symbol is None else symbol for symbol in symbols]

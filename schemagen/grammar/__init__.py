@@ -1,0 +1,1 @@
+"""From a spec to a `Grammar`: `compile`, its caches, and grammars that are made of several."""

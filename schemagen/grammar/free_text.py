@@ -1,0 +1,103 @@
+"""The regular languages around a call: free text, markers, and fixed words with optional whitespace.
+
+Free text is any text of whole characters. It ends at its *trigger*, the first occurrence of a marker: `text_without` is
+the text that never gets there, `text_up_to` the text that ends with it. An anchored format has no marker, its calls
+begin like any JSON value or list; `text_not_opening` is the text that does not begin like that.
+"""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from typing import TYPE_CHECKING
+
+from schemagen.engine.options import Options
+from schemagen.regex import ast
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from schemagen.engine.protocol import Engine
+    from schemagen.vocabulary import Vocabulary
+
+#: Longest run of whitespace where a format has some, or could: a soft cap against runaways.
+MAX_WHITESPACE = 16
+_SPACES = ast.char_set(" \t\n\r")
+_GAP = ast.repeat(_SPACES, 0, MAX_WHITESPACE)
+_OPENING, _CLOSING = frozenset("{[,:"), frozenset("}],:")
+_SOME_CHARACTER = ast.concat(ast.ANY_CHAR, ast.ANY_STRING)
+
+
+def text_without(markers: Sequence[str]) -> ast.Regex:
+    """Return the texts in which no marker occurs."""
+    return ast.conjunction(*(ast.complement(_containing(marker)) for marker in markers))
+
+
+def text_up_to(marker: str) -> ast.Regex:
+    """Return the texts that end with a marker and hold it nowhere else."""
+    early = ast.concat(ast.ANY_STRING, ast.literal(marker), _SOME_CHARACTER)
+    return ast.conjunction(ast.concat(ast.ANY_STRING, ast.literal(marker)), ast.complement(early))
+
+
+def text_not_opening(openings: str) -> ast.Regex:
+    """Return the texts whose first character, whitespace apart, is none of some characters."""
+    opened = ast.concat(ast.star(_SPACES), ast.char_set(openings), ast.ANY_STRING)
+    return ast.complement(opened)
+
+
+def words(text: str, markers: Sequence[str] = (), *, is_json: bool = False) -> ast.Regex:
+    """Return a fixed text with some freedom in its whitespace.
+
+    Every run of whitespace may be any other one, or none; in JSON it may also stand inside of brackets and around
+    commas and colons. Markers are taken as they are.
+
+    Args:
+        text: The text as the format writes it.
+        markers: What of it is atomic.
+        is_json: Whether brackets, commas and colons outside of quotes are those of JSON.
+    """
+    parts: list[ast.Regex] = []
+    index, quoted = 0, False
+    while index < len(text):
+        marker = next((m for m in markers if text.startswith(m, index)), "")
+        char = marker or text[index]
+        quoted ^= char == '"'
+        if not marker and not quoted and char in " \t\n\r":
+            _append_gap(parts)
+        else:
+            loose = is_json and not marker and not quoted
+            if loose and char in _CLOSING:
+                _append_gap(parts)
+            parts.append(ast.literal(char))
+            if loose and char in _OPENING:
+                _append_gap(parts)
+        index += len(char)
+    return ast.concat(*parts)
+
+
+def _append_gap(parts: list[ast.Regex]) -> None:
+    """Add optional whitespace, once."""
+    if not parts or parts[-1] is not _GAP:
+        parts.append(_GAP)
+
+
+def _containing(marker: str) -> ast.Regex:
+    return ast.concat(ast.ANY_STRING, ast.literal(marker), ast.ANY_STRING)
+
+
+@lru_cache(maxsize=512)
+def compile_language(regex: ast.Regex, vocabulary: Vocabulary) -> Engine:
+    """Return the engine of a regular expression: the compiled core, or pure Python where that is not installed.
+
+    Raises:
+        UnsatisfiableSchemaError: It has no text.
+        LimitError: A limit stopped the work.
+    """
+    options = Options()
+    try:
+        from schemagen.engine.native.lowering import compile_pattern
+
+        return compile_pattern(regex, vocabulary, options)
+    except ImportError:
+        from schemagen.engine.reference.index import ReferenceEngine
+
+        return ReferenceEngine(regex, vocabulary)

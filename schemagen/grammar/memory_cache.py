@@ -1,0 +1,133 @@
+"""The grammars that a process compiled last, bounded by what they hold.
+
+A grammar grows while it is used, so its size is no property of the entry: it is asked again whenever the grammar is found,
+and for all of them now and then (`RECOUNT_EVERY`), which keeps the cost of an insertion constant on average.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections import OrderedDict
+from typing import TYPE_CHECKING, NamedTuple
+
+from schemagen.threads.forking import brief_lock
+
+if TYPE_CHECKING:
+    from collections.abc import Hashable
+
+    from schemagen.grammar.compiler import Grammar
+
+#: Of automata and masks, as `Grammar.memory_bytes` counts them.
+MAX_BYTES = 256 * 2**20
+#: The schemas themselves are kept, too, as bytes that nobody counts: some 1 to 100 KB each.
+MAX_COUNT = 1024
+#: Insertions between two counts of everything: a count of 1024 grammars takes about as long as compiling one.
+RECOUNT_EVERY = 32
+
+
+class CacheInfo(NamedTuple):
+    """What the memory of `schemagen.compile` holds, after the example of `functools.lru_cache`.
+
+    Attributes:
+        hits: Calls that found their grammar.
+        misses: Calls that did not.
+        max_grammars: Most grammars.
+        grammars: Grammars now.
+        max_bytes: Most bytes of `Grammar.memory_bytes`, all grammars together.
+        bytes: Bytes now.
+        shared_bytes: Bytes of the automata that grammars share, about; they are not among `bytes`.
+        generations: Of the shared automata: the newest, the one before, and those that their last grammars are leaving.
+    """
+
+    hits: int
+    misses: int
+    max_grammars: int
+    grammars: int
+    max_bytes: int
+    bytes: int
+    shared_bytes: int = 0
+    generations: int = 0
+
+
+class GrammarMemory:
+    """Grammars by key; the one that was not asked for the longest time goes first. Safe to share between threads.
+
+    Args:
+        max_bytes: Most bytes of all grammars together; the one that came last stays, whatever its size.
+        max_grammars: Most grammars.
+    """
+
+    def __init__(self, max_bytes: int = MAX_BYTES, max_grammars: int = MAX_COUNT) -> None:
+        self.max_bytes = max_bytes
+        self.max_grammars = max_grammars
+        self._lock = brief_lock()
+        self._forget()
+
+    def _forget(self) -> None:
+        self._entries: OrderedDict[Hashable, tuple[Grammar, int]] = OrderedDict()
+        self._bytes = self._hits = self._misses = self._insertions = 0
+
+    def get(self, key: Hashable) -> Grammar | None:
+        """Return the grammar of a key, None if there is none."""
+        with self._lock:
+            known = self._entries.get(key)
+            if known is None:
+                self._misses += 1
+                return None
+            self._hits += 1
+            self._entries.move_to_end(key)
+            self._measure(key, *known)
+            return known[0]
+
+    def put(self, key: Hashable, grammar: Grammar) -> Grammar:
+        """Keep a grammar; return it, or the one that another thread put there meanwhile."""
+        with self._lock:
+            known = self._entries.get(key)
+            if known is not None:
+                return known[0]
+            self._entries[key] = (grammar, 0)
+            self._measure(key, grammar, 0)
+            self._insertions += 1
+            if self._insertions % RECOUNT_EVERY == 0:
+                self._recount()
+            while len(self._entries) > self.max_grammars or (self._bytes > self.max_bytes and len(self._entries) > 1):
+                _, (_, size) = self._entries.popitem(last=False)
+                self._bytes -= size
+            return grammar
+
+    def clear(self) -> None:
+        """Forget all grammars and counts; those in use elsewhere stay what they are."""
+        with self._lock:
+            self._forget()
+
+    def info(self) -> CacheInfo:
+        """Return the counts, with the bytes of this moment."""
+        generations, shared = _shared_memory()
+        with self._lock:
+            self._recount()
+            return CacheInfo(
+                self._hits,
+                self._misses,
+                self.max_grammars,
+                len(self._entries),
+                self.max_bytes,
+                self._bytes,
+                shared,
+                generations,
+            )
+
+    def _measure(self, key: Hashable, grammar: Grammar, before: int) -> None:
+        size = grammar.memory_bytes
+        if size != before:
+            self._bytes += size - before
+            self._entries[key] = (grammar, size)
+
+    def _recount(self) -> None:
+        for key, (grammar, size) in self._entries.items():
+            self._measure(key, grammar, size)  # replaces values, never adds a key
+
+
+def _shared_memory() -> tuple[int, int]:
+    """Return how many generations of the shared automata there are, and their bytes; none without the compiled core."""
+    measure = getattr(sys.modules.get("schemagen._core"), "shared_memory", None)
+    return (0, 0) if measure is None else measure()

@@ -1,0 +1,144 @@
+"""`Generator`: one language model and one type, compiled once."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Generic, TypeVar, overload
+
+from schemagen.errors import OptionError
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncGenerator, Iterable, Mapping
+
+    from typing_extensions import TypeForm, Unpack
+
+    from schemagen.engine.options import PropertyOrder, WhitespacePolicy
+    from schemagen.events import Event
+    from schemagen.lm.language_model import LanguageModel
+    from schemagen.lm.part import OtherSpec, Prompt, TextSpec, TypedSpec
+    from schemagen.lm.stream import Stream
+    from schemagen.options import BatchOptions, GenerateOptions, StreamOptions
+    from schemagen.streaming.generation import Failure, Generation
+
+T = TypeVar("T")
+
+
+class Generator(Generic[T]):
+    """Answers of a model as values of one type; reusable, and as safe for threads as the model.
+
+    Calling it, `generate` and `batch` return values, `run` and `run_batch` the `Generation` around each.
+
+    Args:
+        lm: The model.
+        spec: A type, a JSON Schema, a `Regex`, a `Choice` or a list of texts; compiled here, once.
+        whitespace: As for `schemagen.compile`.
+        property_order: As for `schemagen.compile`.
+        options: Defaults for every call, as for `LanguageModel.generate`.
+
+    Attributes:
+        lm: The model.
+        grammar: The compiled constraint.
+
+    Raises:
+        OptionError: The first argument is no model.
+        SchemaError: The type or schema cannot be compiled.
+    """
+
+    @overload
+    def __init__(self, lm: LanguageModel, spec: TypedSpec[T], **options: Unpack[GenerateOptions]) -> None: ...
+    @overload
+    def __init__(
+        self: Generator[str], lm: LanguageModel, spec: TextSpec, **options: Unpack[GenerateOptions]
+    ) -> None: ...
+    @overload
+    def __init__(
+        self: Generator[Any], lm: LanguageModel, spec: OtherSpec, **options: Unpack[GenerateOptions]
+    ) -> None: ...
+    @overload
+    def __init__(self, lm: LanguageModel, spec: TypeForm[T], **options: Unpack[GenerateOptions]) -> None: ...
+    def __init__(
+        self,
+        lm: LanguageModel,
+        spec: Any,
+        *,
+        whitespace: WhitespacePolicy = "flexible",
+        property_order: PropertyOrder = "schema",
+        **options: Any,
+    ) -> None:
+        if not callable(getattr(lm, "compile", None)):
+            raise OptionError(
+                f"the model of a Generator is {lm!r:.80}",
+                why="it has no compile()",
+                fix="Generator(lm, spec) takes what schemagen.load or from_transformers returns, then the type",
+            )
+        self.lm = lm
+        self.grammar = lm.compile(spec, whitespace=whitespace, property_order=property_order)
+        self._options = options
+
+    def __call__(self, prompt: Prompt, **options: Unpack[GenerateOptions]) -> T:
+        """Return the answer to a prompt as a value; arguments and errors as for `LanguageModel.generate`."""
+        return self.run(prompt, **options).value
+
+    def generate(self, prompt: Prompt, **options: Unpack[GenerateOptions]) -> T:
+        """Return the answer to a prompt as a value; arguments and errors as for `LanguageModel.generate`."""
+        return self.run(prompt, **options).value
+
+    async def agenerate(self, prompt: Prompt, **options: Unpack[GenerateOptions]) -> T:
+        """Return what `generate` returns without blocking the event loop."""
+        return (await self.arun(prompt, **options)).value
+
+    def run(self, prompt: Prompt, **options: Unpack[GenerateOptions]) -> Generation[T]:
+        """Return the answer with its text, tokens and time; arguments and errors as for `LanguageModel.run`."""
+        found: Generation[T] = self.lm.run(prompt, self.grammar, **self._with(options))
+        return found
+
+    async def arun(self, prompt: Prompt, **options: Unpack[GenerateOptions]) -> Generation[T]:
+        """Return what `run` returns without blocking the event loop."""
+        found: Generation[T] = await self.lm.arun(prompt, self.grammar, **self._with(options))
+        return found
+
+    def batch(self, prompts: Iterable[Prompt], **options: Unpack[BatchOptions]) -> list[T | Failure]:
+        """Return the answers to many prompts as values; arguments and errors as for `LanguageModel.batch`."""
+        found: list[T | Failure] = self.lm.batch(prompts, self.grammar, **self._with(options))
+        return found
+
+    async def abatch(self, prompts: Iterable[Prompt], **options: Unpack[BatchOptions]) -> list[T | Failure]:
+        """Return what `batch` returns without blocking the event loop."""
+        found: list[T | Failure] = await self.lm.abatch(prompts, self.grammar, **self._with(options))
+        return found
+
+    def run_batch(self, prompts: Iterable[Prompt], **options: Unpack[BatchOptions]) -> list[Generation[T] | Failure]:
+        """Return what `run` returns for many prompts; arguments and errors as for `LanguageModel.run_batch`."""
+        found: list[Generation[T] | Failure] = self.lm.run_batch(prompts, self.grammar, **self._with(options))
+        return found
+
+    async def arun_batch(
+        self, prompts: Iterable[Prompt], **options: Unpack[BatchOptions]
+    ) -> list[Generation[T] | Failure]:
+        """Return what `run_batch` returns without blocking the event loop."""
+        found: list[Generation[T] | Failure] = await self.lm.arun_batch(prompts, self.grammar, **self._with(options))
+        return found
+
+    def stream(self, prompt: Prompt, **options: Unpack[StreamOptions]) -> Stream[T]:
+        """Return the events of the answer to a prompt; arguments and errors as for `LanguageModel.stream`.
+
+        A default of ``retries`` has no effect: what was told cannot be taken back.
+        """
+        found: Stream[T] = self.lm.stream(prompt, self.grammar, **self._of_streams(options))
+        return found
+
+    def astream(self, prompt: Prompt, **options: Unpack[StreamOptions]) -> AsyncGenerator[Event[T], None]:
+        """Yield what `stream` yields without blocking the event loop."""
+        found: AsyncGenerator[Event[T], None] = self.lm.astream(prompt, self.grammar, **self._of_streams(options))
+        return found
+
+    def _with(self, options: Mapping[str, Any]) -> dict[str, Any]:
+        """Return the options of a call, with the defaults of this generator."""
+        return {**self._options, **options}
+
+    def _of_streams(self, options: Mapping[str, Any]) -> dict[str, Any]:
+        """Return the options of a stream, which knows no retries."""
+        return {**{name: value for name, value in self._options.items() if name != "retries"}, **options}
+
+    def __repr__(self) -> str:
+        """Show the constraint."""
+        return f"Generator({self.grammar.spec!r:.80})"

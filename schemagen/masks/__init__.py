@@ -1,0 +1,1 @@
+"""Bitmasks of allowed tokens, and how they are applied to logits."""

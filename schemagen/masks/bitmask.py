@@ -1,0 +1,179 @@
+"""Token bitmasks: allocate them, fill them for a batch, apply them to logits.
+
+A bitmask is int32 ``[B, ceil(V/32)]``; bit ``i % 32`` of word ``i // 32`` belongs to token ``i``, 1 = allowed. The layout is
+that of the other engines of this field, so a mask can be handed from one to another.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, cast
+
+import numpy as np
+
+from schemagen.errors import BitmaskShapeError, OptionError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    import numpy.typing as npt
+    import torch
+
+    from schemagen.engine.protocol import Matcher
+
+BITS = 32
+_NATIVE = "schemagen._core"
+
+
+def words_of(token_ids: Iterable[int] | slice, words: int) -> npt.NDArray[np.int32]:
+    """Return the mask int32 [words] of some ids."""
+    bits = np.zeros(words * BITS, dtype=bool)
+    bits[token_ids if isinstance(token_ids, slice) else list(token_ids)] = True
+    return np.packbits(bits, bitorder="little").view(np.int32)
+
+
+def allocate_token_bitmask(batch_size: int, vocab_size: int) -> torch.Tensor:
+    """Return a bitmask int32 ``[batch_size, ceil(vocab_size / 32)]`` on the CPU, every token allowed.
+
+    Pinned memory is used where a GPU is present, so that copying it there does not block.
+    """
+    import torch
+
+    if batch_size < 0 or vocab_size < 1:
+        raise BitmaskShapeError(f"a bitmask of {batch_size} rows over {vocab_size} tokens")
+    words = -(-vocab_size // BITS)
+    return torch.full((batch_size, words), -1, dtype=torch.int32, pin_memory=torch.cuda.is_available())
+
+
+def fill_next_token_bitmasks(
+    matchers: Sequence[Matcher],
+    bitmask: Any,
+    *,
+    rows: Sequence[int] | None = None,
+    threads: int = 1,
+    budgets: Sequence[int | None] | None = None,
+) -> None:
+    """Write the tokens that ``matchers[k]`` allows next into ``bitmask[rows[k]]``, for every matcher.
+
+    A text that has ended gets a row that allows EOS alone, so that a loop may go on until all rows of its batch have ended;
+    `Matcher.accept_token` then returns False and changes nothing. (A single `Matcher.fill_next_token_bitmask` is an error
+    there: whoever drives one text knows that it is over.)
+
+    Args:
+        matchers: At most as many as the bitmask has rows.
+        bitmask: int32 ``[B, ceil(V/32)]`` on the CPU (torch or numpy).
+        rows: For each matcher the row that it writes, each another one; by default the rows from 0 on. Other rows are left
+            as they are.
+        threads: How many threads fill rows, 8 rows each at least. The interpreter's lock is released meanwhile.
+        budgets: For each matcher how many tokens may still come (None: any number), as for
+            `Matcher.fill_next_token_bitmask`.
+
+    Raises:
+        BitmaskShapeError: More matchers than rows, a row that is not there, or a wrong dtype, device or width.
+        OptionError: `rows` or `budgets` are not as many as the matchers, or a row is named twice.
+
+    Cost: masks that were asked for before are copies of a row; new ones are worked out side by side, too, but for what is new
+    to all grammars of the process (a pattern, a format), which one thread makes at a time.
+    """
+    if len(matchers) > bitmask.shape[0]:
+        raise BitmaskShapeError(f"{len(matchers)} matchers for a bitmask of {bitmask.shape[0]} rows")
+    if threads < 1:
+        raise OptionError(f"threads={threads}", why="at least one is needed", fix="give 1 or more")
+    if budgets is not None and len(budgets) != len(matchers):
+        raise OptionError(f"{len(budgets)} budgets for {len(matchers)} matchers", fix="give one for each, or none")
+    if rows is None:
+        rows = range(len(matchers))
+    elif len(rows) != len(matchers) or len(set(rows)) != len(rows):
+        raise OptionError(
+            f"rows={list(rows)} for {len(matchers)} matchers",
+            why="each needs a row of its own",
+            fix="give as many, each once",
+        )
+    fill_rows(matchers, bitmask, rows, threads=threads, budgets=budgets)
+
+
+def is_native(matcher: Matcher) -> bool:
+    """Whether a matcher is one of the compiled core, which never writes a mask without a token (`DeadEndError`)."""
+    return type(matcher).__module__ == _NATIVE
+
+
+def fill_rows(
+    matchers: Sequence[Matcher],
+    bitmask: Any,
+    rows: Sequence[int],
+    *,
+    threads: int = 1,
+    budgets: Sequence[int | None] | None = None,
+) -> None:
+    """Write the tokens that ``matchers[k]`` allows next into ``bitmask[rows[k]]``: EOS alone where the text has ended.
+
+    Those of the core are filled in one call.
+    """
+    if len(set(map(type, matchers))) == 1 and is_native(matchers[0]):
+        from schemagen import _core
+
+        alike = cast("list[_core.Matcher]", list(matchers))
+        _core.fill_rows(alike, bitmask, list(rows), threads, [] if budgets is None else list(budgets))
+        return
+    native: list[int] = []
+    for place, (matcher, row) in enumerate(zip(matchers, rows, strict=True)):
+        if is_native(matcher):
+            native.append(place)
+        elif matcher.is_terminated():
+            _allow_only(matcher.eos_token_ids, bitmask, row)
+        elif budgets is None:
+            matcher.fill_next_token_bitmask(bitmask, row)
+        else:
+            matcher.fill_next_token_bitmask(bitmask, row, budget=budgets[place])
+    if native:
+        chosen = [matchers[place] for place in native]
+        left = None if budgets is None else [budgets[place] for place in native]
+        fill_rows(chosen, bitmask, [rows[place] for place in native], threads=threads, budgets=left)
+
+
+def _allow_only(token_ids: Sequence[int], bitmask: Any, row: int) -> None:
+    """Write a row that allows these tokens and no other."""
+    import numpy as np
+
+    from schemagen.masks.rows import row_of
+
+    words = row_of(bitmask, row, bitmask.shape[1] * BITS).view(np.uint32)
+    words[:] = 0
+    for token_id in token_ids:
+        words[token_id // BITS] |= np.uint32(1 << token_id % BITS)
+
+
+def apply_token_bitmask_inplace(logits: torch.Tensor, bitmask: torch.Tensor, *, vocab_size: int | None = None) -> None:
+    """Set the logits of the tokens that are not allowed to -inf, in place.
+
+    The meaning is ``logits[b, v] = -inf unless bitmask[b, v // 32] >> (v % 32) & 1``. Logits beyond ``vocab_size`` (padding of
+    the model's embedding) are always masked.
+
+    Args:
+        logits: float ``[B, W]`` or ``[W]``, any device, W >= the width the mask covers.
+        bitmask: int32 ``[B, ceil(V/32)]`` or ``[ceil(V/32)]``; moved to the device of the logits.
+        vocab_size: V, if the last word is not full; by default every bit counts.
+
+    Raises:
+        BitmaskShapeError: The shapes do not fit.
+
+    Cost: O(B W) on the device of the logits, on a CPU at the speed of its memory (see `schemagen.masks.logits`); the copy of
+    the mask (V/8 bytes a row) does not synchronise.
+    """
+    import torch
+
+    if not torch.is_floating_point(logits):
+        raise BitmaskShapeError(f"logits of type {logits.dtype}, a float tensor is needed")
+    rows = logits.unsqueeze(0) if logits.dim() == 1 else logits
+    mask = bitmask.unsqueeze(0) if bitmask.dim() == 1 else bitmask
+    if mask.dtype != torch.int32 or rows.dim() != 2 or mask.dim() != 2 or mask.shape[0] != rows.shape[0]:
+        raise BitmaskShapeError(
+            f"logits {tuple(logits.shape)} with a bitmask {tuple(bitmask.shape)} of {bitmask.dtype}",
+            why="each row of logits needs one row of int32 words",
+        )
+    width = rows.shape[1]
+    covered = mask.shape[1] * BITS if vocab_size is None else vocab_size
+    if covered < 1 or covered > mask.shape[1] * BITS or (vocab_size is not None and width < vocab_size):
+        raise BitmaskShapeError(f"{vocab_size} tokens, {mask.shape[1]} words a row, logits of width {width}")
+    from schemagen.masks.logits import mask_rows_inplace
+
+    mask_rows_inplace(rows, mask, min(covered, width))

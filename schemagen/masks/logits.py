@@ -1,0 +1,219 @@
+"""Logits to ``-inf`` by bits: on the CPU one pass of the compiled core, elsewhere a few elementwise kernels.
+
+Idea: masking is nothing but memory traffic, so the core (core/logits.cpp) reads and writes each logit at most once: a word of
+the mask decides over 32 of them, and where it allows none they are not even read. 8 rows of 128,256 take as long as a plain
+copy of them, 0.25 ms when nothing is in a cache, and less where few tokens are allowed. With torch alone the best was a bias
+of 0 or ``-inf`` and a maximum, 1.1 to 1.7 ms; ``where`` branches on every element, and takes 2 to 6 ms.
+
+What the core cannot see as plain floats in memory is left to torch: other devices, unusual strides and types, tensors that
+require gradients, are fake or are traced by ``torch.compile``.
+
+Logits from which no token can be chosen are found in the same pass (`mask_and_check`). The core looks through all logits for
+NaN, those of forbidden tokens included, which costs 0.02 ms for a row of 128,256: a model that computes NaN anywhere is broken.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import torch
+
+from schemagen.masks.bitmask import BITS
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+
+def _load_core() -> Any:
+    """Return the compiled core; None where there is none, and everything goes through torch."""
+    try:
+        from schemagen import _core
+    except ImportError:
+        return None
+    return _core
+
+
+_core = _load_core()
+_LOW = float("-inf")
+
+
+def mask_rows(
+    scores: torch.Tensor, words: torch.Tensor, rows: Sequence[int], covered: int, *, inplace: bool = False
+) -> torch.Tensor:
+    """Return the scores with ``-inf`` in `rows` wherever the bit of a token is not set; other rows are copied.
+
+    Each of the rows has a finite maximum then, so that it can be sampled from: NaN counts as ``-inf``, ``inf`` as the largest
+    finite number, and where no allowed logit is left, all allowed tokens get 0.
+
+    Args:
+        scores: float [B, V].
+        words: int32 [B, W], on the CPU. Rows that are not in `rows` are not looked at.
+        rows: Which rows are masked; none of them is without a bit.
+        covered: How many bits of a row count, at most V; logits beyond are masked.
+        inplace: Whether the scores may be overwritten and returned. On a CPU that saves writing to memory that is in
+            no cache.
+
+    Cost: as the module says; on an accelerator no synchronisation.
+    """
+    done = _masked_by_core(scores, words, rows, covered, inplace=inplace)
+    return _masked_by_torch(scores, words, rows, covered)[0] if done is None else done[0]
+
+
+def mask_and_check(
+    scores: torch.Tensor, words: torch.Tensor, rows: Sequence[int], covered: int, *, inplace: bool = False
+) -> tuple[torch.Tensor, list[int]]:
+    """Return what `mask_rows` returns, and those of `rows` from which no token can be chosen, ascending.
+
+    These are the rows in which a covered logit is NaN, or no allowed one is above ``-inf``. Arguments as for `mask_rows`.
+
+    Cost: as `mask_rows`; on an accelerator a maximum over the scores, and the host waits for the answer.
+    """
+    done = _masked_by_core(scores, words, rows, covered, inplace=inplace)
+    if done is not None:
+        return done
+    masked, hopeless = _masked_by_torch(scores, words, rows, covered)
+    broken = (hopeless | has_nan(scores[:, :covered])).tolist()
+    return masked, [row for row in rows if broken[row]]
+
+
+def has_nan(scores: torch.Tensor) -> torch.Tensor:
+    """Return which rows hold NaN, bool [B]: a maximum is NaN if any number is, and needs no other memory."""
+    return scores.amax(dim=-1).isnan()
+
+
+def mask_rows_inplace(logits: torch.Tensor, words: torch.Tensor, covered: int) -> None:
+    """Set the logits to ``-inf`` wherever the bit of a token is not set; allowed ones stay what they are, NaN included.
+
+    Args:
+        logits: float [B, V].
+        words: int32 [B, W], on any device.
+        covered: How many bits of a row count, at most V; logits beyond are masked.
+
+    Cost: as the module says; on an accelerator no synchronisation.
+    """
+    if _is_plain(logits):
+        done = _mask_by_core(logits, logits, words.cpu(), range(len(logits)), covered, repair=False)
+        if done is not None:
+            return
+    bits = _unpack(words, logits.device)[:, :covered]
+    logits[:, :covered].masked_fill_(bits == 0, _LOW)
+    logits[:, covered:] = _LOW
+
+
+def _is_plain(scores: torch.Tensor) -> bool:
+    """Whether the scores may be plain floats in the memory of this process; subclasses stand for something else."""
+    if scores.device.type != "cpu" or type(scores) is not torch.Tensor or torch.compiler.is_compiling():
+        return False
+    return not scores.is_neg() and not (scores.requires_grad and torch.is_grad_enabled())
+
+
+def _masked_by_core(
+    scores: torch.Tensor, words: torch.Tensor, rows: Sequence[int], covered: int, *, inplace: bool
+) -> tuple[torch.Tensor, list[int]] | None:
+    """Return what `mask_and_check` returns; None if that is left to torch."""
+    if not _is_plain(scores):
+        return None
+    out = scores if inplace else torch.empty_like(scores, memory_format=torch.contiguous_format)
+    broken = _mask_by_core(scores, out, words, rows, covered, repair=True)
+    return None if broken is None else (out, broken)
+
+
+def _mask_by_core(
+    scores: torch.Tensor, out: torch.Tensor, words: torch.Tensor, rows: Sequence[int], covered: int, *, repair: bool
+) -> list[int] | None:
+    """Write the masked scores into `out`, return the broken rows; None if it is left to torch."""
+    broken: list[int] | None = None if _core is None else _core.mask_logits(scores, out, words, rows, covered, repair)
+    if broken is not None and out is scores and not out.is_inference():
+        torch.autograd.graph.increment_version(out)  # a write that torch has not seen
+    return broken
+
+
+def removed_mass(scores: torch.Tensor, words: torch.Tensor, rows: Sequence[int], covered: int) -> torch.Tensor:
+    """Return the probability of the tokens that are not allowed, for each of `rows`.
+
+    NaN where the scores are no distribution: one of them is NaN or ``inf``, or all are ``-inf``.
+
+    Args:
+        scores: float [B, V], before they were masked.
+        words: int32 [B, W], on the CPU.
+        rows: Which rows are measured.
+        covered: How many bits of a row count, at most V.
+
+    Cost: a softmax and a sum of these rows, on the device of the scores (0.1 ms for a row of 128,256 on a CPU).
+    """
+    if scores.device.type == "cpu":  # a row at a time stays in the cache
+        removed = torch.tensor([1 - _kept(scores[row], words[row], covered) for row in rows])
+    else:
+        chosen = list(rows)
+        bits = _unpack(words[chosen], scores.device)[:, :covered]
+        probabilities = torch.softmax(scores[chosen].float(), dim=-1)
+        removed = 1 - (probabilities[:, :covered] * bits).sum(dim=-1)
+    return removed.clamp(0, 1)
+
+
+def _kept(scores: torch.Tensor, words: torch.Tensor, covered: int) -> float:
+    """Return the probability of the tokens of one row [V] on the CPU whose bit is 1; NaN if it is no distribution.
+
+    All probabilities are NaN then, those of forbidden tokens included.
+    """
+    probabilities = torch.softmax(scores.float(), dim=-1)
+    return _sum_allowed(probabilities, words, covered) + float(probabilities[0]) * 0
+
+
+def _sum_allowed(values: torch.Tensor, words: torch.Tensor, covered: int) -> float:
+    """Return the sum of the values float32 [V] whose bit is 1."""
+    if _core is not None and _is_plain(values) and (found := _core.sum_allowed(values, words, covered)) is not None:
+        return float(found)
+    return float((values[:covered] * _unpack(words, values.device)[:covered]).sum())
+
+
+def _unpack(words: torch.Tensor, device: torch.device) -> torch.Tensor:
+    """Return the bits of some words [..., W] as uint8 [..., 32 W], on a device that the words, a bit per token, are sent to.
+
+    On a CPU with numpy, which is five times as fast as shifts (0.05 ms for 8 rows of 128,256).
+    """
+    if device.type == "cpu" and _is_plain(words):
+        octets = words.contiguous().numpy().view(np.uint8)  # little-endian words, so that bit i is token i
+        return torch.from_numpy(np.unpackbits(octets, axis=-1, bitorder="little"))
+    return _shift(words.to(device, non_blocking=True))
+
+
+def _shift(words: torch.Tensor) -> torch.Tensor:
+    """Return the bits of some words where they are."""
+    shifts = torch.arange(BITS, dtype=torch.int32, device=words.device)
+    return (words.unsqueeze(-1) >> shifts & 1).to(torch.uint8).flatten(-2)
+
+
+def _repaired(scores: torch.Tensor, allowed: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
+    """Return masked scores with a finite maximum in every row, and in which rows they needed to be made up.
+
+    Args:
+        scores: float [B, V].
+        allowed: bool, of the same shape.
+
+    Returns:
+        The scores [B, V], and bool [B]: whether no allowed score is above ``-inf``.
+    """
+    masked = torch.where(allowed, scores, _LOW)
+    masked = torch.nan_to_num(masked, nan=_LOW, posinf=torch.finfo(scores.dtype).max, neginf=_LOW)
+    hopeless = masked.isneginf().all(dim=-1)
+    return torch.where(hopeless.unsqueeze(-1) & allowed, torch.zeros_like(masked), masked), hopeless
+
+
+def _masked_by_torch(
+    scores: torch.Tensor, words: torch.Tensor, rows: Sequence[int], covered: int
+) -> tuple[torch.Tensor, torch.Tensor]:
+    """Mask where the scores are, carefully at once: asking whether that is needed would wait for the device.
+
+    Returns:
+        The masked scores [B, V], and bool [B]: whether no allowed score is above ``-inf``.
+    """
+    bits = _unpack(words, scores.device)[:, :covered].bool()
+    allowed = torch.nn.functional.pad(bits, (0, scores.shape[-1] - covered))  # [B, V]
+    masked, hopeless = _repaired(scores, allowed)
+    if len(rows) == len(scores):
+        return masked, hopeless
+    constrained = torch.zeros(len(scores), dtype=torch.bool)
+    constrained[list(rows)] = True
+    return torch.where(constrained.to(scores.device).unsqueeze(-1), masked, scores), hopeless

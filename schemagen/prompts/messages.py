@@ -1,0 +1,230 @@
+"""From a prompt and a schema to the exact text that a model reads.
+
+The schema is part of the prompt by default: a grammar makes every other text impossible, but only a model that has seen
+the shape puts the right values into it.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping
+from typing import TYPE_CHECKING, Any
+
+from schemagen.errors import GenerationError
+from schemagen.grammar.compiler import Choice
+from schemagen.prompts.shape import SHAPE_INSTRUCTION, shape_text
+
+#: The sentences between the caller's prompt and what is not JSON.
+CHOICE_INSTRUCTION = "Answer with one of these only:"
+PATTERN_INSTRUCTION = "Answer only with a text that matches this regular expression:"
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from schemagen.grammar.compiler import Regex
+    from schemagen.prompts.reasoning_grammar import Thinker
+
+    Message = Mapping[str, Any]
+
+
+def as_messages(prompt: str | Sequence[Message]) -> list[dict[str, Any]]:
+    """Return the prompt as a chat: a text is one message of the user.
+
+    Raises:
+        GenerationError: There is no message at all, or something is none.
+    """
+    if isinstance(prompt, str):
+        _check_text(prompt, "")
+        return [{"role": "user", "content": prompt}]
+    given: Any = prompt
+    if isinstance(given, (bytes, Mapping, type)) or not isinstance(given, Iterable):
+        raise _no_prompt(
+            f"the prompt is a {type(given).__name__}",
+            why="a prompt is a text, or a list of messages",
+            fix=_fix_of_prompt(given),
+        )
+    messages = [_message(message, f"/{index}") for index, message in enumerate(given)]
+    if not messages:
+        raise GenerationError(
+            "the prompt has no messages",
+            fix="give a text or at least one message",
+            code="empty-prompt",
+        )
+    return messages
+
+
+def _fix_of_prompt(given: Any) -> str:
+    """Say what to give instead of something that is no prompt."""
+    if isinstance(given, type):
+        return f"the prompt comes first: lm(prompt, {given.__name__})"
+    return "put a single message into a list" if isinstance(given, Mapping) else "give a str"
+
+
+def _message(message: Any, at: str) -> dict[str, Any]:
+    """Return a message of which templates can be sure."""
+    if not isinstance(message, Mapping):
+        raise _no_prompt(
+            f"a message is a {type(message).__name__}: {message!r:.60}",
+            at=at,
+            why="a message is a dict, and a batch of texts is for lm.batch",
+            fix='write {"role": "user", "content": "..."}',
+        )
+    if not isinstance(message.get("role"), str):
+        raise _no_prompt(
+            f"a message has the role {message.get('role')!r}",
+            at=f"{at}/role",
+            why="chat templates tell messages apart by it",
+            fix='write {"role": "user", "content": "..."}',
+        )
+    content = message.get("content")
+    if isinstance(content, str):
+        _check_text(content, f"{at}/content")
+    elif isinstance(content, Iterable) and not isinstance(content, (bytes, Mapping)):
+        parts = [*content]
+        for index, part in enumerate(parts):
+            _check_part(part, f"{at}/content/{index}")
+        return {**message, "content": parts}
+    elif content is not None or not message.get("tool_calls"):
+        raise _no_prompt(
+            f"the content of a message is {content!r:.60}",
+            at=f"{at}/content",
+            why="a content is a text, or a list of parts that are texts",
+            fix="give a str",
+        )
+    return dict(message)
+
+
+def _check_part(part: Any, at: str) -> None:
+    """Refuse a part of a content that is no text."""
+    is_text = isinstance(part, Mapping) and part.get("type") == "text" and isinstance(part.get("text"), str)
+    if not is_text:
+        kind = part.get("type") if isinstance(part, Mapping) else type(part).__name__
+        raise _no_prompt(
+            f"a part of a message is of type {kind!r}",
+            at=at,
+            why="only texts are read here; images and sounds have no tokens in a prompt",
+            fix='write {"type": "text", "text": "..."}, or generate yourself with schemagen.LogitsProcessor',
+        )
+    _check_text(part["text"], f"{at}/text")
+
+
+def _check_text(text: str, at: str) -> None:
+    """Refuse half of a surrogate pair, which no tokenizer takes."""
+    try:
+        text.encode()
+    except UnicodeEncodeError as error:
+        raise _no_prompt(
+            f"the prompt holds {text[error.start]!a}, half of a surrogate pair, as character {error.start}",
+            at=at,
+            why="it is no character, so it has no UTF-8",
+            fix='replace it: text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")',
+        ) from None
+
+
+def _no_prompt(fact: str, *, why: str, fix: str, at: str = "") -> GenerationError:
+    return GenerationError(fact, at=at, why=why, fix=fix, code="invalid-prompt")
+
+
+def with_shape(messages: list[dict[str, Any]], schema: Any) -> list[dict[str, Any]]:
+    """Append the shape of a schema to the last message of the user (to the last one, if the user said nothing)."""
+    return _extended(messages, f"{SHAPE_INSTRUCTION}\n{shape_text(schema)}")
+
+
+def with_texts(messages: list[dict[str, Any]], spec: Choice[Any] | Regex) -> list[dict[str, Any]]:
+    """Append the options of a choice, or a pattern, as `with_shape` does with the shape of JSON."""
+    if isinstance(spec, Choice):
+        return _extended(messages, f"{CHOICE_INSTRUCTION}\n{' | '.join(_told(spec.options))}")
+    return _extended(messages, f"{PATTERN_INSTRUCTION}\n{spec.pattern}")
+
+
+def _told(options: Sequence[str]) -> list[str]:
+    """The options as they are; in quotes if one of them could be taken for several, or for none."""
+    plain = all(option and option == option.strip() and not {"|", "\n"} & {*option} for option in options)
+    return [option if plain else json.dumps(option, ensure_ascii=False) for option in options]
+
+
+def _extended(messages: list[dict[str, Any]], instruction: str) -> list[dict[str, Any]]:
+    """Append an instruction to the last message of the user."""
+    spoken = [index for index, message in enumerate(messages) if message.get("role") == "user"]
+    place = spoken[-1] if spoken else len(messages) - 1
+    addition = f"\n\n{instruction}"
+    content = messages[place].get("content") or ""
+    if isinstance(content, str):
+        extended: Any = content + addition
+    else:
+        extended = [*content, {"type": "text", "text": addition.lstrip("\n")}]
+    return [*messages[:place], {**messages[place], "content": extended}, *messages[place + 1 :]]
+
+
+def with_correction(messages: list[dict[str, Any]], answer: str, reasons: str) -> list[dict[str, Any]]:
+    """Append a refused answer and the reasons, so that the model can correct it."""
+    correction = f"That answer is not valid:\n{reasons}\nAnswer again with the corrected JSON only."
+    return [*messages, {"role": "assistant", "content": answer}, {"role": "user", "content": correction}]
+
+
+def render(
+    tokenizer: Any, messages: list[dict[str, Any]], *, chat_template: bool = True, thinker: Thinker | None = None
+) -> tuple[str, bool]:
+    """Return the text that the model reads, and whether it is a chat template that wrote it.
+
+    A template writes its own special tokens, so nothing may be added to its text but what opens thoughts. Without thoughts
+    the answer is constrained from its first token. Without a template the contents stand one after the other, a blank line
+    between them and a line break at the end.
+
+    Args:
+        tokenizer: Of transformers.
+        messages: The chat.
+        chat_template: Whether to use the tokenizer's template, if it has one.
+        thinker: How to think first.
+    """
+    templated = chat_template and bool(getattr(tokenizer, "chat_template", None))
+    if templated:
+        text = apply_template(tokenizer, messages, thinking=thinker is not None)
+    else:
+        text = "\n\n".join(plain_text(message) for message in messages) + "\n"
+    return text if thinker is None else thinker.opened(text), templated
+
+
+def apply_template(tokenizer: Any, messages: list[dict[str, Any]], *, thinking: bool = False, **options: Any) -> str:
+    """Return what the chat template of a tokenizer writes, with the beginning of an answer.
+
+    Where a template takes no contents in parts, they become texts.
+
+    Args:
+        tokenizer: Of transformers.
+        messages: The chat.
+        thinking: Whether thinking is switched on, where the template knows ``enable_thinking`` (Qwen, GLM, SmolLM) or
+            ``thinking`` (DeepSeek, Granite).
+        options: Of the template.
+
+    Raises:
+        GenerationError: The template refuses the messages.
+    """
+
+    def written(messages: list[dict[str, Any]]) -> str:
+        switches = {"enable_thinking": thinking, "thinking": thinking}
+        text: str = tokenizer.apply_chat_template(
+            messages, tokenize=False, add_generation_prompt=True, **switches, **options
+        )
+        return text
+
+    has_parts = any(isinstance(message.get("content"), list) for message in messages)
+    try:
+        return written(messages)
+    except Exception as error:  # templates are programs: they raise what they like
+        if not has_parts:
+            raise _no_prompt(
+                f"the chat template refuses the messages: {error}",
+                why=f"the roles are {', '.join(message['role'] for message in messages)}",
+                fix="give the roles that the template of this model takes, in its order, or chat_template=False",
+            ) from error
+    texts = [{**message, "content": plain_text(message)} for message in messages]
+    return apply_template(tokenizer, texts, thinking=thinking, **options)
+
+
+def plain_text(message: Message) -> str:
+    """Return the text of a message, also of one in parts, or of one without any."""
+    content = message.get("content") or ""
+    if isinstance(content, str):
+        return content
+    return "\n".join(part["text"] for part in content if part.get("type") == "text")

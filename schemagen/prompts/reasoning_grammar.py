@@ -1,0 +1,277 @@
+"""Thoughts before an answer: how a model marks them, the grammar of both, and how to take them apart.
+
+    thoughts marker answer
+
+The thoughts are any text without the marker that ends them, at most so many tokens of it; then the marker is all that is
+left. The answer is what it would be without thoughts. Both are parts of one `Sequence`, so that the marker may be a special
+token, a token of text or several, and a token may hold its end and the beginning of the answer; and so that the budget of
+the whole ends the thoughts in time for the shortest answer.
+
+What opens the thoughts belongs to the prompt: chat templates of models that always think write it, and for others it is
+appended. Rejected: to leave it to the model, which may begin with its answer instead, outside of the grammar.
+"""
+
+from __future__ import annotations
+
+import codecs
+import re
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import TYPE_CHECKING, Any, cast
+
+from schemagen.errors import OptionError
+from schemagen.grammar.free_text import compile_language, text_up_to, text_without
+from schemagen.grammar.graph import Part, Sequence
+from schemagen.prompts.profiles import template_text
+from schemagen.prompts.reasoning import Reasoning, as_reasoning
+from schemagen.regex import ast
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from schemagen.engine.protocol import Engine
+    from schemagen.grammar.compiler import Grammar
+    from schemagen.vocabulary import Vocabulary
+
+_THOUGHTS, _ANSWER = "the thoughts", "the answer"
+#: By family: what its chat templates hold, what opens the thoughts, and what ends them.
+_FAMILIES = (
+    # gpt-oss
+    ("<|channel|>analysis", "<|channel|>analysis<|message|>", "<|end|><|start|>assistant<|channel|>final<|message|>"),
+    ("[/THINK]", "[THINK]", "[/THINK]"),  # Magistral
+    ("</seed:think>", "<seed:think>", "</seed:think>"),  # Seed-OSS
+    ("</think>", "<think>\n", "</think>\n\n"),  # DeepSeek R1, Qwen 3, QwQ, GLM 4.5, SmolLM 3 and most others
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Thinker:
+    """How a model thinks, for all its answers.
+
+    Attributes:
+        begin: What opens the thoughts.
+        end: What stands between them and the answer.
+        max_tokens: Of thoughts.
+        specials: The special tokens in ``end``, with their ids.
+    """
+
+    begin: str
+    end: str
+    max_tokens: int
+    specials: tuple[tuple[str, int], ...]
+
+    @classmethod
+    def of(cls, given: bool | int | Reasoning | None, tokenizer: Any, vocabulary: Vocabulary) -> Thinker | None:
+        """Read the argument ``reasoning`` of `LanguageModel.run`; None: no thoughts.
+
+        Raises:
+            OptionError: It cannot be meant, or the model's chat template knows no thoughts.
+        """
+        reasoning = as_reasoning(given)
+        if reasoning is None:
+            return None
+        begin, end = _markers(reasoning, tokenizer)
+        known = tokenizer.get_vocab().items()
+        specials = sorted((text, i) for text, i in known if i in vocabulary.special_token_ids and text in end)
+        for text, token_id in specials:
+            if token_id in vocabulary.eos_token_ids:
+                raise OptionError(
+                    f"thoughts end with {end!r}, and {text!r} ends every text of this model",
+                    why="no answer could follow",
+                    fix="name a marker that the model goes on after",
+                )
+        return cls(begin, end, reasoning.max_tokens, tuple(specials))
+
+    def before(self, grammar: Grammar) -> Thinking:
+        """Return thoughts and then a text of a grammar.
+
+        Raises:
+            OptionError: The vocabulary cannot write what ends the thoughts.
+        """
+        return _think_before(grammar, self)
+
+    def before_parts(self, answer: Sequence) -> Thinking:
+        """Return thoughts and then a text of some parts, as words and calls are; errors as for `before`."""
+        return _think_before_parts(answer, self)
+
+    def opened(self, prompt: str) -> str:
+        """Return a rendered prompt with the thoughts opened, if the chat template has not done that.
+
+        Raises:
+            OptionError: The chat template has closed them already.
+        """
+        tail, begin, end = prompt.rstrip(), self.begin.rstrip(), self.end.rstrip()
+        if begin and tail.endswith(begin):
+            return prompt
+        if begin and tail.endswith(end):
+            raise OptionError(
+                f"the chat template ends the prompt with {end!r}: the thoughts are over before they begin",
+                at=f"...{tail[-40:]}",
+                why="it does not know `enable_thinking`, or something in the messages switches thinking off",
+                fix="change the messages, leave `reasoning` out, or use chat_template=False",
+            )
+        return prompt + self.begin
+
+
+def _markers(reasoning: Reasoning, tokenizer: Any) -> tuple[str, str]:
+    """Return what opens the thoughts, and what ends them: as it is stated, or as in the tokenizer's chat template."""
+    if reasoning.end:
+        return reasoning.begin, reasoning.end
+    template = template_text(tokenizer)
+    for sign, begin, end in _FAMILIES:
+        if sign in template:
+            return begin, end
+    raise OptionError(
+        "this model has no known way to think before it answers",
+        why="its chat template has no marker of thoughts" if template else "its tokenizer has no chat template",
+        fix="leave `reasoning` out, or name the markers: schemagen.lm.Reasoning(begin=..., end=...)",
+    )
+
+
+class Thinking(Sequence):
+    """Thoughts and an answer as one grammar.
+
+    Args:
+        parts: The graph, with parts labelled as thoughts, and as the place where the answer begins.
+        thoughts: Index of the first ones, with which a text begins.
+        vocabulary: The tokens of the model.
+        marker: What ends the thoughts, if it is text; empty: a special token.
+
+    Attributes:
+        marker: As given.
+        thought_tokens: Of thoughts and what stands between them and the answer, at most.
+    """
+
+    def __init__(self, parts: Iterable[Part], thoughts: int, vocabulary: Vocabulary, *, marker: bytes) -> None:
+        super().__init__(parts, [thoughts], vocabulary)
+        self.marker = marker
+        entry = next(index for index, part in enumerate(self.parts) if part.label is _ANSWER)
+        answer = self.needed(self.spawn(self.parts[entry].following, 0, None))
+        self.thought_tokens = (self.parts[thoughts].max_tokens or 0) + self.min_new_tokens - answer
+
+    def reader(self) -> ThoughtReader:
+        """Return a reader of one generation."""
+        return ThoughtReader(self)
+
+    def split(self, token_ids: Iterable[int]) -> tuple[str, str, int]:
+        """Return the text of the answer, the thoughts, and how many tokens these are, what ends them included.
+
+        Args:
+            token_ids: All of a complete text, with or without EOS.
+        """
+        reader = self.reader()
+        thoughts, answer = reader.feed(token_ids)
+        return answer.decode(), thoughts.strip(), reader.thought_tokens
+
+
+class ThoughtReader:
+    """Takes the tokens of one generation apart while they come.
+
+    Attributes:
+        answer_start: Offset of the first byte of the answer; None before it is certain.
+        thought_tokens: How many tokens were read before the first one that holds something of the answer.
+    """
+
+    def __init__(self, thinking: Thinking) -> None:
+        self._matcher = thinking.matcher()
+        self._tokens = thinking.vocabulary.tokens
+        self._marker = thinking.marker
+        self._data = b""
+        self._characters = codecs.getincrementaldecoder("utf-8")("replace")
+        self._told = 0  # bytes of thoughts
+        self.answer_start: int | None = None
+        self.thought_tokens = 0
+
+    @property
+    def is_over(self) -> bool:
+        """Whether the thoughts are over, and what ends them as well."""
+        return self.answer_start is not None
+
+    def feed(self, token_ids: Iterable[int]) -> tuple[str, bytes]:
+        """Read tokens; return what was thought, as far as that is certain, and what was answered.
+
+        A token that the grammar does not allow ends the reading.
+        """
+        before = len(self._data)
+        for token_id in token_ids:
+            if not self._matcher.accept_token(token_id):
+                break
+            if self._matcher.is_terminated():
+                continue
+            self._data += self._tokens[token_id]
+            if self.answer_start is None:
+                self._look()
+        begin = len(self._data) if self.answer_start is None else self.answer_start
+        return self._thoughts(), self._data[max(before, begin) :]
+
+    def _look(self) -> None:
+        """Find out where the answer begins, and count."""
+        parts = self._matcher.readings()[-1]
+        self.answer_start = next((start for part, start, _ in parts if part.label is _ANSWER), None)
+        if self.answer_start is None or len(self._data) == self.answer_start:
+            self.thought_tokens += 1
+
+    def _thoughts(self) -> str:
+        """Return what was thought since the last time; what may be the beginning of the marker is held back."""
+        parts = self._matcher.readings()[-1]
+        end = next((end for part, _, end in parts if part.label is _THOUGHTS), None)
+        text = self._data[:end]
+        hidden = _overlap(text, self._marker) if end is None else len(self._marker)
+        text = text[: len(text) - hidden]
+        new = text[self._told :]
+        self._told += len(new)
+        return self._characters.decode(new)
+
+
+def _overlap(text: bytes, marker: bytes) -> int:
+    """Return how long the longest end of a text is that begins a marker."""
+    longest = min(len(text), len(marker) - 1)
+    return next((length for length in range(longest, 0, -1) if text.endswith(marker[:length])), 0)
+
+
+@lru_cache(maxsize=32)
+def _think_before(grammar: Grammar, thinker: Thinker) -> Thinking:
+    answer = Part(cast("Engine", grammar), final=True)
+    return _think_before_parts(Sequence([answer], [0], grammar.vocabulary), thinker)
+
+
+@lru_cache(maxsize=32)
+def _think_before_parts(answer: Sequence, thinker: Thinker) -> Thinking:
+    ids = dict(thinker.specials)
+    marker, *rest = _pieces(thinker.end, ids)
+    parts = [*answer.parts, Part(None, following=answer.starts, label=_ANSWER)]
+
+    def add(language: ast.Regex, piece: str, **options: Any) -> None:
+        """Add a part that leads to the one added before, across a special token or directly."""
+        behind = (len(parts) - 1,)
+        engine = compile_language(language, answer.vocabulary)
+        if engine.matcher().tokens_to_finish() is None:
+            raise _unwritable(thinker.end)
+        if piece in ids:
+            parts.append(Part(engine, frozenset(), special={ids[piece]: behind}, **options))
+        else:
+            parts.append(Part(engine, frozenset(piece.encode()[-1:]), behind, **options))
+
+    for piece in reversed(rest):
+        add(ast.EPSILON if piece in ids else ast.literal(piece), piece, label=f"{piece!r}")
+    thoughts = text_without([marker]) if marker in ids else text_up_to(marker)
+    add(thoughts, marker, max_tokens=thinker.max_tokens, label=_THOUGHTS)
+    return Thinking(parts, len(parts) - 1, answer.vocabulary, marker=b"" if marker in ids else marker.encode())
+
+
+def _unwritable(end: str) -> OptionError:
+    return OptionError(
+        f"the vocabulary of the model cannot write {end!r}",
+        why="it has no token for some byte of it, so the thoughts could not be ended",
+        fix="name the marker that this model writes: schemagen.lm.Reasoning(begin=..., end=...)",
+    )
+
+
+def _pieces(end: str, specials: Iterable[str]) -> list[str]:
+    """Cut what ends the thoughts: the marker, and what is written behind it; special tokens are pieces by themselves."""
+    pattern = "|".join(map(re.escape, sorted(specials, key=len, reverse=True)))
+    first, *rest = [piece for piece in (re.split(f"({pattern})", end) if pattern else [end]) if piece]
+    if not first.strip():
+        return rest
+    marker = first.rstrip()
+    return [piece for piece in (marker, first[len(marker) :], *rest) if piece]

@@ -1,0 +1,1 @@
+"""Why no instance satisfies a schema."""

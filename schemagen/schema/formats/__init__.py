@@ -1,0 +1,1 @@
+"""The values of `format`, each as a regular expression."""

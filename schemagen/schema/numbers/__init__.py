@@ -1,0 +1,1 @@
+"""Texts of numbers: bounds, multiples and exponents as regular expressions or rules."""

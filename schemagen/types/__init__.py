@@ -1,0 +1,1 @@
+"""Python types to JSON Schema, and texts back to instances."""
