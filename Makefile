@@ -21,7 +21,7 @@ SOURCES   := $(shell find schemagen core -name '*.py' -o -name '*.cpp' -o -name 
 # Sanitizers: the runtime must be loaded before Python, libstdc++ beside it so that exceptions are intercepted.
 CXX         ?= c++
 ASAN_TESTS  ?= tests/suite tests/property tests/unit/test_paper_examples.py tests/docs/test_supported_schema.py
-TSAN_TESTS  ?= tests/property/test_threads.py tests/unit/test_limits.py tests/unit/test_interrupts.py
+TSAN_TESTS  ?= tests/property/test_threads.py tests/unit/test_interrupts.py tests/unit/test_forks.py
 # A free-threaded Python, with what has wheels for it: no tokenizers, no transformers.
 FT_PYTHON   ?= python3.13t
 FT_TESTS    ?= tests/property tests/suite
@@ -34,7 +34,7 @@ APART_PYTEST = import sys, pytest; \
                sys.path.insert(0, ""); sys.exit(pytest.main(sys.argv[1:]))
 ASAN_ENV     = LD_PRELOAD="$(call runtime,libasan.so)" ASAN_OPTIONS=detect_leaks=0 UBSAN_OPTIONS=print_stacktrace=1 \
                PYTHONMALLOC=malloc
-TSAN_ENV     = LD_PRELOAD="$(call runtime,libtsan.so)" TSAN_OPTIONS=halt_on_error=1:exitcode=66:suppressions="$(abspath tests/thread_sanitizer.supp)"
+TSAN_ENV     = LD_PRELOAD="$(call runtime,libtsan.so)" TSAN_OPTIONS=halt_on_error=1:die_after_fork=0:exitcode=66:suppressions="$(abspath tests/thread_sanitizer.supp)"
 
 # Build the core with -fsanitize=$(2) (or without) under build/$(1), and run the tests $(4) over a copy of the tree in the environment $(3).
 define sanitized

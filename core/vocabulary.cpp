@@ -206,7 +206,8 @@ std::vector<uint32_t> VocabularyTables::in_order() const {
 }
 
 const std::array<Slice, Slice::kCount>& Slice::all() {
-    static const std::array<Slice, kCount> slices = {{
+    // Never destroyed, like all that threads may use until the process ends.
+    static const auto& slices = *new std::array<Slice, kCount>{{
         {{{' ', '!'}, {'#', '['}, {']', '\x7F'}}, true},
         {{{'!', '!'}, {'#', '['}, {']', '\x7F'}}, true},
         {{{' ', '!'}, {'#', '['}, {']', '~'}}, false},
@@ -239,9 +240,9 @@ Slice::Set Slice::within(size_t slice) {
 }
 
 const std::vector<Slice::Spelling>& Slice::beyond_ascii_spelled() {
-    static const auto spellings = [] {
-        std::vector<Spelling> out;
-        for (auto [low, high] : kBeyondAscii) spell(low, high, out);
+    static const auto& spellings = *[] {
+        auto* out = new std::vector<Spelling>;
+        for (auto [low, high] : kBeyondAscii) spell(low, high, *out);
         return out;
     }();
     return spellings;
