@@ -956,7 +956,7 @@ def _core_missing(reason: str = "") -> tuple[str, str]:
     """Return why there is no compiled core, and what to do: sources that were never built are no broken installation."""
     from pathlib import Path
 
-    tree = Path(__file__).resolve().parents[1]
+    tree = Path(__file__).resolve().parents[2]
     if not (tree / "core" / "module.cpp").is_file():
         return reason, "install a C++20 compiler and reinstall schemagen"
     return (

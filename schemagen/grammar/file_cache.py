@@ -33,6 +33,8 @@ from typing import TYPE_CHECKING, Any
 from schemagen.vocabulary import storage
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from schemagen.engine.options import Options
 
 MAGIC = b"schemagenrules\0\x01"
@@ -111,7 +113,15 @@ def _makers() -> bytes:
     digest = hashlib.sha256(repr((sys.version_info[:2], unicodedata.unidata_version)).encode())
     digest.update(Path(_core.__file__).read_bytes())
     for package in _SOURCES:
-        files = [file for file in resources.files(package).iterdir() if file.name.endswith(".py")]
-        for file in sorted(files, key=lambda file: file.name):
+        for file in _modules(resources.files(package)):
             digest.update(hashlib.sha256(file.read_bytes()).digest())
     return digest.digest()
+
+
+def _modules(folder: Any) -> Iterator[Any]:  # Traversable: its module depends on the version of Python
+    """Yield the modules of a package and of those inside it, by name."""
+    for file in sorted(folder.iterdir(), key=lambda file: file.name):
+        if file.is_dir():
+            yield from _modules(file)
+        elif file.name.endswith(".py"):
+            yield file

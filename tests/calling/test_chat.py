@@ -11,12 +11,11 @@ import pytest
 from pydantic import AfterValidator
 
 import schemagen
-from schemagen.calling import Profile, find_profile, register_profile
+from schemagen.calling import Profile, find_profile, profiles, register_profile
 from schemagen.calling.history import render_chat
 from schemagen.calling.tools import as_tools
 from schemagen.calling.wire import write_calls
 from schemagen.errors import BudgetError, ToolError, ToolRetry, ValidationFailed
-from schemagen.prompts import profiles
 
 
 def hermes_calls(*calls):

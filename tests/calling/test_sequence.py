@@ -12,7 +12,7 @@ import pytest
 
 import schemagen
 from schemagen import Vocabulary
-from schemagen.calling import ToolResult
+from schemagen.calling import ToolResult, profiles
 from schemagen.calling.growing import AnswerReader
 from schemagen.calling.tools import as_tools
 from schemagen.calling.wire import build, write_calls
@@ -21,7 +21,6 @@ from schemagen.errors import BitmaskShapeError, MatcherError, MatcherTerminatedE
 from schemagen.events import ArgumentCompleted, CallStarted, TextDelta
 from schemagen.grammar.free_text import compile_language, text_not_opening, text_up_to, text_without, words
 from schemagen.grammar.graph import Part, Sequence
-from schemagen.prompts import profiles
 from schemagen.regex import ast
 from tests.masks import brute_force
 

@@ -10,11 +10,10 @@ import pytest
 from pydantic import BaseModel, Field, TypeAdapter, ValidationError
 
 from schemagen import UnsatisfiableSchemaError, UnsupportedSchemaError, Vocabulary
-from schemagen.calling import Tool
+from schemagen.calling import Tool, profiles
 from schemagen.calling.tools import as_tools
 from schemagen.calling.wire import build, write_calls
 from schemagen.errors import ToolError
-from schemagen.prompts import profiles
 from schemagen.prompts.profiles import Profile
 
 VOCABULARY = Vocabulary.byte_vocabulary()

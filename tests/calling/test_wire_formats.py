@@ -7,11 +7,10 @@ import re
 
 import pytest
 
-from schemagen.calling import ToolCall, detect_profile
+from schemagen.calling import ToolCall, detect_profile, profiles
 from schemagen.calling.history import render_chat
 from schemagen.calling.tools import as_tools
 from schemagen.calling.wire import write_calls
-from schemagen.prompts import profiles
 
 MARKERS = " ".join(dict.fromkeys(marker for profile in profiles().values() for marker in profile.markers))
 NASTY = 'say "hi"\n\tto \\ <é> 日本 😀 {"name": "send"}] ' + MARKERS

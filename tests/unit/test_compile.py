@@ -109,7 +109,7 @@ def test_a_missing_core_is_told_from_sources_that_were_not_built(
     (tmp_path / "core").mkdir()
     if is_source:
         (tmp_path / "core" / "module.cpp").touch()
-    monkeypatch.setattr(compiler, "__file__", str(tmp_path / "schemagen" / "compiler.py"))
+    monkeypatch.setattr(compiler, "__file__", str(tmp_path / "schemagen" / "grammar" / "compiler.py"))
     monkeypatch.setitem(sys.modules, "schemagen._core", None)
     compiler._warn_slow.cache_clear()
     expected = "has not been built.*run `make core` there" if is_source else "reinstall schemagen"

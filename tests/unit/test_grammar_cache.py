@@ -108,7 +108,7 @@ def test_a_new_process_replays_what_another_one_compiled(folder, byte_vocabulary
     recompiled(SCHEMA, byte_vocabulary, folder)
     script = (
         "import json, sys, schemagen\n"
-        "from schemagen import compiler\n"
+        "from schemagen.grammar import compiler\n"
         "vocabulary = schemagen.Vocabulary.byte_vocabulary()\n"
         "schemagen.compile({'enum': ['something', 'else', 12]}, vocabulary, cache=None)\n"
         "compiler._recorder = None\n"
