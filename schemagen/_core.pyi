@@ -1,4 +1,4 @@
-# Types of the compiled core (core/module.cpp).
+# Types of the compiled core (core/python/module.cpp).
 
 from collections.abc import Sequence
 from typing import Any

@@ -1,6 +1,6 @@
 """Grammars as tensors: a text is followed, and its mask applied, by index operations where the scores are.
 
-Idea: a grammar is exported as a table over tokens (core/token_table.hpp). A state is everything that is open in a text,
+Idea: a grammar is exported as a table over tokens (core/runtime/token_table.hpp). A state is everything that is open in a text,
 so that a step is one lookup: ``next[state, class of token]``; tokens that no state tells apart are one class. The
 tables of several grammars lie behind one another in flat tensors, and a row of a batch is a pair (grammar, state), so
 one batch mixes many grammars without a branch. Nothing here asks the device for a value: no ``.item()``, no ``nonzero``,
@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 #: States of a grammar that are worked out beforehand, by default.
 MAX_STATES = 2048
 _PAGE = 128
-#: As in core/completion.cpp: by how much one token may raise what is needed, where that is not worked out.
+#: As in core/masks/completion.cpp: by how much one token may raise what is needed, where that is not worked out.
 _SLACK = 64
 _lock = long_lock()
 

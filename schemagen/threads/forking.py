@@ -2,7 +2,7 @@
 
 After a fork the new process has one thread, and whatever lock another thread held is held for ever. So every lock of the
 package is made here. A fork waits for the brief ones, so that what they guard is whole in both processes; in the new process
-all of them are free. The compiled core does the same for its own locks (core/work.hpp).
+all of them are free. The compiled core does the same for its own locks (core/util/work.hpp).
 
 Invariant: nobody takes a brief lock while holding another one, and whoever holds one never waits.
 """

@@ -1,4 +1,4 @@
-"""The automaton of numbers (`core/numbers.hpp`) against every text of small rules, one by one."""
+"""The automaton of numbers (`core/regex/numbers.hpp`) against every text of small rules, one by one."""
 
 from __future__ import annotations
 

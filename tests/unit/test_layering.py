@@ -1,6 +1,7 @@
 """Imports go one way only, and each layer knows only the third parties that are its business."""
 
 import ast
+import re
 import sys
 from pathlib import Path
 
@@ -134,3 +135,25 @@ def test_a_wrong_import_is_seen() -> None:
     )
     names = [name for _, name in runtime_imports(ast.parse(source))]
     assert names == ["rich", "schemagen.events", "schemagen.lm"]
+
+
+# ---- the core -------------------------------------------------------------------------------------------------------
+
+CORE = PACKAGE.parent / "core"
+#: Lowest first. A file includes its own folder and those before it.
+CORE_LAYERS = ("util", "regex", "vocabulary", "automata", "json", "masks", "runtime", "python")
+
+
+@pytest.mark.parametrize("path", sorted(CORE.rglob("*.?pp")), ids=lambda path: path.relative_to(CORE).as_posix())
+def test_includes_go_down(path: Path) -> None:
+    """A file of the core includes lower folders by their full names, and only `python/` knows Python."""
+    layer = path.relative_to(CORE).parts[0]
+    source = path.read_text(encoding="utf-8")
+    wrong = []
+    for name in re.findall(r'^ *#include "(.*)"$', source, re.MULTILINE):
+        folder = name.partition("/")[0]
+        if folder not in CORE_LAYERS or CORE_LAYERS.index(folder) > CORE_LAYERS.index(layer):
+            wrong.append(f"{path}: {layer} must not include {name}")
+    if layer != "python" and re.search(r"^ *#include <(nanobind/|Python\.h)", source, re.MULTILINE):
+        wrong.append(f"{path}: only python/ may include the headers of Python")
+    assert not wrong, "\n".join(wrong)

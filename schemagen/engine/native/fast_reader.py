@@ -1,4 +1,4 @@
-"""The short way into the core for the ordinary part of a schema (`core/schema_reader.hpp`).
+"""The short way into the core for the ordinary part of a schema (`core/python/schema_reader.hpp`).
 
 The core reads objects, arrays, leaves, unions of these and local references from the dicts themselves, with the meaning that
 `schemagen.schema` gives them, and hands back what else it meets. Both ways define the same language; the long way is taken for

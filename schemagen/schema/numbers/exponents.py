@@ -6,7 +6,7 @@ ends, which is a range of decimals with one integer digit (`number_ranges`). So 
 sign.
 
 Other mantissas (``12e1``, ``0.5e3``) are written only where no end but 0 matters and the power is far from the ends of
-float64. The compiled core has no such limit (`core/numbers.hpp`); what is written here is a part of what it writes.
+float64. The compiled core has no such limit (`core/regex/numbers.hpp`); what is written here is a part of what it writes.
 """
 
 from __future__ import annotations

@@ -1,0 +1,396 @@
+#include "automata/string_masks.hpp"
+
+#include <algorithm>
+#include <bit>
+#include <map>
+#include <string_view>
+#include <unordered_set>
+
+#include "util/bits.hpp"
+#include "util/hash.hpp"
+
+namespace schemagen {
+
+struct StringMasks::Draft {
+    uint32_t from;
+    bool counting;
+    const VocabularyTables& tables;
+    StringInner made;
+    std::vector<uint32_t> words;
+    size_t budget = kBudget;  // for searches: states looked at, new ones count as several; grows with what they are good for
+    static constexpr size_t kBudget = 256;
+};
+
+size_t StringInner::memory_bytes() const {
+    size_t bytes = sizeof(*this) + counted.size() * sizeof(CountedToken);
+    if (words.use_count() == 1) bytes += words->size() * 4;
+    return bytes;
+}
+
+size_t StringMasks::Hash::operator()(const Key& key) const { return mix(key.vocabulary, key.state); }
+
+// Make room for what is about to be remembered. What is in use is kept alive by the masks that refer to it.
+void StringMasks::charge(size_t bytes) {
+    if (bytes_ + bytes > kMostBytes) {
+        inner_.clear();
+        exits_.clear();
+        bare_.clear();
+        bytes_ = 0;
+    }
+    bytes_ += bytes;
+}
+
+std::shared_ptr<const StringInner> StringMasks::inner(uint32_t state, bool counting, const VocabularyTables& tables) {
+    const Key key{tables.serial(), uint64_t{state} << 1 | counting};
+    if (auto it = inner_.find(key); it != inner_.end()) return it->second;
+    dfa_.kernel().will_write();
+    std::shared_ptr<const StringInner> made;
+    if (uint32_t free = counting ? 0 : free_beside(state); free && free != state) {
+        made = inner(free, false, tables);
+    } else {
+        Draft draft{state, counting, tables, {}, {}};
+        if (uint32_t hub = hub_of(state))
+            inner_by_difference(draft, hub);
+        else
+            inner_by_walk(draft);
+        made = std::make_shared<const StringInner>(std::move(draft.made));
+        charge(made->memory_bytes());
+    }
+    inner_.emplace(key, made);
+    return made;
+}
+
+std::shared_ptr<const StringExits> StringMasks::exits(uint32_t state, bool counting, const VocabularyTables& tables) {
+    const Key key{tables.serial(), uint64_t{state} << 1 | counting};
+    if (auto it = exits_.find(key); it != exits_.end()) return it->second;
+    dfa_.kernel().will_write();
+    auto made = std::make_shared<const StringExits>(find_exits(state, counting, tables));
+    size_t bytes = sizeof(StringExits);
+    for (const StringExit& exit : *made) bytes += exit.tails.size() * 8 + 64;
+    charge(bytes);
+    exits_.emplace(key, made);
+    return made;
+}
+
+std::shared_ptr<const BareRest> StringMasks::bare(uint32_t state, uint32_t node, const VocabularyTables& tables) {
+    const Key key{tables.serial(), uint64_t{state} << 32 | node};
+    if (auto it = bare_.find(key); it != bare_.end()) return it->second;
+    dfa_.kernel().will_write();
+    auto made = std::make_shared<const BareRest>(find_bare(state, node, tables));
+    charge(sizeof(BareRest) + 96 + made->tokens.size() * 4 + made->ends.size() * sizeof(BareEnd));
+    bare_.emplace(key, made);
+    return made;
+}
+
+// One copy of equal bitmasks: that of the free string is the mask of many states, that of any number of many places.
+std::shared_ptr<const std::vector<uint32_t>> StringMasks::shared(const std::vector<uint32_t>& words) {
+    const uint64_t hash = hash_words(words.data(), words.size());
+    const auto [begin, end] = pool_.equal_range(hash);
+    for (auto it = begin; it != end; ++it)
+        if (auto known = it->second.lock(); known && *known == words) return known;
+    dfa_.kernel().will_write();
+    if (pool_.size() >= full_pool_) {
+        std::erase_if(pool_, [](const auto& entry) { return entry.second.expired(); });
+        full_pool_ = std::max<size_t>(1024, pool_.size() * 2);
+    }
+    auto made = std::make_shared<const std::vector<uint32_t>>(words);
+    pool_.emplace(hash, made);
+    return made;
+}
+
+// The state of the free string, if what stays inside is the same from here: in a search, nothing is refused.
+uint32_t StringMasks::free_beside(uint32_t state) {
+    for (uint32_t k = 0; k < dfa_.state(state).count; ++k)
+        if (NodeId free = dfa_.kernel().never_ending(dfa_.component(state, k)); free != kEmpty) return dfa_.intern({free}, false);
+    return 0;
+}
+
+// The state that most letters lead to, and stay in; 0: there is none, or it is the state itself.
+uint32_t StringMasks::hub_of(uint32_t state) {
+    static constexpr std::string_view kProbes = "etaoinrs 0A-";
+    for (char first : kProbes.substr(0, 2)) {
+        uint32_t hub = dfa_.next(state, static_cast<uint8_t>(first));
+        if (!hub || hub == state) continue;
+        size_t agreeing = 0;
+        for (char c : kProbes) agreeing += dfa_.next(state, static_cast<uint8_t>(c)) == hub && dfa_.next(hub, static_cast<uint8_t>(c)) == hub;
+        if (agreeing * 2 >= kProbes.size()) return hub;
+    }
+    return 0;
+}
+
+// Walk the state and the hub side by side, down to where nothing differs any more.
+void StringMasks::inner_by_difference(Draft& draft, uint32_t hub) {
+    auto model = inner(hub, draft.counting, draft.tables);
+    draft.made.words = model->words;
+    draft.made.allowed = model->allowed;
+    const Trie& trie = draft.tables.all();
+    struct Place {
+        uint32_t state, other, chars;
+    };
+    std::vector<uint32_t> differing;  // tokens that do not end where the hub's do
+    auto own = [&] {
+        if (draft.words.empty()) draft.words = *model->words;
+        return draft.words.data();
+    };
+    descend(trie, Place{draft.from, hub, 0}, [&](const Place& before, uint8_t byte, uint32_t node, Place& at) {
+        at = {dfa_.next(before.state, byte), dfa_.next(before.other, byte), before.chars};
+        if (at.state == at.other) return false;
+        if (!at.state) {
+            for (uint32_t token : trie.tokens_below(node)) {
+                if (!has_bit(model->words->data(), token)) continue;
+                clear_bit(own(), token);
+                --draft.made.allowed;
+                if (draft.counting) differing.push_back(token);
+            }
+            return false;
+        }
+        at.chars += draft.counting && dfa_.boundary(at.state);
+        for (uint32_t token : trie.tokens_at(node)) {
+            if (!has_bit(model->words->data(), token)) {
+                set_bit(own(), token);
+                ++draft.made.allowed;
+            }
+            if (!draft.counting) continue;
+            differing.push_back(token);
+            draft.made.counted.push_back({token, at.chars + needed(at.state)});
+        }
+        return !settled(draft, at.state, node) || !settled(draft, at.other, node);
+    });
+    if (draft.counting) {
+        std::sort(differing.begin(), differing.end());
+        for (const CountedToken& counted : model->counted)
+            if (!std::binary_search(differing.begin(), differing.end(), counted.token)) draft.made.counted.push_back(counted);
+    }
+    if (!draft.words.empty()) draft.made.words = shared(draft.words);
+}
+
+// Add the states that the characters of a slice lead to, one after the other; false: some is refused, or the string may not
+// end behind it where it has to.
+bool StringMasks::after_any(uint32_t from, const Slice& slice, bool ending, std::vector<uint32_t>& targets) {
+    auto arrive = [&](uint32_t to) {
+        if (!to || (ending && !dfa_.accepting(to))) return false;
+        if (targets.empty() || targets.back() != to) targets.push_back(to);
+        return true;
+    };
+    for (auto [low, high] : slice.ascii)
+        if (!dfa_.each_target(from, low, high, arrive)) return false;
+    if (!slice.beyond_ascii) return true;
+    std::vector<uint32_t> states, next;
+    for (const auto& spelling : Slice::beyond_ascii_spelled()) {
+        states.assign(1, from);
+        for (size_t k = 0; k + 1 < spelling.size(); ++k) {
+            next.clear();
+            for (uint32_t state : states)
+                dfa_.each_target(state, spelling[k].first, spelling[k].second, [&](uint32_t to) {
+                    if (std::find(next.begin(), next.end(), to) == next.end()) next.push_back(to);
+                    return true;
+                });
+            states.swap(next);
+        }
+        for (uint32_t state : states)
+            if (!state || !dfa_.each_target(state, spelling.back().first, spelling.back().second, arrive)) return false;
+    }
+    return true;
+}
+
+StringMasks::Safe StringMasks::known_safe(uint32_t state, size_t slice, bool ending) const {
+    if (state >= safe_.size()) return {0, false};
+    const size_t k = slice * 2 + ending;
+    return {safe_[state].chars[k], (safe_[state].exact >> k & 1) != 0};
+}
+
+void StringMasks::note_safe(uint32_t state, size_t slice, bool ending, Safe safe) {
+    if (state >= safe_.size()) safe_.resize(dfa_.size());
+    SafeRow& row = safe_[state];
+    row.chars[slice * 2 + ending] = safe.chars;
+    row.exact |= uint32_t{safe.exact} << (slice * 2 + ending);
+    // What holds of all its characters holds of those of a narrower slice.
+    for (unsigned left = Slice::within(slice); left; left &= left - 1) {
+        const size_t k = static_cast<size_t>(std::countr_zero(left)) * 2 + ending;
+        row.chars[k] = std::max(row.chars[k], safe.chars);
+        row.exact |= uint32_t{safe.chars == Slice::kMany} << k;
+    }
+}
+
+// How many characters of the slice can be read from the state, whichever they are: one less than the way to the nearest
+// state that refuses one. A search in breadth, no further than `wanted` and not for long: the result may be too small.
+size_t StringMasks::safe(Draft& draft, uint32_t start, size_t index, size_t wanted) {
+    constexpr size_t kMostStates = 64, kNewState = 16, kMany = Slice::kMany;
+    const bool ending = draft.counting;
+    if (const Safe known = known_safe(start, index, ending); known.exact || known.chars >= wanted) return known.chars;
+    std::vector<std::pair<uint32_t, size_t>> order{{start, 0}};  // with their distance
+    std::unordered_set<uint32_t> seen{start};
+    std::vector<uint32_t> after;
+    size_t refused = kMany, looked = kMany;  // the nearest state that refuses, and the nearest that was not looked at
+    for (size_t at = 0; at < order.size(); ++at) {
+        const auto [state, distance] = order[at];
+        if (distance >= std::min(refused, looked)) break;
+        const Safe known = known_safe(state, index, ending);
+        if (known.exact) {
+            if (known.chars < kMany) refused = std::min(refused, distance + known.chars);
+            continue;
+        }
+        if (distance + known.chars >= wanted || at >= kMostStates || draft.budget == 0) {
+            looked = std::min(looked, distance + known.chars);
+            continue;
+        }
+        after.clear();
+        const size_t size = dfa_.size();
+        const bool all = after_any(state, Slice::all()[index], ending, after);
+        draft.budget -= std::min(draft.budget, 1 + kNewState * (dfa_.size() - size));
+        if (!all) {
+            note_safe(state, index, ending, {0, true});
+            refused = distance;
+            continue;
+        }
+        for (uint32_t next : after)
+            if (seen.insert(next).second) order.emplace_back(next, distance + 1);
+    }
+    const size_t found = std::min(refused, looked);
+    for (auto [state, distance] : order) {
+        const Safe known = known_safe(state, index, ending);
+        if (known.exact || distance > found) continue;
+        const bool exact = found == kMany || (distance == 0 && refused <= looked);
+        const size_t chars = found == kMany ? kMany : std::max<size_t>(known.chars, found - distance);
+        note_safe(state, index, ending, {static_cast<uint8_t>(chars), exact});
+    }
+    return known_safe(start, index, ending).chars;
+}
+
+// Whether every token below a node of the trie can be read from the state that the node led to, as far as slices tell; while
+// counting, whether the string may end behind it besides.
+bool StringMasks::settled(Draft& draft, uint32_t state, uint32_t node) {
+    constexpr uint32_t kFew = 4, kSearch = 64;  // tokens from which on it pays to ask, and to search
+    const SliceTree& slices = draft.tables.slices();
+    if (!slices.below[node]) return false;
+    const Trie& trie = draft.tables.all();
+    const uint32_t tokens = trie.first_token[trie.skip[node]] - trie.first_token[node + 1];
+    if (tokens < kFew) return false;
+    const size_t chars = slices.chars[node];
+    for (unsigned left = slices.below[node]; left; left &= left - 1) {
+        const auto slice = static_cast<size_t>(std::countr_zero(left));
+        if (Slice::within(slice) & left & (left - 1)) continue;  // a narrower one comes
+        if (known_safe(state, slice, draft.counting).chars >= chars) return true;
+        if (tokens < kSearch || safe(draft, state, slice, chars) < chars) continue;
+        draft.budget = std::min(draft.budget + tokens / kSearch, Draft::kBudget);
+        return true;
+    }
+    return false;
+}
+
+// The slice whose bitmask is worth most: the widest that can be read for long, or else the longest. Two characters at least,
+// or the walk does as well.
+StringMasks::Start StringMasks::start_of(Draft& draft) {
+    constexpr size_t kLong = Slice::kRanks - 1, kWorth = 2, kTries = 2;
+    Start best{Slice::kCount, kWorth - 1};
+    size_t tries = 0;  // that took all they might
+    if (dfa_.next_bytes(draft.from).size() > 20)
+        for (size_t k = 0; k < Slice::kCount && best.chars < kLong && tries < kTries; ++k) {
+            draft.budget = Draft::kBudget;
+            if (size_t chars = safe(draft, draft.from, k, kLong); chars > best.chars) best = {k, chars};
+            tries += draft.budget == 0;
+        }
+    draft.budget = Draft::kBudget;
+    if (best.chars != Slice::kMany) best.chars = std::min(best.chars, kLong);
+    return best;
+}
+
+void StringMasks::inner_by_walk(Draft& draft) {
+    const Trie& trie = draft.tables.all();
+    const SliceTree& slices = draft.tables.slices();
+    const auto [slice, length] = start_of(draft);
+    // 1) What a slice settles.
+    if (slice == Slice::kCount) {
+        draft.words.assign(draft.tables.words(), 0);
+    } else {
+        const uint32_t* words = draft.tables.slice_up_to(slice, std::min(length, Slice::kRanks));
+        draft.words.assign(words, words + draft.tables.words());
+    }
+    // Longer tokens do not count as plain: each has to be listed with its length.
+    const size_t skipped = draft.counting ? std::min<size_t>(length, VocabularyTables::kLengthRanks) : length;
+    // 2) The rest.
+    struct Place {
+        uint32_t state, chars;
+        uint32_t length, read;  // bytes, characters
+    };
+    auto list = [&](uint32_t token, uint32_t chars) { draft.made.counted.push_back({token, chars}); };
+    descend(trie, Place{draft.from, 0, 0, 0}, [&](const Place& before, uint8_t byte, uint32_t node, Place& at) {
+        const uint32_t state = dfa_.next(before.state, byte);
+        if (!state) return false;
+        at = {state, before.chars + (draft.counting && dfa_.boundary(state)), before.length + 1, before.read + begins_character(byte)};
+        if ((slices.through[node] >> slice & 1) && at.read + slices.chars[node] <= skipped) return false;
+        for (uint32_t token : trie.tokens_at(node)) {
+            set_bit(draft.words.data(), token);
+            if (draft.counting && (!draft.tables.is_plain(token) || !dfa_.accepting(state))) list(token, at.chars + needed(state));
+        }
+        if (!trie.has_children(node) || !settled(draft, state, node)) return true;
+        for (uint32_t token : trie.tokens_below(node).subspan(trie.tokens_at(node).size())) {
+            set_bit(draft.words.data(), token);
+            if (!draft.counting || draft.tables.is_plain(token)) continue;
+            std::string_view rest = draft.tables.token(token).substr(at.length);
+            list(token, at.chars + static_cast<uint32_t>(std::count_if(rest.begin(), rest.end(), begins_character)));
+        }
+        return false;
+    });
+    draft.made.allowed = count_bits(draft.words.data(), draft.words.size());
+    draft.made.words = shared(draft.words);
+}
+
+// Code points that a counted string needs at least from here, the one being read included.
+uint32_t StringMasks::needed(uint32_t state) {
+    uint32_t least = kUnbounded;
+    for (uint32_t k = 0; k < dfa_.state(state).count; ++k)
+        if (dfa_.state(state).alive[k]) least = std::min(least, dfa_.chars_to_accept(state, k));
+    return std::min(least, 1u << 30);
+}
+
+BareRest StringMasks::find_bare(uint32_t from, uint32_t top, const VocabularyTables& tables) {
+    struct Place {
+        uint32_t state, read;
+    };
+    const Trie& trie = tables.all();
+    BareRest rest;
+    auto note_end = [&](const Place& at, uint32_t node) {
+        if (!dfa_.accepting(at.state)) return;
+        const uint8_t *begin = trie.child_byte.data() + trie.first_child[node], *end = trie.child_byte.data() + trie.first_child[node + 1];
+        if (std::any_of(begin, end, ends_bare)) rest.ends.push_back({node, at.state, at.read});
+    };
+    note_end({from, 0}, top);
+    descend(trie, top, Place{from, 0}, [&](const Place& before, uint8_t byte, uint32_t node, Place& at) {
+        at = {dfa_.next(before.state, byte), before.read + 1};
+        if (!at.state) return false;
+        auto tokens = trie.tokens_at(node);
+        rest.tokens.insert(rest.tokens.end(), tokens.begin(), tokens.end());
+        note_end(at, node);
+        return true;
+    });
+    rest.tokens.shrink_to_fit();
+    return rest;
+}
+
+// The tokens that close the string, by the state at the quote and the code points before it.
+StringExits StringMasks::find_exits(uint32_t from, bool counting, const VocabularyTables& tables) {
+    struct Place {
+        uint32_t state, chars;
+    };
+    StringExits exits;
+    std::map<std::pair<uint32_t, uint32_t>, size_t> groups;
+    descend(tables.quoted(), Place{from, 0}, [&](const Place& before, uint8_t byte, uint32_t node, Place& at) {
+        at = {dfa_.next(before.state, byte), before.chars};
+        if (at.state) {
+            at.chars += counting && dfa_.boundary(at.state);
+            return true;
+        }
+        if (byte != '"' || !dfa_.accepting(before.state)) return false;
+        auto endings = tables.endings(node);
+        if (endings.empty()) return false;
+        auto [it, fresh] = groups.try_emplace({before.state, before.chars}, exits.size());
+        if (fresh) exits.push_back({before.state, before.chars, {}});
+        auto& tails = exits[it->second].tails;
+        tails.insert(tails.end(), endings.begin(), endings.end());
+        return false;
+    });
+    return exits;
+}
+
+}  // namespace schemagen

@@ -1,0 +1,150 @@
+// Masks inside strings, where they are largest and where the same states recur.
+//
+// From a state of the string automaton every token does one of three things: it dies, it stays inside the string, or it
+// closes the string after some prefix and goes on with a tail (`",` `"}` `":` ...). The first two depend on the state
+// alone; the third on the state at the quote and on what may follow it. So the vocabulary is walked once per state and the
+// result remembered as a bitmask of inner tokens and a list of exits; what may follow is found by one walk over the few
+// hundred distinct tails of the vocabulary (engine study of this project, "context vectors"; the idea is that of terminal
+// labels in Koo et al. 2024, made exact).
+//
+// A walk over a vocabulary of 128,000 tokens from a state that allows nearly all of them takes a millisecond, and a schema
+// makes many such states: for each place in an unanchored pattern, for each character of a counted one. Three ways around
+// it, all exact:
+//   - Where any string may follow, as in an unanchored pattern, nothing is refused until the string ends: the mask is that
+//     of the free string.
+//   - Where most letters lead to one and the same state and stay there (a hub), only the paths on which both differ are
+//     walked, two automata side by side, down to where they agree again.
+//   - Where some number of characters of a kind can be read whichever they are, the tokens made of so many of them are
+//     allowed without a look: a precomputed slice. The walk skips what lies in it, and below any node what is made of such
+//     characters from there on. The number is found by a search through the states that these characters lead to, for the
+//     nearest one that refuses a character; often there is none. (llguidance slices by regexes that must contain one
+//     another; here any state is tried against any slice.)
+//
+// Numbers and literal names have no closing mark, but they are alike wherever they stand, too: what goes on within one is
+// remembered by its state and the node of the trie at which it was met, with the nodes at which it may end.
+//
+// The automaton is shared by all grammars of the process, and so are these masks.
+#pragma once
+#include <array>
+#include <cstdint>
+#include <memory>
+#include <unordered_map>
+#include <vector>
+
+#include "automata/automaton.hpp"
+#include "regex/kernel.hpp"
+#include "regex/lazy_dfa.hpp"
+#include "vocabulary/vocabulary.hpp"
+
+namespace schemagen {
+
+struct StringExit {
+    uint32_t state;  // at the closing quote
+    uint32_t chars;  // code points read before it
+    std::vector<std::pair<uint32_t, uint32_t>> tails;  // (tail, token)
+};
+
+// A token that stays inside, where the room that is left decides.
+struct CountedToken {
+    uint32_t token;
+    uint32_t chars;  // its code points, and those that the string needs at least to end behind it
+};
+
+// The tokens that stay inside.
+struct StringInner {
+    std::shared_ptr<const std::vector<uint32_t>> words;  // bitmask
+    uint32_t allowed = 0;
+    std::vector<CountedToken> counted;  // if asked for: those that are not plain, or that the string cannot end behind
+    size_t memory_bytes() const;
+};
+
+using StringExits = std::vector<StringExit>;
+
+// Where a token may end a number or literal name and go on.
+struct BareEnd {
+    uint32_t node;   // of the trie
+    uint32_t state;  // it may end here
+    uint32_t read;   // bytes since the node that was asked for
+};
+
+// What may follow within a number or literal name, below a node of the trie.
+struct BareRest {
+    std::vector<uint32_t> tokens;  // that end inside it
+    std::vector<BareEnd> ends;
+};
+
+// What walks write in, kept between them; each thread has one.
+struct Workspace {
+    struct Level {
+        Leaf leaf;
+        uint32_t at, end;
+        ByteSet bytes;
+    };
+    std::vector<Level> levels;
+    std::vector<uint32_t> words;
+    static Workspace& mine() {
+        static thread_local Workspace workspace;
+        return workspace;
+    }
+};
+
+class StringMasks {
+public:
+    explicit StringMasks(LazyDfa& dfa) : dfa_(dfa) {}
+    // Of a state; with `counting` also by code points, for strings with length bounds (marked states).
+    std::shared_ptr<const StringInner> inner(uint32_t state, bool counting, const VocabularyTables& tables);
+    std::shared_ptr<const StringExits> exits(uint32_t state, bool counting, const VocabularyTables& tables);
+    std::shared_ptr<const std::vector<uint32_t>> shared(const std::vector<uint32_t>& words);
+    std::shared_ptr<const BareRest> bare(uint32_t state, uint32_t node, const VocabularyTables& tables);
+    static bool ends_bare(uint8_t byte) { return byte == ',' || byte == '}' || byte == ']' || is_space(byte); }
+
+    size_t memory_bytes() const { return bytes_ + safe_.capacity() * sizeof(SafeRow) + pool_.size() * 48; }  // about
+
+private:
+    struct Draft;
+    uint32_t free_beside(uint32_t state);
+    uint32_t hub_of(uint32_t state);
+    void inner_by_difference(Draft& draft, uint32_t hub);
+    void inner_by_walk(Draft& draft);
+    // Characters of a slice that can be read whichever they are; `ending`: and behind each of which the string may end.
+    struct Safe {
+        uint8_t chars;  // Slice::kMany: without end
+        bool exact;     // otherwise at least so many
+    };
+    struct Start {
+        size_t slice, chars;  // Slice::kCount: none
+    };
+    Start start_of(Draft& draft);
+    bool settled(Draft& draft, uint32_t state, uint32_t node);
+    size_t safe(Draft& draft, uint32_t state, size_t slice, size_t wanted);
+    Safe known_safe(uint32_t state, size_t slice, bool ending) const;
+    void note_safe(uint32_t state, size_t slice, bool ending, Safe safe);
+    bool after_any(uint32_t state, const Slice& slice, bool ending, std::vector<uint32_t>& targets);
+    uint32_t needed(uint32_t state);
+    BareRest find_bare(uint32_t from, uint32_t top, const VocabularyTables& tables);
+    StringExits find_exits(uint32_t from, bool counting, const VocabularyTables& tables);
+    void charge(size_t bytes);
+
+    static constexpr size_t kMostBytes = 64u << 20;
+    LazyDfa& dfa_;
+    struct SafeRow {  // [2 * slice + ending]
+        std::array<uint8_t, 2 * Slice::kCount> chars{};
+        uint32_t exact = 0;
+    };
+    std::vector<SafeRow> safe_;  // by state
+    std::unordered_multimap<uint64_t, std::weak_ptr<const std::vector<uint32_t>>> pool_;  // of bitmasks, by content
+    size_t full_pool_ = 1024;  // when to look for those that nobody has any more
+    struct Key {
+        uint64_t vocabulary, state;
+        bool operator==(const Key&) const = default;
+    };
+    struct Hash {
+        size_t operator()(const Key& key) const;
+    };
+    std::unordered_map<Key, std::shared_ptr<const StringInner>, Hash> inner_;
+    std::unordered_map<Key, std::shared_ptr<const StringExits>, Hash> exits_;
+    std::unordered_map<Key, std::shared_ptr<const BareRest>, Hash> bare_;
+    size_t bytes_ = 0;
+};
+
+}  // namespace schemagen

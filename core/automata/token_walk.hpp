@@ -1,0 +1,59 @@
+// Every token that can be read from a configuration, with the configuration behind it.
+#pragma once
+#include <vector>
+
+#include "automata/automaton.hpp"
+#include "vocabulary/vocabulary.hpp"
+
+namespace schemagen {
+
+// Depth-first over the trie of the vocabulary: `visit(node, leaf)` for each node that tokens end at. The frames of the
+// leaf are gone when the walk has left its subtree; those of `from` stay, so a leaf with the frame of `from` is safe to keep.
+template <class Visit>
+void walk_tokens(Automaton& automaton, const Trie& trie, const Leaf& from, Arena& arena, const Visit& visit) {
+    struct Level {
+        Leaf leaf;
+        uint32_t at, end;
+        ByteSet bytes;
+        Arena::Mark mark;
+    };
+    std::vector<Level> levels;
+    constexpr uint32_t kMany = 8;  // children from which on it pays to ask for the possible bytes first
+    ByteSet all;
+    all.words.fill(~0ull);
+    auto open = [&](const Leaf& leaf, uint32_t node, const Arena::Mark& mark) {
+        uint32_t at = trie.first_child[node], end = trie.first_child[node + 1];
+        levels.push_back({leaf, at, end, end - at > kMany ? automaton.next_bytes(leaf) : all, mark});
+    };
+    open(from, trie.root(), arena.mark());
+    while (!levels.empty()) {
+        Level& level = levels.back();
+        if (level.at == level.end) {
+            arena.release(level.mark);
+            levels.pop_back();
+            continue;
+        }
+        poll();
+        uint32_t k = level.at++;
+        if (!level.bytes.has(trie.child_byte[k])) continue;
+        Arena::Mark mark = arena.mark();
+        Leaf next = level.leaf;
+        if (!automaton.step(next, trie.child_byte[k], arena)) {
+            arena.release(mark);
+            continue;
+        }
+        uint32_t node = trie.child[k];
+        if (!trie.tokens_at(node).empty()) visit(node, next);
+        if (trie.first_child[node] != trie.first_child[node + 1])
+            open(next, node, mark);
+        else
+            arena.release(mark);
+    }
+}
+
+// Whether two configurations with the same frame are at the same place.
+inline bool same_place(const Leaf& a, const Leaf& b) {
+    return a.state == b.state && a.count == b.count && a.mode == b.mode && a.node == b.node && a.gap == b.gap && a.key == b.key;
+}
+
+}  // namespace schemagen

@@ -1,0 +1,253 @@
+// Why a byte cannot follow, in words: the answer of `Matcher.explain` for a token that the mask forbids.
+//
+// What is missing or full is read off the frame that refuses; where it stands is read off the text, because frames forget
+// what no mask depends on, names of keys included. Nothing here runs unless somebody asks, and all of it ends in a text.
+#include <algorithm>
+
+#include "json/frames.hpp"
+#include "util/shown.hpp"
+#include "json/values.hpp"
+
+namespace schemagen {
+
+namespace {
+
+// Where a text stands: JSON pointers of the container around and of the value in it, and the scalar or key being read.
+struct TextPlace {
+    std::string container, value;
+    std::string_view scalar;
+};
+
+// One open container of a text.
+struct Open {
+    bool object, in_value = false;
+    std::string key;
+    size_t index = 0;
+};
+
+// A reference token of RFC 6901 for a key as it is spelled between its quotes.
+std::string reference_token(std::string_view spelled) {
+    const std::string plain = canonical_json('"' + std::string(spelled) + '"');
+    std::string out = "/";
+    for (char c : plain.size() < 2 ? std::string(spelled) : plain.substr(1, plain.size() - 2)) out += c == '~' ? "~0" : c == '/' ? "~1" : std::string(1, c);
+    return out;
+}
+
+std::string step_of(const Open& open) { return !open.object ? "/" + std::to_string(open.index) : open.in_value ? reference_token(open.key) : ""; }
+
+TextPlace place_of(std::string_view text) {
+    std::vector<Open> open;
+    size_t scalar = 0;
+    bool quoted = false, bare = false;
+    for (size_t at = 0; at < text.size(); ++at) {
+        const char c = text[at];
+        if (quoted) {
+            if (c == '\\') ++at;
+            if (c != '"') continue;
+            quoted = false;
+            if (!open.empty() && open.back().object && !open.back().in_value) open.back().key = text.substr(scalar + 1, at - scalar - 1);
+            continue;
+        }
+        const bool mark = std::string_view("{}[],: \n\t\r\"").find(c) != std::string_view::npos;
+        if (c == '"' || (!mark && !bare)) scalar = at;
+        bare = !mark;
+        quoted = c == '"';
+        if (c == '{' || c == '[') open.push_back({c == '{'});
+        if ((c == '}' || c == ']') && !open.empty()) open.pop_back();
+        if (c == ':' && !open.empty()) open.back().in_value = true;
+        if (c == ',' && !open.empty()) open.back().in_value = false, ++open.back().index;
+    }
+    TextPlace place;
+    for (size_t k = 0; k + 1 < open.size(); ++k) place.container += step_of(open[k]);
+    place.value = place.container + (open.empty() ? "" : step_of(open.back()));
+    place.scalar = text.substr(std::min(scalar, text.size()));
+    return place;
+}
+
+std::string at(const std::string& pointer) { return pointer.empty() ? "" : " at " + pointer; }
+
+std::string within(const std::string& pointer) { return pointer.empty() ? "" : " in the object" + at(pointer); }
+
+std::string counted(uint64_t count, const char* thing) { return std::to_string(count) + " more " + thing + (count == 1 ? "" : "s"); }
+
+std::string quoted(std::string_view text) { return '"' + std::string(text) + '"'; }
+
+}  // namespace
+
+std::string JsonAutomaton::refusal(const Leaf& leaf, uint8_t byte, std::string_view text, Arena& arena) {
+    const TextPlace place = place_of(text);
+    if (std::string layout = layout_refusal(leaf, byte, text); !layout.empty()) return layout;
+    switch (leaf.mode) {
+        case kDone: return "the text is complete and can only end";
+        case kColon: return "':' is expected after the key " + std::string(place.scalar.substr(0, place.scalar.rfind('"') + 1));
+        case kFirstItem:
+            if (byte == ']') return open_end(leaf, place.container);
+            if (leaf.frame->state->more.none()) return "the array" + at(place.container) + " may have no items";
+            return expected_item(leaf, place.value);
+        case kValue:
+        case kItem: return expected_value(leaf.state, byte, place.value);
+        case kString: return expected_string(leaf, byte, place.value);
+        case kBare: return expected_bare(leaf, byte, text, place.value, place.scalar, arena);
+        case kKey: return expected_key(leaf, byte, place.container, place.scalar);
+        case kFirstKey:
+        case kNextKey:
+            if (byte == '}' && leaf.mode == kFirstKey) return open_end(leaf, place.container);
+            if (leaf.frame->state->more.none()) return "the object" + at(place.container) + " may have no keys";
+            return keys_for(leaf, "") + " is expected" + within(place.container);
+        default: return expected_after(leaf, byte, place.container);
+    }
+}
+
+std::string JsonAutomaton::types_at(uint32_t position) {
+    const Position& p = prepared(position);
+    std::vector<std::string> types;
+    const ByteSet first = p.bare_start ? dfa().next_bytes(p.bare_start) : ByteSet();
+    auto begins = [&](std::string_view bytes) { return std::any_of(bytes.begin(), bytes.end(), [&](char c) { return first.has(static_cast<uint8_t>(c)); }); };
+    if (p.string_start) types.emplace_back("a string");
+    if (begins("-0123456789")) types.emplace_back("a number");
+    if (begins("t")) types.emplace_back("true");
+    if (begins("f")) types.emplace_back("false");
+    if (begins("n")) types.emplace_back("null");
+    if (p.objects) types.emplace_back("an object");
+    if (p.arrays) types.emplace_back("an array");
+    return listed(types);
+}
+
+std::string JsonAutomaton::expected_value(uint32_t position, uint8_t byte, const std::string& pointer) {
+    const bool numeric = byte == '-' || (byte >= '0' && byte <= '9');
+    if (numeric && types_at(position).find("a number") != std::string::npos)
+        return "no number that is allowed" + at(pointer) + " begins with " + static_cast<char>(byte);
+    return types_at(position) + " is expected" + at(pointer);
+}
+
+// Before the first item, where the array could not take any byte that begins one.
+std::string JsonAutomaton::expected_item(const Leaf& leaf, const std::string& pointer) {
+    const ArraySet& set = *positions_[leaf.frame->state->position]->arrays;
+    std::vector<Move> moves;
+    for (uint32_t slot = 0; slot < set.arms.size(); ++slot)
+        if (leaf.frame->state->more[slot])
+            for (const Move& move : item_moves(leaf.frame->state, slot)) moves.push_back(move);
+    const std::string end = leaf.frame->state->closable.any() ? ", or ']'" : "";
+    return types_at(children_[child(std::move(moves))].position) + " is expected" + at(pointer) + end;
+}
+
+std::string JsonAutomaton::expected_string(const Leaf& leaf, uint8_t byte, const std::string& pointer) {
+    const Position& p = *positions_[position_of(leaf.frame->state)];
+    const LazyDfa::State& state = dfa().state(leaf.state);
+    const std::string name = "the string" + at(pointer);
+    if (byte == '"' && string_satisfied(leaf).any())
+        return leaf.frame->tracking ? name + " would repeat what has to be different" : name + " fits nothing that may stand here";
+    if (byte < 0x20) return "control characters are written as escapes inside of a string";
+    uint32_t least = kUnbounded, most = 0;
+    for (size_t k = 0; k < p.strings.size(); ++k)
+        if (state.alive[k]) least = std::min(least, p.strings[k].min_chars), most = std::max(most, p.strings[k].max_chars);
+    if (byte == '"' && leaf.count < least) return name + " needs " + counted(least - leaf.count, "character");
+    if (byte != '"' && state.marked && most != kUnbounded && leaf.count >= most) return name + " may have no more than " + std::to_string(most) + " characters";
+    ByteSet next = dfa().next_bytes(leaf.state);
+    if (string_satisfied(leaf).any()) next.add('"');
+    const std::string few = shown_bytes(next);
+    if (!few.empty()) return few + " is expected in " + name;
+    if (byte == '"') return name + " is not complete: it has a pattern, a format, a length or listed values";
+    return "no string that is allowed" + at(pointer) + " goes on with " + shown_byte(byte);
+}
+
+std::string JsonAutomaton::expected_bare(const Leaf& leaf, uint8_t byte, std::string_view text, const std::string& pointer, std::string_view scalar, Arena& arena) {
+    const bool number = !scalar.empty() && (scalar[0] == '-' || (scalar[0] >= '0' && scalar[0] <= '9'));
+    const std::string thing = number ? "number" : "value";
+    const bool goes_on = (byte >= '0' && byte <= '9') || byte == '.' || byte == '-' || byte == '+' || (byte | 0x20) == 'e' || (!number && byte >= 'a' && byte <= 'z');
+    if (goes_on) return "no " + thing + " that is allowed" + at(pointer) + " begins with " + std::string(scalar) + static_cast<char>(byte);
+    const Bits satisfied = bare_satisfied(leaf);
+    if (satisfied.none()) return "no " + thing + " that is allowed" + at(pointer) + " ends with " + std::string(scalar);
+    if (leaf.frame->state->kind == FrameKind::kRootFrame) return "the text is complete and can only end";
+    Leaf closed = leaf;
+    if (!close_value(closed, satisfied, leaf.start, 0, arena))
+        return "the " + thing + at(pointer) + (leaf.frame->tracking ? " would repeat what has to be different" : " fits nothing that may stand here");
+    return refusal(closed, byte, text, arena);
+}
+
+// The keys that may come next and begin with `prefix`, in words.
+std::string JsonAutomaton::keys_for(const Leaf& leaf, std::string_view prefix) {
+    const FrameState* state = leaf.frame->state;
+    const ObjectSet& set = *positions_[state->position]->objects;
+    std::vector<std::string> keys;
+    size_t count = 0;
+    for (uint32_t key = 0; key < set.keys.size(); ++key) {
+        bool offered = false;
+        for (uint32_t slot = 0; slot < set.arms.size(); ++slot) offered |= state->alive[slot] && bit(state->offered + size_t{slot} * set.words, key);
+        if (!offered || set.keys[key].compare(0, prefix.size(), prefix) != 0) continue;
+        if (++count <= kMostShown) keys.push_back(quoted(set.keys[key]));
+    }
+    if (count == 0) return "a key";
+    return count > kMostShown ? "one of " + std::to_string(count) + " keys" : "the key " + listed(keys);
+}
+
+std::string JsonAutomaton::expected_key(const Leaf& leaf, uint8_t byte, const std::string& pointer, std::string_view scalar) {
+    const std::string_view prefix = scalar.substr(std::min<size_t>(1, scalar.size()));
+    const std::string where = within(pointer);
+    if (byte == '"' && leaf.state && dfa().state(leaf.state).accepts.any()) return "the key " + quoted(prefix) + where + " is there already or cannot be used";
+    if (byte < 0x20) return "control characters are written as escapes inside of a key";
+    // What is read may be the beginning of other keys than declared ones only.
+    if (leaf.node == kNoNode || leaf.state) return "no key that is allowed" + where + (byte == '"' ? " is " + quoted(prefix) : " begins with \"" + std::string(prefix) + static_cast<char>(byte));
+    return keys_for(leaf, prefix) + " is expected" + where;
+}
+
+// What keeps a container open.
+std::string JsonAutomaton::open_end(const Leaf& leaf, const std::string& pointer) {
+    const FrameState* state = leaf.frame->state;
+    if (state->closable.any()) return std::string(state->kind == FrameKind::kObjectFrame ? "the object" : "the array") + at(pointer) + " may not become this value once more";
+    uint64_t wanted = kUnbounded;
+    if (state->kind == FrameKind::kArrayFrame) {
+        const ArraySet& set = *positions_[state->position]->arrays;
+        for (uint32_t slot = 0; slot < set.arms.size(); ++slot)
+            if (state->alive[slot]) wanted = std::min<uint64_t>(wanted, std::max(arrays_[set.arms[slot]].min_items, leaf.frame->count) - leaf.frame->count);
+        if (wanted && wanted < kUnbounded) return "the array" + at(pointer) + " needs " + counted(wanted, "item");
+        return "the array" + at(pointer) + " still lacks an item that it has to contain";
+    }
+    const std::vector<std::string> keys = missing_keys(state);
+    const std::string where = within(pointer);
+    if (keys.size() == 1) return "the required key " + keys[0] + " is still missing" + where;
+    if (!keys.empty() && keys.size() <= kMostShown) {
+        std::string names;
+        for (size_t k = 0; k < keys.size(); ++k) names += (k == 0 ? "" : k + 1 == keys.size() ? " and " : ", ") + keys[k];
+        return "the required keys " + names + " are still missing" + where;
+    }
+    if (!keys.empty()) return std::to_string(keys.size()) + " required keys, " + keys[0] + " the first of them, are still missing" + where;
+    const ObjectSet& set = *positions_[state->position]->objects;
+    for (uint32_t slot = 0; slot < set.arms.size(); ++slot)
+        if (state->alive[slot]) wanted = std::min<uint64_t>(wanted, std::max(objects_[set.arms[slot]].min_properties, leaf.frame->count) - leaf.frame->count);
+    if (wanted && wanted < kUnbounded) return "the object" + at(pointer) + " needs " + counted(wanted, "key");
+    return "the object" + at(pointer) + " still lacks a key that it has to contain";
+}
+
+// The keys that every alternative still requires, in the order of declaration.
+std::vector<std::string> JsonAutomaton::missing_keys(const FrameState* state) const {
+    const ObjectSet& set = *positions_[state->position]->objects;
+    std::vector<std::string> common;
+    bool first = true;
+    for (uint32_t slot = 0; slot < set.arms.size(); ++slot) {
+        if (!state->alive[slot]) continue;
+        const ObjectArm& arm = objects_[set.arms[slot]];
+        std::vector<std::string> missing;
+        for (size_t d = options_.any_order ? 0 : state->next[slot]; d < arm.properties.size(); ++d)
+            if (arm.properties[d].required && !bit(state->seen, set.key_at[slot][d])) missing.push_back(quoted(arm.properties[d].key));
+        if (first) common = missing;
+        std::erase_if(common, [&](const std::string& key) { return std::find(missing.begin(), missing.end(), key) == missing.end(); });
+        first = false;
+    }
+    return common;
+}
+
+// Behind a member or an item.
+std::string JsonAutomaton::expected_after(const Leaf& leaf, uint8_t byte, const std::string& pointer) {
+    const FrameState* state = leaf.frame->state;
+    const bool object = state->kind == FrameKind::kObjectFrame;
+    const char end = object ? '}' : ']';
+    const std::string container = std::string(object ? "the object" : "the array") + at(pointer);
+    if (byte == ',' && state->more.none()) return container + (object ? " may have no more keys" : " may have no more items");
+    if (byte == static_cast<uint8_t>(end)) return open_end(leaf, pointer);
+    if (state->closable.none()) return "',' is expected in " + container;
+    if (state->more.none()) return std::string("'") + end + "' is expected in " + container;
+    return std::string("',' or '") + end + "' is expected in " + container;
+}
+
+}  // namespace schemagen

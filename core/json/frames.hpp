@@ -1,0 +1,114 @@
+// Private to the JSON automaton: its modes, and the frames of its return stack.
+#pragma once
+#include "util/hash.hpp"
+#include "json/json_automaton.hpp"
+
+namespace schemagen {
+
+constexpr uint32_t kNoKey = UINT32_MAX;
+constexpr uint32_t kNoNode = UINT32_MAX;
+constexpr uint32_t kNoTails = UINT32_MAX;
+constexpr uint32_t kNotSummed = UINT32_MAX;
+constexpr uint64_t kNoBytes = 0x243F6A8885A308D3ull;  // where the hash of a key starts
+
+enum Mode : uint8_t {
+    kValue,        // a value; after ':' (one space at most)
+    kItem,         // a value of an array after ','
+    kFirstItem,    // after '[': a value or ']'
+    kFirstKey,     // after '{': a key or '}'
+    kNextKey,      // after ',' in an object
+    kKey,          // inside a key
+    kColon,        // after a key
+    kString,
+    kBare,         // inside a number or a literal name
+    kAfter,        // after a value inside an object or array
+    kDone,
+};
+
+// The text of a key, last byte first.
+struct KeyByte {
+    const KeyByte* previous;
+    uint8_t byte;
+};
+
+// The text that a chain ends with since `start` (nullptr: all of it), and a copy of a text that lives as long as the frames.
+std::string text_since(const KeyByte* last, const KeyByte* start);
+std::string_view store(const std::string& text, Arena& arena);
+
+// An extra key that was used, newest first.
+struct UsedKey {
+    uint64_t hash;
+    std::string_view text;  // content between the quotes
+    const UsedKey* previous;
+};
+
+// Values in canonical form.
+struct ValueList {
+    const std::string_view* values;
+    uint32_t count;
+};
+
+enum class FrameKind : uint8_t { kRootFrame, kObjectFrame, kArrayFrame, kExitFrame };
+
+// What one open object or array (or the root) allows, whatever is around it: its registers and what follows from them.
+// Interned per grammar (json/states.cpp), so that equal registers are one state with one set of masks; registers that
+// cannot matter any more are set to 0 first. Variable-size parts follow in the same allocation.
+struct FrameState {
+    FrameKind kind;
+    bool open_value;       // a value is being read; otherwise between members, and the sets below are filled
+    uint32_t id;           // 0: the table is full, this state lives in the arena of a matcher
+    uint32_t position;     // where the container stands
+    uint32_t child;        // what its current value must satisfy
+    uint32_t count;        // members or items, the current one included, as far as it matters
+    uint32_t extra_start;  // automaton of the extra keys that are left, once the pending one is taken out
+    uint32_t bytes;        // of the allocation
+    uint32_t depth;        // open containers, this one included, where a fixed layout indents; 0 elsewhere
+    Bits alive;            // slots
+    Bits closable;         // slots that may end here
+    Bits more;             // slots that can take another item, or a key
+    Bits extra;            // slots that can take an extra key
+    uint32_t extra_entry;  // of that automaton without the classes of keys that none of these slots can take; 0: none
+    uint32_t* next;        // [slot] schema order: first declaration index still allowed
+    uint64_t* seen;        // [words] keys
+    uint64_t* offered;     // [slot][words] keys that the slot can take
+    const FrameState* origin;  // an interned state with the same keys, but for `taken`; null: none is known
+    uint32_t taken;            // the key that was closed since then, kNoKey: none
+    mutable const Required* required;  // what is still required, where that is not told by `next`; null: not asked yet
+    mutable const FrameState* after;  // once its value satisfied component 0 and nothing else; null: not asked yet
+    mutable const FrameState* item;   // once its next item was begun
+};
+
+// What the containers around one come to, so that nothing has to be looked for up the chain. All but the two sums is known
+// from the beginning.
+struct Around {
+    uint64_t key_a = 0, key_b = 0;  // hash of their states, 128 bits
+    uint64_t used_keys = 0;         // hash of the extra keys that matter to them
+    mutable uint32_t least = kNotSummed, most = kNotSummed;  // bytes and tokens that they still require (json/shortest.cpp)
+    bool interned = true;           // each state has an id, and no text is kept
+    bool unused = true;             // none has extra keys
+    bool enough = true;             // none needs more members while it has extra keys
+    bool settled = true;            // nor while the last of these is not taken out of its language
+};
+
+// One open object or array of a text: its state, and what only this text knows.
+struct Frame {
+    const FrameState* state;
+    const Frame* parent;
+    Around around;
+    const UsedKey* used;
+    const KeyByte* pending_key;  // an extra key that is to be taken out of the language when its value has been read
+    bool pending;
+    bool tracking;                     // the text is kept: inside an array with unique items (json/unique.cpp)
+    uint32_t count;                    // members or items, the current one included
+    mutable uint32_t tails;            // which tails may follow once it is closed (masks.hpp), kNoTails: not asked yet
+    const KeyByte* start;              // where in the text this container began
+    std::string_view key;              // of the current member, quoted
+    const ValueList* items;            // finished items of an array whose items are unique
+    const ValueList* forbidden;        // values this container must not become, as far as they still agree
+    const ValueList* child_forbidden;  // values its current value must not become
+};
+
+inline bool bit(const uint64_t* words, uint32_t k) { return words[k >> 6] >> (k & 63) & 1; }
+inline void set_bit(uint64_t* words, uint32_t k) { words[k >> 6] |= 1ull << (k & 63); }
+
+}  // namespace schemagen

@@ -1,0 +1,274 @@
+// States of frames: making them, and keeping one of each.
+//
+// A transition drafts the next state, puts registers that cannot matter any more to 0 and looks whether the grammar has
+// such a state already. Common transitions are remembered beside their source, so that a text that goes where another one
+// went computes nothing. The table is bounded; when it is full, states live in the arena of the matcher that made them
+// and are not remembered: slower, never wrong.
+#include <algorithm>
+#include <cstring>
+
+#include "util/hash.hpp"
+#include "json/frames.hpp"
+
+namespace schemagen {
+
+namespace {
+
+constexpr uint32_t kMostStates = 50'000;
+constexpr size_t kMostStateBytes = 32u << 20;
+
+void relocate(FrameState* state, const FrameState* from) {
+    const auto* old = reinterpret_cast<const std::byte*>(from);
+    auto* base = reinterpret_cast<std::byte*>(state);
+    auto move = [&](auto*& pointer) {
+        if (pointer) pointer = reinterpret_cast<std::remove_reference_t<decltype(pointer)>>(base + (reinterpret_cast<const std::byte*>(pointer) - old));
+    };
+    move(state->next);
+    move(state->seen);
+    move(state->offered);
+}
+
+bool same(const FrameState* a, const FrameState* b, size_t slots, size_t words) {
+    return a->kind == b->kind && a->open_value == b->open_value && a->position == b->position && a->child == b->child && a->count == b->count && a->depth == b->depth &&
+           a->extra_start == b->extra_start && a->alive == b->alive && (!slots || std::equal(a->next, a->next + slots, b->next)) &&
+           (!words || std::equal(a->seen, a->seen + words, b->seen));
+}
+
+}  // namespace
+
+uint32_t JsonAutomaton::position_of(const FrameState* frame) const { return children_[frame->child].position; }
+
+FrameState* JsonAutomaton::draft(const FrameState* from, Arena& arena) const {
+    auto* out = static_cast<FrameState*>(arena.allocate(from->bytes));
+    std::memcpy(static_cast<void*>(out), from, from->bytes);
+    relocate(out, from);
+    out->id = 0;
+    out->after = out->item = nullptr;
+    out->origin = from->id ? from : nullptr;
+    out->taken = kNoKey;
+    out->required = nullptr;
+    return out;
+}
+
+// Counts beyond the last bound are one; keys behind the reader and slots that are dead say nothing.
+void JsonAutomaton::forget_what_is_over(FrameState* state) const {
+    if (state->kind == FrameKind::kArrayFrame) {
+        state->count = std::min(state->count, positions_[state->position]->arrays->most_count);
+    } else if (state->kind == FrameKind::kObjectFrame) {
+        const ObjectSet& set = *positions_[state->position]->objects;
+        state->count = std::min(state->count, set.most_count);
+        for (size_t slot = 0; slot < set.arms.size(); ++slot)
+            if (options_.any_order || !state->alive[slot]) state->next[slot] = 0;
+        if (!options_.any_order && set.arms.size() == 1) std::fill_n(state->seen, set.words, 0);
+    }
+}
+
+const FrameState* JsonAutomaton::intern(FrameState* state) {
+    forget_what_is_over(state);
+    bool object = state->kind == FrameKind::kObjectFrame;
+    size_t slots = object ? positions_[state->position]->objects->arms.size() : 0;
+    size_t words = object ? positions_[state->position]->objects->words : 0;
+    uint64_t hash = mix(mix(static_cast<uint64_t>(state->kind) * 2 + state->open_value, state->position), state->child);
+    hash = mix(mix(hash, state->count), uint64_t{state->depth} << 32 | state->extra_start);
+    hash = mix(hash, std::hash<Bits>()(state->alive));
+    for (size_t k = 0; k < slots; ++k) hash = mix(hash, state->next[k]);
+    for (size_t k = 0; k < words; ++k) hash = mix(hash, state->seen[k]);
+    uint32_t known = state_index_.find(hash, [&](uint32_t k) { return same(states_[k], state, slots, words); });
+    if (known != HashIndex::kNone) return states_[known];
+    if (!state->open_value) {
+        if (object)
+            refresh_object(state), state->extra_entry = extra_entry(state);
+        else if (state->kind == FrameKind::kArrayFrame)
+            refresh_array(state);
+    }
+    if (states_.size() >= kMostStates || state_bytes_ > kMostStateBytes) return state;
+    auto* kept = static_cast<FrameState*>(state_arena_.allocate(state->bytes));
+    std::memcpy(static_cast<void*>(kept), state, state->bytes);
+    relocate(kept, state);
+    kept->id = static_cast<uint32_t>(states_.size() + 1);
+    state_bytes_ += state->bytes + 64;
+    state_index_.insert(hash, static_cast<uint32_t>(states_.size()));
+    states_.push_back(kept);
+    if (!least_values_.empty()) remember_required(kept);
+    return kept;
+}
+
+uint32_t JsonAutomaton::bits_id(const Bits& bits) {
+    if (bits.none()) return 0;
+    auto [it, fresh] = bits_index_.try_emplace(bits, static_cast<uint32_t>(bits_.size()));
+    if (fresh) bits_.push_back(bits);
+    return it->second;
+}
+
+const FrameState* JsonAutomaton::opened_object(uint32_t at, uint32_t depth, Arena& arena) {
+    Position& p = *positions_[at];
+    if (p.object_state && p.object_state->depth == depth) return p.object_state;
+    const ObjectSet& set = *p.objects;
+    size_t slots = set.arms.size();
+    size_t next_bytes = (slots * 4 + 7) & ~size_t{7};
+    size_t bytes = sizeof(FrameState) + next_bytes + (1 + slots) * set.words * 8;
+    auto* base = static_cast<std::byte*>(arena.allocate(bytes));
+    std::memset(base, 0, bytes);
+    auto* state = reinterpret_cast<FrameState*>(base);
+    state->kind = FrameKind::kObjectFrame;
+    state->position = at;
+    state->depth = depth;
+    state->alive = set.initial;
+    state->bytes = static_cast<uint32_t>(bytes);
+    state->extra_start = set.extra_start;
+    state->next = reinterpret_cast<uint32_t*>(base + sizeof(FrameState));
+    state->seen = reinterpret_cast<uint64_t*>(base + sizeof(FrameState) + next_bytes);
+    state->offered = state->seen + set.words;
+    const FrameState* out = intern(state);
+    if (out->id) p.object_state = out;
+    return out;
+}
+
+const FrameState* JsonAutomaton::opened_array(uint32_t at, uint32_t depth, Arena& arena) {
+    Position& p = *positions_[at];
+    if (p.array_state && p.array_state->depth == depth) return p.array_state;
+    auto* state = static_cast<FrameState*>(arena.allocate(sizeof(FrameState)));
+    *state = FrameState{};
+    state->kind = FrameKind::kArrayFrame;
+    state->position = at;
+    state->depth = depth;
+    state->alive = p.arrays->initial;
+    state->bytes = sizeof(FrameState);
+    const FrameState* out = intern(state);
+    if (out->id) p.array_state = out;
+    return out;
+}
+
+// The state once its next item was begun.
+const FrameState* JsonAutomaton::with_item(const FrameState* from, Arena& arena) {
+    if (from->item) return from->item;
+    const ArraySet& set = *positions_[from->position]->arrays;
+    std::vector<Move> moves;
+    for (uint32_t slot = 0; slot < set.arms.size(); ++slot) {
+        if (!from->more[slot]) continue;
+        std::vector<Move> more = item_moves(from, slot);
+        moves.insert(moves.end(), more.begin(), more.end());
+    }
+    FrameState* state = draft(from, arena);
+    state->child = child(std::move(moves));
+    state->count++;
+    state->open_value = true;
+    const FrameState* out = intern(state);
+    if (out->id) from->item = out;
+    return out;
+}
+
+// The state once a key was closed: a declared one, or one of the given classes of extra keys. nullptr: it may not close.
+const FrameState* JsonAutomaton::with_key(const FrameState* from, uint32_t key, const Bits& classes, Arena& arena) {
+    uint64_t memo = uint64_t{from->id} << 32 | (key != kNoKey ? key : 0x80000000u | bits_id(classes));
+    if (from->id) {
+        auto known = key_moves_.find(memo);
+        if (known != key_moves_.end()) return known->second;
+    }
+    const ObjectSet& set = *positions_[from->position]->objects;
+    auto slots = static_cast<uint32_t>(set.arms.size());
+    std::vector<Move> moves;
+    if (key == kNoKey) {
+        moves = extra_moves(from, classes);
+    } else {
+        for (uint32_t slot = 0; slot < slots; ++slot)
+            if (from->alive[slot] && bit(from->offered + size_t{slot} * set.words, key)) take_moves(from, slot, *set.options[slot][key], key, moves);
+    }
+    const FrameState* out = nullptr;
+    if (!moves.empty()) {
+        FrameState* state = draft(from, arena);
+        state->count++;
+        state->child = child(std::move(moves));
+        state->open_value = true;
+        if (key != kNoKey) set_bit(state->seen, state->taken = key);
+        for (uint32_t slot = 0; slot < slots; ++slot) {
+            uint32_t place = key == kNoKey ? kNoKey : set.place[slot][key];
+            state->next[slot] = place == kNoKey ? static_cast<uint32_t>(objects_[set.arms[slot]].properties.size()) : place + 1;
+        }
+        out = intern(state);
+    }
+    if (from->id && (!out || out->id)) key_moves_.emplace(memo, out);
+    return out;
+}
+
+// Work that close_key leaves open (use_extra_key).
+void JsonAutomaton::settle(Leaf& leaf, Arena& arena) {
+    if (!leaf.frame->pending) return;
+    FrameState* state = draft(leaf.frame->state, arena);
+    state->extra_start = settled_extra_keys(leaf.frame);
+    Frame* frame = copy(leaf.frame, intern(state), arena);
+    frame->pending = false;
+    leaf.frame = frame;
+}
+
+// The slots that live on when a value satisfied these components.
+Bits JsonAutomaton::survivors(const FrameState* from, const Bits& satisfied) const {
+    const Child& child = children_[from->child];
+    Bits alive;
+    for (size_t m = 0; m < child.moves.size(); ++m)
+        if (satisfied[child.component[m]]) alive.set(child.moves[m].slot);
+    return alive;
+}
+
+const FrameState* JsonAutomaton::with_value(const FrameState* from, const Bits& alive, uint32_t extra_start, Arena& arena) {
+    FrameState* state = draft(from, arena);
+    state->alive = alive;
+    state->extra_start = extra_start;
+    state->child = 0;
+    state->open_value = false;
+    return intern(state);
+}
+
+// The common case of a value that was read, remembered.
+const FrameState* JsonAutomaton::with_first_component(const FrameState* from, Arena& arena) {
+    if (from->after) return from->after;
+    Bits first;
+    first.set(0);
+    const FrameState* out = with_value(from, survivors(from, first), from->extra_start, arena);
+    if (out->id) from->after = out;
+    return out;
+}
+
+Frame* JsonAutomaton::copy(const Frame* from, const FrameState* state, Arena& arena) const {
+    auto* out = static_cast<Frame*>(arena.allocate(sizeof(Frame)));
+    *out = *from;
+    out->state = state;
+    return out;
+}
+
+// What is around a container that is opened inside `parent`.
+Around JsonAutomaton::around(const Frame* parent) {
+    const FrameState* state = parent->state;
+    Around out = parent->around;
+    out.key_a = mix(out.key_a, state->id);
+    out.key_b = mix(~out.key_b, uint64_t{state->id} << 32);
+    out.interned &= state->id && !parent->tracking;
+    if (parent->used || parent->pending) {
+        out.unused = false;
+        if (!has_enough_members(state, parent->count)) {
+            out.enough = false;
+            out.settled &= !parent->pending;
+            out.used_keys += used_keys(parent);
+        }
+    }
+    out.least = out.most = kNotSummed;
+    if (has_sums(parent)) sum_around(out, parent);
+    return out;
+}
+
+// A new container, and what it takes over from the frame around it.
+Frame* JsonAutomaton::open(const Leaf& leaf, const FrameState* state, Arena& arena) {
+    auto* out = static_cast<Frame*>(arena.allocate(sizeof(Frame)));
+    *out = Frame{};
+    out->state = state;
+    out->parent = leaf.frame;
+    out->around = around(leaf.frame);
+    out->tails = kNoTails;
+    out->tracking = leaf.frame->tracking;
+    out->start = leaf.start;
+    out->forbidden = leaf.frame->child_forbidden;
+    if (state->kind == FrameKind::kArrayFrame) out->tracking |= positions_[state->position]->arrays->unique;
+    return out;
+}
+
+}  // namespace schemagen

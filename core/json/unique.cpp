@@ -1,0 +1,211 @@
+// uniqueItems: items are compared as values, and a value that would repeat is kept out of reach.
+//
+// Inside an array with unique items the text of every value is kept, and each finished item is remembered in canonical
+// form. The next item carries them as values it must not become. On the way down into an item this list is narrowed to the
+// remembered values that agree with what was written so far; where nothing but closing brackets could follow the value
+// being read, it must differ from the matching part of each of them, which is taken out of its language. So a repeated
+// item is avoided at its last free choice, not met as a dead end behind it.
+#include <algorithm>
+#include <cstring>
+
+#include "json/frames.hpp"
+#include "json/values.hpp"
+
+namespace schemagen {
+
+namespace {
+
+// The value of `key` (an object) or at `index` (an array) in canonical text, and how many parts there are.
+std::string_view part(std::string_view value, bool object, std::string_view key, size_t index, size_t& parts) {
+    if (value[0] != (object ? '{' : '[')) return {};
+    auto members = members_of(value);
+    parts = members.size();
+    if (!object) return index < members.size() ? members[index].value : std::string_view();
+    for (const Member& member : members)
+        if (member.key == key) return member.value;
+    return {};
+}
+
+}  // namespace
+
+std::string text_since(const KeyByte* last, const KeyByte* start) {
+    std::string out;
+    for (const KeyByte* at = last; at != start && at; at = at->previous) out.push_back(static_cast<char>(at->byte));
+    std::reverse(out.begin(), out.end());
+    return out;
+}
+
+std::string_view store(const std::string& text, Arena& arena) {
+    char* to = static_cast<char*>(arena.allocate(text.size() + 1));
+    std::memcpy(to, text.data(), text.size());
+    return {to, text.size()};
+}
+
+ValueList* JsonAutomaton::list(const std::vector<std::string_view>& values, Arena& arena) const {
+    if (values.empty()) return nullptr;
+    auto* items = static_cast<std::string_view*>(arena.allocate(values.size() * sizeof(std::string_view)));
+    std::copy(values.begin(), values.end(), items);
+    auto* out = static_cast<ValueList*>(arena.allocate(sizeof(ValueList)));
+    *out = {items, static_cast<uint32_t>(values.size())};
+    return out;
+}
+
+// Whether every arm that may still be alive asks for unique items.
+bool JsonAutomaton::all_unique(const Frame* frame, const Bits& slots) const {
+    if (frame->state->kind != FrameKind::kArrayFrame) return false;
+    const ArraySet& set = *positions_[frame->state->position]->arrays;
+    for (uint32_t slot = 0; slot < set.arms.size(); ++slot)
+        if (slots[slot] && !arrays_[set.arms[slot]].unique) return false;
+    return slots.any();
+}
+
+// Whether nothing can follow the value being read but closing brackets, up to the innermost array with unique items.
+bool JsonAutomaton::must_close(const Frame* frame, Arena& arena) {
+    Bits targets;
+    for (const Move& move : children_[frame->state->child].moves) targets.set(move.slot);
+    uint32_t extra_start = frame->pending ? settled_extra_keys(frame) : frame->state->extra_start;
+    return with_value(frame->state, targets, extra_start, arena)->more.none();
+}
+
+// Called when `frame` expects a value under `key` (quoted, canonical) or at its current index: what that value must not be.
+void JsonAutomaton::set_forbidden(Frame* frame, std::string_view key, Arena& arena) {
+    frame->child_forbidden = nullptr;
+    std::vector<std::string_view> values;
+    if (frame->items) {
+        Bits targets;
+        for (const Move& move : children_[frame->state->child].moves) targets.set(move.slot);
+        if (all_unique(frame, targets))
+            for (uint32_t k = 0; k < frame->items->count; ++k) values.push_back(frame->items->values[k]);
+    }
+    if (frame->forbidden && must_close(frame, arena)) {
+        bool object = frame->state->kind == FrameKind::kObjectFrame;
+        for (uint32_t k = 0; k < frame->forbidden->count; ++k) {
+            size_t parts = 0;
+            std::string_view value = part(frame->forbidden->values[k], object, key, frame->count - 1, parts);
+            if (!value.empty() && parts == frame->count) values.push_back(value);
+        }
+    }
+    frame->child_forbidden = list(values, arena);
+}
+
+// Called when a value has been read in `frame`: narrow what it must not become, remember an item. False: an item repeats.
+bool JsonAutomaton::note_value(Frame* frame, const Leaf& leaf, const KeyByte* start, uint8_t last, Bits& alive, Arena& arena) {
+    if (!frame->forbidden && frame->state->kind != FrameKind::kArrayFrame) return true;
+    std::string written = text_since(leaf.text, start);
+    if (last) written.push_back(static_cast<char>(last));
+    std::string canonical = canonical_json(written);
+    if (frame->forbidden) {
+        bool object = frame->state->kind == FrameKind::kObjectFrame;
+        std::vector<std::string_view> agreeing;
+        for (uint32_t k = 0; k < frame->forbidden->count; ++k) {
+            size_t parts = 0;
+            if (part(frame->forbidden->values[k], object, frame->key, frame->count - 1, parts) == canonical) agreeing.push_back(frame->forbidden->values[k]);
+        }
+        frame->forbidden = list(agreeing, arena);
+    }
+    if (frame->state->kind != FrameKind::kArrayFrame) return true;
+    const ArraySet& set = *positions_[frame->state->position]->arrays;
+    bool repeated = false, wanted = false;
+    for (uint32_t k = 0; frame->items && k < frame->items->count; ++k) repeated |= frame->items->values[k] == canonical;
+    for (uint32_t slot = 0; slot < set.arms.size(); ++slot) {
+        if (!alive[slot] || !arrays_[set.arms[slot]].unique) continue;
+        if (repeated)
+            alive.reset(slot);
+        else
+            wanted = true;
+    }
+    if (wanted) {
+        std::vector<std::string_view> items;
+        if (frame->items) items.assign(frame->items->values, frame->items->values + frame->items->count);
+        items.push_back(store(canonical, arena));
+        frame->items = list(items, arena);
+    }
+    return alive.any();
+}
+
+// Whether the container just closed is one of the values it must not become.
+bool JsonAutomaton::is_forbidden(const Frame* frame) const {
+    char opening = frame->state->kind == FrameKind::kObjectFrame ? '{' : '[';
+    for (uint32_t k = 0; frame->forbidden && k < frame->forbidden->count; ++k)
+        if (frame->forbidden->values[k][0] == opening && members_of(frame->forbidden->values[k]).size() == frame->count) return true;
+    return false;
+}
+
+// Strings, in every JSON spelling, as a tree over code points.
+NodeId JsonAutomaton::spelled(std::vector<std::u32string> texts) {
+    std::sort(texts.begin(), texts.end());
+    texts.erase(std::unique(texts.begin(), texts.end()), texts.end());
+    std::function<NodeId(size_t, size_t, size_t)> build = [&](size_t begin, size_t end, size_t depth) -> NodeId {
+        std::vector<NodeId> parts;
+        size_t i = begin;
+        if (i < end && texts[i].size() == depth) parts.push_back(kEpsilon), ++i;
+        while (i < end) {
+            char32_t code = texts[i][depth];
+            size_t j = i;
+            while (j < end && texts[j][depth] == code) ++j;
+            NodeId rest;
+            if (j - i == 1) {  // an unshared tail, without recursion
+                rest = kEpsilon;
+                for (size_t k = texts[i].size(); k > depth + 1; --k)
+                    rest = kernel().concat(kernel().chars(Encoding::kJson, {{texts[i][k - 1], texts[i][k - 1]}}), rest);
+            } else {
+                rest = build(i, j, depth + 1);
+            }
+            parts.push_back(kernel().concat(kernel().chars(Encoding::kJson, {{code, code}}), rest));
+            i = j;
+        }
+        return kernel().alternation(std::move(parts));
+    };
+    return texts.empty() ? kEmpty : build(0, texts.size(), 0);
+}
+
+// The start of a string at a position, without the values it must not become.
+uint32_t JsonAutomaton::string_start_without(const Position& p, const ValueList& forbidden) {
+    std::vector<std::u32string> texts;
+    for (uint32_t k = 0; k < forbidden.count; ++k)
+        if (forbidden.values[k][0] == '"') texts.push_back(decode_string(forbidden.values[k]));
+    if (texts.empty() || !p.string_start) return p.string_start;
+    NodeId others = kernel().complement(spelled(std::move(texts)));
+    std::vector<NodeId> components;
+    for (uint32_t k = 0; k < p.strings.size(); ++k) components.push_back(kernel().conjunction({p.strings[k].regex, others}));
+    if (p.counted) components.push_back(kernel().any_string(Encoding::kJson));
+    return dfa().intern(components, p.counted);
+}
+
+// The start of a number or literal name at a position, without the values it must not become. Plain decimals are taken
+// out with any number of trailing zeros; exponents, which have endless ways to spell a value, are not offered any more.
+uint32_t JsonAutomaton::bare_start_without(const Position& p, const ValueList& forbidden) {
+    std::vector<NodeId> out;
+    bool exponents = false;
+    for (uint32_t k = 0; k < forbidden.count; ++k) {
+        std::string text(forbidden.values[k]);
+        if (text[0] == '"' || text[0] == '{' || text[0] == '[') continue;
+        NodeId node = kernel().literals({text});
+        bool number = text[0] == '-' || (text[0] >= '0' && text[0] <= '9');
+        exponents |= number;
+        if (number && text.find('e') == std::string::npos) {
+            NodeId zeros = kernel().repeat(kernel().literals({"0"}), text.find('.') == std::string::npos ? 1 : 0, kUnbounded);
+            NodeId tail = text.find('.') == std::string::npos ? kernel().alternation({kEpsilon, kernel().concat(kernel().literals({"."}), zeros)}) : zeros;
+            if (text == "0") node = kernel().literals({"0", "-0"});
+            node = kernel().concat(node, tail);
+        }
+        out.push_back(node);
+    }
+    if (out.empty() || !p.bare_start) return p.bare_start;
+    if (exponents) {
+        std::array<uint64_t, 4> plain{}, mark{};
+        for (unsigned byte : std::string_view("-+.0123456789")) plain[byte >> 6] |= 1ull << (byte & 63);
+        for (unsigned byte : std::string_view("eE")) mark[byte >> 6] |= 1ull << (byte & 63);
+        NodeId mantissa = kernel().repeat(kernel().byte_set(plain), 1, kUnbounded);
+        out.push_back(kernel().concat(mantissa, kernel().concat(kernel().byte_set(mark), kernel().repeat(kernel().byte_set(plain), 0, kUnbounded))));
+    }
+    NodeId others = kernel().complement(kernel().alternation(std::move(out)));
+    std::vector<NodeId> components;
+    for (uint32_t k = 0; k < p.bare_owner.size(); ++k) {
+        const NodeId start = dfa().component(p.bare_start, k);
+        components.push_back(kernel().conjunction({exponents ? kernel().without_exponents(start) : start, others}));
+    }
+    return dfa().intern(components, false);
+}
+
+}  // namespace schemagen

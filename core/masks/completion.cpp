@@ -1,0 +1,507 @@
+#include "masks/completion.hpp"
+
+#include <algorithm>
+#include <bit>
+#include <deque>
+#include <queue>
+#include <tuple>
+#include <unordered_map>
+#include <unordered_set>
+#include <utility>
+
+#include "util/hash.hpp"
+#include "automata/token_walk.hpp"
+
+namespace schemagen {
+
+namespace {
+
+constexpr uint32_t kMostSteps = 50'000;     // of one search; a step takes about 1 us
+constexpr uint32_t kStepsPerByte = 16;      // besides, for each byte of the text so far: a long way is no wrong way
+constexpr uint32_t kMostHurry = 300'000;    // of both, where the nearest end is not sought but some near one
+constexpr uint64_t kMostWork = 100'000;     // steps of all searches for one mask, besides that from where it stands
+constexpr uint32_t kMostBytes = 200'000;    // of a text
+constexpr size_t kMostKnown = 400'000;      // configurations
+constexpr uint32_t kWide = 512;             // tokens to the end from which on each place is one of its own
+constexpr uint32_t kSlack = 64;             // tokens by which one token may raise what is needed, where that is not worked out
+
+// Where much is left, hardly any two places are the same: what a search finds out of one helps no other. So the text is
+// written down, if it can be told.
+bool is_wide(uint32_t most) { return most < Automaton::kFar && most > kWide; }
+
+}  // namespace
+
+Completions::Completions(Automaton& automaton, const VocabularyTables& tables) : automaton_(automaton), tables_(tables) {}
+
+// Asked for when it is needed: most grammars never search, and reading the roots of a large trie takes a while.
+void Completions::prepare() {
+    if (ready_) return;
+    const Trie& trie = tables_.all();
+    for (uint32_t k = trie.first_child[trie.root()]; k < trie.first_child[trie.root() + 1]; ++k)
+        if (!trie.tokens_at(trie.child[k]).empty()) bytes_.add(trie.child_byte[k]);
+    // A text that is told without a search must not need a byte that is no token. Bytes that begin no character do not matter.
+    spells_all_ = true;
+    for (unsigned byte = ' '; byte < 0xF5; ++byte) spells_all_ &= bytes_.has(static_cast<uint8_t>(byte)) || byte == 0xC0 || byte == 0xC1;
+    longest_ = std::max(tables_.longest_token(), 1u);
+    automaton_.settle_shortest([this](const std::string& text) { return spells_all_ ? fewest_tokens(text)[0] : Automaton::kFar; });
+    growth_ = automaton_.growth(tables_.most_brackets());
+    ready_ = true;
+}
+
+// ---- configurations -------------------------------------------------------------------------------------------------
+
+uint32_t Completions::id_of(const Leaf& leaf) {
+    scratch_.clear();
+    if (!automaton_.identity(leaf, false, scratch_)) return kNone;
+    const uint32_t id = keys_.find(scratch_);
+    if (id != KeyTable::kNone) return id;
+    known_.emplace_back();
+    return keys_.add(scratch_);
+}
+
+// A lower bound of the bytes to the end.
+uint32_t Completions::bound(const Leaf& leaf, uint32_t id) {
+    if (id != kNone && known_[id].lower) return known_[id].lower;
+    if (automaton_.accepting(leaf)) {
+        if (id != kNone) known_[id].upper = known_[id].tokens = 0;
+        return 0;
+    }
+    uint32_t least = std::max(automaton_.least(leaf), 1u);
+    if (id != kNone) known_[id].lower = least;
+    return least;
+}
+
+// ---- the search -----------------------------------------------------------------------------------------------------
+
+// Depth first, bytes in order, no further than `limit` bytes: what it finds at the least limit is the first shortest text.
+Completions::Found Completions::search(const Leaf& start, uint32_t limit, Arena& arena) {
+    overshoot_ = Automaton::kFar;
+    levels_.clear();
+    uint32_t left = 0;  // bytes behind the configuration that the search ends at
+    auto enter = [&](const Leaf& leaf, uint32_t most, const Arena::Mark& mark) {
+        uint32_t id = id_of(leaf), least = bound(leaf, id);
+        if (least > most) {
+            overshoot_ = std::min(overshoot_, least - most);
+            arena.release(mark);
+            return false;
+        }
+        levels_.push_back({leaf, id, most, 0, {}, mark});
+        left = least == 0 ? 0 : id != kNone ? known_[id].upper : Automaton::kFar;
+        if (left <= most) return true;
+        ByteSet bytes = automaton_.next_bytes(leaf);
+        for (size_t w = 0; w < 4; ++w) levels_.back().bytes.words[w] = bytes.words[w] & bytes_.words[w];
+        return false;
+    };
+    bool found = enter(start, limit, arena.mark());
+    while (!found && !levels_.empty()) {
+        Level& level = levels_.back();
+        while (level.next < 256 && !level.bytes.has(static_cast<uint8_t>(level.next))) ++level.next;
+        if (level.next >= 256) {
+            if (level.id != kNone) known_[level.id].lower = std::max(known_[level.id].lower, level.limit + 1);
+            arena.release(level.mark);
+            levels_.pop_back();
+            continue;
+        }
+        poll();
+        if (++steps_ > kMostSteps + kStepsPerByte * levels_.size()) return Found::kTooFar;
+        Arena::Mark mark = arena.mark();
+        Leaf next = level.leaf;
+        if (automaton_.step(next, static_cast<uint8_t>(level.next++), arena))
+            found = enter(next, level.limit - 1, mark);
+        else
+            arena.release(mark);
+    }
+    if (!found) return Found::kNone;
+    keep_path(left);
+    return Found::kYes;
+}
+
+// Note the way that `levels_` is, from whose end it is `left` bytes more.
+void Completions::keep_path(uint32_t left) {
+    path_.clear();
+    for (const Level& level : levels_) path_.push_back(static_cast<char>(level.next - 1));
+    path_.pop_back();  // the last one was not left
+    for (size_t depth = path_.size(); depth-- > 0;) {
+        ++left;
+        if (levels_[depth].id == kNone) continue;
+        Known& known = known_[levels_[depth].id];
+        if (known.upper <= left || is_settled(levels_[depth].id)) continue;
+        if (known.tokens == kNever) known.tokens = kUnasked;
+        known.upper = left;
+        known.byte = static_cast<uint8_t>(path_[depth]);
+    }
+}
+
+// What is left to be tried by `hurry`. Every other turn takes what promises most; the turns between go around the types, of
+// which each has the configurations in one container, of one kind and as far from the end. So a plateau of the guide that has
+// thousands of configurations, such as the digits of a number that is of no use, does not hide the few that lead out of it.
+class Completions::Open {
+public:
+    void push(uint32_t node, const Leaf& leaf, uint32_t bytes, uint32_t guide) {
+        best_.push({guide, bytes, node});
+        const uint64_t key = mix(mix(reinterpret_cast<uintptr_t>(leaf.frame), leaf.mode), guide);
+        const auto [at, is_new] = type_of_.try_emplace(key, types_.size());
+        if (is_new) types_.emplace_back();
+        types_[at->second].push_back(node);
+        ++left_;
+    }
+    // The next one; kNone: nothing is left.
+    uint32_t pop() {
+        uint32_t node = kNone;
+        while (left_ && node == kNone) {
+            if ((turn_ = !turn_)) {
+                node = best_.top().node;
+                best_.pop();
+            } else {
+                while (types_[next_ %= types_.size()].empty()) ++next_;
+                node = types_[next_].front();
+                types_[next_++].pop_front();
+            }
+            if (!taken_.insert(node).second) node = kNone;
+        }
+        left_ -= node != kNone;
+        return node;
+    }
+
+private:
+    struct Promise {
+        uint32_t guide, bytes, node;
+        bool operator<(const Promise& other) const {  // the nearest to its end comes first, then the shortest
+            return std::tie(guide, bytes, node) > std::tie(other.guide, other.bytes, other.node);
+        }
+    };
+    std::priority_queue<Promise> best_;
+    std::vector<std::deque<uint32_t>> types_;
+    std::unordered_map<uint64_t, size_t> type_of_;
+    std::unordered_set<uint32_t> taken_;
+    size_t next_ = 0, left_ = 0;
+    bool turn_ = false;
+};
+
+// Some way to the end, not surely the shortest: greedy best-first search with type-based exploration (Xie et al. 2014).
+// It goes by what the automaton says, not by what the searches before have learnt: that is more, but only of places that they came to.
+bool Completions::hurry(const Leaf& start, Arena& arena) {
+    Open open;
+    std::unordered_set<uint32_t> seen;
+    reached_.clear();
+    auto enter = [&](const Leaf& leaf, uint32_t from, uint8_t byte) {
+        const uint32_t id = id_of(leaf);
+        if (id != kNone && !seen.insert(id).second) return false;
+        const uint32_t bytes = from == kNone ? 0 : reached_[from].bytes + 1, guide = automaton_.accepting(leaf) ? 0 : automaton_.least(leaf);
+        if (bytes > kMostBytes || guide >= Automaton::kFar) return false;
+        open.push(static_cast<uint32_t>(reached_.size()), leaf, bytes, guide);
+        reached_.push_back({leaf, id, from, bytes, byte});
+        return true;
+    };
+    enter(start, kNone, 0);
+    for (uint32_t node; steps_ < kMostHurry && (node = open.pop()) != kNone;) {
+        const Leaf leaf = reached_[node].leaf;
+        if (automaton_.accepting(leaf)) return keep_way_to(node), true;
+        const ByteSet bytes = automaton_.next_bytes(leaf);
+        for (unsigned byte = 0; byte < 256; ++byte) {
+            if (!bytes.has(static_cast<uint8_t>(byte)) || !bytes_.has(static_cast<uint8_t>(byte))) continue;
+            poll();
+            ++steps_;
+            Arena::Mark before = arena.mark();
+            Leaf next = leaf;
+            if (!automaton_.step(next, static_cast<uint8_t>(byte), arena) || !enter(next, node, static_cast<uint8_t>(byte))) arena.release(before);
+        }
+    }
+    return false;
+}
+
+// Note the way from the start to an end that was reached.
+void Completions::keep_way_to(uint32_t node) {
+    levels_.clear();
+    uint32_t next = 0;  // any: nothing is read behind the end
+    for (; node != kNone; next = reached_[node].byte + 1u, node = reached_[node].from) levels_.push_back({reached_[node].leaf, reached_[node].id, 0, next, {}, {}});
+    std::reverse(levels_.begin(), levels_.end());
+    keep_path(0);
+}
+
+// Find a way to the end: `path_`, then what is known of the configuration it leads to.
+bool Completions::complete(const Leaf& leaf, Arena& arena) {
+    path_.clear();
+    uint32_t id = id_of(leaf);
+    if (id != kNone && known_[id].upper < Automaton::kFar) return true;
+    if (work_ == 0) return false;
+    steps_ = 0;
+    Arena::Mark mark = arena.mark();
+    bool found = false;
+    try {
+        for (uint32_t limit = bound(leaf, id); limit < kMostBytes; limit += overshoot_) {
+            Found result = search(leaf, limit, arena);
+            found = result == Found::kYes || (result == Found::kTooFar && hurry(leaf, arena));
+            if (result != Found::kNone) break;
+        }
+    } catch (const LimitExceeded& error) {
+        // The search may not make more states, in a grammar that was new: there is no guarantee then, and no harm.
+        if (error.worn || error.knob == "max_seconds") throw;
+        found = false;
+    }
+    arena.release(mark);
+    spend(steps_);
+    return found;
+}
+
+// The text from here to the end, and the configurations on its way. Where the tokens of a configuration were counted its
+// text stays what it was, though a shorter one may be found later: what is counted on the way to it includes these tokens.
+bool Completions::follow(const Leaf& leaf, Arena& arena, std::string& text, std::vector<uint32_t>& ids) {
+    Leaf at = leaf;
+    auto go = [&](uint8_t byte) {
+        text.push_back(static_cast<char>(byte));
+        return automaton_.step(at, byte, arena);
+    };
+    while (!automaton_.accepting(at)) {
+        if (text.size() > kMostBytes || !complete(at, arena)) return false;
+        if (path_.empty()) {
+            ids.push_back(id_of(at));
+            if (!go(known_[ids.back()].byte)) return false;
+        } else {
+            for (char byte : std::string(path_)) {
+                uint32_t id = id_of(at);
+                if (is_settled(id)) break;
+                ids.push_back(id);
+                if (!go(static_cast<uint8_t>(byte))) return false;
+            }
+        }
+    }
+    return true;
+}
+
+std::string Completions::text(const Leaf& leaf, Arena& arena) {
+    make_room();
+    return way(leaf, arena);
+}
+
+std::string Completions::way(const Leaf& leaf, Arena& arena) {
+    std::string out;
+    if (automaton_.accepting(leaf) || (is_wide(most(leaf)) && automaton_.write_shortest(leaf, out))) return out;
+    out.clear();
+    std::vector<uint32_t> ids;
+    Arena::Mark mark = arena.mark();
+    if (!follow(leaf, arena, out, ids)) out.clear();
+    arena.release(mark);
+    return out;
+}
+
+// [k]: the fewest tokens that spell the text from byte k on.
+std::vector<uint32_t> Completions::fewest_tokens(const std::string& text) const {
+    const Trie& trie = tables_.all();
+    std::vector<uint32_t> fewest(text.size() + 1, Automaton::kFar);
+    fewest.back() = 0;
+    for (size_t begin = text.size(); begin-- > 0;) {
+        poll();
+        uint32_t node = trie.root();
+        for (size_t at = begin; at < text.size(); ++at) {
+            node = trie.child_of(node, static_cast<uint8_t>(text[at]));
+            if (node == Trie::kNone) break;
+            if (!trie.tokens_at(node).empty()) fewest[begin] = std::min(fewest[begin], 1 + fewest[at + 1]);
+        }
+    }
+    return fewest;
+}
+
+uint32_t Completions::tokens(const Leaf& leaf, Arena& arena) {
+    make_room();
+    return needed(leaf, arena);
+}
+
+uint32_t Completions::needed(const Leaf& leaf, Arena& arena) {
+    if (automaton_.accepting(leaf)) return 0;
+    uint32_t id = id_of(leaf);
+    if (id != kNone && known_[id].tokens != kUnasked) return known_[id].tokens;
+    std::string text;
+    if (work_ > 0 && is_wide(most(leaf)) && automaton_.write_shortest(leaf, text)) {
+        spend(text.size());
+        const uint32_t told = fewest_tokens(text)[0];
+        if (id != kNone) known_[id].tokens = told;
+        return told;
+    }
+    text.clear();
+    std::vector<uint32_t> ids;
+    Arena::Mark mark = arena.mark();
+    bool found = follow(leaf, arena, text, ids);
+    arena.release(mark);
+    spend(text.size());
+    if (!found) {
+        if (id != kNone && work_ > 0) known_[id].tokens = kNever;
+        return kNever;
+    }
+    std::vector<uint32_t> fewest = fewest_tokens(text);
+    for (size_t k = 0; k < ids.size(); ++k)
+        if (ids[k] != kNone && known_[ids[k]].tokens == kUnasked) known_[ids[k]].tokens = fewest[k];
+    return fewest[0];
+}
+
+// ---- masks ----------------------------------------------------------------------------------------------------------
+
+// Every token that can be read with the tokens needed behind it. Inside a string most lead to a few configurations, one
+// after another. Returns false if that took too long: what is needed behind some of them is not known.
+template <class Visit>
+bool Completions::each_need(const Trie& trie, const Leaf& leaf, Arena& arena, const Visit& visit) {
+    Leaf last;
+    uint32_t need = kUnasked;
+    work_ = kMostWork;
+    walk_tokens(automaton_, trie, leaf, arena, [&](uint32_t node, const Leaf& next) {
+        if (need == kUnasked || next.frame != leaf.frame || !same_place(last, next)) need = needed(next, arena);
+        visit(node, need);
+        last = next;
+        if (next.frame != leaf.frame) need = kUnasked;  // its frames go with the next step
+    });
+    return std::exchange(work_, kNoLimit) > 0;
+}
+
+// Every token that can be read, with whether the rest fits into `budget`. Returns false if finding that out took too long:
+// then a token only fits where that is told by the bounds.
+template <class Visit>
+bool Completions::each_place(const Leaf& leaf, uint32_t budget, Arena& arena, const Visit& visit) {
+    Leaf last;
+    bool asked = false, fit = false;
+    work_ = kMostWork;
+    walk_tokens(automaton_, tables_.all(), leaf, arena, [&](uint32_t node, const Leaf& next) {
+        if (!asked || next.frame != leaf.frame || !same_place(last, next)) fit = fits(next, budget, arena);
+        visit(node, fit);
+        last = next;
+        asked = next.frame == leaf.frame;
+    });
+    return std::exchange(work_, kNoLimit) > 0;
+}
+
+// Of the tokens that any configuration like this one can take, the one behind which most is needed decides. Inside a string
+// that would mean to read nearly the whole vocabulary, so there it is not asked which places tokens lead to, but which there
+// are: few, since most letters change nothing. Only the tokens that may leave the string are read. That may be more than the
+// most; `exact` looks at every token.
+uint32_t Completions::farthest(const Leaf& leaf, Arena& arena, bool exact) {
+    Leaf from = automaton_.roomiest(leaf);
+    uint32_t id = id_of(from);
+    if (id != kNone && known_[id].farthest != kUnasked && (!exact || known_[id].exact)) return known_[id].farthest;
+    uint32_t most = exact ? kNever : most_inside(from, arena);
+    bool walk = most == kNever;
+    if (walk) most = 0;
+    auto ask = [&](uint32_t, uint32_t need) { most = std::max(most, std::min(need, kTooHard - 2)); };
+    most = each_need(walk ? tables_.all() : tables_.quoted(), from, arena, ask) ? most + 1 : kTooHard;
+    if (id != kNone) known_[id].farthest = most, known_[id].exact = walk;
+    return most;
+}
+
+// The most tokens needed at any place of the string or key that is being read; kNever where there are too many of them, or
+// where few bytes are possible, so that a walk over the vocabulary is short.
+uint32_t Completions::most_inside(const Leaf& from, Arena& arena) {
+    constexpr size_t kWide = 48, kMostPlaces = 256;
+    if (automaton_.next_bytes(from).size() < kWide) return kNever;
+    Arena::Mark mark = arena.mark();
+    std::vector<Leaf> places{from};
+    std::unordered_set<uint32_t> seen{id_of(from)};
+    uint32_t most = 0;
+    work_ = kMostWork;
+    for (size_t at = 0; at < places.size() && most != kNever; ++at) {
+        most = std::max(most, needed(places[at], arena));
+        const ByteSet bytes = automaton_.next_bytes(places[at]);
+        for (unsigned byte = 0; byte < 256 && most != kNever; ++byte) {
+            Leaf next = places[at];
+            if (!bytes.has(static_cast<uint8_t>(byte)) || !automaton_.step(next, static_cast<uint8_t>(byte), arena) || next.frame != from.frame) continue;
+            uint32_t id = id_of(next);
+            if (id == kNone || places.size() > kMostPlaces) most = kNever;
+            if (seen.insert(id).second) places.push_back(next);
+        }
+    }
+    work_ = kNoLimit;
+    arena.release(mark);
+    return most;
+}
+
+// By what the containers require, and what one token may add to that.
+bool Completions::is_surely_far(const Leaf& leaf, uint32_t budget) const {
+    return growth_ < Automaton::kFar && uint64_t{automaton_.most_around(leaf)} + growth_ < budget;
+}
+
+bool Completions::is_far(const Leaf& leaf, uint32_t budget) const {
+    if (is_surely_far(leaf, budget)) return true;
+    std::vector<uint64_t> key;
+    if (!automaton_.identity(automaton_.roomiest(leaf), false, key)) return false;
+    uint32_t id = keys_.find(key);
+    return id != KeyTable::kNone && known_[id].farthest != kUnasked && known_[id].farthest <= budget;
+}
+
+// Leave only the tokens that go along the shortest text and bring the end nearer with each.
+uint32_t Completions::keep_to_text(const Leaf& leaf, uint32_t* words, Arena& arena) {
+    const Trie& trie = tables_.all();
+    const std::string text = way(leaf, arena);
+    std::vector<uint32_t> fewest = fewest_tokens(text);
+    std::vector<uint32_t> kept;
+    uint32_t node = trie.root();
+    for (size_t at = 0; at < text.size(); ++at) {
+        node = trie.child_of(node, static_cast<uint8_t>(text[at]));
+        if (node == Trie::kNone) break;
+        if (fewest[at + 1] >= fewest[0]) continue;
+        for (uint32_t token : trie.tokens_at(node)) kept.push_back(token);
+    }
+    std::fill_n(words, tables_.words(), 0);
+    for (uint32_t token : kept) words[token >> 5] |= 1u << (token & 31);
+    return static_cast<uint32_t>(kept.size());
+}
+
+// What is known of configurations may be forgotten between two questions, not within one.
+void Completions::make_room() {
+    prepare();
+    work_ = kNoLimit;  // a search may have ended with an exception
+    if (known_.size() <= kMostKnown) return;
+    keys_.clear();
+    known_.clear();
+}
+
+uint32_t Completions::most(const Leaf& leaf) { return automaton_.accepting(leaf) ? 0 : spells_all_ ? automaton_.most(leaf) : Automaton::kFar; }
+
+uint32_t Completions::least_bytes(const Leaf& leaf) {
+    make_room();
+    return automaton_.accepting(leaf) ? 0 : automaton_.least(leaf);
+}
+
+// Whether a text can be finished in so many tokens. It is only asked what it really takes where the bounds leave that open.
+bool Completions::fits(const Leaf& leaf, uint32_t budget, Arena& arena) {
+    if (most(leaf) <= budget) return true;
+    if (uint64_t{automaton_.least(leaf)} > uint64_t{budget} * longest_) return false;
+    return needed(leaf, arena) <= budget;
+}
+
+uint32_t Completions::tighten(const Leaf& leaf, uint32_t budget, uint32_t* words, uint32_t allowed, Arena& arena) {
+    make_room();
+    const bool accepting = automaton_.accepting(leaf);
+    const uint32_t most = this->most(leaf);
+    if (most < Automaton::kFar && is_surely_far(leaf, budget)) return allowed;
+    const bool wide = is_wide(most);
+    const uint32_t least = wide && most <= budget ? most : needed(leaf, arena);
+    if (least == kNever) return allowed;
+    budget = std::max(budget, least);  // too late: as fast as possible
+    std::vector<uint32_t> kept(tables_.words(), 0);
+    auto keep = [&](uint32_t node, bool fits) {
+        if (!fits) return;
+        for (uint32_t token : tables_.all().tokens_at(node)) kept[token >> 5] |= 1u << (token & 31);
+    };
+    bool by_text = !wide && automaton_.text_matters(leaf);
+    if (wide) {
+        each_place(leaf, budget - 1, arena, keep);
+    } else if (!by_text) {
+        for (bool exact : {false, true})
+            if (const uint32_t far = farthest(leaf, arena, exact); far != kTooHard && budget >= far) return allowed;
+        by_text = farthest(leaf, arena, true) == kTooHard || !each_need(tables_.all(), leaf, arena, [&](uint32_t node, uint32_t need) { keep(node, need < budget); });
+    }
+    if (by_text) {
+        if (budget > least + kSlack) return allowed;
+        if (!accepting) return keep_to_text(leaf, words, arena);
+        std::fill(kept.begin(), kept.end(), 0);
+    }
+    if (accepting)
+        for (uint32_t id : tables_.eos()) kept[id >> 5] |= 1u << (id & 31);
+    uint32_t left = 0;
+    for (uint32_t w = 0; w < tables_.words(); ++w) {
+        words[w] &= kept[w];
+        left += static_cast<uint32_t>(std::popcount(words[w]));
+    }
+    // A text that is not the shortest may not be found again from the middle.
+    if (!left && !accepting) return keep_to_text(leaf, words, arena);
+    return left;
+}
+
+}  // namespace schemagen

@@ -1,0 +1,118 @@
+// The shortest way to the end of a text, so that a budget of tokens is never overrun.
+//
+// From a configuration there is one text that is shortest in bytes and, among these, first in lexicographic order; what
+// follows a prefix of it is the same text for the configuration there. Its best tokenization has `tokens` tokens. If a
+// token is taken only where the number behind it fits what is left of the budget, the budget always suffices: at least the
+// first token of that tokenization can be taken, and behind it the number is smaller by one. (TruncProof, 2026, keeps a
+// budget by shortest completions of an LL(1) grammar; here any automaton will do.)
+//
+// The text is found by iterative deepening A* (Korf 1985) with `Automaton::least` as its guide, and a table of what is
+// known of each configuration. Where the guide is exact, as in most schemas, the search goes straight to the end. The search
+// writes only bytes that are tokens, so that its text always can be tokenized; a vocabulary without such tokens has no
+// guarantee. A search that takes too long is replaced by one that trusts the guide more: its text may be longer than needed,
+// but the guarantee holds. Where working out what each token of a mask leads to takes too long, the mask is left
+// alone far from the end of the budget, and keeps to the shortest text near it.
+#pragma once
+#include <algorithm>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "automata/automaton.hpp"
+#include "util/key_table.hpp"
+#include "vocabulary/vocabulary.hpp"
+
+namespace schemagen {
+
+class Completions {
+public:
+    Completions(Automaton& automaton, const VocabularyTables& tables);
+    static constexpr uint32_t kNever = UINT32_MAX;
+
+    // Fewest tokens to write the shortest text from here, 0 where the text may end; kNever: none is known.
+    uint32_t tokens(const Leaf& leaf, Arena& arena);
+    // That text; empty where the text may end or none is known.
+    std::string text(const Leaf& leaf, Arena& arena);
+    // No text from here has fewer bytes.
+    uint32_t least_bytes(const Leaf& leaf);
+    // Take out of a mask the tokens behind which more than `budget` - 1 would be needed. Returns how many are left.
+    uint32_t tighten(const Leaf& leaf, uint32_t budget, uint32_t* words, uint32_t allowed, Arena& arena);
+
+    // Whether a budget is known to be so far from its end that no token need be taken out. Changes nothing: any number of
+    // threads may ask at once.
+    bool is_far(const Leaf& leaf, uint32_t budget) const;
+    uint64_t memory_bytes() const { return known_.size() * sizeof(Known) + keys_.memory_bytes(); }
+
+private:
+    static constexpr uint32_t kNone = UINT32_MAX, kUnasked = UINT32_MAX - 1, kTooHard = UINT32_MAX - 2;
+    static constexpr uint64_t kNoLimit = UINT64_MAX;
+    struct Known {
+        uint32_t lower = 0, upper = Automaton::kFar;  // bytes to the end
+        uint32_t tokens = kUnasked;
+        // Most tokens that may be needed from here, the next one included, or more than these; kTooHard: not found out.
+        uint32_t farthest = kUnasked;
+        bool exact = false;  // `farthest` is not more
+        uint8_t byte = 0;              // the next one of the text, if `upper` is known
+    };
+    struct Level {
+        Leaf leaf;
+        uint32_t id;  // kNone: depends on the text
+        uint32_t limit;
+        uint32_t next;  // byte to try
+        ByteSet bytes;
+        Arena::Mark mark;
+    };
+    struct Reached {  // by `hurry`
+        Leaf leaf;
+        uint32_t id, from, bytes;  // `from`: what it was reached from; kNone: the start
+        uint8_t byte;              // by which it was
+    };
+    class Open;
+    enum class Found : uint8_t { kYes, kNone, kTooFar };
+
+    void prepare();
+    uint32_t id_of(const Leaf& leaf);
+    uint32_t bound(const Leaf& leaf, uint32_t id);
+    bool is_settled(uint32_t id) const { return id != kNone && known_[id].tokens < kTooHard; }
+    void make_room();
+    void spend(uint64_t steps) {
+        if (work_ != kNoLimit) work_ -= std::min(work_, steps);
+    }
+    bool complete(const Leaf& leaf, Arena& arena);
+    Found search(const Leaf& leaf, uint32_t limit, Arena& arena);
+    bool hurry(const Leaf& leaf, Arena& arena);
+    void keep_path(uint32_t left);
+    void keep_way_to(uint32_t node);
+    bool follow(const Leaf& leaf, Arena& arena, std::string& text, std::vector<uint32_t>& ids);
+    uint32_t needed(const Leaf& leaf, Arena& arena);
+    std::string way(const Leaf& leaf, Arena& arena);
+    std::vector<uint32_t> fewest_tokens(const std::string& text) const;
+    uint32_t most(const Leaf& leaf);
+    bool is_surely_far(const Leaf& leaf, uint32_t budget) const;
+    bool fits(const Leaf& leaf, uint32_t budget, Arena& arena);
+    uint32_t farthest(const Leaf& leaf, Arena& arena, bool exact);
+    uint32_t most_inside(const Leaf& leaf, Arena& arena);
+    uint32_t keep_to_text(const Leaf& leaf, uint32_t* words, Arena& arena);
+    template <class Visit>
+    bool each_need(const Trie& trie, const Leaf& leaf, Arena& arena, const Visit& visit);
+    template <class Visit>
+    bool each_place(const Leaf& leaf, uint32_t budget, Arena& arena, const Visit& visit);
+
+    Automaton& automaton_;
+    const VocabularyTables& tables_;
+    ByteSet bytes_;  // that are tokens
+    bool ready_ = false;
+    bool spells_all_ = false;       // every byte of JSON is a token
+    uint32_t growth_ = Automaton::kFar;  // Automaton::growth
+    uint32_t longest_ = 1;          // bytes of a token
+    std::vector<uint64_t> scratch_;
+    KeyTable keys_;
+    std::vector<Known> known_;  // [number of its key]
+    std::vector<Level> levels_;
+    std::vector<Reached> reached_;
+    std::string path_;  // what the last search found, down to a configuration that is known
+    uint32_t overshoot_ = 0, steps_ = 0;
+    uint64_t work_ = kNoLimit;  // steps that are left for the mask being made
+};
+
+}  // namespace schemagen

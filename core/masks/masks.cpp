@@ -1,0 +1,423 @@
+#include "masks/masks.hpp"
+
+#include <algorithm>
+#include <cstring>
+
+#include "util/bits.hpp"
+#include "util/hash.hpp"
+
+namespace schemagen {
+
+size_t Masks::KeyHash::operator()(const LocalKey& key) const { return mix(mix(key.a, key.b), key.c); }
+
+Masks::Masks(Automaton& automaton, const VocabularyTables& tables, StringMasks& strings)
+    : automaton_(automaton),
+      tables_(tables),
+      strings_(strings),
+      sets_(1) {
+    sets_[0].assign(tables.tail_count() / 32 + 1, 0);  // set 0: no tail, not even the empty one
+    set_index_.insert(0, 0);
+}
+
+// Depth-first over the trie; a rejected byte skips its subtree (llguidance, docs/toktrie.md, describes the same idea).
+// `hit(tokens)` where a prefix can be read, `out(node, how, length)` where it closes the container: not followed any further.
+template <class Hit, class Out>
+void Masks::walk(const Trie& trie, const Leaf& from, Arena& arena, const Hit& hit, const Out& out) {
+    auto& levels = workspace_->levels;
+    if (levels.size() < trie.max_depth + 2) levels.resize(trie.max_depth + 2);
+    walk_below(trie, trie.root(), 0, from, arena, hit, out);
+}
+
+// The same of what is below a node that so many bytes led to.
+template <class Hit, class Out>
+void Masks::walk_below(const Trie& trie, uint32_t top, size_t base, const Leaf& from, Arena& arena, const Hit& hit, const Out& out) {
+    constexpr uint32_t kMany = 8;  // children from which on it pays to ask for the possible bytes first
+    auto open = [&](Workspace::Level& level, uint32_t node) {
+        level.at = trie.first_child[node];
+        level.end = trie.first_child[node + 1];
+        if (level.end - level.at > kMany)
+            level.bytes = automaton_.next_bytes(level.leaf);
+        else
+            level.bytes.words.fill(~0ull);
+    };
+    if (uint32_t state = scalar_state(trie, top, from)) return walk_scalar(trie, top, base, from, state, arena, hit, out);
+    auto& levels = workspace_->levels;
+    size_t depth = base;
+    levels[depth].leaf = from;
+    open(levels[depth], top);
+    while (true) {
+        Workspace::Level& level = levels[depth];
+        if (level.at == level.end) {
+            if (depth-- == base) return;
+            continue;
+        }
+        uint32_t k = level.at++;
+        if (!level.bytes.has(trie.child_byte[k])) continue;
+        poll();
+        Leaf& next = levels[depth + 1].leaf;
+        next = level.leaf;
+        if (!automaton_.step(next, trie.child_byte[k], arena)) continue;
+        uint32_t node = trie.child[k];
+        if (next.outside) {
+            out(node, next.state, depth + 1);
+            continue;
+        }
+        hit(trie.tokens_at(node));
+        if (!trie.has_children(node)) continue;
+        if (uint32_t state = scalar_state(trie, node, next))
+            walk_scalar(trie, node, depth + 1, next, state, arena, hit, out);
+        else
+            open(levels[++depth], node);
+    }
+}
+
+// The state, if what is below a node is the rest of a number or literal name, and enough of it to be looked up; else 0.
+uint32_t Masks::scalar_state(const Trie& trie, uint32_t node, const Leaf& leaf) const {
+    constexpr size_t kFew = 16;
+    if (&trie != &tables_.all() || (node != trie.root() && trie.tokens_below(node).size() < kFew)) return 0;
+    return automaton_.bare_state(leaf);
+}
+
+// Tokens that go on within a number or literal name are the same wherever that stands; only what ends it is walked.
+template <class Hit, class Out>
+void Masks::walk_scalar(const Trie& trie, uint32_t top, size_t base, const Leaf from, uint32_t state, Arena& arena, const Hit& hit, const Out& out) {
+    const auto rest = strings_.bare(state, top, tables_);
+    hit(std::span<const uint32_t>(rest->tokens));
+    for (const BareEnd& end : rest->ends) {
+        const size_t length = base + end.read + 1;
+        for (uint32_t k = trie.first_child[end.node]; k < trie.first_child[end.node + 1]; ++k) {
+            if (!StringMasks::ends_bare(trie.child_byte[k])) continue;
+            Leaf next = from;
+            next.state = end.state;
+            if (!automaton_.step(next, trie.child_byte[k], arena)) continue;
+            const uint32_t node = trie.child[k];
+            if (next.outside) {
+                out(node, next.state, length);
+                continue;
+            }
+            hit(trie.tokens_at(node));
+            if (trie.has_children(node)) walk_below(trie, node, length, next, arena, hit, out);
+        }
+    }
+}
+
+bool Masks::reads(const Leaf& from, std::string_view bytes, Arena& arena) {
+    poll();
+    Leaf leaf = from;
+    for (char c : bytes)
+        if (!automaton_.step(leaf, static_cast<uint8_t>(c), arena)) return false;
+    return true;
+}
+
+Masks::Exits& Masks::exits_of(std::vector<Exits>& all, uint32_t how) {
+    for (Exits& exits : all)
+        if (exits.how == how) return exits;
+    all.push_back({how, {}, {}});
+    return all.back();
+}
+
+// ---- what may follow ----------------------------------------------------------------------------------------------
+
+std::shared_ptr<const Masks::LocalTails> Masks::local_tails(const Leaf& behind, Arena& arena) {
+    LocalKey key = automaton_.local_key(behind, tables_.longest_token());
+    if (key.usable) {
+        auto it = tails_.find(key);
+        if (it != tails_.end()) return it->second;
+    }
+    auto made = std::make_shared<LocalTails>();
+    made->words.assign(tables_.tail_count() / 32 + 1, 0);
+    set_bit(made->words.data(), 0);
+    const Trie& trie = tables_.tails();
+    walk(
+        trie, automaton_.alone(behind, arena), arena,
+        [&](std::span<const uint32_t> tails) {
+            for (uint32_t tail : tails) set_bit(made->words.data(), tail);
+        },
+        [&](uint32_t node, uint32_t how, size_t length) {
+            for (uint32_t tail : trie.tokens_below(node)) {
+                if (how == Automaton::kUnclear) {
+                    made->unclear.push_back(tail);
+                    continue;
+                }
+                uint32_t rest = tables_.rest_of(tail, length);
+                if (rest != VocabularyTables::kNoTail) exits_of(made->exits, how).pairs.emplace_back(rest, tail);
+            }
+        });
+    for (Exits& exits : made->exits) std::sort(exits.pairs.begin(), exits.pairs.end(), [](auto a, auto b) { return a.second < b.second; });
+    if (key.usable) {
+        bytes_ += made->words.size() * 4 + 128;
+        tails_.emplace(key, made);
+    }
+    return made;
+}
+
+// The set of tails that may follow the container around `inside` when it was closed in that way.
+uint32_t Masks::tails(const Leaf& inside, uint32_t how, Arena& arena) {
+    uint32_t& known = automaton_.tails_of(inside);
+    if (how == Automaton::kFirst && known != UINT32_MAX) return known;
+    Leaf behind;
+    uint32_t found = automaton_.behind(inside, how, behind, arena) ? tails_behind(behind, arena) : 0;
+    if (how == Automaton::kFirst) known = found;
+    return found;
+}
+
+uint32_t Masks::tails_behind(const Leaf& behind, Arena& arena) {
+    poll();
+    auto local = local_tails(behind, arena);
+    std::vector<uint32_t> words(local->words);
+    for (const Exits& exits : local->exits) {
+        const uint32_t* after = sets_[tails(behind, exits.how, arena)].data();
+        for (auto [rest, tail] : exits.pairs)
+            if (has_bit(after, rest)) set_bit(words.data(), tail);
+    }
+    for (uint32_t tail : local->unclear)
+        if (reads(behind, tables_.tail_text(tail), arena)) set_bit(words.data(), tail);
+    if (automaton_.has_used_keys(behind))
+        for (uint32_t tail : tables_.tails_with_key())
+            if (has_bit(words.data(), tail) && !reads(behind, tables_.tail_text(tail), arena)) clear_bit(words.data(), tail);
+    const uint64_t hash = hash_words(words.data(), words.size());
+    uint32_t known = set_index_.find(hash, [&](uint32_t other) { return sets_[other] == words; });
+    if (known != HashIndex::kNone) return known;
+    uint32_t id = static_cast<uint32_t>(sets_.size());
+    bytes_ += words.size() * 4 + 64;
+    sets_.push_back(std::move(words));
+    set_index_.insert(hash, id);
+    return id;
+}
+
+const std::vector<uint32_t>& Masks::through(Exits& exits, uint32_t set_id) {
+    for (const auto& [known, tokens] : exits.through)
+        if (known == set_id) return tokens;
+    std::vector<uint32_t> tokens;
+    const uint32_t* words = sets_[set_id].data();
+    for (auto [tail, token] : exits.pairs)
+        if (has_bit(words, tail)) tokens.push_back(token);
+    bytes_ += tokens.size() * 4 + 32;
+    return exits.through.emplace_back(set_id, std::move(tokens)).second;
+}
+
+// ---- local masks --------------------------------------------------------------------------------------------------
+
+void Masks::add(LocalMask& mask, uint32_t token) {
+    if (has_bit(workspace_->words.data(), token)) return;
+    set_bit(workspace_->words.data(), token);
+    mask.tokens.push_back(token);
+}
+
+void Masks::add_walk(LocalMask& mask, const Leaf& from, Arena& arena) {
+    const Trie& trie = tables_.all();
+    walk(
+        trie, from, arena,
+        [&](std::span<const uint32_t> tokens) {
+            for (uint32_t token : tokens) add(mask, token);
+        },
+        [&](uint32_t node, uint32_t how, size_t length) {
+            for (uint32_t token : trie.tokens_below(node)) {
+                if (how == Automaton::kUnclear) {
+                    mask.unclear.push_back(token);
+                    continue;
+                }
+                uint32_t tail = tables_.tail_of(token, length);
+                if (tail != VocabularyTables::kNoTail) exits_of(mask.exits, how).pairs.emplace_back(tail, token);
+            }
+        });
+}
+
+// The tokens that stay inside a string with room for so many more code points.
+void Masks::inner_within(const StringInner& inner, uint32_t room, uint32_t* words) const {
+    const uint32_t* plain = tables_.plain_up_to(room);
+    for (uint32_t w = 0; w < tables_.words(); ++w) words[w] = plain[w] & (*inner.words)[w];
+    for (const CountedToken& counted : inner.counted) {
+        clear_bit(words, counted.token);
+        if (counted.chars <= room) set_bit(words, counted.token);
+    }
+}
+
+void Masks::add_string(LocalMask& mask, const StringBody& body, const Leaf& leaf, Arena& arena) {
+    mask.inner = strings_.inner(body.state, body.bounded, tables_);
+    // 1) Tokens that stay inside.
+    if (body.bounded) {
+        inner_within(*mask.inner, body.room, workspace_->words.data());
+        mask.allowed = count_bits(workspace_->words.data(), tables_.words());
+    } else {
+        mask.base = mask.inner->words->data();
+        mask.allowed = mask.inner->allowed;
+        std::copy_n(mask.base, tables_.words(), workspace_->words.begin());
+    }
+    // 2) Tokens that leave it. A key that is declared is not an extra one.
+    std::vector<uint32_t> nodes, declared;
+    automaton_.declared_closings(leaf, tables_.all(), nodes);
+    for (uint32_t node : nodes) {
+        auto below = tables_.all().tokens_below(node);
+        declared.insert(declared.end(), below.begin(), below.end());
+    }
+    std::sort(declared.begin(), declared.end());
+    auto is_extra = [&](uint32_t token) { return declared.empty() || !std::binary_search(declared.begin(), declared.end(), token); };
+    const auto all_exits = strings_.exits(body.state, body.counting, tables_);
+    for (const StringExit& exit : *all_exits) {
+        Leaf behind = leaf;
+        if (!automaton_.close_string(behind, exit.state, exit.chars, arena)) continue;
+        if (behind.outside) {
+            for (auto [tail, token] : exit.tails)
+                if (is_extra(token)) mask.unclear.push_back(token);
+            continue;
+        }
+        auto follow = local_tails(behind, arena);
+        for (uint32_t tail : follow->unclear)
+            for (auto [own, token] : exit.tails)
+                if (own == tail && is_extra(token)) mask.unclear.push_back(token);
+        for (auto [tail, token] : exit.tails)
+            if (has_bit(follow->words.data(), tail) && is_extra(token)) add(mask, token);
+        for (const Exits& exits : follow->exits) {
+            Exits& own = exits_of(mask.exits, exits.how);
+            for (auto [tail, token] : exit.tails) {
+                auto it = std::lower_bound(exits.pairs.begin(), exits.pairs.end(), tail, [](auto pair, uint32_t wanted) { return pair.second < wanted; });
+                if (it != exits.pairs.end() && it->second == tail && is_extra(token)) own.pairs.emplace_back(it->first, token);
+            }
+        }
+    }
+}
+
+std::shared_ptr<Masks::LocalMask> Masks::build(const Leaf& leaf, Arena& arena) {
+    auto mask = std::make_shared<LocalMask>();
+    workspace_->words.assign(tables_.words(), 0);
+    Leaf from = automaton_.alone(leaf, arena);
+    StringBody body = automaton_.string_body(from, tables_.longest_token());
+    if (!body.state) {
+        add_walk(*mask, from, arena);
+    } else {
+        add_string(*mask, body, from, arena);
+        if (body.key) add_walk(*mask, automaton_.as_declared_key(from), arena);
+    }
+    if (automaton_.accepting(leaf))
+        for (uint32_t id : tables_.eos()) add(*mask, id);
+    mask->allowed += static_cast<uint32_t>(mask->tokens.size());
+    if (body.bounded || mask->tokens.size() > tables_.words() / 8) {  // setting so many bits takes longer than copying a row
+        mask->dense = strings_.shared(workspace_->words);
+        mask->tokens.clear();
+    }
+    mask->tokens.shrink_to_fit();
+    return mask;
+}
+
+std::shared_ptr<Masks::LocalMask> Masks::local(const Leaf& leaf, Arena& arena) {
+    LocalKey key = automaton_.local_key(leaf, tables_.longest_token());
+    if (!key.usable) return build(leaf, arena);
+    auto it = masks_.find(key);
+    if (it != masks_.end()) return it->second;
+    auto made = build(leaf, arena);
+    size_t bytes = sizeof(LocalMask) + 96 + ((made->dense.use_count() == 1 ? made->dense->size() : 0) + made->tokens.size()) * 4;
+    for (const Exits& exits : made->exits) bytes += exits.pairs.size() * 8 + 64;
+    if (bytes_ + bytes > kMostBytes) {
+        masks_.clear();
+        tails_.clear();
+        bytes_ = sets_.size() * (sets_[0].size() * 4 + 64);
+    }
+    bytes_ += bytes;
+    masks_.emplace(key, made);
+    return made;
+}
+
+// ---- filling ------------------------------------------------------------------------------------------------------
+
+void Masks::copy_base(const LocalMask& mask, uint32_t* words) const {
+    const uint32_t* base = mask.dense ? mask.dense->data() : mask.base;
+    if (base)
+        std::memcpy(words, base, tables_.words() * sizeof(uint32_t));
+    else
+        std::memset(words, 0, tables_.words() * sizeof(uint32_t));
+    for (uint32_t token : mask.tokens) set_bit(words, token);
+}
+
+bool Masks::fill_known(const Leaf& leaf, uint32_t* words, uint32_t& allowed) const {
+    if (automaton_.tracking(leaf) || automaton_.has_used_keys(leaf)) return false;
+    LocalKey key = automaton_.local_key(leaf, tables_.longest_token());
+    if (!key.usable) return false;
+    auto found = masks_.find(key);
+    if (found == masks_.end() || !found->second->unclear.empty()) return false;
+    const LocalMask& mask = *found->second;
+    // At most one way out of a container is the common case; others take the careful way.
+    const std::vector<uint32_t>* tokens = nullptr;
+    if (!mask.exits.empty()) {
+        const uint32_t known = automaton_.tails_of(leaf);
+        if (mask.exits.size() > 1 || mask.exits[0].how != Automaton::kFirst || known == UINT32_MAX) return false;
+        for (const auto& [set_id, listed] : mask.exits[0].through)
+            if (set_id == known) tokens = &listed;
+        if (!tokens) return false;
+    }
+    copy_base(mask, words);
+    allowed = mask.allowed;
+    if (tokens) {
+        for (uint32_t token : *tokens) set_bit(words, token);
+        allowed += static_cast<uint32_t>(tokens->size());
+    }
+    return true;
+}
+
+uint32_t Masks::fill(const Leaf& leaf, uint32_t* words, Arena& arena) {
+    workspace_ = &Workspace::mine();
+    if (automaton_.tracking(leaf)) return fill_tracking(leaf, words, arena);
+    auto mask = local(leaf, arena);
+    copy_base(*mask, words);
+    uint32_t allowed = mask->allowed;
+    for (Exits& exits : mask->exits) {
+        const auto& tokens = through(exits, tails(leaf, exits.how, arena));
+        for (uint32_t token : tokens) set_bit(words, token);
+        allowed += static_cast<uint32_t>(tokens.size());
+    }
+    for (uint32_t token : mask->unclear)
+        if (reads(leaf, tables_.token(token), arena)) set_bit(words, token), ++allowed;
+    if (automaton_.has_used_keys(leaf)) allowed -= take_repeated_keys(leaf, words, arena);
+    return allowed;
+}
+
+// Take out the tokens that would write a key a second time: those that close the key being read there, and among those
+// that hold a whole key the ones that cannot be read. Returns how many.
+uint32_t Masks::take_repeated_keys(const Leaf& leaf, uint32_t* words, Arena& arena) {
+    uint32_t taken = 0;
+    auto take = [&](uint32_t token) {
+        taken += has_bit(words, token);
+        clear_bit(words, token);
+    };
+    const Trie& trie = tables_.all();
+    for (const std::string& rest : automaton_.ways_to_repeat(leaf)) {
+        uint32_t node = trie.find(rest + '"');
+        if (node == Trie::kNone) continue;
+        for (uint32_t token : trie.tokens_below(node)) take(token);
+    }
+    for (uint32_t token : tables_.tokens_with_key())
+        if (has_bit(words, token) && !reads(leaf, tables_.token(token), arena)) take(token);
+    return taken;
+}
+
+// Inside an array with unique items: every token that leaves a string is read in full.
+uint32_t Masks::fill_tracking(const Leaf& leaf, uint32_t* words, Arena& arena) {
+    std::memset(words, 0, tables_.words() * sizeof(uint32_t));
+    const Trie& trie = tables_.all();
+    auto walk_all = [&](const Leaf& from) {
+        walk(
+            trie, from, arena,
+            [&](std::span<const uint32_t> tokens) {
+                for (uint32_t token : tokens) set_bit(words, token);
+            },
+            [](uint32_t, uint32_t, size_t) {});
+    };
+    StringBody body = automaton_.string_body(leaf, tables_.longest_token());
+    if (!body.state) {
+        walk_all(leaf);
+    } else {
+        auto inner = strings_.inner(body.state, body.bounded, tables_);
+        if (body.bounded)
+            inner_within(*inner, body.room, words);
+        else
+            std::memcpy(words, inner->words->data(), tables_.words() * sizeof(uint32_t));
+        const auto exits = strings_.exits(body.state, body.counting, tables_);
+        for (const StringExit& exit : *exits)
+            for (auto [tail, token] : exit.tails)
+                if (reads(leaf, tables_.token(token), arena)) set_bit(words, token);
+        if (body.key) walk_all(automaton_.as_declared_key(leaf));
+    }
+    return count_bits(words, tables_.words());
+}
+
+}  // namespace schemagen

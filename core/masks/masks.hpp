@@ -1,0 +1,99 @@
+// Masks by configuration, exact and factored.
+//
+// A token read inside a container either stays in it or closes it after some prefix and goes on with a tail. What happens
+// up to there depends on the state of the container and the place inside it alone (a `LocalKey`), so it is worked out
+// once and kept as a `LocalMask`: a bitmask or a few ids, and the exits. What follows an exit is a set of tails, found by
+// walking the few hundred tails of the vocabulary from the configuration behind the bracket; few different sets occur, so
+// they are interned, and for each (local mask, set) the tokens that go through are listed once. A mask is then a copy of
+// one row and some bits set in it, whatever the depth of the text or the numbers in its frames.
+//
+// The same factoring at the closing quote of a string lies below this one (string_masks.hpp).
+//
+// Some things escape it. A key that was used must not come again: the few tokens that would repeat one are taken out
+// afterwards. Where finitely many keys are left, the few tokens that close a key and its value are read each time. Inside
+// arrays with unique items the text matters: there only the insides of strings are looked up.
+//
+// Source: the engine study of this project; the idea of labels at terminal borders is from Koo et al. 2024 (section 4),
+// that of context-independent tokens from XGrammar (Dong et al. 2024, section 3.1); here nothing is left uncertain.
+#pragma once
+#include <cstdint>
+#include <memory>
+#include <unordered_map>
+#include <vector>
+
+#include "automata/automaton.hpp"
+#include "util/hash_index.hpp"
+#include "automata/string_masks.hpp"
+#include "vocabulary/vocabulary.hpp"
+
+namespace schemagen {
+
+class Masks {
+public:
+    Masks(Automaton& automaton, const VocabularyTables& tables, StringMasks& strings);
+    // Writes ceil(V/32) words; returns how many tokens are allowed.
+    uint32_t fill(const Leaf& leaf, uint32_t* words, Arena& arena);
+    // The same if everything it takes is known already: changes nothing, so any number of threads may do it at once.
+    bool fill_known(const Leaf& leaf, uint32_t* words, uint32_t& allowed) const;
+    size_t memory_bytes() const { return bytes_; }
+
+private:
+    using Pairs = std::vector<std::pair<uint32_t, uint32_t>>;  // (tail, token), or (tail, tail it ends) by the latter
+    struct Exits {
+        uint32_t how;
+        Pairs pairs;
+        std::vector<std::pair<uint32_t, std::vector<uint32_t>>> through;  // by set of tails: the tokens
+    };
+    struct LocalMask {
+        std::shared_ptr<const StringInner> inner;  // keeps `base` alive
+        const uint32_t* base = nullptr;           // null: no token
+        std::shared_ptr<const std::vector<uint32_t>> dense;  // instead of base and tokens, shared with masks that are equal
+        std::vector<uint32_t> tokens;             // besides base
+        uint32_t allowed = 0;
+        std::vector<Exits> exits;
+        std::vector<uint32_t> unclear;            // tokens that have to be read each time
+    };
+    struct LocalTails {
+        std::vector<uint32_t> words;  // bit set of tails
+        std::vector<Exits> exits;
+        std::vector<uint32_t> unclear;
+    };
+    struct KeyHash {
+        size_t operator()(const LocalKey& key) const;
+    };
+    template <class Hit, class Out>
+    void walk(const Trie& trie, const Leaf& from, Arena& arena, const Hit& hit, const Out& out);
+    template <class Hit, class Out>
+    void walk_below(const Trie& trie, uint32_t top, size_t base, const Leaf& from, Arena& arena, const Hit& hit, const Out& out);
+    template <class Hit, class Out>
+    void walk_scalar(const Trie& trie, uint32_t top, size_t base, Leaf from, uint32_t state, Arena& arena, const Hit& hit, const Out& out);
+    uint32_t scalar_state(const Trie& trie, uint32_t node, const Leaf& leaf) const;
+    bool reads(const Leaf& from, std::string_view bytes, Arena& arena);
+    std::shared_ptr<LocalMask> local(const Leaf& leaf, Arena& arena);
+    std::shared_ptr<LocalMask> build(const Leaf& leaf, Arena& arena);
+    void add(LocalMask& mask, uint32_t token);
+    void inner_within(const StringInner& inner, uint32_t room, uint32_t* words) const;
+    void add_string(LocalMask& mask, const StringBody& body, const Leaf& from, Arena& arena);
+    void add_walk(LocalMask& mask, const Leaf& from, Arena& arena);
+    std::shared_ptr<const LocalTails> local_tails(const Leaf& behind, Arena& arena);
+    uint32_t tails(const Leaf& inside, uint32_t how, Arena& arena);
+    uint32_t tails_behind(const Leaf& behind, Arena& arena);
+    const std::vector<uint32_t>& through(Exits& exits, uint32_t set);
+    void copy_base(const LocalMask& mask, uint32_t* words) const;
+    uint32_t fill_tracking(const Leaf& leaf, uint32_t* words, Arena& arena);
+    uint32_t take_repeated_keys(const Leaf& leaf, uint32_t* words, Arena& arena);
+    static Exits& exits_of(std::vector<Exits>& all, uint32_t how);
+
+    static constexpr size_t kMostBytes = 48u << 20;
+    Automaton& automaton_;
+    const VocabularyTables& tables_;
+    StringMasks& strings_;
+    std::unordered_map<LocalKey, std::shared_ptr<LocalMask>, KeyHash> masks_;
+    std::unordered_map<LocalKey, std::shared_ptr<const LocalTails>, KeyHash> tails_;
+    std::vector<std::vector<uint32_t>> sets_;  // of tails
+    HashIndex set_index_;
+    Workspace* workspace_ = nullptr;  // of the thread that fills
+    size_t bytes_ = 0;
+};
+
+}  // namespace schemagen

@@ -1,0 +1,268 @@
+// What schemagen/engine/native/lowering.py fills: a JSON automaton over the shared languages, and in the end a constraint.
+#pragma once
+#include <nanobind/nanobind.h>
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <tuple>
+#include <utility>
+#include <vector>
+
+#include "automata/regex_automaton.hpp"
+#include "json/json_automaton.hpp"
+#include "automata/languages.hpp"
+#include "runtime/matcher.hpp"
+#include "vocabulary/vocabulary.hpp"
+
+namespace schemagen {
+
+namespace nb = nanobind;
+
+inline std::string_view view(const nb::bytes& bytes) { return {bytes.c_str(), bytes.size()}; }
+
+class Builder {
+public:
+    using Strings = std::vector<std::tuple<NodeId, uint32_t, int64_t>>;  // regex, least and most characters (-1: no end)
+
+    using Separators = std::tuple<std::string, std::string, std::string, std::string>;  // before and behind a comma, a colon
+
+    Builder(bool any_order, int whitespace, uint32_t max_indent, uint64_t max_states, double max_seconds, uint32_t max_gap, Separators separators,
+            std::optional<std::string> indent)
+        : languages_(Languages::current()) {
+        auto& [before_comma, after_comma, before_colon, after_colon] = separators;
+        FixedLayout fixed{std::move(before_comma), std::move(after_comma), std::move(before_colon), std::move(after_colon), indent.has_value(), indent.value_or("")};
+        JsonOptions options{any_order, static_cast<Whitespace>(whitespace), max_indent, max_gap, std::move(fixed)};
+        json_ = std::make_shared<JsonAutomaton>(languages_, std::move(options), max_states);
+        budget_.max_nodes = max_states * Budget::kNodesPerState;
+        budget_.max_states = max_states;
+        budget_.max_seconds = max_seconds;
+        const Work call(max_seconds, Work::Manner::kRelease, began_);
+        Languages::clear_out();
+    }
+    uint64_t generation() const { return languages_->generation; }
+
+    NodeId chars(int encoding, const std::vector<uint32_t>& flat) {
+        const Call call(*this);
+        Ranges ranges;
+        for (size_t k = 0; k + 1 < flat.size(); k += 2) ranges.emplace_back(flat[k], flat[k + 1]);
+        return languages_->kernel.chars(static_cast<Encoding>(encoding), std::move(ranges));
+    }
+    NodeId concat(const std::vector<NodeId>& parts) {
+        const Call call(*this);
+        NodeId out = kEpsilon;
+        for (size_t k = parts.size(); k-- > 0;) out = languages_->kernel.concat(parts[k], out);
+        return out;
+    }
+    NodeId literals(const std::vector<nb::bytes>& texts) {
+        std::vector<std::string> copies;
+        for (const auto& text : texts) copies.emplace_back(view(text));
+        return literals_of(std::move(copies));
+    }
+    NodeId alternation(const std::vector<NodeId>& parts) {
+        constexpr size_t kMany = 10'000;  // sorting them takes some milliseconds, without a poll
+        const Call call(*this);
+        if (parts.size() > kMany) Work::release();
+        return languages_->kernel.alternation(parts);
+    }
+    NodeId conjunction(const std::vector<NodeId>& parts) {
+        const Call call(*this);
+        return languages_->kernel.conjunction(parts);
+    }
+    NodeId complement(NodeId inner) {
+        const Call call(*this);
+        return languages_->kernel.complement(inner);
+    }
+    NodeId repeat(NodeId inner, uint32_t low, int64_t high) {
+        const Call call(*this);
+        return languages_->kernel.repeat(inner, low, high < 0 ? kUnbounded : static_cast<uint32_t>(high));
+    }
+    NodeId any_string(int encoding) {
+        const Call call(*this);
+        return languages_->kernel.any_string(static_cast<Encoding>(encoding));
+    }
+    using Ends = std::vector<std::tuple<std::string, int32_t, bool>>;  // digits, exponent of the first one, open
+    // `ends`: lower and upper one of the positive numbers, then of the magnitudes of the negative ones; no digits: no end.
+    // `inside`: bit 0, 1 and 2 for positive numbers, negative ones and zero.
+    // `step`: a divisor, 0 for none, and a power of ten. `most`: digits before and after the point, and of texts that must be exact.
+    NodeId number(const Ends& ends, uint32_t inside, const std::pair<uint64_t, int32_t>& step, const std::tuple<uint32_t, uint32_t, uint32_t>& most,
+                  uint32_t forms) {
+        const auto [divisor, power] = step;
+        const auto [integer_digits, fraction_digits, exact_digits] = most;
+        NumberRule rule{.zero = (inside & 4) != 0, .divisor = divisor, .power = power, .integer_digits = integer_digits,
+                        .fraction_digits = fraction_digits, .exact_digits = exact_digits, .forms = forms};
+        if (ends.size() != 4) throw nb::value_error("a number has four ends");
+        for (size_t k = 0; k < 4; ++k) (k % 2 ? rule.sides[k / 2].high : rule.sides[k / 2].low) = end_of(ends[k]);
+        for (size_t k = 0; k < 2; ++k) {
+            rule.sides[k].any = inside >> k & 1;
+            if (rule.sides[k].any && (forms & NumberRule::kExponent) && !rule.sides[k].high.there()) throw nb::value_error("exponents without an upper end");
+        }
+        constexpr uint32_t kMost = 1000;
+        if (!integer_digits || integer_digits > kMost || fraction_digits > kMost || power < -static_cast<int32_t>(kMost) || power > static_cast<int32_t>(kMost))
+            throw nb::value_error("a number with too many digits");
+        if (divisor && (divisor % 10 == 0 || divisor > NumberRule::kMaxDivisor)) throw nb::value_error("no divisor that numbers can have");
+        const Call call(*this);
+        return languages_->kernel.number(rule);
+    }
+    uint64_t count_words(NodeId node, uint64_t limit) {
+        const Call call(*this);
+        return languages_->kernel.count_words(node, limit);
+    }
+    bool is_open(NodeId node) {
+        const Call call(*this);
+        return languages_->kernel.is_open(node);
+    }
+    bool is_empty(NodeId node) {
+        const Call call(*this);
+        return languages_->kernel.is_empty(node);
+    }
+
+    ValueId declare_value() { return json_->declare_value(); }
+    void define_value(ValueId id, NodeId bare, const Strings& strings, std::vector<uint32_t> arrays, std::vector<uint32_t> objects) {
+        ValueNode node = scalars(bare, strings);
+        node.arrays = std::move(arrays);
+        node.objects = std::move(objects);
+        json_->define_value(id, std::move(node));
+    }
+    // What a value is made of but for arrays and objects.
+    static ValueNode scalars(NodeId bare, const Strings& strings) {
+        ValueNode node;
+        node.bare = bare;
+        for (auto [regex, low, high] : strings) node.strings.push_back({.regex = regex, .min_chars = low, .max_chars = clamp(high)});
+        return node;
+    }
+    using OptionList = std::vector<std::vector<std::pair<ValueId, uint32_t>>>;
+
+    uint32_t add_object(const std::vector<std::tuple<nb::bytes, bool, OptionList>>& properties, const std::vector<std::tuple<NodeId, bool, OptionList>>& extras,
+                        uint32_t low, int64_t high, std::vector<bool> final) {
+        ObjectArm arm;
+        for (const auto& [key, required, options] : properties) arm.properties.push_back({std::string(view(key)), required, read(options)});
+        for (const auto& [regex, open, options] : extras) arm.extras.push_back({open, regex, read(options)});
+        arm.min_properties = low;
+        arm.max_properties = clamp(high);
+        arm.final = std::move(final);
+        return json_->add_object(std::move(arm));
+    }
+    uint32_t add_array(const std::vector<OptionList>& prefix, const OptionList& items, uint32_t low, int64_t high, std::vector<bool> final, bool unique) {
+        ArrayArm arm;
+        arm.unique = unique;
+        for (const OptionList& options : prefix) arm.prefix.push_back(read(options));
+        arm.items = read(items);
+        arm.min_items = low;
+        arm.max_items = clamp(high);
+        arm.final = std::move(final);
+        return json_->add_array(std::move(arm));
+    }
+    // An object that counts nothing and tells no undeclared keys apart, as most are: plain lists instead of options by state.
+    void define_object(ValueId id, const std::vector<std::tuple<nb::bytes, bool, ValueId>>& properties, ValueId extra) {
+        std::vector<Property> members;
+        members.reserve(properties.size());
+        for (const auto& [key, required, value] : properties) members.push_back({std::string(view(key)), required, always(value)});
+        ValueNode node;
+        node.objects = {plain_object(std::move(members), extra)};
+        define(id, std::move(node));
+    }
+    uint32_t plain_object(std::vector<Property> members, ValueId extra) {
+        const Call call(*this);
+        ObjectArm arm;
+        arm.properties = std::move(members);
+        if (extra) arm.extras.push_back({true, languages_->kernel.any_string(Encoding::kCanonical), always(extra)});
+        arm.final = {true};
+        return json_->add_object(std::move(arm));
+    }
+    // Any value at all: `bare` has the numbers and literals, what is inside is any value again.
+    void define_any(ValueId id, NodeId bare) {
+        const Call call(*this);
+        ArrayArm array;
+        array.items = always(id);
+        array.final = {true};
+        ObjectArm object;
+        object.extras.push_back({true, languages_->kernel.any_string(Encoding::kCanonical), always(id)});
+        object.final = {true};
+        ValueNode node;
+        node.bare = bare;
+        node.strings = {{languages_->kernel.any_string(Encoding::kJson), 0, kUnbounded}};
+        node.arrays = {json_->add_array(std::move(array))};
+        node.objects = {json_->add_object(std::move(object))};
+        json_->define_value(id, std::move(node));
+    }
+    // An array whose items are all alike, of any length.
+    void define_array(ValueId id, ValueId items, int64_t high) {
+        ValueNode node;
+        node.arrays = {plain_array({}, items, 0, high)};
+        define(id, std::move(node));
+    }
+    uint32_t plain_array(const std::vector<ValueId>& prefix, ValueId items, uint32_t low, int64_t high) {
+        ArrayArm arm;
+        for (ValueId value : prefix) arm.prefix.push_back(always(value));
+        arm.items = always(items);
+        arm.min_items = low;
+        arm.max_items = clamp(high);
+        arm.final = {true};
+        return json_->add_array(std::move(arm));
+    }
+    void define(ValueId id, ValueNode node) { json_->define_value(id, std::move(node)); }
+    size_t value_count() const { return json_->value_count(); }
+    static Options always(ValueId value) { return {std::vector<Option>{{value, 0}}}; }
+    NodeId literals_of(std::vector<std::string> texts) {
+        const Call call(*this);
+        return languages_->kernel.literals(std::move(texts));
+    }
+    bool productive(ValueId id) const { return json_->productive(id); }
+    // What takes long counts from when the builder was made: all of its calls are one compilation.
+    class Call {
+    public:
+        explicit Call(Builder& builder, Work::Manner manner = Work::Manner::kRelease)
+            : work_(builder.budget_.max_seconds, manner, builder.began_), guard_(*builder.languages_, &builder.budget_) {}
+
+    private:
+        Work work_;
+        Guard guard_;
+    };
+    void settle(ValueId root) {
+        const Call call(*this);
+        json_->finish(root);
+    }
+
+    std::shared_ptr<Constraint> json(std::shared_ptr<VocabularyTables> tables) {
+        return constraint(json_, std::move(tables));
+    }
+    std::shared_ptr<Constraint> regex(NodeId node, std::shared_ptr<VocabularyTables> tables) {
+        const Call call(*this);
+        return constraint(std::make_shared<RegexAutomaton>(languages_, node), std::move(tables));
+    }
+
+private:
+    std::shared_ptr<Constraint> constraint(std::shared_ptr<Automaton> automaton, std::shared_ptr<const VocabularyTables> tables) {
+        auto made = std::make_shared<Constraint>(languages_, std::move(automaton), std::move(tables), budget_);
+        languages_->add_tenant(made);
+        return made;
+    }
+    static Options read(const OptionList& lists) {
+        Options out;
+        for (const auto& list : lists) {
+            out.emplace_back();
+            for (auto [value, target] : list) out.back().push_back({value, target});
+        }
+        return out;
+    }
+    static NumberEnd end_of(const std::tuple<std::string, int32_t, bool>& end) {
+        NumberEnd out{std::get<0>(end), std::get<1>(end), std::get<2>(end)};
+        for (char& digit : out.digits) {
+            if (digit < '0' || digit > '9') throw nb::value_error("the end of a number is not made of digits");
+            digit = static_cast<char>(digit - '0');
+        }
+        if (out.there() && (!out.digits.front() || !out.digits.back())) throw nb::value_error("the end of a number begins or ends with 0");
+        if (out.exponent < -900 || out.exponent > 900) throw nb::value_error("the end of a number is too far from 1");
+        return out;
+    }
+    static uint32_t clamp(int64_t high) { return high < 0 || high >= kUnbounded ? kUnbounded : static_cast<uint32_t>(high); }
+    std::shared_ptr<Languages> languages_;
+    std::shared_ptr<JsonAutomaton> json_;
+    Budget budget_;
+    const int64_t began_ = Work::now();
+};
+
+}  // namespace schemagen

@@ -1,0 +1,612 @@
+// The Python face of the core: thin, every error mapped to a class of schemagen.errors.
+#include <nanobind/nanobind.h>
+#include <nanobind/ndarray.h>
+#include <nanobind/stl/optional.h>
+#include <nanobind/stl/pair.h>
+#include <nanobind/stl/shared_ptr.h>
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/tuple.h>
+#include <nanobind/stl/vector.h>
+
+#include <atomic>
+#include <charconv>
+#include <cmath>
+#include <condition_variable>
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <thread>
+
+#include "python/builder.hpp"
+#include "runtime/logits.hpp"
+#include "runtime/matcher.hpp"
+#include "python/interpreter.hpp"
+#include "python/schema_reader.hpp"
+#include "runtime/token_table.hpp"
+#include "vocabulary/vocabulary.hpp"
+
+namespace nb = nanobind;
+using namespace nb::literals;
+
+namespace schemagen {
+
+namespace {
+
+struct ShapeError : std::runtime_error {
+    using std::runtime_error::runtime_error;
+};
+struct TerminatedError : std::runtime_error {
+    using std::runtime_error::runtime_error;
+};
+struct UsageError : std::runtime_error {
+    using std::runtime_error::runtime_error;
+};
+struct OptionMisuse : std::runtime_error {
+    OptionMisuse(const std::string& fact, const char* why_, const char* fix_) : std::runtime_error(fact), why(why_), fix(fix_) {}
+    const char* why;
+    const char* fix;
+};
+struct DeadEnd : std::runtime_error {
+    using std::runtime_error::runtime_error;
+};
+// A dead end at which the text might end, had the vocabulary an EOS id.
+struct NoEnd : std::runtime_error {
+    using std::runtime_error::runtime_error;
+};
+
+void raise_ours(const char* name, const std::string& fact, const std::string& why, const std::string& fix) {
+    nb::object type = nb::module_::import_("schemagen.errors").attr(name);
+    nb::object error = type(nb::str(fact.c_str()), "why"_a = why, "fix"_a = fix);
+    PyErr_SetObject(type.ptr(), error.ptr());
+}
+
+// A number as Python writes it.
+std::string shown(double number) {
+    char text[64];
+    const bool whole = number == std::floor(number);
+    const auto end = whole ? std::to_chars(text, text + sizeof text, number, std::chars_format::fixed, 0).ptr
+                           : std::to_chars(text, text + sizeof text, number, std::chars_format::fixed).ptr;
+    return {text, end};
+}
+
+void raise_limit(const LimitExceeded& e) {
+    if (e.knob == "max_seconds") {
+        char passed[64];
+        const auto end = std::to_chars(passed, passed + sizeof passed, e.reached, std::chars_format::fixed, 1).ptr;
+        return raise_ours("LimitError", "one call has worked for " + std::string(passed, end) + " s, limit " + shown(e.limit) + " s",
+                          "each call on a grammar may take as long as its limits allow, whatever the schema",
+                          "raise schemagen.Limits(max_seconds=...) or make the schema smaller");
+    }
+    std::string fact = shown(e.reached) + " automaton states or alternatives were needed, the limit is " + shown(e.limit);
+    if (e.nodes)
+        fact = shown(e.reached) + " parts of patterns were needed, the limit is " + shown(e.limit / Budget::kNodesPerState) + " states, of " +
+               std::to_string(Budget::kNodesPerState) + " parts each";
+    const bool fixed = e.knob != "max_states";  // bit sets of the core
+    raise_ours("LimitError", fact,
+               e.alone ? "this one text needs more than the limits of its grammar allow; other texts go on" : "the constraint needs more work than its limits allow",
+               fixed ? "tell alternatives apart by the first key, or split the schema" : "raise schemagen.Limits(" + e.knob + "=...) or make the schema smaller");
+}
+
+void translate_to_ours(const std::exception_ptr& pointer) {
+    try {
+        std::rethrow_exception(pointer);
+    } catch (const Interrupted&) {
+        // Python has the error of the signal handler.
+    } catch (const Reentered&) {
+        raise_ours("MatcherError", "schemagen was called while the same thread was inside a call of it", "a signal handler interrupted the call and came back",
+                   "let the handler set a flag, and use it when the call has returned");
+    } catch (const LimitExceeded& e) {
+        raise_limit(e);
+    } catch (const ShapeError& e) {
+        raise_ours("BitmaskShapeError", e.what(), "", "use schemagen.allocate_token_bitmask(batch_size, vocabulary.size)");
+    } catch (const TerminatedError& e) {
+        raise_ours("MatcherTerminatedError", e.what(), "nothing can follow the end of the text", "call reset(), rollback() or take a new matcher");
+    } catch (const UsageError& e) {
+        raise_ours("MatcherError", e.what(), "only accepted steps can be undone", "count the steps, or call reset()");
+    } catch (const OptionMisuse& e) {
+        raise_ours("OptionError", e.what(), e.why, e.fix);
+    } catch (const NoEnd& e) {
+        raise_ours("DeadEndError", e.what(), "the text is complete, and the vocabulary has no EOS id to end it with",
+                   "stop at matcher.is_accepting(), or build the vocabulary with eos_token_ids=[...]");
+    } catch (const DeadEnd& e) {
+        raise_ours("DeadEndError", e.what(), "no token of the vocabulary continues the text and it may not end here", "use a vocabulary with every byte as a token");
+    }
+}
+
+// Making an error runs Python code, and a signal may come there, too: then its error is the one.
+void translate(const std::exception_ptr& pointer, void*) {
+    try {
+        translate_to_ours(pointer);
+    } catch (nb::python_error& error) {
+        error.restore();
+    }
+}
+
+using Bitmask = nb::ndarray<nb::device::cpu>;
+
+Bitmask bitmask_of(const nb::object& object) {
+    Bitmask bitmask;
+    if (!nb::try_cast(object, bitmask)) throw ShapeError("a bitmask is a writable int32 tensor or array on the CPU");
+    return bitmask;
+}
+
+uint32_t* row_of(const Bitmask& bitmask, const VocabularyTables& tables, int64_t row) {
+    if (bitmask.dtype() != nb::dtype<int32_t>()) throw ShapeError("the bitmask is not of dtype int32");
+    if (bitmask.ndim() != 2) throw ShapeError("the bitmask has " + std::to_string(bitmask.ndim()) + " dimensions instead of 2");
+    if (bitmask.shape(1) != tables.words())
+        throw ShapeError("the bitmask has " + std::to_string(bitmask.shape(1)) + " words a row, a vocabulary of " + std::to_string(tables.size()) +
+                         " tokens needs " + std::to_string(tables.words()));
+    if (bitmask.shape(1) > 1 && bitmask.stride(1) != 1) throw ShapeError("the rows of the bitmask are not contiguous");
+    if (row < 0 || static_cast<size_t>(row) >= bitmask.shape(0))
+        throw ShapeError("row " + std::to_string(row) + " of a bitmask with " + std::to_string(bitmask.shape(0)) + " rows");
+    return static_cast<uint32_t*>(bitmask.data()) + row * bitmask.stride(0);
+}
+
+uint32_t budget_of(std::optional<int64_t> budget) {
+    if (!budget) return Matcher::kNoBudget;
+    if (*budget < 0) throw OptionMisuse("budget=" + std::to_string(*budget), "it cannot be negative", "give how many tokens may still come");
+    return static_cast<uint32_t>(std::min<int64_t>(*budget, Matcher::kNoBudget - 1));
+}
+
+[[noreturn]] void refuse_dead_end(Matcher& matcher, const std::string& fact) {
+    if (matcher.tables().eos().empty() && matcher.accepting()) throw NoEnd(fact);
+    throw DeadEnd(fact);
+}
+
+bool fill(Matcher& matcher, const nb::object& bitmask, int64_t row, std::optional<int64_t> budget) {
+    const Bitmask array = bitmask_of(bitmask);
+    uint32_t* words = row_of(array, matcher.tables(), row);
+    if (matcher.terminated()) throw TerminatedError("the matcher has accepted EOS");
+    uint32_t allowed = matcher.fill(words, budget_of(budget));
+    if (!allowed) refuse_dead_end(matcher, "no token is allowed after " + std::to_string(matcher.steps()) + " steps");
+    return allowed != matcher.tables().size();
+}
+
+std::vector<uint32_t> allowed_tokens(Matcher& matcher) {
+    if (matcher.terminated()) throw TerminatedError("the matcher has accepted EOS");
+    Work call;
+    std::vector<uint32_t> words(matcher.tables().words());
+    matcher.fill(words.data());
+    std::vector<uint32_t> ids;
+    for (uint32_t id = 0; id < matcher.tables().size(); ++id)
+        if (words[id >> 5] >> (id & 31) & 1) ids.push_back(id);
+    return ids;
+}
+
+// Follow the text while every mask allows a single token that is not EOS.
+std::vector<uint32_t> forced_tokens(Matcher& matcher) {
+    constexpr size_t kMost = 1024;
+    Work call(matcher.constraint()->budget.max_seconds);
+    std::vector<uint32_t> forced;
+    if (matcher.terminated()) return forced;
+    while (forced.size() < kMost) {
+        std::vector<uint32_t> words(matcher.tables().words());
+        if (matcher.fill(words.data()) != 1) break;
+        uint32_t id = 0;
+        while (!(words[id >> 5] >> (id & 31) & 1)) ++id;
+        if (matcher.tables().token(id).empty()) break;
+        matcher.accept_token(id);
+        forced.push_back(id);
+    }
+    matcher.rollback(forced.size());
+    return forced;
+}
+
+std::string explanation(Matcher& matcher, int64_t id) {
+    const VocabularyTables& tables = matcher.tables();
+    std::string name = "token " + std::to_string(id);
+    if (matcher.terminated()) return name + " is not allowed: EOS was already accepted";
+    if (id < 0 || id >= tables.size()) return name + " is not allowed: the vocabulary has " + std::to_string(tables.size()) + " ids";
+    for (uint32_t eos : tables.eos())
+        if (eos == id) return name + " (EOS) is " + (matcher.accepting() ? "allowed: the text may end here" : "not allowed: the text is not complete");
+    std::string_view bytes = tables.token(static_cast<uint32_t>(id));
+    if (bytes.empty()) return name + " is not allowed: it is a special or padding id without text";
+    name += " " + std::string(nb::repr(nb::bytes(bytes.data(), bytes.size())).c_str());
+    auto [read, why] = matcher.probe(bytes);
+    if (read == bytes.size()) return name + " is allowed";
+    return name + " is not allowed: after " + std::to_string(read) + " of its " + std::to_string(bytes.size()) + " bytes, " + why;
+}
+
+nb::object explain(Matcher& matcher, int64_t id) {
+    const std::string text = explanation(matcher, id);  // it may end within a character of the text that it quotes
+    return nb::steal(PyUnicode_DecodeUTF8(text.data(), static_cast<Py_ssize_t>(text.size()), "backslashreplace"));
+}
+
+// Until none runs any more. A signal meanwhile makes them stop.
+void wait_for_helpers(std::mutex& mutex, std::condition_variable& ended, const size_t& running, std::atomic<bool>& stop, std::exception_ptr& failed) {
+    Work::Waiting waiting;
+    std::unique_lock lock(mutex);
+    while (!ended.wait_for(lock, std::chrono::milliseconds(20), [&] { return running == 0; })) {
+        if (stop || !waiting.sees_signals()) continue;
+        lock.unlock();
+        try {
+            waiting.look();
+        } catch (...) {
+            failed = std::current_exception();
+            stop = true;
+        }
+        lock.lock();
+    }
+}
+
+// Rows of several matchers, without the interpreter's lock; that of a text which has ended allows EOS alone. What went wrong
+// in any row is thrown in the end.
+void fill_rows(const std::vector<Matcher*>& matchers, const nb::object& bitmask, const std::vector<int64_t>& rows, size_t threads,
+               const std::vector<std::optional<int64_t>>& budgets) {
+    if (rows.size() != matchers.size() || (!budgets.empty() && budgets.size() != matchers.size())) throw nb::value_error("each matcher needs a row and a budget");
+    const Bitmask array = bitmask_of(bitmask);
+    std::vector<uint32_t*> words;
+    std::vector<size_t> open;
+    std::vector<uint32_t> most(matchers.size(), Matcher::kNoBudget);
+    for (size_t k = 0; k < budgets.size(); ++k) most[k] = budget_of(budgets[k]);
+    for (size_t k = 0; k < matchers.size(); ++k) {
+        words.push_back(row_of(array, matchers[k]->tables(), rows[k]));
+        if (!matchers[k]->terminated()) {
+            open.push_back(k);
+            continue;
+        }
+        std::fill_n(words[k], matchers[k]->tables().words(), 0);
+        for (uint32_t eos : matchers[k]->tables().eos()) words[k][eos >> 5] |= 1u << (eos & 31);
+    }
+    std::exception_ptr failed;
+    {
+        Work call;
+        Work::release();
+        std::atomic<size_t> next{0};
+        std::atomic<bool> stop{false};
+        std::mutex mutex;
+        std::condition_variable ended;
+        auto note = [&] {
+            std::lock_guard lock(mutex);
+            if (!failed) failed = std::current_exception();
+        };
+        auto work = [&] {
+            constexpr size_t kAtOnce = 4;
+            for (size_t begin; !stop && (begin = next.fetch_add(kAtOnce)) < open.size();)
+                for (size_t at = begin; at < std::min(begin + kAtOnce, open.size()); ++at) try {
+                        const size_t k = open[at];
+                        if (!matchers[k]->fill(words[k], most[k])) refuse_dead_end(*matchers[k], "no token is allowed in row " + std::to_string(rows[k]));
+                    } catch (const Stopped&) {
+                        return;
+                    } catch (const Interrupted&) {
+                        std::lock_guard lock(mutex);
+                        failed = std::current_exception();  // counts more than what went wrong in a row
+                        stop = true;
+                        return;
+                    } catch (...) {
+                        note();
+                    }
+        };
+        const size_t together = std::min(threads, (open.size() + 7) / 8);
+        size_t running = together ? together - 1 : 0;
+        std::vector<std::thread> helpers;
+        for (size_t k = 1; k < together; ++k)
+            helpers.emplace_back([&] {
+                Helper helper(stop);
+                work();
+                std::lock_guard lock(mutex);
+                --running;
+                ended.notify_one();
+            });
+        work();
+        wait_for_helpers(mutex, ended, running, stop, failed);
+        for (std::thread& helper : helpers) helper.join();
+    }
+    if (failed) std::rethrow_exception(failed);
+}
+
+using Floats = nb::ndarray<nb::device::cpu>;
+
+std::optional<FloatFormat> format_of(nb::dlpack::dtype type) {
+    if (type.lanes != 1) return std::nullopt;
+    if (type == nb::dlpack::dtype{static_cast<uint8_t>(nb::dlpack::dtype_code::Bfloat), 16, 1}) return FloatFormat::kBrain;
+    if (type.code != static_cast<uint8_t>(nb::dlpack::dtype_code::Float)) return std::nullopt;
+    switch (type.bits) {
+        case 16: return FloatFormat::kHalf;
+        case 32: return FloatFormat::kSingle;
+        case 64: return FloatFormat::kDouble;
+        default: return std::nullopt;
+    }
+}
+
+// Whether a matrix is rows of logits behind one another; rows that are written must not share memory.
+bool is_rows(const Floats& logits, bool written) {
+    if (logits.ndim() != 2 || (logits.shape(1) > 1 && logits.stride(1) != 1)) return false;
+    return !written || logits.shape(0) < 2 || logits.stride(0) >= static_cast<int64_t>(logits.shape(1));
+}
+
+// The rows from which no token can be chosen (with `repair`). None, and nothing is done, for what is no matrix of floats in
+// plain memory; the caller knows a slower way.
+std::optional<std::vector<size_t>> mask_logits_of(const nb::object& scores_object, const nb::object& out_object, const nb::object& bitmask_object,
+                                                  const std::vector<int64_t>& rows, size_t covered, bool repair) {
+    Floats scores, out;
+    if (!nb::try_cast(scores_object, scores)) return std::nullopt;
+    const bool inplace = scores_object.is(out_object);
+    if (inplace) out = scores;
+    else if (!nb::try_cast(out_object, out)) return std::nullopt;
+    const std::optional<FloatFormat> format = format_of(scores.dtype());
+    if (!format || !is_rows(scores, inplace) || !is_rows(out, true)) return std::nullopt;
+    if (out.dtype() != scores.dtype() || out.shape(0) != scores.shape(0) || out.shape(1) != scores.shape(1)) throw ShapeError("the masked logits are not like the logits");
+    const size_t count = scores.shape(0);
+    const Bitmask bitmask = bitmask_of(bitmask_object);
+    if (bitmask.dtype() != nb::dtype<int32_t>() || bitmask.ndim() != 2 || bitmask.shape(0) != count || (bitmask.shape(1) > 1 && bitmask.stride(1) != 1))
+        throw ShapeError("a row of int32 words is needed for each of " + std::to_string(count) + " rows of logits");
+    if (covered > scores.shape(1) || covered > bitmask.shape(1) * 32)
+        throw ShapeError(std::to_string(covered) + " tokens for " + std::to_string(bitmask.shape(1)) + " words and " + std::to_string(scores.shape(1)) + " logits a row");
+    std::vector<bool> masked(count);
+    for (int64_t row : rows) {
+        if (row < 0 || static_cast<size_t>(row) >= count) throw ShapeError("row " + std::to_string(row) + " of " + std::to_string(count));
+        masked[static_cast<size_t>(row)] = true;
+    }
+    const LogitRows logits{scores.data(), out.data(), scores.stride(0), out.stride(0), scores.shape(1)};
+    const MaskRows masks{static_cast<const uint32_t*>(bitmask.data()), bitmask.stride(0), covered};
+    std::vector<size_t> broken;
+    nb::gil_scoped_release release;
+    for (size_t row = 0; row < count; ++row)
+        if (!masked[row]) copy_logits(logits, *format, row);
+        else if (mask_logits(logits, masks, *format, row, repair)) broken.push_back(row);
+    return broken;
+}
+
+// None for what is no vector of float32 in plain memory.
+std::optional<double> sum_allowed_of(const nb::object& values_object, const nb::object& words_object, size_t covered) {
+    Floats values;
+    if (!nb::try_cast(values_object, values) || format_of(values.dtype()) != FloatFormat::kSingle || values.ndim() != 1 || values.stride(0) != 1) return std::nullopt;
+    const Bitmask words = bitmask_of(words_object);
+    if (words.dtype() != nb::dtype<int32_t>() || words.ndim() != 1 || (words.shape(0) > 1 && words.stride(0) != 1)) throw ShapeError("one row of int32 words is needed");
+    if (covered > values.shape(0) || covered > words.shape(0) * 32)
+        throw ShapeError(std::to_string(covered) + " tokens for " + std::to_string(words.shape(0)) + " words and " + std::to_string(values.shape(0)) + " values");
+    nb::gil_scoped_release release;
+    return sum_allowed(static_cast<const float*>(values.data()), static_cast<const uint32_t*>(words.data()), covered);
+}
+
+// Numbers on their way to Python. No Python object is made while a lock of ours is held: that may wait for another thread
+// (to stop them all, say), and that one for us.
+struct Numbers {
+    explicit Numbers(std::vector<size_t> shape_) : shape(std::move(shape_)) {
+        size_t size = 1;
+        for (size_t side : shape) size *= side;
+        data.reset(new int32_t[size]);
+    }
+    std::vector<size_t> shape;
+    std::unique_ptr<int32_t[]> data;
+};
+
+nb::ndarray<nb::numpy, int32_t> array_of(Numbers numbers) {
+    int32_t* data = numbers.data.get();
+    nb::capsule owner(data, [](void* pointer) noexcept { delete[] static_cast<int32_t*>(pointer); });
+    numbers.data.release();
+    return nb::ndarray<nb::numpy, int32_t>(data, numbers.shape.size(), numbers.shape.data(), owner);
+}
+
+// A table grows without the interpreter's lock (`expand`), so whatever reads it takes its own.
+template <class Result>
+auto locked(Result (TokenTable::*method)() const) {
+    return [method](const TokenTable& table) {
+        Work call;
+        WorkLock lock(table.mutex);
+        return (table.*method)();
+    };
+}
+
+// What `read` writes of a table, an array of the shape that `shape` tells.
+template <class Shape, class Read>
+auto read_table(const TokenTable& table, const Shape& shape, const Read& read) {
+    auto numbers = [&] {
+        Work call;
+        WorkLock lock(table.mutex);
+        Numbers out(shape());
+        read(out.data.get());
+        return out;
+    };
+    return array_of(numbers());
+}
+
+template <class Value>
+auto of_states(const TokenTable& table, const Value& value) {
+    return read_table(table, [&] { return std::vector<size_t>{table.size()}; }, [&](int32_t* out) {
+        for (uint32_t state = 0; state < table.size(); ++state) out[state] = static_cast<int32_t>(value(state));
+    });
+}
+
+uint32_t state_of(TokenTable& table, const Matcher& matcher) {
+    if (matcher.constraint() != table.constraint()) throw nb::value_error("the matcher is of another grammar");
+    if (matcher.terminated()) return TokenTable::kOver;
+    Work call;
+    WorkLock lock(table.mutex);
+    return table.state_of(matcher);
+}
+
+}  // namespace
+
+}  // namespace schemagen
+
+NB_MODULE(_core, m) {
+    using namespace schemagen;
+    m.doc() = "Compiled kernels of schemagen; use the package, not this module.";
+    nb::set_leak_warnings(false);  // caches of the package live until the interpreter is gone
+    nb::register_exception_translator(translate);
+    connect_interpreter(nb::cast<unsigned long>(nb::module_::import_("threading").attr("main_thread")().attr("ident")));
+
+    nb::class_<VocabularyTables>(m, "VocabularyTables")
+        .def("__init__",
+             [](VocabularyTables* self, const nb::list& tokens, const std::vector<uint32_t>& eos) {
+                 std::vector<std::string_view> views;
+                 views.reserve(tokens.size());
+                 for (nb::handle token : tokens) {
+                     if (!PyBytes_Check(token.ptr())) throw nb::type_error("tokens must be bytes");
+                     views.emplace_back(PyBytes_AS_STRING(token.ptr()), static_cast<size_t>(PyBytes_GET_SIZE(token.ptr())));
+                 }
+                 nb::gil_scoped_release release;  // the caller's list keeps the bytes
+                 new (self) VocabularyTables(std::move(views), eos);
+             },
+             "tokens"_a, "eos_token_ids"_a)
+        .def_prop_ro("size", &VocabularyTables::size)
+        .def_prop_ro("memory_bytes", &VocabularyTables::memory_bytes)
+        .def_prop_ro("trie_nodes", [](const VocabularyTables& t) { return t.all().size(); })
+        .def_prop_ro("tail_count", &VocabularyTables::tail_count);
+
+    nb::class_<Builder>(m, "Builder")
+        .def(nb::init<bool, int, uint32_t, uint64_t, double, uint32_t, Builder::Separators, std::optional<std::string>>(), "any_order"_a = false, "whitespace"_a = 0,
+             "max_indent"_a = 40, "max_states"_a = 200000, "max_seconds"_a = 10.0, "max_gap"_a = 64, "separators"_a = Builder::Separators(), "indent"_a = nb::none())
+        .def_prop_ro("generation", &Builder::generation)
+        .def("chars", &Builder::chars)
+        .def("concat", &Builder::concat)
+        .def("alternation", &Builder::alternation)
+        .def("conjunction", &Builder::conjunction)
+        .def("complement", &Builder::complement)
+        .def("repeat", &Builder::repeat)
+        .def("literals", &Builder::literals)
+        .def("number", &Builder::number)
+        .def("any_string", &Builder::any_string)
+        .def("count_words", &Builder::count_words)
+        .def("is_empty", &Builder::is_empty)
+        .def("is_open", &Builder::is_open)
+        .def("declare_value", &Builder::declare_value)
+        .def("define_value", &Builder::define_value)
+        .def("add_object", &Builder::add_object)
+        .def("add_array", &Builder::add_array)
+        .def("define_object", &Builder::define_object)
+        .def("define_array", &Builder::define_array)
+        .def("define_any", &Builder::define_any)
+        .def_prop_ro("value_count", &Builder::value_count)
+        .def("settle", &Builder::settle)
+        .def("productive", &Builder::productive)
+        .def("json", &Builder::json)
+        .def("regex", &Builder::regex);
+
+    nb::class_<SchemaWords>(m, "SchemaWords").def(nb::init<const nb::list&, const nb::list&>(), "own"_a, "others"_a);
+    nb::class_<Leaves>(m, "Leaves")
+        .def(nb::init<const std::vector<std::pair<NodeId, Builder::Strings>>&>(), "basics"_a)
+        .def("__len__", &Leaves::size);
+    nb::class_<SchemaReader>(m, "SchemaReader")
+        .def(nb::init<Builder&, const SchemaWords&, Leaves&, nb::dict, int, NodeId, int, bool>(), nb::keep_alive<1, 2>(), nb::keep_alive<1, 3>(), nb::keep_alive<1, 4>())
+        .def_ro("root", &SchemaReader::root)
+        .def_ro("any", &SchemaReader::any)
+        .def("read", &SchemaReader::read, "value"_a, "schema"_a, "most"_a)
+        .def("find", &SchemaReader::find, "schema"_a)
+        .def("note", &SchemaReader::note, "schema"_a, "value"_a)
+        .def("keep", &SchemaReader::keep, "key"_a, "bare"_a, "strings"_a);
+
+    nb::class_<Constraint>(m, "Constraint")
+        .def("matcher", [](std::shared_ptr<Constraint> self) { return Matcher(std::move(self)); })
+        .def_prop_ro("memory_bytes", &Constraint::memory_bytes)
+        .def_prop_ro("state_count", [](Constraint& c) { return c.budget.states; })
+        .def("begin_anew", &Constraint::begin_anew, "Begin a new epoch and return its number: for tests.")
+        .def_prop_ro("epoch", [](Constraint& c) {
+            const Work call;
+            const WorkLock lock(c.mutex);
+            return c.epoch();
+        });
+
+    // A matcher is for one thread at a time; where there is no lock of the interpreter, a second one waits for its turn.
+    nb::class_<Matcher>(m, "Matcher")
+        .def("fill_next_token_bitmask", &fill, "bitmask"_a.none(), "row"_a = 0, nb::kw_only(), "budget"_a = nb::none(), nb::lock_self())
+        .def("accept_token", [](Matcher& self, int64_t id) { return id >= 0 && id < UINT32_MAX && self.accept_token(static_cast<uint32_t>(id)); }, "token_id"_a, nb::lock_self())
+        .def("accept_token", [](Matcher&, const nb::int_&) { return false; }, "token_id"_a)  // wider than any id
+        .def("accept_bytes", [](Matcher& self, const nb::bytes& data) { return self.accept_bytes(view(data)); }, "data"_a, nb::lock_self())
+        .def("accept_bytes", [](Matcher&, const nb::str&) -> bool { throw OptionMisuse("accept_bytes() got a str", "a matcher reads bytes of UTF-8", "give text.encode()"); }, "data"_a)
+        .def("__repr__", [](const Matcher& self) { return "Matcher(steps=" + std::to_string(self.steps()) + ", terminated=" + (self.terminated() ? "True)" : "False)"); }, nb::lock_self())
+        .def("is_accepting", &Matcher::accepting, nb::lock_self())
+        .def("is_terminated", &Matcher::terminated, nb::lock_self())
+        .def("rollback",
+             [](Matcher& self, int64_t count) {
+                 if (count < 0 || static_cast<size_t>(count) > self.steps())
+                     throw UsageError("cannot undo " + std::to_string(count) + " of " + std::to_string(self.steps()) + " steps");
+                 self.rollback(static_cast<size_t>(count));
+             },
+             "count"_a = 1, nb::lock_self())
+        .def("fork", &Matcher::fork, nb::lock_self())
+        .def("__copy__", &Matcher::fork, nb::lock_self())
+        .def("__deepcopy__", [](Matcher& matcher, const nb::object&) { return matcher.fork(); }, "memo"_a, nb::lock_self())
+        .def("reset", &Matcher::reset, nb::lock_self())
+        .def("tokens_to_finish",
+             [](Matcher& self) -> std::optional<uint32_t> {
+                 uint32_t tokens = self.tokens_to_finish();
+                 return tokens == Completions::kNever ? std::nullopt : std::optional<uint32_t>(tokens);
+             },
+             nb::lock_self())
+        .def("least_bytes", &Matcher::least_bytes, nb::lock_self())
+        .def("shortest_completion",
+             [](Matcher& self) {
+                 std::string text = self.shortest_completion();
+                 return nb::bytes(text.data(), text.size());
+             },
+             nb::lock_self())
+        .def_prop_ro("eos_token_ids", [](const Matcher& self) { return nb::tuple(nb::cast(self.tables().eos())); })
+        .def("forced_run", &Matcher::forced_run, "most"_a = 64, nb::lock_self())
+        .def("place", &Matcher::place, nb::lock_self())
+        .def("forced_tokens", &forced_tokens, nb::lock_self())
+        .def("allowed_tokens", &allowed_tokens, nb::lock_self())
+        .def("explain", &explain, "token_id"_a, nb::lock_self());
+
+    nb::class_<TokenTable>(m, "TokenTable")
+        .def(nb::init<std::shared_ptr<Constraint>>(), "constraint"_a)
+        .def_prop_ro("start", &TokenTable::start)
+        .def_prop_ro("is_closed", locked(&TokenTable::is_closed))
+        .def_prop_ro("leads_out", locked(&TokenTable::leads_out))
+        .def_prop_ro("class_count", locked(&TokenTable::class_count))
+        .def_prop_ro("memory_bytes", locked(&TokenTable::memory_bytes))
+        .def_prop_ro("mask_count", [](const TokenTable& t) {
+            Work call;
+            WorkLock lock(t.mutex);
+            return t.masks().size();
+        })
+        .def("__len__", locked(&TokenTable::size))
+        .def("expand",
+             [](TokenTable& t, size_t most) {
+                 Work call;
+                 WorkLock lock(t.mutex);
+                 return t.expand(most);
+             },
+             "most"_a)
+        .def("expand_state",
+             [](TokenTable& t, uint32_t state) {
+                 Work call;
+                 WorkLock lock(t.mutex);
+                 if (state >= t.size()) throw nb::value_error("there is no such state");
+                 t.expand_state(state);
+             })
+        .def("state_of", &state_of, "matcher"_a)
+        .def("classes",
+             [](const TokenTable& t) {
+                 return read_table(t, [&] { return std::vector<size_t>{t.tables().size()}; }, [&](int32_t* out) { t.classes(out); });
+             })
+        .def("transitions",
+             [](const TokenTable& t, const std::vector<uint32_t>& states) {
+                 auto shape = [&] {
+                     for (uint32_t state : states)
+                         if (state >= t.size()) throw nb::value_error("there is no such state");
+                     return std::vector<size_t>{states.size(), t.class_count()};
+                 };
+                 return read_table(t, shape, [&](int32_t* out) { t.transitions(states, out); });
+             },
+             "states"_a)
+        .def("mask_ids", [](const TokenTable& t) { return of_states(t, [&](uint32_t s) { return t.mask_of(s); }); })
+        .def("ready", [](const TokenTable& t) { return of_states(t, [&](uint32_t s) { return t.is_ready(s); }); })
+        .def("needed", [](const TokenTable& t) { return of_states(t, [&](uint32_t s) { return std::min<uint32_t>(t.needed(s), INT32_MAX); }); })
+        .def(
+            "masks",
+            [](const TokenTable& t, size_t first) {
+                auto shape = [&] {
+                    first = std::min(first, t.masks().size());
+                    return std::vector<size_t>{t.masks().size() - first, t.tables().words()};
+                };
+                return read_table(t, shape, [&](int32_t* out) {
+                    for (size_t k = first; k < t.masks().size(); ++k) out = std::copy(t.masks()[k].begin(), t.masks()[k].end(), out);
+                });
+            },
+            "first"_a = 0);
+
+    m.def("mask_logits", &mask_logits_of, "scores"_a, "out"_a, "bitmask"_a, "rows"_a, "covered"_a, "repair"_a);
+    m.def("sum_allowed", &sum_allowed_of, "values"_a, "words"_a, "covered"_a);
+    m.def("shared_memory", [] {
+        const Languages::Extent extent = Languages::extent();
+        return std::pair(extent.generations, extent.bytes);
+    }, "How many generations of the shared automata are alive, and their bytes, about.");
+    m.def("assume_rival", [](bool rival) { Languages::always_not_known = rival; }, "rival"_a,
+          "As if another thread were making something new whenever one asks to: for tests.");
+    m.def("fill_rows", &fill_rows, "matchers"_a, "bitmask"_a, "rows"_a, "threads"_a, "budgets"_a = std::vector<std::optional<int64_t>>());
+}

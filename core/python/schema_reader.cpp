@@ -1,0 +1,338 @@
+#include "python/schema_reader.hpp"
+
+#include <algorithm>
+#include <string_view>
+#include <unordered_set>
+
+#include "json/values.hpp"
+
+namespace schemagen {
+
+namespace {
+
+// Whether an object asks for a key that it forbids.
+bool lacks_required(PyObject* declared, PyObject* required, PyObject* rest) {
+    return required && !each_item(required, [&](PyObject* key) {
+               PyObject* schema = declared ? PyDict_GetItemWithError(declared, key) : nullptr;
+               return (schema ? schema : rest) != Py_False;
+           });
+}
+
+// A token of a JSON pointer, one that needs no decoding.
+PyObject* member_at(PyObject* schema, std::string_view token) {
+    if (!PyDict_CheckExact(schema)) return nullptr;
+    nb::object name = nb::steal(PyUnicode_FromStringAndSize(token.data(), static_cast<Py_ssize_t>(token.size())));
+    return name ? PyDict_GetItemWithError(schema, name.ptr()) : nullptr;
+}
+
+bool is_whole(const StringArm& arm) { return arm.min_chars == 0 && arm.max_chars == kUnbounded; }
+
+}  // namespace
+
+// ---- leaves -------------------------------------------------------------------------------------------------------
+
+Leaves::Leaves(const std::vector<std::pair<NodeId, Builder::Strings>>& basics) {
+    if (basics.size() != kBasics) throw nb::value_error("one meaning for each of null, boolean, integer, number and string");
+    for (const auto& [bare, strings] : basics) basics_.push_back(Builder::scalars(bare, strings));
+}
+
+std::optional<ValueNode> Leaves::find(const std::string& key) const {
+    std::lock_guard lock(mutex_);
+    auto found = known_.find(key);
+    return found == known_.end() ? std::nullopt : std::optional(found->second);
+}
+
+void Leaves::put(const std::string& key, ValueNode node) {
+    std::lock_guard lock(mutex_);
+    if (known_.size() < kMost) known_.try_emplace(key, std::move(node));
+}
+
+size_t Leaves::size() const {
+    std::lock_guard lock(mutex_);
+    return known_.size();
+}
+
+// What identifies the meaning of a leaf; nothing where that is not worth remembering, or not known.
+std::optional<std::string> SchemaReader::key_of(PyObject* schema) const {
+    std::string key;
+    bool known = each_member(schema, [&](PyObject* name, PyObject* value) {
+        auto [word, number] = words_.find(name);
+        if (word == SchemaWords::kNone) return true;
+        key += static_cast<char>(number);
+        return append_value(key, value, word == SchemaWords::kType || word == SchemaWords::kEnum) && key.size() <= kLongestKey;
+    });
+    return known ? std::optional(std::move(key)) : std::nullopt;
+}
+
+// ---- shapes -------------------------------------------------------------------------------------------------------
+
+// A schema and its keywords; those of its target, if it is a reference that can be followed.
+std::optional<SchemaReader::Seen> SchemaReader::seen(PyObject* schema) const {
+    Seen out{schema, {}};
+    if (!out.look.at(words_, schema)) return std::nullopt;
+    PyObject* reference = out.look[SchemaWords::kReference];
+    if (!reference) return out;
+    Seen there{target_of(out.look), {}, reference};
+    if (!there.schema || !there.look.at(words_, there.schema) || there.look[SchemaWords::kReference]) return std::nullopt;
+    return there;
+}
+
+// What a reference that stands alone leads to; before 2019-09 it hides what stands beside it. nullptr: Python has to look.
+PyObject* SchemaReader::target_of(const Look& look) const {
+    if (draft_ > 7 && !look.only({SchemaWords::kReference})) return nullptr;
+    auto pointer = text_of(look[SchemaWords::kReference]);
+    if (!pointer || !pointer->starts_with("#/") || pointer->find_first_of("~%") != std::string_view::npos) return nullptr;
+    PyObject* target = document_.ptr();
+    for (size_t at = 2, end; target && at <= pointer->size(); at = end + 1) {
+        end = std::min(pointer->find('/', at), pointer->size());
+        target = member_at(target, pointer->substr(at, end - at));
+    }
+    return target && PyDict_CheckExact(target) && PyDict_GET_SIZE(target) ? target : nullptr;
+}
+
+// The types that a schema of a known shape may allow, as `Kinds`; nothing for another shape.
+std::optional<uint8_t> SchemaReader::shape_of(const Seen& seen, int depth, Py_ssize_t& branches_left) const {
+    const Look& look = seen.look;
+    SchemaWords::Word word{};
+    if (PyObject* branches = look.branches(word)) return shape_of_union(word, branches, depth, branches_left);
+    if (look.is_typed(draft_) || look.is_choice()) return look.kinds();
+    if (!look.is_leaf() || !look.kinds()) return std::nullopt;
+    auto key = key_of(seen.schema);
+    return key && leaves_.find(*key) ? look.kinds() : std::nullopt;
+}
+
+std::optional<uint8_t> SchemaReader::shape_of_union(SchemaWords::Word word, PyObject* branches, int depth, Py_ssize_t& branches_left) const {
+    branches_left -= PyList_GET_SIZE(branches);
+    if (depth >= deepest_ || branches_left < 0) return std::nullopt;
+    uint8_t all = 0;
+    bool known = each_item(branches, [&](PyObject* branch) {
+        auto inside = seen(branch);
+        auto kinds = inside ? shape_of(*inside, depth + 1, branches_left) : std::nullopt;
+        if (!kinds || (word == SchemaWords::kOneOf && (all & *kinds))) return false;  // what is in two branches is in none
+        all |= *kinds;
+        return true;
+    });
+    return known ? std::optional(all) : std::nullopt;
+}
+
+// ---- reading ------------------------------------------------------------------------------------------------------
+
+nb::list SchemaReader::read(ValueId id, const nb::dict& schema, size_t most) {
+    waiting_.clear();
+    trail_.clear();
+    strangers_.clear();
+    waiting_.push_back({id, schema.ptr(), kNowhere});
+    places_.try_emplace(schema.ptr(), id);
+    {
+        const Builder::Call call(builder_, manner_);  // with the languages in hand it waits for nobody
+        while (!waiting_.empty() && builder_.value_count() <= most) {
+            poll();
+            const Task task = waiting_.back();
+            waiting_.pop_back();
+            define(task);
+        }
+    }
+    nb::list out;
+    for (const Stranger& stranger : strangers_) out.append(told(stranger));
+    return out;
+}
+
+ValueId SchemaReader::find(nb::handle schema) const {
+    auto found = places_.find(schema.ptr());
+    return found == places_.end() ? 0 : found->second;
+}
+
+void SchemaReader::define(const Task& task) {
+    auto inside = seen(task.schema);
+    Py_ssize_t branches_left = kMostBranches;
+    if (!inside || !shape_of(*inside, 0, branches_left)) return hand_back(task.id, task.schema, task.trail);
+    Parts parts;
+    add(*inside, task.trail, parts);
+    builder_.define(task.id, settled(std::move(parts)));
+}
+
+// The value of a sub-schema.
+ValueId SchemaReader::child(PyObject* schema, const Step& step) {
+    poll();
+    if (PyBool_Check(schema)) return schema == Py_True ? any : 0;
+    if (PyDict_GET_SIZE(schema) == 0) return any;
+    auto inside = seen(schema);
+    if (!inside) return place(schema, step);
+    if (inside->reference)
+        if (ValueId known = find(inside->schema)) return known;
+    const Step way = inside->reference ? Step{.from = kNowhere, .keyword = inside->reference, .is_reference = true} : step;
+    return inside->look.is_leaf() ? leaf(*inside, way) : place(inside->schema, way);
+}
+
+ValueId SchemaReader::leaf(const Seen& seen, const Step& step) {
+    auto key = key_of(seen.schema);
+    if (!key) return place(seen.schema, step);
+    if (key->empty()) return any;  // annotations
+    ValueId& known = leaf_values_[*key];
+    if (known) return known;
+    const ValueId id = known = builder_.declare_value();
+    if (auto meaning = leaves_.find(*key)) {
+        builder_.define(id, std::move(*meaning));
+    } else if (seen.look.is_typed(draft_) || seen.look.is_choice()) {
+        Parts parts;
+        add(seen, kNowhere, parts);  // nothing is below
+        ValueNode node = settled(std::move(parts));
+        if (node.arrays.empty() && node.objects.empty()) leaves_.put(*key, node);
+        builder_.define(id, std::move(node));
+    } else {
+        hand_back(id, seen.schema, walk(step), std::move(*key));
+    }
+    return id;
+}
+
+// The value of a schema that is told from others by being itself.
+ValueId SchemaReader::place(PyObject* schema, const Step& step) {
+    ValueId& known = places_[schema];
+    if (known) return known;
+    known = builder_.declare_value();
+    waiting_.push_back({known, schema, walk(step)});
+    return known;
+}
+
+// ---- what a schema allows -----------------------------------------------------------------------------------------
+
+void SchemaReader::add(const Seen& seen, uint32_t trail, Parts& parts) {
+    if (!parts.added.insert(seen.schema).second) return;
+    const uint32_t here = walk_to(seen, trail);
+    SchemaWords::Word word{};
+    if (PyObject* branches = seen.look.branches(word)) return add_union(word, branches, here, parts);
+    if (seen.look.is_typed(draft_)) return add_typed(seen.look, here, parts);
+    if (seen.look.is_choice()) return add_choice(seen.look, parts);
+    parts.add(*leaves_.find(*key_of(seen.schema)));
+}
+
+void SchemaReader::add_union(SchemaWords::Word word, PyObject* branches, uint32_t trail, Parts& parts) {
+    PyObject* name = (word == SchemaWords::kAnyOf ? words_.any_of : word == SchemaWords::kOneOf ? words_.one_of : words_.all_of).ptr();
+    for (Py_ssize_t k = 0; k < PyList_GET_SIZE(branches); ++k) add(*seen(PyList_GET_ITEM(branches, k)), walk({.from = trail, .keyword = name, .index = k}), parts);
+}
+
+void SchemaReader::add_typed(const Look& look, uint32_t trail, Parts& parts) {
+    const uint8_t kinds = *look.kinds();
+    if (kinds & kObjects) add_object(look, trail, parts);
+    if (kinds & kArrays) add_array(look, trail, parts);
+    const bool basics[Leaves::kBasics] = {(kinds & kNulls) != 0, (kinds & kBooleans) != 0, (kinds & (kIntegers | kFractions)) == kIntegers,
+                                          (kinds & kFractions) != 0, (kinds & kStrings) != 0};
+    for (size_t k = 0; k < Leaves::kBasics; ++k)
+        if (basics[k]) parts.add(leaves_.basic(k));
+}
+
+void SchemaReader::add_object(const Look& look, uint32_t trail, Parts& parts) {
+    PyObject *declared = look[SchemaWords::kProperties], *required = look[SchemaWords::kRequired], *rest = look[SchemaWords::kAdditional];
+    if (lacks_required(declared, required, rest)) return;  // there is none; what is below is out of reach
+    std::unordered_set<std::string_view> needed;
+    if (required) each_item(required, [&](PyObject* key) { return needed.insert(*text_of(key)), true; });
+    std::vector<Property> members;
+    auto member = [&](PyObject* key, ValueId value) {
+        std::string_view text = *text_of(key);
+        members.push_back({escaped(text), needed.erase(text) > 0, Builder::always(value)});
+        return true;
+    };
+    if (declared) {
+        members.reserve(static_cast<size_t>(PyDict_GET_SIZE(declared)));
+        each_member(declared, [&](PyObject* key, PyObject* schema) { return member(key, child(schema, {trail, words_.properties.ptr(), key})); });
+    }
+    const ValueId extra = rest ? child(rest, {trail, words_.additional.ptr()}) : any;
+    if (!needed.empty()) each_item(required, [&](PyObject* key) { return !needed.contains(*text_of(key)) || member(key, extra); });
+    parts.node.objects.push_back(builder_.plain_object(std::move(members), extra));
+}
+
+void SchemaReader::add_array(const Look& look, uint32_t trail, Parts& parts) {
+    PyObject *items = look[SchemaWords::kItems], *prefix = look[SchemaWords::kPrefix], *least = look[SchemaWords::kLeast], *most = look[SchemaWords::kMost];
+    PyObject *name = words_.items.ptr(), *list = prefix;
+    if (prefix) name = words_.prefix.ptr();
+    if (items && PyList_CheckExact(items)) {  // before 2020-12
+        list = items;
+        items = look[SchemaWords::kRest];
+    }
+    std::vector<ValueId> first;
+    for (Py_ssize_t k = 0; list && k < PyList_GET_SIZE(list); ++k) first.push_back(child(PyList_GET_ITEM(list, k), {.from = trail, .keyword = name, .index = k}));
+    const ValueId value = items ? child(items, {trail, list == look[SchemaWords::kItems] ? words_.rest.ptr() : words_.items.ptr()}) : any;
+    const uint32_t low = least ? *count_of(least) : 0;
+    int64_t high = most ? int64_t{*count_of(most)} : -1;
+    if (!value && (high < 0 || high > static_cast<int64_t>(first.size()))) high = static_cast<int64_t>(first.size());
+    if (high < 0 || low <= high) parts.node.arrays.push_back(builder_.plain_array(first, value, low, high));
+}
+
+void SchemaReader::add_choice(const Look& look, Parts& parts) {
+    const uint8_t kinds = *look.kinds();
+    std::vector<std::string> texts, literals;
+    each_item(look[SchemaWords::kEnum], [&](PyObject* value) {
+        if (auto text = text_of(value)) {
+            if (kinds & kStrings) texts.push_back(escaped(*text));
+        } else if (value == Py_None ? kinds & kNulls : kinds & kBooleans) {
+            literals.emplace_back(value == Py_None ? "null" : value == Py_True ? "true" : "false");
+        }
+        return true;
+    });
+    auto spell = [&](std::vector<std::string>& list) {
+        std::sort(list.begin(), list.end());
+        list.erase(std::unique(list.begin(), list.end()), list.end());
+        return builder_.literals_of(std::move(list));
+    };
+    if (!literals.empty()) parts.bare.push_back(spell(literals));
+    if (!texts.empty()) parts.node.strings.push_back({.regex = spell(texts), .min_chars = 0, .max_chars = kUnbounded});
+}
+
+void SchemaReader::Parts::add(const ValueNode& scalars) {
+    if (scalars.bare != kEmpty) bare.push_back(scalars.bare);
+    node.strings.insert(node.strings.end(), scalars.strings.begin(), scalars.strings.end());
+}
+
+// One language for the numbers and literals, and one for the strings of which no characters are counted.
+ValueNode SchemaReader::settled(Parts parts) {
+    ValueNode node = std::move(parts.node);
+    node.bare = parts.bare.empty() ? kEmpty : parts.bare.size() == 1 ? parts.bare[0] : builder_.alternation(parts.bare);
+    if (node.strings.size() < 2) return node;
+    std::vector<NodeId> whole;
+    std::vector<StringArm> rest;
+    for (const StringArm& arm : node.strings)
+        if (is_whole(arm))
+            whole.push_back(arm.regex);
+        else
+            rest.push_back(arm);
+    if (!whole.empty()) rest.push_back({.regex = whole.size() == 1 ? whole[0] : builder_.alternation(whole), .min_chars = 0, .max_chars = kUnbounded});
+    node.strings = std::move(rest);
+    return node;
+}
+
+// ---- strangers ----------------------------------------------------------------------------------------------------
+
+void SchemaReader::hand_back(ValueId id, PyObject* schema, uint32_t trail, std::string key) {
+    strangers_.push_back({id, schema, trail, std::move(key)});
+}
+
+uint32_t SchemaReader::walk(const Step& step) {
+    trail_.push_back(step);
+    return static_cast<uint32_t>(trail_.size() - 1);
+}
+
+// Where a schema is that was reached by a trail and then, perhaps, by a reference.
+uint32_t SchemaReader::walk_to(const Seen& seen, uint32_t trail) {
+    return seen.reference ? walk({.from = kNowhere, .keyword = seen.reference, .is_reference = true}) : trail;
+}
+
+nb::tuple SchemaReader::told(const Stranger& stranger) const {
+    std::vector<nb::object> tokens;
+    nb::object reference = nb::none();
+    for (uint32_t at = stranger.trail; at != kNowhere; at = trail_[at].from) {
+        const Step& step = trail_[at];
+        if (step.is_reference) {
+            reference = nb::borrow(step.keyword);
+            break;
+        }
+        if (step.key) tokens.push_back(nb::borrow(step.key));
+        if (step.index >= 0) tokens.push_back(nb::str(std::to_string(step.index).c_str()));
+        tokens.push_back(nb::borrow(step.keyword));
+    }
+    nb::list way;
+    for (size_t k = tokens.size(); k-- > 0;) way.append(tokens[k]);
+    nb::object key = stranger.key.empty() ? nb::none() : nb::object(nb::bytes(stranger.key.data(), stranger.key.size()));
+    return nb::make_tuple(stranger.id, nb::borrow(stranger.schema), reference, nb::tuple(way), key);
+}
+
+}  // namespace schemagen

@@ -1,0 +1,141 @@
+// The ordinary part of a JSON Schema, read in one crossing.
+//
+// Most schemas are objects, arrays, leaves ({"type": "string"}, an enum of texts, a number with bounds), local references
+// and unions of these, with here and there something else. schemagen/schema says what they mean; reading them there costs
+// some microseconds a property, nearly all of it spent on Python objects that nobody looks at again. A reader walks the
+// same dicts and defines the same values. What it does not know for certain, an invalid schema too, it hands back as a
+// stranger, with the way that leads there: reading that, and every error, is Python's.
+//
+// Invariants: a reader reads only documents without base URIs (a place is its dict), in strict mode; it runs no Python
+// code, so what it borrows stays alive. It lets other threads run between two schemas only where `gives_way` says that nobody
+// else can change the document. A schema is looked at as far as its shape goes (`shape_of`) before anything of it
+// is defined; two dicts have one value only if they are one object, or leaves that say the same.
+#pragma once
+#include <algorithm>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <unordered_map>
+#include <unordered_set>
+#include <vector>
+
+#include "python/builder.hpp"
+#include "python/schema_shape.hpp"
+
+namespace schemagen {
+
+// What leaves became, by what they say, for one generation of the kernel and one reading (draft, dialect, style of numbers).
+// Shared by all threads; what was met first stays.
+class Leaves {
+public:
+    static constexpr size_t kBasics = 5;  // null, boolean, integer, number, string
+
+    explicit Leaves(const std::vector<std::pair<NodeId, Builder::Strings>>& basics);
+    const ValueNode& basic(size_t kind) const { return basics_[kind]; }
+    std::optional<ValueNode> find(const std::string& key) const;
+    void put(const std::string& key, ValueNode node);
+    size_t size() const;
+
+private:
+    static constexpr size_t kMost = 20'000;
+    std::vector<ValueNode> basics_;
+    mutable std::mutex mutex_;
+    std::unordered_map<std::string, ValueNode> known_;
+};
+
+class SchemaReader {
+public:
+    // `anything`: the node of all numbers and literals; `deepest`: how far unions may be nested here. Declares a value for
+    // anything at all, and one for the root, which is still to be read.
+    SchemaReader(Builder& builder, const SchemaWords& words, Leaves& leaves, nb::dict root, int draft, NodeId anything, int deepest, bool gives_way)
+        : root(builder.declare_value()), any(builder.declare_value()), builder_(builder), words_(words), leaves_(leaves), document_(std::move(root)),
+          draft_(draft), deepest_(std::min(deepest, kDeepest)), manner_(gives_way ? Work::Manner::kGiveWay : Work::Manner::kKeep) {
+        builder_.define_any(any, anything);
+    }
+    const ValueId root, any;
+
+    // Define a value as what a schema allows, and whatever is below; stop early beyond `most` values. Returns what is left:
+    // (value, schema, reference or None, tokens, key or None), the tokens leading from the schema that was read, or from
+    // the one that the reference names; no tokens and no reference: the schema itself.
+    nb::list read(ValueId id, const nb::dict& schema, size_t most);
+    ValueId find(nb::handle schema) const;  // 0: not met yet
+    void note(nb::handle schema, ValueId id) { places_.try_emplace(schema.ptr(), id); }
+    // Remember what the leaf of a stranger became.
+    void keep(const nb::bytes& key, NodeId bare, const Builder::Strings& strings) { leaves_.put(std::string(view(key)), Builder::scalars(bare, strings)); }
+
+private:
+    static constexpr size_t kLongestKey = 600;
+    static constexpr Py_ssize_t kMostBranches = 64;  // of a union and those in it, together: references multiply them
+    static constexpr int kDeepest = 4;
+    static constexpr uint32_t kNowhere = UINT32_MAX;
+    // A step from one schema to one below: `keyword`, then perhaps a key or an index; or a reference, from anywhere.
+    struct Step {
+        uint32_t from;
+        PyObject *keyword, *key = nullptr;
+        Py_ssize_t index = -1;
+        bool is_reference = false;
+    };
+    struct Task {
+        ValueId id;
+        PyObject* schema;
+        uint32_t trail;
+    };
+    struct Stranger {
+        ValueId id;
+        PyObject* schema;
+        uint32_t trail;
+        std::string key;
+    };
+    // A schema with its keywords, behind a reference if it was one.
+    struct Seen {
+        PyObject* schema;
+        Look look;
+        PyObject* reference = nullptr;
+    };
+
+    std::optional<Seen> seen(PyObject* schema) const;
+    PyObject* target_of(const Look& look) const;
+    std::optional<uint8_t> shape_of(const Seen& seen, int depth, Py_ssize_t& branches_left) const;
+    std::optional<uint8_t> shape_of_union(SchemaWords::Word word, PyObject* branches, int depth, Py_ssize_t& branches_left) const;
+
+    ValueId child(PyObject* schema, const Step& step);
+    ValueId leaf(const Seen& seen, const Step& step);
+    ValueId place(PyObject* schema, const Step& step);
+    void define(const Task& task);
+    void hand_back(ValueId id, PyObject* schema, uint32_t trail, std::string key = {});
+    uint32_t walk(const Step& step);
+    uint32_t walk_to(const Seen& seen, uint32_t trail);
+    nb::tuple told(const Stranger& stranger) const;
+
+    // What a value is made of, until it is settled.
+    struct Parts {
+        ValueNode node;
+        std::vector<NodeId> bare;
+        std::unordered_set<PyObject*> added;  // a schema that stands twice in a union adds nothing, but costs matchers a way
+        void add(const ValueNode& scalars);
+    };
+    // What a schema of a known shape allows is added.
+    void add(const Seen& seen, uint32_t trail, Parts& parts);
+    void add_union(SchemaWords::Word word, PyObject* branches, uint32_t trail, Parts& parts);
+    void add_typed(const Look& look, uint32_t trail, Parts& parts);
+    void add_object(const Look& look, uint32_t trail, Parts& parts);
+    void add_array(const Look& look, uint32_t trail, Parts& parts);
+    void add_choice(const Look& look, Parts& parts);
+    ValueNode settled(Parts parts);
+    std::optional<std::string> key_of(PyObject* schema) const;
+
+    Builder& builder_;
+    const SchemaWords& words_;
+    Leaves& leaves_;
+    nb::dict document_;
+    int draft_, deepest_;
+    Work::Manner manner_;
+    std::unordered_map<PyObject*, ValueId> places_;
+    std::unordered_map<std::string, ValueId> leaf_values_;
+    // Of one `read`.
+    std::vector<Task> waiting_;
+    std::vector<Step> trail_;
+    std::vector<Stranger> strangers_;
+};
+
+}  // namespace schemagen

@@ -1,0 +1,50 @@
+#include "runtime/constraint.hpp"
+
+namespace schemagen {
+
+// As it was, or new: what may fail comes first. Nobody else knows the new languages yet.
+void Constraint::renew() {
+    std::shared_ptr<Languages> languages = Languages::apart();
+    std::shared_ptr<Automaton> automaton;
+    {
+        const Reading reading(*engine_->languages, budget);
+        const Guard guard(*languages);
+        automaton = engine_->automaton->renewed(languages);
+    }
+    engine_ = std::make_unique<Engine>(std::move(languages), std::move(automaton), *tables);
+    budget.nodes = budget.states = 0;
+    ++epoch_;
+}
+
+// False: it is at work, and sees by itself that it has to move.
+bool Constraint::move_out() {
+    if (!mutex.try_lock()) return false;
+    const std::unique_lock lock(mutex, std::adopt_lock);
+    if (engine_->languages->is_closing()) renew();
+    return true;
+}
+
+uint64_t Constraint::begin_anew() {
+    const Work call(budget.max_seconds);
+    const WorkLock lock(mutex);
+    renew();
+    return epoch_;
+}
+
+// Of a constraint that is at work the bytes of last time: whoever asks shall not wait.
+uint64_t Constraint::memory_bytes() {
+    if (mutex.try_lock_shared()) {
+        const std::shared_lock lock(mutex, std::adopt_lock);
+        uint64_t bytes = engine_->automaton->memory_bytes() + engine_->masks.memory_bytes() + engine_->completions.memory_bytes();
+        if (engine_->languages->is_apart()) bytes += engine_->languages->memory_bytes();
+        memory_bytes_.store(bytes, std::memory_order_relaxed);
+    }
+    return memory_bytes_.load(std::memory_order_relaxed);
+}
+
+void Constraint::after_fork() {
+    new (&mutex) std::shared_timed_mutex;
+    budget.alone = false;
+}
+
+}  // namespace schemagen

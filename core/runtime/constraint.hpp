@@ -1,0 +1,103 @@
+// A compiled constraint over a vocabulary, shared by all texts that follow it, and how it is renewed.
+//
+// The automaton is extended while it is walked, within the limits of its grammar, and what was made for one text is of little
+// use to the next if that goes elsewhere. So that no text pays for earlier ones, a constraint that has come to its limits is
+// renewed: its program (values, arms, the languages they name) is copied into languages of its own, and everything made on the
+// way is dropped, masks and shortest completions included. That begins a new epoch. Configurations of an earlier epoch mean
+// nothing any more, so whoever follows a text reads it again first (`sync`). The task that came to the limit is then done once
+// more while nobody else is at work: what it needs now, its text needs alone, and if that is too much it is an error.
+//
+// A constraint is renewed, too, when its languages are to be given back (languages.hpp).
+#pragma once
+#include <memory>
+#include <shared_mutex>
+
+#include "automata/automaton.hpp"
+#include "masks/completion.hpp"
+#include "automata/languages.hpp"
+#include "masks/masks.hpp"
+#include "vocabulary/vocabulary.hpp"
+#include "util/work.hpp"
+
+namespace schemagen {
+
+struct Constraint final : ForkSafe, Tenant {
+    Constraint(std::shared_ptr<Languages> languages, std::shared_ptr<Automaton> automaton, std::shared_ptr<const VocabularyTables> tables_, const Budget& budget_)
+        : tables(std::move(tables_)), budget(budget_), engine_(std::make_unique<Engine>(std::move(languages), std::move(automaton), *tables)) {}
+
+    // For those who hold the mutex.
+    Languages& languages() { return *engine_->languages; }
+    Automaton& automaton() { return *engine_->automaton; }
+    Masks& masks() { return engine_->masks; }
+    Completions& completions() { return engine_->completions; }
+    uint64_t epoch() const { return epoch_; }
+    uint64_t memory_bytes();
+    uint64_t begin_anew();  // a new epoch, for tests; returns its number
+
+    // Do a task that may have to make something new, beginning with `sync`, which brings the one who asks into this epoch. With
+    // `reads` it begins beside others who read the languages; it is begun anew where that is not enough.
+    template <class Sync, class Task>
+    auto work(bool reads, const Sync& sync, const Task& task);
+
+    const std::shared_ptr<const VocabularyTables> tables;
+    Budget budget;
+    std::shared_timed_mutex mutex;
+
+private:
+    // What is made anew in each epoch.
+    struct Engine {
+        Engine(std::shared_ptr<Languages> languages_, std::shared_ptr<Automaton> automaton_, const VocabularyTables& tables)
+            : languages(std::move(languages_)), automaton(std::move(automaton_)), masks(*automaton, tables, languages->strings), completions(*automaton, tables) {}
+        std::shared_ptr<Languages> languages;
+        std::shared_ptr<Automaton> automaton;
+        Masks masks;
+        Completions completions;
+    };
+    // While one task has a new epoch for itself.
+    class Alone {
+    public:
+        explicit Alone(Budget& budget) : budget_(budget) { budget_.alone = true; }
+        ~Alone() { budget_.alone = false; }
+        Alone(const Alone&) = delete;
+        Alone& operator=(const Alone&) = delete;
+
+    private:
+        Budget& budget_;
+    };
+    void renew();
+    bool move_out() override;
+    void after_fork() override;
+
+    std::unique_ptr<Engine> engine_;
+    uint64_t epoch_ = 1;
+    std::atomic<uint64_t> memory_bytes_{0};  // as of when it was last asked for
+};
+
+template <class Sync, class Task>
+auto Constraint::work(bool reads, const Sync& sync, const Task& task) {
+    const Work call(budget.max_seconds);
+    const WorkLock lock(mutex);
+    if (languages().is_closing()) renew();
+    auto begin = [&] {
+        sync();
+        return task();
+    };
+    try {
+        if (reads) try {
+                const Reading reading(languages(), budget);
+                return begin();
+            } catch (const NotKnown&) {
+                // Once more, with everything to itself.
+            }
+        const Guard guard(languages(), &budget);
+        return begin();
+    } catch (const LimitExceeded& error) {
+        if (!error.worn) throw;
+    }
+    renew();
+    const Alone alone(budget);
+    const Guard guard(languages(), &budget);
+    return begin();
+}
+
+}  // namespace schemagen

@@ -1,0 +1,86 @@
+// The cursor of one sequence over a constraint.
+//
+// Its configurations belong to one epoch of the constraint (constraint.hpp). In a later one it reads its text again, step by
+// step, before it goes on.
+#pragma once
+#include <atomic>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "runtime/constraint.hpp"
+
+namespace schemagen {
+
+// A bool that one thread may read while another one writes it: calls look at it before they take the mutex.
+class Flag {
+public:
+    Flag() = default;
+    Flag(const Flag& other) : value_(bool{other}) {}
+    Flag& operator=(bool value) { return value_.store(value, std::memory_order_relaxed), *this; }
+    Flag& operator=(const Flag& other) { return *this = bool{other}; }
+    operator bool() const { return value_.load(std::memory_order_relaxed); }
+
+private:
+    std::atomic<bool> value_ = false;
+};
+
+class Matcher {
+public:
+    explicit Matcher(std::shared_ptr<Constraint> constraint);
+
+    static constexpr uint32_t kNoBudget = UINT32_MAX;
+
+    // Writes ceil(V/32) words. Returns how many tokens are allowed. With a budget only those are after which the text can be
+    // finished with the rest of it.
+    uint32_t fill(uint32_t* words, uint32_t budget = kNoBudget);
+    // Fewest tokens that the shortest text from here takes, and that text.
+    uint32_t tokens_to_finish();
+    std::string shortest_completion();
+    uint32_t least_bytes();  // no text from here has fewer
+    // The bytes that follow without any choice, at most `most`.
+    std::string forced_bytes(size_t most);
+    // Tokens that spell the forced bytes, the longest first; all of them can be accepted.
+    std::vector<uint32_t> forced_run(size_t most);
+    // A number for the place that the text has come to: the same for texts that go on alike. 0 where that depends on the text.
+    uint64_t place();
+    bool accept_token(uint32_t id);
+    bool accept_bytes(std::string_view bytes);
+    bool accepting();
+    bool terminated() const { return terminated_; }
+    void rollback(size_t count);
+    void reset();
+    Matcher fork();
+    size_t steps() const { return history_.size() - 1; }
+    // How many bytes of the token can be read from here, and why not the next one.
+    std::pair<size_t, std::string> probe(std::string_view bytes);
+    const VocabularyTables& tables() const { return *constraint_->tables; }
+    const std::shared_ptr<Constraint>& constraint() const { return constraint_; }
+    // For those who hold the mutex of the constraint: the text, and its configuration in an epoch; nullptr: it is of another one.
+    const std::string& text() const { return text_; }
+    const Leaf* leaf_in(uint64_t epoch) const { return epoch == epoch_ ? &leaf() : nullptr; }
+
+private:
+    const Leaf& leaf() const { return history_.back().leaf; }
+    // Do work that reads the languages and may have to make something new in them, or much that is new.
+    template <class Task>
+    auto reading(const Task& task);
+    template <class Task>
+    auto making(const Task& task);
+    void sync();
+    bool advance(std::string_view bytes);
+
+    std::shared_ptr<Constraint> constraint_;
+    std::vector<std::shared_ptr<const Arena>> shared_;  // frames of the matchers this one was forked from
+    std::shared_ptr<Arena> arena_;
+    struct Step {
+        Leaf leaf;
+        size_t read;  // bytes of the text
+    };
+    std::vector<Step> history_;
+    std::string text_;
+    uint64_t epoch_ = 0;  // that the configurations belong to
+    Flag terminated_;
+};
+
+}  // namespace schemagen

@@ -1,0 +1,20 @@
+// What is thrown where a limit of the caller stops the work.
+#pragma once
+#include <stdexcept>
+#include <string>
+#include <utility>
+
+namespace schemagen {
+
+// A limit stopped the work. `knob` is the field of schemagen.Limits, or what the core itself cannot do.
+struct LimitExceeded : std::runtime_error {
+    LimitExceeded(std::string knob_, double reached_, double limit_, bool worn_ = false)
+        : std::runtime_error(knob_), knob(std::move(knob_)), reached(reached_), limit(limit_), worn(worn_) {}
+    std::string knob;
+    double reached, limit;
+    bool worn;           // by what was made for earlier texts, perhaps: a grammar that starts anew may do what was asked
+    bool alone = false;  // one text asked for all of it
+    bool nodes = false;  // derivatives are counted, of which each state may have `Budget::kNodesPerState`
+};
+
+}  // namespace schemagen

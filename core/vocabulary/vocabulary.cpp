@@ -1,0 +1,382 @@
+#include "vocabulary/vocabulary.hpp"
+
+#include <algorithm>
+#include <atomic>
+#include <bit>
+#include <numeric>
+#include <stdexcept>
+
+namespace schemagen {
+
+namespace {
+
+using CharRange = std::pair<uint32_t, uint32_t>;
+
+// Beyond ASCII, without what counts as white space to any reading of \s and the line separators that a dot does not take.
+constexpr CharRange kBeyondAscii[] = {{0x80, 0x84},     {0x86, 0x9F},     {0xA1, 0x167F},   {0x1681, 0x1FFF}, {0x200B, 0x2027}, {0x202A, 0x202E},
+                                      {0x2030, 0x205E}, {0x2060, 0x2FFF}, {0x3001, 0xD7FF}, {0xE000, 0xFEFE}, {0xFF00, 0x10FFFF}};
+
+bool is_beyond_ascii(uint32_t c) {
+    return std::any_of(std::begin(kBeyondAscii), std::end(kBeyondAscii), [c](const CharRange& r) { return r.first <= c && c <= r.second; });
+}
+
+size_t utf8_length(uint32_t c) { return c < 0x80 ? 1 : c < 0x800 ? 2 : c < 0x10000 ? 3 : 4; }
+
+uint8_t utf8_byte(uint32_t c, size_t k) {
+    static constexpr uint8_t kLead[] = {0, 0, 0xC0, 0xE0, 0xF0};
+    const size_t length = utf8_length(c);
+    const uint32_t bits = c >> 6 * (length - 1 - k);
+    return static_cast<uint8_t>(k == 0 ? kLead[length] | bits : 0x80 | (bits & 0x3F));
+}
+
+// Split a range until all combinations of its bytes are in it.
+void spell(uint32_t low, uint32_t high, std::vector<Slice::Spelling>& out) {
+    for (uint32_t last : {0x7FFu, 0xFFFFu})
+        if (low <= last && last < high) return spell(low, last, out), spell(last + 1, high, out);
+    const size_t length = utf8_length(high);
+    for (size_t k = 1; k < length; ++k) {
+        const uint32_t rest = (1u << 6 * k) - 1;
+        if ((low & ~rest) == (high & ~rest)) continue;
+        if (low & rest) return spell(low, low | rest, out), spell((low | rest) + 1, high, out);
+        if ((high & rest) != rest) return spell(low, (high & ~rest) - 1, out), spell(high & ~rest, high, out);
+    }
+    out.emplace_back();
+    for (size_t k = 0; k < length; ++k) out.back().emplace_back(utf8_byte(low, k), utf8_byte(high, k));
+}
+
+// A character being read: how many bytes of it are missing, and the code point so far.
+struct Reading {
+    static constexpr uint8_t kBroken = 255;
+    uint32_t value = 0;
+    uint8_t missing = 0;
+    uint8_t length = 1;
+};
+
+Reading read(const Reading& before, uint8_t byte) {
+    if (before.missing == Reading::kBroken) return before;
+    if (before.missing == 0) {
+        if (byte < 0x80) return {byte, 0, 1};
+        if (byte >= 0xC2 && byte <= 0xDF) return {byte & 0x1Fu, 1, 2};
+        if ((byte & 0xF0) == 0xE0) return {byte & 0x0Fu, 2, 3};
+        if (byte >= 0xF0 && byte <= 0xF4) return {byte & 0x07u, 3, 4};
+        return {0, Reading::kBroken, 0};
+    }
+    if (begins_character(byte)) return {0, Reading::kBroken, 0};
+    Reading after{before.value << 6 | (byte & 0x3Fu), static_cast<uint8_t>(before.missing - 1), before.length};
+    static constexpr uint32_t kLeast[] = {0, 0, 0x80, 0x800, 0x10000};
+    const uint32_t c = after.value;
+    if (after.missing == 0 && (c < kLeast[after.length] || c > 0x10FFFF || (c >= 0xD800 && c <= 0xDFFF))) after.missing = Reading::kBroken;
+    return after;
+}
+
+// The slices of a character, and bit kPlain where a JSON string may hold it as it is.
+constexpr Slice::Set kPlain = 1u << Slice::kCount, kSlices = kPlain - 1, kEvery = kPlain | kSlices;
+
+Slice::Set slices_of(uint32_t c) {
+    static const auto table = [] {
+        std::array<Slice::Set, 129> sets{};  // 128: beyond ASCII
+        for (size_t k = 0; k < Slice::kCount; ++k) {
+            for (auto [low, high] : Slice::all()[k].ascii)
+                for (unsigned byte = low; byte <= high; ++byte) sets[byte] |= static_cast<Slice::Set>(1u << k);
+            if (Slice::all()[k].beyond_ascii) sets[128] |= static_cast<Slice::Set>(1u << k);
+        }
+        for (unsigned byte = 0x20; byte <= 128; ++byte)
+            if (byte != '"' && byte != '\\') sets[byte] |= kPlain;
+        return sets;
+    }();
+    return c < 128 ? table[c] : is_beyond_ascii(c) ? table[128] : kPlain;
+}
+
+// The slices that a part of a character may belong to, as any of its continuations does.
+Slice::Set slices_of_partial(const Reading& reading) {
+    static constexpr uint32_t kLeast[] = {0, 0, 0x80, 0x800, 0x10000};
+    if (reading.missing == Reading::kBroken) return 0;
+    const uint32_t rest = (1u << 6 * reading.missing) - 1, low = std::max(reading.value << 6 * reading.missing, kLeast[reading.length]), high = reading.value << 6 * reading.missing | rest;
+    const bool some = std::any_of(std::begin(kBeyondAscii), std::end(kBeyondAscii), [&](const CharRange& r) { return std::max(low, r.first) <= std::min(high, r.second); });
+    return some ? slices_of(0x80) : 0;
+}
+
+void list_children(Trie& trie) {
+    const uint32_t size = trie.root();
+    trie.first_child.resize(size + 2);
+    trie.child_byte.reserve(size);
+    trie.child.reserve(size);
+    for (uint32_t k = 0; k <= size; ++k) {
+        trie.first_child[k] = static_cast<uint32_t>(trie.child.size());
+        uint32_t begin = k == size ? 0 : k + 1, end = k == size ? size : trie.skip[k];
+        for (uint32_t child = begin; child < end; child = trie.skip[child]) {
+            trie.child_byte.push_back(trie.byte[child]);
+            trie.child.push_back(child);
+        }
+    }
+    trie.first_child[size + 1] = static_cast<uint32_t>(trie.child.size());
+}
+
+// `text(id)` for ids in sorted order of their texts, none of which is empty.
+template <class Text>
+Trie build(const Text& text, const std::vector<uint32_t>& sorted) {
+    Trie trie;
+    std::vector<uint32_t> open;  // nodes on the path of the previous text
+    std::string_view previous;
+    std::vector<uint32_t> counts;
+    for (uint32_t id : sorted) {
+        std::string_view token = text(id);
+        size_t common = 0;
+        while (common < previous.size() && common < token.size() && previous[common] == token[common]) ++common;
+        while (open.size() > common) {
+            trie.skip[open.back()] = static_cast<uint32_t>(trie.size());
+            open.pop_back();
+        }
+        for (size_t k = common; k < token.size(); ++k) {
+            open.push_back(static_cast<uint32_t>(trie.size()));
+            trie.byte.push_back(static_cast<uint8_t>(token[k]));
+            trie.skip.push_back(0);
+            counts.push_back(0);
+        }
+        trie.max_depth = std::max(trie.max_depth, static_cast<uint32_t>(token.size()));
+        counts[open.back()]++;
+        previous = token;
+    }
+    while (!open.empty()) {
+        trie.skip[open.back()] = static_cast<uint32_t>(trie.size());
+        open.pop_back();
+    }
+    // Depth-first order is sorted order, so the tokens of the nodes follow each other.
+    trie.first_token.resize(trie.size() + 1, 0);
+    for (size_t k = 0; k < counts.size(); ++k) trie.first_token[k + 1] = trie.first_token[k] + counts[k];
+    trie.tokens = sorted;
+    list_children(trie);
+    return trie;
+}
+
+// Whether a tail can follow a value or key in JSON text.
+bool may_follow(std::string_view tail) { return tail.empty() || std::string_view(" \n\r\t,:]}").find(tail[0]) != std::string_view::npos; }
+
+bool has_two_quotes(std::string_view text) { return std::count(text.begin(), text.end(), '"') >= 2; }
+
+}  // namespace
+
+VocabularyTables::VocabularyTables(std::vector<std::string_view> tokens, std::vector<uint32_t> eos) : eos_(std::move(eos)) {
+    size_t total = 0;
+    for (auto token : tokens) total += token.size();
+    if (total > UINT32_MAX) throw std::length_error("the tokens of the vocabulary take more than 4 GiB");
+    bytes_.reserve(total);
+    offsets_.push_back(0);
+    for (auto token : tokens) {
+        if (token.size() > 65534) throw std::length_error("a token is longer than 65534 bytes");
+        bytes_.insert(bytes_.end(), token.begin(), token.end());
+        offsets_.push_back(static_cast<uint32_t>(bytes_.size()));
+        const auto brackets = std::count_if(token.begin(), token.end(), [](char c) { return c == '{' || c == '['; });
+        most_brackets_ = std::max(most_brackets_, static_cast<uint32_t>(brackets));
+    }
+    for (uint32_t id : eos_)
+        if (id >= size()) throw std::out_of_range("an EOS id lies outside the vocabulary");
+    const std::vector<uint32_t> sorted = in_order();
+    all_ = build([this](uint32_t id) { return token(id); }, sorted);
+    cut_slices();
+    collect_tails(sorted);
+    static std::atomic<uint64_t> serials{0};
+    serial_ = ++serials;
+}
+
+// The ids of tokens with text, sorted by it. Their first eight bytes as one number decide nearly every comparison.
+std::vector<uint32_t> VocabularyTables::in_order() const {
+    struct Entry {
+        uint64_t head;
+        uint32_t id;
+    };
+    std::vector<Entry> entries;
+    entries.reserve(size());
+    for (uint32_t id = 0; id < size(); ++id) {
+        std::string_view text = token(id);
+        if (text.empty()) continue;
+        uint64_t head = 0;
+        for (size_t k = 0; k < 8; ++k) head = head << 8 | (k < text.size() ? static_cast<uint8_t>(text[k]) : 0u);
+        entries.push_back({head, id});
+    }
+    std::sort(entries.begin(), entries.end(), [this](const Entry& a, const Entry& b) {
+        if (a.head != b.head) return a.head < b.head;
+        int order = token(a.id).compare(token(b.id));
+        return order ? order < 0 : a.id < b.id;
+    });
+    std::vector<uint32_t> sorted;
+    sorted.reserve(entries.size());
+    for (const Entry& entry : entries) sorted.push_back(entry.id);
+    return sorted;
+}
+
+const std::array<Slice, Slice::kCount>& Slice::all() {
+    // Never destroyed, like all that threads may use until the process ends.
+    static const auto& slices = *new std::array<Slice, kCount>{{
+        {{{' ', '!'}, {'#', '['}, {']', '\x7F'}}, true},
+        {{{'!', '!'}, {'#', '['}, {']', '\x7F'}}, true},
+        {{{' ', '!'}, {'#', '['}, {']', '~'}}, false},
+        {{{'!', '!'}, {'#', '['}, {']', '~'}}, false},
+        {{{' ', ' '}, {'-', '-'}, {'0', '9'}, {'A', 'Z'}, {'_', '_'}, {'a', 'z'}}, true},
+        {{{'-', '-'}, {'0', '9'}, {'A', 'Z'}, {'_', '_'}, {'a', 'z'}}, true},
+        {{{' ', ' '}, {'-', '-'}, {'0', '9'}, {'A', 'Z'}, {'_', '_'}, {'a', 'z'}}, false},
+        {{{'-', '.'}, {'0', '9'}, {'A', 'Z'}, {'_', '_'}, {'a', 'z'}}, false},
+        {{{' ', ' '}, {'0', '9'}, {'A', 'Z'}, {'a', 'z'}}, false},
+        {{{'0', '9'}, {'A', 'Z'}, {'_', '_'}, {'a', 'z'}}, false},
+        {{{'0', '9'}, {'A', 'Z'}, {'a', 'z'}}, false},
+        {{{'A', 'Z'}, {'a', 'z'}}, false},
+        {{{'a', 'z'}}, false},
+    }};
+    return slices;
+}
+
+Slice::Set Slice::within(size_t slice) {
+    static const auto table = [] {
+        std::array<Set, kCount> within{};
+        for (size_t wide = 0; wide < kCount; ++wide)
+            for (size_t narrow = 0; narrow < kCount; ++narrow) {
+                bool part = true;
+                for (uint32_t c = 0; c <= 128; ++c) part &= !(slices_of(c) >> narrow & 1) || (slices_of(c) >> wide & 1);
+                if (part) within[wide] |= static_cast<Set>(1u << narrow);
+            }
+        return within;
+    }();
+    return table[slice];
+}
+
+const std::vector<Slice::Spelling>& Slice::beyond_ascii_spelled() {
+    static const auto& spellings = *[] {
+        auto* out = new std::vector<Spelling>;
+        for (auto [low, high] : kBeyondAscii) spell(low, high, *out);
+        return out;
+    }();
+    return spellings;
+}
+
+// What tokens are made of: down the trie for what leads to a node, and up again for what lies behind it.
+void VocabularyTables::cut_slices() {
+    struct Path {
+        Reading reading;
+        uint8_t chars = 0;            // begun
+        Slice::Set own = kEvery;      // of the character that ends here
+        Slice::Set through = kEvery;  // of all characters so far
+    };
+    const uint32_t size = all_.root();
+    std::vector<Path> paths(size + 1);
+    std::vector<std::pair<uint32_t, uint8_t>> plain;  // tokens with their characters
+    sliced_.assign(Slice::kCount * (Slice::kRanks + 1) * words(), 0);
+    auto rank = [this](size_t slice, size_t chars) { return sliced_.data() + (slice * (Slice::kRanks + 1) + std::min(chars, Slice::kRanks)) * words(); };
+    auto enter_children = [&](uint32_t parent) {
+        for (uint32_t c = all_.first_child[parent]; c < all_.first_child[parent + 1]; ++c) {
+            const Path& before = paths[parent];
+            Path& path = paths[all_.child[c]];
+            path.reading = read(before.reading, all_.child_byte[c]);
+            path.chars = static_cast<uint8_t>(std::min(before.chars + begins_character(all_.child_byte[c]), +Slice::kMany));
+            if (path.reading.missing == 0) path.own = slices_of(path.reading.value);
+            if (path.reading.missing == Reading::kBroken || path.chars == Slice::kMany) path.own = 0;
+            path.through = before.through & path.own;
+            if (path.reading.missing || !path.through) continue;
+            for (uint32_t id : all_.tokens_at(all_.child[c])) {
+                plain.emplace_back(id, path.chars);
+                for (unsigned left = unsigned{path.through} & kSlices; left; left &= left - 1) set_bit(rank(static_cast<size_t>(std::countr_zero(left)), path.chars), id);
+            }
+        }
+    };
+    enter_children(size);
+    for (uint32_t node = 0; node < size; ++node) enter_children(node);
+    for (size_t k = 0; k < Slice::kCount; ++k)
+        for (size_t chars = 1; chars <= Slice::kRanks; ++chars)
+            for (size_t w = 0; w < words(); ++w) rank(k, chars)[w] |= rank(k, chars - 1)[w];
+    rank_plain(plain);
+    // What lies behind a node, the tokens that end there included; `whole`: and these end with a whole character.
+    struct Rest {
+        Slice::Set any, whole;
+    };
+    std::vector<Rest> rests(size + 1);
+    slices_ = {std::vector<Slice::Set>(size + 1), std::vector<Slice::Set>(size + 1), std::vector<uint8_t>(size + 1)};
+    auto leave = [&](uint32_t node) {
+        Rest rest{kEvery, kEvery};
+        int chars = 0;
+        for (uint32_t c = all_.first_child[node]; c < all_.first_child[node + 1]; ++c) {
+            const uint32_t child = all_.child[c];
+            rest.any &= paths[child].own & rests[child].any;
+            rest.whole &= paths[child].own & rests[child].whole;
+            chars = std::max(chars, slices_.chars[child] + begins_character(all_.child_byte[c]));
+        }
+        const Reading& reading = paths[node].reading;
+        slices_.chars[node] = static_cast<uint8_t>(std::min(chars, +Slice::kMany));
+        slices_.below[node] = reading.missing == 0 ? rest.any & kSlices : 0;
+        if (reading.missing && node != size && !all_.tokens_at(node).empty()) rest = {static_cast<Slice::Set>(rest.any & slices_of_partial(reading)), 0};
+        slices_.through[node] = paths[node].through & rest.whole & kSlices;
+        rests[node] = rest;
+    };
+    for (uint32_t node = size; node-- > 0;) leave(node);
+    leave(size);
+}
+
+// Longer tokens than kLengthRanks do not count as plain.
+void VocabularyTables::rank_plain(const std::vector<std::pair<uint32_t, uint8_t>>& plain) {
+    for (auto [id, chars] : plain)
+        if (chars <= kLengthRanks) longest_plain_ = std::max<uint32_t>(longest_plain_, chars);
+    plain_.assign(longest_plain_ + 1, std::vector<uint32_t>(words(), 0));
+    for (auto [id, chars] : plain)
+        if (chars <= longest_plain_) set_bit(plain_[chars].data(), id);
+    for (uint32_t k = 1; k <= longest_plain_; ++k)
+        for (uint32_t w = 0; w < words(); ++w) plain_[k][w] |= plain_[k - 1][w];
+}
+
+void VocabularyTables::collect_tails(const std::vector<uint32_t>& sorted) {
+    tail_texts_.push_back({});
+    tail_index_.emplace(std::string_view(), 0);
+    std::vector<uint32_t> order;
+    for (uint32_t id : sorted) {
+        std::string_view text = token(id);
+        bool ends_string = false;
+        for (size_t at = 0; at < text.size(); ++at) {
+            if (text[at] != '"' && text[at] != '}' && text[at] != ']') continue;
+            std::string_view tail = text.substr(at + 1);
+            if (!may_follow(tail)) continue;
+            ends_string |= text[at] == '"';
+            if (tail_index_.emplace(tail, static_cast<uint32_t>(tail_texts_.size())).second) tail_texts_.push_back(tail);
+        }
+        if (ends_string) order.push_back(id);
+        if (has_two_quotes(text)) tokens_with_key_.push_back(id);
+    }
+    quoted_ = build([this](uint32_t id) { return token(id); }, order);
+    list_endings();
+    order.clear();
+    for (uint32_t id = 1; id < tail_texts_.size(); ++id) {
+        order.push_back(id);
+        if (has_two_quotes(tail_texts_[id])) tails_with_key_.push_back(id);
+    }
+    std::sort(order.begin(), order.end(), [this](uint32_t a, uint32_t b) { return tail_texts_[a] < tail_texts_[b]; });
+    tails_ = build([this](uint32_t id) { return tail_texts_[id]; }, order);
+}
+
+// Nodes are visited in the order of their ids.
+void VocabularyTables::list_endings() {
+    first_ending_.assign(1, 0);
+    descend(quoted_, uint32_t{0}, [this](uint32_t length, uint8_t byte, uint32_t node, uint32_t& next) {
+        next = length + 1;
+        if (byte == '"')
+            for (uint32_t token : quoted_.tokens_below(node))
+                if (uint32_t tail = tail_of(token, next); tail != kNoTail) endings_.emplace_back(tail, token);
+        first_ending_.push_back(static_cast<uint32_t>(endings_.size()));
+        return true;
+    });
+}
+
+uint32_t VocabularyTables::lookup(std::string_view tail) const { return may_follow(tail) ? tail_index_.at(tail) : kNoTail; }
+
+uint32_t Trie::child_of(uint32_t node, uint8_t byte) const {
+    auto begin = child_byte.begin() + first_child[node], end = child_byte.begin() + first_child[node + 1];
+    auto it = std::lower_bound(begin, end, byte);
+    return it == end || *it != byte ? kNone : child[static_cast<size_t>(it - child_byte.begin())];
+}
+
+uint32_t Trie::find(std::string_view text) const {
+    uint32_t node = root();
+    for (size_t k = 0; k < text.size() && node != kNone; ++k) node = child_of(node, static_cast<uint8_t>(text[k]));
+    return node;
+}
+
+size_t VocabularyTables::memory_bytes() const {
+    return slices_.chars.size() * 5 + sliced_.size() * 4 + bytes_.size() + offsets_.size() * 4 + all_.memory_bytes() + tails_.memory_bytes() + quoted_.memory_bytes() + plain_.size() * words() * 4 + tail_texts_.size() * 72;
+}
+
+}  // namespace schemagen
