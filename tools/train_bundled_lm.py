@@ -7,9 +7,9 @@
 Needs torch, transformers and tokenizers; nothing is downloaded. The examples come from `bundled_data`, the shape in the
 prompt from `schemagen.prompts.shape`; a share (`--calls`) are dialogues with tools, of `bundled_dialogues`. The first steps
 use only short examples that ask for copying. Hidden matrices are trained with Muon, the rest with AdamW, in bfloat16
-autocast. A checkpoint of everything is written now and then (see `--state`) together with the model folder, so that a run can be
-stopped and resumed. With `--minutes` the learning rate falls with the clock as well as with the steps, whichever is further,
-so that the run ends on time.
+autocast. A checkpoint of everything is written now and then (see `--state`) together with the model folder, so that a run
+can be stopped and resumed. With `--minutes` the learning rate falls with the clock as well as with the steps, whichever is
+further, so that the run ends on time.
 
 The weights in the repository come from 76 minutes on one core of a busy machine (3657 steps, about 22 million tokens);
 the run was stopped and resumed five times, when examples were added to the generator (the last two times with

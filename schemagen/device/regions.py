@@ -3,7 +3,8 @@
 Idea: a grammar has a region of states and one of transitions, a matrix with a column for each class. Both have room to
 spare; a region that is full is taken again at the end of its tensor, twice as large, and copied there by the device. The
 regions that were left are lost, at most as much as is in use. So a page fault sends the rows that were worked out for it,
-and nothing else: a class that was split gets a column that is a copy of the one it was split from (core/runtime/token_table.cpp).
+and nothing else: a class that was split gets a column that is a copy of the one it was split from
+(core/runtime/token_table.cpp).
 
 Invariants: places without a row lead to `HOST`; a token only ever moves to a class that is new.
 """

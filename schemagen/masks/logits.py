@@ -1,9 +1,9 @@
 """Logits to ``-inf`` by bits: on the CPU one pass of the compiled core, elsewhere a few elementwise kernels.
 
-Idea: masking is nothing but memory traffic, so the core (core/runtime/logits.cpp) reads and writes each logit at most once: a word of
-the mask decides over 32 of them, and where it allows none they are not even read. 8 rows of 128,256 take as long as a plain
-copy of them, 0.25 ms when nothing is in a cache, and less where few tokens are allowed. With torch alone the best was a bias
-of 0 or ``-inf`` and a maximum, 1.1 to 1.7 ms; ``where`` branches on every element, and takes 2 to 6 ms.
+Idea: masking is nothing but memory traffic, so the core (core/runtime/logits.cpp) reads and writes each logit at most once: a
+word of the mask decides over 32 of them, and where it allows none they are not even read. 8 rows of 128,256 take as long as
+a plain copy of them, 0.25 ms when nothing is in a cache, and less where few tokens are allowed. With torch alone the best was
+a bias of 0 or ``-inf`` and a maximum, 1.1 to 1.7 ms; ``where`` branches on every element, and takes 2 to 6 ms.
 
 What the core cannot see as plain floats in memory is left to torch: other devices, unusual strides and types, tensors that
 require gradients, are fake or are traced by ``torch.compile``.

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 import schemagen
+from schemagen.testing import mask_of
 from schemagen.vocabulary import Vocabulary
 from tests.suite.cases import load_cases
 
@@ -82,13 +83,6 @@ def fewest_tokens(text, pieces):
     return best[len(text)]
 
 
-def mask_of(matcher, vocabulary, budget=None):
-    """Return the ids that are allowed."""
-    words = np.zeros((1, -(-vocabulary.size // 32)), dtype=np.int32)
-    matcher.fill_next_token_bitmask(words, 0, budget=budget)
-    return set(np.flatnonzero(np.unpackbits(words.view(np.uint8), bitorder="little")).tolist())
-
-
 @pytest.mark.parametrize("spec", _SPECS, ids=[str(spec)[:60] for spec in _SPECS])
 def test_the_shortest_completion_is_the_first_of_the_shortest(spec):
     """From wherever a text stands, no other completion is shorter, nor as short and before it in order."""
@@ -133,7 +127,7 @@ def test_a_mask_with_a_budget_leaves_out_what_would_not_fit(spec):
                     if token in TOY.eos_token_ids or (left is not None and left < budget):
                         expected.add(token)
                 if expected:
-                    assert mask_of(matcher, TOY, budget) == expected
+                    assert mask_of(matcher, TOY, budget=budget) == expected
             going_on = [token for token in matcher.allowed_tokens() if token not in TOY.eos_token_ids]
             if not going_on:
                 break
@@ -152,7 +146,7 @@ def test_both_engines_have_the_same_budgets(spec):
             needed = ours.tokens_to_finish()
             assert needed == theirs.tokens_to_finish()
             for budget in (needed or 1, needed + 1, needed + 3):
-                assert mask_of(ours, TOY, budget) == mask_of(theirs, TOY, budget)
+                assert mask_of(ours, TOY, budget=budget) == mask_of(theirs, TOY, budget=budget)
             going_on = [token for token in ours.allowed_tokens() if token not in TOY.eos_token_ids]
             if not going_on:
                 break
@@ -165,7 +159,7 @@ def run_out(grammar, budget, rng):
     """Write a text as a model would that never wants to end: brackets first, never EOS; return its bytes."""
     matcher, vocabulary, text = grammar.matcher(), grammar.vocabulary, b""
     for left in range(budget, 0, -1):
-        allowed = mask_of(matcher, vocabulary, left)
+        allowed = mask_of(matcher, vocabulary, budget=left)
         assert allowed, f"no token is left with a budget of {left} after {text!r}"
         going_on = sorted(allowed - set(vocabulary.eos_token_ids))
         if not going_on:
@@ -202,17 +196,17 @@ def test_a_vocabulary_without_bytes_has_no_guarantee():
     schema = {"type": "object", "properties": {"a": {"const": 0}}, "required": ["a"], "additionalProperties": False}
     grammar = schemagen.compile(schema, vocabulary, cache=None)
     assert grammar.min_new_tokens is None
-    assert mask_of(grammar.matcher(), vocabulary, 1) == {0}
+    assert mask_of(grammar.matcher(), vocabulary, budget=1) == {0}
 
 
 def test_a_budget_that_is_too_small_counts_as_what_is_needed():
     """Too late, the mask leads to the end by the shortest way."""
     grammar = schemagen.compile({"type": "array", "minItems": 3}, TOY, cache=None)
     matcher = grammar.matcher()
-    assert mask_of(matcher, TOY, 0) == mask_of(matcher, TOY, grammar.min_new_tokens)
+    assert mask_of(matcher, TOY, budget=0) == mask_of(matcher, TOY, budget=grammar.min_new_tokens)
     text = b""
     while not matcher.is_accepting():
-        token = min(mask_of(matcher, TOY, 1))
+        token = min(mask_of(matcher, TOY, budget=1))
         assert matcher.accept_token(token)
         text += TOY.tokens[token]
     assert len(json.loads(text)) == 3
@@ -357,7 +351,9 @@ def test_what_is_told_of_a_text_is_what_a_search_finds(seed):
         needed = told.tokens_to_finish()
         assert needed == searched.tokens_to_finish()
         for more in (0, 1, 4, 30, 300):
-            assert mask_of(told, BYTES, needed + more) - {_DELETE} == mask_of(searched, SEARCHED, needed + more)
+            assert mask_of(told, BYTES, budget=needed + more) - {_DELETE} == mask_of(
+                searched, SEARCHED, budget=needed + more
+            )
         going_on = [token for token in searched.allowed_tokens() if token not in BYTES.eos_token_ids]
         if not going_on:
             break

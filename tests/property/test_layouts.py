@@ -6,12 +6,12 @@ import json
 import random
 import re
 
-import numpy as np
 import pytest
 from hypothesis import HealthCheck, Phase, given, settings, strategies as st
 
 import schemagen
 from schemagen import Layout, Vocabulary
+from schemagen.testing import brute_force_mask, mask_of
 
 BYTES = Vocabulary.byte_vocabulary()
 #: Bytes, and tokens that cross gaps, brackets and the ends of lines.
@@ -121,19 +121,6 @@ def accepts(grammar, text):
     return matcher.accept_bytes(text.encode()) and matcher.is_accepting()
 
 
-def mask_of(matcher, vocabulary, budget=None):
-    """Return the ids that are allowed."""
-    words = np.zeros((1, -(-vocabulary.size // 32)), dtype=np.int32)
-    matcher.fill_next_token_bitmask(words, 0, budget=budget)
-    return set(np.flatnonzero(np.unpackbits(words.view(np.uint8), bitorder="little")).tolist())
-
-
-def brute_force(matcher, vocabulary):
-    """Return the ids whose bytes can follow."""
-    found = {i for i, token in enumerate(vocabulary.tokens) if token and matcher.fork().accept_bytes(token)}
-    return found | (set(vocabulary.eos_token_ids) if matcher.is_accepting() else set())
-
-
 def drawn(matcher, vocabulary, rng):
     """Return one of the allowed tokens: a class of bytes first, so that letters do not crowd out the rest."""
     allowed = sorted(mask_of(matcher, vocabulary))
@@ -191,7 +178,7 @@ def test_masks_equal_brute_force_and_never_end_dead(name, policy, vocabulary):
     for seed in range(3):
         rng, matcher = random.Random(f"{seed}{name}{policy}"), grammar.matcher()
         for _ in range(30):
-            assert mask_of(matcher, vocabulary) == brute_force(matcher, vocabulary)
+            assert mask_of(matcher, vocabulary) == brute_force_mask(matcher, vocabulary)
             token = drawn(matcher, vocabulary, rng)
             assert matcher.accept_token(token)
             if matcher.is_terminated():
@@ -211,7 +198,7 @@ def test_a_text_that_a_mask_led_through_is_laid_out_like_json_dumps(name, policy
     for seed in range(6):
         rng, matcher, text = random.Random(f"{seed}{name}{policy}"), grammar.matcher(), b""
         for left in range(least + 4 * seed + 1, 0, -1):
-            allowed = sorted(mask_of(matcher, PIECES, left))
+            allowed = sorted(mask_of(matcher, PIECES, budget=left))
             assert allowed, (text, left)
             token = rng.choice(allowed)
             assert matcher.accept_token(token), (text, PIECES.tokens[token])

@@ -10,7 +10,6 @@ import threading
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
-import numpy as np
 import pytest
 from pydantic import BaseModel
 
@@ -19,6 +18,7 @@ from schemagen import OptionError
 from schemagen.engine.native import program
 from schemagen.engine.options import Options
 from schemagen.grammar import compiler, file_cache as grammar_files
+from schemagen.testing import mask_of
 from schemagen.vocabulary import Vocabulary
 
 pytest.importorskip("schemagen._core", reason="only the compiled core has programs")
@@ -53,13 +53,6 @@ def replayed(spec, vocabulary, folder, monkeypatch, **options):
     with monkeypatch.context() as patched:
         patched.setattr(compiler, "_recorder", compiled)
         return recompiled(spec, vocabulary, folder, **options)
-
-
-def mask_of(matcher, vocabulary):
-    """The words of the mask."""
-    words = np.zeros((1, -(-vocabulary.size // 32)), dtype=np.int32)
-    matcher.fill_next_token_bitmask(words, 0)
-    return words.tobytes()
 
 
 def assert_same_masks(one, other, texts, seed):
