@@ -5,7 +5,7 @@
 namespace schemagen {
 
 RegexAutomaton::RegexAutomaton(std::shared_ptr<Languages> languages, NodeId regex)
-    : languages_(std::move(languages)), regex_(regex), start_(languages_->dfa.intern({regex}, false)) {}
+    : Automaton({.strings = this, .guide = this}), languages_(std::move(languages)), regex_(regex), start_(languages_->dfa.intern({regex}, false)) {}
 
 std::shared_ptr<Automaton> RegexAutomaton::renewed(std::shared_ptr<Languages> languages) {
     const NodeId regex = languages->kernel.adopt(languages_->kernel, {regex_})[0];
@@ -24,8 +24,6 @@ bool RegexAutomaton::step(Leaf& leaf, uint8_t byte, Arena&) {
 }
 
 bool RegexAutomaton::accepting(const Leaf& leaf) { return leaf.state && languages_->dfa.state(leaf.state).accepts.any(); }
-
-LocalKey RegexAutomaton::local_key(const Leaf& leaf, uint32_t) { return {true, leaf.state, 0, 0}; }
 
 bool RegexAutomaton::identity(const Leaf& leaf, bool exact, std::vector<uint64_t>& key) {
     key.push_back(uint64_t{leaf.state} << 1 | exact);

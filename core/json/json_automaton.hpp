@@ -17,7 +17,10 @@
 #include <unordered_map>
 
 #include "automata/automaton.hpp"
+#include "automata/completion_guide.hpp"
+#include "automata/container_view.hpp"
 #include "automata/languages.hpp"
+#include "automata/string_view.hpp"
 
 namespace schemagen {
 
@@ -107,7 +110,7 @@ struct JsonOptions {
     FixedLayout fixed = {};    // kFixed
 };
 
-class JsonAutomaton final : public Automaton {
+class JsonAutomaton final : public Automaton, public StringView, public ContainerView, public CompletionGuide {
 public:
     JsonAutomaton(std::shared_ptr<Languages> languages, JsonOptions options, uint64_t max_states);
 
@@ -125,27 +128,27 @@ public:
     bool step(Leaf& leaf, uint8_t byte, Arena& arena) override;
     bool accepting(const Leaf& leaf) override;
     void settle(Leaf& leaf, Arena& arena) override;
-    LocalKey local_key(const Leaf& leaf, uint32_t longest) override;
-    Leaf alone(const Leaf& leaf, Arena& arena) override;
-    bool behind(const Leaf& inside, uint32_t how, Leaf& out, Arena& arena) override;
-    uint32_t& tails_of(const Leaf& leaf) override;
+    LocalKey local_key(const Leaf& leaf, uint32_t longest) const override;
+    Leaf detached(const Leaf& leaf, Arena& arena) override;
+    bool after_close(const Leaf& inside, uint32_t how, Leaf& out, Arena& arena) override;
+    uint32_t& tails_of(const Leaf& leaf) const override;
     StringBody string_body(const Leaf& leaf, uint32_t longest) override;
-    uint32_t bare_state(const Leaf& leaf) const override;
+    uint32_t literal_state(const Leaf& leaf) const override;
     bool close_string(Leaf& leaf, uint32_t state, uint32_t chars, Arena& arena) override;
     Leaf as_declared_key(const Leaf& leaf) override;
     void declared_closings(const Leaf& leaf, const Trie& trie, std::vector<uint32_t>& nodes) override;
     ByteSet next_bytes(const Leaf& leaf) override;
-    bool has_used_keys(const Leaf& leaf) override;
-    std::vector<std::string> ways_to_repeat(const Leaf& leaf) override;
-    bool tracking(const Leaf& leaf) override;
-    uint32_t least(const Leaf& leaf) override;
+    bool has_used_keys(const Leaf& leaf) const override;
+    std::vector<std::string> used_key_suffixes(const Leaf& leaf) override;
+    bool is_text_dependent(const Leaf& leaf) const override;
+    uint32_t min_bytes(const Leaf& leaf) override;
     bool identity(const Leaf& leaf, bool exact, std::vector<uint64_t>& key) override;
     bool text_matters(const Leaf& leaf) const override;
     Leaf keep(const Leaf& leaf, Arena& arena) override;
-    Leaf roomiest(const Leaf& leaf) override;
+    Leaf least_constrained(const Leaf& leaf) override;
     void settle_shortest(const CountTokens& tokens) override;
-    uint32_t most(const Leaf& leaf) override;
-    uint32_t most_around(const Leaf& leaf) const override;
+    uint32_t most_tokens(const Leaf& leaf) override;
+    uint32_t most_tokens_around(const Leaf& leaf) const override;
     uint32_t growth(uint32_t brackets) const override;
     bool write_shortest(const Leaf& leaf, std::string& out) override;
     std::string refusal(const Leaf& leaf, uint8_t byte, std::string_view text, Arena& arena) override;

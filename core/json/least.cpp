@@ -252,7 +252,7 @@ uint64_t JsonAutomaton::least_next_key(const Leaf& leaf) {
     return std::max(rest + left - std::min(rest, line), 3 + colon_bytes() + left + closing_bytes(state));
 }
 
-uint32_t JsonAutomaton::least(const Leaf& leaf) {
+uint32_t JsonAutomaton::min_bytes(const Leaf& leaf) {
     if (leaf.mode == kDone) return 0;
     const FrameState* state = leaf.frame->state;
     const uint32_t depth = state->depth, read = leaf.count;  // in a gap: how much of it
@@ -338,7 +338,7 @@ bool JsonAutomaton::identity(const Leaf& leaf, bool exact, std::vector<uint64_t>
     const bool spaces_matter = exact || options_.whitespace != Whitespace::kAny;
     switch (leaf.mode) {
         case kKey: {
-            bool matters = leaf.state && !exact && (!has_enough_members(frame->state, frame->count + 1) || (frame->used && !ways_to_repeat(leaf).empty()));
+            bool matters = leaf.state && !exact && (!has_enough_members(frame->state, frame->count + 1) || (frame->used && !used_key_suffixes(leaf).empty()));
             if (matters) count = leaf.hash;
             state = leaf.state;
             node = leaf.node;
@@ -376,7 +376,7 @@ Leaf JsonAutomaton::keep(const Leaf& leaf, Arena& arena) {
     return out;
 }
 
-Leaf JsonAutomaton::roomiest(const Leaf& leaf) {
+Leaf JsonAutomaton::least_constrained(const Leaf& leaf) {
     Leaf out = leaf;
     if (leaf.mode == kString) out.count = count_identity(leaf, false);
     if (options_.whitespace == Whitespace::kAny) out.gap = 0;

@@ -28,7 +28,7 @@ uint32_t JsonAutomaton::count_key(const Leaf& leaf, uint32_t longest) const {
     return 0x80000000u | passed;
 }
 
-LocalKey JsonAutomaton::local_key(const Leaf& leaf, uint32_t longest) {
+LocalKey JsonAutomaton::local_key(const Leaf& leaf, uint32_t longest) const {
     const Frame* frame = leaf.frame;
     LocalKey key;
     if (frame->tracking || frame->pending || !frame->state->id) return key;
@@ -52,7 +52,7 @@ LocalKey JsonAutomaton::local_key(const Leaf& leaf, uint32_t longest) {
     return key;
 }
 
-Leaf JsonAutomaton::alone(const Leaf& leaf, Arena& arena) {
+Leaf JsonAutomaton::detached(const Leaf& leaf, Arena& arena) {
     Leaf out = leaf;
     Frame* frame = copy(leaf.frame, leaf.frame->state, arena);
     if (frame->parent) frame->parent = exit_frame_, frame->around = around(exit_frame_);
@@ -61,15 +61,15 @@ Leaf JsonAutomaton::alone(const Leaf& leaf, Arena& arena) {
     return out;
 }
 
-bool JsonAutomaton::behind(const Leaf& inside, uint32_t how, Leaf& out, Arena& arena) {
+bool JsonAutomaton::after_close(const Leaf& inside, uint32_t how, Leaf& out, Arena& arena) {
     out = inside;
     out.frame = inside.frame->parent;
     return close_value(out, bits_[how], nullptr, 0, arena);
 }
 
-uint32_t& JsonAutomaton::tails_of(const Leaf& leaf) { return leaf.frame->tails; }
+uint32_t& JsonAutomaton::tails_of(const Leaf& leaf) const { return leaf.frame->tails; }
 
-bool JsonAutomaton::tracking(const Leaf& leaf) { return leaf.frame->tracking; }
+bool JsonAutomaton::is_text_dependent(const Leaf& leaf) const { return leaf.frame->tracking; }
 
 // Tokens can be looked up by automaton state inside strings, and in keys as far as they are extra ones.
 StringBody JsonAutomaton::string_body(const Leaf& leaf, uint32_t longest) {
@@ -94,7 +94,7 @@ StringBody JsonAutomaton::string_body(const Leaf& leaf, uint32_t longest) {
     return body.bounded && state.alive.count() > 1 ? StringBody{} : body;
 }
 
-uint32_t JsonAutomaton::bare_state(const Leaf& leaf) const { return leaf.mode == kBare && !leaf.frame->tracking ? leaf.state : 0; }
+uint32_t JsonAutomaton::literal_state(const Leaf& leaf) const { return leaf.mode == kBare && !leaf.frame->tracking ? leaf.state : 0; }
 
 bool JsonAutomaton::close_string(Leaf& leaf, uint32_t state, uint32_t chars, Arena& arena) {
     leaf.state = state;
@@ -125,9 +125,9 @@ void JsonAutomaton::declared_closings(const Leaf& leaf, const Trie& trie, std::v
     descend(leaf.node, trie.root());
 }
 
-bool JsonAutomaton::has_used_keys(const Leaf& leaf) { return leaf.frame->used; }
+bool JsonAutomaton::has_used_keys(const Leaf& leaf) const { return leaf.frame->used; }
 
-std::vector<std::string> JsonAutomaton::ways_to_repeat(const Leaf& leaf) {
+std::vector<std::string> JsonAutomaton::used_key_suffixes(const Leaf& leaf) {
     std::vector<std::string> rests;
     if (leaf.mode != kKey || !leaf.state) return rests;
     std::string text = text_since(leaf.key, nullptr);

@@ -6,7 +6,7 @@
 namespace schemagen {
 
 JsonAutomaton::JsonAutomaton(std::shared_ptr<Languages> languages, JsonOptions options, uint64_t max_states)
-    : languages_(std::move(languages)), options_(std::move(options)), max_states_(max_states) {
+    : Automaton({.strings = this, .containers = this, .guide = this}), languages_(std::move(languages)), options_(std::move(options)), max_states_(max_states) {
     values_.emplace_back();
     Bits first;
     first.set(0);

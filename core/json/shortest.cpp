@@ -329,7 +329,7 @@ void JsonAutomaton::sum_around(const Around& around, const Frame* parent) {
 bool JsonAutomaton::has_sums(const Frame* frame) const { return !least_values_.empty() && frame->around.least != kNotSummed; }
 
 // Of a leaf whatever the string, number or key that is being read: tokens that are needed besides it.
-uint32_t JsonAutomaton::most_around(const Leaf& leaf) const {
+uint32_t JsonAutomaton::most_tokens_around(const Leaf& leaf) const {
     if (leaf.mode == kDone) return 0;
     if (!tells_shortest() || !has_sums(leaf.frame)) return kFar;
     const uint32_t around = leaf.frame->around.most;
@@ -343,7 +343,7 @@ uint32_t JsonAutomaton::most_around(const Leaf& leaf) const {
     }
 }
 
-uint32_t JsonAutomaton::most(const Leaf& leaf) {
+uint32_t JsonAutomaton::most_tokens(const Leaf& leaf) {
     if (leaf.mode == kDone) return 0;
     if (!tells_shortest()) return kFar;
     remember_required(leaf.frame->state);
@@ -361,7 +361,7 @@ uint32_t JsonAutomaton::most(const Leaf& leaf) {
         case kNextKey: return most_rest(leaf.frame, true) > 1 ? plus(around, uint64_t{space} + most_rest(leaf.frame, true)) : kFar;
         case kAfter: return plus(around, most_rest(leaf.frame, false));
         case kKey: return most_key(leaf);
-        default: return most_around(leaf);
+        default: return most_tokens_around(leaf);
     }
 }
 
@@ -372,7 +372,7 @@ uint32_t JsonAutomaton::most_key(const Leaf& leaf) {
     if (key == kNoKey || rest >= kFar) return kFar;
     const ObjectSet& set = *positions_[leaf.frame->state->position]->objects;
     const uint32_t longest = plans_[set.arms[only_slot(leaf.frame->state)]].longest_key;
-    return std::min(plus(uint64_t{rest} + around, uint64_t{longest} + 2 + colon_bytes()), least(leaf));
+    return std::min(plus(uint64_t{rest} + around, uint64_t{longest} + 2 + colon_bytes()), min_bytes(leaf));
 }
 
 // The required key that comes first in the shortest text, of those that the key being read may become.
@@ -481,7 +481,7 @@ void JsonAutomaton::write_rest(const FrameState* state, uint32_t slot, bool firs
 
 bool JsonAutomaton::write_shortest(const Leaf& leaf, std::string& out) {
     if (leaf.mode == kDone) return true;
-    if (most(leaf) >= kFar || least(leaf) > kMostText) return false;
+    if (most_tokens(leaf) >= kFar || min_bytes(leaf) > kMostText) return false;
     const Frame* frame = leaf.frame;
     const FrameState* state = frame->state;
     auto write_position = [&](uint32_t id) { write_value(positions_[id]->values[0], out); };

@@ -31,7 +31,7 @@ bool is_wide(uint32_t most) { return most < Automaton::kFar && most > kWide; }
 
 }  // namespace
 
-Completions::Completions(Automaton& automaton, const VocabularyTables& tables) : automaton_(automaton), tables_(tables) {}
+Completions::Completions(Automaton& automaton, const VocabularyTables& tables) : automaton_(automaton), guide_(guide_of(automaton)), tables_(tables) {}
 
 // Asked for when it is needed: most grammars never search, and reading the roots of a large trie takes a while.
 void Completions::prepare() {
@@ -43,8 +43,8 @@ void Completions::prepare() {
     spells_all_ = true;
     for (unsigned byte = ' '; byte < 0xF5; ++byte) spells_all_ &= bytes_.has(static_cast<uint8_t>(byte)) || byte == 0xC0 || byte == 0xC1;
     longest_ = std::max(tables_.longest_token(), 1u);
-    automaton_.settle_shortest([this](const std::string& text) { return spells_all_ ? fewest_tokens(text)[0] : Automaton::kFar; });
-    growth_ = automaton_.growth(tables_.most_brackets());
+    guide_.settle_shortest([this](const std::string& text) { return spells_all_ ? fewest_tokens(text)[0] : Automaton::kFar; });
+    growth_ = guide_.growth(tables_.most_brackets());
     ready_ = true;
 }
 
@@ -66,7 +66,7 @@ uint32_t Completions::bound(const Leaf& leaf, uint32_t id) {
         if (id != kNone) known_[id].upper = known_[id].tokens = 0;
         return 0;
     }
-    uint32_t least = std::max(automaton_.least(leaf), 1u);
+    uint32_t least = std::max(automaton_.min_bytes(leaf), 1u);
     if (id != kNone) known_[id].lower = least;
     return least;
 }
@@ -187,7 +187,7 @@ bool Completions::hurry(const Leaf& start, Arena& arena) {
     auto enter = [&](const Leaf& leaf, uint32_t from, uint8_t byte) {
         const uint32_t id = id_of(leaf);
         if (id != kNone && !seen.insert(id).second) return false;
-        const uint32_t bytes = from == kNone ? 0 : reached_[from].bytes + 1, guide = automaton_.accepting(leaf) ? 0 : automaton_.least(leaf);
+        const uint32_t bytes = from == kNone ? 0 : reached_[from].bytes + 1, guide = automaton_.accepting(leaf) ? 0 : automaton_.min_bytes(leaf);
         if (bytes > kMostBytes || guide >= Automaton::kFar) return false;
         open.push(static_cast<uint32_t>(reached_.size()), leaf, bytes, guide);
         reached_.push_back({leaf, id, from, bytes, byte});
@@ -276,7 +276,7 @@ std::string Completions::text(const Leaf& leaf, Arena& arena) {
 
 std::string Completions::way(const Leaf& leaf, Arena& arena) {
     std::string out;
-    if (automaton_.accepting(leaf) || (is_wide(most(leaf)) && automaton_.write_shortest(leaf, out))) return out;
+    if (automaton_.accepting(leaf) || (is_wide(most(leaf)) && guide_.write_shortest(leaf, out))) return out;
     out.clear();
     std::vector<uint32_t> ids;
     Arena::Mark mark = arena.mark();
@@ -312,7 +312,7 @@ uint32_t Completions::needed(const Leaf& leaf, Arena& arena) {
     uint32_t id = id_of(leaf);
     if (id != kNone && known_[id].tokens != kUnasked) return known_[id].tokens;
     std::string text;
-    if (work_ > 0 && is_wide(most(leaf)) && automaton_.write_shortest(leaf, text)) {
+    if (work_ > 0 && is_wide(most(leaf)) && guide_.write_shortest(leaf, text)) {
         spend(text.size());
         const uint32_t told = fewest_tokens(text)[0];
         if (id != kNone) known_[id].tokens = told;
@@ -373,7 +373,7 @@ bool Completions::each_place(const Leaf& leaf, uint32_t budget, Arena& arena, co
 // are: few, since most letters change nothing. Only the tokens that may leave the string are read. That may be more than the
 // most; `exact` looks at every token.
 uint32_t Completions::farthest(const Leaf& leaf, Arena& arena, bool exact) {
-    Leaf from = automaton_.roomiest(leaf);
+    Leaf from = guide_.least_constrained(leaf);
     uint32_t id = id_of(from);
     if (id != kNone && known_[id].farthest != kUnasked && (!exact || known_[id].exact)) return known_[id].farthest;
     uint32_t most = exact ? kNever : most_inside(from, arena);
@@ -413,13 +413,13 @@ uint32_t Completions::most_inside(const Leaf& from, Arena& arena) {
 
 // By what the containers require, and what one token may add to that.
 bool Completions::is_surely_far(const Leaf& leaf, uint32_t budget) const {
-    return growth_ < Automaton::kFar && uint64_t{automaton_.most_around(leaf)} + growth_ < budget;
+    return growth_ < Automaton::kFar && uint64_t{guide_.most_tokens_around(leaf)} + growth_ < budget;
 }
 
 bool Completions::is_far(const Leaf& leaf, uint32_t budget) const {
     if (is_surely_far(leaf, budget)) return true;
     std::vector<uint64_t> key;
-    if (!automaton_.identity(automaton_.roomiest(leaf), false, key)) return false;
+    if (!automaton_.identity(guide_.least_constrained(leaf), false, key)) return false;
     uint32_t id = keys_.find(key);
     return id != KeyTable::kNone && known_[id].farthest != kUnasked && known_[id].farthest <= budget;
 }
@@ -451,17 +451,17 @@ void Completions::make_room() {
     known_.clear();
 }
 
-uint32_t Completions::most(const Leaf& leaf) { return automaton_.accepting(leaf) ? 0 : spells_all_ ? automaton_.most(leaf) : Automaton::kFar; }
+uint32_t Completions::most(const Leaf& leaf) { return automaton_.accepting(leaf) ? 0 : spells_all_ ? guide_.most_tokens(leaf) : Automaton::kFar; }
 
 uint32_t Completions::least_bytes(const Leaf& leaf) {
     make_room();
-    return automaton_.accepting(leaf) ? 0 : automaton_.least(leaf);
+    return automaton_.accepting(leaf) ? 0 : automaton_.min_bytes(leaf);
 }
 
 // Whether a text can be finished in so many tokens. It is only asked what it really takes where the bounds leave that open.
 bool Completions::fits(const Leaf& leaf, uint32_t budget, Arena& arena) {
     if (most(leaf) <= budget) return true;
-    if (uint64_t{automaton_.least(leaf)} > uint64_t{budget} * longest_) return false;
+    if (uint64_t{automaton_.min_bytes(leaf)} > uint64_t{budget} * longest_) return false;
     return needed(leaf, arena) <= budget;
 }
 
@@ -479,7 +479,7 @@ uint32_t Completions::tighten(const Leaf& leaf, uint32_t budget, uint32_t* words
         if (!fits) return;
         for (uint32_t token : tables_.all().tokens_at(node)) kept[token >> 5] |= 1u << (token & 31);
     };
-    bool by_text = !wide && automaton_.text_matters(leaf);
+    bool by_text = !wide && guide_.text_matters(leaf);
     if (wide) {
         each_place(leaf, budget - 1, arena, keep);
     } else if (!by_text) {

@@ -6,7 +6,7 @@
 // first token of that tokenization can be taken, and behind it the number is smaller by one. (TruncProof, 2026, keeps a
 // budget by shortest completions of an LL(1) grammar; here any automaton will do.)
 //
-// The text is found by iterative deepening A* (Korf 1985) with `Automaton::least` as its guide, and a table of what is
+// The text is found by iterative deepening A* (Korf 1985) with `Automaton::min_bytes` as its guide, and a table of what is
 // known of each configuration. Where the guide is exact, as in most schemas, the search goes straight to the end. The search
 // writes only bytes that are tokens, so that its text always can be tokenized; a vocabulary without such tokens has no
 // guarantee. A search that takes too long is replaced by one that trusts the guide more: its text may be longer than needed,
@@ -19,6 +19,7 @@
 #include <vector>
 
 #include "automata/automaton.hpp"
+#include "automata/completion_guide.hpp"
 #include "util/key_table.hpp"
 #include "vocabulary/vocabulary.hpp"
 
@@ -99,6 +100,7 @@ private:
     bool each_place(const Leaf& leaf, uint32_t budget, Arena& arena, const Visit& visit);
 
     Automaton& automaton_;
+    CompletionGuide& guide_;
     const VocabularyTables& tables_;
     ByteSet bytes_;  // that are tokens
     bool ready_ = false;

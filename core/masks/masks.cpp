@@ -12,6 +12,9 @@ size_t Masks::KeyHash::operator()(const LocalKey& key) const { return mix(mix(ke
 
 Masks::Masks(Automaton& automaton, const VocabularyTables& tables, StringMasks& strings)
     : automaton_(automaton),
+      flat_(automaton),
+      view_(automaton.facets().containers ? *automaton.facets().containers : flat_),
+      string_view_(automaton.facets().strings ? *automaton.facets().strings : flat_),
       tables_(tables),
       strings_(strings),
       sets_(1) {
@@ -75,7 +78,7 @@ void Masks::walk_below(const Trie& trie, uint32_t top, size_t base, const Leaf& 
 uint32_t Masks::scalar_state(const Trie& trie, uint32_t node, const Leaf& leaf) const {
     constexpr size_t kFew = 16;
     if (&trie != &tables_.all() || (node != trie.root() && trie.tokens_below(node).size() < kFew)) return 0;
-    return automaton_.bare_state(leaf);
+    return view_.literal_state(leaf);
 }
 
 // Tokens that go on within a number or literal name are the same wherever that stands; only what ends it is walked.
@@ -119,7 +122,7 @@ Masks::Exits& Masks::exits_of(std::vector<Exits>& all, uint32_t how) {
 // ---- what may follow ----------------------------------------------------------------------------------------------
 
 std::shared_ptr<const Masks::LocalTails> Masks::local_tails(const Leaf& behind, Arena& arena) {
-    LocalKey key = automaton_.local_key(behind, tables_.longest_token());
+    LocalKey key = view_.local_key(behind, tables_.longest_token());
     if (key.usable) {
         auto it = tails_.find(key);
         if (it != tails_.end()) return it->second;
@@ -129,13 +132,13 @@ std::shared_ptr<const Masks::LocalTails> Masks::local_tails(const Leaf& behind, 
     set_bit(made->words.data(), 0);
     const Trie& trie = tables_.tails();
     walk(
-        trie, automaton_.alone(behind, arena), arena,
+        trie, view_.detached(behind, arena), arena,
         [&](std::span<const uint32_t> tails) {
             for (uint32_t tail : tails) set_bit(made->words.data(), tail);
         },
         [&](uint32_t node, uint32_t how, size_t length) {
             for (uint32_t tail : trie.tokens_below(node)) {
-                if (how == Automaton::kUnclear) {
+                if (how == ContainerView::kUnclear) {
                     made->unclear.push_back(tail);
                     continue;
                 }
@@ -153,11 +156,11 @@ std::shared_ptr<const Masks::LocalTails> Masks::local_tails(const Leaf& behind, 
 
 // The set of tails that may follow the container around `inside` when it was closed in that way.
 uint32_t Masks::tails(const Leaf& inside, uint32_t how, Arena& arena) {
-    uint32_t& known = automaton_.tails_of(inside);
-    if (how == Automaton::kFirst && known != UINT32_MAX) return known;
+    uint32_t& known = view_.tails_of(inside);
+    if (how == ContainerView::kFirst && known != UINT32_MAX) return known;
     Leaf behind;
-    uint32_t found = automaton_.behind(inside, how, behind, arena) ? tails_behind(behind, arena) : 0;
-    if (how == Automaton::kFirst) known = found;
+    uint32_t found = view_.after_close(inside, how, behind, arena) ? tails_behind(behind, arena) : 0;
+    if (how == ContainerView::kFirst) known = found;
     return found;
 }
 
@@ -172,7 +175,7 @@ uint32_t Masks::tails_behind(const Leaf& behind, Arena& arena) {
     }
     for (uint32_t tail : local->unclear)
         if (reads(behind, tables_.tail_text(tail), arena)) set_bit(words.data(), tail);
-    if (automaton_.has_used_keys(behind))
+    if (view_.has_used_keys(behind))
         for (uint32_t tail : tables_.tails_with_key())
             if (has_bit(words.data(), tail) && !reads(behind, tables_.tail_text(tail), arena)) clear_bit(words.data(), tail);
     const uint64_t hash = hash_words(words.data(), words.size());
@@ -213,7 +216,7 @@ void Masks::add_walk(LocalMask& mask, const Leaf& from, Arena& arena) {
         },
         [&](uint32_t node, uint32_t how, size_t length) {
             for (uint32_t token : trie.tokens_below(node)) {
-                if (how == Automaton::kUnclear) {
+                if (how == ContainerView::kUnclear) {
                     mask.unclear.push_back(token);
                     continue;
                 }
@@ -246,7 +249,7 @@ void Masks::add_string(LocalMask& mask, const StringBody& body, const Leaf& leaf
     }
     // 2) Tokens that leave it. A key that is declared is not an extra one.
     std::vector<uint32_t> nodes, declared;
-    automaton_.declared_closings(leaf, tables_.all(), nodes);
+    view_.declared_closings(leaf, tables_.all(), nodes);
     for (uint32_t node : nodes) {
         auto below = tables_.all().tokens_below(node);
         declared.insert(declared.end(), below.begin(), below.end());
@@ -256,7 +259,7 @@ void Masks::add_string(LocalMask& mask, const StringBody& body, const Leaf& leaf
     const auto all_exits = strings_.exits(body.state, body.counting, tables_);
     for (const StringExit& exit : *all_exits) {
         Leaf behind = leaf;
-        if (!automaton_.close_string(behind, exit.state, exit.chars, arena)) continue;
+        if (!view_.close_string(behind, exit.state, exit.chars, arena)) continue;
         if (behind.outside) {
             for (auto [tail, token] : exit.tails)
                 if (is_extra(token)) mask.unclear.push_back(token);
@@ -281,13 +284,13 @@ void Masks::add_string(LocalMask& mask, const StringBody& body, const Leaf& leaf
 std::shared_ptr<Masks::LocalMask> Masks::build(const Leaf& leaf, Arena& arena) {
     auto mask = std::make_shared<LocalMask>();
     workspace_->words.assign(tables_.words(), 0);
-    Leaf from = automaton_.alone(leaf, arena);
-    StringBody body = automaton_.string_body(from, tables_.longest_token());
+    Leaf from = view_.detached(leaf, arena);
+    StringBody body = string_view_.string_body(from, tables_.longest_token());
     if (!body.state) {
         add_walk(*mask, from, arena);
     } else {
         add_string(*mask, body, from, arena);
-        if (body.key) add_walk(*mask, automaton_.as_declared_key(from), arena);
+        if (body.key) add_walk(*mask, view_.as_declared_key(from), arena);
     }
     if (automaton_.accepting(leaf))
         for (uint32_t id : tables_.eos()) add(*mask, id);
@@ -301,7 +304,7 @@ std::shared_ptr<Masks::LocalMask> Masks::build(const Leaf& leaf, Arena& arena) {
 }
 
 std::shared_ptr<Masks::LocalMask> Masks::local(const Leaf& leaf, Arena& arena) {
-    LocalKey key = automaton_.local_key(leaf, tables_.longest_token());
+    LocalKey key = view_.local_key(leaf, tables_.longest_token());
     if (!key.usable) return build(leaf, arena);
     auto it = masks_.find(key);
     if (it != masks_.end()) return it->second;
@@ -330,8 +333,8 @@ void Masks::copy_base(const LocalMask& mask, uint32_t* words) const {
 }
 
 bool Masks::fill_known(const Leaf& leaf, uint32_t* words, uint32_t& allowed) const {
-    if (automaton_.tracking(leaf) || automaton_.has_used_keys(leaf)) return false;
-    LocalKey key = automaton_.local_key(leaf, tables_.longest_token());
+    if (view_.is_text_dependent(leaf) || view_.has_used_keys(leaf)) return false;
+    LocalKey key = view_.local_key(leaf, tables_.longest_token());
     if (!key.usable) return false;
     auto found = masks_.find(key);
     if (found == masks_.end() || !found->second->unclear.empty()) return false;
@@ -339,8 +342,8 @@ bool Masks::fill_known(const Leaf& leaf, uint32_t* words, uint32_t& allowed) con
     // At most one way out of a container is the common case; others take the careful way.
     const std::vector<uint32_t>* tokens = nullptr;
     if (!mask.exits.empty()) {
-        const uint32_t known = automaton_.tails_of(leaf);
-        if (mask.exits.size() > 1 || mask.exits[0].how != Automaton::kFirst || known == UINT32_MAX) return false;
+        const uint32_t known = view_.tails_of(leaf);
+        if (mask.exits.size() > 1 || mask.exits[0].how != ContainerView::kFirst || known == UINT32_MAX) return false;
         for (const auto& [set_id, listed] : mask.exits[0].through)
             if (set_id == known) tokens = &listed;
         if (!tokens) return false;
@@ -356,7 +359,7 @@ bool Masks::fill_known(const Leaf& leaf, uint32_t* words, uint32_t& allowed) con
 
 uint32_t Masks::fill(const Leaf& leaf, uint32_t* words, Arena& arena) {
     workspace_ = &Workspace::mine();
-    if (automaton_.tracking(leaf)) return fill_tracking(leaf, words, arena);
+    if (view_.is_text_dependent(leaf)) return fill_tracking(leaf, words, arena);
     auto mask = local(leaf, arena);
     copy_base(*mask, words);
     uint32_t allowed = mask->allowed;
@@ -367,7 +370,7 @@ uint32_t Masks::fill(const Leaf& leaf, uint32_t* words, Arena& arena) {
     }
     for (uint32_t token : mask->unclear)
         if (reads(leaf, tables_.token(token), arena)) set_bit(words, token), ++allowed;
-    if (automaton_.has_used_keys(leaf)) allowed -= take_repeated_keys(leaf, words, arena);
+    if (view_.has_used_keys(leaf)) allowed -= take_repeated_keys(leaf, words, arena);
     return allowed;
 }
 
@@ -380,7 +383,7 @@ uint32_t Masks::take_repeated_keys(const Leaf& leaf, uint32_t* words, Arena& are
         clear_bit(words, token);
     };
     const Trie& trie = tables_.all();
-    for (const std::string& rest : automaton_.ways_to_repeat(leaf)) {
+    for (const std::string& rest : view_.used_key_suffixes(leaf)) {
         uint32_t node = trie.find(rest + '"');
         if (node == Trie::kNone) continue;
         for (uint32_t token : trie.tokens_below(node)) take(token);
@@ -402,7 +405,7 @@ uint32_t Masks::fill_tracking(const Leaf& leaf, uint32_t* words, Arena& arena) {
             },
             [](uint32_t, uint32_t, size_t) {});
     };
-    StringBody body = automaton_.string_body(leaf, tables_.longest_token());
+    StringBody body = string_view_.string_body(leaf, tables_.longest_token());
     if (!body.state) {
         walk_all(leaf);
     } else {
@@ -415,7 +418,7 @@ uint32_t Masks::fill_tracking(const Leaf& leaf, uint32_t* words, Arena& arena) {
         for (const StringExit& exit : *exits)
             for (auto [tail, token] : exit.tails)
                 if (reads(leaf, tables_.token(token), arena)) set_bit(words, token);
-        if (body.key) walk_all(automaton_.as_declared_key(leaf));
+        if (body.key) walk_all(view_.as_declared_key(leaf));
     }
     return count_bits(words, tables_.words());
 }

@@ -24,6 +24,7 @@
 #include "automata/automaton.hpp"
 #include "util/hash_index.hpp"
 #include "automata/string_masks.hpp"
+#include "masks/flat_view.hpp"
 #include "vocabulary/vocabulary.hpp"
 
 namespace schemagen {
@@ -86,6 +87,9 @@ private:
 
     static constexpr size_t kMostBytes = 48u << 20;
     Automaton& automaton_;
+    FlatView flat_;
+    ContainerView& view_;
+    StringView& string_view_;
     const VocabularyTables& tables_;
     StringMasks& strings_;
     std::unordered_map<LocalKey, std::shared_ptr<LocalMask>, KeyHash> masks_;

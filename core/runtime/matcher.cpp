@@ -58,7 +58,7 @@ void Matcher::sync() {
             poll();
             if (!automaton.step(next, static_cast<uint8_t>(text_[at]), *arena)) throw std::logic_error("a text that was accepted is not accepted any more");
         }
-        automaton.settle(next, *arena);
+        settle(next, *arena);
         history.push_back({next, history_[k].read});
     }
     history_ = std::move(history);
@@ -156,6 +156,10 @@ uint64_t Matcher::place() {
     });
 }
 
+void Matcher::settle(Leaf& leaf, Arena& arena) {
+    if (ContainerView* view = constraint_->automaton().facets().containers) view->settle(leaf, arena);
+}
+
 bool Matcher::advance(std::string_view bytes) {
     Leaf next = leaf();
     Scope scope(*arena_);
@@ -163,7 +167,7 @@ bool Matcher::advance(std::string_view bytes) {
         poll();
         if (!constraint_->automaton().step(next, static_cast<uint8_t>(c), *arena_)) return false;
     }
-    constraint_->automaton().settle(next, *arena_);
+    settle(next, *arena_);
     scope.keep();
     text_.append(bytes);
     history_.push_back({next, text_.size()});

@@ -68,6 +68,7 @@ private:
     template <class Task>
     auto making(const Task& task);
     void sync();
+    void settle(Leaf& leaf, Arena& arena);
     bool advance(std::string_view bytes);
 
     std::shared_ptr<Constraint> constraint_;

@@ -96,12 +96,12 @@ uint32_t TokenTable::state_of(const Matcher& matcher) {
         } else {
             leaf = constraint_->automaton().start();
             if (!read(matcher.text(), leaf, arena_)) throw std::logic_error("a text that was accepted is not accepted any more");
-            constraint_->automaton().settle(leaf, arena_);
+            if (ContainerView* view = constraint_->automaton().facets().containers) view->settle(leaf, arena_);
         }
         bool fresh = false;
         const uint32_t state = intern(leaf, fresh);
         if (fresh) {
-            states_[state].leaf = constraint_->automaton().keep(leaf, arena_);
+            states_[state].leaf = guide_of(constraint_->automaton()).keep(leaf, arena_);
             states_[state].needed = constraint_->completions().tokens(states_[state].leaf, arena_);
             texts_[state] = matcher.text();
             whole_ = states_.size();

@@ -1,0 +1,28 @@
+// A facet of automata: configurations whose future is that of one state of the shared string automaton.
+#pragma once
+#include <cstdint>
+
+#include "automata/automaton.hpp"
+
+namespace schemagen {
+
+// Where a configuration is inside a string (or a key that is not declared), and its future depends on little more than the
+// state of the string automaton: what StringMasks needs.
+struct StringBody {
+    uint32_t state = 0;     // 0: nowhere like that
+    bool key = false;       // declared keys have to be walked besides
+    bool counting = false;  // how many code points are read before it ends matters
+    bool bounded = false;   // and only `room` are left: tokens may not fit
+    uint32_t room = 0;
+};
+
+class StringView {
+public:
+    // `longest`: bytes of the longest token; bounds further away than that do not matter.
+    virtual StringBody string_body(const Leaf& leaf, uint32_t longest) = 0;
+
+protected:
+    ~StringView() = default;
+};
+
+}  // namespace schemagen
