@@ -24,7 +24,7 @@ from schemagen.regex import ast
 from schemagen.regex.surrogates import has_surrogates
 from schemagen.schema.algebra import number_allows
 from schemagen.schema.nodes import NEVER, ArrayArm, Expression, ItemCount, NumberArm, ObjectArm, both, neither
-from schemagen.schema.number_rules import caps_of, fitting, span_of, step_of
+from schemagen.schema.number_rules import EXACT_DIGITS, caps_of, fitting, span_of, step_of
 from schemagen.schema.numbers import decimal_text
 from schemagen.schema.strings import string_pattern
 
@@ -37,8 +37,10 @@ if TYPE_CHECKING:
 MAX_LOOK = 8
 #: No array is asked for so many different items: from here on values count as endless.
 MANY = 10_000
-#: Of so many numbers each one is looked up in the language.
-FEW = 1_000
+#: Of so many numbers each one is looked up in the language, of more those with many digits, and these if they are no more
+#: than that: it takes some 30 us for each.
+FEW, MOST_LOOKED_UP = 50, 1_000
+LONG: int = 10**EXACT_DIGITS
 
 
 class UncountedError(Exception):
@@ -163,6 +165,8 @@ class DistinctItems:
     def _numbers(self, arms: tuple[NumberArm, ...]) -> int | None:
         """Return how many numbers the arms have together."""
         plain = replace(self._lowering.options.number_style, exponents=False)
+        if len(arms) == 1 and (many := _many_multiples(arms[0], plain)) is not None:
+            return self._known(many)
         found: set[Fraction] = set()
         nodes: list[int] = []
         for arm in arms:
@@ -173,10 +177,14 @@ class DistinctItems:
             nodes.append(node)
         if any(self._hides(arm, plain) for arm in arms):
             raise UncountedError
-        if not found or len(found) > FEW:
-            return self._known(len(found))
-        texts = self._builder.literals([decimal_text(number).encode() for number in sorted(found)])
-        return self._builder.count_words(self._builder.conjunction([self._lowering.any_of(nodes), texts]), MANY)
+        if len(found) >= MANY:
+            return None
+        doubtful = found if len(found) <= FEW else {number for number in found if _is_long(number)}
+        if not doubtful or len(doubtful) > MOST_LOOKED_UP:
+            return len(found)
+        texts = self._builder.literals([decimal_text(number).encode() for number in sorted(doubtful)])
+        written = self._builder.count_words(self._builder.conjunction([self._lowering.any_of(nodes), texts]), MANY)
+        return len(found) - len(doubtful) + written
 
     def _plain_node(self, arm: NumberArm, plain: NumberStyle) -> int:
         try:
@@ -211,6 +219,28 @@ class DistinctItems:
 def _is_free(arm: StringArm) -> bool:
     """Whether an arm has all the strings of some length."""
     return arm.values is None and arm.pattern == ast.ANY_STRING and not arm.formats and arm.max_length != 0
+
+
+def _is_long(number: Fraction) -> bool:
+    """Whether a number may have more digits than float64 surely keeps."""
+    return max(abs(number.numerator), number.denominator) >= LONG
+
+
+def _many_multiples(arm: NumberArm, plain: NumberStyle) -> int | None:
+    """Return how many numbers an arm has without a look at each: of ordinary size, with few exceptions; None for another."""
+    step, span = step_of(arm), span_of(arm)
+    if step is None or span.low is None or span.high is None or arm.values is not None:
+        return None
+    if arm.not_multiples or arm.integer is False or any(_is_long(part) for part in (span.low, span.high, step)):
+        return None
+    multiples = _multiples(arm, step, plain)
+    if multiples.stop - multiples.start <= FEW or any(_is_long(step * k) for k in (multiples.start, multiples.stop)):
+        return None
+    places = {value / step for value in (*arm.not_values, span.low, span.high)}
+    missing = [
+        k for k in places if k.denominator == 1 and k.numerator in multiples and not number_allows(arm, step * k)
+    ]
+    return multiples.stop - multiples.start - len(missing)
 
 
 def _multiples(arm: NumberArm, step: Fraction, plain: NumberStyle) -> range:

@@ -67,3 +67,15 @@ def test_what_is_not_counted_is_refused(items, byte_vocabulary):
     """Numbers that only an exponent writes, and arrays, are not counted."""
     with pytest.raises(schemagen.UnsupportedSchemaError, match="uniqueItems"):
         schemagen.compile(unique(items, 2), byte_vocabulary, cache=None)
+
+
+@pytest.mark.parametrize(
+    ("more", "count"),
+    [({}, 201), ({"not": {"enum": [0, 1.5, 7, "a"]}}, 199), ({"exclusiveMinimum": -100, "exclusiveMaximum": 100}, 199)],
+)
+def test_many_values_are_counted_without_a_look_at_each(more, count, byte_vocabulary):
+    """Multiples between two ends, less those that are excluded."""
+    items = {"type": "integer", "minimum": -100, "maximum": 100, **more}
+    assert schemagen.compile(unique(items, count), byte_vocabulary, cache=None)
+    with pytest.raises(schemagen.UnsatisfiableSchemaError):
+        schemagen.compile(unique(items, count + 1), byte_vocabulary, cache=None)
