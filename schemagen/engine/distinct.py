@@ -35,8 +35,9 @@ if TYPE_CHECKING:
 
 #: Arrays and objects inside items are looked into so deep; what is deeper counts as endless.
 MAX_LOOK = 8
-#: No array is asked for so many different items: from here on values count as endless.
-MANY = 10_000
+#: No array is asked for so many different items: from here on values count as endless where they are not the multiples
+#: between two ends, and these from the other number on.
+MANY, MOST = 10_000, 2**31 - 1
 #: Of so many numbers each one is looked up in the language, of more those with many digits, and these if they are no more
 #: than that: it takes some 30 us for each.
 FEW, MOST_LOOKED_UP = 50, 1_000
@@ -154,10 +155,7 @@ class DistinctItems:
         if all(arm.values is not None for arm in arms):
             return len({text for arm in arms for text in arm.values or () if not has_surrogates(text)})
         nodes = [self._lowering.patterns.lower(string_pattern(arm), CANONICAL) for arm in arms]
-        return self._known(self._builder.count_words(self._lowering.any_of(nodes), MANY))
-
-    @staticmethod
-    def _known(found: int) -> int | None:
+        found = self._builder.count_words(self._lowering.any_of(nodes), MANY)
         return found if found < MANY else None
 
     # --- numbers -----------------------------------------------------------------------------------------------------
@@ -166,7 +164,7 @@ class DistinctItems:
         """Return how many numbers the arms have together."""
         plain = replace(self._lowering.options.number_style, exponents=False)
         if len(arms) == 1 and (many := _many_multiples(arms[0], plain)) is not None:
-            return self._known(many)
+            return many if many <= MOST else None
         found: set[Fraction] = set()
         nodes: list[int] = []
         for arm in arms:
