@@ -178,7 +178,8 @@ def report_in_terminal() -> Console:
     typed(console, "schemagen compile schemagen.cli.demo:Booking --report")
     grammar = schemagen.compile(demo.Booking, bundled())
     facts = Table.grid(padding=(0, 2))
-    compilation.add_facts(facts, grammar, len(grammar.matcher().allowed_tokens()))
+    for fact in compilation.facts_of(grammar, len(grammar.matcher().allowed_tokens())):
+        facts.add_row(*fact)
     console.print(facts)
     console.print(compilation.report_table(grammar))
     return console

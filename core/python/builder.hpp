@@ -56,9 +56,15 @@ public:
         for (size_t k = parts.size(); k-- > 0;) out = languages_->kernel.concat(parts[k], out);
         return out;
     }
-    NodeId literals(const std::vector<nb::bytes>& texts) {
+    // `texts`: a list of the caller's, which nobody changes meanwhile.
+    NodeId literals(const nb::list& texts) {
+        const Work call(budget_.max_seconds, Work::Manner::kGiveWay, began_);
         std::vector<std::string> copies;
-        for (const auto& text : texts) copies.emplace_back(view(text));
+        copies.reserve(texts.size());
+        for (size_t k = 0; k < texts.size(); ++k) {
+            poll();
+            copies.emplace_back(view(nb::cast<nb::bytes>(texts[k])));
+        }
         return literals_of(std::move(copies));
     }
     NodeId alternation(const std::vector<NodeId>& parts) {
@@ -207,7 +213,10 @@ public:
     size_t value_count() const { return json_->value_count(); }
     static Options always(ValueId value) { return {std::vector<Option>{{value, 0}}}; }
     NodeId literals_of(std::vector<std::string> texts) {
+        constexpr size_t kMany = 2'000;  // sorting them takes a millisecond or more, without a poll
         const Call call(*this);
+        std::optional<Work::Apart> apart;
+        if (texts.size() > kMany) apart.emplace();
         return languages_->kernel.literals(std::move(texts));
     }
     bool productive(ValueId id) const { return json_->productive(id); }

@@ -262,6 +262,7 @@ void SchemaReader::add_choice(const Look& look, Parts& parts) {
     const uint8_t kinds = *look.kinds();
     std::vector<std::string> texts, literals;
     each_item(look[SchemaWords::kEnum], [&](PyObject* value) {
+        poll();
         if (auto text = text_of(value)) {
             if (kinds & kStrings) texts.push_back(escaped(*text));
         } else if (value == Py_None ? kinds & kNulls : kinds & kBooleans) {
@@ -269,11 +270,7 @@ void SchemaReader::add_choice(const Look& look, Parts& parts) {
         }
         return true;
     });
-    auto spell = [&](std::vector<std::string>& list) {
-        std::sort(list.begin(), list.end());
-        list.erase(std::unique(list.begin(), list.end()), list.end());
-        return builder_.literals_of(std::move(list));
-    };
+    auto spell = [&](std::vector<std::string>& list) { return builder_.literals_of(std::move(list)); };
     if (!literals.empty()) parts.bare.push_back(spell(literals));
     if (!texts.empty()) parts.node.strings.push_back({.regex = spell(texts), .min_chars = 0, .max_chars = kUnbounded});
 }

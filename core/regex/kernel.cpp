@@ -102,6 +102,9 @@ NodeId Kernel::intern(Node node, const std::vector<NodeId>& kids) {
     if (known != HashIndex::kNone) return known;
     will_write();
     if (budget_) budget_->add_node();
+    constexpr size_t kMany = 1 << 16;  // moving them all takes some milliseconds
+    const bool is_full = index_.is_full() || nodes_.size() == nodes_.capacity() || kid_pool_.size() + kids.size() > kid_pool_.capacity();
+    if (is_full && nodes_.size() >= kMany) Work::release();
     node.kids = static_cast<uint32_t>(kid_pool_.size());
     node.kid_count = static_cast<uint32_t>(kids.size());
     kid_pool_.insert(kid_pool_.end(), kids.begin(), kids.end());

@@ -22,10 +22,12 @@ public:
         }
     }
     void insert(uint64_t hash, uint32_t id) {
-        if ((size_ + 1) * 2 > slots_.size()) grow();
+        if (is_full()) grow();
         put({static_cast<uint32_t>(hash >> 32), static_cast<uint32_t>(hash), id});
         ++size_;
     }
+    // Whether the next insertion moves everything there is.
+    bool is_full() const { return (size_ + 1) * 2 > slots_.size(); }
     size_t memory_bytes() const { return slots_.capacity() * sizeof(Slot); }
 
 private:

@@ -91,6 +91,18 @@ void Work::release() {
     here.saved = interpreter.give_up_lock();
 }
 
+Work::Apart::Apart() {
+    if (!here.innermost || here.innermost->manner_ == Manner::kKeep || here.saved || here.stop) return;
+    takes_back_ = here.innermost->manner_ == Manner::kGiveWay;
+    count();
+    here.looked = now();
+    here.saved = interpreter.give_up_lock();
+}
+
+Work::Apart::~Apart() {
+    if (takes_back_ && here.saved) take_back();
+}
+
 void Work::check(int64_t time) {
     if (started_ == 0) started_ = time;
     const double passed = std::chrono::duration<double>(std::chrono::steady_clock::duration(time - started_)).count();

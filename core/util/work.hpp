@@ -94,6 +94,19 @@ public:
         if (!mutex.try_lock_shared()) wait(mutex, [](Mutex& m) { m.lock_shared(); }, [](Mutex& m, auto time) { return m.try_lock_shared_for(time); });
     }
 
+    // Work on what is ours alone, without a look at any object of Python's: also a call that gives way is without the interpreter's
+    // lock meanwhile. For what is known to take long.
+    class Apart {
+    public:
+        Apart();
+        ~Apart();
+        Apart(const Apart&) = delete;
+        Apart& operator=(const Apart&) = delete;
+
+    private:
+        bool takes_back_ = false;  // the lock, in the end
+    };
+
     // Time in which this thread waits for another one: it holds no interpreter's lock, a fork need not wait for it, and it does not
     // count against `max_seconds`.
     class Waiting {

@@ -8,13 +8,13 @@ from time import perf_counter
 from typing import TYPE_CHECKING, Any
 
 import typer
-from rich.table import Column, Table
-from rich.text import Text
 
 import schemagen
-from schemagen.cli.console import busy, show_table
+from schemagen.cli.console import busy, show_facts, show_table
 
 if TYPE_CHECKING:
+    from rich.table import Table
+
     from schemagen import Grammar, Vocabulary
     from schemagen.engine.options import WhitespacePolicy
 
@@ -62,20 +62,22 @@ def compile_one(target: Any, *, tokenizer: str | None, with_report: bool, whites
         compiled = perf_counter()
         first = grammar.matcher().allowed_tokens()
     done = perf_counter()
-    facts = Table.grid(padding=(0, 2))
-    facts.add_row("compiled in", f"{(compiled - start) * 1e3:.2f} ms")
-    facts.add_row("first mask in", f"{(done - compiled) * 1e3:.2f} ms")
-    add_facts(facts, grammar, len(first))
-    show_table(facts)
+    times = [
+        ("compiled in", f"{(compiled - start) * 1e3:.2f} ms"),
+        ("first mask in", f"{(done - compiled) * 1e3:.2f} ms"),
+    ]
+    show_facts(times + facts_of(grammar, len(first)))
     if with_report:
         show_table(report_table(grammar))
 
 
-def add_facts(facts: Table, grammar: Grammar, allowed: int) -> None:
-    """Add what is the same on every machine."""
-    facts.add_row("vocabulary", f"{grammar.vocabulary.size} tokens")
-    facts.add_row("allowed first", f"{allowed} tokens")
-    facts.add_row("keywords", summary(grammar))
+def facts_of(grammar: Grammar, allowed: int) -> list[tuple[str, str]]:
+    """Return what is the same on every machine."""
+    return [
+        ("vocabulary", f"{grammar.vocabulary.size} tokens"),
+        ("allowed first", f"{allowed} tokens"),
+        ("keywords", summary(grammar)),
+    ]
 
 
 def summary(grammar: Grammar) -> str:
@@ -85,6 +87,9 @@ def summary(grammar: Grammar) -> str:
 
 def report_table(grammar: Grammar) -> Table:
     """Return the report of a grammar, one row for each keyword."""
+    from rich.table import Column, Table
+    from rich.text import Text
+
     # On a narrow terminal a long pointer goes on in the next line; it is never cut off.
     columns = [Column(name, overflow="fold") for name in ("where", "keyword", "status", "note")]
     table = Table(*columns)

@@ -1,36 +1,48 @@
 """Everything that is written to the terminal: results to stdout, the rest to stderr.
 
 Results stay machine-readable: JSON or plain text, coloured on a terminal only. Numbers, progress and errors go to
-stderr.
+stderr. rich is imported where it is used: a command that only prints text into a pipe does without it.
 """
 
 from __future__ import annotations
 
+import os
 import sys
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TextIO
 
 import typer
-from rich.console import Console, Group
-from rich.json import JSON
-from rich.panel import Panel
-from rich.table import Table
-from rich.text import Text
 
 from schemagen.errors import GenerationError, SchemagenError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from rich.console import Console
+    from rich.panel import Panel
+    from rich.table import Table
+
+#: By these rich takes a file or pipe for a terminal.
+_FORCES = ("FORCE_COLOR", "TTY_COMPATIBLE", "TTY_INTERACTIVE")
+
 
 def output() -> Console:
     """Return the console of results."""
+    from rich.console import Console
+
     return Console()
 
 
 def notes() -> Console:
     """Return the console of everything else."""
+    from rich.console import Console
+
     return Console(stderr=True)
+
+
+def is_plain(stream: TextIO) -> bool:
+    """Whether nobody looks at a stream on a terminal, as rich sees it."""
+    return not stream.isatty() and not any(os.environ.get(name) for name in _FORCES)
 
 
 def show_text(text: str) -> None:
@@ -40,11 +52,19 @@ def show_text(text: str) -> None:
 
 def show_data(text: str) -> None:
     """Write JSON text: laid out and coloured on a terminal, as it is otherwise, and so is text that is not JSON."""
-    console = output()
-    if console.is_terminal and text.lstrip()[:1] in {"{", "["}:
-        console.print(JSON(text, ensure_ascii=False))
-    else:
+    if is_plain(sys.stdout) or text.lstrip()[:1] not in {"{", "["} or not output().is_terminal:
         show_text(text)
+        return
+    from rich.json import JSON
+
+    output().print(JSON(text, ensure_ascii=False))
+
+
+def show_facts(facts: list[tuple[str, str]]) -> None:
+    """Write names and what they stand for, in two columns."""
+    width = max(len(name) for name, _ in facts)
+    for name, text in facts:
+        show_text(f"{name:<{width}}  {text}")
 
 
 def show_table(table: Table) -> None:
@@ -58,6 +78,8 @@ def show_table(table: Table) -> None:
 
 def show_note(generation: Any) -> None:
     """Write what a generation cost."""
+    from rich.text import Text
+
     notes().print(Text(cost_of(generation), style="dim"))
 
 
@@ -73,6 +95,9 @@ def cost_of(generation: Any) -> str:
 @contextmanager
 def busy(what: str) -> Iterator[None]:
     """Show a spinner with what is being done, on a terminal; nothing elsewhere."""
+    if is_plain(sys.stderr):
+        yield
+        return
     with notes().status(f"{what} ..."):
         yield
 
@@ -89,9 +114,8 @@ def render_errors() -> Iterator[None]:
 
 def show_error(error: SchemagenError) -> None:
     """Write the parts of an error: in a panel on a terminal, elsewhere one line each, however long."""
-    console = notes()
-    if console.is_terminal:
-        console.print(error_panel(error))
+    if not is_plain(sys.stderr) and notes().is_terminal:
+        notes().print(error_panel(error))
         return
     text = f"\n  text: {error.text}" if isinstance(error, GenerationError) and error.text else ""
     line = f"{type(error).__name__}: {error}{text}"
@@ -100,6 +124,11 @@ def show_error(error: SchemagenError) -> None:
 
 def error_panel(error: SchemagenError) -> Panel:
     """Return the parts of an error, one labelled row each."""
+    from rich.console import Group
+    from rich.panel import Panel
+    from rich.table import Table
+    from rich.text import Text
+
     parts = Table.grid(padding=(0, 1))
     labelled = [("at", error.at), ("why", error.why), ("fix", error.fix), ("code", error.code)]
     if isinstance(error, GenerationError):

@@ -38,6 +38,7 @@ from schemagen.errors import (
 from schemagen.grammar.memory_cache import CacheInfo, GrammarMemory
 from schemagen.grammar.refusals import not_json, refused_by_type
 from schemagen.grammar.specs import choices_of, list_of_others, no_spec, pattern_text, type_of_adapter
+from schemagen.regex.hashing import HashedOnce, hashed_once
 from schemagen.schema.layouts import POLICIES, Layout
 from schemagen.schema.numbers.rules import MAX_EXPONENT
 from schemagen.schema.report import Entry, Report
@@ -75,6 +76,8 @@ __all__ = [
 
 #: Its automaton is built whole, in Python: more states would take minutes.
 MAX_REFERENCE_STATES = 20_000
+#: From so many texts on, those of a Choice are no expressions.
+MANY_CHOICES = 1_000
 
 T = TypeVar("T")
 E = TypeVar("E", bound=Enum)
@@ -114,8 +117,9 @@ class Regex:
         return f"Regex(pattern={self.pattern!r}{dialect})"
 
 
+@hashed_once
 @dataclass(frozen=True, slots=True, init=False)
-class Choice(Generic[T]):
+class Choice(HashedOnce, Generic[T]):
     """One of a few texts, as they are (not as JSON strings).
 
     ``Choice("yes", "no")``, ``Choice(["yes", "no"])``, or ``Choice(Answer)`` of an `Enum` whose values are texts: there the
@@ -994,7 +998,7 @@ def _pattern_engine(
 ) -> Engine:
     if engine != "native":
         return _reference(pattern_of(spec), vocabulary, options.limits)
-    from schemagen.engine.native.lowering import compile_pattern
+    from schemagen.engine.native.lowering import compile_choices, compile_pattern
 
     source, dialect = (spec.pattern, spec.dialect) if isinstance(spec, Regex) else (list(spec.options), "")
     tables = _rust_tables() if folder is not None and dialect == "rust" else ""
@@ -1003,7 +1007,11 @@ def _pattern_engine(
     if kept is not None:
         return kept[0]
     recorder = _recorder(entry, options)
-    made = compile_pattern(pattern_of(spec), vocabulary, options, recorder)
+    made = None
+    if isinstance(spec, Choice) and len(spec.options) > MANY_CHOICES:
+        made = compile_choices(spec.options, vocabulary, options, recorder)
+    if made is None:
+        made = compile_pattern(pattern_of(spec), vocabulary, options, recorder)
     _keep(entry, recorder, is_exact=True)
     return made
 

@@ -13,6 +13,7 @@ values.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import TYPE_CHECKING, Union as _Union
 
 from schemagen.regex.hashing import HashedOnce, hashed_once
@@ -128,8 +129,9 @@ def chars(*ranges: tuple[int, int]) -> Chars:
     return Chars(normalise_ranges(ranges))
 
 
+@lru_cache(maxsize=1024)
 def char_set(text: str) -> Chars:
-    """One of the characters of ``text``."""
+    """One of the characters of ``text``. Cached: literals are made of a few dozen letters."""
     return chars(*((ord(c), ord(c)) for c in text))
 
 

@@ -11,3 +11,8 @@ def surrogate_words(*texts: str) -> str:
     """Return in words that a text has half of a surrogate pair; empty if none has."""
     found = next((half.group() for text in texts if (half := _HALF.search(text))), None)
     return "" if found is None else f"U+{ord(found):04X} is half of a surrogate pair, which UTF-8 text cannot contain"
+
+
+def has_surrogates(text: str) -> bool:
+    """Whether a text has half of a surrogate pair."""
+    return _HALF.search(text) is not None

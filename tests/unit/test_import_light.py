@@ -1,5 +1,6 @@
 """`import schemagen` loads nothing heavy."""
 
+import os
 import subprocess
 import sys
 
@@ -27,6 +28,29 @@ def test_import_is_light(statement: str) -> None:
     code = f"{statement}\nimport sys\nprint(*sorted(set({HEAVY!r}) & set(sys.modules)))"
     run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert run.stdout.split() == []
+
+
+@pytest.mark.parametrize(
+    ("arguments", "needed"),
+    [
+        (["--help"], ("typer",)),
+        (["compile", '{"type": "integer"}'], ("typer", "pydantic", "tokenizers")),
+        (["compile", '{"type": "string", "format": "email"}'], ("typer", "pydantic", "tokenizers")),
+        (["regex", '{"type": "integer"}'], ("typer", "pydantic")),
+    ],
+    ids=" ".join,
+)
+def test_a_command_in_a_pipe_loads_what_it_needs(arguments: list[str], needed: tuple[str, ...]) -> None:
+    """Text for a pipe is laid out without rich; nothing is validated, so no validator is loaded."""
+    code = (
+        f"import sys\nfrom schemagen.cli import main\ntry:\n    main({arguments!r})\n"
+        f"except SystemExit as end:\n    assert not end.code, end.code\n"
+        f"loaded = {{*{HEAVY!r}, 'email_validator'}} & set(sys.modules)\n"
+        f"assert loaded <= {set(needed)!r}, sorted(loaded)"
+    )
+    plain = {name: value for name, value in os.environ.items() if name not in {"FORCE_COLOR", "TTY_COMPATIBLE"}}
+    run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False, env=plain)
+    assert run.returncode == 0, run.stderr
 
 
 @pytest.mark.parametrize(

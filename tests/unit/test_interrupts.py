@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
+import threading
+import time
 
 import pytest
 
@@ -137,3 +139,54 @@ def test_a_limit_of_states_is_told_as_it_was_given():
     )
     with pytest.raises(schemagen.LimitError, match="limit is 2000 states"):
         grammar.matcher().accept_bytes(b"a" * 100)
+
+
+def _worst_share(call):
+    """Return the longest time that another thread had to wait, as a share of a call."""
+    gaps, stop = [0.0], threading.Event()
+
+    def watch():
+        last = time.perf_counter()
+        while not stop.is_set():
+            now = time.perf_counter()
+            gaps.append(now - last)
+            last = now
+
+    watcher = threading.Thread(target=watch)
+    watcher.start()
+    began = time.perf_counter()
+    call()
+    whole = time.perf_counter() - began
+    stop.set()
+    watcher.join()
+    return max(gaps) / whole
+
+
+def test_other_threads_run_while_many_texts_are_sorted():
+    """Texts of an enum or a Choice are copied bit by bit, and sorted without the interpreter's lock."""
+    from schemagen._core import Builder
+
+    texts = [b"%06d" % (number * 7919 % 1_000_003) for number in range(400_000)]
+    assert min(_worst_share(lambda: Builder(max_states=10**7).literals(texts)) for _ in range(3)) < 0.25
+
+
+def test_a_choice_of_many_texts_is_cheap():
+    """100,000 texts are made by the core at once: within the limits, where as many expressions would be beyond them."""
+    texts = [f"{number * 7919 % 1_000_003:06d}é" for number in range(100_000)]
+    grammar = schemagen.compile(schemagen.Choice(texts), schemagen.Vocabulary.byte_vocabulary(), cache=None)
+    matcher = grammar.matcher()
+    assert matcher.accept_bytes(texts[5][:6].encode())
+    assert matcher.allowed_tokens() == ["é".encode()[0]]
+    assert matcher.accept_bytes("é".encode())
+    assert matcher.is_accepting()
+    assert not grammar.matcher().accept_bytes(b"99999a")
+
+
+@pytest.mark.parametrize("odd", ["a" * 5000, "\ud800"])
+def test_a_choice_of_many_texts_may_have_an_odd_one(odd):
+    """A text that the core does not take as it is leaves the others what they are."""
+    choice = schemagen.Choice([odd, *map(str, range(2000))])
+    matcher = schemagen.compile(choice, schemagen.Vocabulary.byte_vocabulary(), cache=None).matcher()
+    assert matcher.fork().accept_bytes(b"1999")
+    assert not matcher.fork().accept_bytes(b"2000")
+    assert matcher.accept_bytes(b"aaa") == odd.startswith("a")

@@ -18,10 +18,16 @@ class Counters:
 
     A count without an upper bound stops at its lower one, and what it leaves uncounted need not be told apart; with an
     upper bound what is not counted must be outside.
+
+    Args:
+        bounds: The least and the most of each count.
+        scarce: Counts by number whose values could be used up without being counted, by a spelling that only the language
+            of all items has (items that differ): while more is asked for, what is not counted must be outside.
     """
 
-    def __init__(self, bounds: list[tuple[int, int | None]]) -> None:
+    def __init__(self, bounds: list[tuple[int, int | None]], scarce: frozenset[int] = frozenset()) -> None:
         self.bounds = bounds
+        self.scarce = scarce
         self.tops = [low if high is None else high for low, high in bounds]
         self.size = 1
         for top in self.tops:
@@ -57,18 +63,12 @@ class Counters:
     def moves(self, state: int, counted: list[Expression | None]) -> list[tuple[list[Expression], int]]:
         """Return what else a value must be, and the state afterwards, for each way to count it; None is not counted."""
         ways: list[tuple[list[Expression], list[int]]] = [([], [])]
-        for number, top, (_, high), value in zip(self.numbers(state), self.tops, self.bounds, counted, strict=True):
+        for k, (number, top, value) in enumerate(zip(self.numbers(state), self.tops, counted, strict=True)):
+            is_told_apart = self.bounds[k][1] is not None or (k in self.scarce and number < top)
             choices: list[tuple[list[Expression], int]] = []
-            if value is None:
-                choices.append(([], number))
-            elif high is None:
-                choices.append(([], number))
-                if number < top:
-                    choices.append(([value], number + 1))
-            else:
-                choices.append(([neither(value)], number))
-                if number < top:
-                    choices.append(([value], number + 1))
+            choices.append(([neither(value)] if value is not None and is_told_apart else [], number))
+            if value is not None and number < top:
+                choices.append(([value], number + 1))
             ways = [(asked + more, [*numbers, n]) for asked, numbers in ways for more, n in choices]
         return [(asked, self.state(numbers)) for asked, numbers in ways]
 

@@ -7,13 +7,13 @@ become disjoint classes of keys.
 
 from __future__ import annotations
 
-import math
 from dataclasses import replace
 from fractions import Fraction
 from json.encoder import encode_basestring
 from typing import TYPE_CHECKING, Any
 
 from schemagen.engine.native.counters import NO_COUNTS, Counters
+from schemagen.engine.native.distinct import DistinctItems, UncountedError
 from schemagen.engine.native.fast_reader import Begun, Left, Reading, basic_values, plain_draft, start_of
 from schemagen.engine.native.node_cache import MEMORY, RECORDED, PatternLowering, Strings
 from schemagen.engine.native.program import CANONICAL, EMPTY_NODE, JSON, UTF8, Recorder, builder_of
@@ -63,9 +63,14 @@ if TYPE_CHECKING:
 #: label, of a local part) make most of its states, only from the other one on.
 LONG, LONG_FORMAT = 12, 48
 MAX_KEY_CLASSES = 64
-MAX_LOOK = 8
-MANY = 10_000
+NOT_COUNTED = (
+    "the items are arrays or objects of which there are finitely many, or each place has its own few values, or contains "
+    "counts some of a few values, or numbers are so large that only an exponent writes them; whether enough different ones "
+    "are left is not worked out"
+)
 OptionLists = list[list[tuple[int, int]]]
+#: Bytes of one text that the core takes as it is.
+MAX_LITERAL = 4096
 #: Values between two looks at the clock.
 CHECK_EVERY = 8
 
@@ -90,19 +95,6 @@ def check_key_classes(count: int) -> None:
             why="every combination of patternProperties that a key may match is a class of its own",
             fix="use patterns that exclude each other",
         )
-
-
-def numbers_of(arm: NumberArm) -> int | None:
-    """Return how many numbers an arm has, None where there is no end (or only that of the digits)."""
-    if arm.values is not None:
-        return len(arm.values)
-    if arm.low is not None and arm.low == arm.high:
-        return 1
-    step = step_of(arm)
-    if step is None or arm.low is None or arm.high is None:
-        return None
-    first, last = math.ceil(arm.low / step), math.floor(arm.high / step)
-    return max(0, last - first + 1)
 
 
 def recorder_of(options: Options) -> Recorder:
@@ -320,22 +312,23 @@ class JsonLowering:
         if value.null or value.true or value.false:
             there = ((b"null", value.null), (b"true", value.true), (b"false", value.false))
             nodes.append(self.builder.literals([name for name, is_there in there if is_there]))
-        nodes.extend(self._number(arm) for arm in value.numbers)
-        return self._any_of(nodes)
+        nodes.extend(self.number(arm, self.options.number_style) for arm in value.numbers)
+        return self.any_of(nodes)
 
-    def _any_of(self, nodes: list[int]) -> int:
+    def any_of(self, nodes: list[int]) -> int:
+        """Return the union of nodes."""
         if len(nodes) == 1:
             return nodes[0]
         return self.builder.alternation(nodes) if nodes else EMPTY_NODE
 
-    def _number(self, arm: NumberArm) -> int:
-        style = self.options.number_style
+    def number(self, arm: NumberArm, style: NumberStyle) -> int:
+        """Return the node of an arm's texts in a style."""
         if arm.values is not None:  # an enum, seldom seen twice
             texts, others = plain_texts(arm, style)
             nodes = [self.builder.literals([text.encode() for text in texts])] if texts else []
             if others or not texts:
                 nodes.append(self.patterns.lower(listed_numbers(replace(arm, values=others), style), UTF8))
-            return self._any_of(nodes)
+            return self.any_of(nodes)
         node = self._lowered.numbers.get((style, arm))
         if node is None:
             node = self._lowered.numbers[style, arm] = self._range(arm, style)
@@ -355,7 +348,7 @@ class JsonLowering:
         return self.builder.conjunction([texts, *(self.builder.complement(self._rules(rules)) for rules in outside)])
 
     def _rules(self, rules: list[NumberRule]) -> int:
-        return self._any_of(
+        return self.any_of(
             [
                 self.builder.number(
                     list(rule.ends),
@@ -380,7 +373,7 @@ class JsonLowering:
             # A register counts, where folded into the language each length would be a state for each of the pattern. The
             # shortest way to an end tells what still fits; with a least length, gaps between the lengths could matter.
             return [(self._string(replace(only, max_length=None)), 0, only.max_length or 0)]
-        merged = self._any_of([self._string(arm) for arm in arms if not self._is_free(arm)])
+        merged = self.any_of([self._string(arm) for arm in arms if not self._is_free(arm)])
         return counted if merged == EMPTY_NODE else [*counted, (merged, 0, -1)]
 
     @staticmethod
@@ -403,26 +396,21 @@ class JsonLowering:
             prefix = [self._option(item) for item in arm.prefix]
             high = -1 if arm.max_items is None else arm.max_items
             return self.builder.add_array(prefix, self._option(arm.items), arm.min_items, high, [True], arm.unique)
-        counters = Counters([(count.low, count.high) for count in arm.counts]) if arm.counts else NO_COUNTS
+        most, unique, scarce = arm.max_items, arm.unique, frozenset[int]()
+        if unique:
+            different = DistinctItems(self)
+            try:
+                most, scarce = different.most(arm), different.scarce(arm)
+            except UncountedError:
+                unique = False
+                self.normaliser.refuse(self._at, "uniqueItems", NOT_COUNTED)
+        counters = Counters([(count.low, count.high) for count in arm.counts], scarce) if arm.counts else NO_COUNTS
         length = max([len(arm.prefix), *(count.start for count in arm.counts)])
 
         def options(index: int) -> OptionLists:
             counted = [count.value if index >= count.start else None for count in arm.counts]
             return self._options(counters, arm.item(index), counted)
 
-        most, unique = arm.max_items, arm.unique
-        if unique and self._may_run_out(arm):
-            self.normaliser.refuse(
-                self._at,
-                "uniqueItems",
-                "the items are arrays or objects of which there are finitely many, or each place has its own few values; "
-                "whether enough different ones are left is not worked out",
-            )
-            unique = False
-        if unique and not arm.prefix:
-            different = self._cardinality(arm.items)
-            if different is not None and different < 2**31:
-                most = different if most is None else min(most, different)
         return self.builder.add_array(
             [options(index) for index in range(length)],
             options(length),
@@ -431,70 +419,6 @@ class JsonLowering:
             counters.final(),
             unique,
         )
-
-    def _cardinality(self, items: Expression) -> int | None:
-        """Return how many different values there are, None where there is no end or containers are among them."""
-        value = self.normaliser.value(items)
-        if value.arrays or value.objects:
-            return None
-        count = value.null + value.true + value.false
-        for string in value.strings:
-            there = self._strings_of(string)
-            if there is None:
-                return None
-            count += there
-        for number in value.numbers:
-            there = numbers_of(number)
-            if there is None:
-                return None
-            count += there
-        return count
-
-    def _strings_of(self, arm: StringArm) -> int | None:
-        if arm.values is not None:
-            return len(arm.values)
-        if self._is_free(arm):
-            return None if arm.max_length != 0 else 1
-        found = self.builder.count_words(self.patterns.lower(string_pattern(arm), CANONICAL), MANY)
-        return found if found < MANY else None
-
-    def _may_run_out(self, arm: ArrayArm) -> bool:
-        """Whether different items could run out in a way that counting them does not show.
-
-        A place with more scalars than there are places before it cannot run out.
-        """
-        for index, item in enumerate(arm.prefix):
-            enough = self._cardinality(item)
-            if self._is_finite(item, 0) and (enough is None or enough <= index):
-                return True
-        if arm.items is NEVER or not self._is_finite(arm.items, 0):
-            return False
-        different = self._cardinality(arm.items)
-        if different is None:
-            return arm.max_items is None or arm.max_items > 1
-        return bool(arm.prefix) and (arm.max_items is None or arm.max_items > different)
-
-    def _is_finite(self, expression: Expression, depth: int) -> bool:
-        """Whether an expression plainly has finitely many values; what is deep counts as endless."""
-        if depth > MAX_LOOK:
-            return False
-        value = self.normaliser.value(expression)
-        scalars = Value(numbers=value.numbers, strings=value.strings)
-        if self._cardinality(Given(scalars)) is None:
-            return False
-        for array in value.arrays:
-            every = (*array.prefix, array.items) if array.max_items is None else array.prefix
-            if array.max_items is None and array.items is not NEVER:
-                return False
-            if array.max_items is not None and len(array.prefix) < array.max_items:
-                every = (*array.prefix, array.items)
-            if not all(item is NEVER or self._is_finite(item, depth + 1) for item in every):
-                return False
-        for obj in value.objects:
-            closed = obj.names == ast.EMPTY or any(not r.patterns and r.additional is NEVER for r in obj.rules)
-            if not closed or not all(v is NEVER or self._is_finite(v, depth + 1) for _, v in obj.properties):
-                return False
-        return True
 
     def _option(self, value: Expression) -> OptionLists:
         """Return the options of an item or member where nothing is counted: one state, and at most this value."""
@@ -636,6 +560,23 @@ def unsatisfiable() -> UnsatisfiableSchemaError:
         why="its keywords contradict each other, or a required value can never be finished",
         fix="look for bounds that cross, an enum outside its type, or a recursion without an end",
     )
+
+
+def compile_choices(
+    texts: tuple[str, ...], vocabulary: Vocabulary, options: Options, recorder: Recorder | None = None
+) -> _core.Constraint | None:
+    """Return the constraint of one of many texts, made by the core at once; None where one is too long for that or no text.
+
+    Cost: about 1 us a text; as expressions they would take 20 times as long.
+    """
+    try:
+        spelled = [text.encode() for text in texts]
+    except UnicodeEncodeError:
+        return None
+    if max(map(len, spelled)) > MAX_LITERAL:
+        return None
+    builder = builder_of(options) if recorder is None else recorder
+    return builder.regex(builder.literals(spelled), vocabulary.tables)
 
 
 def compile_pattern(

@@ -131,24 +131,28 @@ def _ordered_counts() -> list[ast.Regex]:
 def _ordered(digits: Sequence[str], rest: int, between: ast.Regex, *, exact: bool) -> ast.Regex:
     """Two numbers of ``1 + rest`` digits, the first at most the second.
 
+    Two digits are compared by two conditions, each with an alternative for each digit: the first digit does not fall, and it
+    differs or the second one does not fall either. One alternative for each pair of digits would be the same language.
+
     Args:
         digits: The digits, smallest first, each with all its spellings.
         rest: Digits behind the first one.
         between: What stands between the numbers.
         exact: Compare all digits, two at most; otherwise numbers that agree in their first two digits are left out.
     """
+    any_digit = ast.char_set("".join(digits))
     same = [ast.char_set(digit) for digit in digits]
+    others = [ast.char_set("".join(other for other in digits if other != digit)) for digit in digits]
     at_least = [ast.char_set("".join(digits[place:])) for place in range(len(digits))] + [ast.EMPTY]
-    any_digit = at_least[0]
-    tail, last = some(any_digit, rest, rest), some(any_digit, rest - 1, rest - 1) if rest else ast.EPSILON
-    parts: list[ast.Regex] = []
-    for place, digit in enumerate(same):
-        ends = [ast.concat(tail, between, at_least[place + 1 if rest else place], tail)]
-        for below, second in enumerate(same if rest else ()):
-            above = at_least[below if exact else below + 1]
-            ends.append(ast.concat(second, last, between, digit, above, last))
-        parts.append(ast.concat(digit, ast.union(*ends)))
-    return ast.union(*parts)
+    if not rest:
+        return ast.union(*(ast.concat(low, between, high) for low, high in zip(same, at_least, strict=False)))
+    last = some(any_digit, rest - 1, rest - 1)
+    behind, middle = ast.concat(any_digit, last), ast.concat(last, between)
+    differ = [ast.concat(low, behind, between, other, behind) for low, other in zip(same, others, strict=True)]
+    above = at_least[0 if exact else 1 :]
+    rise = [ast.concat(any_digit, low, middle, any_digit, high, last) for low, high in zip(same, above, strict=False)]
+    first = [ast.concat(low, behind, between, high, behind) for low, high in zip(same, at_least, strict=False)]
+    return ast.conjunction(ast.union(*first), ast.union(*differ, *rise))
 
 
 # --- characters and sets -----------------------------------------------------------------------------------------------
@@ -200,13 +204,30 @@ def _set(*, ecma: bool) -> ast.Regex:
 
 def _literal_ranges(single: ast.Chars) -> list[ast.Regex]:
     """``a-z`` with its ends in order: exact for ASCII, by blocks for the rest."""
-    within = [(point, point) for low, high in single.ranges for point in range(low, min(high, 0x7F) + 1)]
-    within += [(low, low + size - 1) for start, end, size in _BLOCKS for low in range(start, end, size)]
-    found = []
-    for low, high in within:
-        upper = ast.Chars(ast.intersect_ranges(single.ranges, ((high, ast.MAX_CODE_POINT),)))
-        found.append(ast.concat(ast.chars((low, high)), _DASH, upper))
+    ascii_part, rest = ast.intersect_ranges(single.ranges, ((0, 0x7F),)), ((0x80, ast.MAX_CODE_POINT),)
+    found = [ast.concat(ast.Chars(ascii_part), _DASH, ast.Chars(ast.intersect_ranges(single.ranges, rest)))]
+    found.append(_ordered_ascii(single))
+    for start, end, size in _BLOCKS:
+        for low in range(start, end, size):
+            upper = ast.intersect_ranges(single.ranges, ((low + size - 1, ast.MAX_CODE_POINT),))
+            found.append(ast.concat(ast.chars((low, low + size - 1)), _DASH, ast.Chars(upper)))
     return found
+
+
+def _ordered_ascii(single: ast.Chars) -> ast.Regex:
+    """``a-z`` in ASCII, compared by the two hexadecimal digits of a character as in `_ordered`."""
+
+    def those(*ranges: tuple[int, int]) -> ast.Chars:
+        return ast.Chars(ast.intersect_ranges(single.ranges, ast.normalise_ranges(ranges)))
+
+    def column(first: int, last: int) -> ast.Chars:
+        return those(*((row + first, row + last) for row in range(0, 0x80, 0x10)))
+
+    rows = range(0, 0x80, 0x10)
+    first = [ast.concat(those((row, row + 0xF)), _DASH, those((row, 0x7F))) for row in rows]
+    differ = [ast.concat(those((row, row + 0xF)), _DASH, those((0, row - 1), (row + 0x10, 0x7F))) for row in rows]
+    rise = [ast.concat(column(k, k), _DASH, column(k, 0xF)) for k in range(0x10)]
+    return ast.conjunction(ast.union(*first), ast.union(*differ, *rise))
 
 
 @lru_cache(maxsize=1)
@@ -216,12 +237,13 @@ def _code_ranges() -> list[ast.Regex]:
     between_x, between_u = ast.concat(_DASH, opening_x), ast.concat(_DASH, opening_u)
     zeros = ast.literal("00")
     same = [ast.char_set(digit) for digit in _HEX_DIGITS]
-    blocks = [
-        ast.concat(first, second, zeros, between_u, first, second, _HEX, _HEX) for first in same for second in same
+    alike = [
+        [ast.concat(digit, _HEX, zeros, between_u, digit, _HEX, _HEX, _HEX) for digit in same],
+        [ast.concat(_HEX, digit, zeros, between_u, _HEX, digit, _HEX, _HEX) for digit in same],
     ]
     return [
         ast.concat(opening_x, _ordered(_HEX_DIGITS, 1, between_x, exact=True)),
         ast.concat(opening_u, zeros, _ordered(_HEX_DIGITS, 1, ast.concat(between_u, zeros), exact=True)),
         ast.concat(opening_u, _ordered(_HEX_DIGITS, 3, between_u, exact=False)),
-        ast.concat(opening_u, ast.union(*blocks)),
+        ast.concat(opening_u, ast.conjunction(*(ast.union(*part) for part in alike))),
     ]

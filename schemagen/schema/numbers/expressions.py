@@ -217,7 +217,7 @@ def number_literal_regex(value: float | Decimal | Fraction) -> ast.Regex:
     Raises:
         LimitError: The value is not finite in decimal notation.
     """
-    return ast.literal(_literal_text(value))
+    return ast.literal(decimal_text(value))
 
 
 def number_value_regex(value: float | Decimal | Fraction, style: NumberStyle | None = None) -> ast.Regex:
@@ -395,7 +395,12 @@ def _exact_value(value: float | Decimal | Fraction) -> Fraction:
     return Fraction(Decimal(json.dumps(value))) if isinstance(value, (int, float)) else Fraction(value)
 
 
-def _literal_text(value: float | Decimal | Fraction) -> str:
+def decimal_text(value: float | Decimal | Fraction) -> str:
+    """Return what json.dumps writes for a number; a Decimal or Fraction without exponent.
+
+    Raises:
+        LimitError: It is not finite, or has absurdly many digits.
+    """
     if isinstance(value, (int, float)):
         if not math.isfinite(value):
             raise LimitError(f"{value!r} has no JSON text", why="JSON has no infinities", fix="use a finite number")
