@@ -18,6 +18,8 @@ INSTALLED := $(VENV)/.schemagen-installed
 DEV       := $(VENV)/.schemagen-dev
 SOURCES   := $(shell find schemagen core -name '*.py' -o -name '*.cpp' -o -name '*.hpp' -o -name '*.h' -o -path 'schemagen/lm/bundled/*' -type f)
 
+CPP       := $(shell find core -name '*.cpp' -o -name '*.hpp')
+
 # Sanitizers: the runtime must be loaded before Python, libstdc++ beside it so that exceptions are intercepted.
 CXX         ?= c++
 ASAN_TESTS  ?= tests/suite tests/property tests/unit/test_paper_examples.py tests/docs/test_supported_schema.py
@@ -50,7 +52,7 @@ endef
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help demo test test-all pytest check format core core-asan core-tsan core-ft wheel wheel-test docs serve-docs pictures bench golden clean
+.PHONY: help demo test test-all pytest check format core core-test core-asan core-tsan core-ft wheel wheel-test docs serve-docs pictures bench golden clean
 
 help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -77,7 +79,7 @@ $(DEV): pyproject.toml constraints.txt | $(BIN)/python
 # The build directory remembers its interpreter; another environment means configuring again.
 $(BUILD)/build.ninja: CMakeLists.txt $(DEV)
 	@$(BIN)/cmake -S . -B $(BUILD) -G Ninja -DCMAKE_BUILD_TYPE=Release --log-level=NOTICE \
-	  -DCMAKE_MAKE_PROGRAM="$(abspath $(BIN))/ninja" -DPython_EXECUTABLE="$(abspath $(BIN))/python" \
+	  -DSCHEMAGEN_TESTS=ON -DSCHEMAGEN_WERROR=ON -DCMAKE_MAKE_PROGRAM="$(abspath $(BIN))/ninja" -DPython_EXECUTABLE="$(abspath $(BIN))/python" \
 	  -Dnanobind_DIR="$$($(BIN)/python -m nanobind --cmake_dir)"
 	@touch $@
 
@@ -92,7 +94,7 @@ core: $(BUILD)/build.ninja ## Build the compiled core into schemagen/, increment
 demo: $(if $(wildcard $(DEV)),core,$(INSTALLED)) ## Install, then turn nine sentences into typed instances, offline
 	@$(BIN)/schemagen demo
 
-test: check pytest ## Install with the development tools, then run every check and the whole test-suite
+test: check core-test pytest ## Install with the development tools, then run every check and the whole test-suite
 
 test-all: test ## Everything of `test`, then the slow tests, then the core under the sanitizers
 	$(BIN)/python -m pytest -m 'slow and not network and not gpu' $(TESTS) $(ARGS)
@@ -103,9 +105,10 @@ test-all: test ## Everything of `test`, then the slow tests, then the core under
 pytest: core ## Run the tests alone, on all cores (TESTS=tests/unit ARGS="-x -n 0")
 	$(BIN)/python -m pytest -n auto $(TESTS) $(ARGS)
 
-check: $(DEV) ## Lint, types and spelling: ruff, mypy, pyright, codespell
+check: $(DEV) ## Lint, types and spelling: ruff, mypy, pyright, clang-format, codespell
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
+	$(BIN)/clang-format --dry-run --Werror $(CPP)
 	$(BIN)/mypy
 	$(BIN)/pyright --pythonpath $(BIN)/python
 	$(BIN)/codespell
@@ -113,6 +116,10 @@ check: $(DEV) ## Lint, types and spelling: ruff, mypy, pyright, codespell
 format: $(DEV) ## Rewrite the sources in the house format
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
+	$(BIN)/clang-format -i $(CPP)
+
+core-test: core ## Run the tests of the core that need no Python
+	@$(BUILD)/core_tests
 
 core-asan: $(DEV) ## Build the core with ASan and UBSan, and run the tests that exercise it
 	$(call sanitized,asan,address;undefined,$(ASAN_ENV),$(ASAN_TESTS))
