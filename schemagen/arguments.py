@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import math
 import os
+from decimal import Decimal
+from numbers import Real
 from operator import index
 from pathlib import Path
 from typing import Any, Literal, get_args
@@ -24,16 +27,17 @@ def check_dialect(dialect: Any) -> None:
         raise OptionError(f"dialect={dialect!r}", why="there is no such dialect", fix=f"use one of {PATTERN_DIALECTS}")
 
 
-def check_count(name: str, value: Any, *, least: int = 1) -> int:
+def check_count(name: str, value: Any, *, least: int = 1, most: int | None = None) -> int:
     """Return a whole number, also one of numpy's.
 
     Args:
         name: Of the argument.
         value: What was given.
         least: The smallest number that makes sense.
+        most: The largest one; None: any.
 
     Raises:
-        OptionError: It is no whole number, or smaller.
+        OptionError: It is no whole number, smaller, or larger.
     """
     try:
         number = None if isinstance(value, bool) else index(value)
@@ -41,8 +45,68 @@ def check_count(name: str, value: Any, *, least: int = 1) -> int:
         number = None
     if number is None or number < least:
         why = f"it is a {type(value).__name__}" if number is None else f"the least that makes sense is {least}"
-        raise OptionError(f"{name}={value!r}", why=why, fix=f"give a whole number, {least} or more")
+        raise OptionError(f"{name}={as_text(value)}", why=why, fix=f"give a whole number, {least} or more")
+    if most is not None and number > most:
+        raise OptionError(f"{name}={as_text(number)}", why="it is too large", fix=f"give a number up to {most}")
     return number
+
+
+def check_number(  # noqa: PLR0913 - the bounds, and what to say
+    name: str,
+    value: Any,
+    *,
+    least: float | None = None,
+    above: float | None = None,
+    most: float | None = None,
+    below: float | None = None,
+    finite: bool = True,
+    why: str = "",
+    fix: str = "",
+) -> float:
+    """Return a number as a float: also a Decimal, a Fraction, or one of numpy.
+
+    Args:
+        name: Of the argument.
+        value: What was given.
+        least: The smallest number that makes sense.
+        above: All that makes sense is larger.
+        most: The largest number that makes sense.
+        below: All that makes sense is smaller.
+        finite: Whether it must not be infinite.
+        why: Said of numbers beyond the bounds; empty: what the bounds are.
+        fix: What to do; empty: what the bounds are.
+
+    Raises:
+        OptionError: It is no number, is NaN, or lies beyond the bounds.
+    """
+    bounds = {"at least": least, "above": above, "at most": most, "below": below}
+    told = " and ".join(f"{word} {bound}" for word, bound in bounds.items() if bound is not None)
+    fix = fix or f"give a number {told}".rstrip()
+    if isinstance(value, bool) or not isinstance(value, (Real, Decimal)):
+        raise OptionError(f"{name}={as_text(value)}", why=f"it is a {type(value).__name__}", fix=fix)
+    try:
+        number = float(value)
+    except (OverflowError, ValueError):  # too large; a signalling NaN
+        number = math.nan
+    if math.isnan(number) or (finite and math.isinf(number)):
+        raise OptionError(f"{name}={as_text(value)}", why="it is no finite number", fix=fix)
+    inside = (least is None or number >= least) and (most is None or number <= most)
+    if not inside or (above is not None and number <= above) or (below is not None and number >= below):
+        raise OptionError(f"{name}={as_text(value)}", why=why or f"only numbers {told} make sense", fix=fix)
+    return number
+
+
+def check_flag(name: str, value: Any, *, fix: str = "give True or False") -> bool:
+    """Return a bool, also one of numpy's; a text or None would be taken for one without a word.
+
+    Raises:
+        OptionError: It is none.
+    """
+    if value is True or value is False:
+        return value
+    if str(getattr(value, "dtype", "")) != "bool" or getattr(value, "ndim", None) != 0:
+        raise OptionError(f"{name}={as_text(value)}", why=f"it is a {type(value).__name__}", fix=fix)
+    return bool(value)
 
 
 def check_seed(seed: Any) -> int | None:
@@ -107,15 +171,18 @@ def shown(number: int) -> str:
     return str(number) if -(10**40) < number < 10**40 else f"a number of {number.bit_length()} bits"
 
 
+def as_text(value: Any) -> str:
+    """Return a value as an error names it: short, whatever it is."""
+    return shown(value) if type(value) is int else f"{value!r:.80}"
+
+
 def check_seconds(name: str, value: Any) -> None:
     """Refuse a time that has run out before it begins; None means any time.
 
     Raises:
         OptionError: It is not above zero, or no number.
     """
-    if value is None:
-        return
-    is_number = isinstance(value, (int, float)) and not isinstance(value, bool)
-    if not is_number or not value > 0:
-        why = "no time is left" if is_number else f"it is a {type(value).__name__}"
-        raise OptionError(f"{name}={value!r}", why=why, fix="give seconds above 0, or None for any time")
+    if value is not None:
+        check_number(
+            name, value, above=0, finite=False, why="no time is left", fix="give seconds above 0, or None for any time"
+        )
