@@ -15,7 +15,8 @@ if TYPE_CHECKING:
 
 _BUDGET = "the budget is called max_new_tokens"
 _END = (
-    "leave it out: the constraint says where the text ends (transformers' stop_strings= cuts it off, which is an error)"
+    "leave it out: the constraint says where the text ends (stop_strings= of transformers ends it early, which is an error "
+    "unless the type lets it end there)"
 )
 _SEVERAL = "for several answers: lm.batch([prompt] * n, spec, temperature=1.0, seed=0)"
 _APART = "give each option by its name, or generation_config="

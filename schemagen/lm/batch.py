@@ -11,7 +11,7 @@ from schemagen.arguments import check_count, check_seed
 from schemagen.errors import GenerationError, LogitsError, OptionError, SchemagenError, ValidationFailed
 from schemagen.lm.generation import Failure, Generation
 from schemagen.lm.progress import ProgressBar
-from schemagen.lm.prompts import render, with_correction
+from schemagen.lm.prompts import check_flags, render, with_correction
 from schemagen.lm.reasoning import taken_apart
 from schemagen.refusals import after_attempts, reasons
 
@@ -106,7 +106,8 @@ def generate_batch(
     if options.batch_size is not None:
         check_count("batch_size", options.batch_size)
     check_count("retries", options.retries, least=0)
-    check_options(options.generate_kwargs)
+    check_flags(show_schema=options.show_schema, chat_template=options.chat_template)
+    options = replace(options, generate_kwargs=check_options(options.generate_kwargs, lm.tokenizer))
     rows = _prompts(prompts)
     request = _Request(rows, _grammars(lm, spec, len(rows), options), _seeds(seed, len(rows)), options)
     found: dict[int, Generation[Any] | Failure] = {}
