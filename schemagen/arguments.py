@@ -10,7 +10,7 @@ from operator import index
 from pathlib import Path
 from typing import Any, Literal, get_args
 
-from schemagen.errors import OptionError
+from schemagen.errors import MatcherError, OptionError, OptionTypeError
 
 #: Whose syntax a pattern is in: Python's `re`, ECMA-262 with the `u` flag, or Rust's `regex` crate.
 PatternDialect = Literal["python", "ecma-262", "rust"]
@@ -131,13 +131,81 @@ def check_seed(seed: Any) -> int | None:
 
 
 def check_bytes(data: Any) -> None:
-    """Refuse a str where a matcher reads bytes.
+    """Refuse what is no bytes where a matcher reads them.
 
     Raises:
-        OptionError: It is one.
+        OptionTypeError: It is something else.
     """
-    if isinstance(data, str):
-        raise OptionError("accept_bytes() got a str", why="a matcher reads bytes of UTF-8", fix="give text.encode()")
+    if not isinstance(data, bytes):
+        raise OptionTypeError(
+            f"accept_bytes() got a {type(data).__name__}",
+            why="a matcher reads bytes of UTF-8",
+            fix="give text.encode()" if isinstance(data, str) else "give bytes, as bytes(data)",
+        )
+
+
+def check_token_id(method: str, token_id: Any) -> int:
+    """Return the id of a token as an int.
+
+    Raises:
+        OptionTypeError: It is none.
+    """
+    why, fix = "a token is given by its id, a whole number", "give the id; a text goes to accept_bytes(text.encode())"
+    return _whole(method, token_id, why, fix)
+
+
+def check_fill(row: Any, budget: Any) -> tuple[int, int | None]:
+    """Return the row and the budget of ``fill_next_token_bitmask`` as ints.
+
+    Raises:
+        OptionTypeError: One is no whole number.
+        OptionError: The budget is negative.
+    """
+    method = "fill_next_token_bitmask"
+    fix = "give the row of this matcher, as row=0"
+    number = _whole(method, row, "a row of the bitmask is a whole number", fix)
+    if budget is None:
+        return number, None
+    fix = "give how many tokens may still come, or None"
+    most = _whole(method, budget, "a budget is a whole number", fix)
+    if most < 0:
+        raise OptionError(
+            f"budget={shown(most)}", why="it cannot be negative", fix="give how many tokens may still come"
+        )
+    return number, most
+
+
+def _whole(method: str, given: Any, why: str, fix: str) -> int:
+    """Return an argument of a matcher that is a whole number as an int.
+
+    Raises:
+        OptionTypeError: It is none.
+    """
+    try:
+        return index(given)
+    except TypeError:
+        raise OptionTypeError(f"{method}() got a {type(given).__name__}", why=why, fix=fix) from None
+
+
+def check_steps(count: Any, taken: int) -> int:
+    """Return how many steps to undo as an int.
+
+    Args:
+        count: What was given.
+        taken: How many there are.
+
+    Raises:
+        OptionTypeError: It is no whole number.
+        MatcherError: It is negative, or there are fewer.
+    """
+    number = _whole("rollback", count, "it undoes a number of steps", "give a whole number")
+    if not 0 <= number <= taken:
+        raise MatcherError(
+            f"cannot undo {shown(number)} of {taken} steps",
+            why="only accepted steps can be undone",
+            fix="count the steps, or call reset()",
+        )
+    return number
 
 
 def check_folder(cache: Any) -> None:

@@ -16,6 +16,7 @@
     │   ├── DeadEndError                 no token is allowed: an empty mask is never sampled
     │   └── BitmaskShapeError            dtype, device or width of a bitmask
     ├── OptionError                      an argument that cannot be meant; a ValueError, too
+    │   └── OptionTypeError              an argument of another type than is meant; a TypeError, too
     ├── ModelError                       no model can be loaded from there; an OSError, too
     │   └── LogitsError                  logits from which no token can be chosen; a GenerationError, too
     ├── ToolError                        a function that cannot be a tool, or a call that cannot be made
@@ -161,6 +162,12 @@ class OptionError(SchemagenError, ValueError):
     """An argument that cannot be meant, such as a negative number of retries."""
 
     default_code = "invalid-option"
+
+
+class OptionTypeError(OptionError, TypeError):
+    """An argument of another type than is meant, such as a text in the place of a token id."""
+
+    default_code = "wrong-type"
 
 
 class ModelError(SchemagenError, OSError):
