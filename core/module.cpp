@@ -373,7 +373,7 @@ bool is_rows(const Floats& logits, bool written) {
 // The rows from which no token can be chosen (with `repair`). None, and nothing is done, for what is no matrix of floats in
 // plain memory; the caller knows a slower way.
 std::optional<std::vector<size_t>> mask_logits_of(const nb::object& scores_object, const nb::object& out_object, const nb::object& bitmask_object,
-                                                  const std::vector<int64_t>& rows, size_t covered, bool repair) {
+                                                  const std::vector<int64_t>& rows, size_t covered, bool repair, const std::vector<uint32_t>& ends) {
     Floats scores, out;
     if (!nb::try_cast(scores_object, scores)) return std::nullopt;
     const bool inplace = scores_object.is(out_object);
@@ -394,7 +394,7 @@ std::optional<std::vector<size_t>> mask_logits_of(const nb::object& scores_objec
         masked[static_cast<size_t>(row)] = true;
     }
     const LogitRows logits{scores.data(), out.data(), scores.stride(0), out.stride(0), scores.shape(1)};
-    const MaskRows masks{static_cast<const uint32_t*>(bitmask.data()), bitmask.stride(0), covered};
+    const MaskRows masks{static_cast<const uint32_t*>(bitmask.data()), bitmask.stride(0), covered, ends};
     std::vector<size_t> broken;
     nb::gil_scoped_release release;
     for (size_t row = 0; row < count; ++row)
@@ -656,7 +656,7 @@ NB_MODULE(_core, m) {
             },
             "first"_a = 0);
 
-    m.def("mask_logits", &mask_logits_of, "scores"_a, "out"_a, "bitmask"_a, "rows"_a, "covered"_a, "repair"_a);
+    m.def("mask_logits", &mask_logits_of, "scores"_a, "out"_a, "bitmask"_a, "rows"_a, "covered"_a, "repair"_a, "ends"_a = std::vector<uint32_t>());
     m.def("sum_allowed", &sum_allowed_of, "values"_a, "words"_a, "covered"_a);
     m.def("shared_memory", [] {
         const Languages::Extent extent = Languages::extent();

@@ -211,7 +211,7 @@ class BudgetError(GenerationError):
 
 
 class LogitsError(ModelError, GenerationError):
-    """Logits from which no token can be chosen: NaN, or ``-inf`` for every token that may come next.
+    """Logits from which no token can be chosen: NaN, ``inf``, or ``-inf`` for every token that may come next.
 
     Attributes:
         row: The row of the batch, from 0.
