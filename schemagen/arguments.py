@@ -8,9 +8,12 @@ from decimal import Decimal
 from numbers import Real
 from operator import index
 from pathlib import Path
-from typing import Any, Literal, get_args
+from typing import TYPE_CHECKING, Any, Literal, get_args
 
 from schemagen.errors import MatcherError, OptionError, OptionTypeError
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
 
 #: Whose syntax a pattern is in: Python's `re`, ECMA-262 with the `u` flag, or Rust's `regex` crate.
 PatternDialect = Literal["python", "ecma-262", "rust"]
@@ -208,6 +211,23 @@ def check_steps(count: Any, taken: int) -> int:
     return number
 
 
+def check_grammars(owner: str, grammars: Sequence[Any]) -> None:
+    """Refuse what is no compiled grammar, such as a type; None stands for no constraint.
+
+    Raises:
+        OptionTypeError: One is something else.
+    """
+    for given in grammars:
+        if given is None or (callable(getattr(given, "matcher", None)) and not isinstance(given, type)):
+            continue
+        name = given.__name__ if isinstance(given, type) else "spec"
+        raise OptionTypeError(
+            f"the grammar of a {owner} is {as_text(given)}",
+            why=f"it is a {type(given).__name__}, and a processor takes what was compiled",
+            fix=f"give lm.compile({name}), or schemagen.compile({name}, vocabulary)",
+        )
+
+
 def check_folder(cache: Any) -> None:
     """Refuse a cache that is no path: a mistyped "memory" would become a folder.
 
@@ -241,7 +261,7 @@ def shown(number: int) -> str:
 
 def as_text(value: Any) -> str:
     """Return a value as an error names it: short, whatever it is."""
-    return shown(value) if type(value) is int else f"{value!r:.80}"
+    return shown(value) if type(value) is int else f"{' '.join(repr(value).split()):.80}"
 
 
 def check_seconds(name: str, value: Any) -> None:
