@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import torch
 from transformers import LogitsProcessor as TransformersLogitsProcessor
 
+from schemagen.arguments import check_grammars
 from schemagen.bitmask import allocate_token_bitmask, apply_token_bitmask_inplace
 from schemagen.decode.broken_logits import logits_error
 from schemagen.decode.generate_call import TokenLimit
@@ -56,6 +57,7 @@ class DeviceLogitsProcessor(TransformersLogitsProcessor):  # type: ignore[misc] 
     Raises:
         MatcherError: A grammar has no table.
         VocabularyError: The grammars have different vocabularies.
+        OptionTypeError: Something is no grammar.
         OptionError: ``max_new_tokens`` is negative, or no whole number.
     """
 
@@ -70,6 +72,7 @@ class DeviceLogitsProcessor(TransformersLogitsProcessor):  # type: ignore[misc] 
         max_states: int = MAX_STATES,
     ) -> None:
         several: list[Any] = list(grammar) if isinstance(grammar, (list, tuple)) else [grammar]
+        check_grammars(type(self).__name__, several)
         if not any(entry is not None for entry in several):
             raise MatcherError("no grammar for any row", fix="give a grammar, or a list with one per prompt")
         self._grammars = list(dict.fromkeys(entry for entry in several if entry is not None))

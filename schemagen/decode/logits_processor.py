@@ -25,6 +25,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import torch
 from transformers import LogitsProcessor as TransformersLogitsProcessor
 
+from schemagen.arguments import check_grammars
 from schemagen.bitmask import BITS, allocate_token_bitmask, fill_rows, is_native
 from schemagen.decode.broken_logits import logits_error
 from schemagen.decode.generate_call import TokenLimit
@@ -66,6 +67,7 @@ class LogitsProcessor(TransformersLogitsProcessor):  # type: ignore[misc]  # tra
 
     Raises:
         MatcherError: The list of grammars is empty.
+        OptionTypeError: Something is no grammar.
         OptionError: ``max_new_tokens`` is negative, or no whole number.
     """
 
@@ -82,6 +84,7 @@ class LogitsProcessor(TransformersLogitsProcessor):  # type: ignore[misc]  # tra
     ) -> None:
         if isinstance(grammar, (list, tuple)) and not grammar:
             raise MatcherError("no grammar for any row", fix="give a grammar, or a list with one per prompt")
+        check_grammars(type(self).__name__, grammar if isinstance(grammar, (list, tuple)) else [grammar])
         self._grammars = grammar
         self._token_limit = TokenLimit(max_new_tokens)
         self._pad_token_id = pad_token_id

@@ -10,8 +10,8 @@ import pytest
 import torch
 
 import schemagen
-from schemagen.decode import LogitsProcessor
-from schemagen.errors import BitmaskShapeError, DeadEndError, LogitsError, MatcherError, OptionError
+from schemagen.decode import DeviceLogitsProcessor, LogitsProcessor
+from schemagen.errors import BitmaskShapeError, DeadEndError, LogitsError, MatcherError, OptionError, OptionTypeError
 from schemagen.masking import _shift, _unpack
 from schemagen.vocabulary import Vocabulary
 
@@ -281,6 +281,15 @@ def test_an_infinite_logit_is_an_error(places):
     scores[0, list(places)] = float("inf")
     with pytest.raises(LogitsError, match=f"{len(set(places) - {EOS})} of 10 logits are inf"):
         LogitsProcessor(grammar((1,), (2,)))(torch.tensor([PROMPT]), scores)
+
+
+@pytest.mark.parametrize("given", [int, "text", 3, {"type": "integer"}, [int], [None, "text"]])
+@pytest.mark.parametrize("processor", [LogitsProcessor, DeviceLogitsProcessor])
+def test_what_is_no_grammar_is_refused_at_once(given, processor):
+    """A type has to be compiled first."""
+    with pytest.raises(OptionTypeError, match=f"the grammar of a {processor.__name__} is") as caught:
+        processor(given)
+    assert "schemagen.compile(" in caught.value.fix
 
 
 def test_an_empty_mask_is_an_error():
