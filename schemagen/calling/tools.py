@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 import re
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from types import MethodType
 from typing import TYPE_CHECKING, Any, Generic, ParamSpec, TypeVar, overload
@@ -236,11 +237,11 @@ def as_tools(tools: Iterable[ToolLike]) -> tuple[Tool[..., Any], ...]:
     Raises:
         ToolError: One of them is none of these, or two have the same name.
     """
-    if callable(tools) or isinstance(tools, (str, dict)):
+    if callable(tools) or isinstance(tools, (str, dict)) or not hasattr(tools, "__iter__"):
         raise ToolError(
             f"tools={tools!r:.80} is not a list",
             why="there may be several",
-            fix="put it into a list: tools=[...]",
+            fix="put it into a list, tools=[...]; for none at all give tools=[]",
         )
     found = tuple(as_tool(entry) for entry in tools)
     names = [entry.name for entry in found]
