@@ -146,27 +146,93 @@ def test_the_decorator_sets_the_defaults_of_a_typed_class():
 
 
 def test_fields_of_a_class_keep_their_names():
-    """A field or method called like an added method stays; `generate` alone must be free."""
+    """A field or method called like an added method stays, with a warning; `generate` alone must be free."""
 
-    @schemagen.structured(lm=Recorder("m"))
     @dataclass
-    class Job:
+    class Base:
         batch: int
+
+    @dataclass
+    class Job(Base):
         run: str = "later"
 
         def stream(self):
             """Return something of the user."""
             return "mine"
 
+    with pytest.warns(UserWarning, match=r"called 'run', 'batch', 'stream', and keeps it: Later\.run\(") as caught:
+
+        @schemagen.structured
+        class Later(Job):
+            pass
+
+    assert caught[0].filename == __file__
+    with pytest.warns(UserWarning, match="called 'run', 'batch', 'stream'") as caught:
+        schemagen.structured(lm=Recorder("m"))(Job)
+    assert caught[0].filename == __file__
     job = Job(3)
     assert (job.batch, job.run, job.stream()) == (3, "later", "mine")
     assert Job.generate("?")[2] is Job
-    with pytest.raises(SchemagenError, match="already has an attribute 'batch'") as caught:
+    with pytest.raises(SchemagenError, match="already has an attribute 'batch'") as refused:
 
         class Typed(schemagen.Structured, BaseModel):
             batch: int
 
-    assert "decorator" in caught.value.fix
+    assert "decorator" in refused.value.fix
+
+
+WRONG_DEFAULTS = [
+    ({"max_tokens": 3}, "the budget is called max_new_tokens"),
+    ({"tempereture": 0.5}, "did you mean temperature=?"),
+    ({"temperature": "hot"}, "above 0"),
+    ({"retries": -1}, "0 or more"),
+    ({"seed": "x"}, "whole number"),
+    ({"seed": [1, "x"]}, "whole number"),
+    ({"batch_size": 0}, "1 or more"),
+    ({"partials": "no"}, "True or False"),
+    ({"reasoning": "much"}, "whole number"),
+    ({"show_schema": None}, "True or False"),
+    ({"whitespace": "wide"}, "choose one of"),
+    ({"property_order": "none"}, "choose one of"),
+    ({"generation_config": {}}, "GenerationConfig"),
+]
+
+
+@pytest.mark.parametrize(("options", "fix"), WRONG_DEFAULTS)
+def test_wrong_defaults_are_refused_where_they_are_given(lm, options, fix):
+    """By a decorator that knows its model and by one that does not, and by a generator."""
+    for give in (
+        lambda: schemagen.structured(**options),
+        lambda: schemagen.structured(lm=lm, **options),
+        lambda: schemagen.Generator(lm, Point, **options),
+    ):
+        with pytest.raises(OptionError) as caught:
+            give()
+        assert fix in caught.value.fix
+
+
+def test_defaults_of_transformers_pass(lm):
+    """Whatever its generate knows, also where it cannot be asked yet."""
+    others = {
+        "renormalize_logits": True,
+        "begin_suppress_tokens": [5],
+        "min_length": 3,
+        "batch_size": 4,
+        "partials": True,
+    }
+    schemagen.structured(lm=lm, **others)
+    schemagen.structured(**others)
+    schemagen.Generator(lm, Point, **others)
+
+
+def test_a_class_is_no_model():
+    """Nor is a model of transformers."""
+    for wrong in (schemagen.LanguageModel, "gpt2", transformers.LlamaForCausalLM):
+        for give in (schemagen.set_default_lm, lambda each: schemagen.structured(lm=each)):
+            with pytest.raises(OptionError, match="is no model"):
+                give(wrong)
+    with pytest.raises(OptionError, match="the model of a Generator is"):
+        schemagen.Generator(schemagen.LanguageModel, Point)
 
 
 def test_a_model_is_a_model():

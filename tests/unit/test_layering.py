@@ -11,7 +11,7 @@ PACKAGE = Path(__file__).parents[2] / "schemagen"
 #: Lowest first. A row is a layer; it imports itself and the rows before it.
 LAYERS = (
     ("errors",),
-    ("arguments", "options", "option_values", "specs", "forking", "free_threading"),
+    ("arguments", "options", "option_values", "foreign_options", "specs", "forking", "free_threading"),
     ("regex",),
     ("schema",),
     ("types", "type_schema", "type_bounds", "type_flags", "type_refusals", "type_sets", "type_texts"),
@@ -38,6 +38,7 @@ THIRD_PARTIES = {
     "arguments": set(),
     "options": set(),
     "option_values": set(),
+    "foreign_options": set(),
     "specs": set(),
     "regex": {"_core", "pydantic_core"},
     "schema": {"referencing", "jsonschema", "jsonschema_specifications"},
