@@ -350,6 +350,31 @@ void fill_rows(const std::vector<Matcher*>& matchers, const nb::object& bitmask,
     if (failed) std::rethrow_exception(failed);
 }
 
+// Bytes that JSON values take, about, written out: what stands in several places counts in each. It stops above `most`.
+// Returns false where they are nested deeper than `marshal` goes. Only dicts and lists are looked into, and nothing of
+// Python's runs.
+bool add_size(PyObject* value, size_t most, size_t& size, int depth) {
+    constexpr size_t kEach = 8;
+    constexpr int kDeepest = 2000;  // MAX_MARSHAL_STACK_DEPTH
+    if (depth > kDeepest) return false;
+    size += kEach + (PyUnicode_CheckExact(value) ? static_cast<size_t>(PyUnicode_GET_LENGTH(value)) : 0);
+    if (PyDict_CheckExact(value)) {
+        PyObject *key, *member;
+        Py_ssize_t at = 0;
+        while (size <= most && PyDict_Next(value, &at, &key, &member))
+            if (!add_size(key, most, size, depth + 1) || !add_size(member, most, size, depth + 1)) return false;
+    } else if (PyList_CheckExact(value)) {
+        for (Py_ssize_t at = 0; size <= most && at < PyList_GET_SIZE(value); ++at)
+            if (!add_size(PyList_GET_ITEM(value, at), most, size, depth + 1)) return false;
+    }
+    return true;
+}
+
+bool is_larger(const nb::object& value, size_t most) {
+    size_t size = 0;
+    return add_size(value.ptr(), most, size, 0) && size > most;
+}
+
 using Floats = nb::ndarray<nb::device::cpu>;
 
 std::optional<FloatFormat> format_of(nb::dlpack::dtype type) {
@@ -657,6 +682,7 @@ NB_MODULE(_core, m) {
             "first"_a = 0);
 
     m.def("mask_logits", &mask_logits_of, "scores"_a, "out"_a, "bitmask"_a, "rows"_a, "covered"_a, "repair"_a, "ends"_a = std::vector<uint32_t>());
+    m.def("is_larger", &is_larger, "value"_a, "most"_a);
     m.def("sum_allowed", &sum_allowed_of, "values"_a, "words"_a, "covered"_a);
     m.def("shared_memory", [] {
         const Languages::Extent extent = Languages::extent();

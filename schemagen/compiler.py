@@ -43,6 +43,7 @@ from schemagen.refusals import not_json, refused_by_type
 from schemagen.schema.layouts import POLICIES, Layout
 from schemagen.schema.number_rules import MAX_EXPONENT
 from schemagen.schema.report import Entry, Report
+from schemagen.schema_size import check_size
 from schemagen.specs import choices_of, list_of_others, no_spec, pattern_text, type_of_adapter
 
 if TYPE_CHECKING:
@@ -662,6 +663,7 @@ def _freeze(spec: Any) -> _Frozen:
     if isinstance(spec, dict):
         if not HAS_LOCK:
             spec = snapshot(spec)
+        check_size(spec)
         try:
             text = marshal.dumps(spec, 2)
             return _Frozen(spec, ("schema", text), text)

@@ -14,6 +14,7 @@ from pydantic import BaseModel
 from schemagen.calling.docstrings import describe
 from schemagen.calling.signatures import arguments_model, bind, innermost, is_method, warn_of_doubts
 from schemagen.errors import ToolError
+from schemagen.schema_size import check_size
 from schemagen.types import reflect
 
 if TYPE_CHECKING:
@@ -129,6 +130,7 @@ class Tool(Generic[P, R]):
 
         Raises:
             ToolError: A part is missing.
+            LimitError: The schema is too large to be written out.
         """
         inner = tool.get("function", tool)
         if not isinstance(inner, dict) or not isinstance(inner.get("name"), str):
@@ -139,6 +141,7 @@ class Tool(Generic[P, R]):
             )
         given = inner.get("parameters") or {"properties": {}, "additionalProperties": False}
         schema: dict[str, Any] = {"type": "object", **given}
+        check_size(schema)
         _check_object(schema, inner["name"])
         return Tool(inner["name"], str(inner.get("description") or ""), schema, schema, function)
 
