@@ -19,7 +19,7 @@ from schemagen.calling.sequence import Part, Sequence
 from schemagen.calling.tools import as_tools
 from schemagen.calling.wire import build, write_calls
 from schemagen.engine.reference import ReferenceEngine
-from schemagen.errors import BitmaskShapeError, MatcherError, MatcherTerminatedError
+from schemagen.errors import BitmaskShapeError, MatcherError, MatcherTerminatedError, OptionTypeError
 from schemagen.events import ArgumentCompleted, CallStarted, TextDelta
 from schemagen.regex import ast
 from tests.masks import brute_force
@@ -238,8 +238,11 @@ def test_the_end(hermes):
         matcher.allowed_tokens()
     matcher.rollback()
     assert not matcher.is_terminated()
-    with pytest.raises(MatcherError, match="rollback"):
+    with pytest.raises(MatcherError, match="cannot undo 1 of 0 steps"):
         matcher.rollback()
+    for misuse in (matcher.accept_token, matcher.explain, matcher.accept_bytes, matcher.rollback):
+        with pytest.raises(OptionTypeError, match=r"\(\) got a str"):
+            misuse("a")
 
 
 def test_no_half_character_ends_a_text(hermes):
