@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
+import math
 import os
+from decimal import Decimal
+from numbers import Real
 from operator import index
 from pathlib import Path
-from typing import Any, Literal, get_args
+from typing import TYPE_CHECKING, Any, Literal, get_args
 
-from schemagen.errors import OptionError
+from schemagen.errors import MatcherError, OptionError, OptionTypeError
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
 
 #: Whose syntax a pattern is in: Python's `re`, ECMA-262 with the `u` flag, or Rust's `regex` crate.
 PatternDialect = Literal["python", "ecma-262", "rust"]
@@ -24,16 +30,17 @@ def check_dialect(dialect: Any) -> None:
         raise OptionError(f"dialect={dialect!r}", why="there is no such dialect", fix=f"use one of {PATTERN_DIALECTS}")
 
 
-def check_count(name: str, value: Any, *, least: int = 1) -> int:
+def check_count(name: str, value: Any, *, least: int = 1, most: int | None = None) -> int:
     """Return a whole number, also one of numpy's.
 
     Args:
         name: Of the argument.
         value: What was given.
         least: The smallest number that makes sense.
+        most: The largest one; None: any.
 
     Raises:
-        OptionError: It is no whole number, or smaller.
+        OptionError: It is no whole number, smaller, or larger.
     """
     try:
         number = None if isinstance(value, bool) else index(value)
@@ -41,8 +48,68 @@ def check_count(name: str, value: Any, *, least: int = 1) -> int:
         number = None
     if number is None or number < least:
         why = f"it is a {type(value).__name__}" if number is None else f"the least that makes sense is {least}"
-        raise OptionError(f"{name}={value!r}", why=why, fix=f"give a whole number, {least} or more")
+        raise OptionError(f"{name}={as_text(value)}", why=why, fix=f"give a whole number, {least} or more")
+    if most is not None and number > most:
+        raise OptionError(f"{name}={as_text(number)}", why="it is too large", fix=f"give a number up to {most}")
     return number
+
+
+def check_number(  # noqa: PLR0913 - the bounds, and what to say
+    name: str,
+    value: Any,
+    *,
+    least: float | None = None,
+    above: float | None = None,
+    most: float | None = None,
+    below: float | None = None,
+    finite: bool = True,
+    why: str = "",
+    fix: str = "",
+) -> float:
+    """Return a number as a float: also a Decimal, a Fraction, or one of numpy.
+
+    Args:
+        name: Of the argument.
+        value: What was given.
+        least: The smallest number that makes sense.
+        above: All that makes sense is larger.
+        most: The largest number that makes sense.
+        below: All that makes sense is smaller.
+        finite: Whether it must not be infinite.
+        why: Said of numbers beyond the bounds; empty: what the bounds are.
+        fix: What to do; empty: what the bounds are.
+
+    Raises:
+        OptionError: It is no number, is NaN, or lies beyond the bounds.
+    """
+    bounds = {"at least": least, "above": above, "at most": most, "below": below}
+    told = " and ".join(f"{word} {bound}" for word, bound in bounds.items() if bound is not None)
+    fix = fix or f"give a number {told}".rstrip()
+    if isinstance(value, bool) or not isinstance(value, (Real, Decimal)):
+        raise OptionError(f"{name}={as_text(value)}", why=f"it is a {type(value).__name__}", fix=fix)
+    try:
+        number = float(value)
+    except (OverflowError, ValueError):  # too large; a signalling NaN
+        number = math.nan
+    if math.isnan(number) or (finite and math.isinf(number)):
+        raise OptionError(f"{name}={as_text(value)}", why="it is no finite number", fix=fix)
+    inside = (least is None or number >= least) and (most is None or number <= most)
+    if not inside or (above is not None and number <= above) or (below is not None and number >= below):
+        raise OptionError(f"{name}={as_text(value)}", why=why or f"only numbers {told} make sense", fix=fix)
+    return number
+
+
+def check_flag(name: str, value: Any, *, fix: str = "give True or False") -> bool:
+    """Return a bool, also one of numpy's; a text or None would be taken for one without a word.
+
+    Raises:
+        OptionError: It is none.
+    """
+    if value is True or value is False:
+        return value
+    if str(getattr(value, "dtype", "")) != "bool" or getattr(value, "ndim", None) != 0:
+        raise OptionError(f"{name}={as_text(value)}", why=f"it is a {type(value).__name__}", fix=fix)
+    return bool(value)
 
 
 def check_seed(seed: Any) -> int | None:
@@ -67,13 +134,98 @@ def check_seed(seed: Any) -> int | None:
 
 
 def check_bytes(data: Any) -> None:
-    """Refuse a str where a matcher reads bytes.
+    """Refuse what is no bytes where a matcher reads them.
 
     Raises:
-        OptionError: It is one.
+        OptionTypeError: It is something else.
     """
-    if isinstance(data, str):
-        raise OptionError("accept_bytes() got a str", why="a matcher reads bytes of UTF-8", fix="give text.encode()")
+    if not isinstance(data, bytes):
+        raise OptionTypeError(
+            f"accept_bytes() got a {type(data).__name__}",
+            why="a matcher reads bytes of UTF-8",
+            fix="give text.encode()" if isinstance(data, str) else "give bytes, as bytes(data)",
+        )
+
+
+def check_token_id(method: str, token_id: Any) -> int:
+    """Return the id of a token as an int.
+
+    Raises:
+        OptionTypeError: It is none.
+    """
+    why, fix = "a token is given by its id, a whole number", "give the id; a text goes to accept_bytes(text.encode())"
+    return _whole(method, token_id, why, fix)
+
+
+def check_fill(row: Any, budget: Any) -> tuple[int, int | None]:
+    """Return the row and the budget of ``fill_next_token_bitmask`` as ints.
+
+    Raises:
+        OptionTypeError: One is no whole number.
+        OptionError: The budget is negative.
+    """
+    method = "fill_next_token_bitmask"
+    fix = "give the row of this matcher, as row=0"
+    number = _whole(method, row, "a row of the bitmask is a whole number", fix)
+    if budget is None:
+        return number, None
+    fix = "give how many tokens may still come, or None"
+    most = _whole(method, budget, "a budget is a whole number", fix)
+    if most < 0:
+        raise OptionError(
+            f"budget={shown(most)}", why="it cannot be negative", fix="give how many tokens may still come"
+        )
+    return number, most
+
+
+def _whole(method: str, given: Any, why: str, fix: str) -> int:
+    """Return an argument of a matcher that is a whole number as an int.
+
+    Raises:
+        OptionTypeError: It is none.
+    """
+    try:
+        return index(given)
+    except TypeError:
+        raise OptionTypeError(f"{method}() got a {type(given).__name__}", why=why, fix=fix) from None
+
+
+def check_steps(count: Any, taken: int) -> int:
+    """Return how many steps to undo as an int.
+
+    Args:
+        count: What was given.
+        taken: How many there are.
+
+    Raises:
+        OptionTypeError: It is no whole number.
+        MatcherError: It is negative, or there are fewer.
+    """
+    number = _whole("rollback", count, "it undoes a number of steps", "give a whole number")
+    if not 0 <= number <= taken:
+        raise MatcherError(
+            f"cannot undo {shown(number)} of {taken} steps",
+            why="only accepted steps can be undone",
+            fix="count the steps, or call reset()",
+        )
+    return number
+
+
+def check_grammars(owner: str, grammars: Sequence[Any]) -> None:
+    """Refuse what is no compiled grammar, such as a type; None stands for no constraint.
+
+    Raises:
+        OptionTypeError: One is something else.
+    """
+    for given in grammars:
+        if given is None or (callable(getattr(given, "matcher", None)) and not isinstance(given, type)):
+            continue
+        name = given.__name__ if isinstance(given, type) else "spec"
+        raise OptionTypeError(
+            f"the grammar of a {owner} is {as_text(given)}",
+            why=f"it is a {type(given).__name__}, and a processor takes what was compiled",
+            fix=f"give lm.compile({name}), or schemagen.compile({name}, vocabulary)",
+        )
 
 
 def check_folder(cache: Any) -> None:
@@ -107,15 +259,18 @@ def shown(number: int) -> str:
     return str(number) if -(10**40) < number < 10**40 else f"a number of {number.bit_length()} bits"
 
 
+def as_text(value: Any) -> str:
+    """Return a value as an error names it: short, whatever it is."""
+    return shown(value) if type(value) is int else f"{' '.join(repr(value).split()):.80}"
+
+
 def check_seconds(name: str, value: Any) -> None:
     """Refuse a time that has run out before it begins; None means any time.
 
     Raises:
         OptionError: It is not above zero, or no number.
     """
-    if value is None:
-        return
-    is_number = isinstance(value, (int, float)) and not isinstance(value, bool)
-    if not is_number or not value > 0:
-        why = "no time is left" if is_number else f"it is a {type(value).__name__}"
-        raise OptionError(f"{name}={value!r}", why=why, fix="give seconds above 0, or None for any time")
+    if value is not None:
+        check_number(
+            name, value, above=0, finite=False, why="no time is left", fix="give seconds above 0, or None for any time"
+        )

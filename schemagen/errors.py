@@ -16,6 +16,7 @@
     │   ├── DeadEndError                 no token is allowed: an empty mask is never sampled
     │   └── BitmaskShapeError            dtype, device or width of a bitmask
     ├── OptionError                      an argument that cannot be meant; a ValueError, too
+    │   └── OptionTypeError              an argument of another type than is meant; a TypeError, too
     ├── ModelError                       no model can be loaded from there; an OSError, too
     │   └── LogitsError                  logits from which no token can be chosen; a GenerationError, too
     ├── ToolError                        a function that cannot be a tool, or a call that cannot be made
@@ -163,6 +164,12 @@ class OptionError(SchemagenError, ValueError):
     default_code = "invalid-option"
 
 
+class OptionTypeError(OptionError, TypeError):
+    """An argument of another type than is meant, such as a text in the place of a token id."""
+
+    default_code = "wrong-type"
+
+
 class ModelError(SchemagenError, OSError):
     """No model can be loaded: there is no such folder, or transformers finds nothing of that name.
 
@@ -204,7 +211,7 @@ class BudgetError(GenerationError):
 
 
 class LogitsError(ModelError, GenerationError):
-    """Logits from which no token can be chosen: NaN, or ``-inf`` for every token that may come next.
+    """Logits from which no token can be chosen: NaN, ``inf``, or ``-inf`` for every token that may come next.
 
     Attributes:
         row: The row of the batch, from 0.

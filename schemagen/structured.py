@@ -8,11 +8,13 @@ such a class the decorator sets the defaults.
 
 from __future__ import annotations
 
+import warnings
 from dataclasses import dataclass, field
 from inspect import get_annotations
 from types import FunctionType
 from typing import TYPE_CHECKING, Any, ClassVar, TypeVar, overload
 
+from schemagen.arguments import as_text
 from schemagen.errors import OptionError, SchemagenError
 
 if TYPE_CHECKING:
@@ -209,13 +211,20 @@ def structured(cls: Any = None, /, *, lm: LanguageModel | None = None, **default
 
     Returns:
         The same class. Type checkers do not see the methods; inherit from `Structured` where that matters. Fields and methods
-        of the class keep their names; only `generate` must be free.
+        of the class keep their names, and a warning says which methods it has not; only `generate` must be free.
 
     Raises:
         SchemagenError: The class has an attribute or field `generate` already, or cannot have methods.
-        OptionError: ``lm`` is no model.
+        OptionError: ``lm`` is no model, or a default cannot be meant.
+
+    Warns:
+        UserWarning: A field or method of the class has the name of one that would be added, such as `run`.
     """
     given = _Defaults(_checked(lm), defaults)
+    if defaults:
+        from schemagen.lm.defaults import check_defaults
+
+        check_defaults(defaults, lm)
     if cls is None:
         return lambda decorated: _structured(decorated, given)
     return _structured(cls, given)
@@ -230,20 +239,36 @@ def _structured(cls: Any, defaults: _Defaults) -> Any:
             fix="decorate a class, or call lm(prompt, spec)",
             code="no-methods",
         )
-    fields = {**getattr(cls, "__annotations__", {}), **getattr(cls, "model_fields", {})}
+    annotated = {name for base in cls.__mro__ for name in getattr(base, "__annotations__", {})}
+    fields = annotated.union(getattr(cls, "model_fields", {}))
     is_structured = hasattr(cls, _DEFAULTS) or issubclass(cls, Structured)
     if "generate" in fields or (hasattr(cls, "generate") and not is_structured):
         raise _clash(cls, "generate")
     inherited: _Defaults = getattr(cls, _DEFAULTS, _Defaults())
     defaults = _Defaults(defaults.lm or inherited.lm, {**inherited.options, **defaults.options})
+    added = () if is_structured else METHODS
+    taken = [name for name in added if name in fields or hasattr(cls, name)]
     try:
-        for name in () if is_structured else METHODS:
-            if name not in fields and not hasattr(cls, name):
+        for name in added:
+            if name not in taken:
                 setattr(cls, name, _method(cls, name))
         setattr(cls, _DEFAULTS, defaults)
     except (AttributeError, TypeError) as error:
         raise _methodless(cls, error) from error
+    if taken:
+        _warn_of_names(cls, taken)
     return cls
+
+
+def _warn_of_names(cls: type, names: list[str]) -> None:
+    """Say which methods a class does not get, where it is decorated."""
+    told = ", ".join(map(repr, names))
+    warnings.warn(
+        f"{cls.__name__} has a field or method of its own called {told}, and keeps it: {cls.__name__}.{names[0]}(...) asks no "
+        f"model. Rename it, or call lm.{names[0]}(..., {cls.__name__}).",
+        UserWarning,
+        stacklevel=4,
+    )
 
 
 def _method(cls: type, name: str) -> Any:
@@ -278,11 +303,11 @@ def _checked(lm: Any) -> Any:
     Raises:
         OptionError: It is neither.
     """
-    if lm is None or callable(getattr(lm, "run", None)):
+    if lm is None or (callable(getattr(lm, "run", None)) and not isinstance(lm, type)):
         return lm
     raise OptionError(
-        f"lm={lm!r:.80} is no model",
-        why="it has no run()",
+        f"lm={as_text(lm)} is no model",
+        why="it is a class" if isinstance(lm, type) else "it has no run()",
         fix="give what schemagen.load(name) or schemagen.from_transformers(model, tokenizer) returns",
     )
 

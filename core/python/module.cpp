@@ -44,9 +44,11 @@ struct UsageError : std::runtime_error {
     using std::runtime_error::runtime_error;
 };
 struct OptionMisuse : std::runtime_error {
-    OptionMisuse(const std::string& fact, const char* why_, const char* fix_) : std::runtime_error(fact), why(why_), fix(fix_) {}
+    OptionMisuse(const std::string& fact, const char* why_, const char* fix_, const char* kind_ = "OptionError")
+        : std::runtime_error(fact), why(why_), fix(fix_), kind(kind_) {}
     const char* why;
     const char* fix;
+    const char* kind;  // of error
 };
 struct DeadEnd : std::runtime_error {
     using std::runtime_error::runtime_error;
@@ -106,7 +108,7 @@ void translate_to_ours(const std::exception_ptr& pointer) {
     } catch (const UsageError& e) {
         raise_ours("MatcherError", e.what(), "only accepted steps can be undone", "count the steps, or call reset()");
     } catch (const OptionMisuse& e) {
-        raise_ours("OptionError", e.what(), e.why, e.fix);
+        raise_ours(e.kind, e.what(), e.why, e.fix);
     } catch (const NoEnd& e) {
         raise_ours("DeadEndError", e.what(), "the text is complete, and the vocabulary has no EOS id to end it with",
                    "stop at matcher.is_accepting(), or build the vocabulary with eos_token_ids=[...]");
@@ -196,7 +198,8 @@ std::vector<uint32_t> forced_tokens(Matcher& matcher) {
 
 std::string explanation(Matcher& matcher, int64_t id) {
     const VocabularyTables& tables = matcher.tables();
-    std::string name = "token " + std::to_string(id);
+    const bool is_wide = id == INT64_MAX || id == INT64_MIN;
+    std::string name = is_wide ? "a token beyond 64 bits" : "token " + std::to_string(id);
     if (matcher.terminated()) return name + " is not allowed: EOS was already accepted";
     if (id < 0 || id >= tables.size()) return name + " is not allowed: the vocabulary has " + std::to_string(tables.size()) + " ids";
     for (uint32_t eos : tables.eos())
@@ -207,6 +210,57 @@ std::string explanation(Matcher& matcher, int64_t id) {
     auto [read, why] = matcher.probe(bytes);
     if (read == bytes.size()) return name + " is allowed";
     return name + " is not allowed: after " + std::to_string(read) + " of its " + std::to_string(bytes.size()) + " bytes, " + why;
+}
+
+OptionMisuse wrong_type(const char* method, const nb::handle& given, const char* why, const char* fix) {
+    const std::string type = nb::cast<std::string>(nb::getattr(given.type(), "__name__"));
+    return {std::string(method) + "() got a " + type, why, fix, "OptionTypeError"};
+}
+
+// A whole number of any type, numpy's included; beyond 64 bits the largest or smallest one. Each method with a number has a
+// second overload that takes any object, and reads it so: what nanobind would say of other types is about C++.
+std::optional<int64_t> index_of(const nb::handle& given) {
+    if (!PyIndex_Check(given.ptr())) return std::nullopt;
+    const nb::object number = nb::steal(PyNumber_Index(given.ptr()));
+    if (!number.is_valid()) {
+        PyErr_Clear();  // an array with several elements
+        return std::nullopt;
+    }
+    int overflow = 0;
+    const long long found = PyLong_AsLongLongAndOverflow(number.ptr(), &overflow);
+    return overflow == 0 ? found : overflow > 0 ? INT64_MAX : INT64_MIN;
+}
+
+int64_t token_of(const char* method, const nb::handle& given) {
+    const std::optional<int64_t> id = index_of(given);
+    if (!id) throw wrong_type(method, given, "a token is given by its id, a whole number", "give the id; a text goes to accept_bytes(text.encode())");
+    return *id;
+}
+
+bool accept_token(Matcher& matcher, int64_t id) { return id >= 0 && id < UINT32_MAX && matcher.accept_token(static_cast<uint32_t>(id)); }
+
+void roll_back(Matcher& matcher, int64_t count) {
+    if (count < 0 || static_cast<size_t>(count) > matcher.steps()) throw UsageError("cannot undo " + std::to_string(count) + " of " + std::to_string(matcher.steps()) + " steps");
+    matcher.rollback(static_cast<size_t>(count));
+}
+
+void roll_back_object(Matcher& matcher, const nb::object& given) {
+    const std::optional<int64_t> count = index_of(given);
+    if (!count) throw wrong_type("rollback", given, "it undoes a number of steps", "give a whole number");
+    roll_back(matcher, *count);
+}
+
+bool refuse_bytes(Matcher&, const nb::object& given) {
+    const bool is_text = PyUnicode_Check(given.ptr());
+    throw wrong_type("accept_bytes", given, "a matcher reads bytes of UTF-8", is_text ? "give text.encode()" : "give bytes, as bytes(data)");
+}
+
+bool fill_object(Matcher& matcher, const nb::object& bitmask, const nb::object& given_row, const nb::object& given_budget) {
+    const std::optional<int64_t> row = index_of(given_row), budget = index_of(given_budget);
+    if (!row) throw wrong_type("fill_next_token_bitmask", given_row, "a row of the bitmask is a whole number", "give the row of this matcher, as row=0");
+    if (!budget && !given_budget.is_none())
+        throw wrong_type("fill_next_token_bitmask", given_budget, "a budget is a whole number", "give how many tokens may still come, or None");
+    return fill(matcher, bitmask, *row, budget);
 }
 
 nb::object explain(Matcher& matcher, int64_t id) {
@@ -297,6 +351,31 @@ void fill_rows(const std::vector<Matcher*>& matchers, const nb::object& bitmask,
     if (failed) std::rethrow_exception(failed);
 }
 
+// Bytes that JSON values take, about, written out: what stands in several places counts in each. It stops above `most`.
+// Returns false where they are nested deeper than `marshal` goes. Only dicts and lists are looked into, and nothing of
+// Python's runs.
+bool add_size(PyObject* value, size_t most, size_t& size, int depth) {
+    constexpr size_t kEach = 8;
+    constexpr int kDeepest = 2000;  // MAX_MARSHAL_STACK_DEPTH
+    if (depth > kDeepest) return false;
+    size += kEach + (PyUnicode_CheckExact(value) ? static_cast<size_t>(PyUnicode_GET_LENGTH(value)) : 0);
+    if (PyDict_CheckExact(value)) {
+        PyObject *key, *member;
+        Py_ssize_t at = 0;
+        while (size <= most && PyDict_Next(value, &at, &key, &member))
+            if (!add_size(key, most, size, depth + 1) || !add_size(member, most, size, depth + 1)) return false;
+    } else if (PyList_CheckExact(value)) {
+        for (Py_ssize_t at = 0; size <= most && at < PyList_GET_SIZE(value); ++at)
+            if (!add_size(PyList_GET_ITEM(value, at), most, size, depth + 1)) return false;
+    }
+    return true;
+}
+
+bool is_larger(const nb::object& value, size_t most) {
+    size_t size = 0;
+    return add_size(value.ptr(), most, size, 0) && size > most;
+}
+
 using Floats = nb::ndarray<nb::device::cpu>;
 
 std::optional<FloatFormat> format_of(nb::dlpack::dtype type) {
@@ -320,7 +399,7 @@ bool is_rows(const Floats& logits, bool written) {
 // The rows from which no token can be chosen (with `repair`). None, and nothing is done, for what is no matrix of floats in
 // plain memory; the caller knows a slower way.
 std::optional<std::vector<size_t>> mask_logits_of(const nb::object& scores_object, const nb::object& out_object, const nb::object& bitmask_object,
-                                                  const std::vector<int64_t>& rows, size_t covered, bool repair) {
+                                                  const std::vector<int64_t>& rows, size_t covered, bool repair, const std::vector<uint32_t>& ends) {
     Floats scores, out;
     if (!nb::try_cast(scores_object, scores)) return std::nullopt;
     const bool inplace = scores_object.is(out_object);
@@ -341,7 +420,7 @@ std::optional<std::vector<size_t>> mask_logits_of(const nb::object& scores_objec
         masked[static_cast<size_t>(row)] = true;
     }
     const LogitRows logits{scores.data(), out.data(), scores.stride(0), out.stride(0), scores.shape(1)};
-    const MaskRows masks{static_cast<const uint32_t*>(bitmask.data()), bitmask.stride(0), covered};
+    const MaskRows masks{static_cast<const uint32_t*>(bitmask.data()), bitmask.stride(0), covered, ends};
     std::vector<size_t> broken;
     nb::gil_scoped_release release;
     for (size_t row = 0; row < count; ++row)
@@ -504,20 +583,22 @@ NB_MODULE(_core, m) {
     // A matcher is for one thread at a time; where there is no lock of the interpreter, a second one waits for its turn.
     nb::class_<Matcher>(m, "Matcher")
         .def("fill_next_token_bitmask", &fill, "bitmask"_a.none(), "row"_a = 0, nb::kw_only(), "budget"_a = nb::none(), nb::lock_self())
-        .def("accept_token", [](Matcher& self, int64_t id) { return id >= 0 && id < UINT32_MAX && self.accept_token(static_cast<uint32_t>(id)); }, "token_id"_a, nb::lock_self())
-        .def("accept_token", [](Matcher&, const nb::int_&) { return false; }, "token_id"_a)  // wider than any id
+        .def("fill_next_token_bitmask", &fill_object, "bitmask"_a.none(), "row"_a.none() = 0, nb::kw_only(), "budget"_a.none() = nb::none(), nb::lock_self())
+        .def("accept_token", &accept_token, "token_id"_a, nb::lock_self())
+        .def("accept_token", [](Matcher& self, const nb::object& given) { return accept_token(self, token_of("accept_token", given)); }, "token_id"_a.none(), nb::lock_self())
         .def("accept_bytes", [](Matcher& self, const nb::bytes& data) { return self.accept_bytes(view(data)); }, "data"_a, nb::lock_self())
-        .def("accept_bytes", [](Matcher&, const nb::str&) -> bool { throw OptionMisuse("accept_bytes() got a str", "a matcher reads bytes of UTF-8", "give text.encode()"); }, "data"_a)
+        .def("accept_bytes", &refuse_bytes, "data"_a.none())
         .def("__repr__", [](const Matcher& self) { return "Matcher(steps=" + std::to_string(self.steps()) + ", terminated=" + (self.terminated() ? "True)" : "False)"); }, nb::lock_self())
         .def("is_accepting", &Matcher::accepting, nb::lock_self())
         .def("is_terminated", &Matcher::terminated, nb::lock_self())
-        .def("rollback",
-             [](Matcher& self, int64_t count) {
-                 if (count < 0 || static_cast<size_t>(count) > self.steps())
-                     throw UsageError("cannot undo " + std::to_string(count) + " of " + std::to_string(self.steps()) + " steps");
-                 self.rollback(static_cast<size_t>(count));
-             },
-             "count"_a = 1, nb::lock_self())
+        .def("rollback", &roll_back, "count"_a = 1, nb::lock_self())
+        .def("rollback", &roll_back_object, "count"_a.none(), nb::lock_self())
+        .def("__reduce__",
+             [](Matcher&) -> nb::object {
+                 raise_ours("MatcherError", "a matcher cannot be pickled", "it is a place in the automaton of this process",
+                            "for a copy call fork() or copy.deepcopy(matcher); elsewhere compile the same spec, and accept the same tokens");
+                 throw nb::python_error();
+             })
         .def("fork", &Matcher::fork, nb::lock_self())
         .def("__copy__", &Matcher::fork, nb::lock_self())
         .def("__deepcopy__", [](Matcher& matcher, const nb::object&) { return matcher.fork(); }, "memo"_a, nb::lock_self())
@@ -540,7 +621,8 @@ NB_MODULE(_core, m) {
         .def("place", &Matcher::place, nb::lock_self())
         .def("forced_tokens", &forced_tokens, nb::lock_self())
         .def("allowed_tokens", &allowed_tokens, nb::lock_self())
-        .def("explain", &explain, "token_id"_a, nb::lock_self());
+        .def("explain", &explain, "token_id"_a, nb::lock_self())
+        .def("explain", [](Matcher& self, const nb::object& given) { return explain(self, token_of("explain", given)); }, "token_id"_a.none(), nb::lock_self());
 
     nb::class_<TokenTable>(m, "TokenTable")
         .def(nb::init<std::shared_ptr<Constraint>>(), "constraint"_a)
@@ -600,7 +682,8 @@ NB_MODULE(_core, m) {
             },
             "first"_a = 0);
 
-    m.def("mask_logits", &mask_logits_of, "scores"_a, "out"_a, "bitmask"_a, "rows"_a, "covered"_a, "repair"_a);
+    m.def("mask_logits", &mask_logits_of, "scores"_a, "out"_a, "bitmask"_a, "rows"_a, "covered"_a, "repair"_a, "ends"_a = std::vector<uint32_t>());
+    m.def("is_larger", &is_larger, "value"_a, "most"_a);
     m.def("sum_allowed", &sum_allowed_of, "values"_a, "words"_a, "covered"_a);
     m.def("shared_memory", [] {
         const Languages::Extent extent = Languages::extent();

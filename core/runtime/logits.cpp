@@ -98,13 +98,20 @@ bool repair_row(typename F::Bits* out, const uint32_t* words, size_t covered) {
     return finite;
 }
 
-// Some number whose sign bit is set if a value is NaN: the largest exponent less what is above it would be negative.
+// Whether one of the logits [begin, end) is NaN, or inf without being that of an end. First a look for NaN and both
+// infinities, which takes less; -inf is what other processors write where they forbid a token.
 template <class F>
-typename F::Bits nan_sign(const typename F::Bits* values, size_t count) {
+bool overflows(const typename F::Bits* scores, size_t begin, size_t end, std::span<const uint32_t> ends) {
     using Bits = typename F::Bits;
     Bits found = 0;
-    for (size_t at = 0; at < count; ++at) found |= static_cast<Bits>(F::kInfinity - (values[at] & static_cast<Bits>(~F::kSign)));
-    return found;
+    for (size_t at = begin; at < end; ++at) found |= static_cast<Bits>((scores[at] & F::kInfinity) + F::kLeast);
+    if (!(found & F::kSign)) return false;
+    for (size_t at = begin; at < end; ++at) {
+        const Bits value = scores[at];
+        if ((value & F::kInfinity) != F::kInfinity || value == F::kLow) continue;
+        if (value != F::kInfinity || std::find(ends.begin(), ends.end(), at) == ends.end()) return true;
+    }
+    return false;
 }
 
 template <class F>
@@ -129,22 +136,22 @@ void mask_words(const typename F::Bits* scores, typename F::Bits* out, const uin
     }
 }
 
-// In blocks that stay in the nearest cache: what is looked through for NaN there is masked next.
+// In blocks that stay in the nearest cache: what is looked through for NaN and inf there is masked next.
 template <class F>
-bool mask_row(const typename F::Bits* scores, typename F::Bits* out, const uint32_t* words, size_t covered, size_t width, bool repair) {
+bool mask_row(const typename F::Bits* scores, typename F::Bits* out, const uint32_t* words, const MaskRows& masks, size_t width, bool repair) {
     using Bits = typename F::Bits;
+    const size_t covered = masks.covered;
     constexpr size_t kBlock = 2048;  // a multiple of 32
     Seen<Bits> seen;
-    Bits nan = 0;
+    bool broken = false;
     for (size_t begin = 0; begin < covered; begin += kBlock) {
         const size_t end = std::min(covered, begin + kBlock);
-        if (repair) nan |= nan_sign<F>(scores + begin, end - begin);
+        if (repair && !broken) broken = overflows<F>(scores, begin, end, masks.ends);
         mask_words<F>(scores, out, words, begin, end, repair || scores != out, seen);
     }
     std::fill(out + covered, out + width, F::kLow);
-    bool hopeless = false;
-    if (repair && ((seen.any & F::kSign) || (seen.all & F::kSign))) hopeless = !repair_row<F>(out, words, covered);
-    return hopeless || (nan & F::kSign);
+    if (repair && ((seen.any & F::kSign) || (seen.all & F::kSign))) broken |= !repair_row<F>(out, words, covered);
+    return broken;
 }
 
 template <class Act>
@@ -165,7 +172,7 @@ bool mask_logits(const LogitRows& logits, const MaskRows& masks, FloatFormat for
         using Bits = typename F::Bits;
         const ptrdiff_t r = static_cast<ptrdiff_t>(row);
         return mask_row<F>(static_cast<const Bits*>(logits.scores) + r * logits.scores_stride, static_cast<Bits*>(logits.out) + r * logits.out_stride,
-                    masks.words + r * masks.stride, masks.covered, logits.width, repair);
+                    masks.words + r * masks.stride, masks, logits.width, repair);
     });
 }
 

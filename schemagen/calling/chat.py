@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from pydantic import ValidationError
 
-from schemagen.arguments import check_count
+from schemagen.arguments import check_count, check_flag
 from schemagen.calling.calls import ToolCall, ToolResult, new_id, reasons
 from schemagen.calling.history import call_message, render_chat
 from schemagen.calling.tools import Tool, as_tools, select
@@ -102,8 +102,8 @@ class Asking:
 
         found = find_profile(profile) if isinstance(profile, str) else profile
         check_names(generate_kwargs, lm.model, names_of(ChatOptions), beside=_BY_NAME)
-        check_options(generate_kwargs)
-        options = {**generate_kwargs}
+        check_flag("parallel", parallel)
+        options = check_options(generate_kwargs, lm.tokenizer)
         thinker = lm._thinker(options.pop("reasoning", False))  # noqa: SLF001 - the front door of the same model
         return cls(lm, as_tools(tools), parallel, found or detect_profile(lm.tokenizer), options, thinker)
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 import re
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from types import MethodType
 from typing import TYPE_CHECKING, Any, Generic, ParamSpec, TypeVar, overload
@@ -13,6 +14,7 @@ from pydantic import BaseModel
 from schemagen.calling.docstrings import describe
 from schemagen.calling.signatures import arguments_model, bind, innermost, is_method, warn_of_doubts
 from schemagen.errors import ToolError
+from schemagen.grammar.schema_size import check_size
 from schemagen.types.reflection import reflect
 
 if TYPE_CHECKING:
@@ -128,6 +130,7 @@ class Tool(Generic[P, R]):
 
         Raises:
             ToolError: A part is missing.
+            LimitError: The schema is too large to be written out.
         """
         inner = tool.get("function", tool)
         if not isinstance(inner, dict) or not isinstance(inner.get("name"), str):
@@ -138,6 +141,7 @@ class Tool(Generic[P, R]):
             )
         given = inner.get("parameters") or {"properties": {}, "additionalProperties": False}
         schema: dict[str, Any] = {"type": "object", **given}
+        check_size(schema)
         _check_object(schema, inner["name"])
         return Tool(inner["name"], str(inner.get("description") or ""), schema, schema, function)
 
@@ -236,11 +240,11 @@ def as_tools(tools: Iterable[ToolLike]) -> tuple[Tool[..., Any], ...]:
     Raises:
         ToolError: One of them is none of these, or two have the same name.
     """
-    if callable(tools) or isinstance(tools, (str, dict)):
+    if callable(tools) or isinstance(tools, (str, dict)) or not hasattr(tools, "__iter__"):
         raise ToolError(
             f"tools={tools!r:.80} is not a list",
             why="there may be several",
-            fix="put it into a list: tools=[...]",
+            fix="put it into a list, tools=[...]; for none at all give tools=[]",
         )
     found = tuple(as_tool(entry) for entry in tools)
     names = [entry.name for entry in found]

@@ -44,11 +44,15 @@ class Row:
         index: Which one, from 0; empty lines do not count.
         prompt: A text or a chat; None if the line holds neither.
         id: What the line calls itself; None if it does not.
+        line: Of the input, from 1, empty ones counted.
+        refusal: Why the line is no JSON; None if it is.
     """
 
     index: int
     prompt: Any
     id: Any = None
+    line: int = 0
+    refusal: str | None = None
 
 
 def run_batch(
@@ -105,12 +109,17 @@ def _outcomes(
 
 
 def _without_prompt(row: Row) -> Failure:
-    error = GenerationError(
-        "the line has no prompt",
-        at=f"row {row.index}",
-        fix='give a text, a chat, or an object with "prompt"',
-        code="empty-prompt",
-    )
+    where, fix = f"line {row.line} (row {row.index})", 'a text, a chat, or an object with "prompt"'
+    if row.refusal is None:
+        error = GenerationError(f"line {row.line} has no prompt", at=where, fix=f"give {fix}", code="empty-prompt")
+    else:
+        error = GenerationError(
+            f"line {row.line} is not JSON: {row.refusal}",
+            at=where,
+            why="each line of the input is a JSON value of its own",
+            fix=f"write {fix}, as json.dumps does",
+            code="invalid-line",
+        )
     return Failure(row.index, None, error)
 
 
@@ -119,16 +128,20 @@ def read_rows(text: str) -> Iterator[Row]:
 
     A line that is none of these is a row without a prompt, which fails by itself.
     """
-    lines = [line for line in text.removeprefix("\ufeff").split("\n") if line.strip()]
-    for index, line in enumerate(lines):
+    numbered = enumerate(text.removeprefix("\ufeff").split("\n"), start=1)
+    lines = [(number, line) for number, line in numbered if line.strip()]
+    for index, (number, line) in enumerate(lines):
         try:
             found = json.loads(line)
-        except (ValueError, RecursionError):  # no JSON, a number of thousands of digits, or nested very deep
-            found = None
+        except (ValueError, RecursionError) as error:  # also a number of thousands of digits, or nested very deep
+            told = f"{error.msg}, column {error.colno}" if isinstance(error, json.JSONDecodeError) else str(error)
+            yield Row(index, None, line=number, refusal=told)
+            continue
         if isinstance(found, dict):
-            yield Row(index, _prompt(found.get("prompt", found.get("messages"))), found.get("id"))
+            prompt = found.get("prompt", found.get("messages"))
+            yield Row(index, _prompt(prompt), found.get("id"), line=number)
         else:
-            yield Row(index, _prompt(found))
+            yield Row(index, _prompt(found), line=number)
 
 
 def _prompt(found: Any) -> Any:

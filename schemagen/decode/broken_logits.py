@@ -1,7 +1,9 @@
 """Logits from which no token can be chosen: what is wrong with them, said as an error.
 
-A model that overflows in half precision, or that was quantised badly, computes NaN. A mask alone would hide that: some allowed
-token would still have the highest score, and the result would be a valid instance made of noise.
+A model that overflows in half precision, or that was quantised badly, computes NaN or ``inf``. A mask alone would hide that:
+some allowed token would still have the highest score, and the result would be a valid instance made of noise. A single ``inf``
+is no better: the softmax of the row is NaN. The processors of transformers that force a token put all others at ``-inf``; but
+``exponential_decay_length_penalty`` makes the logit of EOS grow until it is ``inf``, which therefore is let through.
 """
 
 from __future__ import annotations
@@ -41,7 +43,7 @@ def logits_error(
     generated: Sequence[int],
     vocabulary: Any = None,
     allowed: int | None = None,
-    is_nan: bool | None = None,
+    overflows: bool | None = None,
 ) -> LogitsError:
     """Return the error of a row from which no token can be chosen.
 
@@ -51,27 +53,34 @@ def logits_error(
         generated: The tokens of the row so far.
         vocabulary: What they mean; None: they are not told.
         allowed: How many tokens the grammar allows here, if that is known.
-        is_nan: Whether there is NaN, if that is known without the scores.
+        overflows: Whether there is NaN or ``inf``, if that is known without the scores.
 
     Cost: a few passes over the scores, which wait for their device.
     """
-    fact, parts = _what_is_wrong(scores, "" if allowed is None else f"{allowed} ", is_nan)
+    ends = () if vocabulary is None else vocabulary.eos_token_ids
+    fact, parts = _what_is_wrong(scores, "" if allowed is None else f"{allowed} ", overflows, ends)
     text = "" if vocabulary is None else vocabulary.decode(generated).decode("utf-8", errors="replace")
     return LogitsError(fact, row=row, step=len(generated), text=text, **parts)
 
 
-def _what_is_wrong(scores: torch.Tensor | None, allowed: str, is_nan: bool | None) -> tuple[str, dict[str, str]]:
+def _what_is_wrong(
+    scores: torch.Tensor | None, allowed: str, overflows: bool | None, ends: Sequence[int]
+) -> tuple[str, dict[str, str]]:
     """Return the fact, and why it is so."""
     forbidden = f"the logits of the {allowed}tokens that the grammar allows are all -inf"
     if scores is None:
-        if is_nan is None:
-            return f"some logits are NaN, or {forbidden}", {
+        if overflows is None:
+            return f"some logits are NaN or inf, or {forbidden}", {
                 **_DAMAGED,
                 "why": f"{_DAMAGED['why']}; or {_FORBIDDEN['why']}",
             }
-        return ("some logits are NaN", _DAMAGED) if is_nan else (forbidden, _FORBIDDEN)
+        return ("some logits are NaN or inf", _DAMAGED) if overflows else (forbidden, _FORBIDDEN)
     if missing := int(scores.isnan().sum()):
         return f"{missing} of {len(scores)} logits are NaN", _DAMAGED
+    infinite = scores.isposinf()
+    infinite[list(ends)] = False  # which is no error
+    if count := int(infinite.sum()):
+        return f"{count} of {len(scores)} logits are inf", _DAMAGED
     if bool((scores == _LOW).all()):
         return f"all {len(scores)} logits are -inf", _NO_TOKEN_LEFT
     return forbidden, _FORBIDDEN
@@ -87,14 +96,14 @@ class LogitsCheck(TransformersLogitsProcessor):  # type: ignore[misc]  # transfo
         """Return the scores, float [B, V].
 
         Raises:
-            LogitsError: A logit is NaN, or all of a row are ``-inf``.
+            LogitsError: A logit is NaN or ``inf``, or all of a row are ``-inf``.
 
         Cost: a maximum over the scores, and one wait for their device.
         """
         if self._first is None:
             self._first = input_ids.shape[1]
         for row, highest in enumerate(scores.amax(dim=-1).tolist()):
-            if math.isnan(highest) or highest == _LOW:
+            if not math.isfinite(highest):
                 generated = input_ids[row, self._first :].tolist()
                 raise logits_error(scores[row], row=row, generated=generated)
         return scores

@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import torch
 from transformers import LogitsProcessor as TransformersLogitsProcessor
 
+from schemagen.arguments import check_grammars
 from schemagen.decode.broken_logits import logits_error
 from schemagen.decode.generate_call import TokenLimit
 from schemagen.device import DeviceTables
@@ -28,7 +29,7 @@ from schemagen.device.regions import DEAD, HOST, OVER
 from schemagen.device.tables import MAX_STATES
 from schemagen.errors import BitmaskShapeError, MatcherError
 from schemagen.masks.bitmask import allocate_token_bitmask, apply_token_bitmask_inplace
-from schemagen.masks.logits import has_nan
+from schemagen.masks.logits import has_overflow
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -56,6 +57,7 @@ class DeviceLogitsProcessor(TransformersLogitsProcessor):  # type: ignore[misc] 
     Raises:
         MatcherError: A grammar has no table.
         VocabularyError: The grammars have different vocabularies.
+        OptionTypeError: Something is no grammar.
         OptionError: ``max_new_tokens`` is negative, or no whole number.
     """
 
@@ -70,6 +72,7 @@ class DeviceLogitsProcessor(TransformersLogitsProcessor):  # type: ignore[misc] 
         max_states: int = MAX_STATES,
     ) -> None:
         several: list[Any] = list(grammar) if isinstance(grammar, (list, tuple)) else [grammar]
+        check_grammars(type(self).__name__, several)
         if not any(entry is not None for entry in several):
             raise MatcherError("no grammar for any row", fix="give a grammar, or a list with one per prompt")
         self._grammars = list(dict.fromkeys(entry for entry in several if entry is not None))
@@ -135,19 +138,19 @@ class DeviceLogitsProcessor(TransformersLogitsProcessor):  # type: ignore[misc] 
         """Refuse the last generation if the model gave logits from which no token could be chosen; its text ends there.
 
         Raises:
-            LogitsError: A logit was NaN, or those of all tokens that a grammar allowed were ``-inf``.
+            LogitsError: A logit was NaN or ``inf``, or those of all tokens that a grammar allowed were ``-inf``.
 
         Cost: one wait for the device.
         """
         for row, found in enumerate(self._broken.tolist()):
             if found == _FINE:
                 continue
-            step, is_nan = divmod(found, 2)
+            step, overflows = divmod(found, 2)
             assert self._ids is not None, "rows come from a call"
             begun = int(self._begun[row])
             generated = self._ids[row, begun : begun + step].tolist()
             raise logits_error(
-                None, is_nan=bool(is_nan), row=row, generated=generated, vocabulary=self._grammars[0].vocabulary
+                None, overflows=bool(overflows), row=row, generated=generated, vocabulary=self._grammars[0].vocabulary
             )
 
     def _give_up(
@@ -155,15 +158,15 @@ class DeviceLogitsProcessor(TransformersLogitsProcessor):  # type: ignore[misc] 
     ) -> torch.Tensor:
         """Return the masked scores [B, V], of rows from which no token can be chosen those of a row that has ended.
 
-        ``_broken`` notes when that was: twice the tokens that were generated before, and one more if a logit is NaN.
+        ``_broken`` notes when that was: twice the tokens that were generated before, and one more if a logit is NaN or ``inf``.
 
         Cost: two maxima and a copy of the scores; no synchronisation.
         """
         states = self._states[:, -1]
-        is_nan = has_nan(scores[:, : tables.vocabulary.size])
-        broken = (is_nan | (masked.amax(dim=-1) == float("-inf"))) & (self._owners > 0)
+        overflows = has_overflow(scores[:, : tables.vocabulary.size], tables.vocabulary.eos_token_ids)
+        broken = (overflows | (masked.amax(dim=-1) == float("-inf"))) & (self._owners > 0)
         is_live = states > OVER  # behind the end of a text, logits are made fit for sampling and not noted
-        now = 2 * (input_ids.shape[1] - self._begun) + is_nan.long()
+        now = 2 * (input_ids.shape[1] - self._begun) + overflows.long()
         self._broken = torch.where(broken & is_live, now, _FINE).minimum(self._broken)
         self._states[:, -1] = states.masked_fill(broken & is_live, DEAD)
         return torch.where(broken.unsqueeze(-1), self._ended_like(masked), masked)

@@ -2,7 +2,7 @@
 
 At each step every row is masked with exactly the tokens that its grammar allows; everything else gets ``-inf``, also
 the padding of the logits beyond the vocabulary. Logits from which no token can be chosen are an error (`LogitsError`): the
-constraint would hold all the same, and turn noise into a valid instance. ``inf`` counts as the largest finite number.
+constraint would hold all the same, and turn noise into a valid instance.
 
 How many tokens there may be is read from the call of ``generate`` (`schemagen.decode.generate_call`), unless it is given.
 
@@ -25,6 +25,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import torch
 from transformers import LogitsProcessor as TransformersLogitsProcessor
 
+from schemagen.arguments import check_grammars
 from schemagen.decode.broken_logits import logits_error
 from schemagen.decode.generate_call import TokenLimit
 from schemagen.decode.sequences import Cursor, Sequences
@@ -66,6 +67,7 @@ class LogitsProcessor(TransformersLogitsProcessor):  # type: ignore[misc]  # tra
 
     Raises:
         MatcherError: The list of grammars is empty.
+        OptionTypeError: Something is no grammar.
         OptionError: ``max_new_tokens`` is negative, or no whole number.
     """
 
@@ -82,6 +84,7 @@ class LogitsProcessor(TransformersLogitsProcessor):  # type: ignore[misc]  # tra
     ) -> None:
         if isinstance(grammar, (list, tuple)) and not grammar:
             raise MatcherError("no grammar for any row", fix="give a grammar, or a list with one per prompt")
+        check_grammars(type(self).__name__, grammar if isinstance(grammar, (list, tuple)) else [grammar])
         self._grammars = grammar
         self._token_limit = TokenLimit(max_new_tokens)
         self._pad_token_id = pad_token_id
@@ -121,8 +124,7 @@ class LogitsProcessor(TransformersLogitsProcessor):  # type: ignore[misc]  # tra
     def masked_mass(self) -> float | None:
         """Mean probability that the model had given to tokens the mask removed.
 
-        None if it was not measured. NaN if it is not defined, because the scores of some step were no distribution: one of
-        them was ``inf``.
+        None if it was not measured.
         """
         measured = torch.cat(self._removed) if self._removed else torch.empty(0)
         return float(measured.mean()) if measured.numel() else None
@@ -180,7 +182,7 @@ class LogitsProcessor(TransformersLogitsProcessor):  # type: ignore[misc]  # tra
         Raises:
             BitmaskShapeError: V is smaller than the vocabulary.
             DeadEndError: A grammar allows no token; nothing is sampled from an empty mask.
-            LogitsError: A logit is NaN, or those of all tokens that a grammar allows are ``-inf``.
+            LogitsError: A logit is NaN or ``inf``, or those of all tokens that a grammar allows are ``-inf``.
             MatcherError: A row holds a token that its grammar forbids, or continuous batching called a processor that is
                 not attached.
 
@@ -224,7 +226,10 @@ class LogitsProcessor(TransformersLogitsProcessor):  # type: ignore[misc]  # tra
                 self.constrained_steps += len(live)
                 if removed is not None:
                     self._removed.append(removed)
-        masked, broken = mask_and_check(scores, bitmask, constrained, covered, inplace=self._inplace)
+        ends = sorted(
+            {end for cursor in cursors if cursor is not None for end in cursor.grammar.vocabulary.eos_token_ids}
+        )
+        masked, broken = mask_and_check(scores, bitmask, constrained, covered, inplace=self._inplace, ends=ends)
         for row in sorted(set(live).intersection(broken)):
             self._refuse(self._error_of(row, cursors[row], scores, masked), masked, cursors)
         return masked

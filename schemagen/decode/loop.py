@@ -21,6 +21,7 @@ from schemagen.decode.logits_processor import LogitsProcessor
 from schemagen.decode.row_sampling import SAMPLING, can_sample_rows, row_sampler, samples
 from schemagen.decode.speculation import can_read_ahead, decode_greedily, memory_of
 from schemagen.errors import BudgetError, GenerationError, OptionError, SchemagenError
+from schemagen.options.values import checked_values
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -31,6 +32,10 @@ if TYPE_CHECKING:
 DEFAULT_MAX_NEW_TOKENS = 512
 #: transformers warns of these, if a generation_config has them and nothing is sampled.
 _WARNED_ABOUT = frozenset({"temperature", "top_k", "top_p"})
+
+
+#: Options that become biases of tokens in transformers.
+_BIASES = ("bad_words_ids", "sequence_bias")
 
 
 @dataclass(frozen=True, slots=True)
@@ -156,7 +161,7 @@ def complete_options(
     Args:
         model: With the ``generate`` of transformers.
         prompt_tokens: Length of the prompt.
-        given: The options of the user; None is as good as nothing.
+        given: The options of the user; those that are None are left out.
         default: The budget where none is given and the model has room for it.
 
     Raises:
@@ -164,7 +169,7 @@ def complete_options(
         OptionError: As `check_options`.
         GenerationError: The prompt has no tokens.
     """
-    check_options(given)
+    given = check_options(given)
     if not prompt_tokens:
         raise GenerationError(
             "the prompt has no tokens",
@@ -233,31 +238,35 @@ def check_budget(grammar: Grammar, budget: int | None) -> None:
         )
 
 
-def check_options(given: Mapping[str, Any]) -> None:
-    """Refuse options of ``generate`` that cannot be meant, or that ask for several results.
+def check_options(given: Mapping[str, Any], tokenizer: Any = None) -> dict[str, Any]:
+    """Return options of ``generate`` as transformers takes them, refusing what cannot be meant.
+
+    Args:
+        given: The options of the user.
+        tokenizer: Added where another option needs it, and none is given.
 
     Raises:
-        OptionError: ``max_new_tokens`` or ``num_beams`` is below 1, or no whole number, or ``temperature`` is below 0; or
-            several results are asked for.
+        OptionError: A value cannot be meant, or several results are asked for.
     """
-    for name in ("max_new_tokens", "num_beams"):
-        if given.get(name) is not None:
-            check_count(name, given[name])
-    temperature = given.get("temperature")
-    if temperature is not None and not (isinstance(temperature, (int, float)) and temperature >= 0):
-        raise OptionError(
-            f"temperature={temperature!r:.80}",
-            why="it divides the logits",
-            fix="give a number above 0, or 0 for greedy",
-        )
+    found = checked_values(given)
+    if tokenizer is not None and found.get("tokenizer") is None and _needs_tokenizer(found):
+        found["tokenizer"] = tokenizer
     wanted = given.get("num_return_sequences")
-    if wanted not in {None, 1}:
+    if wanted is not None and check_count("num_return_sequences", wanted) != 1:
         raise OptionError(
             f"num_return_sequences={wanted!r:.80}",
             why="it asks for several results, and a call returns one",
             fix=f"give the prompt several times, with seeds: lm.batch([prompt] * {wanted}, spec, temperature=1.0, seed=0)",
             code="one-result",
         )
+    return found
+
+
+def _needs_tokenizer(options: Mapping[str, Any]) -> bool:
+    """Whether ``generate`` has to know which texts tokens are."""
+    config = options.get("generation_config")
+    named = ("stop_strings", "assistant_tokenizer")
+    return any(options.get(name) is not None for name in named) or getattr(config, "stop_strings", None) is not None
 
 
 #: Option -> why a stream cannot have it.
@@ -268,17 +277,18 @@ _NOT_STREAMED = {
 }
 
 
-def check_streamed_options(given: Mapping[str, Any]) -> None:
-    """Refuse options that a stream cannot have, and those that `check_options` refuses.
+def check_streamed_options(given: Mapping[str, Any], tokenizer: Any = None) -> dict[str, Any]:
+    """Return what `check_options` returns; refuse options that a stream cannot have, and those that it refuses.
 
     Raises:
         OptionError: There is one.
     """
-    check_options(given)
+    found = check_options(given, tokenizer)
     for name, why in _NOT_STREAMED.items():
         harmless = {"num_beams": 1, "retries": 0}.get(name)
         if given.get(name) is not None and given[name] != harmless:
             raise OptionError(f"{name}={given[name]!r:.80} in a stream", why=why, fix="leave it out, or do not stream")
+    return found
 
 
 def context_of(model: Any) -> int | None:
@@ -359,7 +369,9 @@ def _refusals_of(options: Mapping[str, Any]) -> Iterator[None]:
         yield
     except ValueError as error:
         told = str(error).strip()
-        named = [name for name, value in options.items() if value is not None and re.search(rf"\b{name}\b", told)]
+        # Of token ids beyond the vocabulary the error does not say which option has them.
+        suspects = _BIASES if "being biased" in told else [name for name in options if re.search(rf"\b{name}\b", told)]
+        named = [name for name in suspects if options.get(name) is not None]
         if not named or isinstance(error, SchemagenError):
             raise
         raise OptionError(

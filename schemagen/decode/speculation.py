@@ -257,7 +257,7 @@ def _choose(
     matcher.fill_next_token_bitmask(words, 0, budget=budget)
     covered = min(words.shape[1] * BITS, scores.shape[1])
     removed = removed_mass(scores, words, [0], covered)
-    masked, broken = mask_and_check(scores, words, [0], covered)
+    masked, broken = mask_and_check(scores, words, [0], covered, ends=of.eos_token_ids)
     if broken:
         allowed = int((masked > float("-inf")).sum())
         raise logits_error(scores[0], allowed=allowed, row=0, generated=generated, vocabulary=of)

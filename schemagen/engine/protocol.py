@@ -27,6 +27,7 @@ class Matcher(Protocol):
             MatcherTerminatedError: EOS was already accepted.
             BitmaskShapeError: dtype, device or width differ from the above, or ``row`` is out of range.
             OptionError: ``budget`` is negative.
+            OptionTypeError: ``row`` or ``budget`` is no whole number.
         """
         ...
 
@@ -43,14 +44,18 @@ class Matcher(Protocol):
         ...
 
     def accept_token(self, token_id: int) -> bool:
-        """Advance by one token; return False, and change nothing, if it is not allowed."""
+        """Advance by one token; return False, and change nothing, if it is not allowed.
+
+        Raises:
+            OptionTypeError: It is no whole number.
+        """
         ...
 
     def accept_bytes(self, data: bytes) -> bool:
         """Advance by text, all of it or nothing; counts as one step for `rollback`.
 
         Raises:
-            OptionError: It is a str.
+            OptionTypeError: It is something else, such as a str.
         """
         ...
 

@@ -9,12 +9,13 @@ import os
 import re
 import sys
 import warnings
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from enum import Enum, EnumMeta
 from functools import cached_property, lru_cache
 from typing import TYPE_CHECKING, Any, Generic, Literal, NamedTuple, TypeAlias, TypeVar, cast, overload
 
-from schemagen.arguments import PatternDialect, check_dialect, check_folder
+from schemagen.arguments import PatternDialect, check_dialect, check_flag, check_folder
 from schemagen.engine.options import (
     DEFAULT_LIMITS,
     DEFAULT_STYLE,
@@ -37,6 +38,7 @@ from schemagen.errors import (
 )
 from schemagen.grammar.memory_cache import CacheInfo, GrammarMemory
 from schemagen.grammar.refusals import not_json, refused_by_type
+from schemagen.grammar.schema_size import check_size
 from schemagen.grammar.specs import choices_of, list_of_others, no_spec, pattern_text, type_of_adapter
 from schemagen.regex.hashing import HashedOnce, hashed_once
 from schemagen.schema.layouts import POLICIES, Layout
@@ -46,7 +48,7 @@ from schemagen.threads.forking import without_property_locks
 from schemagen.threads.free_threading import HAS_LOCK, LARGE, snapshot
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping
+    from collections.abc import Callable, Iterable
 
     from schemagen import _core
     from schemagen.draw import Drawing
@@ -133,7 +135,7 @@ class Choice(HashedOnce, Generic[T]):
         enum: The enum, if there is one.
 
     Raises:
-        OptionError: An option is no text.
+        OptionError: An option is no text, or there is none.
     """
 
     options: tuple[str, ...]
@@ -146,6 +148,10 @@ class Choice(HashedOnce, Generic[T]):
     @overload
     def __init__(self: Choice[str], *options: str) -> None: ...
     def __init__(self, *options: Any) -> None:
+        if not options:
+            raise OptionError(
+                "Choice() has no options", why="there is nothing to choose", fix='give the texts: Choice("yes", "no")'
+            )
         only: Any = options[0] if len(options) == 1 else None
         enum = cast("type[Enum]", only) if isinstance(only, EnumMeta) else None
         texts = choices_of(options if enum is None else tuple(member.value for member in enum), enum)
@@ -459,7 +465,8 @@ def compile(  # noqa: A001, PLR0913 - the field's verb, as in re.compile; option
 
     Cost: about 0.1 ms and 20 us per sub-schema; automaton states are made when they are first needed.
     """
-    _check_arguments(vocabulary, property_order, whitespace, engine)
+    check_layout(property_order, whitespace)
+    _check_arguments(vocabulary, engine, strict, resources, limits)
     spec = _understood(spec)
     folder = _folder_of(cache)
     options = Options(property_order=property_order, whitespace=whitespace, limits=limits or DEFAULT_LIMITS)
@@ -561,18 +568,49 @@ _ENGINES = ("auto", "native", "reference")
 _PICTURES = ("automaton", "pushdown", "index", "mask")
 
 
-def _check_arguments(vocabulary: Any, property_order: Any, whitespace: Any, engine: Any) -> None:
-    """Refuse a mistyped option: taken for its default it would change the language without a word."""
+def check_layout(property_order: Any, whitespace: Any) -> None:
+    """Refuse a mistyped layout: taken for its default it would change the language without a word.
+
+    Raises:
+        OptionError: One is not known.
+    """
     if property_order not in _ORDERS:
         raise _mistyped("property_order", property_order, _ORDERS)
     _check_whitespace(whitespace)
+
+
+def _check_arguments(vocabulary: Any, engine: Any, strict: Any, resources: Any, limits: Any) -> None:
+    """Refuse what is no argument of `compile`."""
     if engine not in _ENGINES:
         raise _mistyped("engine", engine, _ENGINES)
-    if not hasattr(type(vocabulary), "fingerprint"):
-        raise VocabularyError(
-            f"compile() got a {type(vocabulary).__name__} instead of a Vocabulary",
-            fix="pass schemagen.Vocabulary.from_tokenizer(tokenizer)",
+    check_flag("strict", strict)
+    if limits is not None and not isinstance(limits, Limits):
+        fix = "give schemagen.Limits(max_states=...)"
+        if isinstance(limits, dict) and limits and all(isinstance(name, str) for name in limits):
+            fix = f"give schemagen.Limits({', '.join(f'{name}={value!r}' for name, value in limits.items())})"
+        raise OptionError(f"limits={limits!r:.80}", why=f"it is a {type(limits).__name__}", fix=fix)
+    if resources is not None and not isinstance(resources, Mapping):
+        raise OptionError(
+            f"resources={resources!r:.80}",
+            why=f"it is a {type(resources).__name__}",
+            fix="give a dict from URIs to documents",
         )
+    if not hasattr(type(vocabulary), "fingerprint"):
+        raise _no_vocabulary(vocabulary)
+
+
+def _no_vocabulary(given: Any) -> VocabularyError:
+    """Return the error of something that is no vocabulary, with what to give instead of it."""
+    fix = "pass lm.vocabulary, or schemagen.Vocabulary.from_tokenizer(tokenizer, vocab_size=...)"
+    if hasattr(type(given), "vocabulary"):
+        fix = "it has one: pass its .vocabulary, schemagen.compile(spec, lm.vocabulary), or call lm.compile(spec)"
+    elif callable(getattr(given, "get_vocab", None)):
+        fix = (
+            "pass schemagen.Vocabulary.from_tokenizer(tokenizer, vocab_size=...), with the width of the model's logits"
+        )
+    elif isinstance(given, (type, dict, Regex, Choice)):
+        fix = "the spec comes first: schemagen.compile(spec, vocabulary)"
+    return VocabularyError(f"compile() got a {type(given).__name__} instead of a Vocabulary", fix=fix)
 
 
 def _check_whitespace(whitespace: Any) -> None:
@@ -629,6 +667,7 @@ def _freeze(spec: Any) -> _Frozen:
     if isinstance(spec, dict):
         if not HAS_LOCK:
             spec = snapshot(spec)
+        check_size(spec)
         try:
             text = marshal.dumps(spec, 2)
             return _Frozen(spec, ("schema", text), text)

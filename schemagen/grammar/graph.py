@@ -35,8 +35,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from schemagen.arguments import check_bytes
-from schemagen.errors import DeadEndError, MatcherError, MatcherTerminatedError, OptionError
+from schemagen.arguments import check_bytes, check_fill, check_steps, check_token_id, shown
+from schemagen.errors import DeadEndError, MatcherError, MatcherTerminatedError
 from schemagen.masks.bitmask import BITS, words_of
 from schemagen.masks.rows import row_of
 from schemagen.threads.forking import without_property_locks
@@ -301,7 +301,7 @@ class SequenceMatcher:
 
     def accept_token(self, token_id: int) -> bool:
         """Advance by one token; return False, and change nothing, if it is not allowed."""
-        vocabulary = self._sequence.vocabulary
+        vocabulary, token_id = self._sequence.vocabulary, check_token_id("accept_token", token_id)
         state = self._history[-1]
         if state.terminated or not 0 <= token_id < vocabulary.size:
             return False
@@ -366,10 +366,11 @@ class SequenceMatcher:
         Raises:
             MatcherTerminatedError: EOS was already accepted.
             BitmaskShapeError: dtype, device or width differ from the above, or ``row`` is out of range.
-            ValueError: ``budget`` is negative.
+            OptionError: ``budget`` is negative, or one of both is no whole number.
 
         Cost: the masks of the live threads (two in free text, one inside of a call) and a walk over the crossing table.
         """
+        row, budget = check_fill(row, budget)
         target = row_of(bitmask, row, self._sequence.vocabulary.size)
         words = self._words(budget)
         target[:] = words
@@ -396,9 +397,9 @@ class SequenceMatcher:
         """Say in a sentence why a token is, or is not, allowed here."""
         labels = sorted({str(self._sequence.parts[thread.span.part].label) for thread, _ in self._history[-1].live})
         where = f"in {' or '.join(labels)}"
-        vocabulary = self._sequence.vocabulary
+        vocabulary, token_id = self._sequence.vocabulary, check_token_id("explain", token_id)
         if not 0 <= token_id < vocabulary.size:
-            return f"token {token_id} is outside the vocabulary of {vocabulary.size} ids."
+            return f"token {shown(token_id)} is outside the vocabulary of {vocabulary.size} ids."
         name = f"token {token_id} ({vocabulary.tokens[token_id]!r})"
         if self.is_terminated():
             return f"{name} is not allowed: the text has ended."
@@ -426,12 +427,6 @@ class SequenceMatcher:
             )
         words = np.zeros(sequence.width, dtype=np.int32)
         scratch = np.zeros((1, sequence.width), dtype=np.int32)
-        if budget is not None and budget < 0:
-            raise OptionError(
-                f"budget={budget}",
-                why="it cannot be negative",
-                fix="give how many tokens may still come",
-            )
         left = math.inf if budget is None else max(budget, self.tokens_to_finish())
         for thread, _ in state.live:
             if math.isinf(left) or sequence.needed([thread]) <= left:
@@ -519,13 +514,10 @@ class SequenceMatcher:
 
         Raises:
             MatcherError: There are fewer.
+            OptionTypeError: ``count`` is no whole number.
         """
-        if count < 0 or count >= len(self._history):
-            raise MatcherError(
-                f"rollback({count}) after {len(self._history) - 1} steps", fix="roll back at most what was accepted"
-            )
-        if count:
-            del self._history[-count:]
+        if undone := check_steps(count, len(self._history) - 1):
+            del self._history[-undone:]
             self._restore(self._history[-1])
 
     def fork(self) -> SequenceMatcher:

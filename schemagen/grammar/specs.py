@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 import sys
+from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 from schemagen.errors import InvalidSchemaError, OptionError, UnsupportedPatternError, UnsupportedTypeError
@@ -36,9 +37,10 @@ def choices_of(given: tuple[Any, ...], enum: type[Enum] | None) -> tuple[str, ..
             texts = tuple(given[0])
         except TypeError:
             texts = given
-    wrong = next((text for text in texts if not isinstance(text, str)), None)
-    if wrong is None:
+    refused = [text for text in texts if not isinstance(text, str)]
+    if not refused:
         return tuple(str(text) for text in texts) if enum is not None else texts
+    wrong = refused[0]
     if enum is not None:
         raise OptionError(
             f"a member of {enum.__name__} has the value {wrong!r:.80}",
@@ -120,11 +122,25 @@ def _fix(spec: Any) -> str:
         return _fix_for_text(spec)
     if hasattr(spec, "matcher") and hasattr(spec, "min_new_tokens"):
         return "it is a compiled grammar: use it as it is, lm(prompt, grammar)"
+    if hasattr(type(spec), "vocabulary") or hasattr(type(spec), "fingerprint"):
+        return "give the type of the value: lm(prompt, Person), or schemagen.compile(Person, vocabulary)"
+    if isinstance(spec, ModuleType):
+        return f"give a class of this module, as {spec.__name__}.Person"
+    if callable(spec):
+        return _fix_for_function(spec)
     if hasattr(spec, "keys"):
         return "give a dict: dict(schema)"
     if isinstance(spec, (set, frozenset)):
         return "sets have no order: give a list of texts, or Choice([...])"
     return f"give the class itself: {type(spec).__name__}" if hasattr(spec, "__dict__") else f"give {_KINDS}"
+
+
+def _fix_for_function(function: Any) -> str:
+    """Say what to give instead of a function: its result has a type, and its arguments are those of a call."""
+    name = getattr(function, "__name__", "")
+    if name.isidentifier():
+        return f"for a call of it: lm.call(prompt, [{name}]); for its result give the type of that, as int or list[str]"
+    return "a spec says what the value is, not how to check it: give a type, with Annotated[T, AfterValidator(...)] for a check"
 
 
 def _fix_for_text(text: str) -> str:

@@ -11,7 +11,7 @@ from schemagen.arguments import check_count, check_seed
 from schemagen.errors import GenerationError, LogitsError, OptionError, SchemagenError, ValidationFailed
 from schemagen.grammar.refusals import after_attempts, reasons
 from schemagen.lm.progress import ProgressBar
-from schemagen.prompts.messages import render, with_correction
+from schemagen.prompts.messages import check_flags, render, with_correction
 from schemagen.prompts.reasoning import taken_apart
 from schemagen.streaming.generation import Failure, Generation
 
@@ -106,7 +106,8 @@ def generate_batch(
     if options.batch_size is not None:
         check_count("batch_size", options.batch_size)
     check_count("retries", options.retries, least=0)
-    check_options(options.generate_kwargs)
+    check_flags(show_schema=options.show_schema, chat_template=options.chat_template)
+    options = replace(options, generate_kwargs=check_options(options.generate_kwargs, lm.tokenizer))
     rows = _prompts(prompts)
     request = _Request(rows, _grammars(lm, spec, len(rows), options), _seeds(seed, len(rows)), options)
     found: dict[int, Generation[Any] | Failure] = {}
@@ -286,7 +287,7 @@ def _judge(request: _Request, row: _Asked, outcome: Decoded | Exception) -> Gene
         messages = with_correction(row.messages, text, reasons(error))
         return replace(row, messages=messages, seconds=seconds, attempt=row.attempt + 1)
     except Exception as error:  # noqa: BLE001 - validators are code of the user
-        return _failure(request, row.index, error)
+        return Failure(row.index, request.prompts[row.index], _raised_by_validator(error, row.index, text))
     facts = (text, outcome.token_ids, outcome.prompt_tokens, seconds, outcome.masked_mass, row.attempt)
     return Generation(value, *facts, thoughts, thought_tokens)
 
@@ -302,7 +303,7 @@ def _failure(request: _Request, index: int, error: Exception) -> Failure:
     wrapped = GenerationError(
         f"{type(error).__name__}: {error}",
         at=f"row {index}",
-        why="the prompt, the model or a validator raised it; the other rows are not affected",
+        why="the prompt or the model raised it; the other rows are not affected",
         fix="generate with this row alone to see where it comes from",
         code="row-failed",
     )
@@ -310,12 +311,28 @@ def _failure(request: _Request, index: int, error: Exception) -> Failure:
     return Failure(index, request.prompts[index], wrapped)
 
 
+def _raised_by_validator(error: Exception, index: int, text: str) -> SchemagenError:
+    """Return the error of a row whose validator raised what is no refusal."""
+    if isinstance(error, SchemagenError):
+        return error
+    wrapped = GenerationError(
+        f"{type(error).__name__}: {error}",
+        text=text,
+        at=f"row {index}",
+        why="a validator of the type raised it; pydantic takes a ValueError or AssertionError for a refusal, and nothing else",
+        fix="let the validator raise ValueError for values that it refuses",
+        code="validator-raised",
+    )
+    wrapped.__cause__ = error
+    return wrapped
+
+
 def raise_misuse(found: Iterable[Generation[Any] | Failure]) -> None:
     """Raise what every row failed with, if it is what wrong options are answered with.
 
     Raises:
         OptionError: Every row failed with one.
-        ValueError: Every row failed with a ValueError or TypeError.
+        ValueError: The prompt or the model raised a ValueError or TypeError in every row.
         TypeError: Likewise.
     """
     rows = list(found)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Generic, TypeVar, overload
 
 from schemagen.errors import OptionError
+from schemagen.lm.defaults import check_defaults
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Iterable, Mapping
@@ -39,7 +40,7 @@ class Generator(Generic[T]):
         grammar: The compiled constraint.
 
     Raises:
-        OptionError: The first argument is no model.
+        OptionError: The first argument is no model, or an option cannot be meant.
         SchemaError: The type or schema cannot be compiled.
     """
 
@@ -64,12 +65,13 @@ class Generator(Generic[T]):
         property_order: PropertyOrder = "schema",
         **options: Any,
     ) -> None:
-        if not callable(getattr(lm, "compile", None)):
+        if isinstance(lm, type) or not callable(getattr(lm, "compile", None)):
             raise OptionError(
                 f"the model of a Generator is {lm!r:.80}",
-                why="it has no compile()",
+                why="it is a class" if isinstance(lm, type) else "it has no compile()",
                 fix="Generator(lm, spec) takes what schemagen.load or from_transformers returns, then the type",
             )
+        check_defaults(options, lm)
         self.lm = lm
         self.grammar = lm.compile(spec, whitespace=whitespace, property_order=property_order)
         self._options = options

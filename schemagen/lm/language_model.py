@@ -12,7 +12,7 @@ from schemagen.lm.batch_answers import BatchAnswers
 from schemagen.lm.single_answers import SingleAnswers
 from schemagen.lm.streamed_answers import StreamedAnswers
 from schemagen.lm.tool_caller import ToolCaller
-from schemagen.prompts.messages import as_messages, render, with_shape, with_texts
+from schemagen.prompts.messages import as_messages, check_flags, render, with_shape, with_texts
 from schemagen.threads.forking import without_property_locks
 
 if TYPE_CHECKING:
@@ -98,15 +98,17 @@ class LanguageModel(SingleAnswers, BatchAnswers, StreamedAnswers, ToolCaller):
             chat_template: As for `run`.
             generate_kwargs: As for `run`.
         """
-        from schemagen.decode.loop import decode_freely
+        from schemagen.decode.loop import check_options, decode_freely
         from schemagen.decode.option_names import check_names
 
         check_names(generate_kwargs, self.model, ("seed", "chat_template"))
+        check_flags(chat_template=chat_template)
+        options = check_options(generate_kwargs, self.tokenizer)
         messages = (
             as_messages(prompt) if spec is None else self._messages(prompt, self._grammar(spec), show_schema=True)
         )
         inputs = self._encode(*render(self.tokenizer, messages, chat_template=chat_template))
-        token_ids = decode_freely(self.model, inputs, seed=seed, **generate_kwargs)
+        token_ids = decode_freely(self.model, inputs, seed=seed, **options)
         return str(self.tokenizer.decode(token_ids, skip_special_tokens=True))
 
     def render(
@@ -119,6 +121,7 @@ class LanguageModel(SingleAnswers, BatchAnswers, StreamedAnswers, ToolCaller):
         chat_template: bool = True,
     ) -> str:
         """Return the exact text that `run` sends to the model; arguments as for `run`."""
+        check_flags(show_schema=show_schema, chat_template=chat_template)
         grammar = self._grammar(spec)
         messages = self._messages(prompt, grammar, show_schema=show_schema)
         thinker = self._thinker(reasoning)

@@ -11,7 +11,7 @@ from schemagen.grammar.refusals import after_attempts, reasons
 from schemagen.lm.part import Part
 from schemagen.lm.threads import in_thread
 from schemagen.options import GenerateOptions, names_of
-from schemagen.prompts.messages import render, with_correction
+from schemagen.prompts.messages import check_flags, render, with_correction
 from schemagen.prompts.reasoning import taken_apart
 from schemagen.streaming.generation import Generation
 
@@ -144,8 +144,9 @@ class SingleAnswers(Part):
         from schemagen.decode.option_names import check_names
 
         check_names(generate_kwargs, self.model, names_of(GenerateOptions))
-        check_options(generate_kwargs)
+        generate_kwargs = check_options(generate_kwargs, self.tokenizer)
         check_count("retries", retries, least=0)
+        check_flags(show_schema=show_schema, chat_template=chat_template)
         grammar = self._grammar(spec, whitespace=whitespace, property_order=property_order)
         thinker = self._thinker(reasoning)
         thinking = None if thinker is None else thinker.before(grammar)

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, TypeVar, overload
 
+from schemagen.arguments import check_flag
 from schemagen.lm.part import Part
 from schemagen.options import StreamOptions, names_of
-from schemagen.prompts.messages import render
+from schemagen.prompts.messages import check_flags, render
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator
@@ -88,8 +89,10 @@ class StreamedAnswers(Part):
         from schemagen.decode.option_names import check_names
         from schemagen.lm.stream import Stream
 
-        check_streamed_options(generate_kwargs)
+        generate_kwargs = check_streamed_options(generate_kwargs, self.tokenizer)
         check_names(generate_kwargs, self.model, names_of(StreamOptions))
+        check_flag("partials", partials)
+        check_flags(show_schema=show_schema, chat_template=chat_template)
         grammar = self._grammar(spec, whitespace=whitespace, property_order=property_order)
         thinker = self._thinker(reasoning)
         thinking = None if thinker is None else thinker.before(grammar)

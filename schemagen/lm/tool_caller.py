@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Literal, overload
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias, overload
 
 from schemagen.arguments import check_seconds
 from schemagen.lm.part import Part
@@ -21,9 +21,9 @@ if TYPE_CHECKING:
     from schemagen.options import CallOptions, ChatOptions, StreamCallOptions
 
     #: A tool, a function, a pydantic model, or a dict as in OpenAI's API.
-    ToolLike = Tool[..., Any] | Callable[..., Any] | Mapping[str, Any]
+    ToolLike: TypeAlias = Tool[..., Any] | Callable[..., Any] | Mapping[str, Any]
     #: The last form names tools, by themselves or by name: one of them must be called.
-    ToolChoice = Literal["auto", "required", "none"] | ToolLike | Sequence[ToolLike | str]
+    ToolChoice: TypeAlias = Literal["auto", "required", "none"] | ToolLike | Sequence[ToolLike | str]
 
 
 class ToolCaller(Part):

@@ -9,11 +9,13 @@ What the core cannot see as plain floats in memory is left to torch: other devic
 require gradients, are fake or are traced by ``torch.compile``.
 
 Logits from which no token can be chosen are found in the same pass (`mask_and_check`). The core looks through all logits for
-NaN, those of forbidden tokens included, which costs 0.02 ms for a row of 128,256: a model that computes NaN anywhere is broken.
+NaN and ``inf``, those of forbidden tokens included, which costs 0.02 ms for a row of 128,256: a model that computes one of them
+anywhere is broken.
 """
 
 from __future__ import annotations
 
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -61,25 +63,40 @@ def mask_rows(
 
 
 def mask_and_check(
-    scores: torch.Tensor, words: torch.Tensor, rows: Sequence[int], covered: int, *, inplace: bool = False
+    scores: torch.Tensor,
+    words: torch.Tensor,
+    rows: Sequence[int],
+    covered: int,
+    *,
+    inplace: bool = False,
+    ends: Sequence[int] = (),
 ) -> tuple[torch.Tensor, list[int]]:
     """Return what `mask_rows` returns, and those of `rows` from which no token can be chosen, ascending.
 
-    These are the rows in which a covered logit is NaN, or no allowed one is above ``-inf``. Arguments as for `mask_rows`.
+    These are the rows in which a covered logit is NaN, or ``inf`` for another token than `ends`, or no allowed one is above
+    ``-inf``. With ``inf`` the softmax of a row is no distribution. That of EOS is let through: penalties on the length of a
+    text make it grow without bound while the text goes on. Other arguments as for `mask_rows`.
 
     Cost: as `mask_rows`; on an accelerator a maximum over the scores, and the host waits for the answer.
     """
-    done = _masked_by_core(scores, words, rows, covered, inplace=inplace)
+    done = _masked_by_core(scores, words, rows, covered, inplace=inplace, ends=ends)
     if done is not None:
         return done
     masked, hopeless = _masked_by_torch(scores, words, rows, covered)
-    broken = (hopeless | has_nan(scores[:, :covered])).tolist()
+    broken = (hopeless | has_overflow(scores[:, :covered], ends)).tolist()
     return masked, [row for row in rows if broken[row]]
 
 
-def has_nan(scores: torch.Tensor) -> torch.Tensor:
-    """Return which rows hold NaN, bool [B]: a maximum is NaN if any number is, and needs no other memory."""
-    return scores.amax(dim=-1).isnan()
+def has_overflow(scores: torch.Tensor, ends: Sequence[int] = ()) -> torch.Tensor:
+    """Return which rows hold NaN, or ``inf`` for another token than `ends`, bool [B].
+
+    A maximum is NaN if any number is, and needs no other memory. Between the ends there are slices: nothing is sent anywhere.
+    """
+    edges = [-1, *sorted({end for end in ends if 0 <= end < scores.shape[-1]}), scores.shape[-1]]
+    pieces = [scores[:, low + 1 : high] for low, high in pairwise(edges) if high > low + 1]
+    found = [~(piece.amax(dim=-1) < float("inf")) for piece in pieces]
+    found += [scores[:, end].isnan() for end in edges[1:-1]]
+    return torch.stack(found).any(dim=0)
 
 
 def mask_rows_inplace(logits: torch.Tensor, words: torch.Tensor, covered: int) -> None:
@@ -109,21 +126,36 @@ def _is_plain(scores: torch.Tensor) -> bool:
 
 
 def _masked_by_core(
-    scores: torch.Tensor, words: torch.Tensor, rows: Sequence[int], covered: int, *, inplace: bool
+    scores: torch.Tensor,
+    words: torch.Tensor,
+    rows: Sequence[int],
+    covered: int,
+    *,
+    inplace: bool,
+    ends: Sequence[int] = (),
 ) -> tuple[torch.Tensor, list[int]] | None:
     """Return what `mask_and_check` returns; None if that is left to torch."""
     if not _is_plain(scores):
         return None
     out = scores if inplace else torch.empty_like(scores, memory_format=torch.contiguous_format)
-    broken = _mask_by_core(scores, out, words, rows, covered, repair=True)
+    broken = _mask_by_core(scores, out, words, rows, covered, repair=True, ends=ends)
     return None if broken is None else (out, broken)
 
 
 def _mask_by_core(
-    scores: torch.Tensor, out: torch.Tensor, words: torch.Tensor, rows: Sequence[int], covered: int, *, repair: bool
+    scores: torch.Tensor,
+    out: torch.Tensor,
+    words: torch.Tensor,
+    rows: Sequence[int],
+    covered: int,
+    *,
+    repair: bool,
+    ends: Sequence[int] = (),
 ) -> list[int] | None:
     """Write the masked scores into `out`, return the broken rows; None if it is left to torch."""
-    broken: list[int] | None = None if _core is None else _core.mask_logits(scores, out, words, rows, covered, repair)
+    if _core is None:
+        return None
+    broken: list[int] | None = _core.mask_logits(scores, out, words, rows, covered, repair, ends)
     if broken is not None and out is scores and not out.is_inference():
         torch.autograd.graph.increment_version(out)  # a write that torch has not seen
     return broken

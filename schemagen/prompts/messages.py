@@ -10,6 +10,7 @@ import json
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
+from schemagen.arguments import check_flag
 from schemagen.errors import GenerationError
 from schemagen.grammar.compiler import Choice
 from schemagen.prompts.shape import SHAPE_INSTRUCTION, shape_text
@@ -25,6 +26,23 @@ if TYPE_CHECKING:
     from schemagen.prompts.reasoning_grammar import Thinker
 
     Message = Mapping[str, Any]
+
+
+#: Option -> what to do instead of giving something else than True or False.
+_FLAGS = {
+    "show_schema": "give True or False; words of your own about the answer go into the prompt",
+    "chat_template": "give True or False; for a template of your own set lm.tokenizer.chat_template",
+}
+
+
+def check_flags(**flags: Any) -> None:
+    """Refuse a ``show_schema`` or ``chat_template`` that is neither True nor False.
+
+    Raises:
+        OptionError: One is something else, which would count as True or False without a word.
+    """
+    for name, value in flags.items():
+        check_flag(name, value, fix=_FLAGS[name])
 
 
 def as_messages(prompt: str | Sequence[Message]) -> list[dict[str, Any]]:

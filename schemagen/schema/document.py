@@ -69,6 +69,32 @@ class PlaceRecord:
         return here + "".join(reversed(steps))
 
 
+_TEXTS = frozenset({str})
+
+
+def check_keywords(schema: Mapping[Any, Any], record: PlaceRecord, tokens: tuple[str, ...] = ()) -> None:
+    """Refuse a schema with a keyword that is no text.
+
+    Args:
+        schema: A sub-schema.
+        record: Its place, or that from which the tokens lead to it.
+        tokens: The steps, unescaped.
+
+    Raises:
+        InvalidSchemaError: There is one.
+    """
+    if _TEXTS.issuperset(map(type, schema)):
+        return
+    wrong = next((name for name in schema if not isinstance(name, str)), "")
+    if wrong != "":
+        raise InvalidSchemaError(
+            f"a keyword is {wrong!r:.80}, a {type(wrong).__name__}",
+            at=record.pointer + pointer_of(tokens),
+            why="keys of JSON are texts",
+            fix=f"write {str(wrong)!r:.80} for a text, or leave it out",
+        )
+
+
 def draft_of(schema: Any, default: int = LATEST_DRAFT) -> int:
     """Return the draft that `$schema` names: 4, 6, 7, 2019 or 2020."""
     uri = schema.get("$schema") if isinstance(schema, dict) else None
@@ -134,6 +160,8 @@ class Document:
 
     def add(self, record: PlaceRecord) -> Place:
         """Return the place of a record, the same for the same object under the same base and scope."""
+        if isinstance(record.schema, dict):
+            check_keywords(record.schema, record)
         key: tuple[Any, ...] | int = id(record.schema)
         if record.base is not None:
             key = (key, record.base, record.scope)

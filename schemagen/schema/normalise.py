@@ -19,7 +19,7 @@ from schemagen.regex.derivatives import is_empty
 from schemagen.schema import unevaluated
 from schemagen.schema.account import Account
 from schemagen.schema.algebra import MAX_ARMS, Algebra, NotExpressibleError, plain_rule, union
-from schemagen.schema.document import Document, PlaceRecord
+from schemagen.schema.document import Document, PlaceRecord, check_keywords
 from schemagen.schema.keywords import KEYWORDS, Node, asserted, branches_alone, exact, exactly_one, shown
 from schemagen.schema.leaves import LEAVES, LeafKey, leaf_key, sole_reference
 from schemagen.schema.nodes import (
@@ -123,6 +123,7 @@ class Normaliser:
 
     def _below(self, parent: PlaceRecord, schema: Any, *tokens: str) -> Place | Given:
         if parent.base is None and isinstance(schema, dict):
+            check_keywords(schema, parent, tokens)
             uri = sole_reference(schema, parent.draft) if "$ref" in schema else None
             target = None if uri is None else self.document.find(uri)
             if target is not None:

@@ -23,8 +23,7 @@ class Generation(Generic[T]):
         token_ids: The generated tokens, thoughts included, and EOS if it was generated.
         prompt_tokens: Tokens of the (last) prompt.
         seconds: Wall-clock time of the model, all attempts together.
-        masked_mass: Mean probability per token that the constraint took away (0: the model wanted to write this). NaN if some
-            logits were no distribution (``inf``).
+        masked_mass: Mean probability per token that the constraint took away (0: the model wanted to write this).
         attempts: How many generations it took; more than one only with ``retries``.
         reasoning: What the model thought before it answered; None if it was not asked to (``reasoning=`` of
             `LanguageModel.run`).

@@ -17,7 +17,7 @@ from schemagen.calling.growing import AnswerReader
 from schemagen.calling.tools import as_tools
 from schemagen.calling.wire import build, write_calls
 from schemagen.engine.reference.index import ReferenceEngine
-from schemagen.errors import BitmaskShapeError, MatcherError, MatcherTerminatedError
+from schemagen.errors import BitmaskShapeError, MatcherError, MatcherTerminatedError, OptionTypeError
 from schemagen.events import ArgumentCompleted, CallStarted, TextDelta
 from schemagen.grammar.free_text import compile_language, text_not_opening, text_up_to, text_without, words
 from schemagen.grammar.graph import Part, Sequence
@@ -238,8 +238,11 @@ def test_the_end(hermes):
         matcher.allowed_tokens()
     matcher.rollback()
     assert not matcher.is_terminated()
-    with pytest.raises(MatcherError, match="rollback"):
+    with pytest.raises(MatcherError, match="cannot undo 1 of 0 steps"):
         matcher.rollback()
+    for misuse in (matcher.accept_token, matcher.explain, matcher.accept_bytes, matcher.rollback):
+        with pytest.raises(OptionTypeError, match=r"\(\) got a str"):
+            misuse("a")
 
 
 def test_no_half_character_ends_a_text(hermes):

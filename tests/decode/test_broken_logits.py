@@ -17,6 +17,8 @@ BREAKS = {
     "all NaN": lambda logits: torch.full_like(logits, float("nan")),
     "half NaN": lambda logits: logits.masked_fill(torch.arange(logits.shape[-1]) % 2 == 0, float("nan")),
     "one NaN": lambda logits: logits.index_fill(-1, torch.tensor([3]), float("nan")),
+    "all inf": lambda logits: torch.full_like(logits, float("inf")),
+    "one inf": lambda logits: logits.index_fill(-1, torch.tensor([3]), float("inf")),
     "all -inf": lambda logits: torch.full_like(logits, float("-inf")),
     "all of JSON -inf": lambda logits: logits.masked_fill(torch.arange(logits.shape[-1]) < EOS, float("-inf")),
 }
@@ -89,6 +91,8 @@ def test_every_search_names_row_and_step(how, search, step):
     assert error.text == '{"nam'[:step]
     # In beam search, processors see the logarithm of the softmax, which is NaN where a logit is.
     expected = {
+        "all inf": "263 of 264 logits are inf",
+        "one inf": "1 of 264 logits are inf",
         "all -inf": "all 264 logits are -inf",
         "all of JSON -inf": "tokens that the grammar allows are all -inf",
     }
@@ -147,7 +151,7 @@ def test_batches_with_beams_and_seeds():
         assert [type(found[index]).__name__ for index in range(3)] == ["Decoded", "LogitsError", "Decoded"]
 
 
-@pytest.mark.parametrize("how", ["all NaN", "one NaN", "all -inf"])
+@pytest.mark.parametrize("how", ["all NaN", "one NaN", "all inf", "one inf", "all -inf"])
 def test_generation_without_a_grammar(how):
     """Free text is no better with noise."""
     with pytest.raises(LogitsError) as caught:
@@ -234,13 +238,18 @@ def test_the_front_doors():
     assert (failure.index, failure.error.row, failure.error.step, failure.text) == (1, 1, 0, "")
 
 
-def test_the_mass_of_broken_steps_is_not_zero():
-    """Infinite logits can be chosen from, but they are no distribution, and the mass says so."""
-    model = breaking("all NaN", 6)
-    model.broken = lambda logits: logits.index_fill(-1, torch.tensor([40]), float("inf"))
-    for options in ({}, {"do_sample": True}):
-        mass = decode(model, batch_of(["abc"]), compiled("object"), max_new_tokens=60, **options).masked_mass
-        assert mass != mass  # noqa: PLR0124 - NaN
+def test_an_infinite_logit_of_eos_is_let_through():
+    """A penalty on the length makes it grow without bound; where the text may not end yet, that means nothing."""
+    penalty = {"exponential_decay_length_penalty": (0, 1e5)}
+    model, inputs = breaking("all NaN", 10**6), batch_of(["abc"])
+    found = decode(model, inputs, compiled("object"), max_new_tokens=60, **penalty)
+    assert found.text == decode(model, inputs, compiled("object"), max_new_tokens=60).text
+    for processor in (LogitsProcessor(compiled("object")), DeviceLogitsProcessor(compiled("object"))):
+        output = model.generate(
+            **inputs, logits_processor=[processor], max_new_tokens=60, eos_token_id=EOS, pad_token_id=PAD, **penalty
+        )
+        assert written(output[0, inputs["input_ids"].shape[1] :].tolist()) == found.text
+    processor.check()
 
 
 def test_the_vocabulary_is_that_of_bytes():

@@ -8,7 +8,8 @@ from pathlib import Path
 import pytest
 
 from schemagen import options
-from schemagen.decode.option_names import FOREIGN, check_names
+from schemagen.decode.option_names import check_names
+from schemagen.options.foreign import FOREIGN
 
 PAGE = (Path(__file__).parents[2] / "docs" / "options.md").read_text(encoding="utf-8")
 CLASSES = {

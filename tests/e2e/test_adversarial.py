@@ -10,7 +10,7 @@ import torch
 from pydantic import BaseModel, Field
 
 import schemagen
-from schemagen.errors import BudgetError
+from schemagen.errors import BudgetError, LogitsError
 
 
 class Unit(Enum):
@@ -79,10 +79,10 @@ ADVERSARIES = {
     "half a character": always("Ã"),
     "eos": always("<eos>"),
     "pad": always("<pad>"),
-    "infinity": always("9", float("inf")),
+    "the largest number": always("9", torch.finfo(torch.float32).max),
     "surplus ids": padding_wins,
     "uniform": constant(0.0),
-    "plus infinity": constant(float("inf")),
+    "only the largest number": constant(torch.finfo(torch.float32).max),
 }
 
 
@@ -97,12 +97,23 @@ def test_bounded_types_come_out_valid(make_lm, tokenizer, wish, whitespace):
     assert Measurement.model_validate_json(found.text) == found.value
 
 
-@pytest.mark.parametrize("wish", ["uniform", "plus infinity"])
+@pytest.mark.parametrize("wish", ["uniform", "only the largest number"])
 def test_sampling_from_odd_logits_is_valid(make_lm, tokenizer, wish):
     """Sampling meets the same guarantee as greedy search."""
     lm = make_lm(ADVERSARIES[wish](tokenizer))
     found = lm("x", Measurement, do_sample=True, seed=3, whitespace="compact", max_new_tokens=400)
     assert isinstance(found, Measurement)
+
+
+@pytest.mark.parametrize("make", [always("9", float("inf")), constant(float("inf"))], ids=["one", "all"])
+@pytest.mark.parametrize("options", [{}, {"do_sample": True, "seed": 3}, {"num_beams": 2}])
+def test_infinite_logits_are_no_wish(make_lm, tokenizer, make, options):
+    """They are an error of the model: their softmax is no distribution, and an instance would be made of noise."""
+    lm = make_lm(make(tokenizer))
+    with pytest.raises(LogitsError):
+        lm("x", Measurement, max_new_tokens=400, **options)
+    (row,) = lm.batch(["x"], Measurement, max_new_tokens=400, **options)
+    assert isinstance(row.error, LogitsError)
 
 
 def test_a_string_without_end_is_ended_in_time(make_lm, tokenizer):

@@ -266,6 +266,25 @@ def test_a_refused_value_fails_its_row(make_lm, tokenizer):
     assert isinstance(found[1], bool)
 
 
+@pytest.mark.parametrize("raised", [TypeError, ValueError, KeyError, RuntimeError])
+def test_a_validator_that_fails_in_every_row_makes_failures(lm, raised):
+    """It says nothing of the options of the call; pydantic makes refusals of ValueErrors."""
+
+    def fail(_):
+        raise raised("no")
+
+    found = lm.batch(["x", "y"], Annotated[bool, AfterValidator(fail)])
+    assert [type(row) for row in found] == [schemagen.Failure] * 2
+    for index, row in enumerate(found):
+        if raised is ValueError:
+            assert isinstance(row.error, ValidationFailed)
+            continue
+        assert row.error.code == "validator-raised"
+        assert isinstance(row.error.__cause__, raised)
+        assert row.error.at == f"row {index}"
+        assert row.text in {"true", "false"}
+
+
 def test_only_refused_rows_are_asked_again(make_lm, tokenizer, monkeypatch):
     """Retries tell the model why, and leave the other rows alone."""
     lm = make_lm()

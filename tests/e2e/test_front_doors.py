@@ -5,15 +5,21 @@ from __future__ import annotations
 import asyncio
 import re
 from dataclasses import dataclass
+from decimal import Decimal
 from enum import Enum
+from fractions import Fraction
 from typing import Annotated
 
+import numpy as np
 import pytest
 import transformers
 from pydantic import BaseModel, Field
 
 import schemagen
-from schemagen.errors import ModelError, OptionError, SchemagenError
+from schemagen.errors import BudgetError, ModelError, OptionError, SchemagenError
+from schemagen.options import GenerateOptions, names_of
+
+INF, NAN = float("inf"), float("nan")
 
 
 class Point(BaseModel):
@@ -140,27 +146,93 @@ def test_the_decorator_sets_the_defaults_of_a_typed_class():
 
 
 def test_fields_of_a_class_keep_their_names():
-    """A field or method called like an added method stays; `generate` alone must be free."""
+    """A field or method called like an added method stays, with a warning; `generate` alone must be free."""
 
-    @schemagen.structured(lm=Recorder("m"))
     @dataclass
-    class Job:
+    class Base:
         batch: int
+
+    @dataclass
+    class Job(Base):
         run: str = "later"
 
         def stream(self):
             """Return something of the user."""
             return "mine"
 
+    with pytest.warns(UserWarning, match=r"called 'run', 'batch', 'stream', and keeps it: Later\.run\(") as caught:
+
+        @schemagen.structured
+        class Later(Job):
+            pass
+
+    assert caught[0].filename == __file__
+    with pytest.warns(UserWarning, match="called 'run', 'batch', 'stream'") as caught:
+        schemagen.structured(lm=Recorder("m"))(Job)
+    assert caught[0].filename == __file__
     job = Job(3)
     assert (job.batch, job.run, job.stream()) == (3, "later", "mine")
     assert Job.generate("?")[2] is Job
-    with pytest.raises(SchemagenError, match="already has an attribute 'batch'") as caught:
+    with pytest.raises(SchemagenError, match="already has an attribute 'batch'") as refused:
 
         class Typed(schemagen.Structured, BaseModel):
             batch: int
 
-    assert "decorator" in caught.value.fix
+    assert "decorator" in refused.value.fix
+
+
+WRONG_DEFAULTS = [
+    ({"max_tokens": 3}, "the budget is called max_new_tokens"),
+    ({"tempereture": 0.5}, "did you mean temperature=?"),
+    ({"temperature": "hot"}, "above 0"),
+    ({"retries": -1}, "0 or more"),
+    ({"seed": "x"}, "whole number"),
+    ({"seed": [1, "x"]}, "whole number"),
+    ({"batch_size": 0}, "1 or more"),
+    ({"partials": "no"}, "True or False"),
+    ({"reasoning": "much"}, "whole number"),
+    ({"show_schema": None}, "True or False"),
+    ({"whitespace": "wide"}, "choose one of"),
+    ({"property_order": "none"}, "choose one of"),
+    ({"generation_config": {}}, "GenerationConfig"),
+]
+
+
+@pytest.mark.parametrize(("options", "fix"), WRONG_DEFAULTS)
+def test_wrong_defaults_are_refused_where_they_are_given(lm, options, fix):
+    """By a decorator that knows its model and by one that does not, and by a generator."""
+    for give in (
+        lambda: schemagen.structured(**options),
+        lambda: schemagen.structured(lm=lm, **options),
+        lambda: schemagen.Generator(lm, Point, **options),
+    ):
+        with pytest.raises(OptionError) as caught:
+            give()
+        assert fix in caught.value.fix
+
+
+def test_defaults_of_transformers_pass(lm):
+    """Whatever its generate knows, also where it cannot be asked yet."""
+    others = {
+        "renormalize_logits": True,
+        "begin_suppress_tokens": [5],
+        "min_length": 3,
+        "batch_size": 4,
+        "partials": True,
+    }
+    schemagen.structured(lm=lm, **others)
+    schemagen.structured(**others)
+    schemagen.Generator(lm, Point, **others)
+
+
+def test_a_class_is_no_model():
+    """Nor is a model of transformers."""
+    for wrong in (schemagen.LanguageModel, "gpt2", transformers.LlamaForCausalLM):
+        for give in (schemagen.set_default_lm, lambda each: schemagen.structured(lm=each)):
+            with pytest.raises(OptionError, match="is no model"):
+                give(wrong)
+    with pytest.raises(OptionError, match="the model of a Generator is"):
+        schemagen.Generator(schemagen.LanguageModel, Point)
 
 
 def test_a_model_is_a_model():
@@ -271,7 +343,8 @@ def test_temperature_zero_is_greedy(lm, others):
         ({"temperature": "hot"}, "above 0"),
         ({"num_return_sequences": 3}, "lm.batch([prompt] * 3"),
         ({"seed": 2**70}, "2**64"),
-        ({"top_p": -0.5, "do_sample": True}, "top_p"),
+        ({"top_p": -0.5, "do_sample": True}, "at least 0 and at most 1"),
+        ({"cache_implementation": "x"}, "correct cache_implementation"),
     ],
 )
 def test_values_that_cannot_be_meant_are_option_errors(lm, options, fix):
@@ -280,6 +353,123 @@ def test_values_that_cannot_be_meant_are_option_errors(lm, options, fix):
         with pytest.raises(OptionError) as caught:
             ask("x", Point, **options)
         assert fix in caught.value.fix
+
+
+COUNTS_FROM_1 = ("max_new_tokens", "max_length", "num_beams", "prompt_lookup_num_tokens")
+#: Option -> values that cannot be meant.
+WRONG_VALUES = {
+    **dict.fromkeys(COUNTS_FROM_1, ("x", 0, -1, 1.5, 10**30, True)),
+    **dict.fromkeys(("min_new_tokens", "no_repeat_ngram_size", "top_k"), ("x", -1, 1.5, True)),
+    **dict.fromkeys(("top_p", "min_p", "penalty_alpha"), ("x", -0.1, 1.1, NAN, (), True)),
+    **dict.fromkeys(("typical_p", "top_h"), ("x", 0, 1.1, NAN)),
+    **dict.fromkeys(("epsilon_cutoff", "eta_cutoff"), ("x", -0.1, 1, NAN)),
+    **dict.fromkeys(("do_sample", "use_cache"), ("yes", 1, (), np.int64(1))),
+    **dict.fromkeys(("show_schema", "chat_template"), ("...", None, 1)),
+    **dict.fromkeys(("tokenizer", "assistant_tokenizer"), ("gpt2", 3)),
+    "max_time": ["a", 0, -1, NAN, True],
+    "temperature": ["hot", -1, NAN, INF, 1e-300, 1e300, 10**400, Decimal("NaN"), True],
+    "length_penalty": ["x", NAN, INF, 1e300],
+    "early_stopping": ["x", 3, {}],
+    "repetition_penalty": ["x", 0, -1, NAN, INF],
+    "guidance_scale": ["x", NAN, INF, {}],
+    "bad_words_ids": ["x", 3, [], [[]], [3], [["a"]], [[-1]], [[10**6]], {}],
+    "sequence_bias": ["x", 3, {}, [], {(5,): "x"}, {(): 1.0}, {"a": 1.0}, {(10**6,): 1.0}, {(5,): INF}],
+    "suppress_tokens": ["x", 3, [-1], ["a"], {}],
+    "assistant_model": ["x", 3, transformers.LlamaForCausalLM],
+    "stop_strings": [3, [], "", ["a", ""], [3]],
+    "cache_implementation": ["x", 3, {}],
+    "generation_config": [{}, {"top_p": 0.5}, "x", transformers.GenerationConfig, transformers.LlamaConfig()],
+    "logits_processor": [3, "x", {}, print, [3], [print, transformers.LogitsProcessor]],
+    "stopping_criteria": [3, "x", {}, print, [3]],
+    "streamer": [3, "x", print, transformers.TextStreamer],
+    "num_return_sequences": ["x", 0, []],
+}
+
+
+@pytest.mark.parametrize(
+    ("name", "value"), [(name, value) for name, values in WRONG_VALUES.items() for value in values]
+)
+def test_every_option_says_what_its_value_may_be(lm, name, value):
+    """A value of a wrong type, or beyond the bounds, is refused by its name, for one prompt and for several."""
+    for ask in (lm.run, lambda prompt, spec, **options: lm.batch([prompt, "y"], spec, **options)):
+        with pytest.raises(OptionError) as caught:
+            ask("x", Point, **{name: value})
+        assert caught.value.fact.startswith(f"{name}=")
+        assert caught.value.why
+        assert caught.value.fix
+
+
+def test_every_option_of_generate_has_wrong_values():
+    """The table above leaves none out, but for those that have tests of their own."""
+    assert names_of(GenerateOptions) - WRONG_VALUES.keys() == {
+        "whitespace", "property_order", "reasoning", "retries", "seed",
+    }  # fmt: skip
+
+
+def test_values_in_a_generation_config_are_checked(lm):
+    """They are those of the options."""
+    config = transformers.GenerationConfig(max_new_tokens=60)
+    config.top_p = 7
+    with pytest.raises(OptionError, match=r"generation_config\.top_p=7"):
+        lm("x", Point, generation_config=config)
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"temperature": np.float32(0.7)},
+        {"temperature": Decimal("0.7"), "top_p": Fraction(1, 2)},
+        {"temperature": 3},
+        {"repetition_penalty": 2},
+        {"max_new_tokens": np.int64(60), "max_time": np.float32(60)},
+        {"suppress_tokens": np.array([5, 6]), "bad_words_ids": ((7,), (8, 9))},
+        {"sequence_bias": {(7,): Decimal(-2), (8, 9): float("-inf")}},
+        {"do_sample": np.True_, "top_k": np.uint8(4)},
+        {"early_stopping": "never", "num_beams": 2},
+        {"logits_processor": (lambda _, scores: scores,), "max_new_tokens": 2**62},
+    ],
+)
+def test_values_of_other_types_are_read(lm, options):
+    """Numbers of numpy, Decimals, whole numbers and tuples are what they look like, alone and in a batch."""
+    assert isinstance(lm("x", Point, seed=0, **options), Point)
+    assert isinstance(lm.batch(["x"], Point, seed=0, **options)[0], Point)
+
+
+def test_the_flags_of_prompts_are_checked_at_every_door(lm):
+    """A template in the place of a flag would be taken for True, None for False."""
+    for ask in (lm.render, lm.stream):
+        for name in ("show_schema", "chat_template"):
+            with pytest.raises(OptionError, match=f"{name}='...'"):
+                ask("x", Point, **{name: "..."})
+    with pytest.raises(OptionError, match="chat_template=None"):
+        lm.generate_text("x", chat_template=None)
+    with pytest.raises(OptionError, match="partials='no'"):
+        lm.stream("x", Point, partials="no")
+
+
+def test_stop_strings_end_a_text_that_may_end_there(lm):
+    """The tokenizer is that of the model; what ends too early is an error, as everywhere."""
+    bias = {"sequence_bias": {(lm.tokenizer.convert_tokens_to_ids("a"),): 100.0}}
+    ask = {"stop_strings": "aaa", "max_new_tokens": 20, **bias}
+    assert lm("x", schemagen.Regex("a+b?"), **ask) == "aaa"
+    *_, end = lm.stream("x", schemagen.Regex("a+b?"), **ask)
+    assert end.generation.value == "aaa"
+    assert lm.batch(["x", "yy"], schemagen.Regex("a+b?"), **ask) == ["aaa", "aaa"]
+    assert lm.generate_text("x", **ask) == "aaa"
+    config = transformers.GenerationConfig(stop_strings=["aaa"], max_new_tokens=20)
+    assert lm("x", schemagen.Regex("a+b?"), generation_config=config, **bias) == "aaa"
+    with pytest.raises(BudgetError, match="not complete after 3 tokens") as caught:
+        lm("x", schemagen.Regex("a{5}"), **ask)
+    assert "stop_strings" in caught.value.why
+
+
+def test_rows_that_are_stopped_at_different_steps_are_told_alike(lm):
+    """What a row is padded with, once it was stopped, is none of its text."""
+    grammars = [schemagen.Regex("a{3,}"), schemagen.Regex("b{9}"), schemagen.Regex("a{5}")]
+    found = lm.batch(["x"] * 3, grammars, stop_strings=["aaa"], max_new_tokens=20)
+    assert found[:2] == ["aaa", "b" * 9]
+    assert isinstance(found[2].error, BudgetError)
+    assert found[2].text == "aaa"
 
 
 @pytest.mark.parametrize(

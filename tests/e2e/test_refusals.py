@@ -221,8 +221,10 @@ def test_what_is_no_model_or_no_class(lm):
         schemagen.structured(5)
 
 
-@pytest.mark.parametrize("tools", [double, "double", {"name": "double"}])
+@pytest.mark.parametrize("tools", [double, "double", {"name": "double"}, None, 3])
 def test_a_single_tool_is_no_list(lm, tools):
     """A list is asked for."""
-    with pytest.raises(ToolError, match="is not a list"):
-        lm.call("x", tools)
+    for door in (lm.call, lm.chat, lm.stream_call):
+        with pytest.raises(ToolError, match="is not a list") as caught:
+            door("x", tools)
+        assert "tools=[" in caught.value.fix

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import copy
 import importlib.util
+import pickle
 import random
 import sys
 from concurrent.futures import ThreadPoolExecutor
@@ -292,6 +294,67 @@ def test_threads_share_a_grammar(name, engine):
     for (masks, tokens), (other_masks, other_tokens) in zip(expected, found, strict=True):
         assert tokens == other_tokens
         assert all((a == b).all() for a, b in zip(masks, other_masks, strict=True))
+
+
+def blank():
+    """Return a bitmask of one row."""
+    return np.zeros((1, -(-VOCABULARY.size // 32)), np.int32)
+
+
+WRONG_TYPES = {
+    "accept_token": (lambda matcher, given: matcher.accept_token(given), ["a", 1.5, None, b"a", [1], np.zeros(2)]),
+    "explain": (lambda matcher, given: matcher.explain(given), ["a", None]),
+    "rollback": (lambda matcher, given: matcher.rollback(given), ["x", 1.5, None]),
+    "accept_bytes": (lambda matcher, given: matcher.accept_bytes(given), ["a", None, 3, bytearray(b"a"), [97]]),
+    "row": (lambda matcher, given: matcher.fill_next_token_bitmask(blank(), given), ["a", None, 0.5]),
+    "budget": (lambda matcher, given: matcher.fill_next_token_bitmask(blank(), budget=given), ["a", 0.5, [1]]),
+}
+
+
+@pytest.mark.parametrize("engine", ["native", "reference"])
+@pytest.mark.parametrize(("what", "given"), [(what, each) for what, (_, all_) in WRONG_TYPES.items() for each in all_])
+def test_arguments_of_wrong_types_are_told(engine, what, given):
+    """The error says what is meant, without any words of the binding; TypeError and ValueError catch it."""
+    matcher = grammar_of("pattern", engine).matcher()
+    with pytest.raises(schemagen.OptionTypeError) as caught:
+        WRONG_TYPES[what][0](matcher, given)
+    assert isinstance(caught.value, TypeError)
+    assert isinstance(caught.value, ValueError)
+    assert f"() got a {type(given).__name__}" in caught.value.fact
+    assert caught.value.fix
+    assert "overload" not in str(caught.value)
+    assert matcher.accept_token(97)
+
+
+@pytest.mark.parametrize("engine", ["native", "reference"])
+def test_whole_numbers_of_any_type_are_read(engine):
+    """Those of numpy and torch, and numbers beyond 64 bits, which no vocabulary has."""
+    torch = pytest.importorskip("torch")
+    matcher = grammar_of("pattern", engine).matcher()
+    for number in (97, np.int64(97), np.uint8(97), torch.tensor(97)):
+        assert matcher.accept_token(number)
+        assert "97" in matcher.explain(number)
+        matcher.rollback(np.int64(1))
+    for wide in (10**30, -(10**30)):
+        assert not matcher.accept_token(wide)
+        with pytest.raises(schemagen.MatcherError, match="of 0 steps"):
+            matcher.rollback(wide)
+    mask, other = blank(), blank()
+    assert matcher.fill_next_token_bitmask(mask, np.int64(0), budget=10**30)
+    assert "not allowed" in matcher.explain(10**30)
+    assert matcher.fill_next_token_bitmask(other)
+    assert (mask == other).all()
+
+
+def test_a_matcher_that_is_pickled_says_what_to_do():
+    """It is a place in memory; forks and copies stay in the process."""
+    pytest.importorskip("schemagen._core")
+    matcher = grammar_of("pattern", "native").matcher()
+    with pytest.raises(schemagen.MatcherError, match="cannot be pickled") as caught:
+        pickle.dumps(matcher)
+    assert "fork()" in caught.value.fix
+    assert "tokens" in caught.value.fix
+    assert copy.deepcopy(matcher).accept_token(97)
 
 
 def test_a_batch_is_filled_like_its_rows():

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import math
+from decimal import Decimal
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
 import pytest
 
-from schemagen.arguments import check_count, check_seconds, check_seed
+from schemagen.arguments import check_count, check_flag, check_number, check_seconds, check_seed
 from schemagen.errors import OptionError
 
 
@@ -24,6 +27,49 @@ def test_other_counts_are_refused(value: Any) -> None:
         check_count("retries", value)
     assert caught.value.fact == f"retries={value!r}"
     assert caught.value.fix == "give a whole number, 1 or more"
+
+
+def test_counts_may_have_a_largest_value() -> None:
+    """A number that nobody could print is named by its length."""
+    assert check_count("top_k", 9, most=9) == 9
+    with pytest.raises(OptionError, match="top_k=a number of 16610 bits"):
+        check_count("top_k", 10**5000, most=9)
+
+
+@pytest.mark.parametrize("value", [0.5, 1, np.float32(0.5), np.int8(1), Decimal("0.5"), Fraction(1, 2)])
+def test_real_numbers_become_floats(value: Any) -> None:
+    """Whatever their type."""
+    assert type(check_number("top_p", value, above=0, most=1)) is float
+
+
+@pytest.mark.parametrize(
+    ("value", "why"),
+    [
+        ("0.5", "it is a str"),
+        (True, "it is a bool"),
+        (1j, "it is a complex"),
+        (math.nan, "it is no finite number"),
+        (Decimal("sNaN"), "it is no finite number"),
+        (math.inf, "it is no finite number"),
+        (10**400, "it is no finite number"),
+        (0, "only numbers above 0 and at most 1 make sense"),
+        (1.5, "only numbers above 0 and at most 1 make sense"),
+    ],
+)
+def test_other_numbers_are_refused(value: Any, why: str) -> None:
+    """The error names the bounds, and says what to give."""
+    with pytest.raises(OptionError, match="top_p=") as caught:
+        check_number("top_p", value, above=0, most=1)
+    assert caught.value.why == why
+    assert caught.value.fix == "give a number above 0 and at most 1"
+
+
+@pytest.mark.parametrize("value", ["no", None, 0, 1, [], np.array([True])])
+def test_flags_are_true_or_false(value: Any) -> None:
+    """Nothing else counts as one of them; numpy has its own."""
+    assert check_flag("strict", np.False_) is False
+    with pytest.raises(OptionError, match="strict="):
+        check_flag("strict", value)
 
 
 def test_seeds_are_whole_numbers_or_none() -> None:

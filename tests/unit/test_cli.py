@@ -173,9 +173,12 @@ def test_batch_reads_every_kind_of_line() -> None:
     assert [row["index"] for row in rows] == list(range(7))
     assert [3 <= row["value"] <= 17 if "value" in row else row["error"]["code"] for row in rows] == [
         *[True] * 3,
-        *["empty-prompt"] * 3,
+        *["empty-prompt", "invalid-line", "empty-prompt"],
         True,
     ]
+    # Lines are counted in the file, where one is empty.
+    assert rows[4]["error"]["message"] == "line 6 is not JSON: Expecting value, column 1"
+    assert rows[5]["error"]["message"] == "line 7 has no prompt"
     assert (rows[1]["id"], rows[5]["id"]) == ("b", 7)
     assert "4 values, 3 failed" in result.stderr
     alone = run("generate", AGE, "Last")
@@ -185,13 +188,16 @@ def test_batch_reads_every_kind_of_line() -> None:
 def test_batch_survives_every_line(tmp_path: Path) -> None:
     """A byte order mark, half of a surrogate pair and a number without an end spoil no other row."""
     source, output = tmp_path / "rows.jsonl", tmp_path / "out.jsonl"
-    lines = ['\ufeff{"prompt": "a"}', '{"id": "\\ud800", "prompt": "b"}', "1" * 5000]
+    lines = ['\ufeff{"prompt": "a"}', '{"id": "\\ud800", "prompt": "b"}', "1" * 5000, "{bad", "[" * 100_000]
     source.write_text("\r\n".join(lines), encoding="utf-8")
     result = run("batch", '{"const": 1}', str(source), "--output", str(output))
     assert result.exit_code == 1
-    first, second, third = rows_of(output.read_text(encoding="utf-8"))
+    first, second, *others = rows_of(output.read_text(encoding="utf-8"))
     assert (first, second) == ({"index": 0, "value": 1}, {"index": 1, "id": "\ud800", "value": 1})
-    assert third["error"]["code"] == "empty-prompt"
+    assert [other["error"]["code"] for other in others] == ["invalid-line"] * 3
+    assert [other["error"]["message"][: len("line 3 is not JSON: ")] for other in others] == [
+        f"line {number} is not JSON: " for number in (3, 4, 5)
+    ]
 
 
 def test_batch_goes_on_where_it_was(tmp_path: Path) -> None:

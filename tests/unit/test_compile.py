@@ -9,6 +9,7 @@ from pydantic import BaseModel
 
 import schemagen
 from schemagen.grammar import compiler
+from schemagen.grammar.schema_size import _counter, _is_larger
 from schemagen.schema.document import Document
 from schemagen.schema.normalise import Normaliser
 
@@ -153,3 +154,71 @@ def test_names_matter_where_something_refers(beside, needs_uris) -> None:
     """A part that has an $id makes base URIs necessary only if a reference, an anchor or another draft is there, too."""
     document = Document({"properties": {"a": {"$id": "http://example.com/a", "type": "string"}, **beside}})
     assert (document[document.start].base is not None) is needs_uris
+
+
+def shared(levels: int, step) -> Any:
+    """Return a schema in which each level holds the one below it twice: as one object."""
+    schema: Any = {"type": "integer"}
+    for _ in range(levels):
+        schema = step(schema)
+    return schema
+
+
+STEPS = {
+    "objects": lambda part: {"type": "object", "properties": {"a": part, "b": part}, "additionalProperties": False},
+    "alternatives": lambda part: {"anyOf": [part, part]},
+    "texts": lambda part: {"enum": [part, part]},
+}
+
+
+@pytest.mark.parametrize("engine", ["native", "reference"])
+@pytest.mark.parametrize("step", STEPS.values(), ids=STEPS)
+def test_shared_parts_are_written_out_or_refused(byte_vocabulary, tmp_path, step, engine) -> None:
+    """A few levels are compiled; forty would be 2 ** 40 parts, and end at once, whatever remembers the grammar."""
+    if engine == "native":
+        schemagen.compile(shared(6, step), byte_vocabulary, cache=None)
+    wide = shared(40, step)
+    for cache in (None, "memory", tmp_path):
+        with pytest.raises(schemagen.LimitError, match="more than 50 MB when it is written out") as caught:
+            schemagen.compile(wide, byte_vocabulary, engine=engine, cache=cache)
+        assert "$defs" in caught.value.fix
+    with pytest.raises(schemagen.LimitError, match="more than 50 MB"):
+        schemagen.compile({"$ref": "urn:x"}, byte_vocabulary, engine=engine, resources={"urn:x": wide})
+    with pytest.raises(schemagen.LimitError, match="more than 50 MB"):
+        schemagen.to_regex(wide)
+
+
+def test_a_tool_with_shared_parts_is_refused() -> None:
+    """Before its schema is written into a prompt."""
+    tool = {"name": "send", "parameters": shared(40, STEPS["objects"])}
+    with pytest.raises(schemagen.LimitError, match="more than 50 MB"):
+        schemagen.Tool.from_dict(tool)
+
+
+CYCLE: dict[str, Any] = {"type": "array"}
+CYCLE["items"] = CYCLE
+
+
+@pytest.mark.parametrize(
+    ("value", "size"),
+    [
+        ({}, 8),
+        ({"type": "integer"}, 8 + 12 + 15),
+        ({"enum": [1, None, "a", 2.5]}, 8 + 12 + 8 + 8 + 8 + 9 + 8),
+        (shared(3, STEPS["alternatives"]), 7 * (8 + 13 + 8) + 8 * (8 + 12 + 15)),
+        ([[]] * 3, 8 + 3 * 8),
+        (shared(40, lambda part: [part, part]), 2**40 * (8 + 12 + 15) + (2**40 - 1) * 8),
+    ],
+)
+def test_both_ways_to_measure_a_schema_agree(value, size) -> None:
+    """Shared parts count wherever they stand."""
+    ways = [_is_larger, _counter()]
+    for way in ways:
+        assert way(value, min(size, 10**6) - 1)
+        assert size > 10**6 or not way(value, size)
+
+
+def test_what_contains_itself_has_no_size() -> None:
+    """It is no schema that is too large; whoever reads it says what is wrong, if anything is."""
+    assert not _is_larger(CYCLE, 10**6)
+    assert not _counter()(CYCLE, 10**6)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import copy
-import math
 import pickle
 from types import SimpleNamespace
 
@@ -11,8 +10,8 @@ import pytest
 import torch
 
 import schemagen
-from schemagen.decode import LogitsProcessor
-from schemagen.errors import BitmaskShapeError, DeadEndError, LogitsError, MatcherError, OptionError
+from schemagen.decode import DeviceLogitsProcessor, LogitsProcessor
+from schemagen.errors import BitmaskShapeError, DeadEndError, LogitsError, MatcherError, OptionError, OptionTypeError
 from schemagen.masks.logits import _shift, _unpack
 from schemagen.vocabulary import Vocabulary
 
@@ -275,10 +274,22 @@ def test_rows_without_a_grammar_may_have_any_logits():
     assert LogitsProcessor([None])(torch.tensor([PROMPT]), scores) is scores
 
 
-def test_an_infinite_logit_stays_samplable():
-    """Positive infinity becomes the largest finite number, so that a softmax is defined."""
-    scores = LogitsProcessor(grammar((1,), (2,)))(torch.tensor([PROMPT]), torch.full((1, SIZE), float("inf")))
-    assert torch.softmax(scores, -1)[0, 1:3].tolist() == [0.5, 0.5]
+@pytest.mark.parametrize("places", [range(SIZE), [1], [7]])
+def test_an_infinite_logit_is_an_error(places):
+    """Its softmax is no distribution, whether the token is allowed or not."""
+    scores = torch.zeros(1, SIZE)
+    scores[0, list(places)] = float("inf")
+    with pytest.raises(LogitsError, match=f"{len(set(places) - {EOS})} of 10 logits are inf"):
+        LogitsProcessor(grammar((1,), (2,)))(torch.tensor([PROMPT]), scores)
+
+
+@pytest.mark.parametrize("given", [int, "text", 3, {"type": "integer"}, [int], [None, "text"]])
+@pytest.mark.parametrize("processor", [LogitsProcessor, DeviceLogitsProcessor])
+def test_what_is_no_grammar_is_refused_at_once(given, processor):
+    """A type has to be compiled first."""
+    with pytest.raises(OptionTypeError, match=f"the grammar of a {processor.__name__} is") as caught:
+        processor(given)
+    assert "schemagen.compile(" in caught.value.fix
 
 
 def test_an_empty_mask_is_an_error():
@@ -322,14 +333,6 @@ def test_both_ways_to_unpack_a_mask_agree():
 def pickled(value):
     """Return what another process would get."""
     return pickle.loads(pickle.dumps(value))  # noqa: S301 - our own
-
-
-def test_a_mass_that_is_not_defined_is_nan():
-    """An infinite logit can be chosen, but the scores are no distribution: 0 would mean that nothing was removed."""
-    processor = LogitsProcessor(grammar((1,), (1, 2)), measure_mass=True)
-    allowed(processor, [PROMPT])
-    processor(torch.tensor([[*PROMPT, 1]]), torch.full((1, SIZE), float("inf")))
-    assert math.isnan(processor.masked_mass)
 
 
 @pytest.mark.parametrize("copied", [copy.copy, copy.deepcopy, pickled])

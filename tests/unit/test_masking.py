@@ -10,7 +10,14 @@ import torch
 
 import schemagen
 from schemagen.masks import logits as masking
-from schemagen.masks.logits import _masked_by_torch, mask_and_check, mask_rows, mask_rows_inplace, removed_mass
+from schemagen.masks.logits import (
+    _masked_by_torch,
+    has_overflow,
+    mask_and_check,
+    mask_rows,
+    mask_rows_inplace,
+    removed_mass,
+)
 
 WIDTH, COVERED = 1003, 997
 #: Share of allowed tokens: a few, some, nearly all, all.
@@ -88,14 +95,15 @@ def test_broken_logits_never_reach_the_sampler(share, broken, where, dtype):
 @pytest.mark.parametrize("share", SHARES)
 @pytest.mark.parametrize("dtype", DTYPES)
 @pytest.mark.parametrize("inplace", [False, True])
-def test_a_single_nan_is_found_wherever_it_is(share, dtype, inplace):
+@pytest.mark.parametrize("broken", [math.nan, -math.nan, math.inf])
+def test_a_single_overflow_is_found_wherever_it_is(share, dtype, inplace, broken):
     """Among allowed and forbidden logits, in the first and the last ones; other rows, and logits that do not count, are fine."""
     for place in (0, 31, 32, 500, 991, 992, COVERED - 1, COVERED, WIDTH - 1):
         scores, words, allowed = random_case(share, dtype, place % 7)
-        scores[1, place] = math.nan
-        scores[3, place] = math.nan
-        masked, broken = mask_and_check(scores, words, [0, 1, 2], COVERED, inplace=inplace)
-        assert broken == ([1] if place < COVERED else [])
+        scores[1, place] = scores[3, place] = broken
+        scores[2, 7] = -math.inf
+        masked, found = mask_and_check(scores, words, [0, 1, 2], COVERED, inplace=inplace)
+        assert found == ([1] if place < COVERED else [])
         assert masked[[0, 2]].equal(mask_rows(scores, words, [0, 2], COVERED)[[0, 2]]) or inplace
         assert masked[0][~allowed[0]].isneginf().all()
 
@@ -109,8 +117,23 @@ def test_a_row_without_any_allowed_logit_is_found(share, dtype):
     scores[1][allowed[1]] = -math.inf
     scores[2][allowed[2]] = -math.inf
     scores[2, int(allowed[2].nonzero()[-1])] = torch.finfo(dtype).min
-    scores[3][allowed[3]] = math.inf
     assert mask_and_check(scores, words, range(4), COVERED)[1] == [0, 1]
+
+
+@pytest.mark.parametrize("share", SHARES)
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_ends_may_be_infinite(share, dtype):
+    """But not NaN, and nothing else may; what is written is finite all the same, in both ways."""
+    scores, words, allowed = random_case(share, dtype, 4)
+    ends = [5, COVERED - 1]
+    scores[:, ends] = math.inf
+    scores[1, 5] = math.nan
+    scores[2, 6] = math.inf
+    masked, found = mask_and_check(scores, words, range(4), COVERED, ends=ends)
+    assert found == [1, 2]
+    assert not masked.isposinf().any()
+    assert has_overflow(scores[:, :COVERED], ends).tolist() == [False, True, True, False]
+    assert masked[~allowed].isneginf().all()
 
 
 def test_logits_that_are_not_contiguous():

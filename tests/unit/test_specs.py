@@ -16,6 +16,7 @@ from schemagen.errors import (
     UnsupportedPatternError,
     UnsupportedTypeError,
     ValidationFailed,
+    VocabularyError,
 )
 
 
@@ -35,6 +36,14 @@ def accepts(grammar, text):
 
 
 # --- texts to choose from ----------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(("options", "fix"), [((), 'Choice("yes", "no")'), ((None,), "Literal[None]")])
+def test_a_choice_of_nothing_is_refused_at_once(options, fix):
+    """There are no options, or None among them."""
+    with pytest.raises(OptionError) as caught:
+        schemagen.Choice(*options)
+    assert fix in caught.value.fix
 
 
 @pytest.mark.parametrize("spec", [["good", "bad"], ("good", "bad"), schemagen.Choice("good", "bad")])
@@ -135,6 +144,10 @@ def test_an_adapter_is_its_type(byte_vocabulary):
         ({"a", "b"}, "list of texts"),
         (Person(name="Ada"), "Person"),
         (3, "a type"),
+        (lambda text: len(text) > 3, "a spec says what the value is, not how to check it"),
+        (accepts, "lm.call(prompt, [accepts])"),
+        (json, "a class of this module"),
+        (schemagen.Vocabulary.byte_vocabulary(), "schemagen.compile(Person, vocabulary)"),
     ],
 )
 def test_what_is_no_spec_is_told_with_the_way_out(spec, fix, byte_vocabulary):
@@ -150,6 +163,73 @@ def test_a_grammar_is_no_spec_to_compile(byte_vocabulary):
     with pytest.raises(InvalidSchemaError) as caught:
         schemagen.compile(schemagen.compile(int, byte_vocabulary), byte_vocabulary)
     assert "compiled grammar" in caught.value.fix
+
+
+class HasVocabulary:
+    """Something like a language model."""
+
+    vocabulary = None
+
+
+class HasTokens:
+    """Something like a tokenizer."""
+
+    def get_vocab(self):
+        """Return its tokens."""
+        return {}
+
+
+@pytest.mark.parametrize(
+    ("given", "fix"),
+    [
+        (HasVocabulary(), "schemagen.compile(spec, lm.vocabulary)"),
+        (HasTokens(), "from_tokenizer(tokenizer"),
+        (Person, "the spec comes first"),
+        ({"type": "integer"}, "the spec comes first"),
+        (None, "lm.vocabulary"),
+    ],
+)
+def test_what_is_no_vocabulary_is_told_with_the_way_out(given, fix):
+    """A model has one, a tokenizer is read, and arguments may be swapped."""
+    with pytest.raises(VocabularyError, match="instead of a Vocabulary") as caught:
+        schemagen.compile(int, given)
+    assert fix in caught.value.fix
+
+
+@pytest.mark.parametrize(
+    ("options", "fix"),
+    [
+        ({"limits": {"max_states": 3}}, "schemagen.Limits(max_states=3)"),
+        ({"limits": 3}, "schemagen.Limits(max_states=...)"),
+        ({"strict": "no"}, "True or False"),
+        ({"strict": None}, "True or False"),
+        ({"resources": 3}, "a dict from URIs"),
+    ],
+)
+def test_arguments_of_compile_have_their_types(options, fix, byte_vocabulary):
+    """A text as `strict` would be taken for True."""
+    with pytest.raises(OptionError, match=f"{next(iter(options))}=") as caught:
+        schemagen.compile(int, byte_vocabulary, **options)
+    assert fix in caught.value.fix
+
+
+@pytest.mark.parametrize(
+    ("schema", "at"),
+    [
+        ({1: 2}, ""),
+        ({None: {}}, ""),
+        ({"type": "object", 1: 2}, ""),
+        ({"properties": {"a": {1: 2}}}, "/properties/a"),
+        ({"type": "object", "properties": {"a": {"type": "integer", 1: 2}}}, "/properties/a"),
+        ({"$ref": "#/$defs/a", "$defs": {"a": {"items": {True: 1}}}}, "/$defs/a/items"),
+    ],
+)
+def test_keywords_are_texts(schema, at, byte_vocabulary):
+    """Keys of JSON are; a report of other ones could not be written."""
+    with pytest.raises(InvalidSchemaError, match="a keyword is") as caught:
+        schemagen.compile(schema, byte_vocabulary, cache=None)
+    assert caught.value.at == at
+    assert "for a text" in caught.value.fix
 
 
 # --- refusals of finished texts ----------------------------------------------------------------------------------------

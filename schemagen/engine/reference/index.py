@@ -26,13 +26,11 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
-from schemagen.arguments import check_bytes
+from schemagen.arguments import check_bytes, check_fill, check_steps, check_token_id, shown
 from schemagen.engine.reference.fsm import byte_fsm, rows_of, symbols_of
 from schemagen.errors import (
     DeadEndError,
-    MatcherError,
     MatcherTerminatedError,
-    OptionError,
     UnsatisfiableSchemaError,
 )
 from schemagen.masks.rows import row_of
@@ -291,12 +289,13 @@ class ReferenceMatcher:
             MatcherTerminatedError: EOS was already accepted.
             BitmaskShapeError: dtype, device or width differ from the above, or ``row`` is out of range.
             DeadEndError: The vocabulary has no token that continues the text.
-            OptionError: ``budget`` is negative.
+            OptionError: ``budget`` is negative, or one of both is no whole number.
 
         Cost: O(V) when a state is asked for the first time, a copy of the mask afterwards; with a budget O(V).
         """
         import numpy as np
 
+        row, budget = check_fill(row, budget)
         target = row_of(bitmask, row, self._engine.vocabulary.size)
         mask = self._mask() if budget is None else self._within(budget)
         if not mask.ids and not self._engine.vocabulary.eos_token_ids and self.is_accepting():
@@ -320,7 +319,7 @@ class ReferenceMatcher:
 
     def accept_token(self, token_id: int) -> bool:
         """Advance by one token; return False, and change nothing, if it is not allowed."""
-        vocabulary = self._engine.vocabulary
+        vocabulary, token_id = self._engine.vocabulary, check_token_id("accept_token", token_id)
         if self._step.terminated or not 0 <= token_id < vocabulary.size:
             return False
         if token_id in vocabulary.eos_token_ids:
@@ -362,14 +361,9 @@ class ReferenceMatcher:
 
         Raises:
             MatcherError: Fewer steps were accepted, or ``count`` is negative.
+            OptionTypeError: It is no whole number.
         """
-        if not 0 <= count <= self._step.count:
-            raise MatcherError(
-                f"cannot undo {count} of {self._step.count} steps",
-                why="only accepted steps can be undone",
-                fix="count the steps, or call reset()",
-            )
-        for _ in range(count):
+        for _ in range(check_steps(count, self._step.count)):
             self._step = self._step.previous or self._step
 
     def fork(self) -> ReferenceMatcher:
@@ -408,8 +402,8 @@ class ReferenceMatcher:
 
     def explain(self, token_id: int) -> str:
         """Say in a sentence why a token is, or is not, allowed here."""
-        vocabulary = self._engine.vocabulary
-        name = f"token {token_id}"
+        vocabulary, token_id = self._engine.vocabulary, check_token_id("explain", token_id)
+        name = f"token {shown(token_id)}"
         if self._step.terminated:
             return f"{name} is not allowed: EOS was already accepted"
         if not 0 <= token_id < vocabulary.size:
@@ -442,12 +436,6 @@ class ReferenceMatcher:
 
     def _within(self, budget: int) -> _Mask:
         """Return the mask without the tokens behind which too many are needed."""
-        if budget < 0:
-            raise OptionError(
-                f"budget={budget}",
-                why="it cannot be negative",
-                fix="give how many tokens may still come",
-            )
         mask, vocabulary = self._mask(), self._engine.vocabulary
         needed = self._engine.tokens_to_finish(self._step.state)
         if needed is None:

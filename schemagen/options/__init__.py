@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 class DecodingOptions(TypedDict, total=False):
-    """Options of transformers' ``generate``; None means the same as leaving an option out.
+    """Options of transformers' ``generate``; an option that is None is left out.
 
     Decoding is greedy unless ``do_sample=True`` or a sampling option (``temperature``, ``top_k``, ``top_p``, ``min_p``,
     ``typical_p``, ``epsilon_cutoff``, ``eta_cutoff``) is given; ``temperature=0`` is greedy, too.
@@ -47,8 +47,8 @@ class DecodingOptions(TypedDict, total=False):
         guidance_scale: Classifier-free guidance.
         assistant_model: A smaller model that proposes tokens.
         prompt_lookup_num_tokens: Tokens that are proposed from the prompt at a time.
-        stop_strings: Texts at which the answer is cut off; of little use, as the constraint ends it.
-        tokenizer: Of the model, where one of the options above needs it.
+        stop_strings: Texts behind which the answer ends; an error, unless the type lets it end there.
+        tokenizer: Of the model, if it is not to be that of ``lm``, for the options that need one.
         assistant_tokenizer: Of the assistant, where it has another.
         use_cache: Whether keys and values are kept.
         cache_implementation: How they are kept.

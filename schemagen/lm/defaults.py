@@ -1,0 +1,66 @@
+"""Options that are given before there is a call: of a `Generator`, or of a structured class."""
+
+from __future__ import annotations
+
+from difflib import get_close_matches
+from typing import TYPE_CHECKING, Any
+
+from schemagen.arguments import check_count, check_flag, check_seed
+from schemagen.errors import OptionError
+from schemagen.grammar.compiler import check_layout
+from schemagen.options import BatchOptions, GenerateOptions, StreamOptions, names_of
+from schemagen.options.foreign import FOREIGN
+from schemagen.options.values import checked_values
+from schemagen.prompts.messages import check_flags
+from schemagen.prompts.reasoning import as_reasoning
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+#: Those of batches and streams serve batches and streams; other calls refuse them.
+_OWN = names_of(GenerateOptions) | names_of(BatchOptions) | names_of(StreamOptions)
+#: Below, names of transformers' are taken for misspelt ones of ours.
+_ALIKE = 0.85
+
+
+def check_defaults(options: Mapping[str, Any], lm: Any) -> None:
+    """Refuse what every call would refuse.
+
+    Args:
+        options: As for `LanguageModel.generate`, `batch` or `stream`.
+        lm: The model that will be asked; None: not known yet. What else transformers knows is not asked then, for that would
+            mean to import it.
+
+    Raises:
+        OptionError: An option is not known, or its value cannot be meant.
+    """
+    model = getattr(lm, "model", None)
+    if model is None:
+        _check_names(options)
+    else:
+        from schemagen.decode.option_names import check_names
+
+        check_names(options, model, _OWN)
+    checked_values(options)
+    check_count("retries", options.get("retries", 0), least=0)
+    check_flag("partials", options.get("partials", False))
+    if options.get("batch_size") is not None:
+        check_count("batch_size", options["batch_size"])
+    seed = options.get("seed")
+    for each in seed if isinstance(seed, (list, tuple)) else [seed]:
+        check_seed(each)
+    as_reasoning(options.get("reasoning"))
+    check_flags(**{name: options[name] for name in ("show_schema", "chat_template") if name in options})
+    check_layout(options.get("property_order", "schema"), options.get("whitespace", "flexible"))
+
+
+def _check_names(options: Mapping[str, Any]) -> None:
+    for name in options:
+        close = get_close_matches(name, _OWN, n=1, cutoff=_ALIKE)
+        if name in _OWN or (name not in FOREIGN and not close):
+            continue
+        raise OptionError(
+            f"{name}= is no option here",
+            why="no method takes it",
+            fix=FOREIGN.get(name) or f"did you mean {close[0]}=?",
+        )

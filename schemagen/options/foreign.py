@@ -1,0 +1,52 @@
+"""What options are called in other libraries, and what to write here instead."""
+
+from __future__ import annotations
+
+_BUDGET = "the budget is called max_new_tokens"
+_END = (
+    "leave it out: the constraint says where the text ends (stop_strings= of transformers ends it early, which is an error "
+    "unless the type lets it end there)"
+)
+_SEVERAL = "for several answers: lm.batch([prompt] * n, spec, temperature=1.0, seed=0)"
+_APART = "give each option by its name, or generation_config="
+_SPEC = "the type or schema is the second argument: lm(prompt, Person)"
+_PENALTY = "transformers has repetition_penalty="
+_TOOLS = "tools are for lm.call(prompt, tools) and lm.chat(prompt, tools)"
+_THOUGHTS = "it is called reasoning"
+_STREAM = "for events use lm.stream(prompt, spec)"
+_PROMPT = 'the chat is the first argument: [{"role": "system", "content": "..."}, ...]'
+
+#: Names of other libraries -> what to write here.
+FOREIGN = {
+    **dict.fromkeys(
+        ("max_tokens", "max_completion_tokens", "max_output_tokens", "num_predict", "n_predict", "max_gen_len"), _BUDGET
+    ),
+    **dict.fromkeys(("stop", "stop_sequences", "stop_words", "stop_at", "stop_token_ids"), _END),
+    **dict.fromkeys(("n", "best_of", "num_samples", "candidate_count"), _SEVERAL),
+    **dict.fromkeys(
+        ("sampling_params", "sampling_parameters", "generation_kwargs", "generate_kwargs", "gen_kwargs", "extra_body"), _APART
+    ),
+    **dict.fromkeys(
+        (
+            "response_format", "response_model", "response_schema", "output_type", "output_schema", "json_schema", "schema",
+            "grammar", "guided_json", "guided_regex", "guided_choice", "guided_grammar", "structured_outputs",
+            "regex", "choices",
+        ),
+        _SPEC,
+    ),
+    **dict.fromkeys(("frequency_penalty", "presence_penalty", "repeat_penalty"), _PENALTY),
+    **dict.fromkeys(("tools", "functions", "tool_choice", "function_call"), _TOOLS),
+    **dict.fromkeys(("enable_thinking", "thinking", "think", "reasoning_effort", "thinking_budget"), _THOUGHTS),
+    **dict.fromkeys(("messages", "system", "system_prompt", "inputs_text"), _PROMPT),
+    "stream": _STREAM,
+    "top_n": "it is called top_k",
+    "beam_width": "it is called num_beams",
+    "beam_size": "it is called num_beams",
+    "random_state": "it is called seed",
+    "random_seed": "it is called seed",
+    "max_retries": "it is called retries",
+    "num_retries": "it is called retries",
+    "timeout": "transformers has max_time=, in seconds; half a text is an error then",
+    "logit_bias": "transformers has sequence_bias=",
+    "parallel_tool_calls": "it is called parallel",
+}  # fmt: skip
