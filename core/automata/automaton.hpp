@@ -5,9 +5,9 @@
 // what is around them (container_view.hpp), how much a text still needs (completion_guide.hpp). A facet makes things
 // faster, never different.
 //
-// A configuration is a small value (`Leaf`) plus a chain of immutable frames: the return stack of a pushdown automaton,
+// A configuration is a small value (`Configuration`) plus a chain of immutable frames: the return stack of a pushdown automaton,
 // whose frames carry registers (what was seen, how many, which alternatives are alive) so that bounds never multiply
-// states. Frames live in an arena and are never changed once made, so copying a configuration is copying a `Leaf`.
+// states. Frames live in an arena and are never changed once made, so copying a configuration is copying a `Configuration`.
 #pragma once
 #include <algorithm>
 #include <cstddef>
@@ -23,11 +23,11 @@
 
 namespace schemagen {
 
-class Languages;
+class SharedAutomata;
 struct Frame;
 struct KeyByte;
 
-struct Leaf {
+struct Configuration {
     const Frame* frame = nullptr;
     const KeyByte* key = nullptr;    // of the key being read, where its text matters
     const KeyByte* text = nullptr;   // of everything since the start, inside an array with unique items
@@ -50,19 +50,19 @@ public:
     virtual ~Automaton() = default;
     // One of the same language as at its start, over other languages, which nobody else uses yet. It takes over what the two can
     // share, unless it throws: this one cannot be used any more.
-    virtual std::shared_ptr<Automaton> renewed(std::shared_ptr<Languages> languages) = 0;
-    virtual Leaf start() = 0;
-    virtual bool step(Leaf& leaf, uint8_t byte, Arena& arena) = 0;  // on false the leaf is unspecified
-    virtual bool accepting(const Leaf& leaf) = 0;
+    virtual std::shared_ptr<Automaton> renewed(std::shared_ptr<SharedAutomata> shared) = 0;
+    virtual Configuration start() = 0;
+    virtual bool step(Configuration& config, uint8_t byte, Arena& arena) = 0;  // on false the config is unspecified
+    virtual bool accepting(const Configuration& config) = 0;
     // A superset of the bytes that `step` takes.
-    virtual ByteSet next_bytes(const Leaf& leaf) = 0;
+    virtual ByteSet next_bytes(const Configuration& config) = 0;
     // A lower bound of the bytes to the nearest end; kFar and above: none.
-    virtual uint32_t min_bytes(const Leaf& leaf) = 0;
+    virtual uint32_t min_bytes(const Configuration& config) = 0;
     // Appends what tells this configuration from others: those with equal keys are read on alike (`exact`), or at least
     // have the same shortest completion. false: it depends on the text.
-    virtual bool identity(const Leaf& leaf, bool exact, std::vector<uint64_t>& key) = 0;
+    virtual bool identity(const Configuration& config, bool exact, std::vector<uint64_t>& key) = 0;
     // Why `byte` cannot follow, as the end of a sentence; `text` is all that was read. Frames may be made in `arena`.
-    virtual std::string refusal(const Leaf& leaf, uint8_t byte, std::string_view text, Arena& arena) = 0;
+    virtual std::string refusal(const Configuration& config, uint8_t byte, std::string_view text, Arena& arena) = 0;
     virtual uint64_t memory_bytes() const = 0;
 
     static constexpr uint32_t kFar = UINT32_MAX / 4;

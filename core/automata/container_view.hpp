@@ -21,31 +21,31 @@ struct LocalKey {
 class ContainerView {
 public:
     // Work that a step leaves open because most steps of a mask are never taken; called when a token was accepted.
-    virtual void settle(Leaf& leaf, Arena& arena) = 0;
+    virtual void settle(Configuration& config, Arena& arena) = 0;
     // `longest`: bytes of the longest token; bounds further away than that do not matter.
-    virtual LocalKey local_key(const Leaf& leaf, uint32_t longest) const = 0;
+    virtual LocalKey local_key(const Configuration& config, uint32_t longest) const = 0;
     // The same configuration with nothing known of what is around its container: closing it leads `outside`, and `state`
     // is how: which of the values it was asked for it is. kFirst: the first alone; kUnclear: what follows depends on the
     // text, the token has to be read in full.
-    virtual Leaf detached(const Leaf& leaf, Arena& arena) = 0;
+    virtual Configuration detached(const Configuration& config, Arena& arena) = 0;
     // The configuration once the container around `inside` was closed in that way; false: it may not be.
-    virtual bool after_close(const Leaf& inside, uint32_t how, Leaf& out, Arena& arena) = 0;
+    virtual bool after_close(const Configuration& inside, uint32_t how, Configuration& out, Arena& arena) = 0;
     // Where the set of tails that may follow the container is remembered (`kFirst` only).
-    virtual uint32_t& tails_of(const Leaf& leaf) const = 0;
+    virtual uint32_t& tails_of(const Configuration& config) const = 0;
     // The state of the string automaton inside a number or literal name whose text does not matter; 0 elsewhere.
-    virtual uint32_t literal_state(const Leaf& leaf) const = 0;
+    virtual uint32_t literal_state(const Configuration& config) const = 0;
     // Move to behind the closing quote, as if `chars` more code points had led to `state`; false: it may not close there.
     // A key becomes an extra one.
-    virtual bool close_string(Leaf& leaf, uint32_t state, uint32_t chars, Arena& arena) = 0;
+    virtual bool close_string(Configuration& config, uint32_t state, uint32_t chars, Arena& arena) = 0;
     // The same key being read, if it is to be a declared one.
-    virtual Leaf as_declared_key(const Leaf& leaf) = 0;
+    virtual Configuration as_declared_key(const Configuration& config) = 0;
     // The nodes of a vocabulary's trie at which the key being read is closed as a declared one, offered or not.
-    virtual void declared_closings(const Leaf& leaf, const Trie& trie, std::vector<uint32_t>& nodes) = 0;
+    virtual void declared_closings(const Configuration& config, const Trie& trie, std::vector<uint32_t>& nodes) = 0;
     // Whether the container has extra keys, which may not be used again, and how the key being read would become one.
-    virtual bool has_used_keys(const Leaf& leaf) const = 0;
-    virtual std::vector<std::string> used_key_suffixes(const Leaf& leaf) = 0;
+    virtual bool has_used_keys(const Configuration& config) const = 0;
+    virtual std::vector<std::string> used_key_suffixes(const Configuration& config) = 0;
     // Whether the text so far matters: nothing but the inside of strings can be looked up.
-    virtual bool is_text_dependent(const Leaf& leaf) const = 0;
+    virtual bool is_text_dependent(const Configuration& config) const = 0;
 
     static constexpr uint32_t kFirst = 1, kUnclear = UINT32_MAX;
 

@@ -4,40 +4,40 @@
 
 namespace schemagen {
 
-RegexAutomaton::RegexAutomaton(std::shared_ptr<Languages> languages, NodeId regex)
-    : Automaton({.strings = this, .guide = this}), languages_(std::move(languages)), regex_(regex), start_(languages_->dfa.intern({regex}, false)) {}
+RegexAutomaton::RegexAutomaton(std::shared_ptr<SharedAutomata> shared, NodeId regex)
+    : Automaton({.strings = this, .guide = this}), shared_(std::move(shared)), regex_(regex), start_(shared_->dfa.intern({regex}, false)) {}
 
-std::shared_ptr<Automaton> RegexAutomaton::renewed(std::shared_ptr<Languages> languages) {
-    const NodeId regex = languages->kernel.adopt(languages_->kernel, {regex_})[0];
-    return std::make_shared<RegexAutomaton>(std::move(languages), regex);
+std::shared_ptr<Automaton> RegexAutomaton::renewed(std::shared_ptr<SharedAutomata> shared) {
+    const NodeId regex = shared->kernel.adopt(shared_->kernel, {regex_})[0];
+    return std::make_shared<RegexAutomaton>(std::move(shared), regex);
 }
 
-Leaf RegexAutomaton::start() {
-    Leaf leaf;
-    leaf.state = start_;
-    return leaf;
+Configuration RegexAutomaton::start() {
+    Configuration config;
+    config.state = start_;
+    return config;
 }
 
-bool RegexAutomaton::step(Leaf& leaf, uint8_t byte, Arena&) {
-    leaf.state = languages_->dfa.next(leaf.state, byte);
-    return leaf.state != 0;
+bool RegexAutomaton::step(Configuration& config, uint8_t byte, Arena&) {
+    config.state = shared_->dfa.next(config.state, byte);
+    return config.state != 0;
 }
 
-bool RegexAutomaton::accepting(const Leaf& leaf) { return leaf.state && languages_->dfa.state(leaf.state).accepts.any(); }
+bool RegexAutomaton::accepting(const Configuration& config) { return config.state && shared_->dfa.state(config.state).accepts.any(); }
 
-bool RegexAutomaton::identity(const Leaf& leaf, bool exact, std::vector<uint64_t>& key) {
-    key.push_back(uint64_t{leaf.state} << 1 | exact);
+bool RegexAutomaton::identity(const Configuration& config, bool exact, std::vector<uint64_t>& key) {
+    key.push_back(uint64_t{config.state} << 1 | exact);
     return true;
 }
 
-StringBody RegexAutomaton::string_body(const Leaf& leaf, uint32_t) { return {leaf.state}; }
+StringBody RegexAutomaton::string_body(const Configuration& config, uint32_t) { return {config.state}; }
 
-ByteSet RegexAutomaton::next_bytes(const Leaf& leaf) { return languages_->dfa.next_bytes(leaf.state); }
+ByteSet RegexAutomaton::next_bytes(const Configuration& config) { return shared_->dfa.next_bytes(config.state); }
 
-std::string RegexAutomaton::refusal(const Leaf& leaf, uint8_t byte, std::string_view, Arena&) {
-    const ByteSet next = next_bytes(leaf);
+std::string RegexAutomaton::refusal(const Configuration& config, uint8_t byte, std::string_view, Arena&) {
+    const ByteSet next = next_bytes(config);
     if (next.size() == 0) return "the text is complete and can only end";
-    const std::string few = shown_bytes(next), end = accepting(leaf) ? ", or the end of the text" : "";
+    const std::string few = shown_bytes(next), end = accepting(config) ? ", or the end of the text" : "";
     return few.empty() ? "no text that is allowed goes on with " + shown_byte(byte) : few + " is expected" + end;
 }
 

@@ -34,7 +34,7 @@ void StringMasks::charge(size_t bytes) {
     if (bytes_ + bytes > kMostBytes) {
         inner_.clear();
         exits_.clear();
-        bare_.clear();
+        literal_.clear();
         bytes_ = 0;
     }
     bytes_ += bytes;
@@ -43,7 +43,7 @@ void StringMasks::charge(size_t bytes) {
 std::shared_ptr<const StringInner> StringMasks::inner(uint32_t state, bool counting, const VocabularyTables& tables) {
     const Key key{tables.serial(), uint64_t{state} << 1 | counting};
     if (auto it = inner_.find(key); it != inner_.end()) return it->second;
-    dfa_.kernel().will_write();
+    dfa_.kernel().before_write();
     std::shared_ptr<const StringInner> made;
     if (uint32_t free = counting ? 0 : free_beside(state); free && free != state) {
         made = inner(free, false, tables);
@@ -63,7 +63,7 @@ std::shared_ptr<const StringInner> StringMasks::inner(uint32_t state, bool count
 std::shared_ptr<const StringExits> StringMasks::exits(uint32_t state, bool counting, const VocabularyTables& tables) {
     const Key key{tables.serial(), uint64_t{state} << 1 | counting};
     if (auto it = exits_.find(key); it != exits_.end()) return it->second;
-    dfa_.kernel().will_write();
+    dfa_.kernel().before_write();
     auto made = std::make_shared<const StringExits>(find_exits(state, counting, tables));
     size_t bytes = sizeof(StringExits);
     for (const StringExit& exit : *made) bytes += exit.tails.size() * 8 + 64;
@@ -72,13 +72,13 @@ std::shared_ptr<const StringExits> StringMasks::exits(uint32_t state, bool count
     return made;
 }
 
-std::shared_ptr<const BareRest> StringMasks::bare(uint32_t state, uint32_t node, const VocabularyTables& tables) {
+std::shared_ptr<const LiteralRest> StringMasks::literal(uint32_t state, uint32_t node, const VocabularyTables& tables) {
     const Key key{tables.serial(), uint64_t{state} << 32 | node};
-    if (auto it = bare_.find(key); it != bare_.end()) return it->second;
-    dfa_.kernel().will_write();
-    auto made = std::make_shared<const BareRest>(find_bare(state, node, tables));
-    charge(sizeof(BareRest) + 96 + made->tokens.size() * 4 + made->ends.size() * sizeof(BareEnd));
-    bare_.emplace(key, made);
+    if (auto it = literal_.find(key); it != literal_.end()) return it->second;
+    dfa_.kernel().before_write();
+    auto made = std::make_shared<const LiteralRest>(find_literal(state, node, tables));
+    charge(sizeof(LiteralRest) + 96 + made->tokens.size() * 4 + made->ends.size() * sizeof(LiteralEnd));
+    literal_.emplace(key, made);
     return made;
 }
 
@@ -88,7 +88,7 @@ std::shared_ptr<const std::vector<uint32_t>> StringMasks::shared(const std::vect
     const auto [begin, end] = pool_.equal_range(hash);
     for (auto it = begin; it != end; ++it)
         if (auto known = it->second.lock(); known && *known == words) return known;
-    dfa_.kernel().will_write();
+    dfa_.kernel().before_write();
     if (pool_.size() >= full_pool_) {
         std::erase_if(pool_, [](const auto& entry) { return entry.second.expired(); });
         full_pool_ = std::max<size_t>(1024, pool_.size() * 2);
@@ -344,16 +344,16 @@ uint32_t StringMasks::needed(uint32_t state) {
     return std::min(least, 1u << 30);
 }
 
-BareRest StringMasks::find_bare(uint32_t from, uint32_t top, const VocabularyTables& tables) {
+LiteralRest StringMasks::find_literal(uint32_t from, uint32_t top, const VocabularyTables& tables) {
     struct Place {
         uint32_t state, read;
     };
     const Trie& trie = tables.all();
-    BareRest rest;
+    LiteralRest rest;
     auto note_end = [&](const Place& at, uint32_t node) {
         if (!dfa_.accepting(at.state)) return;
         const uint8_t *begin = trie.child_byte.data() + trie.first_child[node], *end = trie.child_byte.data() + trie.first_child[node + 1];
-        if (std::any_of(begin, end, ends_bare)) rest.ends.push_back({node, at.state, at.read});
+        if (std::any_of(begin, end, ends_literal)) rest.ends.push_back({node, at.state, at.read});
     };
     note_end({from, 0}, top);
     descend(trie, top, Place{from, 0}, [&](const Place& before, uint8_t byte, uint32_t node, Place& at) {

@@ -61,22 +61,22 @@ struct StringInner {
 using StringExits = std::vector<StringExit>;
 
 // Where a token may end a number or literal name and go on.
-struct BareEnd {
+struct LiteralEnd {
     uint32_t node;   // of the trie
     uint32_t state;  // it may end here
     uint32_t read;   // bytes since the node that was asked for
 };
 
 // What may follow within a number or literal name, below a node of the trie.
-struct BareRest {
+struct LiteralRest {
     std::vector<uint32_t> tokens;  // that end inside it
-    std::vector<BareEnd> ends;
+    std::vector<LiteralEnd> ends;
 };
 
 // What walks write in, kept between them; each thread has one.
 struct Workspace {
     struct Level {
-        Leaf leaf;
+        Configuration config;
         uint32_t at, end;
         ByteSet bytes;
     };
@@ -95,8 +95,8 @@ public:
     std::shared_ptr<const StringInner> inner(uint32_t state, bool counting, const VocabularyTables& tables);
     std::shared_ptr<const StringExits> exits(uint32_t state, bool counting, const VocabularyTables& tables);
     std::shared_ptr<const std::vector<uint32_t>> shared(const std::vector<uint32_t>& words);
-    std::shared_ptr<const BareRest> bare(uint32_t state, uint32_t node, const VocabularyTables& tables);
-    static bool ends_bare(uint8_t byte) { return byte == ',' || byte == '}' || byte == ']' || is_space(byte); }
+    std::shared_ptr<const LiteralRest> literal(uint32_t state, uint32_t node, const VocabularyTables& tables);
+    static bool ends_literal(uint8_t byte) { return byte == ',' || byte == '}' || byte == ']' || is_space(byte); }
 
     size_t memory_bytes() const { return bytes_ + safe_.capacity() * sizeof(SafeRow) + pool_.size() * 48; }  // about
 
@@ -121,7 +121,7 @@ private:
     void note_safe(uint32_t state, size_t slice, bool ending, Safe safe);
     bool after_any(uint32_t state, const Slice& slice, bool ending, std::vector<uint32_t>& targets);
     uint32_t needed(uint32_t state);
-    BareRest find_bare(uint32_t from, uint32_t top, const VocabularyTables& tables);
+    LiteralRest find_literal(uint32_t from, uint32_t top, const VocabularyTables& tables);
     StringExits find_exits(uint32_t from, bool counting, const VocabularyTables& tables);
     void charge(size_t bytes);
 
@@ -143,7 +143,7 @@ private:
     };
     std::unordered_map<Key, std::shared_ptr<const StringInner>, Hash> inner_;
     std::unordered_map<Key, std::shared_ptr<const StringExits>, Hash> exits_;
-    std::unordered_map<Key, std::shared_ptr<const BareRest>, Hash> bare_;
+    std::unordered_map<Key, std::shared_ptr<const LiteralRest>, Hash> literal_;
     size_t bytes_ = 0;
 };
 

@@ -19,7 +19,7 @@ struct StringBody {
 class StringView {
 public:
     // `longest`: bytes of the longest token; bounds further away than that do not matter.
-    virtual StringBody string_body(const Leaf& leaf, uint32_t longest) = 0;
+    virtual StringBody string_body(const Configuration& config, uint32_t longest) = 0;
 
 protected:
     ~StringView() = default;

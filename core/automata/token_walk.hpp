@@ -7,12 +7,12 @@
 
 namespace schemagen {
 
-// Depth-first over the trie of the vocabulary: `visit(node, leaf)` for each node that tokens end at. The frames of the
-// leaf are gone when the walk has left its subtree; those of `from` stay, so a leaf with the frame of `from` is safe to keep.
+// Depth-first over the trie of the vocabulary: `visit(node, config)` for each node that tokens end at. The frames of the
+// config are gone when the walk has left its subtree; those of `from` stay, so a config with the frame of `from` is safe to keep.
 template <class Visit>
-void walk_tokens(Automaton& automaton, const Trie& trie, const Leaf& from, Arena& arena, const Visit& visit) {
+void walk_tokens(Automaton& automaton, const Trie& trie, const Configuration& from, Arena& arena, const Visit& visit) {
     struct Level {
-        Leaf leaf;
+        Configuration config;
         uint32_t at, end;
         ByteSet bytes;
         Arena::Mark mark;
@@ -21,9 +21,9 @@ void walk_tokens(Automaton& automaton, const Trie& trie, const Leaf& from, Arena
     constexpr uint32_t kMany = 8;  // children from which on it pays to ask for the possible bytes first
     ByteSet all;
     all.words.fill(~0ull);
-    auto open = [&](const Leaf& leaf, uint32_t node, const Arena::Mark& mark) {
+    auto open = [&](const Configuration& config, uint32_t node, const Arena::Mark& mark) {
         uint32_t at = trie.first_child[node], end = trie.first_child[node + 1];
-        levels.push_back({leaf, at, end, end - at > kMany ? automaton.next_bytes(leaf) : all, mark});
+        levels.push_back({config, at, end, end - at > kMany ? automaton.next_bytes(config) : all, mark});
     };
     open(from, trie.root(), arena.mark());
     while (!levels.empty()) {
@@ -37,7 +37,7 @@ void walk_tokens(Automaton& automaton, const Trie& trie, const Leaf& from, Arena
         uint32_t k = level.at++;
         if (!level.bytes.has(trie.child_byte[k])) continue;
         Arena::Mark mark = arena.mark();
-        Leaf next = level.leaf;
+        Configuration next = level.config;
         if (!automaton.step(next, trie.child_byte[k], arena)) {
             arena.release(mark);
             continue;
@@ -52,7 +52,7 @@ void walk_tokens(Automaton& automaton, const Trie& trie, const Leaf& from, Arena
 }
 
 // Whether two configurations with the same frame are at the same place.
-inline bool same_place(const Leaf& a, const Leaf& b) {
+inline bool same_place(const Configuration& a, const Configuration& b) {
     return a.state == b.state && a.count == b.count && a.mode == b.mode && a.node == b.node && a.gap == b.gap && a.key == b.key;
 }
 

@@ -38,7 +38,7 @@ std::string step_of(const Open& open) { return !open.object ? "/" + std::to_stri
 TextPlace place_of(std::string_view text) {
     std::vector<Open> open;
     size_t scalar = 0;
-    bool quoted = false, bare = false;
+    bool quoted = false, literal = false;
     for (size_t at = 0; at < text.size(); ++at) {
         const char c = text[at];
         if (quoted) {
@@ -49,8 +49,8 @@ TextPlace place_of(std::string_view text) {
             continue;
         }
         const bool mark = std::string_view("{}[],: \n\t\r\"").find(c) != std::string_view::npos;
-        if (c == '"' || (!mark && !bare)) scalar = at;
-        bare = !mark;
+        if (c == '"' || (!mark && !literal)) scalar = at;
+        literal = !mark;
         quoted = c == '"';
         if (c == '{' || c == '[') open.push_back({c == '{'});
         if ((c == '}' || c == ']') && !open.empty()) open.pop_back();
@@ -74,34 +74,34 @@ std::string quoted(std::string_view text) { return '"' + std::string(text) + '"'
 
 }  // namespace
 
-std::string JsonAutomaton::refusal(const Leaf& leaf, uint8_t byte, std::string_view text, Arena& arena) {
+std::string JsonAutomaton::refusal(const Configuration& config, uint8_t byte, std::string_view text, Arena& arena) {
     const TextPlace place = place_of(text);
-    if (std::string layout = layout_refusal(leaf, byte, text); !layout.empty()) return layout;
-    switch (leaf.mode) {
+    if (std::string layout = layout_refusal(config, byte, text); !layout.empty()) return layout;
+    switch (config.mode) {
         case kDone: return "the text is complete and can only end";
         case kColon: return "':' is expected after the key " + std::string(place.scalar.substr(0, place.scalar.rfind('"') + 1));
         case kFirstItem:
-            if (byte == ']') return open_end(leaf, place.container);
-            if (leaf.frame->state->more.none()) return "the array" + at(place.container) + " may have no items";
-            return expected_item(leaf, place.value);
+            if (byte == ']') return open_end(config, place.container);
+            if (config.frame->state->more.none()) return "the array" + at(place.container) + " may have no items";
+            return expected_item(config, place.value);
         case kValue:
-        case kItem: return expected_value(leaf.state, byte, place.value);
-        case kString: return expected_string(leaf, byte, place.value);
-        case kBare: return expected_bare(leaf, byte, text, place.value, place.scalar, arena);
-        case kKey: return expected_key(leaf, byte, place.container, place.scalar);
+        case kItem: return expected_value(config.state, byte, place.value);
+        case kString: return expected_string(config, byte, place.value);
+        case kLiteral: return expected_literal(config, byte, text, place.value, place.scalar, arena);
+        case kKey: return expected_key(config, byte, place.container, place.scalar);
         case kFirstKey:
         case kNextKey:
-            if (byte == '}' && leaf.mode == kFirstKey) return open_end(leaf, place.container);
-            if (leaf.frame->state->more.none()) return "the object" + at(place.container) + " may have no keys";
-            return keys_for(leaf, "") + " is expected" + within(place.container);
-        default: return expected_after(leaf, byte, place.container);
+            if (byte == '}' && config.mode == kFirstKey) return open_end(config, place.container);
+            if (config.frame->state->more.none()) return "the object" + at(place.container) + " may have no keys";
+            return keys_for(config, "") + " is expected" + within(place.container);
+        default: return expected_after(config, byte, place.container);
     }
 }
 
 std::string JsonAutomaton::types_at(uint32_t position) {
     const Position& p = prepared(position);
     std::vector<std::string> types;
-    const ByteSet first = p.bare_start ? dfa().next_bytes(p.bare_start) : ByteSet();
+    const ByteSet first = p.literal_start ? dfa().next_bytes(p.literal_start) : ByteSet();
     auto begins = [&](std::string_view bytes) { return std::any_of(bytes.begin(), bytes.end(), [&](char c) { return first.has(static_cast<uint8_t>(c)); }); };
     if (p.string_start) types.emplace_back("a string");
     if (begins("-0123456789")) types.emplace_back("a number");
@@ -121,59 +121,59 @@ std::string JsonAutomaton::expected_value(uint32_t position, uint8_t byte, const
 }
 
 // Before the first item, where the array could not take any byte that begins one.
-std::string JsonAutomaton::expected_item(const Leaf& leaf, const std::string& pointer) {
-    const ArraySet& set = *positions_[leaf.frame->state->position]->arrays;
+std::string JsonAutomaton::expected_item(const Configuration& config, const std::string& pointer) {
+    const ArraySet& set = *positions_[config.frame->state->position]->arrays;
     std::vector<Move> moves;
-    for (uint32_t slot = 0; slot < set.arms.size(); ++slot)
-        if (leaf.frame->state->more[slot])
-            for (const Move& move : item_moves(leaf.frame->state, slot)) moves.push_back(move);
-    const std::string end = leaf.frame->state->closable.any() ? ", or ']'" : "";
+    for (uint32_t slot = 0; slot < set.disjuncts.size(); ++slot)
+        if (config.frame->state->more[slot])
+            for (const Move& move : item_moves(config.frame->state, slot)) moves.push_back(move);
+    const std::string end = config.frame->state->closable.any() ? ", or ']'" : "";
     return types_at(children_[child(std::move(moves))].position) + " is expected" + at(pointer) + end;
 }
 
-std::string JsonAutomaton::expected_string(const Leaf& leaf, uint8_t byte, const std::string& pointer) {
-    const Position& p = *positions_[position_of(leaf.frame->state)];
-    const LazyDfa::State& state = dfa().state(leaf.state);
+std::string JsonAutomaton::expected_string(const Configuration& config, uint8_t byte, const std::string& pointer) {
+    const Position& p = *positions_[position_of(config.frame->state)];
+    const LazyDfa::State& state = dfa().state(config.state);
     const std::string name = "the string" + at(pointer);
-    if (byte == '"' && string_satisfied(leaf).any())
-        return leaf.frame->tracking ? name + " would repeat what has to be different" : name + " fits nothing that may stand here";
+    if (byte == '"' && string_satisfied(config).any())
+        return config.frame->tracking ? name + " would repeat what has to be different" : name + " fits nothing that may stand here";
     if (byte < 0x20) return "control characters are written as escapes inside of a string";
     uint32_t least = kUnbounded, most = 0;
     for (size_t k = 0; k < p.strings.size(); ++k)
         if (state.alive[k]) least = std::min(least, p.strings[k].min_chars), most = std::max(most, p.strings[k].max_chars);
-    if (byte == '"' && leaf.count < least) return name + " needs " + counted(least - leaf.count, "character");
-    if (byte != '"' && state.marked && most != kUnbounded && leaf.count >= most) return name + " may have no more than " + std::to_string(most) + " characters";
-    ByteSet next = dfa().next_bytes(leaf.state);
-    if (string_satisfied(leaf).any()) next.add('"');
+    if (byte == '"' && config.count < least) return name + " needs " + counted(least - config.count, "character");
+    if (byte != '"' && state.marked && most != kUnbounded && config.count >= most) return name + " may have no more than " + std::to_string(most) + " characters";
+    ByteSet next = dfa().next_bytes(config.state);
+    if (string_satisfied(config).any()) next.add('"');
     const std::string few = shown_bytes(next);
     if (!few.empty()) return few + " is expected in " + name;
     if (byte == '"') return name + " is not complete: it has a pattern, a format, a length or listed values";
     return "no string that is allowed" + at(pointer) + " goes on with " + shown_byte(byte);
 }
 
-std::string JsonAutomaton::expected_bare(const Leaf& leaf, uint8_t byte, std::string_view text, const std::string& pointer, std::string_view scalar, Arena& arena) {
+std::string JsonAutomaton::expected_literal(const Configuration& config, uint8_t byte, std::string_view text, const std::string& pointer, std::string_view scalar, Arena& arena) {
     const bool number = !scalar.empty() && (scalar[0] == '-' || (scalar[0] >= '0' && scalar[0] <= '9'));
     const std::string thing = number ? "number" : "value";
     const bool goes_on = (byte >= '0' && byte <= '9') || byte == '.' || byte == '-' || byte == '+' || (byte | 0x20) == 'e' || (!number && byte >= 'a' && byte <= 'z');
     if (goes_on) return "no " + thing + " that is allowed" + at(pointer) + " begins with " + std::string(scalar) + static_cast<char>(byte);
-    const Bits satisfied = bare_satisfied(leaf);
+    const Bits satisfied = literal_satisfied(config);
     if (satisfied.none()) return "no " + thing + " that is allowed" + at(pointer) + " ends with " + std::string(scalar);
-    if (leaf.frame->state->kind == FrameKind::kRootFrame) return "the text is complete and can only end";
-    Leaf closed = leaf;
-    if (!close_value(closed, satisfied, leaf.start, 0, arena))
-        return "the " + thing + at(pointer) + (leaf.frame->tracking ? " would repeat what has to be different" : " fits nothing that may stand here");
+    if (config.frame->state->kind == FrameKind::kRootFrame) return "the text is complete and can only end";
+    Configuration closed = config;
+    if (!close_value(closed, satisfied, config.start, 0, arena))
+        return "the " + thing + at(pointer) + (config.frame->tracking ? " would repeat what has to be different" : " fits nothing that may stand here");
     return refusal(closed, byte, text, arena);
 }
 
 // The keys that may come next and begin with `prefix`, in words.
-std::string JsonAutomaton::keys_for(const Leaf& leaf, std::string_view prefix) {
-    const FrameState* state = leaf.frame->state;
+std::string JsonAutomaton::keys_for(const Configuration& config, std::string_view prefix) {
+    const FrameState* state = config.frame->state;
     const ObjectSet& set = *positions_[state->position]->objects;
     std::vector<std::string> keys;
     size_t count = 0;
     for (uint32_t key = 0; key < set.keys.size(); ++key) {
         bool offered = false;
-        for (uint32_t slot = 0; slot < set.arms.size(); ++slot) offered |= state->alive[slot] && bit(state->offered + size_t{slot} * set.words, key);
+        for (uint32_t slot = 0; slot < set.disjuncts.size(); ++slot) offered |= state->alive[slot] && bit(state->offered + size_t{slot} * set.words, key);
         if (!offered || set.keys[key].compare(0, prefix.size(), prefix) != 0) continue;
         if (++count <= kMostShown) keys.push_back(quoted(set.keys[key]));
     }
@@ -181,25 +181,25 @@ std::string JsonAutomaton::keys_for(const Leaf& leaf, std::string_view prefix) {
     return count > kMostShown ? "one of " + std::to_string(count) + " keys" : "the key " + listed(keys);
 }
 
-std::string JsonAutomaton::expected_key(const Leaf& leaf, uint8_t byte, const std::string& pointer, std::string_view scalar) {
+std::string JsonAutomaton::expected_key(const Configuration& config, uint8_t byte, const std::string& pointer, std::string_view scalar) {
     const std::string_view prefix = scalar.substr(std::min<size_t>(1, scalar.size()));
     const std::string where = within(pointer);
-    if (byte == '"' && leaf.state && dfa().state(leaf.state).accepts.any()) return "the key " + quoted(prefix) + where + " is there already or cannot be used";
+    if (byte == '"' && config.state && dfa().state(config.state).accepts.any()) return "the key " + quoted(prefix) + where + " is there already or cannot be used";
     if (byte < 0x20) return "control characters are written as escapes inside of a key";
     // What is read may be the beginning of other keys than declared ones only.
-    if (leaf.node == kNoNode || leaf.state) return "no key that is allowed" + where + (byte == '"' ? " is " + quoted(prefix) : " begins with \"" + std::string(prefix) + static_cast<char>(byte));
-    return keys_for(leaf, prefix) + " is expected" + where;
+    if (config.node == kNoNode || config.state) return "no key that is allowed" + where + (byte == '"' ? " is " + quoted(prefix) : " begins with \"" + std::string(prefix) + static_cast<char>(byte));
+    return keys_for(config, prefix) + " is expected" + where;
 }
 
 // What keeps a container open.
-std::string JsonAutomaton::open_end(const Leaf& leaf, const std::string& pointer) {
-    const FrameState* state = leaf.frame->state;
+std::string JsonAutomaton::open_end(const Configuration& config, const std::string& pointer) {
+    const FrameState* state = config.frame->state;
     if (state->closable.any()) return std::string(state->kind == FrameKind::kObjectFrame ? "the object" : "the array") + at(pointer) + " may not become this value once more";
     uint64_t wanted = kUnbounded;
     if (state->kind == FrameKind::kArrayFrame) {
         const ArraySet& set = *positions_[state->position]->arrays;
-        for (uint32_t slot = 0; slot < set.arms.size(); ++slot)
-            if (state->alive[slot]) wanted = std::min<uint64_t>(wanted, std::max(arrays_[set.arms[slot]].min_items, leaf.frame->count) - leaf.frame->count);
+        for (uint32_t slot = 0; slot < set.disjuncts.size(); ++slot)
+            if (state->alive[slot]) wanted = std::min<uint64_t>(wanted, std::max(arrays_[set.disjuncts[slot]].min_items, config.frame->count) - config.frame->count);
         if (wanted && wanted < kUnbounded) return "the array" + at(pointer) + " needs " + counted(wanted, "item");
         return "the array" + at(pointer) + " still lacks an item that it has to contain";
     }
@@ -213,8 +213,8 @@ std::string JsonAutomaton::open_end(const Leaf& leaf, const std::string& pointer
     }
     if (!keys.empty()) return std::to_string(keys.size()) + " required keys, " + keys[0] + " the first of them, are still missing" + where;
     const ObjectSet& set = *positions_[state->position]->objects;
-    for (uint32_t slot = 0; slot < set.arms.size(); ++slot)
-        if (state->alive[slot]) wanted = std::min<uint64_t>(wanted, std::max(objects_[set.arms[slot]].min_properties, leaf.frame->count) - leaf.frame->count);
+    for (uint32_t slot = 0; slot < set.disjuncts.size(); ++slot)
+        if (state->alive[slot]) wanted = std::min<uint64_t>(wanted, std::max(objects_[set.disjuncts[slot]].min_properties, config.frame->count) - config.frame->count);
     if (wanted && wanted < kUnbounded) return "the object" + at(pointer) + " needs " + counted(wanted, "key");
     return "the object" + at(pointer) + " still lacks a key that it has to contain";
 }
@@ -224,12 +224,12 @@ std::vector<std::string> JsonAutomaton::missing_keys(const FrameState* state) co
     const ObjectSet& set = *positions_[state->position]->objects;
     std::vector<std::string> common;
     bool first = true;
-    for (uint32_t slot = 0; slot < set.arms.size(); ++slot) {
+    for (uint32_t slot = 0; slot < set.disjuncts.size(); ++slot) {
         if (!state->alive[slot]) continue;
-        const ObjectArm& arm = objects_[set.arms[slot]];
+        const ObjectDisjunct& disjunct = objects_[set.disjuncts[slot]];
         std::vector<std::string> missing;
-        for (size_t d = options_.any_order ? 0 : state->next[slot]; d < arm.properties.size(); ++d)
-            if (arm.properties[d].required && !bit(state->seen, set.key_at[slot][d])) missing.push_back(quoted(arm.properties[d].key));
+        for (size_t d = options_.any_order ? 0 : state->next[slot]; d < disjunct.properties.size(); ++d)
+            if (disjunct.properties[d].required && !bit(state->seen, set.key_at[slot][d])) missing.push_back(quoted(disjunct.properties[d].key));
         if (first) common = missing;
         std::erase_if(common, [&](const std::string& key) { return std::find(missing.begin(), missing.end(), key) == missing.end(); });
         first = false;
@@ -238,13 +238,13 @@ std::vector<std::string> JsonAutomaton::missing_keys(const FrameState* state) co
 }
 
 // Behind a member or an item.
-std::string JsonAutomaton::expected_after(const Leaf& leaf, uint8_t byte, const std::string& pointer) {
-    const FrameState* state = leaf.frame->state;
+std::string JsonAutomaton::expected_after(const Configuration& config, uint8_t byte, const std::string& pointer) {
+    const FrameState* state = config.frame->state;
     const bool object = state->kind == FrameKind::kObjectFrame;
     const char end = object ? '}' : ']';
     const std::string container = std::string(object ? "the object" : "the array") + at(pointer);
     if (byte == ',' && state->more.none()) return container + (object ? " may have no more keys" : " may have no more items");
-    if (byte == static_cast<uint8_t>(end)) return open_end(leaf, pointer);
+    if (byte == static_cast<uint8_t>(end)) return open_end(config, pointer);
     if (state->closable.none()) return "',' is expected in " + container;
     if (state->more.none()) return std::string("'") + end + "' is expected in " + container;
     return std::string("',' or '") + end + "' is expected in " + container;

@@ -25,11 +25,11 @@ void JsonAutomaton::refresh_array(FrameState* frame) {
     const ArraySet& set = *positions_[frame->position]->arrays;
     frame->closable.reset();
     frame->more.reset();
-    for (uint32_t slot = 0; slot < set.arms.size(); ++slot) {
+    for (uint32_t slot = 0; slot < set.disjuncts.size(); ++slot) {
         if (!frame->alive[slot]) continue;
-        const ArrayArm& arm = arrays_[set.arms[slot]];
+        const ArrayDisjunct& disjunct = arrays_[set.disjuncts[slot]];
         uint32_t state = set.state[slot];
-        if (arm.final[state] && frame->count >= arm.min_items && frame->count <= arm.max_items) frame->closable.set(slot);
+        if (disjunct.final[state] && frame->count >= disjunct.min_items && frame->count <= disjunct.max_items) frame->closable.set(slot);
         if (!item_moves(frame, slot).empty()) frame->more.set(slot);
     }
 }
@@ -37,12 +37,12 @@ void JsonAutomaton::refresh_array(FrameState* frame) {
 // The ways in which a slot of an array can take its next item so that it can still be completed.
 std::vector<JsonAutomaton::Move> JsonAutomaton::item_moves(const FrameState* frame, uint32_t slot) {
     const ArraySet& set = *positions_[frame->position]->arrays;
-    const ArrayArm& arm = arrays_[set.arms[slot]];
+    const ArrayDisjunct& disjunct = arrays_[set.disjuncts[slot]];
     std::vector<Move> moves;
-    if (frame->count >= arm.max_items) return moves;
-    const Options& options = frame->count < arm.prefix.size() ? arm.prefix[frame->count] : arm.items;
+    if (frame->count >= disjunct.max_items) return moves;
+    const Options& options = frame->count < disjunct.prefix.size() ? disjunct.prefix[frame->count] : disjunct.items;
     for (const Option& option : options[set.state[slot]])
-        if (productive_option(option) && array_live(set.arms[slot], option.target, uint64_t{frame->count} + 1))
+        if (productive_option(option) && array_live(set.disjuncts[slot], option.target, uint64_t{frame->count} + 1))
             moves.push_back({option.value, set.base(slot) + option.target});
     return moves;
 }
@@ -52,27 +52,27 @@ void JsonAutomaton::refresh_object(FrameState* frame) {
     frame->closable.reset();
     frame->more.reset();
     frame->extra.reset();
-    std::memset(frame->offered, 0, set.arms.size() * set.words * 8);
-    for (uint32_t slot = 0; slot < set.arms.size(); ++slot) {
+    std::memset(frame->offered, 0, set.disjuncts.size() * set.words * 8);
+    for (uint32_t slot = 0; slot < set.disjuncts.size(); ++slot) {
         if (!frame->alive[slot]) continue;
-        if (objects_[set.arms[slot]].final.size() == 1)
+        if (objects_[set.disjuncts[slot]].final.size() == 1)
             refresh_plain(frame, slot);
         else
             refresh_counting(frame, slot);
     }
 }
 
-// How many keys that no arm declares a slot can still take, counted no further than it can matter.
+// How many keys that no disjunct declares a slot can still take, counted no further than it can matter.
 uint64_t JsonAutomaton::extras_left(const FrameState* frame, uint32_t slot) {
     const ObjectSet& set = *positions_[frame->position]->objects;
     if (!frame->extra_start) return 0;
     const Bits alive = dfa().state(frame->extra_start).alive;
-    const ObjectArm& arm = objects_[set.arms[slot]];
+    const ObjectDisjunct& disjunct = objects_[set.disjuncts[slot]];
     uint32_t base = slot - set.state[slot];
-    uint64_t left = 0, enough = std::min<uint64_t>(arm.min_properties, 100'000) + arm.final.size() + 1;
+    uint64_t left = 0, enough = std::min<uint64_t>(disjunct.min_properties, 100'000) + disjunct.final.size() + 1;
     for (uint32_t k = 0; k < set.components.size() && left < enough; ++k) {
         if (set.components[k].first != base || !alive[k]) continue;
-        const ExtraKeys& extra = arm.extras[set.components[k].second];
+        const ExtraKeys& extra = disjunct.extras[set.components[k].second];
         const auto& options = extra.options[set.state[slot]];
         if (std::none_of(options.begin(), options.end(), [&](const Option& o) { return productive_option(o); })) continue;
         if (extra.open) return kUnbounded;
@@ -87,48 +87,48 @@ uint64_t JsonAutomaton::words_left(NodeId language, uint64_t limit) {
     return word_counts_[key] = kernel().count_words(language, limit);
 }
 
-// Which keys an arm can take now so that it can still be completed: required keys fit under maxProperties, enough keys
+// Which keys a disjunct can take now so that it can still be completed: required keys fit under maxProperties, enough keys
 // remain for minProperties, and in schema order nothing required is skipped.
 void JsonAutomaton::refresh_plain(FrameState* frame, uint32_t slot) {
     const ObjectSet& set = *positions_[frame->position]->objects;
-    const ObjectArm& arm = objects_[set.arms[slot]];
+    const ObjectDisjunct& disjunct = objects_[set.disjuncts[slot]];
     bool any_order = options_.any_order;
     uint32_t from = any_order ? 0 : frame->next[slot];
     auto possible = [&](uint32_t d) {
-        const auto& options = arm.properties[d].options[0];
+        const auto& options = disjunct.properties[d].options[0];
         return !options.empty() && productive_option(options[0]);
     };
     uint64_t missing = 0, available = 0;
-    for (uint32_t d = from; d < arm.properties.size(); ++d) {
+    for (uint32_t d = from; d < disjunct.properties.size(); ++d) {
         if (bit(frame->seen, set.key_at[slot][d])) continue;
-        missing += arm.properties[d].required;
+        missing += disjunct.properties[d].required;
         available += possible(d);
     }
-    if (missing == 0 && frame->count >= arm.min_properties && frame->count <= arm.max_properties) frame->closable.set(slot);
-    if (frame->count >= arm.max_properties) return;
+    if (missing == 0 && frame->count >= disjunct.min_properties && frame->count <= disjunct.max_properties) frame->closable.set(slot);
+    if (frame->count >= disjunct.max_properties) return;
     uint64_t* offered = frame->offered + size_t{slot} * set.words;
-    bool room_for_optional = frame->count + 1 + missing <= arm.max_properties;
+    bool room_for_optional = frame->count + 1 + missing <= disjunct.max_properties;
     uint64_t left = extras_left(frame, slot), others = 0;
-    for (uint32_t key = 0; set.arms.size() > 1 && key < set.keys.size(); ++key) others += foreign_key(frame, slot, key);
+    for (uint32_t key = 0; set.disjuncts.size() > 1 && key < set.keys.size(); ++key) others += foreign_key(frame, slot, key);
     uint64_t skipped = 0;
-    for (uint32_t d = from; d < arm.properties.size(); ++d) {
+    for (uint32_t d = from; d < disjunct.properties.size(); ++d) {
         uint32_t key = set.key_at[slot][d];
         if (bit(frame->seen, key)) continue;
-        bool room = arm.properties[d].required || room_for_optional;
-        bool enough = any_order || frame->count + available - skipped + left + others >= arm.min_properties;
+        bool room = disjunct.properties[d].required || room_for_optional;
+        bool enough = any_order || frame->count + available - skipped + left + others >= disjunct.min_properties;
         if (possible(d) && room && enough) set_bit(offered, key), frame->more.set(slot);
         skipped += possible(d);
-        if (arm.properties[d].required && !any_order) break;
+        if (disjunct.properties[d].required && !any_order) break;
     }
     if (!room_for_optional || (!any_order && missing > 0)) return;
-    if (!any_order && frame->count + left + others < arm.min_properties) return;  // no declared key can follow an extra one
+    if (!any_order && frame->count + left + others < disjunct.min_properties) return;  // no declared key can follow an extra one
     if (left > 0) frame->extra.set(slot), frame->more.set(slot);
-    // Keys that only other arms declare are extra keys of this one.
+    // Keys that only other disjuncts declare are extra keys of this one.
     for (uint32_t key = 0; key < set.keys.size(); ++key)
         if (foreign_key(frame, slot, key)) set_bit(offered, key), frame->more.set(slot);
 }
 
-// Whether a key that only other arms declare is still free, and an extra key of this one.
+// Whether a key that only other disjuncts declare is still free, and an extra key of this one.
 bool JsonAutomaton::foreign_key(const FrameState* frame, uint32_t slot, uint32_t key) const {
     const ObjectSet& set = *positions_[frame->position]->objects;
     const auto* options = set.options[slot][key];
@@ -136,19 +136,19 @@ bool JsonAutomaton::foreign_key(const FrameState* frame, uint32_t slot, uint32_t
     return std::any_of(options->begin(), options->end(), [&](const Option& o) { return productive_option(o); });
 }
 
-// Whether a counting arm can be completed after taking `key` (kNoKey: an extra key) by `option`.
+// Whether a counting disjunct can be completed after taking `key` (kNoKey: an extra key) by `option`.
 bool JsonAutomaton::counting_live(const FrameState* frame, uint32_t slot, const Option& option, uint32_t key) {
     if (!productive_option(option)) return false;
     const ObjectSet& set = *positions_[frame->position]->objects;
-    const ObjectArm& arm = objects_[set.arms[slot]];
+    const ObjectDisjunct& disjunct = objects_[set.disjuncts[slot]];
     uint32_t place = key == kNoKey ? kNoKey : set.place[slot][key];
-    uint32_t from = options_.any_order ? 0 : place == kNoKey ? static_cast<uint32_t>(arm.properties.size()) : place + 1;
-    std::vector<bool> usable(arm.properties.size(), false);
+    uint32_t from = options_.any_order ? 0 : place == kNoKey ? static_cast<uint32_t>(disjunct.properties.size()) : place + 1;
+    std::vector<bool> usable(disjunct.properties.size(), false);
     uint64_t available = 0;
-    for (uint32_t d = 0; d < arm.properties.size(); ++d) {
+    for (uint32_t d = 0; d < disjunct.properties.size(); ++d) {
         if (bit(frame->seen, set.key_at[slot][d]) || d == place) continue;
         if (d < from && !options_.any_order) {
-            if (arm.properties[d].required && d >= frame->next[slot]) return false;
+            if (disjunct.properties[d].required && d >= frame->next[slot]) return false;
             continue;
         }
         usable[d] = true;
@@ -157,19 +157,19 @@ bool JsonAutomaton::counting_live(const FrameState* frame, uint32_t slot, const 
     uint64_t used = uint64_t{frame->count} + 1, left = extras_left(frame, slot);
     for (uint32_t other = 0; other < set.keys.size(); ++other) left += other != key && foreign_key(frame, slot, other);
     if (key == kNoKey && left > 0 && left < kUnbounded) --left;
-    if (used + available + left < arm.min_properties) return false;
-    uint64_t needed = keys_to_finish(arm, option.target, usable, left);
-    return needed < kUnbounded && used + needed <= arm.max_properties;
+    if (used + available + left < disjunct.min_properties) return false;
+    uint64_t needed = keys_to_finish(disjunct, option.target, usable, left);
+    return needed < kUnbounded && used + needed <= disjunct.max_properties;
 }
 
 void JsonAutomaton::refresh_counting(FrameState* frame, uint32_t slot) {
     const ObjectSet& set = *positions_[frame->position]->objects;
-    const ObjectArm& arm = objects_[set.arms[slot]];
+    const ObjectDisjunct& disjunct = objects_[set.disjuncts[slot]];
     bool missing = false;
-    for (uint32_t d = 0; d < arm.properties.size(); ++d) missing |= arm.properties[d].required && !bit(frame->seen, set.key_at[slot][d]);
-    bool enough = frame->count >= arm.min_properties && frame->count <= arm.max_properties;
-    if (arm.final[set.state[slot]] && !missing && enough) frame->closable.set(slot);
-    if (frame->count >= arm.max_properties) return;
+    for (uint32_t d = 0; d < disjunct.properties.size(); ++d) missing |= disjunct.properties[d].required && !bit(frame->seen, set.key_at[slot][d]);
+    bool enough = frame->count >= disjunct.min_properties && frame->count <= disjunct.max_properties;
+    if (disjunct.final[set.state[slot]] && !missing && enough) frame->closable.set(slot);
+    if (frame->count >= disjunct.max_properties) return;
     std::vector<Move> moves;
     for (uint32_t key = 0; key < set.keys.size(); ++key) {
         if (!set.options[slot][key] || bit(frame->seen, key)) continue;
@@ -181,27 +181,27 @@ void JsonAutomaton::refresh_counting(FrameState* frame, uint32_t slot) {
     }
     if (!extras_left(frame, slot)) return;
     moves.clear();
-    for (const ExtraKeys& extra : arm.extras) take_moves(frame, slot, extra.options[set.state[slot]], kNoKey, moves);
+    for (const ExtraKeys& extra : disjunct.extras) take_moves(frame, slot, extra.options[set.state[slot]], kNoKey, moves);
     if (!moves.empty()) frame->extra.set(slot), frame->more.set(slot);
 }
 
 void JsonAutomaton::take_moves(const FrameState* frame, uint32_t slot, const std::vector<Option>& options, uint32_t key, std::vector<Move>& moves) {
     const ObjectSet& set = *positions_[frame->position]->objects;
-    bool counting = objects_[set.arms[slot]].final.size() > 1;
+    bool counting = objects_[set.disjuncts[slot]].final.size() > 1;
     for (const Option& option : options)
         if (counting ? counting_live(frame, slot, option, key) : productive_option(option))
             moves.push_back({option.value, slot - set.state[slot] + option.target});
 }
 
-// The same for a key that no arm declares, in the given classes of extra keys.
+// The same for a key that no disjunct declares, in the given classes of extra keys.
 std::vector<JsonAutomaton::Move> JsonAutomaton::extra_moves(const FrameState* frame, const Bits& components) {
     const ObjectSet& set = *positions_[frame->position]->objects;
     std::vector<Move> moves;
     for (size_t k = 0; k < set.components.size(); ++k) {
         if (!components[k]) continue;
         auto [base, e] = set.components[k];
-        for (uint32_t slot = base; slot < set.arms.size() && slot - set.state[slot] == base; ++slot)
-            if (frame->extra[slot]) take_moves(frame, slot, objects_[set.arms[slot]].extras[e].options[set.state[slot]], kNoKey, moves);
+        for (uint32_t slot = base; slot < set.disjuncts.size() && slot - set.state[slot] == base; ++slot)
+            if (frame->extra[slot]) take_moves(frame, slot, objects_[set.disjuncts[slot]].extras[e].options[set.state[slot]], kNoKey, moves);
     }
     return moves;
 }
@@ -224,7 +224,7 @@ uint32_t JsonAutomaton::extra_entry(const FrameState* frame) {
 
 bool JsonAutomaton::key_possible(const FrameState* frame, const TrieNode& node) const {
     const ObjectSet& set = *positions_[frame->position]->objects;
-    for (uint32_t a = 0; a < set.arms.size(); ++a)
+    for (uint32_t a = 0; a < set.disjuncts.size(); ++a)
         if (frame->alive[a] && any_in(frame->offered + size_t{a} * set.words, node.low, node.high)) return true;
     return false;
 }

@@ -20,7 +20,7 @@ enum Mode : uint8_t {
     kKey,          // inside a key
     kColon,        // after a key
     kString,
-    kBare,         // inside a number or a literal name
+    kLiteral,         // inside a number or a literal name
     kAfter,        // after a value inside an object or array
     kDone,
 };

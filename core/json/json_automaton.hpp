@@ -1,14 +1,14 @@
 // JSON texts that satisfy a schema, as a deterministic pushdown automaton with registers.
 //
-// A schema value is a union of alternatives by JSON type: one regex for the bare scalars (numbers, true, false, null), a
-// list of string languages, a list of array arms, a list of object arms. An arm is a conjunction: every keyword of it
-// must hold. Where several arms are possible they are followed side by side, as a bit set in the frame, and a position
-// inside them is the tuple of the values that the living arms ask for (a lazily determinised set of schemas, the
+// A schema value is a union of alternatives by JSON type: one regex for the literal scalars (numbers, true, false, null), a
+// list of string languages, a list of array disjuncts, a list of object disjuncts. A disjunct is a conjunction: every keyword of it
+// must hold. Where several disjuncts are possible they are followed side by side, as a bit set in the frame, and a position
+// inside them is the tuple of the values that the living disjuncts ask for (a lazily determinised set of schemas, the
 // subset construction lifted to nested words; Alur & Madhusudan 2004). When a nested value closes it reports which of
-// the tuple it satisfied, and the arms whose value failed die. One frame per open object or array, one configuration per
+// the tuple it satisfied, and the disjuncts whose value failed die. One frame per open object or array, one configuration per
 // text: no backtracking and no parse sets.
 //
-// Liveness: a text is let through only while some arm can still be completed: keys whose value has no instance are not
+// Liveness: a text is let through only while some disjunct can still be completed: keys whose value has no instance are not
 // offered, counts are looked ahead, prefixes of keys and strings are kept inside their language (kernel.hpp `is_empty`).
 #pragma once
 #include <functional>
@@ -19,7 +19,7 @@
 #include "automata/automaton.hpp"
 #include "automata/completion_guide.hpp"
 #include "automata/container_view.hpp"
-#include "automata/languages.hpp"
+#include "automata/shared_automata.hpp"
 #include "automata/string_view.hpp"
 
 namespace schemagen {
@@ -42,16 +42,16 @@ struct Required {
     Required& operator-=(const Required& other);
 };
 
-struct StringArm {
+struct StringDisjunct {
     NodeId regex;        // over the content, between the quotes, JSON spelling
     uint32_t min_chars;  // code points
     uint32_t max_chars;  // kUnbounded: none
-    uint32_t to_finish = 0;  // Kernel::most_to_finish; filled in where a position has the arm
+    uint32_t to_finish = 0;  // Kernel::most_to_finish; filled in where a position has the disjunct
     bool any = false;        // Kernel::is_any_string; likewise, for those who may not ask a kernel that others write
 };
 
-// One way to take a member or an item: what its value must be, and the state of the arm afterwards. An arm that counts
-// (contains, or "some member breaks ...") has one state per count; an arm that does not has the single state 0.
+// One way to take a member or an item: what its value must be, and the state of the disjunct afterwards. A disjunct that counts
+// (contains, or "some member breaks ...") has one state per count; a disjunct that does not has the single state 0.
 struct Option {
     ValueId value;
     uint32_t target;
@@ -71,14 +71,14 @@ struct ExtraKeys {
     Options options;
 };
 
-struct ObjectArm {
+struct ObjectDisjunct {
     std::vector<Property> properties;
     std::vector<ExtraKeys> extras;  // disjoint
     uint32_t min_properties = 0, max_properties = kUnbounded;
     std::vector<bool> final;  // [state] counts are as they must be at the end
 };
 
-struct ArrayArm {
+struct ArrayDisjunct {
     std::vector<Options> prefix;
     Options items;
     uint32_t min_items = 0, max_items = kUnbounded;
@@ -87,8 +87,8 @@ struct ArrayArm {
 };
 
 struct ValueNode {
-    NodeId bare = kEmpty;
-    std::vector<StringArm> strings;
+    NodeId literal = kEmpty;
+    std::vector<StringDisjunct> strings;
     std::vector<uint32_t> arrays, objects;
     bool productive = false;
 };
@@ -112,46 +112,46 @@ struct JsonOptions {
 
 class JsonAutomaton final : public Automaton, public StringView, public ContainerView, public CompletionGuide {
 public:
-    JsonAutomaton(std::shared_ptr<Languages> languages, JsonOptions options, uint64_t max_states);
+    JsonAutomaton(std::shared_ptr<SharedAutomata> shared, JsonOptions options, uint64_t max_states);
 
     // Building: values may be referred to before they are defined.
     ValueId declare_value();
     void define_value(ValueId id, ValueNode node) { values_[id] = std::move(node); }
-    uint32_t add_object(ObjectArm arm);
-    uint32_t add_array(ArrayArm arm);
+    uint32_t add_object(ObjectDisjunct disjunct);
+    uint32_t add_array(ArrayDisjunct disjunct);
     void finish(ValueId root);  // after this the language is fixed
     bool productive(ValueId id) const { return values_[id].productive; }
     size_t value_count() const { return values_.size(); }
 
-    std::shared_ptr<Automaton> renewed(std::shared_ptr<Languages> languages) override;
-    Leaf start() override;
-    bool step(Leaf& leaf, uint8_t byte, Arena& arena) override;
-    bool accepting(const Leaf& leaf) override;
-    void settle(Leaf& leaf, Arena& arena) override;
-    LocalKey local_key(const Leaf& leaf, uint32_t longest) const override;
-    Leaf detached(const Leaf& leaf, Arena& arena) override;
-    bool after_close(const Leaf& inside, uint32_t how, Leaf& out, Arena& arena) override;
-    uint32_t& tails_of(const Leaf& leaf) const override;
-    StringBody string_body(const Leaf& leaf, uint32_t longest) override;
-    uint32_t literal_state(const Leaf& leaf) const override;
-    bool close_string(Leaf& leaf, uint32_t state, uint32_t chars, Arena& arena) override;
-    Leaf as_declared_key(const Leaf& leaf) override;
-    void declared_closings(const Leaf& leaf, const Trie& trie, std::vector<uint32_t>& nodes) override;
-    ByteSet next_bytes(const Leaf& leaf) override;
-    bool has_used_keys(const Leaf& leaf) const override;
-    std::vector<std::string> used_key_suffixes(const Leaf& leaf) override;
-    bool is_text_dependent(const Leaf& leaf) const override;
-    uint32_t min_bytes(const Leaf& leaf) override;
-    bool identity(const Leaf& leaf, bool exact, std::vector<uint64_t>& key) override;
-    bool text_matters(const Leaf& leaf) const override;
-    Leaf keep(const Leaf& leaf, Arena& arena) override;
-    Leaf least_constrained(const Leaf& leaf) override;
+    std::shared_ptr<Automaton> renewed(std::shared_ptr<SharedAutomata> shared) override;
+    Configuration start() override;
+    bool step(Configuration& config, uint8_t byte, Arena& arena) override;
+    bool accepting(const Configuration& config) override;
+    void settle(Configuration& config, Arena& arena) override;
+    LocalKey local_key(const Configuration& config, uint32_t longest) const override;
+    Configuration detached(const Configuration& config, Arena& arena) override;
+    bool after_close(const Configuration& inside, uint32_t how, Configuration& out, Arena& arena) override;
+    uint32_t& tails_of(const Configuration& config) const override;
+    StringBody string_body(const Configuration& config, uint32_t longest) override;
+    uint32_t literal_state(const Configuration& config) const override;
+    bool close_string(Configuration& config, uint32_t state, uint32_t chars, Arena& arena) override;
+    Configuration as_declared_key(const Configuration& config) override;
+    void declared_closings(const Configuration& config, const Trie& trie, std::vector<uint32_t>& nodes) override;
+    ByteSet next_bytes(const Configuration& config) override;
+    bool has_used_keys(const Configuration& config) const override;
+    std::vector<std::string> used_key_suffixes(const Configuration& config) override;
+    bool is_text_dependent(const Configuration& config) const override;
+    uint32_t min_bytes(const Configuration& config) override;
+    bool identity(const Configuration& config, bool exact, std::vector<uint64_t>& key) override;
+    bool text_matters(const Configuration& config) const override;
+    Configuration keep(const Configuration& config, Arena& arena) override;
+    Configuration least_constrained(const Configuration& config) override;
     void settle_shortest(const CountTokens& tokens) override;
-    uint32_t most_tokens(const Leaf& leaf) override;
-    uint32_t most_tokens_around(const Leaf& leaf) const override;
+    uint32_t most_tokens(const Configuration& config) override;
+    uint32_t most_tokens_around(const Configuration& config) const override;
     uint32_t growth(uint32_t brackets) const override;
-    bool write_shortest(const Leaf& leaf, std::string& out) override;
-    std::string refusal(const Leaf& leaf, uint8_t byte, std::string_view text, Arena& arena) override;
+    bool write_shortest(const Configuration& config, std::string& out) override;
+    std::string refusal(const Configuration& config, uint8_t byte, std::string_view text, Arena& arena) override;
     uint64_t memory_bytes() const override;
 
 private:
@@ -162,13 +162,13 @@ private:
         uint32_t low, high;             // sorted keys below
         uint32_t key;                   // kNoKey unless a key ends here
     };
-    // The objects that may stand at one position. An arm with n states takes n places in the bit sets ("slots").
+    // The objects that may stand at one position. A disjunct with n states takes n places in the bit sets ("slots").
     struct ObjectSet {
-        std::vector<uint32_t> arms;                 // [slot]
-        std::vector<uint32_t> state;                // [slot] state of its arm
+        std::vector<uint32_t> disjuncts;                 // [slot]
+        std::vector<uint32_t> state;                // [slot] state of its disjunct
         std::vector<uint16_t> owner;                 // [slot] component of the position
         Bits initial;                               // slots alive at the start
-        std::vector<std::string> keys;              // sorted, of all arms
+        std::vector<std::string> keys;              // sorted, of all disjuncts
         std::vector<TrieNode> trie;
         std::vector<std::vector<const std::vector<Option>*>> options;  // [slot][key], null: the key is forbidden
         std::vector<std::vector<uint32_t>> place;   // [slot][key] -> declaration index, kNoKey: an extra key
@@ -181,31 +181,31 @@ private:
         uint32_t most_count = 0;  // more members are no different
     };
     struct ArraySet {
-        std::vector<uint32_t> arms;
+        std::vector<uint32_t> disjuncts;
         std::vector<uint32_t> state;
         std::vector<uint16_t> owner;
         Bits initial;
         uint32_t most_count = 0;  // more items are no different
-        bool unique = false;      // some arm asks for unique items
+        bool unique = false;      // some disjunct asks for unique items
         uint32_t base(uint32_t slot) const { return slot - state[slot]; }
     };
-    // How far an array arm is from its end, by state: `live[count * states + state]` up to `settled`, beyond it by `need`.
+    // How far an array disjunct is from its end, by state: `live[count * states + state]` up to `settled`, beyond it by `need`.
     struct ArrayOutlook {
         bool ready = false;
         uint32_t settled = 0;
         std::vector<bool> live;
         std::vector<uint32_t> need;
     };
-    // A place where a value is expected: the values that the living arms ask for.
+    // A place where a value is expected: the values that the living disjuncts ask for.
     struct Position {
         std::vector<ValueId> values;
         bool prepared = false;
         uint32_t string_start = 0;
-        std::vector<StringArm> strings;
+        std::vector<StringDisjunct> strings;
         std::vector<uint16_t> string_owner;
         bool counted = false;
-        uint32_t bare_start = 0;
-        std::vector<uint16_t> bare_owner;
+        uint32_t literal_start = 0;
+        std::vector<uint16_t> literal_owner;
         std::unique_ptr<ObjectSet> objects;
         std::unique_ptr<ArraySet> arrays;
         const FrameState* object_state = nullptr;  // just opened; null: not asked yet
@@ -226,7 +226,7 @@ private:
     uint32_t position(std::vector<ValueId> values);
     Position& prepared(uint32_t id);
     void prepare_strings(Position& p);
-    void prepare_bare(Position& p);
+    void prepare_literal(Position& p);
     void prepare_objects(Position& p);
     void prepare_arrays(Position& p);
     void build_trie(ObjectSet& set);
@@ -235,17 +235,17 @@ private:
     void surround(ValueId root);
     template <class Visit>
     void each_language(const Visit& visit);
-    bool string_possible(const StringArm& arm) const;
-    bool string_fits(const Leaf& leaf, uint32_t k) const;
+    bool string_possible(const StringDisjunct& disjunct) const;
+    bool string_fits(const Configuration& config, uint32_t k) const;
     bool productive_option(const Option& option) const { return values_[option.value].productive; }
-    bool object_productive(const ObjectArm& arm) const;
-    bool settled_live(const ArrayArm& arm, const ArrayOutlook& out, size_t state, uint64_t count) const;
-    ArrayOutlook outlook(const ArrayArm& arm) const;
-    bool array_live(uint32_t arm, uint32_t state, uint64_t count);
-    uint64_t extra_capacity(const ObjectArm& arm) const;
+    bool object_productive(const ObjectDisjunct& disjunct) const;
+    bool settled_live(const ArrayDisjunct& disjunct, const ArrayOutlook& out, size_t state, uint64_t count) const;
+    ArrayOutlook outlook(const ArrayDisjunct& disjunct) const;
+    bool array_live(uint32_t disjunct, uint32_t state, uint64_t count);
+    uint64_t extra_capacity(const ObjectDisjunct& disjunct) const;
     uint64_t extras_left(const FrameState* frame, uint32_t slot);
     uint64_t words_left(NodeId language, uint64_t limit);
-    uint64_t keys_to_finish(const ObjectArm& arm, uint32_t state, const std::vector<bool>& usable, uint64_t extras) const;
+    uint64_t keys_to_finish(const ObjectDisjunct& disjunct, uint32_t state, const std::vector<bool>& usable, uint64_t extras) const;
     uint32_t child(std::vector<Move> moves);
 
     // States of frames (json/states.cpp) and what they allow (json/frames.cpp).
@@ -261,7 +261,7 @@ private:
     const FrameState* with_value(const FrameState* from, const Bits& alive, uint32_t extra_start, Arena& arena);
     const FrameState* with_first_component(const FrameState* from, Arena& arena);
     Frame* copy(const Frame* from, const FrameState* state, Arena& arena) const;
-    Frame* open(const Leaf& leaf, const FrameState* state, Arena& arena);
+    Frame* open(const Configuration& config, const FrameState* state, Arena& arena);
     Around around(const Frame* parent);
     void refresh_object(FrameState* frame);
     void refresh_plain(FrameState* frame, uint32_t slot);
@@ -275,20 +275,20 @@ private:
     uint32_t extra_entry(const FrameState* frame);
     bool key_possible(const FrameState* frame, const TrieNode& node) const;
     uint32_t position_of(const FrameState* frame) const;
-    bool near_least(const StringArm& arm, uint32_t count, uint32_t longest) const;
-    bool near_most(const StringArm& arm, uint32_t count, uint32_t longest) const;
-    uint32_t count_key(const Leaf& leaf, uint32_t longest) const;
+    bool near_least(const StringDisjunct& disjunct, uint32_t count, uint32_t longest) const;
+    bool near_most(const StringDisjunct& disjunct, uint32_t count, uint32_t longest) const;
+    uint32_t count_key(const Configuration& config, uint32_t longest) const;
 
     // Unique items (json/unique.cpp).
     ValueList* list(const std::vector<std::string_view>& values, Arena& arena) const;
     bool all_unique(const Frame* frame, const Bits& slots) const;
     bool must_close(const Frame* frame, Arena& arena);
     void set_forbidden(Frame* frame, std::string_view key, Arena& arena);
-    bool note_value(Frame* frame, const Leaf& leaf, const KeyByte* start, uint8_t last, Bits& alive, Arena& arena);
+    bool note_value(Frame* frame, const Configuration& config, const KeyByte* start, uint8_t last, Bits& alive, Arena& arena);
     bool is_forbidden(const Frame* frame) const;
     NodeId spelled(std::vector<std::u32string> texts);
     uint32_t string_start_without(const Position& p, const ValueList& forbidden);
-    uint32_t bare_start_without(const Position& p, const ValueList& forbidden);
+    uint32_t literal_start_without(const Position& p, const ValueList& forbidden);
 
     // Distances (json/least.cpp).
     // Bytes of some members or items without the commas between them, how many they are, and how many of these may be any
@@ -296,61 +296,61 @@ private:
     struct Needed {
         uint64_t bytes = 0, count = 0, any = 0, each = 0;
     };
-    uint32_t least_value(ValueId value, uint32_t depth) const;
-    uint32_t least_option(const std::vector<Option>& options, uint32_t depth) const;
-    uint32_t least_option(const Options& options, uint32_t depth) const;
-    Needed needed_members(const ObjectArm& arm, const FrameState* state, uint32_t slot) const;
-    Needed needed_items(const ArrayArm& arm, uint32_t state, uint64_t count, uint32_t depth) const;
+    uint32_t min_bytes_value(ValueId value, uint32_t depth) const;
+    uint32_t min_bytes_option(const std::vector<Option>& options, uint32_t depth) const;
+    uint32_t min_bytes_option(const Options& options, uint32_t depth) const;
+    Needed needed_members(const ObjectDisjunct& disjunct, const FrameState* state, uint32_t slot) const;
+    Needed needed_items(const ArrayDisjunct& disjunct, uint32_t state, uint64_t count, uint32_t depth) const;
     Needed needed(const FrameState* state, uint32_t slot) const;
-    uint64_t least_member(const ObjectArm& arm, uint32_t depth) const;
+    uint64_t least_member(const ObjectDisjunct& disjunct, uint32_t depth) const;
     static Needed without_any(Needed needed);
     uint32_t closed(const Needed& inside) const;
     static uint64_t used_keys(const Frame* frame);
-    void settle_least();
-    void settle_least_repeated();
+    void settle_min_bytes();
+    void settle_min_bytes_repeated();
     uint32_t least_item(const Options& options, bool repeated, uint32_t depth) const;
-    uint32_t least_rest(const FrameState* state, bool opened);
-    uint32_t least_behind(const FrameState* state);
-    uint32_t least_position(uint32_t id, uint32_t depth, bool repeated = false) const;
-    uint64_t least_next_key(const Leaf& leaf);
-    uint64_t least_first(const Leaf& leaf);
-    uint32_t least_key(const Leaf& leaf);
-    uint32_t least_string(const Leaf& leaf);
-    uint32_t least_bare(const Leaf& leaf);
+    uint32_t min_bytes_rest(const FrameState* state, bool opened);
+    uint32_t min_bytes_behind(const FrameState* state);
+    uint32_t min_bytes_position(uint32_t id, uint32_t depth, bool repeated = false) const;
+    uint64_t min_bytes_next_key(const Configuration& config);
+    uint64_t min_bytes_first(const Configuration& config);
+    uint32_t min_bytes_key(const Configuration& config);
+    uint32_t min_bytes_string(const Configuration& config);
+    uint32_t min_bytes_literal(const Configuration& config);
     bool has_enough_members(const FrameState* state, uint64_t count) const;
-    uint32_t count_identity(const Leaf& leaf, bool exact) const;
+    uint32_t count_identity(const Configuration& config, bool exact) const;
 
     // Gaps (json/layout.cpp).
     struct Gap;
     uint32_t depth_inside(const FrameState* state) const;
-    Gap gap_of(const Leaf& leaf) const;
+    Gap gap_of(const Configuration& config) const;
     Gap gap_before_close(const FrameState* state) const;
     uint64_t size_of(const Gap& gap) const;
     uint8_t byte_of(const Gap& gap, uint64_t at) const;
-    bool step_gap(Leaf& leaf, uint8_t byte) const;
-    bool step_gap_after_value(Leaf& leaf, uint8_t byte) const;
-    bool gap_is_read(const Leaf& leaf, uint8_t byte) const { return options_.whitespace != Whitespace::kFixed || fixed_gap_is_read(leaf, byte); }
-    bool fixed_gap_is_read(const Leaf& leaf, uint8_t byte) const;
-    ByteSet gap_bytes(const Leaf& leaf) const;
-    std::string layout_refusal(const Leaf& leaf, uint8_t byte, std::string_view text) const;
+    bool step_gap(Configuration& config, uint8_t byte) const;
+    bool step_gap_after_value(Configuration& config, uint8_t byte) const;
+    bool gap_is_read(const Configuration& config, uint8_t byte) const { return options_.whitespace != Whitespace::kFixed || fixed_gap_is_read(config, byte); }
+    bool fixed_gap_is_read(const Configuration& config, uint8_t byte) const;
+    ByteSet gap_bytes(const Configuration& config) const;
+    std::string layout_refusal(const Configuration& config, uint8_t byte, std::string_view text) const;
     uint32_t comma_bytes() const;
     uint32_t colon_bytes() const;
     uint64_t line_bytes(uint32_t depth) const;
     uint64_t closing_bytes(const FrameState* state) const;
-    uint64_t gap_bytes_left(const Leaf& leaf) const;
-    void settle_least_lines();
-    uint64_t least_lines(const std::vector<Option>& options) const;
-    uint64_t least_lines(const Options& options) const;
-    uint64_t least_lines(const ObjectArm& arm) const;
-    uint64_t least_lines(const ArrayArm& arm) const;
+    uint64_t gap_bytes_left(const Configuration& config) const;
+    void settle_min_bytes_lines();
+    uint64_t min_bytes_lines(const std::vector<Option>& options) const;
+    uint64_t min_bytes_lines(const Options& options) const;
+    uint64_t min_bytes_lines(const ObjectDisjunct& disjunct) const;
+    uint64_t min_bytes_lines(const ArrayDisjunct& disjunct) const;
 
     // The shortest text (json/shortest.cpp). Not told of a fixed layout, whose gaps have texts of their own.
     bool tells_shortest() const { return options_.whitespace != Whitespace::kFixed; }
     struct Shortest {
         enum Kind : uint8_t { kUnclear, kText, kObject, kArray };
         Kind kind = kUnclear;
-        uint32_t arm = 0;
-        uint32_t tokens = kFar;  // at most; the bytes are `least_values_`
+        uint32_t disjunct = 0;
+        uint32_t tokens = kFar;  // at most; the bytes are `min_bytes_values_`
         std::string text;        // all of it, or the opening bracket
     };
     struct ObjectPlan {
@@ -362,76 +362,76 @@ private:
     std::string colon() const;
     bool first_word(uint32_t state, uint32_t component, uint32_t length, std::string& out) const;
     bool follow_word(uint32_t state, uint32_t component, uint32_t length, std::string& out) const;
-    std::string first_string(const StringArm& arm, uint32_t length) const;
+    std::string first_string(const StringDisjunct& disjunct, uint32_t length) const;
     void find_shortest(ValueId id);
     void settle_all(const CountTokens& tokens);
     const Shortest* only_option(const std::vector<Option>& options) const;
-    const std::vector<Required>& required_sums(uint32_t arm);
+    const std::vector<Required>& required_sums(uint32_t disjunct);
     Required price(const Property& property) const;
     static Required member(const std::vector<Required>& from, uint32_t place);
-    Required required_members(uint32_t arm, uint32_t place);
-    Required required_items(const ArrayArm& arm, uint32_t state, uint64_t count, uint32_t depth) const;
+    Required required_members(uint32_t disjunct, uint32_t place);
+    Required required_items(const ArrayDisjunct& disjunct, uint32_t state, uint64_t count, uint32_t depth) const;
     Required required(const FrameState* state, uint32_t slot) const;
     void remember_required(const FrameState* state);
     uint32_t most_behind(const Frame* frame) const;
     uint32_t most_rest(const Frame* frame, bool opened) const;
     uint32_t most_position(uint32_t id) const;
-    uint32_t most_key(const Leaf& leaf);
+    uint32_t most_key(const Configuration& config);
     static uint32_t only_slot(const FrameState* state);
-    uint32_t next_required(const Leaf& leaf) const;
+    uint32_t next_required(const Configuration& config) const;
     const Around& summed(const Frame* frame);
     void sum_around(const Around& around, const Frame* parent);
     bool has_sums(const Frame* frame) const;
-    bool rest_of_word(const Leaf& leaf, std::string& out) const;
+    bool rest_of_word(const Configuration& config, std::string& out) const;
     void write_value(ValueId id, std::string& out) const;
     void write_rest(const FrameState* state, uint32_t slot, bool first, uint32_t skip, std::string& out) const;
-    static ValueId item_of(const ArrayArm& arm, uint64_t place);
+    static ValueId item_of(const ArrayDisjunct& disjunct, uint64_t place);
     uint32_t peak(const ValueNode& value) const;
     void settle_growth();
     uint32_t most_opened(const Needed& needed, const Required& required) const;
 
     // Transitions (json/steps.cpp).
-    void use_extra_key(Frame* frame, const Leaf& leaf, Arena& arena);
+    void use_extra_key(Frame* frame, const Configuration& config, Arena& arena);
     uint32_t settled_extra_keys(const Frame* frame);
-    bool close_key(Leaf& leaf, Arena& arena);
-    bool close_value(Leaf& leaf, const Bits& satisfied, const KeyByte* start, uint8_t last, Arena& arena);
+    bool close_key(Configuration& config, Arena& arena);
+    bool close_value(Configuration& config, const Bits& satisfied, const KeyByte* start, uint8_t last, Arena& arena);
     bool may_close(const Frame* frame) const;
-    bool close_container(Leaf& leaf, uint8_t last, Arena& arena);
-    bool advance(Leaf& leaf, uint8_t byte, Arena& arena);
-    void expect_item(Leaf& leaf, Arena& arena);
-    bool begin_value(Leaf& leaf, uint8_t byte, Arena& arena);
-    bool gap(Leaf& leaf, uint8_t byte, bool line_breaks) const;
-    bool step_string(Leaf& leaf, uint8_t byte, Arena& arena);
-    bool step_bare(Leaf& leaf, uint8_t byte, Arena& arena);
-    bool step_key(Leaf& leaf, uint8_t byte, Arena& arena);
-    bool step_value(Leaf& leaf, uint8_t byte, Arena& arena);
-    bool step_after(Leaf& leaf, uint8_t byte, Arena& arena);
-    bool step_before_key(Leaf& leaf, uint8_t byte, Arena& arena);
-    Bits string_satisfied(const Leaf& leaf);
-    Bits bare_satisfied(const Leaf& leaf);
+    bool close_container(Configuration& config, uint8_t last, Arena& arena);
+    bool advance(Configuration& config, uint8_t byte, Arena& arena);
+    void expect_item(Configuration& config, Arena& arena);
+    bool begin_value(Configuration& config, uint8_t byte, Arena& arena);
+    bool gap(Configuration& config, uint8_t byte, bool line_breaks) const;
+    bool step_string(Configuration& config, uint8_t byte, Arena& arena);
+    bool step_literal(Configuration& config, uint8_t byte, Arena& arena);
+    bool step_key(Configuration& config, uint8_t byte, Arena& arena);
+    bool step_value(Configuration& config, uint8_t byte, Arena& arena);
+    bool step_after(Configuration& config, uint8_t byte, Arena& arena);
+    bool step_before_key(Configuration& config, uint8_t byte, Arena& arena);
+    Bits string_satisfied(const Configuration& config);
+    Bits literal_satisfied(const Configuration& config);
 
     // Refusals in words (json/explain.cpp).
     std::string types_at(uint32_t position);
     std::string expected_value(uint32_t position, uint8_t byte, const std::string& pointer);
-    std::string expected_item(const Leaf& leaf, const std::string& pointer);
-    std::string expected_string(const Leaf& leaf, uint8_t byte, const std::string& pointer);
-    std::string expected_bare(const Leaf& leaf, uint8_t byte, std::string_view text, const std::string& pointer, std::string_view scalar, Arena& arena);
-    std::string keys_for(const Leaf& leaf, std::string_view prefix);
-    std::string expected_key(const Leaf& leaf, uint8_t byte, const std::string& pointer, std::string_view scalar);
-    std::string open_end(const Leaf& leaf, const std::string& pointer);
+    std::string expected_item(const Configuration& config, const std::string& pointer);
+    std::string expected_string(const Configuration& config, uint8_t byte, const std::string& pointer);
+    std::string expected_literal(const Configuration& config, uint8_t byte, std::string_view text, const std::string& pointer, std::string_view scalar, Arena& arena);
+    std::string keys_for(const Configuration& config, std::string_view prefix);
+    std::string expected_key(const Configuration& config, uint8_t byte, const std::string& pointer, std::string_view scalar);
+    std::string open_end(const Configuration& config, const std::string& pointer);
     std::vector<std::string> missing_keys(const FrameState* state) const;
-    std::string expected_after(const Leaf& leaf, uint8_t byte, const std::string& pointer);
+    std::string expected_after(const Configuration& config, uint8_t byte, const std::string& pointer);
 
-    Kernel& kernel() const { return languages_->kernel; }
-    LazyDfa& dfa() const { return languages_->dfa; }
+    Kernel& kernel() const { return shared_->kernel; }
+    LazyDfa& dfa() const { return shared_->dfa; }
 
-    std::shared_ptr<Languages> languages_;
+    std::shared_ptr<SharedAutomata> shared_;
     JsonOptions options_;
     uint64_t max_states_;
     ValueId root_ = 0;
     std::vector<ValueNode> values_;
-    std::vector<ObjectArm> objects_;
-    std::vector<ArrayArm> arrays_;
+    std::vector<ObjectDisjunct> objects_;
+    std::vector<ArrayDisjunct> arrays_;
     std::vector<ArrayOutlook> outlooks_;
     std::unordered_map<uint64_t, uint64_t> word_counts_;
     std::vector<std::unique_ptr<Position>> positions_;
@@ -443,10 +443,10 @@ private:
     std::unordered_map<uint64_t, const FrameState*> key_moves_;  // (state, key or class of keys)
     std::unordered_map<Bits, uint32_t> bits_index_;
     std::vector<Bits> bits_{Bits()};
-    std::vector<uint32_t> least_values_;  // [value] bytes of the shortest instance; empty: not asked yet
-    std::vector<uint32_t> least_repeated_;  // [value] the same behind an item of an array with unique items; empty: there are none
-    std::vector<uint32_t> least_lines_;   // [value] line breaks of the instance that has the fewest; empty: there are none
-    std::vector<uint32_t> least_behind_;  // [state]
+    std::vector<uint32_t> min_bytes_values_;  // [value] bytes of the shortest instance; empty: not asked yet
+    std::vector<uint32_t> min_bytes_repeated_;  // [value] the same behind an item of an array with unique items; empty: there are none
+    std::vector<uint32_t> min_bytes_lines_;   // [value] line breaks of the instance that has the fewest; empty: there are none
+    std::vector<uint32_t> min_bytes_behind_;  // [state]
     std::vector<Shortest> shortest_;      // [value]
     std::vector<ObjectPlan> plans_;       // [object]
     const CountTokens* count_tokens_ = nullptr;

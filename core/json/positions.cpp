@@ -5,8 +5,8 @@
 
 namespace schemagen {
 
-JsonAutomaton::JsonAutomaton(std::shared_ptr<Languages> languages, JsonOptions options, uint64_t max_states)
-    : Automaton({.strings = this, .containers = this, .guide = this}), languages_(std::move(languages)), options_(std::move(options)), max_states_(max_states) {
+JsonAutomaton::JsonAutomaton(std::shared_ptr<SharedAutomata> shared, JsonOptions options, uint64_t max_states)
+    : Automaton({.strings = this, .containers = this, .guide = this}), shared_(std::move(shared)), options_(std::move(options)), max_states_(max_states) {
     values_.emplace_back();
     Bits first;
     first.set(0);
@@ -18,29 +18,29 @@ ValueId JsonAutomaton::declare_value() {
     return static_cast<ValueId>(values_.size() - 1);
 }
 
-uint32_t JsonAutomaton::add_object(ObjectArm arm) {
-    objects_.push_back(std::move(arm));
+uint32_t JsonAutomaton::add_object(ObjectDisjunct disjunct) {
+    objects_.push_back(std::move(disjunct));
     return static_cast<uint32_t>(objects_.size() - 1);
 }
 
-uint32_t JsonAutomaton::add_array(ArrayArm arm) {
-    arrays_.push_back(std::move(arm));
+uint32_t JsonAutomaton::add_array(ArrayDisjunct disjunct) {
+    arrays_.push_back(std::move(disjunct));
     return static_cast<uint32_t>(arrays_.size() - 1);
 }
 
 uint64_t JsonAutomaton::memory_bytes() const {
     uint64_t bytes = state_bytes_ + values_.size() * sizeof(ValueNode) + positions_.size() * 320;
-    for (const auto& arm : objects_) bytes += 64 + arm.properties.size() * 64;
+    for (const auto& disjunct : objects_) bytes += 64 + disjunct.properties.size() * 64;
     bytes += children_.size() * 96;
     return bytes;
 }
 
 // ---- which values have an instance --------------------------------------------------------------------------------
 
-// Fewest further keys that bring an arm from `state` to a final state, taking every required key that is `usable` and any
+// Fewest further keys that bring a disjunct from `state` to a final state, taking every required key that is `usable` and any
 // other only if it helps; kUnbounded if nothing does. Counts commute, so the order of the keys does not matter.
-uint64_t JsonAutomaton::keys_to_finish(const ObjectArm& arm, uint32_t state, const std::vector<bool>& usable, uint64_t extras) const {
-    std::vector<uint64_t> fewest(arm.final.size(), kUnbounded);
+uint64_t JsonAutomaton::keys_to_finish(const ObjectDisjunct& disjunct, uint32_t state, const std::vector<bool>& usable, uint64_t extras) const {
+    std::vector<uint64_t> fewest(disjunct.final.size(), kUnbounded);
     fewest[state] = 0;
     auto relax = [&](const std::vector<uint64_t>& from, const Options& options, std::vector<uint64_t>& to) {
         for (size_t s = 0; s < from.size(); ++s)
@@ -48,44 +48,44 @@ uint64_t JsonAutomaton::keys_to_finish(const ObjectArm& arm, uint32_t state, con
                 for (const Option& option : options[s])
                     if (productive_option(option)) to[option.target] = std::min(to[option.target], from[s] + 1);
     };
-    for (size_t d = 0; d < arm.properties.size(); ++d) {
+    for (size_t d = 0; d < disjunct.properties.size(); ++d) {
         if (!usable[d]) continue;
-        std::vector<uint64_t> next = arm.properties[d].required ? std::vector<uint64_t>(fewest.size(), kUnbounded) : fewest;
-        relax(fewest, arm.properties[d].options, next);
+        std::vector<uint64_t> next = disjunct.properties[d].required ? std::vector<uint64_t>(fewest.size(), kUnbounded) : fewest;
+        relax(fewest, disjunct.properties[d].options, next);
         fewest = std::move(next);
     }
     for (size_t round = 0; round < std::min<uint64_t>(extras, fewest.size()); ++round)
-        for (const ExtraKeys& extra : arm.extras) {
+        for (const ExtraKeys& extra : disjunct.extras) {
             std::vector<uint64_t> from(fewest);
             relax(from, extra.options, fewest);
         }
     uint64_t best = kUnbounded;
     for (size_t s = 0; s < fewest.size(); ++s)
-        if (arm.final[s]) best = std::min(best, fewest[s]);
+        if (disjunct.final[s]) best = std::min(best, fewest[s]);
     return best;
 }
 
-bool JsonAutomaton::object_productive(const ObjectArm& arm) const {
+bool JsonAutomaton::object_productive(const ObjectDisjunct& disjunct) const {
     auto possible = [&](const Options& options) {
         return std::any_of(options.begin(), options.end(), [&](const auto& list) {
             return std::any_of(list.begin(), list.end(), [&](const Option& o) { return productive_option(o); });
         });
     };
     uint64_t available = 0;
-    for (const Property& property : arm.properties) {
+    for (const Property& property : disjunct.properties) {
         bool there = possible(property.options);
         if (property.required && !there) return false;
         available += there;
     }
-    if (arm.min_properties > arm.max_properties || available + extra_capacity(arm) < arm.min_properties) return false;
-    uint64_t needed = keys_to_finish(arm, 0, std::vector<bool>(arm.properties.size(), true), kUnbounded);
-    return needed < kUnbounded && needed <= arm.max_properties;
+    if (disjunct.min_properties > disjunct.max_properties || available + extra_capacity(disjunct) < disjunct.min_properties) return false;
+    uint64_t needed = keys_to_finish(disjunct, 0, std::vector<bool>(disjunct.properties.size(), true), kUnbounded);
+    return needed < kUnbounded && needed <= disjunct.max_properties;
 }
 
 // How many keys that are not declared there can be, as far as minProperties makes it matter.
-uint64_t JsonAutomaton::extra_capacity(const ObjectArm& arm) const {
-    uint64_t capacity = 0, enough = std::max<uint64_t>(arm.min_properties, 1);
-    for (const ExtraKeys& extra : arm.extras) {
+uint64_t JsonAutomaton::extra_capacity(const ObjectDisjunct& disjunct) const {
+    uint64_t capacity = 0, enough = std::max<uint64_t>(disjunct.min_properties, 1);
+    for (const ExtraKeys& extra : disjunct.extras) {
         bool there = std::any_of(extra.options.begin(), extra.options.end(), [&](const auto& list) {
             return std::any_of(list.begin(), list.end(), [&](const Option& o) { return productive_option(o); });
         });
@@ -96,68 +96,68 @@ uint64_t JsonAutomaton::extra_capacity(const ObjectArm& arm) const {
 
 // From which states and counts an array can still be finished. Past the prefix and minItems only the distance to a final
 // state matters, so the table stops there.
-bool JsonAutomaton::settled_live(const ArrayArm& arm, const ArrayOutlook& out, size_t state, uint64_t count) const {
+bool JsonAutomaton::settled_live(const ArrayDisjunct& disjunct, const ArrayOutlook& out, size_t state, uint64_t count) const {
     if (out.need[state] == kUnbounded) return false;
-    if (count + out.need[state] >= arm.min_items) return count + out.need[state] <= arm.max_items;
-    bool goes_on = std::any_of(arm.items[state].begin(), arm.items[state].end(), [&](const Option& o) { return productive_option(o); });
-    return goes_on && arm.min_items <= arm.max_items;  // only an arm with a single state gets here
+    if (count + out.need[state] >= disjunct.min_items) return count + out.need[state] <= disjunct.max_items;
+    bool goes_on = std::any_of(disjunct.items[state].begin(), disjunct.items[state].end(), [&](const Option& o) { return productive_option(o); });
+    return goes_on && disjunct.min_items <= disjunct.max_items;  // only a disjunct with a single state gets here
 }
 
-JsonAutomaton::ArrayOutlook JsonAutomaton::outlook(const ArrayArm& arm) const {
+JsonAutomaton::ArrayOutlook JsonAutomaton::outlook(const ArrayDisjunct& disjunct) const {
     ArrayOutlook out;
     out.ready = true;
-    size_t states = arm.final.size();
-    // An arm that counts nothing only needs to know whether items can go on: no table, however high minItems is.
-    out.settled = static_cast<uint32_t>(arm.prefix.size());
-    if (states > 1) out.settled = std::max(out.settled, arm.min_items);
+    size_t states = disjunct.final.size();
+    // A disjunct that counts nothing only needs to know whether items can go on: no table, however high minItems is.
+    out.settled = static_cast<uint32_t>(disjunct.prefix.size());
+    if (states > 1) out.settled = std::max(out.settled, disjunct.min_items);
     if (uint64_t{out.settled} * states > 50'000'000) throw LimitExceeded("max_states", uint64_t{out.settled} * states, 50'000'000);
     out.need.assign(states, kUnbounded);
     for (size_t s = 0; s < states; ++s)
-        if (arm.final[s]) out.need[s] = 0;
+        if (disjunct.final[s]) out.need[s] = 0;
     for (bool changed = true; changed;) {
         changed = false;
         for (size_t s = 0; s < states; ++s)
-            for (const Option& option : arm.items[s])
+            for (const Option& option : disjunct.items[s])
                 if (productive_option(option) && out.need[option.target] < kUnbounded && out.need[option.target] + 1 < out.need[s]) {
                     out.need[s] = out.need[option.target] + 1;
                     changed = true;
                 }
     }
     auto at = [&](uint64_t count, size_t s) {
-        return count >= out.settled ? settled_live(arm, out, s, count) : bool{out.live[count * states + s]};
+        return count >= out.settled ? settled_live(disjunct, out, s, count) : bool{out.live[count * states + s]};
     };
     out.live.assign(size_t{out.settled} * states, false);
     for (uint64_t count = out.settled; count-- > 0;)
         for (size_t s = 0; s < states; ++s) {
-            bool now = arm.final[s] && count >= arm.min_items && count <= arm.max_items;
-            const Options& options = count < arm.prefix.size() ? arm.prefix[count] : arm.items;
-            for (const Option& option : options[s]) now = now || (count < arm.max_items && productive_option(option) && at(count + 1, option.target));
+            bool now = disjunct.final[s] && count >= disjunct.min_items && count <= disjunct.max_items;
+            const Options& options = count < disjunct.prefix.size() ? disjunct.prefix[count] : disjunct.items;
+            for (const Option& option : options[s]) now = now || (count < disjunct.max_items && productive_option(option) && at(count + 1, option.target));
             out.live[count * states + s] = now;
         }
     return out;
 }
 
 bool JsonAutomaton::array_live(uint32_t id, uint32_t state, uint64_t count) {
-    const ArrayArm& arm = arrays_[id];
+    const ArrayDisjunct& disjunct = arrays_[id];
     if (outlooks_.size() < arrays_.size()) outlooks_.resize(arrays_.size());
     ArrayOutlook& out = outlooks_[id];
-    if (!out.ready) out = outlook(arm);
-    return count >= out.settled ? settled_live(arm, out, state, count) : bool{out.live[count * arm.final.size() + state]};
+    if (!out.ready) out = outlook(disjunct);
+    return count >= out.settled ? settled_live(disjunct, out, state, count) : bool{out.live[count * disjunct.final.size() + state]};
 }
 
-// Whether some string is in the language and short enough. Languages with a least length of their own come with it built
+// Whether some string is in the language and short enough. SharedAutomata with a least length of their own come with it built
 // in (schemagen/engine/native/lowering.py), so that the shortest word decides.
-bool JsonAutomaton::string_possible(const StringArm& arm) const {
-    if (arm.min_chars > arm.max_chars || kernel().is_empty(arm.regex)) return false;
-    if (arm.max_chars == kUnbounded || kernel().is_any_string(arm.regex)) return true;
-    uint32_t start = dfa().intern({arm.regex, kernel().any_string(Encoding::kJson)}, true);
-    return dfa().chars_to_accept(start, 0) <= arm.max_chars;
+bool JsonAutomaton::string_possible(const StringDisjunct& disjunct) const {
+    if (disjunct.min_chars > disjunct.max_chars || kernel().is_empty(disjunct.regex)) return false;
+    if (disjunct.max_chars == kUnbounded || kernel().is_any_string(disjunct.regex)) return true;
+    uint32_t start = dfa().intern({disjunct.regex, kernel().any_string(Encoding::kJson)}, true);
+    return dfa().chars_to_accept(start, 0) <= disjunct.max_chars;
 }
 
 // Least fixpoint: a value has an instance if one of its alternatives needs only values that have one.
 void JsonAutomaton::settle_productive() {
-    auto live = [this](const ArrayOutlook& out, const ArrayArm& arm) {
-        return out.settled ? bool{out.live[0]} : settled_live(arm, out, 0, 0);
+    auto live = [this](const ArrayOutlook& out, const ArrayDisjunct& disjunct) {
+        return out.settled ? bool{out.live[0]} : settled_live(disjunct, out, 0, 0);
     };
     for (bool changed = true; changed;) {
         changed = false;
@@ -165,8 +165,8 @@ void JsonAutomaton::settle_productive() {
             ValueNode& value = *it;
             if (value.productive) continue;
             poll();
-            bool now = value.bare != kEmpty && !kernel().is_empty(value.bare);
-            for (const StringArm& arm : value.strings) now = now || string_possible(arm);
+            bool now = value.literal != kEmpty && !kernel().is_empty(value.literal);
+            for (const StringDisjunct& disjunct : value.strings) now = now || string_possible(disjunct);
             for (uint32_t id : value.arrays) now = now || live(outlook(arrays_[id]), arrays_[id]);
             for (uint32_t id : value.objects) now = now || object_productive(objects_[id]);
             value.productive = now;
@@ -209,22 +209,22 @@ void JsonAutomaton::surround(ValueId root) {
     exit_frame_ = make(FrameKind::kExitFrame, 0);
 }
 
-// The nodes that the values and arms name, always in the same order.
+// The nodes that the values and disjuncts name, always in the same order.
 template <class Visit>
 void JsonAutomaton::each_language(const Visit& visit) {
     for (ValueNode& value : values_) {
-        visit(value.bare);
-        for (StringArm& arm : value.strings) visit(arm.regex);
+        visit(value.literal);
+        for (StringDisjunct& disjunct : value.strings) visit(disjunct.regex);
     }
-    for (ObjectArm& arm : objects_)
-        for (ExtraKeys& extra : arm.extras) visit(extra.regex);
+    for (ObjectDisjunct& disjunct : objects_)
+        for (ExtraKeys& extra : disjunct.extras) visit(extra.regex);
 }
 
-std::shared_ptr<Automaton> JsonAutomaton::renewed(std::shared_ptr<Languages> languages) {
+std::shared_ptr<Automaton> JsonAutomaton::renewed(std::shared_ptr<SharedAutomata> shared) {
     std::vector<NodeId> nodes;
     each_language([&](NodeId node) { nodes.push_back(node); });
-    nodes = languages->kernel.adopt(kernel(), nodes);
-    auto made = std::make_shared<JsonAutomaton>(std::move(languages), options_, max_states_);
+    nodes = shared->kernel.adopt(kernel(), nodes);
+    auto made = std::make_shared<JsonAutomaton>(std::move(shared), options_, max_states_);
     made->values_ = std::move(values_);
     made->objects_ = std::move(objects_);
     made->arrays_ = std::move(arrays_);
@@ -275,7 +275,7 @@ JsonAutomaton::Position& JsonAutomaton::prepared(uint32_t id) {
     Position made;  // whole or not at all: a limit may stop the work
     made.values = positions_[id]->values;
     prepare_strings(made);
-    prepare_bare(made);
+    prepare_literal(made);
     prepare_objects(made);
     prepare_arrays(made);
     made.prepared = true;
@@ -285,14 +285,14 @@ JsonAutomaton::Position& JsonAutomaton::prepared(uint32_t id) {
 void JsonAutomaton::prepare_strings(Position& p) {
     std::vector<NodeId> components;
     for (size_t k = 0; k < p.values.size(); ++k) {
-        for (const StringArm& arm : values_[p.values[k]].strings) {
-            if (!string_possible(arm)) continue;
-            p.strings.push_back(arm);
-            p.strings.back().any = kernel().is_any_string(arm.regex);
-            if (arm.max_chars != kUnbounded) p.strings.back().to_finish = kernel().most_to_finish(arm.regex);
+        for (const StringDisjunct& disjunct : values_[p.values[k]].strings) {
+            if (!string_possible(disjunct)) continue;
+            p.strings.push_back(disjunct);
+            p.strings.back().any = kernel().is_any_string(disjunct.regex);
+            if (disjunct.max_chars != kUnbounded) p.strings.back().to_finish = kernel().most_to_finish(disjunct.regex);
             p.string_owner.push_back(static_cast<uint16_t>(k));
-            components.push_back(arm.regex);
-            p.counted |= arm.min_chars > 0 || arm.max_chars != kUnbounded;
+            components.push_back(disjunct.regex);
+            p.counted |= disjunct.min_chars > 0 || disjunct.max_chars != kUnbounded;
         }
     }
     if (components.empty()) return;
@@ -301,14 +301,14 @@ void JsonAutomaton::prepare_strings(Position& p) {
     p.string_start = dfa().intern(components, p.counted);
 }
 
-void JsonAutomaton::prepare_bare(Position& p) {
+void JsonAutomaton::prepare_literal(Position& p) {
     std::vector<NodeId> components;
     for (size_t k = 0; k < p.values.size(); ++k) {
-        if (values_[p.values[k]].bare == kEmpty) continue;
-        components.push_back(values_[p.values[k]].bare);
-        p.bare_owner.push_back(static_cast<uint16_t>(k));
+        if (values_[p.values[k]].literal == kEmpty) continue;
+        components.push_back(values_[p.values[k]].literal);
+        p.literal_owner.push_back(static_cast<uint16_t>(k));
     }
-    if (!components.empty()) p.bare_start = dfa().intern(components, false);
+    if (!components.empty()) p.literal_start = dfa().intern(components, false);
 }
 
 void JsonAutomaton::prepare_arrays(Position& p) {
@@ -317,69 +317,69 @@ void JsonAutomaton::prepare_arrays(Position& p) {
         for (uint32_t id : values_[p.values[k]].arrays) {
             if (!array_live(id, 0, 0)) continue;
             size_t states = arrays_[id].final.size();
-            if (set->arms.size() + states > kMaxSlots) throw LimitExceeded("max_alternatives", set->arms.size() + states, kMaxSlots);
-            set->initial.set(set->arms.size());
+            if (set->disjuncts.size() + states > kMaxSlots) throw LimitExceeded("max_alternatives", set->disjuncts.size() + states, kMaxSlots);
+            set->initial.set(set->disjuncts.size());
             for (uint32_t s = 0; s < states; ++s) {
-                set->arms.push_back(id);
+                set->disjuncts.push_back(id);
                 set->state.push_back(s);
                 set->owner.push_back(static_cast<uint16_t>(k));
             }
         }
     }
-    if (set->arms.empty()) return;
-    for (uint32_t id : set->arms) {
-        const ArrayArm& arm = arrays_[id];
-        uint64_t last = std::max<uint64_t>(arm.prefix.size(), arm.min_items);
-        set->most_count = arm.max_items != kUnbounded ? kUnbounded : std::max(set->most_count, static_cast<uint32_t>(last));
-        set->unique |= arm.unique;
+    if (set->disjuncts.empty()) return;
+    for (uint32_t id : set->disjuncts) {
+        const ArrayDisjunct& disjunct = arrays_[id];
+        uint64_t last = std::max<uint64_t>(disjunct.prefix.size(), disjunct.min_items);
+        set->most_count = disjunct.max_items != kUnbounded ? kUnbounded : std::max(set->most_count, static_cast<uint32_t>(last));
+        set->unique |= disjunct.unique;
     }
     p.arrays = std::move(set);
 }
 
 void JsonAutomaton::prepare_objects(Position& p) {
     auto set = std::make_unique<ObjectSet>();
-    size_t arms = 0;
+    size_t disjuncts = 0;
     for (size_t k = 0; k < p.values.size(); ++k) {
         for (uint32_t id : values_[p.values[k]].objects) {
             if (!object_productive(objects_[id])) continue;
             size_t states = objects_[id].final.size();
-            if (set->arms.size() + states > kMaxSlots) throw LimitExceeded("max_alternatives", set->arms.size() + states, kMaxSlots);
-            set->initial.set(set->arms.size());
-            ++arms;
+            if (set->disjuncts.size() + states > kMaxSlots) throw LimitExceeded("max_alternatives", set->disjuncts.size() + states, kMaxSlots);
+            set->initial.set(set->disjuncts.size());
+            ++disjuncts;
             for (uint32_t s = 0; s < states; ++s) {
-                set->arms.push_back(id);
+                set->disjuncts.push_back(id);
                 set->state.push_back(s);
                 set->owner.push_back(static_cast<uint16_t>(k));
             }
         }
     }
-    if (!arms) return;
-    // 1) Every declared key of every arm, sorted, as a trie.
-    for (size_t slot = 0; slot < set->arms.size(); ++slot)
-        for (const Property& property : objects_[set->arms[slot]].properties)
+    if (!disjuncts) return;
+    // 1) Every declared key of every disjunct, sorted, as a trie.
+    for (size_t slot = 0; slot < set->disjuncts.size(); ++slot)
+        for (const Property& property : objects_[set->disjuncts[slot]].properties)
             if (set->state[slot] == 0) set->keys.push_back(property.key);
     std::sort(set->keys.begin(), set->keys.end());
     set->keys.erase(std::unique(set->keys.begin(), set->keys.end()), set->keys.end());
     set->words = static_cast<uint32_t>((set->keys.size() + 63) / 64);
     build_trie(*set);
-    for (uint32_t id : set->arms) {
+    for (uint32_t id : set->disjuncts) {
         bool bounded = objects_[id].max_properties != kUnbounded || objects_[id].final.size() > 1;
         set->most_count = bounded ? kUnbounded : std::max(set->most_count, objects_[id].min_properties);
     }
-    // 2) What each slot asks of each key, and of the keys that no arm declares.
-    NodeId others = arms > 1 ? kernel().complement(kernel().literals(set->keys)) : kEmpty;
+    // 2) What each slot asks of each key, and of the keys that no disjunct declares.
+    NodeId others = disjuncts > 1 ? kernel().complement(kernel().literals(set->keys)) : kEmpty;
     std::vector<NodeId> components;
-    for (uint32_t slot = 0; slot < set->arms.size(); ++slot) place_keys(*set, slot);
-    for (uint32_t slot = 0; slot < set->arms.size(); ++slot) {
+    for (uint32_t slot = 0; slot < set->disjuncts.size(); ++slot) place_keys(*set, slot);
+    for (uint32_t slot = 0; slot < set->disjuncts.size(); ++slot) {
         if (set->state[slot] != 0) continue;
-        const ObjectArm& arm = objects_[set->arms[slot]];
-        for (uint32_t e = 0; e < arm.extras.size(); ++e) {
-            bool open = arm.extras[e].open;
-            NodeId regex = arms > 1 && !open ? kernel().conjunction({arm.extras[e].regex, others}) : arm.extras[e].regex;
+        const ObjectDisjunct& disjunct = objects_[set->disjuncts[slot]];
+        for (uint32_t e = 0; e < disjunct.extras.size(); ++e) {
+            bool open = disjunct.extras[e].open;
+            NodeId regex = disjuncts > 1 && !open ? kernel().conjunction({disjunct.extras[e].regex, others}) : disjunct.extras[e].regex;
             if (kernel().is_empty(regex)) continue;
             components.push_back(regex);
             set->components.emplace_back(static_cast<uint16_t>(slot), e);
-            set->tracks_keys |= !arm.extras[e].open;
+            set->tracks_keys |= !disjunct.extras[e].open;
         }
     }
     if (components.size() > kMaxSlots) throw LimitExceeded("max_alternatives", components.size(), kMaxSlots);
@@ -390,19 +390,19 @@ void JsonAutomaton::prepare_objects(Position& p) {
 // Where a slot has each key: declared, in a class of extra keys, or nowhere.
 void JsonAutomaton::place_keys(ObjectSet& set, uint32_t slot) {
     poll();
-    const ObjectArm& arm = objects_[set.arms[slot]];
+    const ObjectDisjunct& disjunct = objects_[set.disjuncts[slot]];
     uint32_t state = set.state[slot];
     std::vector<const std::vector<Option>*> options(set.keys.size(), nullptr);
     std::vector<uint32_t> place(set.keys.size(), kNoKey), key_at;
     std::vector<uint64_t> required((set.keys.size() + 63) / 64, 0);
-    for (uint32_t d = 0; d < arm.properties.size(); ++d) {
-        auto at = static_cast<uint32_t>(std::lower_bound(set.keys.begin(), set.keys.end(), arm.properties[d].key) - set.keys.begin());
-        options[at] = &arm.properties[d].options[state];
+    for (uint32_t d = 0; d < disjunct.properties.size(); ++d) {
+        auto at = static_cast<uint32_t>(std::lower_bound(set.keys.begin(), set.keys.end(), disjunct.properties[d].key) - set.keys.begin());
+        options[at] = &disjunct.properties[d].options[state];
         place[at] = d;
         key_at.push_back(at);
-        if (arm.properties[d].required) set_bit(required.data(), at);
+        if (disjunct.properties[d].required) set_bit(required.data(), at);
     }
-    for (const ExtraKeys& extra : arm.extras) {
+    for (const ExtraKeys& extra : disjunct.extras) {
         uint32_t start = dfa().intern({extra.regex}, false);
         for (uint32_t key = 0; key < set.keys.size(); ++key) {
             if (options[key]) continue;

@@ -79,15 +79,15 @@ bool JsonAutomaton::follow_word(uint32_t state, uint32_t component, uint32_t len
 }
 
 // The shortest text of a string, of `length` bytes with its quotes; empty: not clear.
-std::string JsonAutomaton::first_string(const StringArm& arm, uint32_t length) const {
+std::string JsonAutomaton::first_string(const StringDisjunct& disjunct, uint32_t length) const {
     std::string out = "\"";
     if (length > kMostScalar) return {};
-    if (kernel().is_any_string(arm.regex)) return out.append(length - 2, ' ') + '"';
-    const uint32_t start = dfa().intern({arm.regex}, false);
+    if (kernel().is_any_string(disjunct.regex)) return out.append(length - 2, ' ') + '"';
+    const uint32_t start = dfa().intern({disjunct.regex}, false);
     if (!start || dfa().bytes_to_accept(start, 0) != length - 2 || !first_word(start, 0, length - 2, out)) return {};
     const bool plain = std::none_of(out.begin(), out.end(), [](char c) { return c == '\\' || static_cast<uint8_t>(c) >= 0x80; });
-    const bool bounded = arm.min_chars > 0 || arm.max_chars != kUnbounded;
-    if (bounded && (!plain || length - 2 > arm.max_chars)) return {};
+    const bool bounded = disjunct.min_chars > 0 || disjunct.max_chars != kUnbounded;
+    if (bounded && (!plain || length - 2 > disjunct.max_chars)) return {};
     return out + '"';
 }
 
@@ -96,38 +96,38 @@ void JsonAutomaton::find_shortest(ValueId id) {
     const ValueNode& value = values_[id];
     Shortest& out = shortest_[id];
     if (!tells_shortest()) return;
-    const uint32_t least = least_values_[id];
+    const uint32_t least = min_bytes_values_[id];
     size_t ways = 0;  // as short as `least`
     bool clear = true;
     auto take = [&](std::string text) {
         clear &= !text.empty();
         if (++ways == 1 || text < out.text) out.text = std::move(text), out.kind = Shortest::kText;
     };
-    if (value.bare != kEmpty) {
-        const uint32_t start = dfa().intern({value.bare}, false);
+    if (value.literal != kEmpty) {
+        const uint32_t start = dfa().intern({value.literal}, false);
         std::string text;
         if (start && dfa().bytes_to_accept(start, 0) == least) take(first_word(start, 0, least, text) ? text : "");
     }
-    for (const StringArm& arm : value.strings) {
-        if (!string_possible(arm)) continue;
-        const uint32_t shortest = kernel().is_any_string(arm.regex) ? 0 : dfa().bytes_to_accept(dfa().intern({arm.regex}, false), 0);
-        if (plus(2, std::max(shortest, arm.min_chars)) == least) take(first_string(arm, least));
+    for (const StringDisjunct& disjunct : value.strings) {
+        if (!string_possible(disjunct)) continue;
+        const uint32_t shortest = kernel().is_any_string(disjunct.regex) ? 0 : dfa().bytes_to_accept(dfa().intern({disjunct.regex}, false), 0);
+        if (plus(2, std::max(shortest, disjunct.min_chars)) == least) take(first_string(disjunct, least));
     }
-    // The members of an arm that is as short as the value are shorter, so they were asked before.
-    auto enter = [&](Shortest::Kind kind, uint32_t arm, const Needed& needed, char opening) {
+    // The members of a disjunct that is as short as the value are shorter, so they were asked before.
+    auto enter = [&](Shortest::Kind kind, uint32_t disjunct, const Needed& needed, char opening) {
         if (closed(needed) != least) return;
         const bool first = ++ways == 1 || (out.kind == Shortest::kText && opening < out.text[0]);
         clear &= ways == 1 || out.kind == Shortest::kText;
-        const Required inside = kind == Shortest::kArray ? required_items(arrays_[arm], 0, 0, 0) : required_members(arm, 0);
+        const Required inside = kind == Shortest::kArray ? required_items(arrays_[disjunct], 0, 0, 0) : required_members(disjunct, 0);
         clear &= inside.unclear == 0;
         if (!first) return;
         out.kind = kind;
-        out.arm = arm;
+        out.disjunct = disjunct;
         out.text = opening;
         out.tokens = plus(2, inside.tokens + uint64_t{inside.count ? inside.count - 1 : 0} * comma_tokens_);
     };
-    for (uint32_t arm : value.arrays) enter(Shortest::kArray, arm, needed_items(arrays_[arm], 0, 0, 0), '[');
-    for (uint32_t arm : value.objects) enter(Shortest::kObject, arm, needed_members(objects_[arm], nullptr, 0), '{');
+    for (uint32_t disjunct : value.arrays) enter(Shortest::kArray, disjunct, needed_items(arrays_[disjunct], 0, 0, 0), '[');
+    for (uint32_t disjunct : value.objects) enter(Shortest::kObject, disjunct, needed_members(objects_[disjunct], nullptr, 0), '{');
     if (!clear || ways == 0) {
         out = {};
     } else if (out.kind == Shortest::kText) {
@@ -141,11 +141,11 @@ const JsonAutomaton::Shortest* JsonAutomaton::only_option(const std::vector<Opti
     return &shortest_[options[0].value];
 }
 
-// Sums from the end: what an arm requires from each of its properties on.
-const std::vector<Required>& JsonAutomaton::required_sums(uint32_t arm) {
-    ObjectPlan& plan = plans_[arm];
+// Sums from the end: what a disjunct requires from each of its properties on.
+const std::vector<Required>& JsonAutomaton::required_sums(uint32_t disjunct) {
+    ObjectPlan& plan = plans_[disjunct];
     if (!plan.from.empty()) return plan.from;
-    const std::vector<Property>& properties = objects_[arm].properties;
+    const std::vector<Property>& properties = objects_[disjunct].properties;
     plan.from.resize(properties.size() + 1);
     for (size_t d = properties.size(); d-- > 0;) {
         plan.from[d] = plan.from[d + 1];
@@ -167,29 +167,29 @@ Required JsonAutomaton::member(const std::vector<Required>& from, uint32_t place
 
 Required JsonAutomaton::price(const Property& property) const {
     const Shortest* value = property.options.size() == 1 ? only_option(property.options[0]) : nullptr;
-    Required out{property.key.size() + 2 + colon_bytes() + least_option(property.options, 0), 0, 1, !value};
+    Required out{property.key.size() + 2 + colon_bytes() + min_bytes_option(property.options, 0), 0, 1, !value};
     if (value) out.tokens = uint64_t{(*count_tokens_)('"' + property.key + '"' + colon())} + value->tokens;
     if (out.tokens >= kFar) out.tokens = 0, out.unclear = 1;
     return out;
 }
 
-// What an arm requires from a property on, besides keys of any name.
-Required JsonAutomaton::required_members(uint32_t arm, uint32_t place) {
-    Required out = required_sums(arm)[place];
-    out.unclear += objects_[arm].final.size() > 1 || out.count < objects_[arm].min_properties;
+// What a disjunct requires from a property on, besides keys of any name.
+Required JsonAutomaton::required_members(uint32_t disjunct, uint32_t place) {
+    Required out = required_sums(disjunct)[place];
+    out.unclear += objects_[disjunct].final.size() > 1 || out.count < objects_[disjunct].min_properties;
     return out;
 }
 
-Required JsonAutomaton::required_items(const ArrayArm& arm, uint32_t state, uint64_t count, uint32_t depth) const {
-    const Needed needed = needed_items(arm, state, count, depth);
-    Required out{needed.bytes, 0, static_cast<uint32_t>(std::min<uint64_t>(needed.count, kFar)), arm.final.size() > 1 || (arm.unique && count + needed.count > 1)};
+Required JsonAutomaton::required_items(const ArrayDisjunct& disjunct, uint32_t state, uint64_t count, uint32_t depth) const {
+    const Needed needed = needed_items(disjunct, state, count, depth);
+    Required out{needed.bytes, 0, static_cast<uint32_t>(std::min<uint64_t>(needed.count, kFar)), disjunct.final.size() > 1 || (disjunct.unique && count + needed.count > 1)};
     const Shortest* item = nullptr;
     for (uint64_t k = count; k < count + needed.count && !out.unclear; ++k) {
-        const Options& options = k < arm.prefix.size() ? arm.prefix[k] : arm.items;
-        if (k <= arm.prefix.size()) item = options.size() == 1 ? only_option(options[0]) : nullptr;
+        const Options& options = k < disjunct.prefix.size() ? disjunct.prefix[k] : disjunct.items;
+        if (k <= disjunct.prefix.size()) item = options.size() == 1 ? only_option(options[0]) : nullptr;
         if (!item) {
             out.unclear = 1;
-        } else if (k < arm.prefix.size()) {
+        } else if (k < disjunct.prefix.size()) {
             out.tokens += item->tokens;
         } else {
             out.tokens += (count + needed.count - k) * uint64_t{item->tokens};
@@ -200,11 +200,11 @@ Required JsonAutomaton::required_items(const ArrayArm& arm, uint32_t state, uint
 }
 
 void JsonAutomaton::settle_shortest(const CountTokens& tokens) {
-    if (!least_values_.empty()) return;
+    if (!min_bytes_values_.empty()) return;
     try {
         settle_all(tokens);
     } catch (...) {
-        least_values_.clear();
+        min_bytes_values_.clear();
         shortest_.clear();
         plans_.clear();
         throw;
@@ -212,20 +212,20 @@ void JsonAutomaton::settle_shortest(const CountTokens& tokens) {
 }
 
 void JsonAutomaton::settle_all(const CountTokens& tokens) {
-    settle_least();
+    settle_min_bytes();
     count_tokens_ = &tokens;
     comma_tokens_ = tokens(comma());
     shortest_.resize(values_.size());
     plans_.resize(objects_.size());
     std::vector<ValueId> order;
     for (ValueId id = 0; id < values_.size(); ++id)
-        if (least_values_[id] < kFar) order.push_back(id);
-    std::stable_sort(order.begin(), order.end(), [&](ValueId a, ValueId b) { return least_values_[a] < least_values_[b]; });
+        if (min_bytes_values_[id] < kFar) order.push_back(id);
+    std::stable_sort(order.begin(), order.end(), [&](ValueId a, ValueId b) { return min_bytes_values_[a] < min_bytes_values_[b]; });
     for (ValueId id : order) {
         poll();
         find_shortest(id);
     }
-    for (uint32_t arm = 0; arm < objects_.size(); ++arm) required_sums(arm);
+    for (uint32_t disjunct = 0; disjunct < objects_.size(); ++disjunct) required_sums(disjunct);
     settle_growth();
 }
 
@@ -234,10 +234,10 @@ void JsonAutomaton::settle_all(const CountTokens& tokens) {
 // What a slot of an object or array still requires, besides the value that is being read.
 Required JsonAutomaton::required(const FrameState* state, uint32_t slot) const {
     const Position& p = *positions_[state->position];
-    if (state->kind == FrameKind::kArrayFrame) return required_items(arrays_[p.arrays->arms[slot]], p.arrays->state[slot], state->count, state->depth);
+    if (state->kind == FrameKind::kArrayFrame) return required_items(arrays_[p.arrays->disjuncts[slot]], p.arrays->state[slot], state->count, state->depth);
     const ObjectSet& set = *p.objects;
-    const ObjectArm& arm = objects_[set.arms[slot]];
-    const std::vector<Required>& from = plans_[set.arms[slot]].from;
+    const ObjectDisjunct& disjunct = objects_[set.disjuncts[slot]];
+    const std::vector<Required>& from = plans_[set.disjuncts[slot]].from;
     Required out;
     if (!options_.any_order) {
         out = from[state->next[slot]];  // what is passed over is not required
@@ -245,17 +245,17 @@ Required JsonAutomaton::required(const FrameState* state, uint32_t slot) const {
         out = *state->required;
     } else {
         out = from[0];
-        for (uint32_t d : plans_[set.arms[slot]].order)
+        for (uint32_t d : plans_[set.disjuncts[slot]].order)
             if (bit(state->seen, set.key_at[slot][d])) out -= member(from, d);
     }
-    out.unclear += arm.final.size() > 1 || uint64_t{state->count} + out.count < arm.min_properties;
+    out.unclear += disjunct.final.size() > 1 || uint64_t{state->count} + out.count < disjunct.min_properties;
     return out;
 }
 
 // Keep what is required beside a state with keys in any order: it is what was required before its last key, without that.
 void JsonAutomaton::remember_required(const FrameState* state) {
     auto has_none = [this](const FrameState* at) {
-        return at->id && !at->required && at->kind == FrameKind::kObjectFrame && positions_[at->position]->objects->arms.size() == 1;
+        return at->id && !at->required && at->kind == FrameKind::kObjectFrame && positions_[at->position]->objects->disjuncts.size() == 1;
     };
     std::vector<const FrameState*> chain;
     for (; options_.any_order && has_none(state); state = state->origin) {
@@ -265,16 +265,16 @@ void JsonAutomaton::remember_required(const FrameState* state) {
     for (; !chain.empty(); chain.pop_back()) {
         const FrameState* at = chain.back();
         const ObjectSet& set = *positions_[at->position]->objects;
-        const std::vector<Required>& from = plans_[set.arms[0]].from;
+        const std::vector<Required>& from = plans_[set.disjuncts[0]].from;
         auto* kept = static_cast<Required*>(state_arena_.allocate(sizeof(Required)));
         if (!at->origin) {
             *kept = from[0];
-            for (uint32_t d : plans_[set.arms[0]].order)
+            for (uint32_t d : plans_[set.disjuncts[0]].order)
                 if (bit(at->seen, set.key_at[0][d])) *kept -= member(from, d);
         } else {
             *kept = *at->origin->required;
             const uint32_t place = at->taken == kNoKey ? kNoKey : set.place[0][at->taken];
-            if (place != kNoKey && objects_[set.arms[0]].properties[place].required) *kept -= member(from, place);
+            if (place != kNoKey && objects_[set.disjuncts[0]].properties[place].required) *kept -= member(from, place);
         }
         at->required = kept;
         state_bytes_ += sizeof(Required);
@@ -322,65 +322,65 @@ const Around& JsonAutomaton::summed(const Frame* frame) {
 
 void JsonAutomaton::sum_around(const Around& around, const Frame* parent) {
     const Around& beyond = parent->around;
-    around.least = plus(beyond.least, least_behind(parent->state));
+    around.least = plus(beyond.least, min_bytes_behind(parent->state));
     around.most = plus(beyond.most, most_behind(parent));
 }
 
-bool JsonAutomaton::has_sums(const Frame* frame) const { return !least_values_.empty() && frame->around.least != kNotSummed; }
+bool JsonAutomaton::has_sums(const Frame* frame) const { return !min_bytes_values_.empty() && frame->around.least != kNotSummed; }
 
-// Of a leaf whatever the string, number or key that is being read: tokens that are needed besides it.
-uint32_t JsonAutomaton::most_tokens_around(const Leaf& leaf) const {
-    if (leaf.mode == kDone) return 0;
-    if (!tells_shortest() || !has_sums(leaf.frame)) return kFar;
-    const uint32_t around = leaf.frame->around.most;
-    switch (leaf.mode) {
-        case kColon: return plus(around, uint64_t{colon_bytes()} + most_position(position_of(leaf.frame->state)) + most_behind(leaf.frame));
+// Of a config whatever the string, number or key that is being read: tokens that are needed besides it.
+uint32_t JsonAutomaton::most_tokens_around(const Configuration& config) const {
+    if (config.mode == kDone) return 0;
+    if (!tells_shortest() || !has_sums(config.frame)) return kFar;
+    const uint32_t around = config.frame->around.most;
+    switch (config.mode) {
+        case kColon: return plus(around, uint64_t{colon_bytes()} + most_position(position_of(config.frame->state)) + most_behind(config.frame));
         case kValue:
-        case kItem: return plus(around, uint64_t{1} + most_position(leaf.state) + most_behind(leaf.frame));
+        case kItem: return plus(around, uint64_t{1} + most_position(config.state) + most_behind(config.frame));
         case kString:
-        case kBare: return plus(around, most_behind(leaf.frame));
-        default: return plus(around, uint64_t{1} + most_rest(leaf.frame, false));
+        case kLiteral: return plus(around, most_behind(config.frame));
+        default: return plus(around, uint64_t{1} + most_rest(config.frame, false));
     }
 }
 
-uint32_t JsonAutomaton::most_tokens(const Leaf& leaf) {
-    if (leaf.mode == kDone) return 0;
+uint32_t JsonAutomaton::most_tokens(const Configuration& config) {
+    if (config.mode == kDone) return 0;
     if (!tells_shortest()) return kFar;
-    remember_required(leaf.frame->state);
-    const uint32_t around = summed(leaf.frame).most;
+    remember_required(config.frame->state);
+    const uint32_t around = summed(config.frame).most;
     if (around >= kFar) return kFar;
-    const bool space = options_.whitespace == Whitespace::kSpaced && leaf.gap == 0;
+    const bool space = options_.whitespace == Whitespace::kSpaced && config.gap == 0;
     std::string word;
-    switch (leaf.mode) {
+    switch (config.mode) {
         case kValue:
-        case kItem: return plus(around, uint64_t{space} + most_position(leaf.state) + most_behind(leaf.frame));
+        case kItem: return plus(around, uint64_t{space} + most_position(config.state) + most_behind(config.frame));
         case kString:
-        case kBare: return rest_of_word(leaf, word) ? plus(around, word.size() + uint64_t{most_behind(leaf.frame)}) : kFar;
+        case kLiteral: return rest_of_word(config, word) ? plus(around, word.size() + uint64_t{most_behind(config.frame)}) : kFar;
         case kFirstItem:
-        case kFirstKey: return plus(around, most_rest(leaf.frame, true));
-        case kNextKey: return most_rest(leaf.frame, true) > 1 ? plus(around, uint64_t{space} + most_rest(leaf.frame, true)) : kFar;
-        case kAfter: return plus(around, most_rest(leaf.frame, false));
-        case kKey: return most_key(leaf);
-        default: return most_tokens_around(leaf);
+        case kFirstKey: return plus(around, most_rest(config.frame, true));
+        case kNextKey: return most_rest(config.frame, true) > 1 ? plus(around, uint64_t{space} + most_rest(config.frame, true)) : kFar;
+        case kAfter: return plus(around, most_rest(config.frame, false));
+        case kKey: return most_key(config);
+        default: return most_tokens_around(config);
     }
 }
 
 // From inside a key.
-uint32_t JsonAutomaton::most_key(const Leaf& leaf) {
-    const uint32_t rest = most_rest(leaf.frame, true), around = leaf.frame->around.most;
-    const uint32_t key = next_required(leaf);
+uint32_t JsonAutomaton::most_key(const Configuration& config) {
+    const uint32_t rest = most_rest(config.frame, true), around = config.frame->around.most;
+    const uint32_t key = next_required(config);
     if (key == kNoKey || rest >= kFar) return kFar;
-    const ObjectSet& set = *positions_[leaf.frame->state->position]->objects;
-    const uint32_t longest = plans_[set.arms[only_slot(leaf.frame->state)]].longest_key;
-    return std::min(plus(uint64_t{rest} + around, uint64_t{longest} + 2 + colon_bytes()), min_bytes(leaf));
+    const ObjectSet& set = *positions_[config.frame->state->position]->objects;
+    const uint32_t longest = plans_[set.disjuncts[only_slot(config.frame->state)]].longest_key;
+    return std::min(plus(uint64_t{rest} + around, uint64_t{longest} + 2 + colon_bytes()), min_bytes(config));
 }
 
 // The required key that comes first in the shortest text, of those that the key being read may become.
-uint32_t JsonAutomaton::next_required(const Leaf& leaf) const {
-    const FrameState* state = leaf.frame->state;
-    if (leaf.node == kNoNode || state->alive.count() != 1) return kNoKey;
+uint32_t JsonAutomaton::next_required(const Configuration& config) const {
+    const FrameState* state = config.frame->state;
+    if (config.node == kNoNode || state->alive.count() != 1) return kNoKey;
     const ObjectSet& set = *positions_[state->position]->objects;
-    const uint32_t slot = only_slot(state), high = set.trie[leaf.node].high;
+    const uint32_t slot = only_slot(state), high = set.trie[config.node].high;
     const uint64_t* offered = state->offered + size_t{slot} * set.words;
     auto find = [&](uint32_t low) {
         for (uint32_t w = low >> 6; w < set.words && w << 6 < high; ++w) {
@@ -390,7 +390,7 @@ uint32_t JsonAutomaton::next_required(const Leaf& leaf) const {
         }
         return high;
     };
-    uint32_t best = find(set.trie[leaf.node].low);
+    uint32_t best = find(set.trie[config.node].low);
     if (best == high) return kNoKey;
     // A key that begins another one ends with a quote where the other goes on.
     const std::string first = set.keys[best];
@@ -402,20 +402,20 @@ uint32_t JsonAutomaton::next_required(const Leaf& leaf) const {
 // ---- writing --------------------------------------------------------------------------------------------------------
 
 // The shortest rest of the string or number that is being read, with the quote.
-bool JsonAutomaton::rest_of_word(const Leaf& leaf, std::string& out) const {
-    const Position& p = *positions_[position_of(leaf.frame->state)];
-    const bool string = leaf.mode == kString;
-    if (string ? p.strings.size() != 1 : p.bare_owner.size() != 1) return false;
+bool JsonAutomaton::rest_of_word(const Configuration& config, std::string& out) const {
+    const Position& p = *positions_[position_of(config.frame->state)];
+    const bool string = config.mode == kString;
+    if (string ? p.strings.size() != 1 : p.literal_owner.size() != 1) return false;
     uint32_t missing = 0;
     if (string) {
-        const StringArm& arm = p.strings[0];
-        missing = leaf.count < arm.min_chars ? arm.min_chars - leaf.count : 0;
-        const bool roomy = arm.max_chars == kUnbounded || (arm.to_finish < kUnbounded && uint64_t{leaf.count} + arm.to_finish <= arm.max_chars);
-        if (!(arm.any ? missing <= kMostScalar : roomy && missing == 0)) return false;
-        if (arm.any && missing && !dfa().state(leaf.state).accepts[0]) return false;
+        const StringDisjunct& disjunct = p.strings[0];
+        missing = config.count < disjunct.min_chars ? disjunct.min_chars - config.count : 0;
+        const bool roomy = disjunct.max_chars == kUnbounded || (disjunct.to_finish < kUnbounded && uint64_t{config.count} + disjunct.to_finish <= disjunct.max_chars);
+        if (!(disjunct.any ? missing <= kMostScalar : roomy && missing == 0)) return false;
+        if (disjunct.any && missing && !dfa().state(config.state).accepts[0]) return false;
     }
     if (missing) out.append(missing, ' ');
-    if (!missing && !dfa().state(leaf.state).accepts[0] && !first_word(leaf.state, 0, dfa().bytes_to_accept(leaf.state, 0), out)) return false;
+    if (!missing && !dfa().state(config.state).accepts[0] && !first_word(config.state, 0, dfa().bytes_to_accept(config.state, 0), out)) return false;
     if (string) out += '"';
     return true;
 }
@@ -436,7 +436,7 @@ void JsonAutomaton::write_value(ValueId id, std::string& out) const {
         const Shortest& shortest = shortest_[levels.back().value];
         const uint32_t at = levels.back().at++;
         const bool object = shortest.kind == Shortest::kObject;
-        const uint32_t count = object ? static_cast<uint32_t>(plans_[shortest.arm].order.size()) : arrays_[shortest.arm].min_items;
+        const uint32_t count = object ? static_cast<uint32_t>(plans_[shortest.disjunct].order.size()) : arrays_[shortest.disjunct].min_items;
         if (at == count) {
             out += object ? '}' : ']';
             levels.pop_back();
@@ -444,16 +444,16 @@ void JsonAutomaton::write_value(ValueId id, std::string& out) const {
         }
         if (at > 0) out += comma();
         if (object) {
-            const Property& property = objects_[shortest.arm].properties[plans_[shortest.arm].order[at]];
+            const Property& property = objects_[shortest.disjunct].properties[plans_[shortest.disjunct].order[at]];
             out += '"' + property.key + '"' + colon();
             begin(property.options[0][0].value);
         } else {
-            begin(item_of(arrays_[shortest.arm], at));
+            begin(item_of(arrays_[shortest.disjunct], at));
         }
     }
 }
 
-ValueId JsonAutomaton::item_of(const ArrayArm& arm, uint64_t place) { return (place < arm.prefix.size() ? arm.prefix[place] : arm.items)[0][0].value; }
+ValueId JsonAutomaton::item_of(const ArrayDisjunct& disjunct, uint64_t place) { return (place < disjunct.prefix.size() ? disjunct.prefix[place] : disjunct.items)[0][0].value; }
 
 // What a slot of a container still requires, and its bracket; `skip`: a property that is there. `first`: without a comma before.
 void JsonAutomaton::write_rest(const FrameState* state, uint32_t slot, bool first, uint32_t skip, std::string& out) const {
@@ -463,55 +463,55 @@ void JsonAutomaton::write_rest(const FrameState* state, uint32_t slot, bool firs
         first = false;
     };
     if (state->kind == FrameKind::kArrayFrame) {
-        const ArrayArm& arm = arrays_[p.arrays->arms[slot]];
-        for (uint64_t at = state->count; at < arm.min_items; ++at) separate(), write_value(item_of(arm, at), out);
+        const ArrayDisjunct& disjunct = arrays_[p.arrays->disjuncts[slot]];
+        for (uint64_t at = state->count; at < disjunct.min_items; ++at) separate(), write_value(item_of(disjunct, at), out);
         out += ']';
         return;
     }
     const ObjectSet& set = *p.objects;
-    const uint32_t arm = set.arms[slot];
-    for (uint32_t d : plans_[arm].order) {
+    const uint32_t disjunct = set.disjuncts[slot];
+    for (uint32_t d : plans_[disjunct].order) {
         if (d == skip || (options_.any_order ? bit(state->seen, set.key_at[slot][d]) : d < state->next[slot])) continue;
         separate();
-        out += '"' + objects_[arm].properties[d].key + '"' + colon();
-        write_value(objects_[arm].properties[d].options[0][0].value, out);
+        out += '"' + objects_[disjunct].properties[d].key + '"' + colon();
+        write_value(objects_[disjunct].properties[d].options[0][0].value, out);
     }
     out += '}';
 }
 
-bool JsonAutomaton::write_shortest(const Leaf& leaf, std::string& out) {
-    if (leaf.mode == kDone) return true;
-    if (most_tokens(leaf) >= kFar || min_bytes(leaf) > kMostText) return false;
-    const Frame* frame = leaf.frame;
+bool JsonAutomaton::write_shortest(const Configuration& config, std::string& out) {
+    if (config.mode == kDone) return true;
+    if (most_tokens(config) >= kFar || min_bytes(config) > kMostText) return false;
+    const Frame* frame = config.frame;
     const FrameState* state = frame->state;
     auto write_position = [&](uint32_t id) { write_value(positions_[id]->values[0], out); };
     bool value = true;  // the frame waits for one
-    switch (leaf.mode) {
+    switch (config.mode) {
         case kColon:
             out += colon();
             write_position(position_of(state));
             break;
         case kValue:
         case kItem:
-            if (options_.whitespace == Whitespace::kSpaced && leaf.gap == 0) out += ' ';
-            write_position(leaf.state);
+            if (options_.whitespace == Whitespace::kSpaced && config.gap == 0) out += ' ';
+            write_position(config.state);
             break;
         case kString:
-        case kBare:
-            if (!rest_of_word(leaf, out)) return false;
+        case kLiteral:
+            if (!rest_of_word(config, out)) return false;
             break;
         case kKey: {
             const ObjectSet& set = *positions_[state->position]->objects;
-            const uint32_t key = next_required(leaf), slot = only_slot(state), place = set.place[slot][key];
-            out += set.keys[key].substr(set.trie[leaf.node].depth) + '"' + colon();
-            write_value(objects_[set.arms[slot]].properties[place].options[0][0].value, out);
+            const uint32_t key = next_required(config), slot = only_slot(state), place = set.place[slot][key];
+            out += set.keys[key].substr(set.trie[config.node].depth) + '"' + colon();
+            write_value(objects_[set.disjuncts[slot]].properties[place].options[0][0].value, out);
             write_rest(state, slot, false, place, out);
             value = false;
             break;
         }
         default:
-            if (options_.whitespace == Whitespace::kSpaced && leaf.mode == kNextKey && leaf.gap == 0) out += ' ';
-            write_rest(state, only_slot(state), leaf.mode != kAfter, kNoKey, out);
+            if (options_.whitespace == Whitespace::kSpaced && config.mode == kNextKey && config.gap == 0) out += ' ';
+            write_rest(state, only_slot(state), config.mode != kAfter, kNoKey, out);
             value = false;
     }
     for (; frame->parent; frame = frame->parent, value = true)
@@ -524,14 +524,14 @@ bool JsonAutomaton::write_shortest(const Leaf& leaf, std::string& out) {
 // Bytes that are needed at most behind any place of a scalar.
 uint32_t JsonAutomaton::peak(const ValueNode& value) const {
     constexpr uint64_t kBegun = 12, kCharacter = 6;  // bytes of a character that was begun, and of one in its shortest spelling
-    uint64_t most = value.bare == kEmpty ? 0 : kernel().most_to_finish(value.bare);
+    uint64_t most = value.literal == kEmpty ? 0 : kernel().most_to_finish(value.literal);
     if (most == kUnbounded) return kFar;
-    for (const StringArm& arm : value.strings) {
-        if (!string_possible(arm)) continue;
-        uint64_t chars = arm.min_chars;
-        if (!kernel().is_any_string(arm.regex)) {
-            chars = kernel().most_to_finish(arm.regex);
-            if (chars == kUnbounded || arm.min_chars > 0) chars = std::max<uint64_t>(arm.max_chars, chars == kUnbounded ? 0 : chars);
+    for (const StringDisjunct& disjunct : value.strings) {
+        if (!string_possible(disjunct)) continue;
+        uint64_t chars = disjunct.min_chars;
+        if (!kernel().is_any_string(disjunct.regex)) {
+            chars = kernel().most_to_finish(disjunct.regex);
+            if (chars == kUnbounded || disjunct.min_chars > 0) chars = std::max<uint64_t>(disjunct.max_chars, chars == kUnbounded ? 0 : chars);
             if (chars >= kUnbounded) return kFar;
         }
         most = std::max(most, kBegun + chars * kCharacter + 1);
@@ -549,36 +549,36 @@ void JsonAutomaton::settle_growth() {
     uint64_t local = 0, longest_key = 0;
     bool known = tells_shortest();
     for (size_t a = 0; a < objects_.size(); ++a) {
-        const ObjectArm& arm = objects_[a];
-        known &= arm.final.size() == 1 && plans_[a].from[0].count >= arm.min_properties;
+        const ObjectDisjunct& disjunct = objects_[a];
+        known &= disjunct.final.size() == 1 && plans_[a].from[0].count >= disjunct.min_properties;
         longest_key = std::max<uint64_t>(longest_key, plans_[a].longest_key);
-        for (const Property& property : arm.properties)
+        for (const Property& property : disjunct.properties)
             if (!property.required || property.options.size() != 1 || property.options[0].size() != 1)
                 for (const auto& options : property.options) mark(options);
-        for (const ExtraKeys& keys : arm.extras) {
+        for (const ExtraKeys& keys : disjunct.extras) {
             bool possible = false;
-            for (const auto& options : keys.options) mark(options), possible |= least_option(options, 0) < kFar;
+            for (const auto& options : keys.options) mark(options), possible |= min_bytes_option(options, 0) < kFar;
             known &= !possible || (keys.open && kernel().is_any_string(keys.regex));
         }
     }
-    for (const ArrayArm& arm : arrays_) {
-        known &= arm.final.size() == 1 && !arm.unique;
-        for (size_t k = 0; k < arm.prefix.size(); ++k)
-            for (const auto& options : arm.prefix[k])
-                if (k >= arm.min_items || options.size() != 1) mark(options);
-        if (arm.max_items > arm.min_items)
-            for (const auto& options : arm.items) mark(options);
+    for (const ArrayDisjunct& disjunct : arrays_) {
+        known &= disjunct.final.size() == 1 && !disjunct.unique;
+        for (size_t k = 0; k < disjunct.prefix.size(); ++k)
+            for (const auto& options : disjunct.prefix[k])
+                if (k >= disjunct.min_items || options.size() != 1) mark(options);
+        if (disjunct.max_items > disjunct.min_items)
+            for (const auto& options : disjunct.items) mark(options);
     }
     uint64_t opened = 0, begun = 0;
     for (ValueId id = 0; id < values_.size() && known; ++id) {
         const ValueNode& value = values_[id];
         if (!value.productive) continue;
         local = std::max<uint64_t>(local, peak(value));
-        const size_t ways = value.objects.size() + value.arrays.size() + value.strings.size() + (value.bare != kEmpty);
+        const size_t ways = value.objects.size() + value.arrays.size() + value.strings.size() + (value.literal != kEmpty);
         if (ways == 1 && !extra[id]) continue;
-        if (extra[id]) begun = std::max<uint64_t>(begun, shortest_[id].kind == Shortest::kUnclear ? kFar : least_values_[id]);
-        for (uint32_t arm : value.objects) opened = std::max<uint64_t>(opened, most_opened(needed_members(objects_[arm], nullptr, 0), required_members(arm, 0)));
-        for (uint32_t arm : value.arrays) opened = std::max<uint64_t>(opened, most_opened(needed_items(arrays_[arm], 0, 0, 0), required_items(arrays_[arm], 0, 0, 0)));
+        if (extra[id]) begun = std::max<uint64_t>(begun, shortest_[id].kind == Shortest::kUnclear ? kFar : min_bytes_values_[id]);
+        for (uint32_t disjunct : value.objects) opened = std::max<uint64_t>(opened, most_opened(needed_members(objects_[disjunct], nullptr, 0), required_members(disjunct, 0)));
+        for (uint32_t disjunct : value.arrays) opened = std::max<uint64_t>(opened, most_opened(needed_items(arrays_[disjunct], 0, 0, 0), required_items(arrays_[disjunct], 0, 0, 0)));
     }
     constexpr uint64_t kExtraKey = 24;  // bytes of a key of any name that was begun and is not used, its quote and colon
     constexpr uint64_t kComma = 4;      // of a member that is not required, with its space

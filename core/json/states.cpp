@@ -57,16 +57,16 @@ void JsonAutomaton::forget_what_is_over(FrameState* state) const {
     } else if (state->kind == FrameKind::kObjectFrame) {
         const ObjectSet& set = *positions_[state->position]->objects;
         state->count = std::min(state->count, set.most_count);
-        for (size_t slot = 0; slot < set.arms.size(); ++slot)
+        for (size_t slot = 0; slot < set.disjuncts.size(); ++slot)
             if (options_.any_order || !state->alive[slot]) state->next[slot] = 0;
-        if (!options_.any_order && set.arms.size() == 1) std::fill_n(state->seen, set.words, 0);
+        if (!options_.any_order && set.disjuncts.size() == 1) std::fill_n(state->seen, set.words, 0);
     }
 }
 
 const FrameState* JsonAutomaton::intern(FrameState* state) {
     forget_what_is_over(state);
     bool object = state->kind == FrameKind::kObjectFrame;
-    size_t slots = object ? positions_[state->position]->objects->arms.size() : 0;
+    size_t slots = object ? positions_[state->position]->objects->disjuncts.size() : 0;
     size_t words = object ? positions_[state->position]->objects->words : 0;
     uint64_t hash = mix(mix(static_cast<uint64_t>(state->kind) * 2 + state->open_value, state->position), state->child);
     hash = mix(mix(hash, state->count), uint64_t{state->depth} << 32 | state->extra_start);
@@ -89,7 +89,7 @@ const FrameState* JsonAutomaton::intern(FrameState* state) {
     state_bytes_ += state->bytes + 64;
     state_index_.insert(hash, static_cast<uint32_t>(states_.size()));
     states_.push_back(kept);
-    if (!least_values_.empty()) remember_required(kept);
+    if (!min_bytes_values_.empty()) remember_required(kept);
     return kept;
 }
 
@@ -104,7 +104,7 @@ const FrameState* JsonAutomaton::opened_object(uint32_t at, uint32_t depth, Aren
     Position& p = *positions_[at];
     if (p.object_state && p.object_state->depth == depth) return p.object_state;
     const ObjectSet& set = *p.objects;
-    size_t slots = set.arms.size();
+    size_t slots = set.disjuncts.size();
     size_t next_bytes = (slots * 4 + 7) & ~size_t{7};
     size_t bytes = sizeof(FrameState) + next_bytes + (1 + slots) * set.words * 8;
     auto* base = static_cast<std::byte*>(arena.allocate(bytes));
@@ -144,7 +144,7 @@ const FrameState* JsonAutomaton::with_item(const FrameState* from, Arena& arena)
     if (from->item) return from->item;
     const ArraySet& set = *positions_[from->position]->arrays;
     std::vector<Move> moves;
-    for (uint32_t slot = 0; slot < set.arms.size(); ++slot) {
+    for (uint32_t slot = 0; slot < set.disjuncts.size(); ++slot) {
         if (!from->more[slot]) continue;
         std::vector<Move> more = item_moves(from, slot);
         moves.insert(moves.end(), more.begin(), more.end());
@@ -166,7 +166,7 @@ const FrameState* JsonAutomaton::with_key(const FrameState* from, uint32_t key, 
         if (known != key_moves_.end()) return known->second;
     }
     const ObjectSet& set = *positions_[from->position]->objects;
-    auto slots = static_cast<uint32_t>(set.arms.size());
+    auto slots = static_cast<uint32_t>(set.disjuncts.size());
     std::vector<Move> moves;
     if (key == kNoKey) {
         moves = extra_moves(from, classes);
@@ -183,7 +183,7 @@ const FrameState* JsonAutomaton::with_key(const FrameState* from, uint32_t key, 
         if (key != kNoKey) set_bit(state->seen, state->taken = key);
         for (uint32_t slot = 0; slot < slots; ++slot) {
             uint32_t place = key == kNoKey ? kNoKey : set.place[slot][key];
-            state->next[slot] = place == kNoKey ? static_cast<uint32_t>(objects_[set.arms[slot]].properties.size()) : place + 1;
+            state->next[slot] = place == kNoKey ? static_cast<uint32_t>(objects_[set.disjuncts[slot]].properties.size()) : place + 1;
         }
         out = intern(state);
     }
@@ -192,13 +192,13 @@ const FrameState* JsonAutomaton::with_key(const FrameState* from, uint32_t key, 
 }
 
 // Work that close_key leaves open (use_extra_key).
-void JsonAutomaton::settle(Leaf& leaf, Arena& arena) {
-    if (!leaf.frame->pending) return;
-    FrameState* state = draft(leaf.frame->state, arena);
-    state->extra_start = settled_extra_keys(leaf.frame);
-    Frame* frame = copy(leaf.frame, intern(state), arena);
+void JsonAutomaton::settle(Configuration& config, Arena& arena) {
+    if (!config.frame->pending) return;
+    FrameState* state = draft(config.frame->state, arena);
+    state->extra_start = settled_extra_keys(config.frame);
+    Frame* frame = copy(config.frame, intern(state), arena);
     frame->pending = false;
-    leaf.frame = frame;
+    config.frame = frame;
 }
 
 // The slots that live on when a value satisfied these components.
@@ -257,16 +257,16 @@ Around JsonAutomaton::around(const Frame* parent) {
 }
 
 // A new container, and what it takes over from the frame around it.
-Frame* JsonAutomaton::open(const Leaf& leaf, const FrameState* state, Arena& arena) {
+Frame* JsonAutomaton::open(const Configuration& config, const FrameState* state, Arena& arena) {
     auto* out = static_cast<Frame*>(arena.allocate(sizeof(Frame)));
     *out = Frame{};
     out->state = state;
-    out->parent = leaf.frame;
-    out->around = around(leaf.frame);
+    out->parent = config.frame;
+    out->around = around(config.frame);
     out->tails = kNoTails;
-    out->tracking = leaf.frame->tracking;
-    out->start = leaf.start;
-    out->forbidden = leaf.frame->child_forbidden;
+    out->tracking = config.frame->tracking;
+    out->start = config.start;
+    out->forbidden = config.frame->child_forbidden;
     if (state->kind == FrameKind::kArrayFrame) out->tracking |= positions_[state->position]->arrays->unique;
     return out;
 }

@@ -50,12 +50,12 @@ ValueList* JsonAutomaton::list(const std::vector<std::string_view>& values, Aren
     return out;
 }
 
-// Whether every arm that may still be alive asks for unique items.
+// Whether every disjunct that may still be alive asks for unique items.
 bool JsonAutomaton::all_unique(const Frame* frame, const Bits& slots) const {
     if (frame->state->kind != FrameKind::kArrayFrame) return false;
     const ArraySet& set = *positions_[frame->state->position]->arrays;
-    for (uint32_t slot = 0; slot < set.arms.size(); ++slot)
-        if (slots[slot] && !arrays_[set.arms[slot]].unique) return false;
+    for (uint32_t slot = 0; slot < set.disjuncts.size(); ++slot)
+        if (slots[slot] && !arrays_[set.disjuncts[slot]].unique) return false;
     return slots.any();
 }
 
@@ -89,9 +89,9 @@ void JsonAutomaton::set_forbidden(Frame* frame, std::string_view key, Arena& are
 }
 
 // Called when a value has been read in `frame`: narrow what it must not become, remember an item. False: an item repeats.
-bool JsonAutomaton::note_value(Frame* frame, const Leaf& leaf, const KeyByte* start, uint8_t last, Bits& alive, Arena& arena) {
+bool JsonAutomaton::note_value(Frame* frame, const Configuration& config, const KeyByte* start, uint8_t last, Bits& alive, Arena& arena) {
     if (!frame->forbidden && frame->state->kind != FrameKind::kArrayFrame) return true;
-    std::string written = text_since(leaf.text, start);
+    std::string written = text_since(config.text, start);
     if (last) written.push_back(static_cast<char>(last));
     std::string canonical = canonical_json(written);
     if (frame->forbidden) {
@@ -107,8 +107,8 @@ bool JsonAutomaton::note_value(Frame* frame, const Leaf& leaf, const KeyByte* st
     const ArraySet& set = *positions_[frame->state->position]->arrays;
     bool repeated = false, wanted = false;
     for (uint32_t k = 0; frame->items && k < frame->items->count; ++k) repeated |= frame->items->values[k] == canonical;
-    for (uint32_t slot = 0; slot < set.arms.size(); ++slot) {
-        if (!alive[slot] || !arrays_[set.arms[slot]].unique) continue;
+    for (uint32_t slot = 0; slot < set.disjuncts.size(); ++slot) {
+        if (!alive[slot] || !arrays_[set.disjuncts[slot]].unique) continue;
         if (repeated)
             alive.reset(slot);
         else
@@ -174,7 +174,7 @@ uint32_t JsonAutomaton::string_start_without(const Position& p, const ValueList&
 
 // The start of a number or literal name at a position, without the values it must not become. Plain decimals are taken
 // out with any number of trailing zeros; exponents, which have endless ways to spell a value, are not offered any more.
-uint32_t JsonAutomaton::bare_start_without(const Position& p, const ValueList& forbidden) {
+uint32_t JsonAutomaton::literal_start_without(const Position& p, const ValueList& forbidden) {
     std::vector<NodeId> out;
     bool exponents = false;
     for (uint32_t k = 0; k < forbidden.count; ++k) {
@@ -191,7 +191,7 @@ uint32_t JsonAutomaton::bare_start_without(const Position& p, const ValueList& f
         }
         out.push_back(node);
     }
-    if (out.empty() || !p.bare_start) return p.bare_start;
+    if (out.empty() || !p.literal_start) return p.literal_start;
     if (exponents) {
         std::array<uint64_t, 4> plain{}, mark{};
         for (unsigned byte : std::string_view("-+.0123456789")) plain[byte >> 6] |= 1ull << (byte & 63);
@@ -201,8 +201,8 @@ uint32_t JsonAutomaton::bare_start_without(const Position& p, const ValueList& f
     }
     NodeId others = kernel().complement(kernel().alternation(std::move(out)));
     std::vector<NodeId> components;
-    for (uint32_t k = 0; k < p.bare_owner.size(); ++k) {
-        const NodeId start = dfa().component(p.bare_start, k);
+    for (uint32_t k = 0; k < p.literal_owner.size(); ++k) {
+        const NodeId start = dfa().component(p.literal_start, k);
         components.push_back(kernel().conjunction({exponents ? kernel().without_exponents(start) : start, others}));
     }
     return dfa().intern(components, false);

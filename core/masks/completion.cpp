@@ -18,7 +18,7 @@ namespace {
 
 constexpr uint32_t kMostSteps = 50'000;     // of one search; a step takes about 1 us
 constexpr uint32_t kStepsPerByte = 16;      // besides, for each byte of the text so far: a long way is no wrong way
-constexpr uint32_t kMostHurry = 300'000;    // of both, where the nearest end is not sought but some near one
+constexpr uint32_t kMostGreedySteps = 300'000;    // of both, where the nearest end is not sought but some near one
 constexpr uint64_t kMostWork = 100'000;     // steps of all searches for one mask, besides that from where it stands
 constexpr uint32_t kMostBytes = 200'000;    // of a text
 constexpr size_t kMostKnown = 400'000;      // configurations
@@ -50,9 +50,9 @@ void Completions::prepare() {
 
 // ---- configurations -------------------------------------------------------------------------------------------------
 
-uint32_t Completions::id_of(const Leaf& leaf) {
+uint32_t Completions::id_of(const Configuration& config) {
     scratch_.clear();
-    if (!automaton_.identity(leaf, false, scratch_)) return kNone;
+    if (!automaton_.identity(config, false, scratch_)) return kNone;
     const uint32_t id = keys_.find(scratch_);
     if (id != KeyTable::kNone) return id;
     known_.emplace_back();
@@ -60,13 +60,13 @@ uint32_t Completions::id_of(const Leaf& leaf) {
 }
 
 // A lower bound of the bytes to the end.
-uint32_t Completions::bound(const Leaf& leaf, uint32_t id) {
+uint32_t Completions::bound(const Configuration& config, uint32_t id) {
     if (id != kNone && known_[id].lower) return known_[id].lower;
-    if (automaton_.accepting(leaf)) {
+    if (automaton_.accepting(config)) {
         if (id != kNone) known_[id].upper = known_[id].tokens = 0;
         return 0;
     }
-    uint32_t least = std::max(automaton_.min_bytes(leaf), 1u);
+    uint32_t least = std::max(automaton_.min_bytes(config), 1u);
     if (id != kNone) known_[id].lower = least;
     return least;
 }
@@ -74,21 +74,21 @@ uint32_t Completions::bound(const Leaf& leaf, uint32_t id) {
 // ---- the search -----------------------------------------------------------------------------------------------------
 
 // Depth first, bytes in order, no further than `limit` bytes: what it finds at the least limit is the first shortest text.
-Completions::Found Completions::search(const Leaf& start, uint32_t limit, Arena& arena) {
+Completions::Found Completions::search(const Configuration& start, uint32_t limit, Arena& arena) {
     overshoot_ = Automaton::kFar;
     levels_.clear();
     uint32_t left = 0;  // bytes behind the configuration that the search ends at
-    auto enter = [&](const Leaf& leaf, uint32_t most, const Arena::Mark& mark) {
-        uint32_t id = id_of(leaf), least = bound(leaf, id);
+    auto enter = [&](const Configuration& config, uint32_t most, const Arena::Mark& mark) {
+        uint32_t id = id_of(config), least = bound(config, id);
         if (least > most) {
             overshoot_ = std::min(overshoot_, least - most);
             arena.release(mark);
             return false;
         }
-        levels_.push_back({leaf, id, most, 0, {}, mark});
+        levels_.push_back({config, id, most, 0, {}, mark});
         left = least == 0 ? 0 : id != kNone ? known_[id].upper : Automaton::kFar;
         if (left <= most) return true;
-        ByteSet bytes = automaton_.next_bytes(leaf);
+        ByteSet bytes = automaton_.next_bytes(config);
         for (size_t w = 0; w < 4; ++w) levels_.back().bytes.words[w] = bytes.words[w] & bytes_.words[w];
         return false;
     };
@@ -105,7 +105,7 @@ Completions::Found Completions::search(const Leaf& start, uint32_t limit, Arena&
         poll();
         if (++steps_ > kMostSteps + kStepsPerByte * levels_.size()) return Found::kTooFar;
         Arena::Mark mark = arena.mark();
-        Leaf next = level.leaf;
+        Configuration next = level.config;
         if (automaton_.step(next, static_cast<uint8_t>(level.next++), arena))
             found = enter(next, level.limit - 1, mark);
         else
@@ -132,14 +132,14 @@ void Completions::keep_path(uint32_t left) {
     }
 }
 
-// What is left to be tried by `hurry`. Every other turn takes what promises most; the turns between go around the types, of
+// What is left to be tried by `greedy_search`. Every other turn takes what promises most; the turns between go around the types, of
 // which each has the configurations in one container, of one kind and as far from the end. So a plateau of the guide that has
 // thousands of configurations, such as the digits of a number that is of no use, does not hide the few that lead out of it.
 class Completions::Open {
 public:
-    void push(uint32_t node, const Leaf& leaf, uint32_t bytes, uint32_t guide) {
+    void push(uint32_t node, const Configuration& config, uint32_t bytes, uint32_t guide) {
         best_.push({guide, bytes, node});
-        const uint64_t key = mix(mix(reinterpret_cast<uintptr_t>(leaf.frame), leaf.mode), guide);
+        const uint64_t key = mix(mix(reinterpret_cast<uintptr_t>(config.frame), config.mode), guide);
         const auto [at, is_new] = type_of_.try_emplace(key, types_.size());
         if (is_new) types_.emplace_back();
         types_[at->second].push_back(node);
@@ -180,30 +180,30 @@ private:
 
 // Some way to the end, not surely the shortest: greedy best-first search with type-based exploration (Xie et al. 2014).
 // It goes by what the automaton says, not by what the searches before have learnt: that is more, but only of places that they came to.
-bool Completions::hurry(const Leaf& start, Arena& arena) {
+bool Completions::greedy_search(const Configuration& start, Arena& arena) {
     Open open;
     std::unordered_set<uint32_t> seen;
     reached_.clear();
-    auto enter = [&](const Leaf& leaf, uint32_t from, uint8_t byte) {
-        const uint32_t id = id_of(leaf);
+    auto enter = [&](const Configuration& config, uint32_t from, uint8_t byte) {
+        const uint32_t id = id_of(config);
         if (id != kNone && !seen.insert(id).second) return false;
-        const uint32_t bytes = from == kNone ? 0 : reached_[from].bytes + 1, guide = automaton_.accepting(leaf) ? 0 : automaton_.min_bytes(leaf);
+        const uint32_t bytes = from == kNone ? 0 : reached_[from].bytes + 1, guide = automaton_.accepting(config) ? 0 : automaton_.min_bytes(config);
         if (bytes > kMostBytes || guide >= Automaton::kFar) return false;
-        open.push(static_cast<uint32_t>(reached_.size()), leaf, bytes, guide);
-        reached_.push_back({leaf, id, from, bytes, byte});
+        open.push(static_cast<uint32_t>(reached_.size()), config, bytes, guide);
+        reached_.push_back({config, id, from, bytes, byte});
         return true;
     };
     enter(start, kNone, 0);
-    for (uint32_t node; steps_ < kMostHurry && (node = open.pop()) != kNone;) {
-        const Leaf leaf = reached_[node].leaf;
-        if (automaton_.accepting(leaf)) return keep_way_to(node), true;
-        const ByteSet bytes = automaton_.next_bytes(leaf);
+    for (uint32_t node; steps_ < kMostGreedySteps && (node = open.pop()) != kNone;) {
+        const Configuration config = reached_[node].config;
+        if (automaton_.accepting(config)) return keep_way_to(node), true;
+        const ByteSet bytes = automaton_.next_bytes(config);
         for (unsigned byte = 0; byte < 256; ++byte) {
             if (!bytes.has(static_cast<uint8_t>(byte)) || !bytes_.has(static_cast<uint8_t>(byte))) continue;
             poll();
             ++steps_;
             Arena::Mark before = arena.mark();
-            Leaf next = leaf;
+            Configuration next = config;
             if (!automaton_.step(next, static_cast<uint8_t>(byte), arena) || !enter(next, node, static_cast<uint8_t>(byte))) arena.release(before);
         }
     }
@@ -214,24 +214,24 @@ bool Completions::hurry(const Leaf& start, Arena& arena) {
 void Completions::keep_way_to(uint32_t node) {
     levels_.clear();
     uint32_t next = 0;  // any: nothing is read behind the end
-    for (; node != kNone; next = reached_[node].byte + 1u, node = reached_[node].from) levels_.push_back({reached_[node].leaf, reached_[node].id, 0, next, {}, {}});
+    for (; node != kNone; next = reached_[node].byte + 1u, node = reached_[node].from) levels_.push_back({reached_[node].config, reached_[node].id, 0, next, {}, {}});
     std::reverse(levels_.begin(), levels_.end());
     keep_path(0);
 }
 
 // Find a way to the end: `path_`, then what is known of the configuration it leads to.
-bool Completions::complete(const Leaf& leaf, Arena& arena) {
+bool Completions::complete(const Configuration& config, Arena& arena) {
     path_.clear();
-    uint32_t id = id_of(leaf);
+    uint32_t id = id_of(config);
     if (id != kNone && known_[id].upper < Automaton::kFar) return true;
     if (work_ == 0) return false;
     steps_ = 0;
     Arena::Mark mark = arena.mark();
     bool found = false;
     try {
-        for (uint32_t limit = bound(leaf, id); limit < kMostBytes; limit += overshoot_) {
-            Found result = search(leaf, limit, arena);
-            found = result == Found::kYes || (result == Found::kTooFar && hurry(leaf, arena));
+        for (uint32_t limit = bound(config, id); limit < kMostBytes; limit += overshoot_) {
+            Found result = search(config, limit, arena);
+            found = result == Found::kYes || (result == Found::kTooFar && greedy_search(config, arena));
             if (result != Found::kNone) break;
         }
     } catch (const LimitExceeded& error) {
@@ -246,8 +246,8 @@ bool Completions::complete(const Leaf& leaf, Arena& arena) {
 
 // The text from here to the end, and the configurations on its way. Where the tokens of a configuration were counted its
 // text stays what it was, though a shorter one may be found later: what is counted on the way to it includes these tokens.
-bool Completions::follow(const Leaf& leaf, Arena& arena, std::string& text, std::vector<uint32_t>& ids) {
-    Leaf at = leaf;
+bool Completions::follow(const Configuration& config, Arena& arena, std::string& text, std::vector<uint32_t>& ids) {
+    Configuration at = config;
     auto go = [&](uint8_t byte) {
         text.push_back(static_cast<char>(byte));
         return automaton_.step(at, byte, arena);
@@ -269,18 +269,18 @@ bool Completions::follow(const Leaf& leaf, Arena& arena, std::string& text, std:
     return true;
 }
 
-std::string Completions::text(const Leaf& leaf, Arena& arena) {
+std::string Completions::text(const Configuration& config, Arena& arena) {
     make_room();
-    return way(leaf, arena);
+    return completion_text(config, arena);
 }
 
-std::string Completions::way(const Leaf& leaf, Arena& arena) {
+std::string Completions::completion_text(const Configuration& config, Arena& arena) {
     std::string out;
-    if (automaton_.accepting(leaf) || (is_wide(most(leaf)) && guide_.write_shortest(leaf, out))) return out;
+    if (automaton_.accepting(config) || (is_wide(most(config)) && guide_.write_shortest(config, out))) return out;
     out.clear();
     std::vector<uint32_t> ids;
     Arena::Mark mark = arena.mark();
-    if (!follow(leaf, arena, out, ids)) out.clear();
+    if (!follow(config, arena, out, ids)) out.clear();
     arena.release(mark);
     return out;
 }
@@ -302,17 +302,17 @@ std::vector<uint32_t> Completions::fewest_tokens(const std::string& text) const 
     return fewest;
 }
 
-uint32_t Completions::tokens(const Leaf& leaf, Arena& arena) {
+uint32_t Completions::tokens(const Configuration& config, Arena& arena) {
     make_room();
-    return needed(leaf, arena);
+    return needed(config, arena);
 }
 
-uint32_t Completions::needed(const Leaf& leaf, Arena& arena) {
-    if (automaton_.accepting(leaf)) return 0;
-    uint32_t id = id_of(leaf);
+uint32_t Completions::needed(const Configuration& config, Arena& arena) {
+    if (automaton_.accepting(config)) return 0;
+    uint32_t id = id_of(config);
     if (id != kNone && known_[id].tokens != kUnasked) return known_[id].tokens;
     std::string text;
-    if (work_ > 0 && is_wide(most(leaf)) && guide_.write_shortest(leaf, text)) {
+    if (work_ > 0 && is_wide(most(config)) && guide_.write_shortest(config, text)) {
         spend(text.size());
         const uint32_t told = fewest_tokens(text)[0];
         if (id != kNone) known_[id].tokens = told;
@@ -321,7 +321,7 @@ uint32_t Completions::needed(const Leaf& leaf, Arena& arena) {
     text.clear();
     std::vector<uint32_t> ids;
     Arena::Mark mark = arena.mark();
-    bool found = follow(leaf, arena, text, ids);
+    bool found = follow(config, arena, text, ids);
     arena.release(mark);
     spend(text.size());
     if (!found) {
@@ -339,15 +339,15 @@ uint32_t Completions::needed(const Leaf& leaf, Arena& arena) {
 // Every token that can be read with the tokens needed behind it. Inside a string most lead to a few configurations, one
 // after another. Returns false if that took too long: what is needed behind some of them is not known.
 template <class Visit>
-bool Completions::each_need(const Trie& trie, const Leaf& leaf, Arena& arena, const Visit& visit) {
-    Leaf last;
+bool Completions::each_need(const Trie& trie, const Configuration& config, Arena& arena, const Visit& visit) {
+    Configuration last;
     uint32_t need = kUnasked;
     work_ = kMostWork;
-    walk_tokens(automaton_, trie, leaf, arena, [&](uint32_t node, const Leaf& next) {
-        if (need == kUnasked || next.frame != leaf.frame || !same_place(last, next)) need = needed(next, arena);
+    walk_tokens(automaton_, trie, config, arena, [&](uint32_t node, const Configuration& next) {
+        if (need == kUnasked || next.frame != config.frame || !same_place(last, next)) need = needed(next, arena);
         visit(node, need);
         last = next;
-        if (next.frame != leaf.frame) need = kUnasked;  // its frames go with the next step
+        if (next.frame != config.frame) need = kUnasked;  // its frames go with the next step
     });
     return std::exchange(work_, kNoLimit) > 0;
 }
@@ -355,15 +355,15 @@ bool Completions::each_need(const Trie& trie, const Leaf& leaf, Arena& arena, co
 // Every token that can be read, with whether the rest fits into `budget`. Returns false if finding that out took too long:
 // then a token only fits where that is told by the bounds.
 template <class Visit>
-bool Completions::each_place(const Leaf& leaf, uint32_t budget, Arena& arena, const Visit& visit) {
-    Leaf last;
+bool Completions::each_place(const Configuration& config, uint32_t budget, Arena& arena, const Visit& visit) {
+    Configuration last;
     bool asked = false, fit = false;
     work_ = kMostWork;
-    walk_tokens(automaton_, tables_.all(), leaf, arena, [&](uint32_t node, const Leaf& next) {
-        if (!asked || next.frame != leaf.frame || !same_place(last, next)) fit = fits(next, budget, arena);
+    walk_tokens(automaton_, tables_.all(), config, arena, [&](uint32_t node, const Configuration& next) {
+        if (!asked || next.frame != config.frame || !same_place(last, next)) fit = fits(next, budget, arena);
         visit(node, fit);
         last = next;
-        asked = next.frame == leaf.frame;
+        asked = next.frame == config.frame;
     });
     return std::exchange(work_, kNoLimit) > 0;
 }
@@ -372,26 +372,26 @@ bool Completions::each_place(const Leaf& leaf, uint32_t budget, Arena& arena, co
 // that would mean to read nearly the whole vocabulary, so there it is not asked which places tokens lead to, but which there
 // are: few, since most letters change nothing. Only the tokens that may leave the string are read. That may be more than the
 // most; `exact` looks at every token.
-uint32_t Completions::farthest(const Leaf& leaf, Arena& arena, bool exact) {
-    Leaf from = guide_.least_constrained(leaf);
+uint32_t Completions::max_tokens_needed(const Configuration& config, Arena& arena, bool exact) {
+    Configuration from = guide_.least_constrained(config);
     uint32_t id = id_of(from);
-    if (id != kNone && known_[id].farthest != kUnasked && (!exact || known_[id].exact)) return known_[id].farthest;
+    if (id != kNone && known_[id].max_tokens_needed != kUnasked && (!exact || known_[id].exact)) return known_[id].max_tokens_needed;
     uint32_t most = exact ? kNever : most_inside(from, arena);
     bool walk = most == kNever;
     if (walk) most = 0;
-    auto ask = [&](uint32_t, uint32_t need) { most = std::max(most, std::min(need, kTooHard - 2)); };
-    most = each_need(walk ? tables_.all() : tables_.quoted(), from, arena, ask) ? most + 1 : kTooHard;
-    if (id != kNone) known_[id].farthest = most, known_[id].exact = walk;
+    auto ask = [&](uint32_t, uint32_t need) { most = std::max(most, std::min(need, kUnknown - 2)); };
+    most = each_need(walk ? tables_.all() : tables_.quoted(), from, arena, ask) ? most + 1 : kUnknown;
+    if (id != kNone) known_[id].max_tokens_needed = most, known_[id].exact = walk;
     return most;
 }
 
 // The most tokens needed at any place of the string or key that is being read; kNever where there are too many of them, or
 // where few bytes are possible, so that a walk over the vocabulary is short.
-uint32_t Completions::most_inside(const Leaf& from, Arena& arena) {
+uint32_t Completions::most_inside(const Configuration& from, Arena& arena) {
     constexpr size_t kWide = 48, kMostPlaces = 256;
     if (automaton_.next_bytes(from).size() < kWide) return kNever;
     Arena::Mark mark = arena.mark();
-    std::vector<Leaf> places{from};
+    std::vector<Configuration> places{from};
     std::unordered_set<uint32_t> seen{id_of(from)};
     uint32_t most = 0;
     work_ = kMostWork;
@@ -399,7 +399,7 @@ uint32_t Completions::most_inside(const Leaf& from, Arena& arena) {
         most = std::max(most, needed(places[at], arena));
         const ByteSet bytes = automaton_.next_bytes(places[at]);
         for (unsigned byte = 0; byte < 256 && most != kNever; ++byte) {
-            Leaf next = places[at];
+            Configuration next = places[at];
             if (!bytes.has(static_cast<uint8_t>(byte)) || !automaton_.step(next, static_cast<uint8_t>(byte), arena) || next.frame != from.frame) continue;
             uint32_t id = id_of(next);
             if (id == kNone || places.size() > kMostPlaces) most = kNever;
@@ -412,22 +412,22 @@ uint32_t Completions::most_inside(const Leaf& from, Arena& arena) {
 }
 
 // By what the containers require, and what one token may add to that.
-bool Completions::is_surely_far(const Leaf& leaf, uint32_t budget) const {
-    return growth_ < Automaton::kFar && uint64_t{guide_.most_tokens_around(leaf)} + growth_ < budget;
+bool Completions::is_surely_far(const Configuration& config, uint32_t budget) const {
+    return growth_ < Automaton::kFar && uint64_t{guide_.most_tokens_around(config)} + growth_ < budget;
 }
 
-bool Completions::is_far(const Leaf& leaf, uint32_t budget) const {
-    if (is_surely_far(leaf, budget)) return true;
+bool Completions::is_far(const Configuration& config, uint32_t budget) const {
+    if (is_surely_far(config, budget)) return true;
     std::vector<uint64_t> key;
-    if (!automaton_.identity(guide_.least_constrained(leaf), false, key)) return false;
+    if (!automaton_.identity(guide_.least_constrained(config), false, key)) return false;
     uint32_t id = keys_.find(key);
-    return id != KeyTable::kNone && known_[id].farthest != kUnasked && known_[id].farthest <= budget;
+    return id != KeyTable::kNone && known_[id].max_tokens_needed != kUnasked && known_[id].max_tokens_needed <= budget;
 }
 
 // Leave only the tokens that go along the shortest text and bring the end nearer with each.
-uint32_t Completions::keep_to_text(const Leaf& leaf, uint32_t* words, Arena& arena) {
+uint32_t Completions::keep_to_text(const Configuration& config, uint32_t* words, Arena& arena) {
     const Trie& trie = tables_.all();
-    const std::string text = way(leaf, arena);
+    const std::string text = completion_text(config, arena);
     std::vector<uint32_t> fewest = fewest_tokens(text);
     std::vector<uint32_t> kept;
     uint32_t node = trie.root();
@@ -451,27 +451,27 @@ void Completions::make_room() {
     known_.clear();
 }
 
-uint32_t Completions::most(const Leaf& leaf) { return automaton_.accepting(leaf) ? 0 : spells_all_ ? guide_.most_tokens(leaf) : Automaton::kFar; }
+uint32_t Completions::most(const Configuration& config) { return automaton_.accepting(config) ? 0 : spells_all_ ? guide_.most_tokens(config) : Automaton::kFar; }
 
-uint32_t Completions::least_bytes(const Leaf& leaf) {
+uint32_t Completions::least_bytes(const Configuration& config) {
     make_room();
-    return automaton_.accepting(leaf) ? 0 : automaton_.min_bytes(leaf);
+    return automaton_.accepting(config) ? 0 : automaton_.min_bytes(config);
 }
 
 // Whether a text can be finished in so many tokens. It is only asked what it really takes where the bounds leave that open.
-bool Completions::fits(const Leaf& leaf, uint32_t budget, Arena& arena) {
-    if (most(leaf) <= budget) return true;
-    if (uint64_t{automaton_.min_bytes(leaf)} > uint64_t{budget} * longest_) return false;
-    return needed(leaf, arena) <= budget;
+bool Completions::fits(const Configuration& config, uint32_t budget, Arena& arena) {
+    if (most(config) <= budget) return true;
+    if (uint64_t{automaton_.min_bytes(config)} > uint64_t{budget} * longest_) return false;
+    return needed(config, arena) <= budget;
 }
 
-uint32_t Completions::tighten(const Leaf& leaf, uint32_t budget, uint32_t* words, uint32_t allowed, Arena& arena) {
+uint32_t Completions::tighten(const Configuration& config, uint32_t budget, uint32_t* words, uint32_t allowed, Arena& arena) {
     make_room();
-    const bool accepting = automaton_.accepting(leaf);
-    const uint32_t most = this->most(leaf);
-    if (most < Automaton::kFar && is_surely_far(leaf, budget)) return allowed;
+    const bool accepting = automaton_.accepting(config);
+    const uint32_t most = this->most(config);
+    if (most < Automaton::kFar && is_surely_far(config, budget)) return allowed;
     const bool wide = is_wide(most);
-    const uint32_t least = wide && most <= budget ? most : needed(leaf, arena);
+    const uint32_t least = wide && most <= budget ? most : needed(config, arena);
     if (least == kNever) return allowed;
     budget = std::max(budget, least);  // too late: as fast as possible
     std::vector<uint32_t> kept(tables_.words(), 0);
@@ -479,17 +479,17 @@ uint32_t Completions::tighten(const Leaf& leaf, uint32_t budget, uint32_t* words
         if (!fits) return;
         for (uint32_t token : tables_.all().tokens_at(node)) kept[token >> 5] |= 1u << (token & 31);
     };
-    bool by_text = !wide && guide_.text_matters(leaf);
+    bool by_text = !wide && guide_.text_matters(config);
     if (wide) {
-        each_place(leaf, budget - 1, arena, keep);
+        each_place(config, budget - 1, arena, keep);
     } else if (!by_text) {
         for (bool exact : {false, true})
-            if (const uint32_t far = farthest(leaf, arena, exact); far != kTooHard && budget >= far) return allowed;
-        by_text = farthest(leaf, arena, true) == kTooHard || !each_need(tables_.all(), leaf, arena, [&](uint32_t node, uint32_t need) { keep(node, need < budget); });
+            if (const uint32_t far = max_tokens_needed(config, arena, exact); far != kUnknown && budget >= far) return allowed;
+        by_text = max_tokens_needed(config, arena, true) == kUnknown || !each_need(tables_.all(), config, arena, [&](uint32_t node, uint32_t need) { keep(node, need < budget); });
     }
     if (by_text) {
         if (budget > least + kSlack) return allowed;
-        if (!accepting) return keep_to_text(leaf, words, arena);
+        if (!accepting) return keep_to_text(config, words, arena);
         std::fill(kept.begin(), kept.end(), 0);
     }
     if (accepting)
@@ -500,7 +500,7 @@ uint32_t Completions::tighten(const Leaf& leaf, uint32_t budget, uint32_t* words
         left += static_cast<uint32_t>(std::popcount(words[w]));
     }
     // A text that is not the shortest may not be found again from the middle.
-    if (!left && !accepting) return keep_to_text(leaf, words, arena);
+    if (!left && !accepting) return keep_to_text(config, words, arena);
     return left;
 }
 

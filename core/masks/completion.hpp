@@ -31,40 +31,40 @@ public:
     static constexpr uint32_t kNever = UINT32_MAX;
 
     // Fewest tokens to write the shortest text from here, 0 where the text may end; kNever: none is known.
-    uint32_t tokens(const Leaf& leaf, Arena& arena);
+    uint32_t tokens(const Configuration& config, Arena& arena);
     // That text; empty where the text may end or none is known.
-    std::string text(const Leaf& leaf, Arena& arena);
+    std::string text(const Configuration& config, Arena& arena);
     // No text from here has fewer bytes.
-    uint32_t least_bytes(const Leaf& leaf);
+    uint32_t least_bytes(const Configuration& config);
     // Take out of a mask the tokens behind which more than `budget` - 1 would be needed. Returns how many are left.
-    uint32_t tighten(const Leaf& leaf, uint32_t budget, uint32_t* words, uint32_t allowed, Arena& arena);
+    uint32_t tighten(const Configuration& config, uint32_t budget, uint32_t* words, uint32_t allowed, Arena& arena);
 
     // Whether a budget is known to be so far from its end that no token need be taken out. Changes nothing: any number of
     // threads may ask at once.
-    bool is_far(const Leaf& leaf, uint32_t budget) const;
+    bool is_far(const Configuration& config, uint32_t budget) const;
     uint64_t memory_bytes() const { return known_.size() * sizeof(Known) + keys_.memory_bytes(); }
 
 private:
-    static constexpr uint32_t kNone = UINT32_MAX, kUnasked = UINT32_MAX - 1, kTooHard = UINT32_MAX - 2;
+    static constexpr uint32_t kNone = UINT32_MAX, kUnasked = UINT32_MAX - 1, kUnknown = UINT32_MAX - 2;
     static constexpr uint64_t kNoLimit = UINT64_MAX;
     struct Known {
         uint32_t lower = 0, upper = Automaton::kFar;  // bytes to the end
         uint32_t tokens = kUnasked;
-        // Most tokens that may be needed from here, the next one included, or more than these; kTooHard: not found out.
-        uint32_t farthest = kUnasked;
-        bool exact = false;  // `farthest` is not more
+        // Most tokens that may be needed from here, the next one included, or more than these; kUnknown: not found out.
+        uint32_t max_tokens_needed = kUnasked;
+        bool exact = false;  // `max_tokens_needed` is not more
         uint8_t byte = 0;              // the next one of the text, if `upper` is known
     };
     struct Level {
-        Leaf leaf;
+        Configuration config;
         uint32_t id;  // kNone: depends on the text
         uint32_t limit;
         uint32_t next;  // byte to try
         ByteSet bytes;
         Arena::Mark mark;
     };
-    struct Reached {  // by `hurry`
-        Leaf leaf;
+    struct Reached {  // by `greedy_search`
+        Configuration config;
         uint32_t id, from, bytes;  // `from`: what it was reached from; kNone: the start
         uint8_t byte;              // by which it was
     };
@@ -72,32 +72,32 @@ private:
     enum class Found : uint8_t { kYes, kNone, kTooFar };
 
     void prepare();
-    uint32_t id_of(const Leaf& leaf);
-    uint32_t bound(const Leaf& leaf, uint32_t id);
-    bool is_settled(uint32_t id) const { return id != kNone && known_[id].tokens < kTooHard; }
+    uint32_t id_of(const Configuration& config);
+    uint32_t bound(const Configuration& config, uint32_t id);
+    bool is_settled(uint32_t id) const { return id != kNone && known_[id].tokens < kUnknown; }
     void make_room();
     void spend(uint64_t steps) {
         if (work_ != kNoLimit) work_ -= std::min(work_, steps);
     }
-    bool complete(const Leaf& leaf, Arena& arena);
-    Found search(const Leaf& leaf, uint32_t limit, Arena& arena);
-    bool hurry(const Leaf& leaf, Arena& arena);
+    bool complete(const Configuration& config, Arena& arena);
+    Found search(const Configuration& config, uint32_t limit, Arena& arena);
+    bool greedy_search(const Configuration& config, Arena& arena);
     void keep_path(uint32_t left);
     void keep_way_to(uint32_t node);
-    bool follow(const Leaf& leaf, Arena& arena, std::string& text, std::vector<uint32_t>& ids);
-    uint32_t needed(const Leaf& leaf, Arena& arena);
-    std::string way(const Leaf& leaf, Arena& arena);
+    bool follow(const Configuration& config, Arena& arena, std::string& text, std::vector<uint32_t>& ids);
+    uint32_t needed(const Configuration& config, Arena& arena);
+    std::string completion_text(const Configuration& config, Arena& arena);
     std::vector<uint32_t> fewest_tokens(const std::string& text) const;
-    uint32_t most(const Leaf& leaf);
-    bool is_surely_far(const Leaf& leaf, uint32_t budget) const;
-    bool fits(const Leaf& leaf, uint32_t budget, Arena& arena);
-    uint32_t farthest(const Leaf& leaf, Arena& arena, bool exact);
-    uint32_t most_inside(const Leaf& leaf, Arena& arena);
-    uint32_t keep_to_text(const Leaf& leaf, uint32_t* words, Arena& arena);
+    uint32_t most(const Configuration& config);
+    bool is_surely_far(const Configuration& config, uint32_t budget) const;
+    bool fits(const Configuration& config, uint32_t budget, Arena& arena);
+    uint32_t max_tokens_needed(const Configuration& config, Arena& arena, bool exact);
+    uint32_t most_inside(const Configuration& config, Arena& arena);
+    uint32_t keep_to_text(const Configuration& config, uint32_t* words, Arena& arena);
     template <class Visit>
-    bool each_need(const Trie& trie, const Leaf& leaf, Arena& arena, const Visit& visit);
+    bool each_need(const Trie& trie, const Configuration& config, Arena& arena, const Visit& visit);
     template <class Visit>
-    bool each_place(const Leaf& leaf, uint32_t budget, Arena& arena, const Visit& visit);
+    bool each_place(const Configuration& config, uint32_t budget, Arena& arena, const Visit& visit);
 
     Automaton& automaton_;
     CompletionGuide& guide_;

@@ -25,7 +25,7 @@ Masks::Masks(Automaton& automaton, const VocabularyTables& tables, StringMasks& 
 // Depth-first over the trie; a rejected byte skips its subtree (llguidance, docs/toktrie.md, describes the same idea).
 // `hit(tokens)` where a prefix can be read, `out(node, how, length)` where it closes the container: not followed any further.
 template <class Hit, class Out>
-void Masks::walk(const Trie& trie, const Leaf& from, Arena& arena, const Hit& hit, const Out& out) {
+void Masks::walk(const Trie& trie, const Configuration& from, Arena& arena, const Hit& hit, const Out& out) {
     auto& levels = workspace_->levels;
     if (levels.size() < trie.max_depth + 2) levels.resize(trie.max_depth + 2);
     walk_below(trie, trie.root(), 0, from, arena, hit, out);
@@ -33,20 +33,20 @@ void Masks::walk(const Trie& trie, const Leaf& from, Arena& arena, const Hit& hi
 
 // The same of what is below a node that so many bytes led to.
 template <class Hit, class Out>
-void Masks::walk_below(const Trie& trie, uint32_t top, size_t base, const Leaf& from, Arena& arena, const Hit& hit, const Out& out) {
+void Masks::walk_below(const Trie& trie, uint32_t top, size_t base, const Configuration& from, Arena& arena, const Hit& hit, const Out& out) {
     constexpr uint32_t kMany = 8;  // children from which on it pays to ask for the possible bytes first
     auto open = [&](Workspace::Level& level, uint32_t node) {
         level.at = trie.first_child[node];
         level.end = trie.first_child[node + 1];
         if (level.end - level.at > kMany)
-            level.bytes = automaton_.next_bytes(level.leaf);
+            level.bytes = automaton_.next_bytes(level.config);
         else
             level.bytes.words.fill(~0ull);
     };
     if (uint32_t state = scalar_state(trie, top, from)) return walk_scalar(trie, top, base, from, state, arena, hit, out);
     auto& levels = workspace_->levels;
     size_t depth = base;
-    levels[depth].leaf = from;
+    levels[depth].config = from;
     open(levels[depth], top);
     while (true) {
         Workspace::Level& level = levels[depth];
@@ -57,8 +57,8 @@ void Masks::walk_below(const Trie& trie, uint32_t top, size_t base, const Leaf& 
         uint32_t k = level.at++;
         if (!level.bytes.has(trie.child_byte[k])) continue;
         poll();
-        Leaf& next = levels[depth + 1].leaf;
-        next = level.leaf;
+        Configuration& next = levels[depth + 1].config;
+        next = level.config;
         if (!automaton_.step(next, trie.child_byte[k], arena)) continue;
         uint32_t node = trie.child[k];
         if (next.outside) {
@@ -75,22 +75,22 @@ void Masks::walk_below(const Trie& trie, uint32_t top, size_t base, const Leaf& 
 }
 
 // The state, if what is below a node is the rest of a number or literal name, and enough of it to be looked up; else 0.
-uint32_t Masks::scalar_state(const Trie& trie, uint32_t node, const Leaf& leaf) const {
+uint32_t Masks::scalar_state(const Trie& trie, uint32_t node, const Configuration& config) const {
     constexpr size_t kFew = 16;
     if (&trie != &tables_.all() || (node != trie.root() && trie.tokens_below(node).size() < kFew)) return 0;
-    return view_.literal_state(leaf);
+    return view_.literal_state(config);
 }
 
 // Tokens that go on within a number or literal name are the same wherever that stands; only what ends it is walked.
 template <class Hit, class Out>
-void Masks::walk_scalar(const Trie& trie, uint32_t top, size_t base, const Leaf from, uint32_t state, Arena& arena, const Hit& hit, const Out& out) {
-    const auto rest = strings_.bare(state, top, tables_);
+void Masks::walk_scalar(const Trie& trie, uint32_t top, size_t base, const Configuration from, uint32_t state, Arena& arena, const Hit& hit, const Out& out) {
+    const auto rest = strings_.literal(state, top, tables_);
     hit(std::span<const uint32_t>(rest->tokens));
-    for (const BareEnd& end : rest->ends) {
+    for (const LiteralEnd& end : rest->ends) {
         const size_t length = base + end.read + 1;
         for (uint32_t k = trie.first_child[end.node]; k < trie.first_child[end.node + 1]; ++k) {
-            if (!StringMasks::ends_bare(trie.child_byte[k])) continue;
-            Leaf next = from;
+            if (!StringMasks::ends_literal(trie.child_byte[k])) continue;
+            Configuration next = from;
             next.state = end.state;
             if (!automaton_.step(next, trie.child_byte[k], arena)) continue;
             const uint32_t node = trie.child[k];
@@ -104,11 +104,11 @@ void Masks::walk_scalar(const Trie& trie, uint32_t top, size_t base, const Leaf 
     }
 }
 
-bool Masks::reads(const Leaf& from, std::string_view bytes, Arena& arena) {
+bool Masks::reads(const Configuration& from, std::string_view bytes, Arena& arena) {
     poll();
-    Leaf leaf = from;
+    Configuration config = from;
     for (char c : bytes)
-        if (!automaton_.step(leaf, static_cast<uint8_t>(c), arena)) return false;
+        if (!automaton_.step(config, static_cast<uint8_t>(c), arena)) return false;
     return true;
 }
 
@@ -121,7 +121,7 @@ Masks::Exits& Masks::exits_of(std::vector<Exits>& all, uint32_t how) {
 
 // ---- what may follow ----------------------------------------------------------------------------------------------
 
-std::shared_ptr<const Masks::LocalTails> Masks::local_tails(const Leaf& behind, Arena& arena) {
+std::shared_ptr<const Masks::LocalTails> Masks::local_tails(const Configuration& behind, Arena& arena) {
     LocalKey key = view_.local_key(behind, tables_.longest_token());
     if (key.usable) {
         auto it = tails_.find(key);
@@ -155,16 +155,16 @@ std::shared_ptr<const Masks::LocalTails> Masks::local_tails(const Leaf& behind, 
 }
 
 // The set of tails that may follow the container around `inside` when it was closed in that way.
-uint32_t Masks::tails(const Leaf& inside, uint32_t how, Arena& arena) {
+uint32_t Masks::tails(const Configuration& inside, uint32_t how, Arena& arena) {
     uint32_t& known = view_.tails_of(inside);
     if (how == ContainerView::kFirst && known != UINT32_MAX) return known;
-    Leaf behind;
+    Configuration behind;
     uint32_t found = view_.after_close(inside, how, behind, arena) ? tails_behind(behind, arena) : 0;
     if (how == ContainerView::kFirst) known = found;
     return found;
 }
 
-uint32_t Masks::tails_behind(const Leaf& behind, Arena& arena) {
+uint32_t Masks::tails_behind(const Configuration& behind, Arena& arena) {
     poll();
     auto local = local_tails(behind, arena);
     std::vector<uint32_t> words(local->words);
@@ -207,7 +207,7 @@ void Masks::add(LocalMask& mask, uint32_t token) {
     mask.tokens.push_back(token);
 }
 
-void Masks::add_walk(LocalMask& mask, const Leaf& from, Arena& arena) {
+void Masks::add_walk(LocalMask& mask, const Configuration& from, Arena& arena) {
     const Trie& trie = tables_.all();
     walk(
         trie, from, arena,
@@ -236,7 +236,7 @@ void Masks::inner_within(const StringInner& inner, uint32_t room, uint32_t* word
     }
 }
 
-void Masks::add_string(LocalMask& mask, const StringBody& body, const Leaf& leaf, Arena& arena) {
+void Masks::add_string(LocalMask& mask, const StringBody& body, const Configuration& config, Arena& arena) {
     mask.inner = strings_.inner(body.state, body.bounded, tables_);
     // 1) Tokens that stay inside.
     if (body.bounded) {
@@ -249,7 +249,7 @@ void Masks::add_string(LocalMask& mask, const StringBody& body, const Leaf& leaf
     }
     // 2) Tokens that leave it. A key that is declared is not an extra one.
     std::vector<uint32_t> nodes, declared;
-    view_.declared_closings(leaf, tables_.all(), nodes);
+    view_.declared_closings(config, tables_.all(), nodes);
     for (uint32_t node : nodes) {
         auto below = tables_.all().tokens_below(node);
         declared.insert(declared.end(), below.begin(), below.end());
@@ -258,7 +258,7 @@ void Masks::add_string(LocalMask& mask, const StringBody& body, const Leaf& leaf
     auto is_extra = [&](uint32_t token) { return declared.empty() || !std::binary_search(declared.begin(), declared.end(), token); };
     const auto all_exits = strings_.exits(body.state, body.counting, tables_);
     for (const StringExit& exit : *all_exits) {
-        Leaf behind = leaf;
+        Configuration behind = config;
         if (!view_.close_string(behind, exit.state, exit.chars, arena)) continue;
         if (behind.outside) {
             for (auto [tail, token] : exit.tails)
@@ -281,10 +281,10 @@ void Masks::add_string(LocalMask& mask, const StringBody& body, const Leaf& leaf
     }
 }
 
-std::shared_ptr<Masks::LocalMask> Masks::build(const Leaf& leaf, Arena& arena) {
+std::shared_ptr<Masks::LocalMask> Masks::build(const Configuration& config, Arena& arena) {
     auto mask = std::make_shared<LocalMask>();
     workspace_->words.assign(tables_.words(), 0);
-    Leaf from = view_.detached(leaf, arena);
+    Configuration from = view_.detached(config, arena);
     StringBody body = string_view_.string_body(from, tables_.longest_token());
     if (!body.state) {
         add_walk(*mask, from, arena);
@@ -292,7 +292,7 @@ std::shared_ptr<Masks::LocalMask> Masks::build(const Leaf& leaf, Arena& arena) {
         add_string(*mask, body, from, arena);
         if (body.key) add_walk(*mask, view_.as_declared_key(from), arena);
     }
-    if (automaton_.accepting(leaf))
+    if (automaton_.accepting(config))
         for (uint32_t id : tables_.eos()) add(*mask, id);
     mask->allowed += static_cast<uint32_t>(mask->tokens.size());
     if (body.bounded || mask->tokens.size() > tables_.words() / 8) {  // setting so many bits takes longer than copying a row
@@ -303,12 +303,12 @@ std::shared_ptr<Masks::LocalMask> Masks::build(const Leaf& leaf, Arena& arena) {
     return mask;
 }
 
-std::shared_ptr<Masks::LocalMask> Masks::local(const Leaf& leaf, Arena& arena) {
-    LocalKey key = view_.local_key(leaf, tables_.longest_token());
-    if (!key.usable) return build(leaf, arena);
+std::shared_ptr<Masks::LocalMask> Masks::local(const Configuration& config, Arena& arena) {
+    LocalKey key = view_.local_key(config, tables_.longest_token());
+    if (!key.usable) return build(config, arena);
     auto it = masks_.find(key);
     if (it != masks_.end()) return it->second;
-    auto made = build(leaf, arena);
+    auto made = build(config, arena);
     size_t bytes = sizeof(LocalMask) + 96 + ((made->dense.use_count() == 1 ? made->dense->size() : 0) + made->tokens.size()) * 4;
     for (const Exits& exits : made->exits) bytes += exits.pairs.size() * 8 + 64;
     if (bytes_ + bytes > kMostBytes) {
@@ -332,9 +332,9 @@ void Masks::copy_base(const LocalMask& mask, uint32_t* words) const {
     for (uint32_t token : mask.tokens) set_bit(words, token);
 }
 
-bool Masks::fill_known(const Leaf& leaf, uint32_t* words, uint32_t& allowed) const {
-    if (view_.is_text_dependent(leaf) || view_.has_used_keys(leaf)) return false;
-    LocalKey key = view_.local_key(leaf, tables_.longest_token());
+bool Masks::fill_known(const Configuration& config, uint32_t* words, uint32_t& allowed) const {
+    if (view_.is_text_dependent(config) || view_.has_used_keys(config)) return false;
+    LocalKey key = view_.local_key(config, tables_.longest_token());
     if (!key.usable) return false;
     auto found = masks_.find(key);
     if (found == masks_.end() || !found->second->unclear.empty()) return false;
@@ -342,7 +342,7 @@ bool Masks::fill_known(const Leaf& leaf, uint32_t* words, uint32_t& allowed) con
     // At most one way out of a container is the common case; others take the careful way.
     const std::vector<uint32_t>* tokens = nullptr;
     if (!mask.exits.empty()) {
-        const uint32_t known = view_.tails_of(leaf);
+        const uint32_t known = view_.tails_of(config);
         if (mask.exits.size() > 1 || mask.exits[0].how != ContainerView::kFirst || known == UINT32_MAX) return false;
         for (const auto& [set_id, listed] : mask.exits[0].through)
             if (set_id == known) tokens = &listed;
@@ -357,47 +357,47 @@ bool Masks::fill_known(const Leaf& leaf, uint32_t* words, uint32_t& allowed) con
     return true;
 }
 
-uint32_t Masks::fill(const Leaf& leaf, uint32_t* words, Arena& arena) {
+uint32_t Masks::fill(const Configuration& config, uint32_t* words, Arena& arena) {
     workspace_ = &Workspace::mine();
-    if (view_.is_text_dependent(leaf)) return fill_tracking(leaf, words, arena);
-    auto mask = local(leaf, arena);
+    if (view_.is_text_dependent(config)) return fill_tracking(config, words, arena);
+    auto mask = local(config, arena);
     copy_base(*mask, words);
     uint32_t allowed = mask->allowed;
     for (Exits& exits : mask->exits) {
-        const auto& tokens = through(exits, tails(leaf, exits.how, arena));
+        const auto& tokens = through(exits, tails(config, exits.how, arena));
         for (uint32_t token : tokens) set_bit(words, token);
         allowed += static_cast<uint32_t>(tokens.size());
     }
     for (uint32_t token : mask->unclear)
-        if (reads(leaf, tables_.token(token), arena)) set_bit(words, token), ++allowed;
-    if (view_.has_used_keys(leaf)) allowed -= take_repeated_keys(leaf, words, arena);
+        if (reads(config, tables_.token(token), arena)) set_bit(words, token), ++allowed;
+    if (view_.has_used_keys(config)) allowed -= take_repeated_keys(config, words, arena);
     return allowed;
 }
 
 // Take out the tokens that would write a key a second time: those that close the key being read there, and among those
 // that hold a whole key the ones that cannot be read. Returns how many.
-uint32_t Masks::take_repeated_keys(const Leaf& leaf, uint32_t* words, Arena& arena) {
+uint32_t Masks::take_repeated_keys(const Configuration& config, uint32_t* words, Arena& arena) {
     uint32_t taken = 0;
     auto take = [&](uint32_t token) {
         taken += has_bit(words, token);
         clear_bit(words, token);
     };
     const Trie& trie = tables_.all();
-    for (const std::string& rest : view_.used_key_suffixes(leaf)) {
+    for (const std::string& rest : view_.used_key_suffixes(config)) {
         uint32_t node = trie.find(rest + '"');
         if (node == Trie::kNone) continue;
         for (uint32_t token : trie.tokens_below(node)) take(token);
     }
     for (uint32_t token : tables_.tokens_with_key())
-        if (has_bit(words, token) && !reads(leaf, tables_.token(token), arena)) take(token);
+        if (has_bit(words, token) && !reads(config, tables_.token(token), arena)) take(token);
     return taken;
 }
 
 // Inside an array with unique items: every token that leaves a string is read in full.
-uint32_t Masks::fill_tracking(const Leaf& leaf, uint32_t* words, Arena& arena) {
+uint32_t Masks::fill_tracking(const Configuration& config, uint32_t* words, Arena& arena) {
     std::memset(words, 0, tables_.words() * sizeof(uint32_t));
     const Trie& trie = tables_.all();
-    auto walk_all = [&](const Leaf& from) {
+    auto walk_all = [&](const Configuration& from) {
         walk(
             trie, from, arena,
             [&](std::span<const uint32_t> tokens) {
@@ -405,9 +405,9 @@ uint32_t Masks::fill_tracking(const Leaf& leaf, uint32_t* words, Arena& arena) {
             },
             [](uint32_t, uint32_t, size_t) {});
     };
-    StringBody body = string_view_.string_body(leaf, tables_.longest_token());
+    StringBody body = string_view_.string_body(config, tables_.longest_token());
     if (!body.state) {
-        walk_all(leaf);
+        walk_all(config);
     } else {
         auto inner = strings_.inner(body.state, body.bounded, tables_);
         if (body.bounded)
@@ -417,8 +417,8 @@ uint32_t Masks::fill_tracking(const Leaf& leaf, uint32_t* words, Arena& arena) {
         const auto exits = strings_.exits(body.state, body.counting, tables_);
         for (const StringExit& exit : *exits)
             for (auto [tail, token] : exit.tails)
-                if (reads(leaf, tables_.token(token), arena)) set_bit(words, token);
-        if (body.key) walk_all(view_.as_declared_key(leaf));
+                if (reads(config, tables_.token(token), arena)) set_bit(words, token);
+        if (body.key) walk_all(view_.as_declared_key(config));
     }
     return count_bits(words, tables_.words());
 }

@@ -33,9 +33,9 @@ class Masks {
 public:
     Masks(Automaton& automaton, const VocabularyTables& tables, StringMasks& strings);
     // Writes ceil(V/32) words; returns how many tokens are allowed.
-    uint32_t fill(const Leaf& leaf, uint32_t* words, Arena& arena);
+    uint32_t fill(const Configuration& config, uint32_t* words, Arena& arena);
     // The same if everything it takes is known already: changes nothing, so any number of threads may do it at once.
-    bool fill_known(const Leaf& leaf, uint32_t* words, uint32_t& allowed) const;
+    bool fill_known(const Configuration& config, uint32_t* words, uint32_t& allowed) const;
     size_t memory_bytes() const { return bytes_; }
 
 private:
@@ -63,26 +63,26 @@ private:
         size_t operator()(const LocalKey& key) const;
     };
     template <class Hit, class Out>
-    void walk(const Trie& trie, const Leaf& from, Arena& arena, const Hit& hit, const Out& out);
+    void walk(const Trie& trie, const Configuration& from, Arena& arena, const Hit& hit, const Out& out);
     template <class Hit, class Out>
-    void walk_below(const Trie& trie, uint32_t top, size_t base, const Leaf& from, Arena& arena, const Hit& hit, const Out& out);
+    void walk_below(const Trie& trie, uint32_t top, size_t base, const Configuration& from, Arena& arena, const Hit& hit, const Out& out);
     template <class Hit, class Out>
-    void walk_scalar(const Trie& trie, uint32_t top, size_t base, Leaf from, uint32_t state, Arena& arena, const Hit& hit, const Out& out);
-    uint32_t scalar_state(const Trie& trie, uint32_t node, const Leaf& leaf) const;
-    bool reads(const Leaf& from, std::string_view bytes, Arena& arena);
-    std::shared_ptr<LocalMask> local(const Leaf& leaf, Arena& arena);
-    std::shared_ptr<LocalMask> build(const Leaf& leaf, Arena& arena);
+    void walk_scalar(const Trie& trie, uint32_t top, size_t base, Configuration from, uint32_t state, Arena& arena, const Hit& hit, const Out& out);
+    uint32_t scalar_state(const Trie& trie, uint32_t node, const Configuration& config) const;
+    bool reads(const Configuration& from, std::string_view bytes, Arena& arena);
+    std::shared_ptr<LocalMask> local(const Configuration& config, Arena& arena);
+    std::shared_ptr<LocalMask> build(const Configuration& config, Arena& arena);
     void add(LocalMask& mask, uint32_t token);
     void inner_within(const StringInner& inner, uint32_t room, uint32_t* words) const;
-    void add_string(LocalMask& mask, const StringBody& body, const Leaf& from, Arena& arena);
-    void add_walk(LocalMask& mask, const Leaf& from, Arena& arena);
-    std::shared_ptr<const LocalTails> local_tails(const Leaf& behind, Arena& arena);
-    uint32_t tails(const Leaf& inside, uint32_t how, Arena& arena);
-    uint32_t tails_behind(const Leaf& behind, Arena& arena);
+    void add_string(LocalMask& mask, const StringBody& body, const Configuration& from, Arena& arena);
+    void add_walk(LocalMask& mask, const Configuration& from, Arena& arena);
+    std::shared_ptr<const LocalTails> local_tails(const Configuration& behind, Arena& arena);
+    uint32_t tails(const Configuration& inside, uint32_t how, Arena& arena);
+    uint32_t tails_behind(const Configuration& behind, Arena& arena);
     const std::vector<uint32_t>& through(Exits& exits, uint32_t set);
     void copy_base(const LocalMask& mask, uint32_t* words) const;
-    uint32_t fill_tracking(const Leaf& leaf, uint32_t* words, Arena& arena);
-    uint32_t take_repeated_keys(const Leaf& leaf, uint32_t* words, Arena& arena);
+    uint32_t fill_tracking(const Configuration& config, uint32_t* words, Arena& arena);
+    uint32_t take_repeated_keys(const Configuration& config, uint32_t* words, Arena& arena);
     static Exits& exits_of(std::vector<Exits>& all, uint32_t how);
 
     static constexpr size_t kMostBytes = 48u << 20;

@@ -13,7 +13,7 @@
 
 #include "automata/regex_automaton.hpp"
 #include "json/json_automaton.hpp"
-#include "automata/languages.hpp"
+#include "automata/shared_automata.hpp"
 #include "runtime/matcher.hpp"
 #include "vocabulary/vocabulary.hpp"
 
@@ -31,29 +31,29 @@ public:
 
     Builder(bool any_order, int whitespace, uint32_t max_indent, uint64_t max_states, double max_seconds, uint32_t max_gap, Separators separators,
             std::optional<std::string> indent)
-        : languages_(Languages::current()) {
+        : shared_(SharedAutomata::current()) {
         auto& [before_comma, after_comma, before_colon, after_colon] = separators;
         FixedLayout fixed{std::move(before_comma), std::move(after_comma), std::move(before_colon), std::move(after_colon), indent.has_value(), indent.value_or("")};
         JsonOptions options{any_order, static_cast<Whitespace>(whitespace), max_indent, max_gap, std::move(fixed)};
-        json_ = std::make_shared<JsonAutomaton>(languages_, std::move(options), max_states);
+        json_ = std::make_shared<JsonAutomaton>(shared_, std::move(options), max_states);
         budget_.max_nodes = max_states * Budget::kNodesPerState;
         budget_.max_states = max_states;
         budget_.max_seconds = max_seconds;
         const Work call(max_seconds, Work::Manner::kRelease, began_);
-        Languages::clear_out();
+        SharedAutomata::clear_out();
     }
-    uint64_t generation() const { return languages_->generation; }
+    uint64_t generation() const { return shared_->generation; }
 
     NodeId chars(int encoding, const std::vector<uint32_t>& flat) {
         const Call call(*this);
         Ranges ranges;
         for (size_t k = 0; k + 1 < flat.size(); k += 2) ranges.emplace_back(flat[k], flat[k + 1]);
-        return languages_->kernel.chars(static_cast<Encoding>(encoding), std::move(ranges));
+        return shared_->kernel.chars(static_cast<Encoding>(encoding), std::move(ranges));
     }
     NodeId concat(const std::vector<NodeId>& parts) {
         const Call call(*this);
         NodeId out = kEpsilon;
-        for (size_t k = parts.size(); k-- > 0;) out = languages_->kernel.concat(parts[k], out);
+        for (size_t k = parts.size(); k-- > 0;) out = shared_->kernel.concat(parts[k], out);
         return out;
     }
     // `texts`: a list of the caller's, which nobody changes meanwhile.
@@ -71,23 +71,23 @@ public:
         constexpr size_t kMany = 10'000;  // sorting them takes some milliseconds, without a poll
         const Call call(*this);
         if (parts.size() > kMany) Work::release();
-        return languages_->kernel.alternation(parts);
+        return shared_->kernel.alternation(parts);
     }
     NodeId conjunction(const std::vector<NodeId>& parts) {
         const Call call(*this);
-        return languages_->kernel.conjunction(parts);
+        return shared_->kernel.conjunction(parts);
     }
     NodeId complement(NodeId inner) {
         const Call call(*this);
-        return languages_->kernel.complement(inner);
+        return shared_->kernel.complement(inner);
     }
     NodeId repeat(NodeId inner, uint32_t low, int64_t high) {
         const Call call(*this);
-        return languages_->kernel.repeat(inner, low, high < 0 ? kUnbounded : static_cast<uint32_t>(high));
+        return shared_->kernel.repeat(inner, low, high < 0 ? kUnbounded : static_cast<uint32_t>(high));
     }
     NodeId any_string(int encoding) {
         const Call call(*this);
-        return languages_->kernel.any_string(static_cast<Encoding>(encoding));
+        return shared_->kernel.any_string(static_cast<Encoding>(encoding));
     }
     using Ends = std::vector<std::tuple<std::string, int32_t, bool>>;  // digits, exponent of the first one, open
     // `ends`: lower and upper one of the positive numbers, then of the magnitudes of the negative ones; no digits: no end.
@@ -110,32 +110,32 @@ public:
             throw nb::value_error("a number with too many digits");
         if (divisor && (divisor % 10 == 0 || divisor > NumberRule::kMaxDivisor)) throw nb::value_error("no divisor that numbers can have");
         const Call call(*this);
-        return languages_->kernel.number(rule);
+        return shared_->kernel.number(rule);
     }
     uint64_t count_words(NodeId node, uint64_t limit) {
         const Call call(*this);
-        return languages_->kernel.count_words(node, limit);
+        return shared_->kernel.count_words(node, limit);
     }
     bool is_open(NodeId node) {
         const Call call(*this);
-        return languages_->kernel.is_open(node);
+        return shared_->kernel.is_open(node);
     }
     bool is_empty(NodeId node) {
         const Call call(*this);
-        return languages_->kernel.is_empty(node);
+        return shared_->kernel.is_empty(node);
     }
 
     ValueId declare_value() { return json_->declare_value(); }
-    void define_value(ValueId id, NodeId bare, const Strings& strings, std::vector<uint32_t> arrays, std::vector<uint32_t> objects) {
-        ValueNode node = scalars(bare, strings);
+    void define_value(ValueId id, NodeId literal, const Strings& strings, std::vector<uint32_t> arrays, std::vector<uint32_t> objects) {
+        ValueNode node = scalars(literal, strings);
         node.arrays = std::move(arrays);
         node.objects = std::move(objects);
         json_->define_value(id, std::move(node));
     }
     // What a value is made of but for arrays and objects.
-    static ValueNode scalars(NodeId bare, const Strings& strings) {
+    static ValueNode scalars(NodeId literal, const Strings& strings) {
         ValueNode node;
-        node.bare = bare;
+        node.literal = literal;
         for (auto [regex, low, high] : strings) node.strings.push_back({.regex = regex, .min_chars = low, .max_chars = clamp(high)});
         return node;
     }
@@ -143,23 +143,23 @@ public:
 
     uint32_t add_object(const std::vector<std::tuple<nb::bytes, bool, OptionList>>& properties, const std::vector<std::tuple<NodeId, bool, OptionList>>& extras,
                         uint32_t low, int64_t high, std::vector<bool> final) {
-        ObjectArm arm;
-        for (const auto& [key, required, options] : properties) arm.properties.push_back({std::string(view(key)), required, read(options)});
-        for (const auto& [regex, open, options] : extras) arm.extras.push_back({open, regex, read(options)});
-        arm.min_properties = low;
-        arm.max_properties = clamp(high);
-        arm.final = std::move(final);
-        return json_->add_object(std::move(arm));
+        ObjectDisjunct disjunct;
+        for (const auto& [key, required, options] : properties) disjunct.properties.push_back({std::string(view(key)), required, read(options)});
+        for (const auto& [regex, open, options] : extras) disjunct.extras.push_back({open, regex, read(options)});
+        disjunct.min_properties = low;
+        disjunct.max_properties = clamp(high);
+        disjunct.final = std::move(final);
+        return json_->add_object(std::move(disjunct));
     }
     uint32_t add_array(const std::vector<OptionList>& prefix, const OptionList& items, uint32_t low, int64_t high, std::vector<bool> final, bool unique) {
-        ArrayArm arm;
-        arm.unique = unique;
-        for (const OptionList& options : prefix) arm.prefix.push_back(read(options));
-        arm.items = read(items);
-        arm.min_items = low;
-        arm.max_items = clamp(high);
-        arm.final = std::move(final);
-        return json_->add_array(std::move(arm));
+        ArrayDisjunct disjunct;
+        disjunct.unique = unique;
+        for (const OptionList& options : prefix) disjunct.prefix.push_back(read(options));
+        disjunct.items = read(items);
+        disjunct.min_items = low;
+        disjunct.max_items = clamp(high);
+        disjunct.final = std::move(final);
+        return json_->add_array(std::move(disjunct));
     }
     // An object that counts nothing and tells no undeclared keys apart, as most are: plain lists instead of options by state.
     void define_object(ValueId id, const std::vector<std::tuple<nb::bytes, bool, ValueId>>& properties, ValueId extra) {
@@ -172,24 +172,24 @@ public:
     }
     uint32_t plain_object(std::vector<Property> members, ValueId extra) {
         const Call call(*this);
-        ObjectArm arm;
-        arm.properties = std::move(members);
-        if (extra) arm.extras.push_back({true, languages_->kernel.any_string(Encoding::kCanonical), always(extra)});
-        arm.final = {true};
-        return json_->add_object(std::move(arm));
+        ObjectDisjunct disjunct;
+        disjunct.properties = std::move(members);
+        if (extra) disjunct.extras.push_back({true, shared_->kernel.any_string(Encoding::kCanonical), always(extra)});
+        disjunct.final = {true};
+        return json_->add_object(std::move(disjunct));
     }
-    // Any value at all: `bare` has the numbers and literals, what is inside is any value again.
-    void define_any(ValueId id, NodeId bare) {
+    // Any value at all: `literal` has the numbers and literals, what is inside is any value again.
+    void define_any(ValueId id, NodeId literal) {
         const Call call(*this);
-        ArrayArm array;
+        ArrayDisjunct array;
         array.items = always(id);
         array.final = {true};
-        ObjectArm object;
-        object.extras.push_back({true, languages_->kernel.any_string(Encoding::kCanonical), always(id)});
+        ObjectDisjunct object;
+        object.extras.push_back({true, shared_->kernel.any_string(Encoding::kCanonical), always(id)});
         object.final = {true};
         ValueNode node;
-        node.bare = bare;
-        node.strings = {{languages_->kernel.any_string(Encoding::kJson), 0, kUnbounded}};
+        node.literal = literal;
+        node.strings = {{shared_->kernel.any_string(Encoding::kJson), 0, kUnbounded}};
         node.arrays = {json_->add_array(std::move(array))};
         node.objects = {json_->add_object(std::move(object))};
         json_->define_value(id, std::move(node));
@@ -201,13 +201,13 @@ public:
         define(id, std::move(node));
     }
     uint32_t plain_array(const std::vector<ValueId>& prefix, ValueId items, uint32_t low, int64_t high) {
-        ArrayArm arm;
-        for (ValueId value : prefix) arm.prefix.push_back(always(value));
-        arm.items = always(items);
-        arm.min_items = low;
-        arm.max_items = clamp(high);
-        arm.final = {true};
-        return json_->add_array(std::move(arm));
+        ArrayDisjunct disjunct;
+        for (ValueId value : prefix) disjunct.prefix.push_back(always(value));
+        disjunct.items = always(items);
+        disjunct.min_items = low;
+        disjunct.max_items = clamp(high);
+        disjunct.final = {true};
+        return json_->add_array(std::move(disjunct));
     }
     void define(ValueId id, ValueNode node) { json_->define_value(id, std::move(node)); }
     size_t value_count() const { return json_->value_count(); }
@@ -217,18 +217,18 @@ public:
         const Call call(*this);
         std::optional<Work::Apart> apart;
         if (texts.size() > kMany) apart.emplace();
-        return languages_->kernel.literals(std::move(texts));
+        return shared_->kernel.literals(std::move(texts));
     }
     bool productive(ValueId id) const { return json_->productive(id); }
     // What takes long counts from when the builder was made: all of its calls are one compilation.
     class Call {
     public:
         explicit Call(Builder& builder, Work::Manner manner = Work::Manner::kRelease)
-            : work_(builder.budget_.max_seconds, manner, builder.began_), guard_(*builder.languages_, &builder.budget_) {}
+            : work_(builder.budget_.max_seconds, manner, builder.began_), guard_(*builder.shared_, &builder.budget_) {}
 
     private:
         Work work_;
-        Guard guard_;
+        ExclusiveLock guard_;
     };
     void settle(ValueId root) {
         const Call call(*this);
@@ -240,13 +240,13 @@ public:
     }
     std::shared_ptr<Constraint> regex(NodeId node, std::shared_ptr<VocabularyTables> tables) {
         const Call call(*this);
-        return constraint(std::make_shared<RegexAutomaton>(languages_, node), std::move(tables));
+        return constraint(std::make_shared<RegexAutomaton>(shared_, node), std::move(tables));
     }
 
 private:
     std::shared_ptr<Constraint> constraint(std::shared_ptr<Automaton> automaton, std::shared_ptr<const VocabularyTables> tables) {
-        auto made = std::make_shared<Constraint>(languages_, std::move(automaton), std::move(tables), budget_);
-        languages_->add_tenant(made);
+        auto made = std::make_shared<Constraint>(shared_, std::move(automaton), std::move(tables), budget_);
+        shared_->add_tenant(made);
         return made;
     }
     static Options read(const OptionList& lists) {
@@ -268,7 +268,7 @@ private:
         return out;
     }
     static uint32_t clamp(int64_t high) { return high < 0 || high >= kUnbounded ? kUnbounded : static_cast<uint32_t>(high); }
-    std::shared_ptr<Languages> languages_;
+    std::shared_ptr<SharedAutomata> shared_;
     std::shared_ptr<JsonAutomaton> json_;
     Budget budget_;
     const int64_t began_ = Work::now();

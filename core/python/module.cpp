@@ -556,18 +556,18 @@ NB_MODULE(_core, m) {
         .def("json", &Builder::json)
         .def("regex", &Builder::regex);
 
-    nb::class_<SchemaWords>(m, "SchemaWords").def(nb::init<const nb::list&, const nb::list&>(), "own"_a, "others"_a);
+    nb::class_<KeywordTable>(m, "KeywordTable").def(nb::init<const nb::list&, const nb::list&>(), "own"_a, "others"_a);
     nb::class_<Leaves>(m, "Leaves")
         .def(nb::init<const std::vector<std::pair<NodeId, Builder::Strings>>&>(), "basics"_a)
         .def("__len__", &Leaves::size);
     nb::class_<SchemaReader>(m, "SchemaReader")
-        .def(nb::init<Builder&, const SchemaWords&, Leaves&, nb::dict, int, NodeId, int, bool>(), nb::keep_alive<1, 2>(), nb::keep_alive<1, 3>(), nb::keep_alive<1, 4>())
+        .def(nb::init<Builder&, const KeywordTable&, Leaves&, nb::dict, int, NodeId, int, bool>(), nb::keep_alive<1, 2>(), nb::keep_alive<1, 3>(), nb::keep_alive<1, 4>())
         .def_ro("root", &SchemaReader::root)
         .def_ro("any", &SchemaReader::any)
         .def("read", &SchemaReader::read, "value"_a, "schema"_a, "most"_a)
         .def("find", &SchemaReader::find, "schema"_a)
         .def("note", &SchemaReader::note, "schema"_a, "value"_a)
-        .def("keep", &SchemaReader::keep, "key"_a, "bare"_a, "strings"_a);
+        .def("keep", &SchemaReader::keep, "key"_a, "literal"_a, "strings"_a);
 
     nb::class_<Constraint>(m, "Constraint")
         .def("matcher", [](std::shared_ptr<Constraint> self) { return Matcher(std::move(self)); })
@@ -686,10 +686,10 @@ NB_MODULE(_core, m) {
     m.def("is_larger", &is_larger, "value"_a, "most"_a);
     m.def("sum_allowed", &sum_allowed_of, "values"_a, "words"_a, "covered"_a);
     m.def("shared_memory", [] {
-        const Languages::Extent extent = Languages::extent();
+        const SharedAutomata::Extent extent = SharedAutomata::extent();
         return std::pair(extent.generations, extent.bytes);
     }, "How many generations of the shared automata are alive, and their bytes, about.");
-    m.def("assume_rival", [](bool rival) { Languages::always_not_known = rival; }, "rival"_a,
+    m.def("force_lock_contention", [](bool rival) { SharedAutomata::always_conflict = rival; }, "rival"_a,
           "As if another thread were making something new whenever one asks to: for tests.");
     m.def("fill_rows", &fill_rows, "matchers"_a, "bitmask"_a, "rows"_a, "threads"_a, "budgets"_a = std::vector<std::optional<int64_t>>());
 }

@@ -25,7 +25,7 @@ PyObject* member_at(PyObject* schema, std::string_view token) {
     return name ? PyDict_GetItemWithError(schema, name.ptr()) : nullptr;
 }
 
-bool is_whole(const StringArm& arm) { return arm.min_chars == 0 && arm.max_chars == kUnbounded; }
+bool is_whole(const StringDisjunct& disjunct) { return disjunct.min_chars == 0 && disjunct.max_chars == kUnbounded; }
 
 }  // namespace
 
@@ -33,7 +33,7 @@ bool is_whole(const StringArm& arm) { return arm.min_chars == 0 && arm.max_chars
 
 Leaves::Leaves(const std::vector<std::pair<NodeId, Builder::Strings>>& basics) {
     if (basics.size() != kBasics) throw nb::value_error("one meaning for each of null, boolean, integer, number and string");
-    for (const auto& [bare, strings] : basics) basics_.push_back(Builder::scalars(bare, strings));
+    for (const auto& [literal, strings] : basics) basics_.push_back(Builder::scalars(literal, strings));
 }
 
 std::optional<ValueNode> Leaves::find(const std::string& key) const {
@@ -57,9 +57,9 @@ std::optional<std::string> SchemaReader::key_of(PyObject* schema) const {
     std::string key;
     bool known = each_member(schema, [&](PyObject* name, PyObject* value) {
         auto [word, number] = words_.find(name);
-        if (word == SchemaWords::kNone) return true;
+        if (word == KeywordTable::kNone) return true;
         key += static_cast<char>(number);
-        return append_value(key, value, word == SchemaWords::kType || word == SchemaWords::kEnum) && key.size() <= kLongestKey;
+        return append_value(key, value, word == KeywordTable::kType || word == KeywordTable::kEnum) && key.size() <= kLongestKey;
     });
     return known ? std::optional(std::move(key)) : std::nullopt;
 }
@@ -67,20 +67,20 @@ std::optional<std::string> SchemaReader::key_of(PyObject* schema) const {
 // ---- shapes -------------------------------------------------------------------------------------------------------
 
 // A schema and its keywords; those of its target, if it is a reference that can be followed.
-std::optional<SchemaReader::Seen> SchemaReader::seen(PyObject* schema) const {
-    Seen out{schema, {}};
+std::optional<SchemaReader::Resolved> SchemaReader::seen(PyObject* schema) const {
+    Resolved out{schema, {}};
     if (!out.look.at(words_, schema)) return std::nullopt;
-    PyObject* reference = out.look[SchemaWords::kReference];
+    PyObject* reference = out.look[KeywordTable::kReference];
     if (!reference) return out;
-    Seen there{target_of(out.look), {}, reference};
-    if (!there.schema || !there.look.at(words_, there.schema) || there.look[SchemaWords::kReference]) return std::nullopt;
+    Resolved there{target_of(out.look), {}, reference};
+    if (!there.schema || !there.look.at(words_, there.schema) || there.look[KeywordTable::kReference]) return std::nullopt;
     return there;
 }
 
 // What a reference that stands alone leads to; before 2019-09 it hides what stands beside it. nullptr: Python has to look.
-PyObject* SchemaReader::target_of(const Look& look) const {
-    if (draft_ > 7 && !look.only({SchemaWords::kReference})) return nullptr;
-    auto pointer = text_of(look[SchemaWords::kReference]);
+PyObject* SchemaReader::target_of(const KeywordView& look) const {
+    if (draft_ > 7 && !look.only({KeywordTable::kReference})) return nullptr;
+    auto pointer = text_of(look[KeywordTable::kReference]);
     if (!pointer || !pointer->starts_with("#/") || pointer->find_first_of("~%") != std::string_view::npos) return nullptr;
     PyObject* target = document_.ptr();
     for (size_t at = 2, end; target && at <= pointer->size(); at = end + 1) {
@@ -91,9 +91,9 @@ PyObject* SchemaReader::target_of(const Look& look) const {
 }
 
 // The types that a schema of a known shape may allow, as `Kinds`; nothing for another shape.
-std::optional<uint8_t> SchemaReader::shape_of(const Seen& seen, int depth, Py_ssize_t& branches_left) const {
-    const Look& look = seen.look;
-    SchemaWords::Word word{};
+std::optional<uint8_t> SchemaReader::shape_of(const Resolved& seen, int depth, Py_ssize_t& branches_left) const {
+    const KeywordView& look = seen.look;
+    KeywordTable::Word word{};
     if (PyObject* branches = look.branches(word)) return shape_of_union(word, branches, depth, branches_left);
     if (look.is_typed(draft_) || look.is_choice()) return look.kinds();
     if (!look.is_leaf() || !look.kinds()) return std::nullopt;
@@ -101,14 +101,14 @@ std::optional<uint8_t> SchemaReader::shape_of(const Seen& seen, int depth, Py_ss
     return key && leaves_.find(*key) ? look.kinds() : std::nullopt;
 }
 
-std::optional<uint8_t> SchemaReader::shape_of_union(SchemaWords::Word word, PyObject* branches, int depth, Py_ssize_t& branches_left) const {
+std::optional<uint8_t> SchemaReader::shape_of_union(KeywordTable::Word word, PyObject* branches, int depth, Py_ssize_t& branches_left) const {
     branches_left -= PyList_GET_SIZE(branches);
     if (depth >= deepest_ || branches_left < 0) return std::nullopt;
     uint8_t all = 0;
     bool known = each_item(branches, [&](PyObject* branch) {
         auto inside = seen(branch);
         auto kinds = inside ? shape_of(*inside, depth + 1, branches_left) : std::nullopt;
-        if (!kinds || (word == SchemaWords::kOneOf && (all & *kinds))) return false;  // what is in two branches is in none
+        if (!kinds || (word == KeywordTable::kOneOf && (all & *kinds))) return false;  // what is in two branches is in none
         all |= *kinds;
         return true;
     });
@@ -133,7 +133,7 @@ nb::list SchemaReader::read(ValueId id, const nb::dict& schema, size_t most) {
         }
     }
     nb::list out;
-    for (const Stranger& stranger : strangers_) out.append(told(stranger));
+    for (const Deferred& stranger : strangers_) out.append(told(stranger));
     return out;
 }
 
@@ -164,7 +164,7 @@ ValueId SchemaReader::child(PyObject* schema, const Step& step) {
     return inside->look.is_leaf() ? leaf(*inside, way) : place(inside->schema, way);
 }
 
-ValueId SchemaReader::leaf(const Seen& seen, const Step& step) {
+ValueId SchemaReader::leaf(const Resolved& seen, const Step& step) {
     auto key = key_of(seen.schema);
     if (!key) return place(seen.schema, step);
     if (key->empty()) return any;  // annotations
@@ -196,22 +196,22 @@ ValueId SchemaReader::place(PyObject* schema, const Step& step) {
 
 // ---- what a schema allows -----------------------------------------------------------------------------------------
 
-void SchemaReader::add(const Seen& seen, uint32_t trail, Parts& parts) {
+void SchemaReader::add(const Resolved& seen, uint32_t trail, Parts& parts) {
     if (!parts.added.insert(seen.schema).second) return;
     const uint32_t here = walk_to(seen, trail);
-    SchemaWords::Word word{};
+    KeywordTable::Word word{};
     if (PyObject* branches = seen.look.branches(word)) return add_union(word, branches, here, parts);
     if (seen.look.is_typed(draft_)) return add_typed(seen.look, here, parts);
     if (seen.look.is_choice()) return add_choice(seen.look, parts);
     parts.add(*leaves_.find(*key_of(seen.schema)));
 }
 
-void SchemaReader::add_union(SchemaWords::Word word, PyObject* branches, uint32_t trail, Parts& parts) {
-    PyObject* name = (word == SchemaWords::kAnyOf ? words_.any_of : word == SchemaWords::kOneOf ? words_.one_of : words_.all_of).ptr();
+void SchemaReader::add_union(KeywordTable::Word word, PyObject* branches, uint32_t trail, Parts& parts) {
+    PyObject* name = (word == KeywordTable::kAnyOf ? words_.any_of : word == KeywordTable::kOneOf ? words_.one_of : words_.all_of).ptr();
     for (Py_ssize_t k = 0; k < PyList_GET_SIZE(branches); ++k) add(*seen(PyList_GET_ITEM(branches, k)), walk({.from = trail, .keyword = name, .index = k}), parts);
 }
 
-void SchemaReader::add_typed(const Look& look, uint32_t trail, Parts& parts) {
+void SchemaReader::add_typed(const KeywordView& look, uint32_t trail, Parts& parts) {
     const uint8_t kinds = *look.kinds();
     if (kinds & kObjects) add_object(look, trail, parts);
     if (kinds & kArrays) add_array(look, trail, parts);
@@ -221,8 +221,8 @@ void SchemaReader::add_typed(const Look& look, uint32_t trail, Parts& parts) {
         if (basics[k]) parts.add(leaves_.basic(k));
 }
 
-void SchemaReader::add_object(const Look& look, uint32_t trail, Parts& parts) {
-    PyObject *declared = look[SchemaWords::kProperties], *required = look[SchemaWords::kRequired], *rest = look[SchemaWords::kAdditional];
+void SchemaReader::add_object(const KeywordView& look, uint32_t trail, Parts& parts) {
+    PyObject *declared = look[KeywordTable::kProperties], *required = look[KeywordTable::kRequired], *rest = look[KeywordTable::kAdditional];
     if (lacks_required(declared, required, rest)) return;  // there is none; what is below is out of reach
     std::unordered_set<std::string_view> needed;
     if (required) each_item(required, [&](PyObject* key) { return needed.insert(*text_of(key)), true; });
@@ -241,27 +241,27 @@ void SchemaReader::add_object(const Look& look, uint32_t trail, Parts& parts) {
     parts.node.objects.push_back(builder_.plain_object(std::move(members), extra));
 }
 
-void SchemaReader::add_array(const Look& look, uint32_t trail, Parts& parts) {
-    PyObject *items = look[SchemaWords::kItems], *prefix = look[SchemaWords::kPrefix], *least = look[SchemaWords::kLeast], *most = look[SchemaWords::kMost];
+void SchemaReader::add_array(const KeywordView& look, uint32_t trail, Parts& parts) {
+    PyObject *items = look[KeywordTable::kItems], *prefix = look[KeywordTable::kPrefix], *least = look[KeywordTable::kLeast], *most = look[KeywordTable::kMost];
     PyObject *name = words_.items.ptr(), *list = prefix;
     if (prefix) name = words_.prefix.ptr();
     if (items && PyList_CheckExact(items)) {  // before 2020-12
         list = items;
-        items = look[SchemaWords::kRest];
+        items = look[KeywordTable::kRest];
     }
     std::vector<ValueId> first;
     for (Py_ssize_t k = 0; list && k < PyList_GET_SIZE(list); ++k) first.push_back(child(PyList_GET_ITEM(list, k), {.from = trail, .keyword = name, .index = k}));
-    const ValueId value = items ? child(items, {trail, list == look[SchemaWords::kItems] ? words_.rest.ptr() : words_.items.ptr()}) : any;
+    const ValueId value = items ? child(items, {trail, list == look[KeywordTable::kItems] ? words_.rest.ptr() : words_.items.ptr()}) : any;
     const uint32_t low = least ? *count_of(least) : 0;
     int64_t high = most ? int64_t{*count_of(most)} : -1;
     if (!value && (high < 0 || high > static_cast<int64_t>(first.size()))) high = static_cast<int64_t>(first.size());
     if (high < 0 || low <= high) parts.node.arrays.push_back(builder_.plain_array(first, value, low, high));
 }
 
-void SchemaReader::add_choice(const Look& look, Parts& parts) {
+void SchemaReader::add_choice(const KeywordView& look, Parts& parts) {
     const uint8_t kinds = *look.kinds();
     std::vector<std::string> texts, literals;
-    each_item(look[SchemaWords::kEnum], [&](PyObject* value) {
+    each_item(look[KeywordTable::kEnum], [&](PyObject* value) {
         poll();
         if (auto text = text_of(value)) {
             if (kinds & kStrings) texts.push_back(escaped(*text));
@@ -271,27 +271,27 @@ void SchemaReader::add_choice(const Look& look, Parts& parts) {
         return true;
     });
     auto spell = [&](std::vector<std::string>& list) { return builder_.literals_of(std::move(list)); };
-    if (!literals.empty()) parts.bare.push_back(spell(literals));
+    if (!literals.empty()) parts.literal.push_back(spell(literals));
     if (!texts.empty()) parts.node.strings.push_back({.regex = spell(texts), .min_chars = 0, .max_chars = kUnbounded});
 }
 
 void SchemaReader::Parts::add(const ValueNode& scalars) {
-    if (scalars.bare != kEmpty) bare.push_back(scalars.bare);
+    if (scalars.literal != kEmpty) literal.push_back(scalars.literal);
     node.strings.insert(node.strings.end(), scalars.strings.begin(), scalars.strings.end());
 }
 
 // One language for the numbers and literals, and one for the strings of which no characters are counted.
 ValueNode SchemaReader::settled(Parts parts) {
     ValueNode node = std::move(parts.node);
-    node.bare = parts.bare.empty() ? kEmpty : parts.bare.size() == 1 ? parts.bare[0] : builder_.alternation(parts.bare);
+    node.literal = parts.literal.empty() ? kEmpty : parts.literal.size() == 1 ? parts.literal[0] : builder_.alternation(parts.literal);
     if (node.strings.size() < 2) return node;
     std::vector<NodeId> whole;
-    std::vector<StringArm> rest;
-    for (const StringArm& arm : node.strings)
-        if (is_whole(arm))
-            whole.push_back(arm.regex);
+    std::vector<StringDisjunct> rest;
+    for (const StringDisjunct& disjunct : node.strings)
+        if (is_whole(disjunct))
+            whole.push_back(disjunct.regex);
         else
-            rest.push_back(arm);
+            rest.push_back(disjunct);
     if (!whole.empty()) rest.push_back({.regex = whole.size() == 1 ? whole[0] : builder_.alternation(whole), .min_chars = 0, .max_chars = kUnbounded});
     node.strings = std::move(rest);
     return node;
@@ -309,11 +309,11 @@ uint32_t SchemaReader::walk(const Step& step) {
 }
 
 // Where a schema is that was reached by a trail and then, perhaps, by a reference.
-uint32_t SchemaReader::walk_to(const Seen& seen, uint32_t trail) {
+uint32_t SchemaReader::walk_to(const Resolved& seen, uint32_t trail) {
     return seen.reference ? walk({.from = kNowhere, .keyword = seen.reference, .is_reference = true}) : trail;
 }
 
-nb::tuple SchemaReader::told(const Stranger& stranger) const {
+nb::tuple SchemaReader::told(const Deferred& stranger) const {
     std::vector<nb::object> tokens;
     nb::object reference = nb::none();
     for (uint32_t at = stranger.trail; at != kNowhere; at = trail_[at].from) {

@@ -47,7 +47,7 @@ class SchemaReader {
 public:
     // `anything`: the node of all numbers and literals; `deepest`: how far unions may be nested here. Declares a value for
     // anything at all, and one for the root, which is still to be read.
-    SchemaReader(Builder& builder, const SchemaWords& words, Leaves& leaves, nb::dict root, int draft, NodeId anything, int deepest, bool gives_way)
+    SchemaReader(Builder& builder, const KeywordTable& words, Leaves& leaves, nb::dict root, int draft, NodeId anything, int deepest, bool gives_way)
         : root(builder.declare_value()), any(builder.declare_value()), builder_(builder), words_(words), leaves_(leaves), document_(std::move(root)),
           draft_(draft), deepest_(std::min(deepest, kDeepest)), manner_(gives_way ? Work::Manner::kGiveWay : Work::Manner::kKeep) {
         builder_.define_any(any, anything);
@@ -61,7 +61,7 @@ public:
     ValueId find(nb::handle schema) const;  // 0: not met yet
     void note(nb::handle schema, ValueId id) { places_.try_emplace(schema.ptr(), id); }
     // Remember what the leaf of a stranger became.
-    void keep(const nb::bytes& key, NodeId bare, const Builder::Strings& strings) { leaves_.put(std::string(view(key)), Builder::scalars(bare, strings)); }
+    void keep(const nb::bytes& key, NodeId literal, const Builder::Strings& strings) { leaves_.put(std::string(view(key)), Builder::scalars(literal, strings)); }
 
 private:
     static constexpr size_t kLongestKey = 600;
@@ -80,52 +80,52 @@ private:
         PyObject* schema;
         uint32_t trail;
     };
-    struct Stranger {
+    struct Deferred {
         ValueId id;
         PyObject* schema;
         uint32_t trail;
         std::string key;
     };
     // A schema with its keywords, behind a reference if it was one.
-    struct Seen {
+    struct Resolved {
         PyObject* schema;
-        Look look;
+        KeywordView look;
         PyObject* reference = nullptr;
     };
 
-    std::optional<Seen> seen(PyObject* schema) const;
-    PyObject* target_of(const Look& look) const;
-    std::optional<uint8_t> shape_of(const Seen& seen, int depth, Py_ssize_t& branches_left) const;
-    std::optional<uint8_t> shape_of_union(SchemaWords::Word word, PyObject* branches, int depth, Py_ssize_t& branches_left) const;
+    std::optional<Resolved> seen(PyObject* schema) const;
+    PyObject* target_of(const KeywordView& look) const;
+    std::optional<uint8_t> shape_of(const Resolved& seen, int depth, Py_ssize_t& branches_left) const;
+    std::optional<uint8_t> shape_of_union(KeywordTable::Word word, PyObject* branches, int depth, Py_ssize_t& branches_left) const;
 
     ValueId child(PyObject* schema, const Step& step);
-    ValueId leaf(const Seen& seen, const Step& step);
+    ValueId leaf(const Resolved& seen, const Step& step);
     ValueId place(PyObject* schema, const Step& step);
     void define(const Task& task);
     void hand_back(ValueId id, PyObject* schema, uint32_t trail, std::string key = {});
     uint32_t walk(const Step& step);
-    uint32_t walk_to(const Seen& seen, uint32_t trail);
-    nb::tuple told(const Stranger& stranger) const;
+    uint32_t walk_to(const Resolved& seen, uint32_t trail);
+    nb::tuple told(const Deferred& stranger) const;
 
     // What a value is made of, until it is settled.
     struct Parts {
         ValueNode node;
-        std::vector<NodeId> bare;
+        std::vector<NodeId> literal;
         std::unordered_set<PyObject*> added;  // a schema that stands twice in a union adds nothing, but costs matchers a way
         void add(const ValueNode& scalars);
     };
     // What a schema of a known shape allows is added.
-    void add(const Seen& seen, uint32_t trail, Parts& parts);
-    void add_union(SchemaWords::Word word, PyObject* branches, uint32_t trail, Parts& parts);
-    void add_typed(const Look& look, uint32_t trail, Parts& parts);
-    void add_object(const Look& look, uint32_t trail, Parts& parts);
-    void add_array(const Look& look, uint32_t trail, Parts& parts);
-    void add_choice(const Look& look, Parts& parts);
+    void add(const Resolved& seen, uint32_t trail, Parts& parts);
+    void add_union(KeywordTable::Word word, PyObject* branches, uint32_t trail, Parts& parts);
+    void add_typed(const KeywordView& look, uint32_t trail, Parts& parts);
+    void add_object(const KeywordView& look, uint32_t trail, Parts& parts);
+    void add_array(const KeywordView& look, uint32_t trail, Parts& parts);
+    void add_choice(const KeywordView& look, Parts& parts);
     ValueNode settled(Parts parts);
     std::optional<std::string> key_of(PyObject* schema) const;
 
     Builder& builder_;
-    const SchemaWords& words_;
+    const KeywordTable& words_;
     Leaves& leaves_;
     nb::dict document_;
     int draft_, deepest_;
@@ -135,7 +135,7 @@ private:
     // Of one `read`.
     std::vector<Task> waiting_;
     std::vector<Step> trail_;
-    std::vector<Stranger> strangers_;
+    std::vector<Deferred> strangers_;
 };
 
 }  // namespace schemagen

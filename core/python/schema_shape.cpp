@@ -67,7 +67,7 @@ bool append_value(std::string& key, PyObject* value, bool may_be_list) {
 
 // ---- words --------------------------------------------------------------------------------------------------------
 
-SchemaWords::SchemaWords(const nb::list& own, const nb::list& others) {
+KeywordTable::KeywordTable(const nb::list& own, const nb::list& others) {
     static constexpr std::pair<std::string_view, Word> kKnown[] = {
         {"type", kType}, {"enum", kEnum}, {"properties", kProperties}, {"required", kRequired}, {"additionalProperties", kAdditional}, {"items", kItems},
         {"prefixItems", kPrefix}, {"additionalItems", kRest}, {"$ref", kReference}, {"minItems", kLeast}, {"maxItems", kMost}, {"anyOf", kAnyOf},
@@ -86,7 +86,7 @@ SchemaWords::SchemaWords(const nb::list& own, const nb::list& others) {
     if (meanings_.size() > UINT8_MAX) throw nb::value_error("too many keywords");
 }
 
-std::pair<SchemaWords::Word, uint8_t> SchemaWords::find(PyObject* name) const {
+std::pair<KeywordTable::Word, uint8_t> KeywordTable::find(PyObject* name) const {
     PyObject* number = PyDict_GetItemWithError(numbers_.ptr(), name);
     if (!number) return {kNone, 0};
     const long k = PyLong_AsLong(number);
@@ -95,30 +95,30 @@ std::pair<SchemaWords::Word, uint8_t> SchemaWords::find(PyObject* name) const {
 
 // ---- shapes -------------------------------------------------------------------------------------------------------
 
-bool Look::at(const SchemaWords& words, PyObject* schema) {
+bool KeywordView::at(const KeywordTable& words, PyObject* schema) {
     return each_member(schema, [&](PyObject* name, PyObject* value) {
         if (!PyUnicode_CheckExact(name)) return false;
         auto word = words.find(name).first;
-        if (word == SchemaWords::kNone) return true;
+        if (word == KeywordTable::kNone) return true;
         has_ |= 1u << word;
-        if (word < SchemaWords::kOther) given_[word] = value;
+        if (word < KeywordTable::kOther) given_[word] = value;
         return true;
     });
 }
 
-bool Look::only(std::initializer_list<SchemaWords::Word> words) const {
+bool KeywordView::only(std::initializer_list<KeywordTable::Word> words) const {
     uint32_t rest = has_;
     for (auto word : words) rest &= ~(1u << word);
     return rest == 0;
 }
 
-bool Look::is_leaf() const {
-    using W = SchemaWords;
+bool KeywordView::is_leaf() const {
+    using W = KeywordTable;
     return only({W::kType, W::kEnum, W::kLeast, W::kMost, W::kSelf});
 }
 
-std::optional<uint8_t> Look::kinds() const {
-    PyObject* type = given_[SchemaWords::kType];
+std::optional<uint8_t> KeywordView::kinds() const {
+    PyObject* type = given_[KeywordTable::kType];
     if (!type) return kEverything;
     uint8_t found = 0;
     auto add = [&](PyObject* name) {
@@ -131,8 +131,8 @@ std::optional<uint8_t> Look::kinds() const {
     return valid ? std::optional(found) : std::nullopt;
 }
 
-bool Look::has_plain_members() const {
-    using W = SchemaWords;
+bool KeywordView::has_plain_members() const {
+    using W = KeywordTable;
     PyObject *declared = given_[W::kProperties], *required = given_[W::kRequired], *additional = given_[W::kAdditional];
     if (additional && !is_schema(additional)) return false;
     if (declared && !PyDict_CheckExact(declared)) return false;
@@ -140,8 +140,8 @@ bool Look::has_plain_members() const {
     return !required || (PyList_CheckExact(required) && each_item(required, [](PyObject* key) { return text_of(key).has_value(); }));
 }
 
-bool Look::has_plain_items(int draft) const {
-    using W = SchemaWords;
+bool KeywordView::has_plain_items(int draft) const {
+    using W = KeywordTable;
     PyObject *items = given_[W::kItems], *prefix = given_[W::kPrefix], *rest = given_[W::kRest];
     auto low = given_[W::kLeast] ? count_of(given_[W::kLeast]) : 0;
     auto high = given_[W::kMost] ? count_of(given_[W::kMost]) : INT32_MAX;
@@ -151,21 +151,21 @@ bool Look::has_plain_items(int draft) const {
     return !prefix && (!items || is_schema(items) ? !rest : is_list(items) && (!rest || is_schema(rest)));
 }
 
-bool Look::is_typed(int draft) const {
-    using W = SchemaWords;
+bool KeywordView::is_typed(int draft) const {
+    using W = KeywordTable;
     return only({W::kType, W::kProperties, W::kRequired, W::kAdditional, W::kItems, W::kPrefix, W::kRest, W::kLeast, W::kMost}) && kinds() &&
            has_plain_members() && has_plain_items(draft);
 }
 
-bool Look::is_choice() const {
-    using W = SchemaWords;
+bool KeywordView::is_choice() const {
+    using W = KeywordTable;
     PyObject* values = given_[W::kEnum];
     if (!values || !only({W::kType, W::kEnum}) || !kinds() || !PyList_CheckExact(values) || !PyList_GET_SIZE(values)) return false;
     return each_item(values, [](PyObject* value) { return text_of(value) || value == Py_None || PyBool_Check(value); });
 }
 
-PyObject* Look::branches(SchemaWords::Word& word) const {
-    using W = SchemaWords;
+PyObject* KeywordView::branches(KeywordTable::Word& word) const {
+    using W = KeywordTable;
     for (W::Word way : {W::kAnyOf, W::kOneOf, W::kAllOf}) {
         PyObject* list = given_[way];
         if (!list || !only({way}) || !PyList_CheckExact(list) || !PyList_GET_SIZE(list)) continue;

@@ -17,13 +17,13 @@ namespace nb = nanobind;
 
 // The names of keywords. `own`: those that look at nothing but their own value; `others`: all that assert something else.
 // Every other name is an annotation.
-class SchemaWords {
+class KeywordTable {
 public:
     enum Word : uint8_t {
         kNone, kType, kEnum, kProperties, kRequired, kAdditional, kItems, kPrefix, kRest, kReference, kLeast, kMost, kAnyOf, kOneOf, kAllOf, kSelf, kOther
     };
 
-    SchemaWords(const nb::list& own, const nb::list& others);
+    KeywordTable(const nb::list& own, const nb::list& others);
     // What a name is, and which of the own ones; kNone for an annotation.
     std::pair<Word, uint8_t> find(PyObject* name) const;
 
@@ -40,12 +40,12 @@ private:
 enum Kinds : uint8_t { kNulls = 1, kBooleans = 2, kIntegers = 4, kFractions = 8, kStrings = 16, kArrays = 32, kObjects = 64, kEverything = 127 };
 
 // The keywords of a schema that count, borrowed.
-class Look {
+class KeywordView {
 public:
     // False if a key is no plain text.
-    bool at(const SchemaWords& words, PyObject* schema);
-    PyObject* operator[](SchemaWords::Word word) const { return given_[word]; }
-    bool only(std::initializer_list<SchemaWords::Word> words) const;
+    bool at(const KeywordTable& words, PyObject* schema);
+    PyObject* operator[](KeywordTable::Word word) const { return given_[word]; }
+    bool only(std::initializer_list<KeywordTable::Word> words) const;
 
     // Nothing but keywords that look at their own value.
     bool is_leaf() const;
@@ -56,13 +56,13 @@ public:
     // An enum of texts, literals and null.
     bool is_choice() const;
     // The branches, if a schema is nothing but anyOf, oneOf, or an allOf of one; the word goes to `word`.
-    PyObject* branches(SchemaWords::Word& word) const;
+    PyObject* branches(KeywordTable::Word& word) const;
 
 private:
     bool has_plain_members() const;
     bool has_plain_items(int draft) const;
     uint32_t has_ = 0;  // bits by Word
-    PyObject* given_[SchemaWords::kOther] = {};
+    PyObject* given_[KeywordTable::kOther] = {};
 };
 
 // The text of a Python string; nothing for one that UTF-8 does not have (lone surrogates), or for something else.

@@ -100,7 +100,7 @@ NodeId Kernel::intern(Node node, const std::vector<NodeId>& kids) {
                other.kid_count == kids.size() && std::equal(kids.begin(), kids.end(), kid_pool_.begin() + other.kids);
     });
     if (known != HashIndex::kNone) return known;
-    will_write();
+    before_write();
     if (budget_) budget_->add_node();
     constexpr size_t kMany = 1 << 16;  // moving them all takes some milliseconds
     const bool is_full = index_.is_full() || nodes_.size() == nodes_.capacity() || kid_pool_.size() + kids.size() > kid_pool_.capacity();
@@ -120,7 +120,7 @@ RangesId Kernel::intern_ranges(Ranges ranges) {
     for (auto [low, high] : ranges) hash = mix(mix(hash, low), high);
     uint32_t known = ranges_index_.find(hash, [&](uint32_t k) { return ranges_[k] == ranges; });
     if (known != HashIndex::kNone) return known;
-    will_write();
+    before_write();
     RangesId id = static_cast<RangesId>(ranges_.size());
     ranges_.push_back(std::move(ranges));
     ranges_index_.insert(hash, id);
@@ -130,7 +130,7 @@ RangesId Kernel::intern_ranges(Ranges ranges) {
 size_t Kernel::memory_bytes() const {
     constexpr size_t kOfMap = 48, kOfRanges = 96;  // an entry of a map; ranges of characters, which are short
     return nodes_.capacity() * sizeof(Node) + kid_pool_.capacity() * sizeof(NodeId) + index_.memory_bytes() + ranges_.size() * kOfRanges + ranges_index_.memory_bytes() +
-           byte_sets_.capacity() * sizeof(byte_sets_[0]) + cuts_.size() * sizeof(ByteCuts) + rows_.size() * sizeof(LeafRow) + shortest_.capacity() * sizeof(uint32_t) +
+           byte_sets_.capacity() * sizeof(byte_sets_[0]) + cuts_.size() * sizeof(ByteCuts) + rows_.size() * sizeof(CharsRow) + shortest_.capacity() * sizeof(uint32_t) +
            open_.size() * kOfMap + finish_.size() * kOfMap;
 }
 
@@ -140,7 +140,7 @@ std::vector<NodeId> Kernel::kids_of(const Node& node) const {
 
 // ---- constructors -------------------------------------------------------------------------------------------------
 
-NodeId Kernel::leaf(Phase phase, Ranges ranges, uint32_t a, uint32_t b) {
+NodeId Kernel::chars_node(Phase phase, Ranges ranges, uint32_t a, uint32_t b) {
     if (ranges.empty()) return kEmpty;
     RangesId id = intern_ranges(std::move(ranges));
     return intern({.kind = Kind::kChars, .phase = phase, .a = a, .b = b, .c = id});
@@ -148,7 +148,7 @@ NodeId Kernel::leaf(Phase phase, Ranges ranges, uint32_t a, uint32_t b) {
 
 NodeId Kernel::chars(Encoding encoding, Ranges ranges) {
     Phase phase = static_cast<Phase>(static_cast<uint8_t>(Phase::kStartUtf8) + static_cast<uint8_t>(encoding));
-    return leaf(phase, intersect(normalise(std::move(ranges)), kScalarValues));  // a lone surrogate has no UTF-8 form
+    return chars_node(phase, intersect(normalise(std::move(ranges)), kScalarValues));  // a lone surrogate has no UTF-8 form
 }
 
 NodeId Kernel::any_string(Encoding encoding) { return any_[static_cast<uint8_t>(encoding)]; }
@@ -157,7 +157,7 @@ NodeId Kernel::byte_set(const std::array<uint64_t, 4>& set) {
     if (!(set[0] | set[1] | set[2] | set[3])) return kEmpty;
     auto it = std::find(byte_sets_.begin(), byte_sets_.end(), set);
     uint32_t id = static_cast<uint32_t>(it - byte_sets_.begin());
-    if (it == byte_sets_.end()) will_write(), byte_sets_.push_back(set);
+    if (it == byte_sets_.end()) before_write(), byte_sets_.push_back(set);
     return intern({.kind = Kind::kBytes, .a = id});
 }
 
@@ -200,7 +200,7 @@ bool Kernel::merge_pair(NodeId left, NodeId right, NodeId& merged) {
     const Node l = nodes_[left], r = nodes_[right];
     if (l.kind != r.kind) return false;
     if (l.kind == Kind::kChars && l.phase == r.phase && l.a == r.a && l.b == r.b) {
-        merged = leaf(l.phase, unite(ranges_[l.c], ranges_[r.c]), l.a, l.b);
+        merged = chars_node(l.phase, unite(ranges_[l.c], ranges_[r.c]), l.a, l.b);
         return true;
     }
     if (l.kind == Kind::kBytes) {
@@ -303,7 +303,7 @@ NodeId Kernel::conjunction(std::vector<NodeId> parts) {
             const Node r = nodes_[flat[j]];
             if (r.kind != Kind::kChars || r.phase != l.phase || r.a != l.a || r.b != l.b) continue;
             std::vector<NodeId> rest(flat);
-            rest[i] = leaf(l.phase, intersect(ranges_[l.c], ranges_[r.c]), l.a, l.b);
+            rest[i] = chars_node(l.phase, intersect(ranges_[l.c], ranges_[r.c]), l.a, l.b);
             rest.erase(rest.begin() + static_cast<ptrdiff_t>(j));
             return conjunction(std::move(rest));
         }
@@ -358,31 +358,31 @@ NodeId Kernel::start_derivative(const Ranges& ranges, uint8_t byte, Phase phase)
     bool json = phase != Phase::kStartUtf8;
     if (byte < 0x80) {
         if (json && byte == '\\') {
-            if (phase == Phase::kStartCanonical) return leaf(Phase::kEscapeCanonical, intersect(ranges, kCanonicalEscapes));
-            return leaf(Phase::kEscapeJson, ranges);
+            if (phase == Phase::kStartCanonical) return chars_node(Phase::kEscapeCanonical, intersect(ranges, kCanonicalEscapes));
+            return chars_node(Phase::kEscapeJson, ranges);
         }
         if (json && (byte < 0x20 || byte == '"')) return kEmpty;
         return contains(ranges, byte) ? kEpsilon : kEmpty;
     }
     // A lead byte fixes the leading bits; clipping to the range of its length rules out overlong forms.
-    if (byte >= 0xC2 && byte <= 0xDF) return leaf(Phase::kTail, clip(ranges, (byte & 0x1Fu) << 6, ((byte & 0x1Fu) << 6) + 0x3F, (byte & 0x1Fu) << 6), 1);
+    if (byte >= 0xC2 && byte <= 0xDF) return chars_node(Phase::kTail, clip(ranges, (byte & 0x1Fu) << 6, ((byte & 0x1Fu) << 6) + 0x3F, (byte & 0x1Fu) << 6), 1);
     if (byte >= 0xE0 && byte <= 0xEF) {
         uint32_t base = (byte & 0x0Fu) << 12;
-        return leaf(Phase::kTail, clip(ranges, std::max(base, 0x800u), base + 0xFFF, base), 2);
+        return chars_node(Phase::kTail, clip(ranges, std::max(base, 0x800u), base + 0xFFF, base), 2);
     }
     if (byte >= 0xF0 && byte <= 0xF4) {
         uint32_t base = (byte & 0x07u) << 18;
-        return leaf(Phase::kTail, clip(ranges, std::max(base, 0x10000u), base + 0x3FFFF, base), 3);
+        return chars_node(Phase::kTail, clip(ranges, std::max(base, 0x10000u), base + 0x3FFFF, base), 3);
     }
     return kEmpty;
 }
 
 NodeId Kernel::escape_derivative(const Ranges& ranges, uint8_t byte, bool canonical) {
     if (byte == 'u') {
-        if (!canonical) return leaf(Phase::kHexAbsolute, ranges, 4, 0);
+        if (!canonical) return chars_node(Phase::kHexAbsolute, ranges, 4, 0);
         std::array<uint64_t, 4> zero{};
         zero['0' >> 6] |= 1ull << ('0' & 63);
-        NodeId digits = leaf(Phase::kHexLower, intersect(ranges, kLongEscapes), 2);
+        NodeId digits = chars_node(Phase::kHexLower, intersect(ranges, kLongEscapes), 2);
         return concat(byte_set(zero), concat(byte_set(zero), digits));
     }
     int value = !canonical && byte == '/' ? '/' : short_escape(byte);
@@ -398,21 +398,21 @@ NodeId Kernel::hex_absolute_derivative(const Node& node, const Ranges& ranges, u
     if (!surrogates) {
         Ranges rest = clip(ranges, low, high, low);
         if (left == 0) return rest.empty() ? kEmpty : kEpsilon;
-        return leaf(Phase::kHex, std::move(rest), left);
+        return chars_node(Phase::kHex, std::move(rest), left);
     }
     if (left > 0) {
         // Of what lies beyond the BMP, the pairs whose high surrogate starts like this are left.
         uint32_t first = std::max(low, 0xD800u), last = std::min(high, 0xDBFFu);
         Ranges rest = clip(ranges, low, high, 0), astral;
         if (first <= last) astral = clip(ranges, 0x10000 + (first - 0xD800) * 0x400, 0x10000 + (last - 0xD800) * 0x400 + 0x3FF, 0);
-        return leaf(Phase::kHexAbsolute, unite(rest, astral), left, read);
+        return chars_node(Phase::kHexAbsolute, unite(rest, astral), left, read);
     }
     if (read > 0xDBFF) return kEmpty;  // a low surrogate cannot come first
     uint32_t base = 0x10000 + (read - 0xD800) * 0x400;
-    return leaf(Phase::kLowBackslash, clip(ranges, base, base + 0x3FF, base));
+    return chars_node(Phase::kLowBackslash, clip(ranges, base, base + 0x3FF, base));
 }
 
-NodeId Kernel::leaf_derivative(const Node& node, const Ranges& ranges, uint8_t byte) {
+NodeId Kernel::chars_derivative(const Node& node, const Ranges& ranges, uint8_t byte) {
     switch (node.phase) {
         case Phase::kStartUtf8:
         case Phase::kStartJson:
@@ -424,7 +424,7 @@ NodeId Kernel::leaf_derivative(const Node& node, const Ranges& ranges, uint8_t b
             if (byte < 0x80 || byte > 0xBF) return kEmpty;
             uint32_t shift = 6 * (node.a - 1), low = (byte & 0x3Fu) << shift;
             if (shift == 0) return contains(ranges, low) ? kEpsilon : kEmpty;
-            return leaf(Phase::kTail, clip(ranges, low, low + (1u << shift) - 1, low), node.a - 1);
+            return chars_node(Phase::kTail, clip(ranges, low, low + (1u << shift) - 1, low), node.a - 1);
         }
         case Phase::kHex:
         case Phase::kHexLower: {
@@ -432,16 +432,16 @@ NodeId Kernel::leaf_derivative(const Node& node, const Ranges& ranges, uint8_t b
             if (digit < 0) return kEmpty;
             uint32_t shift = 4 * (node.a - 1), low = static_cast<uint32_t>(digit) << shift;
             if (shift == 0) return contains(ranges, low) ? kEpsilon : kEmpty;
-            return leaf(node.phase, clip(ranges, low, low + (1u << shift) - 1, low), node.a - 1);
+            return chars_node(node.phase, clip(ranges, low, low + (1u << shift) - 1, low), node.a - 1);
         }
-        case Phase::kLowBackslash: return byte == '\\' ? leaf(Phase::kLowU, ranges) : kEmpty;
-        case Phase::kLowU: return byte == 'u' ? leaf(Phase::kLowD, ranges) : kEmpty;
-        case Phase::kLowD: return byte == 'd' || byte == 'D' ? leaf(Phase::kLowNibble, ranges) : kEmpty;
+        case Phase::kLowBackslash: return byte == '\\' ? chars_node(Phase::kLowU, ranges) : kEmpty;
+        case Phase::kLowU: return byte == 'u' ? chars_node(Phase::kLowD, ranges) : kEmpty;
+        case Phase::kLowD: return byte == 'd' || byte == 'D' ? chars_node(Phase::kLowNibble, ranges) : kEmpty;
         case Phase::kLowNibble: {
             int digit = hex_value(byte, true);
             if (digit < 0xC) return kEmpty;
             uint32_t low = static_cast<uint32_t>(digit - 0xC) << 8;
-            return leaf(Phase::kHex, clip(ranges, low, low + 0xFF, low), 2);
+            return chars_node(Phase::kHex, clip(ranges, low, low + 0xFF, low), 2);
         }
     }
     return kEmpty;
@@ -450,14 +450,14 @@ NodeId Kernel::leaf_derivative(const Node& node, const Ranges& ranges, uint8_t b
 // ---- numbers ------------------------------------------------------------------------------------------------------
 
 NodeId Kernel::number(const NumberRule& rule) {
-    will_write();
+    before_write();
     return number_node({.rule = numbers_.rule(rule)});
 }
 
 NodeId Kernel::without_exponents(NodeId id) {
     const Node node = nodes_[id];
     if (node.kind == Kind::kNumber) {
-        will_write();
+        before_write();
         return numbers_[node.a].phase < NumberPhase::kExponent ? number_node(numbers_.without_exponents(node.a)) : id;
     }
     if (node.kind != Kind::kOr && node.kind != Kind::kAnd) return id;
@@ -471,21 +471,21 @@ NodeId Kernel::number_node(const NumberState& state) {
     uint32_t id = numbers_.find(state);
     if (id == Numbers::kNone) {
         if (!numbers_.live(state)) return kEmpty;
-        will_write();
+        before_write();
         id = numbers_.intern(state);
     }
     return intern({.kind = Kind::kNumber, .nullable = numbers_.accepts(state), .a = id});
 }
 
-const LeafRow& Kernel::leaf_row(NodeId id) {
+const CharsRow& Kernel::chars_row(NodeId id) {
     if (nodes_[id].row != kNotKnown) return rows_[nodes_[id].row];
-    will_write();
+    before_write();
     const Node node = nodes_[id];
     const Ranges& ranges = ranges_[node.c];  // a deque: stays put while the rows below intern more
-    LeafRow row;
+    CharsRow row;
     row.fill(kEmpty);
     auto fill = [&](unsigned low, unsigned high) {
-        for (unsigned byte = low; byte <= high; ++byte) row[byte] = leaf_derivative(node, ranges, static_cast<uint8_t>(byte));
+        for (unsigned byte = low; byte <= high; ++byte) row[byte] = chars_derivative(node, ranges, static_cast<uint8_t>(byte));
     };
     switch (node.phase) {  // the bytes that can go on at all
         case Phase::kStartUtf8:
@@ -509,7 +509,7 @@ NodeId Kernel::derivative(NodeId id, uint8_t byte) {
         case Kind::kEmpty:
         case Kind::kEpsilon: return kEmpty;
         case Kind::kBytes: return byte_sets_[node.a][byte >> 6] >> (byte & 63) & 1 ? kEpsilon : kEmpty;
-        case Kind::kChars: return leaf_row(id)[byte];
+        case Kind::kChars: return chars_row(id)[byte];
         case Kind::kNumber: {
             const auto next = numbers_.step(numbers_[node.a], byte);
             return next ? number_node(*next) : kEmpty;
@@ -537,7 +537,7 @@ NodeId Kernel::derivative(NodeId id, uint8_t byte) {
 
 // A node is made after those it is made of, so one pass in the order of ids finds all of them.
 uint32_t Kernel::shortest(NodeId id) {
-    if (shortest_.size() <= id) will_write();
+    if (shortest_.size() <= id) before_write();
     while (shortest_.size() <= id) {
         poll();
         shortest_.push_back(shortest_of(nodes_[shortest_.size()]));
@@ -546,7 +546,7 @@ uint32_t Kernel::shortest(NodeId id) {
 }
 
 uint32_t Kernel::shortest_at_most(NodeId id) {
-    if (shortest_at_most_.size() <= id) will_write();
+    if (shortest_at_most_.size() <= id) before_write();
     while (shortest_at_most_.size() <= id) shortest_at_most_.push_back(shortest_at_most_of(nodes_[shortest_at_most_.size()]));
     return shortest_at_most_[id];
 }
@@ -630,7 +630,7 @@ ByteCuts Kernel::compute_cuts(NodeId id) {
             break;
         }
         case Kind::kChars: {
-            const LeafRow& row = leaf_row(id);
+            const CharsRow& row = chars_row(id);
             for (unsigned byte = 1; byte < 256; ++byte)
                 if (row[byte] != row[byte - 1]) out[byte >> 6] |= 1ull << (byte & 63);
             break;
@@ -654,7 +654,7 @@ ByteCuts Kernel::compute_cuts(NodeId id) {
 
 uint32_t Kernel::cuts_id(NodeId id) {
     if (nodes_[id].cuts != kNotKnown) return nodes_[id].cuts;
-    will_write();
+    before_write();
     const ByteCuts made = compute_cuts(id);
     const uint64_t hash = mix(mix(mix(mix(1, made[0]), made[1]), made[2]), made[3]);
     uint32_t known = cuts_index_.find(hash, [&](uint32_t k) { return cuts_[k] == made; });
@@ -699,7 +699,7 @@ bool Kernel::lengths_clash(NodeId id) {
 
 bool Kernel::is_empty(NodeId id) {
     if (nodes_[id].emptiness >= 0) return nodes_[id].emptiness == 1;
-    will_write();
+    before_write();
     if (int8_t told = emptiness_by_parts(nodes_[id]); told >= 0) return (nodes_[id].emptiness = told) == 1;
     if (lengths_clash(id)) return (nodes_[id].emptiness = 1) == 1;
     // Depth-first search for a nullable derivative, one derivative at a time, letters and digits first: bounds are reached
@@ -825,7 +825,7 @@ Kernel::Finish Kernel::finish(NodeId id) {
     if (node.kind == Kind::kBytes || node.kind == Kind::kChars) return {1, 1, 1, node.kind == Kind::kChars};
     if (node.kind == Kind::kNot || node.kind == Kind::kNumber) return kUnknown;
     if (auto known = finish_.find(id); known != finish_.end()) return known->second;
-    will_write();
+    before_write();
     auto clamp = [](uint64_t chars) { return static_cast<uint32_t>(std::min<uint64_t>(chars, kUnbounded)); };
     Finish out = kNothing;
     if (node.kind == Kind::kConcat) {
@@ -877,7 +877,7 @@ Kernel::Finish Kernel::finish(NodeId id) {
 bool Kernel::is_open(NodeId node) {
     if (is_any_string(node)) return true;
     auto known = open_.find(node);
-    if (known == open_.end()) will_write(), known = open_.emplace(node, find_open(node)).first;
+    if (known == open_.end()) before_write(), known = open_.emplace(node, find_open(node)).first;
     return known->second;
 }
 

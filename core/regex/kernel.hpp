@@ -2,9 +2,9 @@
 //
 // A node is a language of byte strings. Nodes are interned, so equal terms are equal ids; the constructors apply the
 // identities that keep the set of derivatives finite (associativity, commutativity, idempotence of | and &).
-// Characters are leaves that know their encoding: a `Chars` leaf is one code point out of a set, spelled in UTF-8, as
+// Characters are nodes that know their encoding: a `Chars` node is one code point out of a set, spelled in UTF-8, as
 // the content of a JSON string with every legal escape, or in the one canonical JSON spelling (json.dumps). Its
-// derivative by a byte is again such a leaf, with the code points still possible, so Unicode classes never expand into
+// derivative by a byte is again such a node, with the code points still possible, so Unicode classes never expand into
 // byte automata and complement stays exact: within one encoding every text decodes to one string.
 //
 // Invariants: id 0 is the empty language, id 1 the empty string; a node without & and ~ is empty only if its id is 0.
@@ -75,7 +75,7 @@ struct Budget {
 };
 
 using ByteCuts = std::array<uint64_t, 4>;  // bit b: byte b may behave differently from byte b - 1
-using LeafRow = std::array<NodeId, 256>;
+using CharsRow = std::array<NodeId, 256>;
 
 class Kernel {
 public:
@@ -84,13 +84,13 @@ public:
     // Charge what is made from now on to `budget` (nullptr: to nobody); returns the one charged before.
     Budget* charge(Budget* budget) { return std::exchange(budget_, budget); }
     Budget* budget() const { return budget_; }
-    // Called before anything is made or remembered. While the kernel is lent to readers (languages.hpp), its owner has to see
+    // Called before anything is made or remembered. While the kernel is has_readers to readers (shared_automata.hpp), its owner has to see
     // to it that nobody else reads on.
-    void will_write() const {
-        if (lent.load(std::memory_order_relaxed)) reclaim();
+    void before_write() const {
+        if (has_readers.load(std::memory_order_relaxed)) upgrade_lock();
     }
-    std::atomic<bool> lent{false};
-    void (*reclaim)() = nullptr;
+    std::atomic<bool> has_readers{false};
+    void (*upgrade_lock)() = nullptr;
 
     NodeId chars(Encoding encoding, Ranges ranges);
     NodeId concat(NodeId left, NodeId right);
@@ -162,9 +162,9 @@ private:
     int8_t emptiness_by_parts(const Node& node) const;
     NodeId intern(Node node, const std::vector<NodeId>& kids = {});
     RangesId intern_ranges(Ranges ranges);
-    NodeId leaf(Phase phase, Ranges ranges, uint32_t a = 0, uint32_t b = 0);
-    const LeafRow& leaf_row(NodeId node);
-    NodeId leaf_derivative(const Node& node, const Ranges& ranges, uint8_t byte);
+    NodeId chars_node(Phase phase, Ranges ranges, uint32_t a = 0, uint32_t b = 0);
+    const CharsRow& chars_row(NodeId node);
+    NodeId chars_derivative(const Node& node, const Ranges& ranges, uint8_t byte);
     NodeId start_derivative(const Ranges& ranges, uint8_t byte, Phase phase);
     NodeId escape_derivative(const Ranges& ranges, uint8_t byte, bool canonical);
     NodeId hex_absolute_derivative(const Node& node, const Ranges& ranges, uint8_t byte);
@@ -183,7 +183,7 @@ private:
     Numbers numbers_;
     std::deque<ByteCuts> cuts_;
     HashIndex cuts_index_;
-    std::deque<LeafRow> rows_;
+    std::deque<CharsRow> rows_;
     std::unordered_map<NodeId, bool> open_;
     std::vector<uint32_t> shortest_, shortest_at_most_;  // [node], as far as asked for
     std::unordered_map<NodeId, Finish> finish_;

@@ -30,7 +30,7 @@ NodeId Kernel::adopted(const Kernel& from, NodeId id, const std::unordered_map<N
         case Kind::kEmpty: return kEmpty;
         case Kind::kEpsilon: return kEpsilon;
         case Kind::kBytes: return byte_set(from.byte_sets_[node.a]);
-        case Kind::kChars: return leaf(node.phase, from.ranges_[node.c], node.a, node.b);
+        case Kind::kChars: return chars_node(node.phase, from.ranges_[node.c], node.a, node.b);
         case Kind::kNumber: return number_node(numbers_.adopted(from.numbers_, node.a));
         case Kind::kConcat: return concat(parts[0], parts[1]);
         case Kind::kRepeat: return repeat(parts[0], node.b, node.c);

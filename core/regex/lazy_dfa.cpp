@@ -30,7 +30,7 @@ uint32_t LazyDfa::intern(const std::vector<NodeId>& raw, bool marked) {
         return other.marked == marked && other.count == real && std::equal(components.begin(), components.end(), components_.begin() + other.first);
     });
     if (known != HashIndex::kNone) return known;
-    kernel_.will_write();
+    kernel_.before_write();
     if (Budget* budget = kernel_.budget()) budget->add_state();
     bool boundary = marked && kernel_.is_any_string(components.back());
     uint32_t id = static_cast<uint32_t>(states_.size());
@@ -68,7 +68,7 @@ size_t LazyDfa::memory_bytes() const {
 
 // Find the bytes that behave alike, and make room for one target each.
 void LazyDfa::open_row(uint32_t id) {
-    kernel_.will_write();
+    kernel_.before_write();
     const State& state = states_[id];
     ByteCuts cut{};
     for (size_t k = 0; k < state.count + (state.marked ? 1u : 0u); ++k) {
@@ -112,7 +112,7 @@ uint32_t LazyDfa::chars_to_accept(uint32_t start, uint32_t k) {
     if (!states_[start].alive[k]) return kUnbounded;
     if (kernel_.is_any_string(component(start, k))) return states_[start].boundary ? 0 : 1;
     if (auto known = distances_.find(uint64_t{start} << 16 | k); known != distances_.end()) return known->second;
-    kernel_.will_write();
+    kernel_.before_write();
     if (auto told = kernel_.least_chars(component(start, k))) return distances_[uint64_t{start} << 16 | k] = *told;
     // Breadth first by completed characters: bytes inside a character cost nothing. Not beyond what is told of a state.
     std::unordered_set<uint32_t> seen{start};
@@ -143,7 +143,7 @@ uint32_t LazyDfa::chars_to_accept(uint32_t start, uint32_t k) {
 
 uint32_t LazyDfa::compute(uint32_t id, uint8_t byte) {
     poll();
-    kernel_.will_write();
+    kernel_.before_write();
     const State& from = states_[id];
     size_t total = from.count + (from.marked ? 1u : 0u);
     std::vector<NodeId> target(total);

@@ -4,14 +4,14 @@ namespace schemagen {
 
 // As it was, or new: what may fail comes first. Nobody else knows the new languages yet.
 void Constraint::renew() {
-    std::shared_ptr<Languages> languages = Languages::apart();
+    std::shared_ptr<SharedAutomata> shared = SharedAutomata::apart();
     std::shared_ptr<Automaton> automaton;
     {
-        const Reading reading(*engine_->languages, budget);
-        const Guard guard(*languages);
-        automaton = engine_->automaton->renewed(languages);
+        const SharedLock reading(*engine_->shared, budget);
+        const ExclusiveLock guard(*shared);
+        automaton = engine_->automaton->renewed(shared);
     }
-    engine_ = std::make_unique<Engine>(std::move(languages), std::move(automaton), *tables);
+    engine_ = std::make_unique<Engine>(std::move(shared), std::move(automaton), *tables);
     budget.nodes = budget.states = 0;
     ++epoch_;
 }
@@ -20,7 +20,7 @@ void Constraint::renew() {
 bool Constraint::move_out() {
     if (!mutex.try_lock()) return false;
     const std::unique_lock lock(mutex, std::adopt_lock);
-    if (engine_->languages->is_closing()) renew();
+    if (engine_->shared->is_closing()) renew();
     return true;
 }
 
@@ -36,7 +36,7 @@ uint64_t Constraint::memory_bytes() {
     if (mutex.try_lock_shared()) {
         const std::shared_lock lock(mutex, std::adopt_lock);
         uint64_t bytes = engine_->automaton->memory_bytes() + engine_->masks.memory_bytes() + engine_->completions.memory_bytes();
-        if (engine_->languages->is_apart()) bytes += engine_->languages->memory_bytes();
+        if (engine_->shared->is_apart()) bytes += engine_->shared->memory_bytes();
         memory_bytes_.store(bytes, std::memory_order_relaxed);
     }
     return memory_bytes_.load(std::memory_order_relaxed);

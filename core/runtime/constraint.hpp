@@ -2,19 +2,19 @@
 //
 // The automaton is extended while it is walked, within the limits of its grammar, and what was made for one text is of little
 // use to the next if that goes elsewhere. So that no text pays for earlier ones, a constraint that has come to its limits is
-// renewed: its program (values, arms, the languages they name) is copied into languages of its own, and everything made on the
+// renewed: its program (values, disjuncts, the languages they name) is copied into languages of its own, and everything made on the
 // way is dropped, masks and shortest completions included. That begins a new epoch. Configurations of an earlier epoch mean
 // nothing any more, so whoever follows a text reads it again first (`sync`). The task that came to the limit is then done once
 // more while nobody else is at work: what it needs now, its text needs alone, and if that is too much it is an error.
 //
-// A constraint is renewed, too, when its languages are to be given back (languages.hpp).
+// A constraint is renewed, too, when its languages are to be given back (shared_automata.hpp).
 #pragma once
 #include <memory>
 #include <shared_mutex>
 
 #include "automata/automaton.hpp"
 #include "masks/completion.hpp"
-#include "automata/languages.hpp"
+#include "automata/shared_automata.hpp"
 #include "masks/masks.hpp"
 #include "vocabulary/vocabulary.hpp"
 #include "util/work.hpp"
@@ -22,11 +22,11 @@
 namespace schemagen {
 
 struct Constraint final : ForkSafe, Tenant {
-    Constraint(std::shared_ptr<Languages> languages, std::shared_ptr<Automaton> automaton, std::shared_ptr<const VocabularyTables> tables_, const Budget& budget_)
-        : tables(std::move(tables_)), budget(budget_), engine_(std::make_unique<Engine>(std::move(languages), std::move(automaton), *tables)) {}
+    Constraint(std::shared_ptr<SharedAutomata> shared, std::shared_ptr<Automaton> automaton, std::shared_ptr<const VocabularyTables> tables_, const Budget& budget_)
+        : tables(std::move(tables_)), budget(budget_), engine_(std::make_unique<Engine>(std::move(shared), std::move(automaton), *tables)) {}
 
     // For those who hold the mutex.
-    Languages& languages() { return *engine_->languages; }
+    SharedAutomata& shared() { return *engine_->shared; }
     Automaton& automaton() { return *engine_->automaton; }
     Masks& masks() { return engine_->masks; }
     Completions& completions() { return engine_->completions; }
@@ -46,9 +46,9 @@ struct Constraint final : ForkSafe, Tenant {
 private:
     // What is made anew in each epoch.
     struct Engine {
-        Engine(std::shared_ptr<Languages> languages_, std::shared_ptr<Automaton> automaton_, const VocabularyTables& tables)
-            : languages(std::move(languages_)), automaton(std::move(automaton_)), masks(*automaton, tables, languages->strings), completions(*automaton, tables) {}
-        std::shared_ptr<Languages> languages;
+        Engine(std::shared_ptr<SharedAutomata> shared_, std::shared_ptr<Automaton> automaton_, const VocabularyTables& tables)
+            : shared(std::move(shared_)), automaton(std::move(automaton_)), masks(*automaton, tables, shared->strings), completions(*automaton, tables) {}
+        std::shared_ptr<SharedAutomata> shared;
         std::shared_ptr<Automaton> automaton;
         Masks masks;
         Completions completions;
@@ -77,26 +77,26 @@ template <class Sync, class Task>
 auto Constraint::work(bool reads, const Sync& sync, const Task& task) {
     const Work call(budget.max_seconds);
     const WorkLock lock(mutex);
-    if (languages().is_closing()) renew();
+    if (shared().is_closing()) renew();
     auto begin = [&] {
         sync();
         return task();
     };
     try {
         if (reads) try {
-                const Reading reading(languages(), budget);
+                const SharedLock reading(shared(), budget);
                 return begin();
-            } catch (const NotKnown&) {
+            } catch (const UpgradeConflict&) {
                 // Once more, with everything to itself.
             }
-        const Guard guard(languages(), &budget);
+        const ExclusiveLock guard(shared(), &budget);
         return begin();
     } catch (const LimitExceeded& error) {
         if (!error.worn) throw;
     }
     renew();
     const Alone alone(budget);
-    const Guard guard(languages(), &budget);
+    const ExclusiveLock guard(shared(), &budget);
     return begin();
 }
 

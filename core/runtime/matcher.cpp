@@ -53,7 +53,7 @@ void Matcher::sync() {
     auto arena = std::make_shared<Arena>();
     std::vector<Step> history{{automaton.start(), 0}};
     for (size_t k = 1; k < history_.size(); ++k) {
-        Leaf next = history.back().leaf;
+        Configuration next = history.back().config;
         for (size_t at = history_[k - 1].read; at < history_[k].read; ++at) {
             poll();
             if (!automaton.step(next, static_cast<uint8_t>(text_[at]), *arena)) throw std::logic_error("a text that was accepted is not accepted any more");
@@ -74,32 +74,32 @@ uint32_t Matcher::fill(uint32_t* words, uint32_t budget) {
         Work::lock_shared(constraint_->mutex);
         std::shared_lock lock(constraint_->mutex, std::adopt_lock);
         if (epoch_ == constraint_->epoch()) {
-            bool far = budget == kNoBudget || constraint_->completions().is_far(leaf(), budget);
-            if (far && constraint_->masks().fill_known(leaf(), words, allowed)) return allowed;
+            bool far = budget == kNoBudget || constraint_->completions().is_far(config(), budget);
+            if (far && constraint_->masks().fill_known(config(), words, allowed)) return allowed;
         }
     }
     if (budget == kNoBudget)
         return reading([&] {
             Scope scope(*arena_);
-            return constraint_->masks().fill(leaf(), words, *arena_);
+            return constraint_->masks().fill(config(), words, *arena_);
         });
     return making([&] {
         Scope scope(*arena_);
-        const uint32_t all = constraint_->masks().fill(leaf(), words, *arena_);
-        return constraint_->completions().tighten(leaf(), budget, words, all, *arena_);
+        const uint32_t all = constraint_->masks().fill(config(), words, *arena_);
+        return constraint_->completions().tighten(config(), budget, words, all, *arena_);
     });
 }
 
 uint32_t Matcher::tokens_to_finish() {
-    return making([&] { return terminated_ ? 0 : constraint_->completions().tokens(leaf(), *arena_); });
+    return making([&] { return terminated_ ? 0 : constraint_->completions().tokens(config(), *arena_); });
 }
 
 uint32_t Matcher::least_bytes() {
-    return making([&] { return terminated_ ? 0 : constraint_->completions().least_bytes(leaf()); });
+    return making([&] { return terminated_ ? 0 : constraint_->completions().least_bytes(config()); });
 }
 
 std::string Matcher::shortest_completion() {
-    return making([&] { return terminated_ ? std::string() : constraint_->completions().text(leaf(), *arena_); });
+    return making([&] { return terminated_ ? std::string() : constraint_->completions().text(config(), *arena_); });
 }
 
 std::string Matcher::forced_bytes(size_t most) {
@@ -108,15 +108,15 @@ std::string Matcher::forced_bytes(size_t most) {
         std::string forced;
         const Scope scope(*arena_);
         Automaton& automaton = constraint_->automaton();
-        Leaf at = leaf();
+        Configuration at = config();
         while (forced.size() < most && !automaton.accepting(at)) {
             const ByteSet possible = automaton.next_bytes(at);
-            Leaf only;
+            Configuration only;
             uint8_t byte = 0;
             size_t ways = 0;
             for (unsigned b = 0; b < 256 && ways < 2; ++b) {
                 if (!possible.has(static_cast<uint8_t>(b))) continue;
-                Leaf next = at;
+                Configuration next = at;
                 if (!automaton.step(next, static_cast<uint8_t>(b), *arena_)) continue;
                 if (ways++ == 0) only = next, byte = static_cast<uint8_t>(b);
             }
@@ -149,19 +149,19 @@ std::vector<uint32_t> Matcher::forced_run(size_t most) {
 uint64_t Matcher::place() {
     return making([&]() -> uint64_t {
         std::vector<uint64_t> key;
-        if (terminated_ || !constraint_->automaton().identity(leaf(), true, key)) return 0;
+        if (terminated_ || !constraint_->automaton().identity(config(), true, key)) return 0;
         uint64_t hash = mix(key.size(), epoch_);
         for (uint64_t part : key) hash = mix(hash, part);
         return hash | 1;
     });
 }
 
-void Matcher::settle(Leaf& leaf, Arena& arena) {
-    if (ContainerView* view = constraint_->automaton().facets().containers) view->settle(leaf, arena);
+void Matcher::settle(Configuration& config, Arena& arena) {
+    if (ContainerView* view = constraint_->automaton().facets().containers) view->settle(config, arena);
 }
 
 bool Matcher::advance(std::string_view bytes) {
-    Leaf next = leaf();
+    Configuration next = config();
     Scope scope(*arena_);
     for (char c : bytes) {
         poll();
@@ -179,8 +179,8 @@ bool Matcher::accept_token(uint32_t id) {
         const VocabularyTables& tables = *constraint_->tables;
         if (terminated_ || id >= tables.size()) return false;
         if (std::find(tables.eos().begin(), tables.eos().end(), id) != tables.eos().end()) {
-            if (!constraint_->automaton().accepting(leaf())) return false;
-            history_.push_back({leaf(), text_.size()});
+            if (!constraint_->automaton().accepting(config())) return false;
+            history_.push_back({config(), text_.size()});
             terminated_ = true;
             return true;
         }
@@ -193,7 +193,7 @@ bool Matcher::accept_bytes(std::string_view bytes) {
 }
 
 bool Matcher::accepting() {
-    return reading([&] { return constraint_->automaton().accepting(leaf()); });
+    return reading([&] { return constraint_->automaton().accepting(config()); });
 }
 
 void Matcher::rollback(size_t count) {
@@ -232,11 +232,11 @@ std::pair<size_t, std::string> Matcher::probe(std::string_view bytes) {
     return making([&] {
         const Scope scope(*arena_);
         Automaton& automaton = constraint_->automaton();
-        Leaf at = leaf();
+        Configuration at = config();
         size_t read = 0;
         std::string why;
         for (; read < bytes.size(); ++read) {
-            Leaf next = at;
+            Configuration next = at;
             const auto byte = static_cast<uint8_t>(bytes[read]);
             if (!automaton.step(next, byte, *arena_)) {
                 why = automaton.refusal(at, byte, text_ + std::string(bytes.substr(0, read)), *arena_);

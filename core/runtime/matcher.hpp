@@ -58,24 +58,24 @@ public:
     const std::shared_ptr<Constraint>& constraint() const { return constraint_; }
     // For those who hold the mutex of the constraint: the text, and its configuration in an epoch; nullptr: it is of another one.
     const std::string& text() const { return text_; }
-    const Leaf* leaf_in(uint64_t epoch) const { return epoch == epoch_ ? &leaf() : nullptr; }
+    const Configuration* config_in(uint64_t epoch) const { return epoch == epoch_ ? &config() : nullptr; }
 
 private:
-    const Leaf& leaf() const { return history_.back().leaf; }
+    const Configuration& config() const { return history_.back().config; }
     // Do work that reads the languages and may have to make something new in them, or much that is new.
     template <class Task>
     auto reading(const Task& task);
     template <class Task>
     auto making(const Task& task);
     void sync();
-    void settle(Leaf& leaf, Arena& arena);
+    void settle(Configuration& config, Arena& arena);
     bool advance(std::string_view bytes);
 
     std::shared_ptr<Constraint> constraint_;
     std::vector<std::shared_ptr<const Arena>> shared_;  // frames of the matchers this one was forked from
     std::shared_ptr<Arena> arena_;
     struct Step {
-        Leaf leaf;
+        Configuration config;
         size_t read;  // bytes of the text
     };
     std::vector<Step> history_;

@@ -44,10 +44,10 @@ void TokenTable::drop_unfinished() {
     states_.resize(whole_);
 }
 
-bool TokenTable::read(std::string_view bytes, Leaf& leaf, Arena& arena) {
+bool TokenTable::read(std::string_view bytes, Configuration& config, Arena& arena) {
     poll();
     for (char byte : bytes)
-        if (!constraint_->automaton().step(leaf, static_cast<uint8_t>(byte), arena)) return false;
+        if (!constraint_->automaton().step(config, static_cast<uint8_t>(byte), arena)) return false;
     return true;
 }
 
@@ -58,27 +58,27 @@ void TokenTable::sync() {
     Automaton& automaton = constraint_->automaton();
     Arena arena;
     KeyTable keys;
-    std::vector<Leaf> leaves(states_.size());
+    std::vector<Configuration> leaves(states_.size());
     for (uint32_t id = kFirst; id < states_.size(); ++id) {
         const State& state = states_[id];
-        Leaf leaf = state.parent == kHost ? automaton.start() : leaves[state.parent];
-        if (!read(state.parent == kHost ? std::string_view(texts_.at(id)) : tables().token(state.token), leaf, arena))
+        Configuration config = state.parent == kHost ? automaton.start() : leaves[state.parent];
+        if (!read(state.parent == kHost ? std::string_view(texts_.at(id)) : tables().token(state.token), config, arena))
             throw std::logic_error("a text that was accepted is not accepted any more");
-        leaves[id] = leaf;
+        leaves[id] = config;
         scratch_.clear();
-        if (!automaton.identity(leaf, true, scratch_) || keys.find(scratch_) != KeyTable::kNone) scratch_.assign({UINT64_MAX, UINT64_MAX, id});
+        if (!automaton.identity(config, true, scratch_) || keys.find(scratch_) != KeyTable::kNone) scratch_.assign({UINT64_MAX, UINT64_MAX, id});
         keys.add(scratch_);
     }
-    for (uint32_t id = kFirst; id < states_.size(); ++id) states_[id].leaf = leaves[id];
+    for (uint32_t id = kFirst; id < states_.size(); ++id) states_[id].config = leaves[id];
     arena_ = std::move(arena);
     keys_ = std::move(keys);
     epoch_ = constraint_->epoch();
 }
 
-uint32_t TokenTable::intern(const Leaf& leaf, bool& fresh) {
+uint32_t TokenTable::intern(const Configuration& config, bool& fresh) {
     fresh = false;
     scratch_.clear();
-    if (!constraint_->automaton().identity(leaf, true, scratch_)) return kHost;
+    if (!constraint_->automaton().identity(config, true, scratch_)) return kHost;
     const uint32_t known = keys_.find(scratch_);
     if (known != KeyTable::kNone) return known + kFirst;
     keys_.add(scratch_);
@@ -90,19 +90,19 @@ uint32_t TokenTable::intern(const Leaf& leaf, bool& fresh) {
 uint32_t TokenTable::state_of(const Matcher& matcher) {
     return at_work([&] {
         const Arena::Mark mark = arena_.mark();
-        Leaf leaf;
-        if (const Leaf* known = matcher.leaf_in(epoch_)) {
-            leaf = *known;
+        Configuration config;
+        if (const Configuration* known = matcher.config_in(epoch_)) {
+            config = *known;
         } else {
-            leaf = constraint_->automaton().start();
-            if (!read(matcher.text(), leaf, arena_)) throw std::logic_error("a text that was accepted is not accepted any more");
-            if (ContainerView* view = constraint_->automaton().facets().containers) view->settle(leaf, arena_);
+            config = constraint_->automaton().start();
+            if (!read(matcher.text(), config, arena_)) throw std::logic_error("a text that was accepted is not accepted any more");
+            if (ContainerView* view = constraint_->automaton().facets().containers) view->settle(config, arena_);
         }
         bool fresh = false;
-        const uint32_t state = intern(leaf, fresh);
+        const uint32_t state = intern(config, fresh);
         if (fresh) {
-            states_[state].leaf = guide_of(constraint_->automaton()).keep(leaf, arena_);
-            states_[state].needed = constraint_->completions().tokens(states_[state].leaf, arena_);
+            states_[state].config = guide_of(constraint_->automaton()).keep(config, arena_);
+            states_[state].needed = constraint_->completions().tokens(states_[state].config, arena_);
             texts_[state] = matcher.text();
             whole_ = states_.size();
         } else {
@@ -156,17 +156,17 @@ void TokenTable::fill_row(uint32_t id) {
 void TokenTable::read_row(uint32_t id) {
     Automaton& automaton = constraint_->automaton();
     const Trie& trie = constraint_->tables->all();
-    const Leaf leaf = states_[id].leaf;
+    const Configuration config = states_[id].config;
     std::vector<uint32_t> words(constraint_->tables->words());
     Arena::Mark mark = arena_.mark();
-    constraint_->masks().fill(leaf, words.data(), arena_);
+    constraint_->masks().fill(config, words.data(), arena_);
     states_[id].mask = intern_mask(std::move(words));
     std::vector<std::pair<uint32_t, uint32_t>> targets;  // (token, state)
     std::vector<Found> found;                            // first token to each new state
-    Leaf last;
+    Configuration last;
     uint32_t target = kDead;
-    walk_tokens(automaton, trie, leaf, arena_, [&](uint32_t node, const Leaf& next) {
-        if (target == kDead || next.frame != leaf.frame || !same_place(last, next)) {
+    walk_tokens(automaton, trie, config, arena_, [&](uint32_t node, const Configuration& next) {
+        if (target == kDead || next.frame != config.frame || !same_place(last, next)) {
             bool fresh;
             target = intern(next, fresh);
             if (fresh) {
@@ -177,20 +177,20 @@ void TokenTable::read_row(uint32_t id) {
         }
         for (uint32_t token : trie.tokens_at(node)) targets.emplace_back(token, target);
         last = next;
-        if (next.frame != leaf.frame) target = kDead;  // its frames go with the next step
+        if (next.frame != config.frame) target = kDead;  // its frames go with the next step
     });
     arena_.release(mark);
     // The walk has given its frames back: what is kept is read once more.
     for (auto [state, token] : found) {
-        Leaf next = leaf;
+        Configuration next = config;
         for (char byte : constraint_->tables->token(token)) automaton.step(next, static_cast<uint8_t>(byte), arena_);
-        states_[state].leaf = next;
+        states_[state].config = next;
         states_[state].parent = id;
         states_[state].token = token;
     }
     std::vector<uint32_t> row;
     split_classes(targets, row);
-    row[kEnd] = automaton.accepting(leaf) ? kOver : kDead;
+    row[kEnd] = automaton.accepting(config) ? kOver : kDead;
     states_[id].row = std::move(row);
     states_[id].ready = true;
 }

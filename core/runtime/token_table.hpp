@@ -60,7 +60,7 @@ public:
 private:
     void after_fork() override { new (&mutex) std::timed_mutex; }
     struct State {
-        Leaf leaf;
+        Configuration config;
         std::vector<uint32_t> row;  // [class], as many as there were
         uint32_t mask = 0, needed = 0;
         bool ready = false;
@@ -73,8 +73,8 @@ private:
     auto at_work(const Task& task);
     void sync();
     void drop_unfinished();
-    bool read(std::string_view bytes, Leaf& leaf, Arena& arena);
-    uint32_t intern(const Leaf& leaf, bool& fresh);
+    bool read(std::string_view bytes, Configuration& config, Arena& arena);
+    uint32_t intern(const Configuration& config, bool& fresh);
     void fill_row(uint32_t state);
     void read_row(uint32_t state);
     void split_classes(const std::vector<std::pair<uint32_t, uint32_t>>& targets, std::vector<uint32_t>& row);

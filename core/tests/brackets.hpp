@@ -14,37 +14,37 @@ class Brackets final : public Automaton {
 public:
     static constexpr uint32_t kMostOpen = 60;
 
-    std::shared_ptr<Automaton> renewed(std::shared_ptr<Languages>) override { return std::make_shared<Brackets>(); }
-    Leaf start() override { return {}; }
-    bool step(Leaf& leaf, uint8_t byte, Arena&) override {
-        if (!next_bytes(leaf).has(byte)) return false;
+    std::shared_ptr<Automaton> renewed(std::shared_ptr<SharedAutomata>) override { return std::make_shared<Brackets>(); }
+    Configuration start() override { return {}; }
+    bool step(Configuration& config, uint8_t byte, Arena&) override {
+        if (!next_bytes(config).has(byte)) return false;
         if (byte == '(' || byte == '[') {
-            leaf.hash = leaf.hash << 1 | (byte == '[');
-            ++leaf.count;
+            config.hash = config.hash << 1 | (byte == '[');
+            ++config.count;
         } else {
-            leaf.hash >>= 1;
-            --leaf.count;
+            config.hash >>= 1;
+            --config.count;
         }
-        leaf.state = 1;
+        config.state = 1;
         return true;
     }
-    bool accepting(const Leaf& leaf) override { return leaf.state && !leaf.count; }
-    ByteSet next_bytes(const Leaf& leaf) override {
+    bool accepting(const Configuration& config) override { return config.state && !config.count; }
+    ByteSet next_bytes(const Configuration& config) override {
         ByteSet out;
-        if (leaf.count) out.add(leaf.hash & 1 ? ']' : ')');
-        if (accepting(leaf) || leaf.count == kMostOpen) return out;
+        if (config.count) out.add(config.hash & 1 ? ']' : ')');
+        if (accepting(config) || config.count == kMostOpen) return out;
         out.add('(');
         out.add('[');
         return out;
     }
-    uint32_t min_bytes(const Leaf& leaf) override { return leaf.state ? leaf.count : 2; }
-    bool identity(const Leaf& leaf, bool, std::vector<uint64_t>& key) override {
-        key.push_back(leaf.hash);
-        key.push_back(uint64_t{leaf.count} << 1 | leaf.state);
+    uint32_t min_bytes(const Configuration& config) override { return config.state ? config.count : 2; }
+    bool identity(const Configuration& config, bool, std::vector<uint64_t>& key) override {
+        key.push_back(config.hash);
+        key.push_back(uint64_t{config.count} << 1 | config.state);
         return true;
     }
-    std::string refusal(const Leaf& leaf, uint8_t, std::string_view, Arena&) override {
-        return std::to_string(leaf.count) + " brackets are open";
+    std::string refusal(const Configuration& config, uint8_t, std::string_view, Arena&) override {
+        return std::to_string(config.count) + " brackets are open";
     }
     uint64_t memory_bytes() const override { return sizeof(*this); }
 };

@@ -15,7 +15,7 @@ constexpr uint32_t kEos = 13;
 
 std::shared_ptr<Constraint> brackets() {
     auto tables = std::make_shared<const VocabularyTables>(kTokens, std::vector<uint32_t>{kEos});
-    return std::make_shared<Constraint>(Languages::current(), std::make_shared<Brackets>(), tables, Budget{});
+    return std::make_shared<Constraint>(SharedAutomata::current(), std::make_shared<Brackets>(), tables, Budget{});
 }
 
 uint32_t mask_of(Matcher& matcher, uint32_t budget = UINT32_MAX) {

@@ -45,27 +45,27 @@ void spell(uint32_t low, uint32_t high, std::vector<Slice::Spelling>& out) {
 }
 
 // A character being read: how many bytes of it are missing, and the code point so far.
-struct Reading {
+struct Utf8State {
     static constexpr uint8_t kBroken = 255;
     uint32_t value = 0;
     uint8_t missing = 0;
     uint8_t length = 1;
 };
 
-Reading read(const Reading& before, uint8_t byte) {
-    if (before.missing == Reading::kBroken) return before;
+Utf8State read(const Utf8State& before, uint8_t byte) {
+    if (before.missing == Utf8State::kBroken) return before;
     if (before.missing == 0) {
         if (byte < 0x80) return {byte, 0, 1};
         if (byte >= 0xC2 && byte <= 0xDF) return {byte & 0x1Fu, 1, 2};
         if ((byte & 0xF0) == 0xE0) return {byte & 0x0Fu, 2, 3};
         if (byte >= 0xF0 && byte <= 0xF4) return {byte & 0x07u, 3, 4};
-        return {0, Reading::kBroken, 0};
+        return {0, Utf8State::kBroken, 0};
     }
-    if (begins_character(byte)) return {0, Reading::kBroken, 0};
-    Reading after{before.value << 6 | (byte & 0x3Fu), static_cast<uint8_t>(before.missing - 1), before.length};
+    if (begins_character(byte)) return {0, Utf8State::kBroken, 0};
+    Utf8State after{before.value << 6 | (byte & 0x3Fu), static_cast<uint8_t>(before.missing - 1), before.length};
     static constexpr uint32_t kLeast[] = {0, 0, 0x80, 0x800, 0x10000};
     const uint32_t c = after.value;
-    if (after.missing == 0 && (c < kLeast[after.length] || c > 0x10FFFF || (c >= 0xD800 && c <= 0xDFFF))) after.missing = Reading::kBroken;
+    if (after.missing == 0 && (c < kLeast[after.length] || c > 0x10FFFF || (c >= 0xD800 && c <= 0xDFFF))) after.missing = Utf8State::kBroken;
     return after;
 }
 
@@ -88,9 +88,9 @@ Slice::Set slices_of(uint32_t c) {
 }
 
 // The slices that a part of a character may belong to, as any of its continuations does.
-Slice::Set slices_of_partial(const Reading& reading) {
+Slice::Set slices_of_partial(const Utf8State& reading) {
     static constexpr uint32_t kLeast[] = {0, 0, 0x80, 0x800, 0x10000};
-    if (reading.missing == Reading::kBroken) return 0;
+    if (reading.missing == Utf8State::kBroken) return 0;
     const uint32_t rest = (1u << 6 * reading.missing) - 1, low = std::max(reading.value << 6 * reading.missing, kLeast[reading.length]), high = reading.value << 6 * reading.missing | rest;
     const bool some = std::any_of(std::begin(kBeyondAscii), std::end(kBeyondAscii), [&](const CharRange& r) { return std::max(low, r.first) <= std::min(high, r.second); });
     return some ? slices_of(0x80) : 0;
@@ -251,7 +251,7 @@ const std::vector<Slice::Spelling>& Slice::beyond_ascii_spelled() {
 // What tokens are made of: down the trie for what leads to a node, and up again for what lies behind it.
 void VocabularyTables::cut_slices() {
     struct Path {
-        Reading reading;
+        Utf8State reading;
         uint8_t chars = 0;            // begun
         Slice::Set own = kEvery;      // of the character that ends here
         Slice::Set through = kEvery;  // of all characters so far
@@ -268,7 +268,7 @@ void VocabularyTables::cut_slices() {
             path.reading = read(before.reading, all_.child_byte[c]);
             path.chars = static_cast<uint8_t>(std::min(before.chars + begins_character(all_.child_byte[c]), +Slice::kMany));
             if (path.reading.missing == 0) path.own = slices_of(path.reading.value);
-            if (path.reading.missing == Reading::kBroken || path.chars == Slice::kMany) path.own = 0;
+            if (path.reading.missing == Utf8State::kBroken || path.chars == Slice::kMany) path.own = 0;
             path.through = before.through & path.own;
             if (path.reading.missing || !path.through) continue;
             for (uint32_t id : all_.tokens_at(all_.child[c])) {
@@ -298,7 +298,7 @@ void VocabularyTables::cut_slices() {
             rest.whole &= paths[child].own & rests[child].whole;
             chars = std::max(chars, slices_.chars[child] + begins_character(all_.child_byte[c]));
         }
-        const Reading& reading = paths[node].reading;
+        const Utf8State& reading = paths[node].reading;
         slices_.chars[node] = static_cast<uint8_t>(std::min(chars, +Slice::kMany));
         slices_.below[node] = reading.missing == 0 ? rest.any & kSlices : 0;
         if (reading.missing && node != size && !all_.tokens_at(node).empty()) rest = {static_cast<Slice::Set>(rest.any & slices_of_partial(reading)), 0};

@@ -23,10 +23,10 @@ from schemagen.prompts.profiles import Profile, detect_profile, find_profile
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
 
-    from schemagen.calling.reading import Written
+    from schemagen.calling.reading import RawCall
     from schemagen.calling.wire import Wire
     from schemagen.lm.language_model import LanguageModel
-    from schemagen.prompts.reasoning_grammar import Thinker
+    from schemagen.prompts.reasoning_grammar import ReasoningFormat
 
     Message = Mapping[str, Any]
 
@@ -54,15 +54,15 @@ class Chat:
 
 
 @dataclass(frozen=True, slots=True)
-class Said:
+class ModelTurn:
     """One answer of the model: text, and calls whose arguments are not validated yet."""
 
     text: str
-    calls: tuple[Written, ...]
+    calls: tuple[RawCall, ...]
 
 
 @dataclass(frozen=True, slots=True)
-class Asking:
+class CallRequest:
     """Everything that stays the same while a model is asked.
 
     Attributes:
@@ -79,7 +79,7 @@ class Asking:
     parallel: bool
     profile: Profile
     generate_kwargs: dict[str, Any] = field(default_factory=dict)
-    thinker: Thinker | None = None
+    thinker: ReasoningFormat | None = None
 
     @classmethod
     def of(
@@ -90,7 +90,7 @@ class Asking:
         parallel: bool,
         profile: str | Profile | None,
         generate_kwargs: dict[str, Any],
-    ) -> Asking:
+    ) -> CallRequest:
         """Read the arguments of `LanguageModel.call`.
 
         Raises:
@@ -107,7 +107,7 @@ class Asking:
         thinker = lm._thinker(options.pop("reasoning", False))  # noqa: SLF001 - the front door of the same model
         return cls(lm, as_tools(tools), parallel, found or detect_profile(lm.tokenizer), options, thinker)
 
-    def ask(self, messages: Sequence[Message], choice: ToolChoice) -> Said:
+    def ask(self, messages: Sequence[Message], choice: ToolChoice) -> ModelTurn:
         """Return one answer.
 
         Raises:
@@ -120,7 +120,7 @@ class Asking:
         grammar: Any = wire.sequence
         found = decode(self.lm.model, inputs, grammar, **self.generate_kwargs)
         answer = wire.read(found.token_ids)
-        return Said(answer.text, answer.calls)
+        return ModelTurn(answer.text, answer.calls)
 
     def prepare(self, messages: Sequence[Message], choice: ToolChoice) -> tuple[Wire, dict[str, Any]]:
         """Return what may be answered, and the prompt for ``model.generate``.
@@ -141,11 +141,13 @@ class Asking:
         )
         return wire, self.lm._encode(*rendered)  # noqa: SLF001 - the front door of the same model
 
-    def validated(self, said: Said) -> list[ToolCall | ToolResult]:
+    def validated(self, said: ModelTurn) -> list[ToolCall | ToolResult]:
         """Return the calls of an answer; a result with the reasons where a validator refuses the arguments."""
-        return [self.judged(written, said.text if index == 0 else "") for index, written in enumerate(said.calls)]
+        return [
+            self.validate_call(written, said.text if index == 0 else "") for index, written in enumerate(said.calls)
+        ]
 
-    def judged(self, written: Written, content: str) -> ToolCall | ToolResult:
+    def validate_call(self, written: RawCall, content: str) -> ToolCall | ToolResult:
         """Return a call; a result with the reasons if a validator refuses its arguments."""
         tool, text, call_id = written.tool, written.json, written.id or new_id()
         try:
@@ -175,7 +177,7 @@ def resolve(tools: tuple[Tool[..., Any], ...], choice: ToolChoice) -> tuple[tupl
     return select(tools, several), False, True
 
 
-def call(asking: Asking, prompt: str | Sequence[Message], choice: ToolChoice, *, retries: int) -> Any:
+def call(request: CallRequest, prompt: str | Sequence[Message], choice: ToolChoice, *, retries: int) -> Any:
     """Return what `LanguageModel.call` returns.
 
     Raises:
@@ -184,13 +186,13 @@ def call(asking: Asking, prompt: str | Sequence[Message], choice: ToolChoice, *,
     check_count("retries", retries, least=0)
     messages: list[Any] = as_messages(prompt)
     for attempt in range(retries + 1):
-        said = asking.ask(messages, choice)
-        found = asking.validated(said)
+        said = request.ask(messages, choice)
+        found = request.validated(said)
         if not found:
             return said.text
         refused = [entry for entry in found if isinstance(entry, ToolResult)]
         if not refused:
-            return found if asking.parallel else found[0]
+            return found if request.parallel else found[0]
         if attempt == retries:
             raise refusal_of(refused[0], retries + 1)
         messages = [*messages, *_messages_of(said.text, found, refused)]
@@ -236,14 +238,14 @@ class Conversation:
         """What may be called in the next answer."""
         return "none" if self._left == 1 else self._choice
 
-    def ask(self, asking: Asking) -> Chat | None:
+    def ask(self, request: CallRequest) -> Chat | None:
         """Ask for an answer and take it.
 
         Raises:
             GenerationError: As `LanguageModel.run`.
         """
-        said = asking.ask(self.messages, self.choice)
-        return self.take(said.text, asking.validated(said))
+        said = request.ask(self.messages, self.choice)
+        return self.take(said.text, request.validated(said))
 
     def take(self, text: str, found: Sequence[ToolCall | ToolResult]) -> Chat | None:
         """Take an answer: words, and calls, with the reasons where they are refused. Return the chat if there is no call."""
@@ -265,16 +267,16 @@ class Conversation:
         return finished
 
 
-def run(asking: Asking, conversation: Conversation, *, timeout_s: float | None) -> Chat:
+def run(request: CallRequest, conversation: Conversation, *, timeout_s: float | None) -> Chat:
     """Return the chat, its calls run one after another."""
-    while (chat := conversation.ask(asking)) is None:
+    while (chat := conversation.ask(request)) is None:
         conversation.give([call.run(timeout_s=timeout_s) for call in conversation.calls])
     return chat
 
 
-async def arun(asking: Asking, conversation: Conversation, *, timeout_s: float | None) -> Chat:
+async def arun(request: CallRequest, conversation: Conversation, *, timeout_s: float | None) -> Chat:
     """Return the chat, the calls of an answer run at the same time, and the model in a thread."""
-    while (chat := await asyncio.to_thread(conversation.ask, asking)) is None:
+    while (chat := await asyncio.to_thread(conversation.ask, request)) is None:
         conversation.give(await asyncio.gather(*(call.arun(timeout_s=timeout_s) for call in conversation.calls)))
     return chat
 

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     from schemagen.calling.tools import Tool
     from schemagen.prompts.profiles import Profile
-    from schemagen.prompts.reasoning_grammar import Thinker
+    from schemagen.prompts.reasoning_grammar import ReasoningFormat
 
     Message = Mapping[str, Any]
 
@@ -31,7 +31,7 @@ def render_chat(
     profile: Profile,
     *,
     must_call: bool = False,
-    thinker: Thinker | None = None,
+    thinker: ReasoningFormat | None = None,
 ) -> tuple[str, bool]:
     """Return the text that the model reads, and whether a chat template wrote it.
 

@@ -10,12 +10,12 @@ from schemagen.schema.text import Writer, page_of
 from schemagen.types.reflection import is_type, reflect
 
 if TYPE_CHECKING:
-    from schemagen.schema.nodes import ObjectArm
+    from schemagen.schema.nodes import ObjectDisjunct
 
 W = TypeVar("W", bound=Writer)
 
 
-def arguments_of(spec: Any, kind: type[W]) -> tuple[W, tuple[ObjectArm, ...]]:
+def arguments_of(spec: Any, kind: type[W]) -> tuple[W, tuple[ObjectDisjunct, ...]]:
     """Return the objects that the arguments of a tool may be, and what writes their values as regular expressions.
 
     Args:

@@ -20,7 +20,7 @@ from schemagen.schema.nodes import NEVER
 from schemagen.schema.text import Writer
 
 if TYPE_CHECKING:
-    from schemagen.schema.nodes import ObjectArm, Value
+    from schemagen.schema.nodes import ObjectDisjunct, ValueSet
 
 _JSON_NAMES = {"True": "true", "False": "false", "None": "null"}
 _STRING_OR_NAME = re.compile(r'"(?:[^"\\]|\\.)*"|\b(?:True|False|None)\b', re.DOTALL)
@@ -38,8 +38,8 @@ def keyword_arguments(spec: Any) -> ast.Regex:
         ToolError: A parameter cannot be a keyword.
         UnsupportedSchemaError: The schema is recursive, or has undeclared keys inside of a value.
     """
-    writer, arms = arguments_of(spec, _PythonWriter)
-    return ast.union(*map(writer.keywords, arms))
+    writer, disjuncts = arguments_of(spec, _PythonWriter)
+    return ast.union(*map(writer.keywords, disjuncts))
 
 
 def as_json(text: str) -> str:
@@ -126,15 +126,17 @@ def _python(value: Any) -> str:
 class _PythonWriter(Writer):
     """Writes values as JSON, with Python's names for the three constants."""
 
-    def value(self, value: Value) -> ast.Regex:
+    def value(self, value: ValueSet) -> ast.Regex:
         names = [n for n, there in (("None", value.null), ("True", value.true), ("False", value.false)) if there]
         rest = super().value(replace(value, null=False, true=False, false=False))
         return ast.union(*map(ast.literal, names), rest)
 
-    def keywords(self, arm: ObjectArm) -> ast.Regex:
+    def keywords(self, disjunct: ObjectDisjunct) -> ast.Regex:
         """Return the declared members of an object, in order; what is not declared cannot be a keyword."""
-        members = [(name, self.text(value), name in arm.required) for name, value in arm.properties if value != NEVER]
-        if missing := arm.required - {name for name, _, _ in members}:
+        members = [
+            (name, self.text(value), name in disjunct.required) for name, value in disjunct.properties if value != NEVER
+        ]
+        if missing := disjunct.required - {name for name, _, _ in members}:
             _refuse(min(missing), "it is required and has no value of its own")
         rest: dict[bool, ast.Regex] = {False: ast.EPSILON, True: ast.EPSILON}
         for name, value, needed in reversed(members):

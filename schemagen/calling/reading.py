@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True)
-class Written:
+class RawCall:
     """A call as it was written.
 
     Attributes:
@@ -41,7 +41,7 @@ class Answer:
     """
 
     text: str
-    calls: tuple[Written, ...]
+    calls: tuple[RawCall, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,7 +130,7 @@ class Reading:
 
     def __init__(self) -> None:
         self.texts: list[str] = []
-        self.calls: list[Written] = []
+        self.calls: list[RawCall] = []
         self.id = ""
         self.members: list[str] = []
 
@@ -154,7 +154,7 @@ class Reading:
         return Answer("".join(self.texts).strip(), tuple(self.calls))
 
     def _call(self, tool: Tool[..., Any], text: str) -> None:
-        self.calls.append(Written(tool, text, self.id))
+        self.calls.append(RawCall(tool, text, self.id))
         self.id = ""
 
 

@@ -10,19 +10,19 @@ from typing import TYPE_CHECKING, Any, Generic, TypeVar, cast
 
 from schemagen.calling.calls import ToolCall, ToolResult
 from schemagen.calling.chat import refusal_of
-from schemagen.calling.growing import AnswerReader
+from schemagen.calling.incremental import AnswerReader
 from schemagen.decode.event_stream import EventStream, events_of
 from schemagen.errors import ValidationFailed
 from schemagen.events import CallEvent, Completed, ReasoningDelta, StepStarted, ToolReturned
-from schemagen.prompts.reasoning import taken_apart
-from schemagen.prompts.reasoning_grammar import Thinking
+from schemagen.prompts.reasoning import split_reasoning
+from schemagen.prompts.reasoning_grammar import ReasoningGrammar
 from schemagen.streaming.generation import Generation
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Generator, Iterable, Sequence
 
-    from schemagen.calling.chat import Asking, Chat, Conversation, ToolChoice
-    from schemagen.calling.reading import Written
+    from schemagen.calling.chat import CallRequest, Chat, Conversation, ToolChoice
+    from schemagen.calling.reading import RawCall
     from schemagen.decode.loop import Decoded
     from schemagen.events import ChatEvent
 
@@ -42,12 +42,14 @@ class CallStream(EventStream[CallEvent[T]], Generic[T]):
             the call.
     """
 
-    def __init__(self, asking: Asking, messages: Sequence[Any], choice: ToolChoice, *, strict: bool = True) -> None:
+    def __init__(
+        self, request: CallRequest, messages: Sequence[Any], choice: ToolChoice, *, strict: bool = True
+    ) -> None:
         from schemagen.decode.loop import check_streamed_options
 
-        check_streamed_options(asking.generate_kwargs)
-        wire, inputs = asking.prepare(messages, choice)
-        lm, grammar, options = asking.lm, cast("Any", wire.sequence), asking.generate_kwargs
+        check_streamed_options(request.generate_kwargs)
+        wire, inputs = request.prepare(messages, choice)
+        lm, grammar, options = request.lm, cast("Any", wire.sequence), request.generate_kwargs
 
         def generate(streamer: Any) -> Decoded:
             from schemagen.decode.loop import decode
@@ -55,10 +57,10 @@ class CallStream(EventStream[CallEvent[T]], Generic[T]):
             return decode(lm.model, inputs, grammar, streamer=streamer, **options)
 
         super().__init__(generate)
-        self._asking = asking
+        self._asking = request
         self._strict = strict
         self._reader = AnswerReader(wire.sequence, self._judge, strict=strict)
-        self._thinking = wire.sequence if isinstance(wire.sequence, Thinking) else None
+        self._thinking = wire.sequence if isinstance(wire.sequence, ReasoningGrammar) else None
         self._thoughts = None if self._thinking is None else self._thinking.reader()
         self._held: list[int] = []  # tokens of thoughts, which say nothing of the answer
         self._count = 0
@@ -87,16 +89,16 @@ class CallStream(EventStream[CallEvent[T]], Generic[T]):
             )
         return found
 
-    def _judge(self, written: Written, content: str) -> ToolCall | ToolResult:
+    def _judge(self, written: RawCall, content: str) -> ToolCall | ToolResult:
         """Return a call.
 
         Raises:
             ValidationFailed: Its arguments are refused, and that is an error.
         """
-        judged = self._asking.judged(written, content)
-        if self._strict and isinstance(judged, ToolResult):
-            raise refusal_of(judged, 1)
-        return judged
+        validate_call = self._asking.validate_call(written, content)
+        if self._strict and isinstance(validate_call, ToolResult):
+            raise refusal_of(validate_call, 1)
+        return validate_call
 
     def _read(self, token_ids: Sequence[int]) -> None:
         """Turn tokens into events; arguments that are refused are raised after those that were there before them."""
@@ -126,7 +128,7 @@ class CallStream(EventStream[CallEvent[T]], Generic[T]):
             self._refusal = error
         self._waiting.extend(self._reader.events())
         if self._refusal is None:
-            text, thoughts, thought_tokens = taken_apart(decoded, self._thinking)
+            text, thoughts, thought_tokens = split_reasoning(decoded, self._thinking)
             facts = (text, decoded.token_ids, decoded.prompt_tokens, decoded.seconds, decoded.masked_mass, 1)
             self._waiting.append(Completed(Generation(self._value(), *facts, thoughts, thought_tokens)))
 
@@ -139,12 +141,12 @@ class CallStream(EventStream[CallEvent[T]], Generic[T]):
 
 
 def chat_events(
-    asking: Asking, conversation: Conversation, *, timeout_s: float | None
+    request: CallRequest, conversation: Conversation, *, timeout_s: float | None
 ) -> Generator[ChatEvent[Chat], None, None]:
     """Yield what happens in a chat, its calls run one after another."""
     for step in count():
         yield StepStarted(step)
-        with CallStream[Any](asking, conversation.messages, conversation.choice, strict=False) as answer:
+        with CallStream[Any](request, conversation.messages, conversation.choice, strict=False) as answer:
             for event in answer:
                 if not isinstance(event, Completed):
                     yield event
@@ -157,7 +159,7 @@ def chat_events(
 
 
 async def achat_events(
-    asking: Asking, conversation: Conversation, *, timeout_s: float | None
+    request: CallRequest, conversation: Conversation, *, timeout_s: float | None
 ) -> AsyncGenerator[ChatEvent[Chat], None]:
     """Yield what happens in a chat, the calls of an answer run at the same time, and the model in a thread."""
     for step in count():
@@ -165,7 +167,7 @@ async def achat_events(
         answers: list[CallStream[Any]] = []
 
         def ask() -> CallStream[Any]:
-            answers.append(CallStream[Any](asking, conversation.messages, conversation.choice, strict=False))  # noqa: B023
+            answers.append(CallStream[Any](request, conversation.messages, conversation.choice, strict=False))  # noqa: B023
             return answers[-1]  # noqa: B023 - it is called before the next turn
 
         async with aclosing(events_of(ask)) as events:

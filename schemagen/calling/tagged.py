@@ -21,13 +21,13 @@ from schemagen.calling.parameters import arguments_of
 from schemagen.errors import ToolError
 from schemagen.grammar.free_text import MAX_WHITESPACE, text_up_to, text_without
 from schemagen.regex import ast
-from schemagen.schema.nodes import NEVER, Value
+from schemagen.schema.nodes import NEVER, ValueSet
 from schemagen.schema.strings import string_pattern
 from schemagen.schema.text import Writer
 
 if TYPE_CHECKING:
     from schemagen.prompts.profiles import Profile
-    from schemagen.schema.nodes import ObjectArm
+    from schemagen.schema.nodes import ObjectDisjunct
 
 _KEY = re.compile(r"[^\s<>=]+")
 _GAP = ast.repeat(ast.char_set(" \t\n\r"), 0, MAX_WHITESPACE)
@@ -72,10 +72,10 @@ def parameters_of(spec: Any, profile: Profile) -> tuple[tuple[Parameter, ...], .
         ToolError: The format cannot carry a parameter, or what is asked of their number.
         UnsupportedSchemaError: A schema is recursive, or has undeclared keys inside of a value.
     """
-    writer, arms = arguments_of(spec, Writer)
-    if not arms:
+    writer, disjuncts = arguments_of(spec, Writer)
+    if not disjuncts:
         raise ToolError("no arguments satisfy the schema of a tool", fix="correct the schema")
-    return tuple(tuple(_parameters(arm, writer, is_set_apart(profile))) for arm in arms)
+    return tuple(tuple(_parameters(disjunct, writer, is_set_apart(profile))) for disjunct in disjuncts)
 
 
 def is_set_apart(profile: Profile) -> bool:
@@ -117,41 +117,44 @@ def as_json(text: str, *, is_string: bool, set_apart: bool) -> str:
     return _PYTHON_NAMES.get(bare, bare)
 
 
-def _parameters(arm: ObjectArm, writer: Writer, set_apart: bool) -> list[Parameter]:
+def _parameters(disjunct: ObjectDisjunct, writer: Writer, set_apart: bool) -> list[Parameter]:
     """Return the parameters of an object; what is not declared cannot be one."""
-    known = [(key, writer.normaliser.value(value)) for key, value in arm.properties if value != NEVER]
+    known = [(key, writer.normaliser.value(value)) for key, value in disjunct.properties if value != NEVER]
     members = [(key, value) for key, value in known if not value.is_nothing()]
-    for name in sorted(arm.required - {key for key, _ in members}):
+    for name in sorted(disjunct.required - {key for key, _ in members}):
         raise _refusal(name, "it is required and has no value of its own")
-    if arm.counts or arm.min_properties > len(arm.required) or _may_be_too_many(arm, len(members)):
+    if disjunct.counts or disjunct.min_properties > len(disjunct.required) or _may_be_too_many(disjunct, len(members)):
         raise _refusal("arguments", "the number of arguments is bounded, and here each one stands for itself")
     found = []
     for key, value in members:
         if not _KEY.fullmatch(key):
             raise _refusal(key, "it holds whitespace, or a character of a tag")
-        found.append(Parameter(key, key in arm.required, _strings(value, set_apart), _others(value, writer)))
+        found.append(Parameter(key, key in disjunct.required, _strings(value, set_apart), _others(value, writer)))
     return found
 
 
-def _may_be_too_many(arm: ObjectArm, count: int) -> bool:
-    return arm.max_properties is not None and arm.max_properties < count
+def _may_be_too_many(disjunct: ObjectDisjunct, count: int) -> bool:
+    return disjunct.max_properties is not None and disjunct.max_properties < count
 
 
-def _strings(value: Value, set_apart: bool) -> ast.Regex:
+def _strings(value: ValueSet, set_apart: bool) -> ast.Regex:
     """Return the texts that are strings: as they are, or with line breaks that belong to the format."""
-    plain = ast.union(*(string_pattern(arm) for arm in value.strings))
+    plain = ast.union(*(string_pattern(disjunct) for disjunct in value.strings))
     if not set_apart or plain == ast.EMPTY:
         return plain
     any_text = ast.ANY_STRING
     no_line_before = ast.conjunction(plain, ast.complement(ast.concat(_LINE, any_text)))
     no_line_behind = ast.conjunction(plain, ast.complement(ast.concat(any_text, _LINE)))
-    neither = ast.conjunction(no_line_before, no_line_behind)
+    complement_of = ast.conjunction(no_line_before, no_line_behind)
     return ast.union(
-        ast.concat(_LINE, plain, _LINE), ast.concat(_LINE, no_line_behind), ast.concat(no_line_before, _LINE), neither
+        ast.concat(_LINE, plain, _LINE),
+        ast.concat(_LINE, no_line_behind),
+        ast.concat(no_line_before, _LINE),
+        complement_of,
     )
 
 
-def _others(value: Value, writer: Writer) -> ast.Regex:
+def _others(value: ValueSet, writer: Writer) -> ast.Regex:
     """Return the texts that are JSON; Python's names of constants, too, where no string could be meant."""
     plain = writer.value(replace(value, strings=()))
     if not value.strings:

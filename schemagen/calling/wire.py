@@ -21,7 +21,7 @@ from schemagen.calling.reading import Arguments, Begin, CallId, Reading, TaggedV
 from schemagen.errors import ToolError, UnsupportedSchemaError
 from schemagen.grammar.compiler import compile as compile_grammar
 from schemagen.grammar.free_text import compile_language, text_not_opening, text_up_to, text_without, words
-from schemagen.grammar.graph import Part, Sequence
+from schemagen.grammar.graph import GrammarGraph, Segment
 from schemagen.regex import ast
 
 if TYPE_CHECKING:
@@ -48,7 +48,7 @@ class Wire:
     """
 
     profile: Profile
-    sequence: Sequence
+    sequence: GrammarGraph
 
     def read(self, token_ids: Iterable[int]) -> Answer:
         """Take an answer apart.
@@ -124,7 +124,7 @@ def build(
         starts += graph.calls(tools, with_text=may_answer, parallel=parallel)
     if may_answer:
         starts += graph.only_text()
-    return Wire(profile, Sequence(graph.parts, starts, vocabulary))
+    return Wire(profile, GrammarGraph(graph.parts, starts, vocabulary))
 
 
 def special_markers(profile: Profile, tokenizer: Any, vocabulary: Vocabulary) -> tuple[tuple[str, int], ...]:
@@ -148,17 +148,17 @@ class _Graph:
         self.profile = profile
         self.vocabulary = vocabulary
         self.specials = specials
-        self.parts: list[Part] = []
+        self.parts: list[Segment] = []
 
     def calls(self, tools: tuple[Tool[..., Any], ...], *, with_text: bool, parallel: bool) -> list[int]:
         """Return the starts of the answers with calls."""
         profile = self.profile
         # 1) from a tail to what follows it: the end, and a place for the next call, which is wired in step 4.
-        after = [self.add(Part(None, final=True, label="the end of the answer"))]
+        after = [self.add(Segment(None, final=True, label="the end of the answer"))]
         if parallel and profile.repeats and with_text:
             after = self.only_text()
         close = self.fixed(profile.end, after)
-        again = self.add(Part(None, label="the next call"))
+        again = self.add(Segment(None, label="the next call"))
         tail = self.fixed(self._tail, [*close, again] if parallel else close)
         # 2) arguments, and before them the head of each tool
         heads = [start for tool in tools for start in self.head(tool, tail, cut=profile.repeats)]
@@ -182,7 +182,7 @@ class _Graph:
         if has_id:
             marker = next((marker for marker in self.profile.markers if before.endswith(marker)), "")
             engine = compile_language(_IDS, self.vocabulary)
-            named = self.fixed(marker, [self.add(Part(engine, following=tuple(starts), label=CallId()))])
+            named = self.fixed(marker, [self.add(Segment(engine, following=tuple(starts), label=CallId()))])
             starts = self.fixed(before.removesuffix(marker), [*named, *starts])
         return starts
 
@@ -211,7 +211,7 @@ class _Graph:
         else:
             engine, last = _engine(compile_grammar(tool.spec, self.vocabulary)), "}"
         label = Arguments(tool, is_python)
-        return [self.add(Part(engine, frozenset(last.encode()), tuple(behind), label=label))]
+        return [self.add(Segment(engine, frozenset(last.encode()), tuple(behind), label=label))]
 
     def parameters(self, tool: Tool[..., Any], behind: list[int]) -> list[int]:
         """Return the start of the tagged parameters of a tool, each of them a few parts."""
@@ -222,7 +222,7 @@ class _Graph:
                 taken = self.parameter(parameter, rest)
                 rest = taken if parameter.required else [*taken, *rest]
             starts += rest
-        return [self.add(Part(None, following=tuple(starts), label=Begin(tool)))]
+        return [self.add(Segment(None, following=tuple(starts), label=Begin(tool)))]
 
     def parameter(self, parameter: tagged.Parameter, behind: list[int]) -> list[int]:
         """Return the starts of a tagged parameter."""
@@ -239,10 +239,10 @@ class _Graph:
         )
         if is_special:
             engine = compile_language(parameter.language(end), self.vocabulary)
-            part = Part(engine, frozenset(), special={self.specials[end]: tuple(rest)}, label=label)
+            part = Segment(engine, frozenset(), special={self.specials[end]: tuple(rest)}, label=label)
         else:
             engine = compile_language(parameter.closed(end), self.vocabulary)
-            part = Part(engine, frozenset(end.encode()[-1:]), tuple(rest), label=label)
+            part = Segment(engine, frozenset(end.encode()[-1:]), tuple(rest), label=label)
         return self.fixed(opening.removesuffix("\n") if set_apart else opening, [self.add(part)])
 
     @property
@@ -260,32 +260,32 @@ class _Graph:
                 compile_language(text_without([marker]), self.vocabulary) if with_text else self._spaces(spaced=spaced)
             )
             special = {self.specials[marker]: tuple(behind)}
-            return [self.add(Part(text, frozenset(), special=special, label=Text()))]
+            return [self.add(Segment(text, frozenset(), special=special, label=Text()))]
         language = text_up_to(marker) if with_text else words((" " if spaced else "") + marker, [marker])
         ends = frozenset(marker.encode()[-1:])
         engine = compile_language(language, self.vocabulary)
-        return [self.add(Part(engine, ends, tuple(behind), label=Text(marker)))]
+        return [self.add(Segment(engine, ends, tuple(behind), label=Text(marker)))]
 
     def only_text(self) -> list[int]:
         """Return the start of a text without calls."""
         profile = self.profile
         language = text_not_opening(_OPENINGS) if profile.is_anchored else text_without(profile.markers[:1])
         engine = compile_language(language, self.vocabulary)
-        return [self.add(Part(engine, frozenset(), final=True, label=Text()))]
+        return [self.add(Segment(engine, frozenset(), final=True, label=Text()))]
 
     def fixed(self, text: str, behind: list[int]) -> list[int]:
         """Return the starts of a fixed text with markers in it, which lead to some parts."""
         for piece in reversed(self._pieces(text)):
             if piece in self.specials:
                 edge = {self.specials[piece]: tuple(behind)}
-                behind = [self.add(Part(None, special=edge, label=f"{piece!r}"))]
+                behind = [self.add(Segment(None, special=edge, label=f"{piece!r}"))]
             else:
                 language = words(piece, self.profile.markers, is_json=self.profile.arguments == "json")
                 engine = compile_language(language, self.vocabulary)
-                behind = [self.add(Part(engine, _last_bytes(piece), tuple(behind), label=f"{piece!r}"))]
+                behind = [self.add(Segment(engine, _last_bytes(piece), tuple(behind), label=f"{piece!r}"))]
         return behind
 
-    def add(self, part: Part) -> int:
+    def add(self, part: Segment) -> int:
         """Add a part and return its index."""
         self.parts.append(part)
         return len(self.parts) - 1

@@ -15,18 +15,18 @@ from typing import TYPE_CHECKING
 
 from schemagen.draw.drawing import Drawing, Edge, Node
 from schemagen.regex import ast
-from schemagen.schema.nodes import ANY, NEVER, ArrayArm, NumberArm, ObjectArm, Place, StringArm
+from schemagen.schema.nodes import ANY, NEVER, ArrayDisjunct, NumberDisjunct, ObjectDisjunct, SchemaRef, StringDisjunct
 
 if TYPE_CHECKING:
     from fractions import Fraction
 
-    from schemagen.schema.nodes import Expression, Value
+    from schemagen.schema.nodes import Expression, ValueSet
     from schemagen.schema.normalise import Normaliser
 
 #: Members and items written in one node, and values of an enumeration; what is beyond is counted.
 MAX_LINES = 12
 MAX_VALUES = 4
-_BRACKETS = {ObjectArm: ("{", "}"), ArrayArm: ("[", "]")}
+_BRACKETS = {ObjectDisjunct: ("{", "}"), ArrayDisjunct: ("[", "]")}
 
 
 @dataclass(slots=True)
@@ -52,8 +52,8 @@ class _Pushdown:
     def __init__(self, normaliser: Normaliser, max_states: int) -> None:
         self.normaliser = normaliser
         self.max_states = max_states
-        self.names: dict[ObjectArm | ArrayArm, str] = {}
-        self.waiting: deque[tuple[ObjectArm | ArrayArm, str]] = deque()
+        self.names: dict[ObjectDisjunct | ArrayDisjunct, str] = {}
+        self.waiting: deque[tuple[ObjectDisjunct | ArrayDisjunct, str]] = deque()
         self.nodes: list[Node] = []
         self.edges: list[Edge] = []
 
@@ -66,8 +66,8 @@ class _Pushdown:
             self.edges.append(Edge("start", "scalars"))
         self.enter("start", "", root)
         while self.waiting:
-            arm, title = self.waiting.popleft()
-            box = self.box(arm, title)
+            disjunct, title = self.waiting.popleft()
+            box = self.box(disjunct, title)
             self.nodes.append(Node(box.name, "\n".join(box.lines), "value"))
             for label, expression in box.holds:
                 self.enter(box.name, label, expression)
@@ -80,12 +80,12 @@ class _Pushdown:
 
     def enter(self, source: str, label: str, expression: Expression) -> None:
         """Draw the edges from a node to the containers that an expression allows, and back."""
-        for arm in self.containers(expression):
-            opening, closing = _BRACKETS[type(arm)]
-            if arm not in self.names and len(self.names) < self.max_states:
-                self.names[arm] = f"n{len(self.names)}"
-                self.waiting.append((arm, self.title(expression, arm)))
-            target = self.names.get(arm, "more")
+        for disjunct in self.containers(expression):
+            opening, closing = _BRACKETS[type(disjunct)]
+            if disjunct not in self.names and len(self.names) < self.max_states:
+                self.names[disjunct] = f"n{len(self.names)}"
+                self.waiting.append((disjunct, self.title(expression, disjunct)))
+            target = self.names.get(disjunct, "more")
             if target == "more":
                 self.edges.append(Edge(source, target, label + opening, "more"))
             elif target == source:
@@ -95,16 +95,16 @@ class _Pushdown:
                 if source != "start":
                     self.edges.append(Edge(target, source, closing, "pop"))
 
-    def containers(self, expression: Expression) -> list[ObjectArm | ArrayArm]:
+    def containers(self, expression: Expression) -> list[ObjectDisjunct | ArrayDisjunct]:
         if expression is ANY and expression is not self.normaliser.root:
             return []
         value = self.normaliser.value(expression)
         return [*value.objects, *value.arrays]
 
-    def title(self, expression: Expression, arm: ObjectArm | ArrayArm) -> str:
+    def title(self, expression: Expression, disjunct: ObjectDisjunct | ArrayDisjunct) -> str:
         """Return what the schema calls a container, for one that it does not name what it is."""
-        kind = "object" if isinstance(arm, ObjectArm) else "array"
-        if not isinstance(expression, Place):
+        kind = "object" if isinstance(disjunct, ObjectDisjunct) else "array"
+        if not isinstance(expression, SchemaRef):
             return kind
         record = self.normaliser.record(expression)
         above, _, last = record.pointer.rpartition("/")
@@ -114,47 +114,47 @@ class _Pushdown:
         for part in (schema, *schema.get("anyOf", ()), *schema.get("oneOf", ())):
             if isinstance(part, dict) and "$ref" in part:
                 place = self.normaliser.reference(record, part["$ref"])
-                if arm in self.containers(place):
-                    return self.title(place, arm)
+                if disjunct in self.containers(place):
+                    return self.title(place, disjunct)
         title = schema.get("title")
         return title if isinstance(title, str) else kind
 
     # --- what is written in a node -----------------------------------------------------------------------------------
 
-    def box(self, arm: ObjectArm | ArrayArm, title: str) -> _Box:
-        box = _Box(self.names[arm], [title])
-        if isinstance(arm, ObjectArm):
-            self.members(box, arm)
+    def box(self, disjunct: ObjectDisjunct | ArrayDisjunct, title: str) -> _Box:
+        box = _Box(self.names[disjunct], [title])
+        if isinstance(disjunct, ObjectDisjunct):
+            self.members(box, disjunct)
         else:
-            self.items(box, arm)
+            self.items(box, disjunct)
         return box
 
-    def members(self, box: _Box, arm: ObjectArm) -> None:
-        shown = [(key, value) for key, value in arm.properties if not self.normaliser.is_plainly_empty(value)]
+    def members(self, box: _Box, disjunct: ObjectDisjunct) -> None:
+        shown = [(key, value) for key, value in disjunct.properties if not self.normaliser.is_plainly_empty(value)]
         for key, value in shown:
-            self.add(box, json.dumps(key, ensure_ascii=False), value, "" if key in arm.required else "?")
-        for keys, value in self.others(arm):
+            self.add(box, json.dumps(key, ensure_ascii=False), value, "" if key in disjunct.required else "?")
+        for keys, value in self.others(disjunct):
             self.add(box, keys, value)
-        _note(box, "members", arm.min_properties, arm.max_properties)
+        _note(box, "members", disjunct.min_properties, disjunct.max_properties)
 
-    def others(self, arm: ObjectArm) -> list[tuple[str, Expression]]:
+    def others(self, disjunct: ObjectDisjunct) -> list[tuple[str, Expression]]:
         """Return what keys that are not declared may hold, if one rule says it."""
-        if arm.names == ast.EMPTY:
+        if disjunct.names == ast.EMPTY:
             return []
-        if len(arm.rules) != 1:
-            return [("other keys", ANY)] if not arm.rules else []
-        (rule,) = arm.rules
+        if len(disjunct.rules) != 1:
+            return [("other keys", ANY)] if not disjunct.rules else []
+        (rule,) = disjunct.rules
         patterns = [(f"keys like {i}", value) for i, (_, value) in enumerate(rule.patterns, 1)]
         more = [] if rule.additional is NEVER else [("other keys", rule.additional)]
         return patterns + more
 
-    def items(self, box: _Box, arm: ArrayArm) -> None:
-        for index, value in enumerate(arm.prefix):
+    def items(self, box: _Box, disjunct: ArrayDisjunct) -> None:
+        for index, value in enumerate(disjunct.prefix):
             self.add(box, f"item {index}", value)
-        if arm.items is not NEVER and arm.max_items != len(arm.prefix):
-            self.add(box, "other items" if arm.prefix else "items", arm.items)
-        _note(box, "items", arm.min_items, arm.max_items)
-        if arm.unique:
+        if disjunct.items is not NEVER and disjunct.max_items != len(disjunct.prefix):
+            self.add(box, "other items" if disjunct.prefix else "items", disjunct.items)
+        _note(box, "items", disjunct.min_items, disjunct.max_items)
+        if disjunct.unique:
             box.lines.append("all different")
 
     def add(self, box: _Box, label: str, expression: Expression, mark: str = "") -> None:
@@ -174,23 +174,23 @@ class _Pushdown:
         return " | ".join(dict.fromkeys(part for part in parts if part)) or "nothing"
 
 
-def _literals(value: Value) -> str:
+def _literals(value: ValueSet) -> str:
     names = (("null", value.null), ("boolean", value.true and value.false))
     single = (("true", value.true and not value.false), ("false", value.false and not value.true))
     return " | ".join(name for name, there in (*names, *single) if there)
 
 
-def _brackets_of(value: Value) -> str:
+def _brackets_of(value: ValueSet) -> str:
     return " | ".join([*(["{ }"] if value.objects else []), *(["[ ]"] if value.arrays else [])])
 
 
-def _number(arm: NumberArm) -> str:
-    if arm.values is not None:
-        return _listed([_decimal(value) for value in sorted(arm.values)])
-    name = "integer" if arm.integer else "number"
-    low = "" if arm.low is None else f" {'>' if arm.low_open else '≥'} {_decimal(arm.low)}"
-    high = "" if arm.high is None else f" {'<' if arm.high_open else '≤'} {_decimal(arm.high)}"
-    multiples = "".join(f", multiple of {_decimal(divisor)}" for divisor in sorted(arm.multiples))
+def _number(disjunct: NumberDisjunct) -> str:
+    if disjunct.values is not None:
+        return _listed([_decimal(value) for value in sorted(disjunct.values)])
+    name = "integer" if disjunct.integer else "number"
+    low = "" if disjunct.low is None else f" {'>' if disjunct.low_open else '≥'} {_decimal(disjunct.low)}"
+    high = "" if disjunct.high is None else f" {'<' if disjunct.high_open else '≤'} {_decimal(disjunct.high)}"
+    multiples = "".join(f", multiple of {_decimal(divisor)}" for divisor in sorted(disjunct.multiples))
     return name + low + high + multiples
 
 
@@ -198,12 +198,15 @@ def _decimal(value: Fraction) -> str:
     return str(value.numerator) if value.denominator == 1 else f"{float(value):g}"
 
 
-def _string(arm: StringArm) -> str:
-    if arm.values is not None:
-        return _listed([json.dumps(value, ensure_ascii=False) for value in sorted(arm.values)])
-    formats = " ".join(sorted(arm.formats))
-    is_any = StringArm(formats=arm.formats, min_length=arm.min_length, max_length=arm.max_length) == arm
-    notes = [formats, "" if is_any else "pattern", _bounds("characters", arm.min_length, arm.max_length)]
+def _string(disjunct: StringDisjunct) -> str:
+    if disjunct.values is not None:
+        return _listed([json.dumps(value, ensure_ascii=False) for value in sorted(disjunct.values)])
+    formats = " ".join(sorted(disjunct.formats))
+    is_any = (
+        StringDisjunct(formats=disjunct.formats, min_length=disjunct.min_length, max_length=disjunct.max_length)
+        == disjunct
+    )
+    notes = [formats, "" if is_any else "pattern", _bounds("characters", disjunct.min_length, disjunct.max_length)]
     note = ", ".join(filter(None, notes))
     return f"string ({note})" if note else "string"
 

@@ -52,7 +52,7 @@ if TYPE_CHECKING:
 
     from schemagen import _core
     from schemagen.draw import Drawing
-    from schemagen.engine.native.fast_reader import Begun
+    from schemagen.engine.native.fast_reader import CorePass
     from schemagen.engine.native.lowering import JsonLowering
     from schemagen.engine.native.program import Recorder
     from schemagen.engine.protocol import Engine, Matcher
@@ -341,7 +341,7 @@ class Grammar:
         if self.schema is not None and self._arguments["property_order"] == "any":
             raise _unordered("no finite automaton of a picture has keys in any order", "draw 'pushdown' or 'mask'")
         try:
-            regex = pattern_of(self.spec) if isinstance(self.spec, Regex | Choice) else _text(*self._read_again())
+            regex = pattern_of(self.spec) if isinstance(self.spec, Regex | Choice) else _to_regex(*self._read_again())
             return cast("ReferenceEngine", _reference(regex, self.vocabulary, self._arguments["limits"]))
         except LimitError as error:
             raise LimitError(
@@ -771,8 +771,8 @@ class _FrontEnd(NamedTuple):
 
     Normaliser: type[Normaliser]
     JsonLowering: type[JsonLowering]
-    begin: Callable[..., Begun | None]
-    constraint_of: Callable[[Begun, Vocabulary], Engine]
+    begin: Callable[..., CorePass | None]
+    constraint_of: Callable[[CorePass, Vocabulary], Engine]
 
 
 @lru_cache(maxsize=1)
@@ -792,27 +792,27 @@ def _json_engine(
     if folder is not None:
         documents = [source.schema, source.resources]
         tables = _rust_tables() if _has_pattern_dialect(documents) else ""
-        entry = _entry(folder, documents, options, "schema", source.dialect, source.strict, tables)
-        kept = _replayed(entry, options, vocabulary)
+        entry = _cache_entry(folder, documents, options, "schema", source.dialect, source.strict, tables)
+        kept = _load_cached(entry, options, vocabulary)
         if kept is not None:
             return kept
     try:
         if engine == "native" and entry is None and source.strict and source.resources is None:
-            begun = _begun(source, options, vocabulary)
+            begun = _compile_in_core(source, options, vocabulary)
             if begun is not None:
                 return begun
         recorder = _recorder(entry, options) if engine == "native" else None
-        made, is_exact = _made(source, options, vocabulary, engine, recorder)
+        made, is_exact = _compile_in_python(source, options, vocabulary, engine, recorder)
     except UnsatisfiableSchemaError as error:
         from schemagen.engine.native.unsatisfiable import explained
 
         circumstances = {"dialect": source.dialect, "resources": source.resources, "native": engine == "native"}
         raise explained(error, source.schema, options, **circumstances) from None
-    _keep(entry, recorder, is_exact=is_exact)
+    _store(entry, recorder, is_exact=is_exact)
     return made, is_exact
 
 
-def _begun(source: _Source, options: Options, vocabulary: Vocabulary) -> tuple[Engine, bool] | None:
+def _compile_in_core(source: _Source, options: Options, vocabulary: Vocabulary) -> tuple[Engine, bool] | None:
     """Return the engine of a schema that the core begins to read, None where the front end has to read all of it.
 
     The front end drops alternatives that lie inside others, with all that is below, before the core would know. So what is
@@ -824,18 +824,18 @@ def _begun(source: _Source, options: Options, vocabulary: Vocabulary) -> tuple[E
     if begun.is_whole:
         return _front_end().constraint_of(begun, vocabulary), True
     try:
-        return _made(source, options, vocabulary, "native", begun=begun)
+        return _compile_in_python(source, options, vocabulary, "native", begun=begun)
     except (InvalidSchemaError, UnsupportedSchemaError, PatternError):
         return None
 
 
-def _made(
+def _compile_in_python(
     source: _Source,
     options: Options,
     vocabulary: Vocabulary,
     engine: str,
     recorder: Recorder | None = None,
-    begun: Begun | None = None,
+    begun: CorePass | None = None,
 ) -> tuple[Engine, bool]:
     normaliser = source.normaliser(options)
     made: Engine
@@ -845,7 +845,7 @@ def _made(
         else:
             if options.property_order == "any":
                 raise _unordered("no finite automaton of this engine has keys in any order", "use engine='native'")
-            made = _reference(_text(normaliser, options), vocabulary, options.limits)
+            made = _reference(_to_regex(normaliser, options), vocabulary, options.limits)
         return made, normaliser.is_exact
     finally:
         normaliser.forget()
@@ -860,7 +860,7 @@ def _unordered(fact: str, instead: str) -> UnsupportedSchemaError:
     )
 
 
-def _text(normaliser: Normaliser, options: Options) -> ast.Regex:
+def _to_regex(normaliser: Normaliser, options: Options) -> ast.Regex:
     from schemagen.schema.text import json_text, page_of
 
     return json_text(normaliser, page_of(options.whitespace, options.max_indent, options.max_gap, options.number_style))
@@ -881,7 +881,7 @@ def _has_pattern_dialect(documents: Any) -> bool:
         return False
 
 
-def _entry(folder: str | None, source: Any, options: Options, *reading: Any) -> GrammarEntry | None:
+def _cache_entry(folder: str | None, source: Any, options: Options, *reading: Any) -> GrammarEntry | None:
     """Return the place of a grammar in the folder of the cache, if there is one."""
     if folder is None:
         return None
@@ -890,7 +890,7 @@ def _entry(folder: str | None, source: Any, options: Options, *reading: Any) -> 
     return entry_of(folder, source, options, *reading)
 
 
-def _replayed(entry: GrammarEntry | None, options: Options, vocabulary: Vocabulary) -> tuple[Engine, bool] | None:
+def _load_cached(entry: GrammarEntry | None, options: Options, vocabulary: Vocabulary) -> tuple[Engine, bool] | None:
     """Return the engine that a file holds and whether it is exact, None without such a file."""
     program = None if entry is None else entry.read()
     if program is None:
@@ -908,7 +908,7 @@ def _recorder(entry: GrammarEntry | None, options: Options) -> Recorder | None:
     return recorder_of(options)
 
 
-def _keep(entry: GrammarEntry | None, recorder: Recorder | None, *, is_exact: bool) -> None:
+def _store(entry: GrammarEntry | None, recorder: Recorder | None, *, is_exact: bool) -> None:
     if entry is not None and recorder is not None:
         entry.write(recorder.program(is_exact=is_exact))
 
@@ -936,7 +936,7 @@ def _report(schema: Any, arguments: dict[str, Any], target: Target[Any] | None, 
     if engine == "native":
         _front_end().JsonLowering(normaliser, options).has_values()
     else:
-        _text(normaliser, options)
+        _to_regex(normaliser, options)
     style = options.number_style
     checked, capped = ((), ()) if target is None else (target.checked, target.capped)
     return Report(
@@ -1041,8 +1041,8 @@ def _pattern_engine(
 
     source, dialect = (spec.pattern, spec.dialect) if isinstance(spec, Regex) else (list(spec.options), "")
     tables = _rust_tables() if folder is not None and dialect == "rust" else ""
-    entry = _entry(folder, source, options, type(spec).__name__, dialect, tables)
-    kept = _replayed(entry, options, vocabulary)
+    entry = _cache_entry(folder, source, options, type(spec).__name__, dialect, tables)
+    kept = _load_cached(entry, options, vocabulary)
     if kept is not None:
         return kept[0]
     recorder = _recorder(entry, options)
@@ -1051,7 +1051,7 @@ def _pattern_engine(
         made = compile_choices(spec.options, vocabulary, options, recorder)
     if made is None:
         made = compile_pattern(pattern_of(spec), vocabulary, options, recorder)
-    _keep(entry, recorder, is_exact=True)
+    _store(entry, recorder, is_exact=True)
     return made
 
 

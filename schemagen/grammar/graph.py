@@ -1,7 +1,7 @@
 """Grammars one after another, with hand-over at any byte: the machine under text, markers and calls.
 
 A tool call in a model's answer is not one language but several: free text, a marker, the name, JSON arguments, a closing
-marker, perhaps the next call. Each of them is a *part* with a grammar of its own, compiled by an engine; a `Sequence` is a
+marker, perhaps the next call. Each of them is a *part* with a grammar of its own, compiled by an engine; a `GrammarGraph` is a
 graph of parts, and this module is the nondeterministic automaton over that graph. Its states are sets of *threads*,
 a part and a matcher in it. Where the text of a part may end, the threads of the parts that may follow stand beside it;
 a thread whose part cannot read a byte is gone. Nothing else is needed:
@@ -17,7 +17,7 @@ all splits of all tokens with a u that ends like every text of the part (JSON ob
 byte) and a v that can follow, as a trie over u. It is made once per part and walked along the matcher; in free text
 that is one step, because no u but those that complete the marker is there.
 
-Invariants: every text of a part with `Part.ends` set ends in one of these bytes; matchers of threads only move forward
+Invariants: every text of a part with `Segment.ends` set ends in one of these bytes; matchers of threads only move forward
 between two calls of `rollback`; a thread that is gone stays where it was, so that `rollback` can bring it back.
 
 Alternatives rejected. One JSON Schema for the envelope (``anyOf`` over tools) covers only formats that are JSON from end to
@@ -56,7 +56,7 @@ _MAX_FORCED = 1024
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Part:
+class Segment:
     """A grammar and what may follow its texts.
 
     Attributes:
@@ -88,7 +88,7 @@ class Span:
 
 
 @dataclass(slots=True, eq=False)
-class _Thread:
+class _Branch:
     """A part that is being read: its matcher, and how many steps that has made."""
 
     span: Span
@@ -116,12 +116,12 @@ class _Thread:
             self.matcher.rollback(self.steps - steps)
             self.steps = steps
 
-    def fork(self) -> _Thread:
+    def fork(self) -> _Branch:
         """Return an independent copy."""
-        return _Thread(self.span, None if self.matcher is None else self.matcher.fork(), self.steps)
+        return _Branch(self.span, None if self.matcher is None else self.matcher.fork(), self.steps)
 
 
-_Live = tuple[tuple[_Thread, int], ...]
+_Live = tuple[tuple[_Branch, int], ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -168,7 +168,7 @@ class _Crossing:
 
 
 @without_property_locks
-class Sequence:
+class GrammarGraph:
     """Parts in the order that their edges allow; immutable but for its tables, shared between threads of a program.
 
     It stands in for a `Grammar` wherever one is decoded with: it has `vocabulary` and `matcher`.
@@ -179,7 +179,7 @@ class Sequence:
         vocabulary: The tokens of the model; the grammars of the parts are over the same one.
     """
 
-    def __init__(self, parts: Iterable[Part], starts: Iterable[int], vocabulary: Vocabulary) -> None:
+    def __init__(self, parts: Iterable[Segment], starts: Iterable[int], vocabulary: Vocabulary) -> None:
         self.parts = tuple(parts)
         self.starts = tuple(starts)
         self.vocabulary = vocabulary
@@ -191,9 +191,9 @@ class Sequence:
         self._tables: dict[tuple[frozenset[int] | None, tuple[int, ...]], _Crossing] = {}
         self._behind: dict[tuple[tuple[int, ...], bytes], int | None] = {}
 
-    def matcher(self) -> SequenceMatcher:
+    def matcher(self) -> GraphMatcher:
         """Return a cursor at the start of a text."""
-        return SequenceMatcher(self)
+        return GraphMatcher(self)
 
     @cached_property
     def min_new_tokens(self) -> int:
@@ -222,20 +222,20 @@ class Sequence:
         rest = self._rests[index]
         return 0 if math.isinf(rest) else int(rest)  # from such a part no text ends, and nothing can be promised
 
-    def needed(self, threads: Iterable[_Thread]) -> int:
+    def needed(self, threads: Iterable[_Branch]) -> int:
         """Return how many tokens the nearest end takes from some threads: each part by its shortest completion.
 
         Tokens that cross the border of parts could take fewer; what is returned always suffices.
         """
         return min(thread.needed() + self.rest(thread.span.part) for thread in threads)
 
-    def spawn(self, indices: Iterable[int], position: int, previous: Span | None) -> list[_Thread]:
+    def spawn(self, indices: Iterable[int], position: int, previous: Span | None) -> list[_Branch]:
         """Return threads at the start of some parts, and of those behind them where a part may be empty."""
-        threads: list[_Thread] = []
+        threads: list[_Branch] = []
         for index in indices:
             grammar = self.parts[index].grammar
             span = Span(index, position, previous)
-            thread = _Thread(span, None if grammar is None else grammar.matcher())
+            thread = _Branch(span, None if grammar is None else grammar.matcher())
             threads.append(thread)
             if thread.may_end():
                 threads.extend(self.spawn(self.parts[index].following, position, span))
@@ -269,7 +269,7 @@ class Sequence:
             self._behind[indices, data] = self.needed(threads) if threads else None
         return self._behind[indices, data]
 
-    def read(self, threads: list[_Thread], data: bytes, position: int) -> list[_Thread]:
+    def read(self, threads: list[_Branch], data: bytes, position: int) -> list[_Branch]:
         """Return the threads after some bytes, none if they cannot be read; threads that are gone stay behind."""
         for offset in range(len(data)):
             byte = data[offset : offset + 1]
@@ -284,12 +284,12 @@ class Sequence:
         return threads
 
 
-class SequenceMatcher:
-    """The cursor of one text over a `Sequence`; see `schemagen.engine.protocol.Matcher`."""
+class GraphMatcher:
+    """The cursor of one text over a `GrammarGraph`; see `schemagen.engine.protocol.Matcher`."""
 
     __slots__ = ("_history", "_sequence")
 
-    def __init__(self, sequence: Sequence, history: list[_State] | None = None) -> None:
+    def __init__(self, sequence: GrammarGraph, history: list[_State] | None = None) -> None:
         self._sequence = sequence
         self._history = history or [_State(_live(sequence.spawn(sequence.starts, 0, None)), 0)]
 
@@ -330,7 +330,7 @@ class SequenceMatcher:
 
     def _accept_special(self, token_id: int) -> bool:
         state = self._history[-1]
-        threads: list[_Thread] = []
+        threads: list[_Branch] = []
         for thread, _ in state.live:
             behind = self._sequence.parts[thread.span.part].special.get(token_id, ())
             if behind and thread.may_end():
@@ -339,13 +339,13 @@ class SequenceMatcher:
             self._history.append(_State(_live(threads), state.position))
         return bool(threads)
 
-    def _is_in_time(self, thread: _Thread, position: int) -> bool:
+    def _is_in_time(self, thread: _Branch, position: int) -> bool:
         """Whether the part that a thread is in can end within its tokens, if one more is read up to a position."""
         if self._sequence.parts[thread.span.part].max_tokens is None or thread.span.start == position:
             return True
         return thread.needed() < self._left_in_part(thread)
 
-    def _left_in_part(self, thread: _Thread) -> float:
+    def _left_in_part(self, thread: _Branch) -> float:
         """Return how many tokens the part that a thread is in may still take."""
         most = self._sequence.parts[thread.span.part].max_tokens
         if most is None:
@@ -433,7 +433,7 @@ class SequenceMatcher:
                 self._add_thread(thread, words, scratch, left)
         return words
 
-    def _add_thread(self, thread: _Thread, words: Words, scratch: npt.NDArray[np.int32], left: float) -> None:
+    def _add_thread(self, thread: _Branch, words: Words, scratch: npt.NDArray[np.int32], left: float) -> None:
         """Add the tokens of one thread, as far as a budget goes: inside of its part, across its end, behind it."""
         part = self._sequence.parts[thread.span.part]
         if thread.matcher is not None:
@@ -468,7 +468,7 @@ class SequenceMatcher:
         """Whether EOS was accepted."""
         return self._history[-1].terminated
 
-    def spans(self) -> list[tuple[Part, int, int]]:
+    def spans(self) -> list[tuple[Segment, int, int]]:
         """Return the parts of the text so far with the bytes where each begins and ends.
 
         Raises:
@@ -482,16 +482,16 @@ class SequenceMatcher:
             for part, start, end in self._chain(thread)
         ]
 
-    def readings(self) -> list[list[tuple[Part, int, int | None]]]:
+    def readings(self) -> list[list[tuple[Segment, int, int | None]]]:
         """Return every way to read the text so far: its parts with the bytes where each begins and ends.
 
         The end of the last one is None: that part is open. What all ways have in common is decided.
         """
         return [self._chain(thread) for thread, _ in self._history[-1].live]
 
-    def _chain(self, thread: _Thread) -> list[tuple[Part, int, int | None]]:
+    def _chain(self, thread: _Branch) -> list[tuple[Segment, int, int | None]]:
         """The parts that a thread has gone through, and the one that it is in."""
-        chain: list[tuple[Part, int, int | None]] = []
+        chain: list[tuple[Segment, int, int | None]] = []
         end: int | None = None
         span: Span | None = thread.span
         while span is not None:
@@ -501,7 +501,7 @@ class SequenceMatcher:
         chain.reverse()
         return chain
 
-    def _ending(self) -> _Thread | None:
+    def _ending(self) -> _Branch | None:
         """The thread with which the text may end here."""
         parts = self._sequence.parts
         live = self._history[-1].live
@@ -520,21 +520,21 @@ class SequenceMatcher:
             del self._history[-undone:]
             self._restore(self._history[-1])
 
-    def fork(self) -> SequenceMatcher:
+    def fork(self) -> GraphMatcher:
         """Return an independent copy. Cost: one fork for each part that was begun."""
-        copies: dict[_Thread, _Thread] = {}
+        copies: dict[_Branch, _Branch] = {}
 
-        def copy(thread: _Thread) -> _Thread:
+        def copy(thread: _Branch) -> _Branch:
             if thread not in copies:
                 copies[thread] = thread.fork()
             return copies[thread]
 
         history = [_State(tuple((copy(t), n) for t, n in s.live), s.position, s.terminated) for s in self._history]
-        return SequenceMatcher(self._sequence, history)
+        return GraphMatcher(self._sequence, history)
 
     __copy__ = fork
 
-    def __deepcopy__(self, memo: dict[int, Any]) -> SequenceMatcher:
+    def __deepcopy__(self, memo: dict[int, Any]) -> GraphMatcher:
         """Return what `fork` returns: the grammar never changes, and is shared."""
         return self.fork()
 
@@ -549,7 +549,7 @@ class SequenceMatcher:
             thread.back_to(steps)
 
 
-def _live(threads: list[_Thread]) -> _Live:
+def _live(threads: list[_Branch]) -> _Live:
     return tuple((thread, thread.steps) for thread in threads)
 
 

@@ -12,7 +12,7 @@ from schemagen.errors import GenerationError, LogitsError, OptionError, Schemage
 from schemagen.grammar.refusals import after_attempts, reasons
 from schemagen.lm.progress import ProgressBar
 from schemagen.prompts.messages import check_flags, render, with_correction
-from schemagen.prompts.reasoning import taken_apart
+from schemagen.prompts.reasoning import split_reasoning
 from schemagen.streaming.generation import Failure, Generation
 
 if TYPE_CHECKING:
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from schemagen.engine.options import PropertyOrder, WhitespacePolicy
     from schemagen.grammar.compiler import Grammar
     from schemagen.lm.language_model import LanguageModel
-    from schemagen.prompts.reasoning_grammar import Thinker, Thinking
+    from schemagen.prompts.reasoning_grammar import ReasoningFormat, ReasoningGrammar
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,7 +47,7 @@ class Options:
     property_order: PropertyOrder = "schema"
     show_schema: bool = True
     chat_template: bool = True
-    thinker: Thinker | None = None
+    thinker: ReasoningFormat | None = None
     generate_kwargs: Mapping[str, Any] = field(default_factory=dict)
 
 
@@ -260,14 +260,14 @@ def _encoded(lm: LanguageModel, request: _Request, row: _Asked) -> Row | Excepti
         text, templated = render(
             lm.tokenizer, row.messages, chat_template=options.chat_template, thinker=options.thinker
         )
-        token_ids = lm.tokenizer(text, add_special_tokens=not templated, **lm._quietly)["input_ids"]  # noqa: SLF001
+        token_ids = lm.tokenizer(text, add_special_tokens=not templated, **lm._tokenizer_kwargs)["input_ids"]  # noqa: SLF001
         constraint: Any = _thinking(request, row) or row.grammar
     except Exception as error:  # noqa: BLE001 - templates raise what they like
         return error
     return Row(tuple(token_ids), constraint, request.seeds[row.index])
 
 
-def _thinking(request: _Request, row: _Asked) -> Thinking | None:
+def _thinking(request: _Request, row: _Asked) -> ReasoningGrammar | None:
     """Return the thoughts and the answer of a row as a grammar; None: no thoughts."""
     thinker = request.options.thinker
     return None if thinker is None else thinker.before(row.grammar)
@@ -278,7 +278,7 @@ def _judge(request: _Request, row: _Asked, outcome: Decoded | Exception) -> Gene
     if isinstance(outcome, Exception):
         return _failure(request, row.index, outcome)
     seconds = row.seconds + outcome.seconds
-    text, thoughts, thought_tokens = taken_apart(outcome, _thinking(request, row))
+    text, thoughts, thought_tokens = split_reasoning(outcome, _thinking(request, row))
     try:
         value = row.grammar.validate(text)
     except ValidationFailed as error:

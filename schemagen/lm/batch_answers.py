@@ -169,7 +169,7 @@ class BatchAnswers(Part):
         thinker = self._thinker(reasoning)
         shown = (show_schema, chat_template, thinker)
         options = Options(batch_size, retries, whitespace, property_order, *shown, generate_kwargs)
-        found = generate_batch(self._itself, prompts, spec, seed=seed, progress=progress, options=options)
+        found = generate_batch(self._model, prompts, spec, seed=seed, progress=progress, options=options)
         raise_misuse(found)
         return found
 

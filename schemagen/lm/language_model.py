@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from schemagen.lm.part import Prompt
     from schemagen.options import DecodingOptions
     from schemagen.prompts.reasoning import Reasoning
-    from schemagen.prompts.reasoning_grammar import Thinker
+    from schemagen.prompts.reasoning_grammar import ReasoningFormat
     from schemagen.vocabulary import Vocabulary
 
 
@@ -142,13 +142,13 @@ class LanguageModel(SingleAnswers, BatchAnswers, StreamedAnswers, ToolCaller):
             )
         return spec
 
-    def _thinker(self, reasoning: bool | int | Reasoning) -> Thinker | None:
+    def _thinker(self, reasoning: bool | int | Reasoning) -> ReasoningFormat | None:
         """How the model is to think before it answers; None: not at all."""
         if reasoning is False:
             return None
-        from schemagen.prompts.reasoning_grammar import Thinker
+        from schemagen.prompts.reasoning_grammar import ReasoningFormat
 
-        return Thinker.of(reasoning, self.tokenizer, self.vocabulary)
+        return ReasoningFormat.of(reasoning, self.tokenizer, self.vocabulary)
 
     def _messages(self, prompt: Prompt, grammar: Grammar, *, show_schema: bool) -> list[dict[str, Any]]:
         """The chat to render, with what the answer has to be."""
@@ -159,7 +159,7 @@ class LanguageModel(SingleAnswers, BatchAnswers, StreamedAnswers, ToolCaller):
         return with_texts(messages, grammar.spec) if schema is None else with_shape(messages, schema)
 
     @property
-    def _quietly(self) -> dict[str, bool]:
+    def _tokenizer_kwargs(self) -> dict[str, bool]:
         """Options of the tokenizer: no warning of a text that is refused for its length, which says more and what to do."""
         from schemagen.decode.loop import context_of
 
@@ -168,6 +168,6 @@ class LanguageModel(SingleAnswers, BatchAnswers, StreamedAnswers, ToolCaller):
 
     def _encode(self, text: str, templated: bool) -> dict[str, Any]:
         """Tokenize on the device of the model; a template has written its special tokens already."""
-        encoded = self.tokenizer(text, return_tensors="pt", add_special_tokens=not templated, **self._quietly)
+        encoded = self.tokenizer(text, return_tensors="pt", add_special_tokens=not templated, **self._tokenizer_kwargs)
         # Some tokenizers add token_type_ids, which causal models refuse.
         return {key: encoded[key].to(self.model.device) for key in ("input_ids", "attention_mask")}

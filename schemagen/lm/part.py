@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from schemagen.grammar.compiler import Choice, Grammar, Regex
     from schemagen.lm.language_model import LanguageModel
     from schemagen.prompts.reasoning import Reasoning
-    from schemagen.prompts.reasoning_grammar import Thinker
+    from schemagen.prompts.reasoning_grammar import ReasoningFormat
 
     T = TypeVar("T")
     Message: TypeAlias = Mapping[str, Any]
@@ -37,7 +37,7 @@ class Part(ABC):
     tokenizer: Any
 
     @property
-    def _itself(self) -> LanguageModel:
+    def _model(self) -> LanguageModel:
         """The model that this is a part of."""
         return cast("LanguageModel", self)
 
@@ -46,7 +46,7 @@ class Part(ABC):
         """Return the grammar of a spec, which may be one already."""
 
     @abstractmethod
-    def _thinker(self, reasoning: bool | int | Reasoning) -> Thinker | None:
+    def _thinker(self, reasoning: bool | int | Reasoning) -> ReasoningFormat | None:
         """Return how the model is to think before it answers; None: not at all."""
 
     @abstractmethod

@@ -12,7 +12,7 @@ from schemagen.lm.part import Part
 from schemagen.lm.threads import in_thread
 from schemagen.options import GenerateOptions, names_of
 from schemagen.prompts.messages import check_flags, render, with_correction
-from schemagen.prompts.reasoning import taken_apart
+from schemagen.prompts.reasoning import split_reasoning
 from schemagen.streaming.generation import Generation
 
 if TYPE_CHECKING:
@@ -157,7 +157,7 @@ class SingleAnswers(Part):
             inputs = self._encode(*render(self.tokenizer, messages, chat_template=chat_template, thinker=thinker))
             found = decode(self.model, inputs, constraint, seed=seed, **generate_kwargs)
             seconds += found.seconds
-            text, thoughts, thought_tokens = taken_apart(found, thinking)
+            text, thoughts, thought_tokens = split_reasoning(found, thinking)
             try:
                 value = grammar.validate(text)
             except ValidationFailed as error:

@@ -13,7 +13,7 @@ from schemagen.decode.event_stream import EventStream
 from schemagen.errors import ValidationFailed
 from schemagen.events import Completed, Delta, Event, FieldEvent, Path, ReasoningDelta, Snapshot
 from schemagen.grammar.refusals import after_attempts
-from schemagen.prompts.reasoning import taken_apart
+from schemagen.prompts.reasoning import split_reasoning
 from schemagen.streaming.field_types import FieldTypes
 from schemagen.streaming.generation import Generation
 from schemagen.streaming.json_reader import JsonReader
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
     from schemagen.decode.loop import Decoded
     from schemagen.grammar.compiler import Grammar
-    from schemagen.prompts.reasoning_grammar import Thinking
+    from schemagen.prompts.reasoning_grammar import ReasoningGrammar
 
 T = TypeVar("T")
 
@@ -71,7 +71,7 @@ class Stream(EventStream[Event[T]], Generic[T]):
         grammar: Grammar,
         generate: Callable[[Any], Decoded],
         *,
-        thinking: Thinking | None = None,
+        thinking: ReasoningGrammar | None = None,
         partials: bool = False,
     ) -> None:
         super().__init__(generate)
@@ -100,7 +100,7 @@ class Stream(EventStream[Event[T]], Generic[T]):
 
     def _end(self, decoded: Decoded) -> None:
         """Read what no streamer was told, and validate the whole."""
-        text, thoughts, thought_tokens = taken_apart(decoded, self._thinking)
+        text, thoughts, thought_tokens = split_reasoning(decoded, self._thinking)
         self._read_text(text[len(self._reader.text) :])
         if self._refusal is not None:
             return

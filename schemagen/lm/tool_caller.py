@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from typing_extensions import Unpack
 
     from schemagen.calling import Profile, Tool, ToolCall
-    from schemagen.calling.chat import Asking, Chat, Conversation
+    from schemagen.calling.chat import CallRequest, Chat, Conversation
     from schemagen.calling.stream import CallStream
     from schemagen.events import CallEvent, ChatEvent
     from schemagen.lm.part import Prompt
@@ -120,8 +120,8 @@ class ToolCaller(Part):
         """
         from schemagen.calling import chat
 
-        asking = chat.Asking.of(self._itself, tools, parallel=parallel, profile=profile, generate_kwargs=options)
-        found: ToolCall | list[ToolCall] | str = chat.call(asking, prompt, tool_choice, retries=retries)
+        request = chat.CallRequest.of(self._model, tools, parallel=parallel, profile=profile, generate_kwargs=options)
+        found: ToolCall | list[ToolCall] | str = chat.call(request, prompt, tool_choice, retries=retries)
         return found
 
     async def acall(self, prompt: Prompt, tools: Iterable[ToolLike], **options: Any) -> ToolCall | list[ToolCall] | str:
@@ -236,8 +236,8 @@ class ToolCaller(Part):
         from schemagen.prompts.messages import as_messages
 
         check_streamed_options(options)
-        asking = chat.Asking.of(self._itself, tools, parallel=parallel, profile=profile, generate_kwargs=options)
-        return CallStream(asking, as_messages(prompt), tool_choice)
+        request = chat.CallRequest.of(self._model, tools, parallel=parallel, profile=profile, generate_kwargs=options)
+        return CallStream(request, as_messages(prompt), tool_choice)
 
     def astream_call(
         self, prompt: Prompt, tools: Iterable[ToolLike], **options: Any
@@ -293,8 +293,8 @@ class ToolCaller(Part):
 
         given: dict[str, Any] = {"parallel": parallel, "max_steps": max_steps, "approve": approve, "profile": profile}
         given |= {"tool_choice": tool_choice, "timeout_s": timeout_s, **options}
-        asking, steps, _ = self._conversation(prompt, tools, **given)
-        return chat.run(asking, steps, timeout_s=timeout_s)
+        request, steps, _ = self._conversation(prompt, tools, **given)
+        return chat.run(request, steps, timeout_s=timeout_s)
 
     async def achat(  # noqa: PLR0913 - as `chat`
         self,
@@ -318,8 +318,8 @@ class ToolCaller(Part):
 
         given: dict[str, Any] = {"parallel": parallel, "max_steps": max_steps, "approve": approve, "profile": profile}
         given |= {"tool_choice": tool_choice, "timeout_s": timeout_s, **options}
-        asking, steps, _ = self._conversation(prompt, tools, **given)
-        return await chat.arun(asking, steps, timeout_s=timeout_s)
+        request, steps, _ = self._conversation(prompt, tools, **given)
+        return await chat.arun(request, steps, timeout_s=timeout_s)
 
     def stream_chat(
         self, prompt: Prompt, tools: Iterable[ToolLike] = (), **options: Any
@@ -332,8 +332,8 @@ class ToolCaller(Part):
         """
         from schemagen.calling.stream import chat_events
 
-        asking, steps, timeout_s = self._conversation(prompt, tools, **options)
-        return chat_events(asking, steps, timeout_s=timeout_s)
+        request, steps, timeout_s = self._conversation(prompt, tools, **options)
+        return chat_events(request, steps, timeout_s=timeout_s)
 
     def astream_chat(
         self, prompt: Prompt, tools: Iterable[ToolLike] = (), **options: Any
@@ -341,8 +341,8 @@ class ToolCaller(Part):
         """Yield what `stream_chat` yields, without blocking the event loop; calls run as in `achat`."""
         from schemagen.calling.stream import achat_events
 
-        asking, steps, timeout_s = self._conversation(prompt, tools, **options)
-        return achat_events(asking, steps, timeout_s=timeout_s)
+        request, steps, timeout_s = self._conversation(prompt, tools, **options)
+        return achat_events(request, steps, timeout_s=timeout_s)
 
     def _conversation(  # noqa: PLR0913 - as `chat`
         self,
@@ -356,11 +356,11 @@ class ToolCaller(Part):
         approve: Callable[[ToolCall], bool] | None = None,
         profile: str | Profile | None = None,
         **options: Any,
-    ) -> tuple[Asking, Conversation, float | None]:
+    ) -> tuple[CallRequest, Conversation, float | None]:
         """Read the arguments of `chat`."""
         from schemagen.calling import chat
 
         check_seconds("timeout_s", timeout_s)
-        asking = chat.Asking.of(self._itself, tools, parallel=parallel, profile=profile, generate_kwargs=options)
+        request = chat.CallRequest.of(self._model, tools, parallel=parallel, profile=profile, generate_kwargs=options)
         steps = chat.Conversation(prompt, choice=tool_choice, max_steps=max_steps, approve=approve)
-        return asking, steps, timeout_s
+        return request, steps, timeout_s

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from schemagen.grammar.compiler import Regex
-    from schemagen.prompts.reasoning_grammar import Thinker
+    from schemagen.prompts.reasoning_grammar import ReasoningFormat
 
     Message = Mapping[str, Any]
 
@@ -181,7 +181,11 @@ def with_correction(messages: list[dict[str, Any]], answer: str, reasons: str) -
 
 
 def render(
-    tokenizer: Any, messages: list[dict[str, Any]], *, chat_template: bool = True, thinker: Thinker | None = None
+    tokenizer: Any,
+    messages: list[dict[str, Any]],
+    *,
+    chat_template: bool = True,
+    thinker: ReasoningFormat | None = None,
 ) -> tuple[str, bool]:
     """Return the text that the model reads, and whether it is a chat template that wrote it.
 

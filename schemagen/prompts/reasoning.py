@@ -10,7 +10,7 @@ from schemagen.errors import OptionError
 
 if TYPE_CHECKING:
     from schemagen.decode.loop import Decoded
-    from schemagen.prompts.reasoning_grammar import Thinking
+    from schemagen.prompts.reasoning_grammar import ReasoningGrammar
 
 #: Tokens of thoughts where nobody says how many.
 DEFAULT_MAX_TOKENS = 1024
@@ -62,6 +62,6 @@ def as_reasoning(given: bool | int | Reasoning | None) -> Reasoning | None:
     return given if isinstance(given, Reasoning) else Reasoning(check_count("reasoning", given))
 
 
-def taken_apart(found: Decoded, thinking: Thinking | None) -> tuple[str, str | None, int]:
+def split_reasoning(found: Decoded, thinking: ReasoningGrammar | None) -> tuple[str, str | None, int]:
     """Return the text of an answer, the thoughts before it, and how many tokens these are."""
     return (found.text, None, 0) if thinking is None else thinking.split(found.token_ids)

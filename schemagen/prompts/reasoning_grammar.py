@@ -3,7 +3,7 @@
     thoughts marker answer
 
 The thoughts are any text without the marker that ends them, at most so many tokens of it; then the marker is all that is
-left. The answer is what it would be without thoughts. Both are parts of one `Sequence`, so that the marker may be a special
+left. The answer is what it would be without thoughts. Both are parts of one `GrammarGraph`, so that the marker may be a special
 token, a token of text or several, and a token may hold its end and the beginning of the answer; and so that the budget of
 the whole ends the thoughts in time for the shortest answer.
 
@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 from schemagen.errors import OptionError
 from schemagen.grammar.free_text import compile_language, text_up_to, text_without
-from schemagen.grammar.graph import Part, Sequence
+from schemagen.grammar.graph import GrammarGraph, Segment
 from schemagen.prompts.profiles import template_text
 from schemagen.prompts.reasoning import Reasoning, as_reasoning
 from schemagen.regex import ast
@@ -45,7 +45,7 @@ _FAMILIES = (
 
 
 @dataclass(frozen=True, slots=True)
-class Thinker:
+class ReasoningFormat:
     """How a model thinks, for all its answers.
 
     Attributes:
@@ -61,7 +61,7 @@ class Thinker:
     specials: tuple[tuple[str, int], ...]
 
     @classmethod
-    def of(cls, given: bool | int | Reasoning | None, tokenizer: Any, vocabulary: Vocabulary) -> Thinker | None:
+    def of(cls, given: bool | int | Reasoning | None, tokenizer: Any, vocabulary: Vocabulary) -> ReasoningFormat | None:
         """Read the argument ``reasoning`` of `LanguageModel.run`; None: no thoughts.
 
         Raises:
@@ -82,7 +82,7 @@ class Thinker:
                 )
         return cls(begin, end, reasoning.max_tokens, tuple(specials))
 
-    def before(self, grammar: Grammar) -> Thinking:
+    def before(self, grammar: Grammar) -> ReasoningGrammar:
         """Return thoughts and then a text of a grammar.
 
         Raises:
@@ -90,7 +90,7 @@ class Thinker:
         """
         return _think_before(grammar, self)
 
-    def before_parts(self, answer: Sequence) -> Thinking:
+    def before_parts(self, answer: GrammarGraph) -> ReasoningGrammar:
         """Return thoughts and then a text of some parts, as words and calls are; errors as for `before`."""
         return _think_before_parts(answer, self)
 
@@ -128,7 +128,7 @@ def _markers(reasoning: Reasoning, tokenizer: Any) -> tuple[str, str]:
     )
 
 
-class Thinking(Sequence):
+class ReasoningGrammar(GrammarGraph):
     """Thoughts and an answer as one grammar.
 
     Args:
@@ -142,7 +142,7 @@ class Thinking(Sequence):
         thought_tokens: Of thoughts and what stands between them and the answer, at most.
     """
 
-    def __init__(self, parts: Iterable[Part], thoughts: int, vocabulary: Vocabulary, *, marker: bytes) -> None:
+    def __init__(self, parts: Iterable[Segment], thoughts: int, vocabulary: Vocabulary, *, marker: bytes) -> None:
         super().__init__(parts, [thoughts], vocabulary)
         self.marker = marker
         entry = next(index for index, part in enumerate(self.parts) if part.label is _ANSWER)
@@ -172,7 +172,7 @@ class ThoughtReader:
         thought_tokens: How many tokens were read before the first one that holds something of the answer.
     """
 
-    def __init__(self, thinking: Thinking) -> None:
+    def __init__(self, thinking: ReasoningGrammar) -> None:
         self._matcher = thinking.matcher()
         self._tokens = thinking.vocabulary.tokens
         self._marker = thinking.marker
@@ -230,16 +230,16 @@ def _overlap(text: bytes, marker: bytes) -> int:
 
 
 @lru_cache(maxsize=32)
-def _think_before(grammar: Grammar, thinker: Thinker) -> Thinking:
-    answer = Part(cast("Engine", grammar), final=True)
-    return _think_before_parts(Sequence([answer], [0], grammar.vocabulary), thinker)
+def _think_before(grammar: Grammar, thinker: ReasoningFormat) -> ReasoningGrammar:
+    answer = Segment(cast("Engine", grammar), final=True)
+    return _think_before_parts(GrammarGraph([answer], [0], grammar.vocabulary), thinker)
 
 
 @lru_cache(maxsize=32)
-def _think_before_parts(answer: Sequence, thinker: Thinker) -> Thinking:
+def _think_before_parts(answer: GrammarGraph, thinker: ReasoningFormat) -> ReasoningGrammar:
     ids = dict(thinker.specials)
     marker, *rest = _pieces(thinker.end, ids)
-    parts = [*answer.parts, Part(None, following=answer.starts, label=_ANSWER)]
+    parts = [*answer.parts, Segment(None, following=answer.starts, label=_ANSWER)]
 
     def add(language: ast.Regex, piece: str, **options: Any) -> None:
         """Add a part that leads to the one added before, across a special token or directly."""
@@ -248,15 +248,15 @@ def _think_before_parts(answer: Sequence, thinker: Thinker) -> Thinking:
         if engine.matcher().tokens_to_finish() is None:
             raise _unwritable(thinker.end)
         if piece in ids:
-            parts.append(Part(engine, frozenset(), special={ids[piece]: behind}, **options))
+            parts.append(Segment(engine, frozenset(), special={ids[piece]: behind}, **options))
         else:
-            parts.append(Part(engine, frozenset(piece.encode()[-1:]), behind, **options))
+            parts.append(Segment(engine, frozenset(piece.encode()[-1:]), behind, **options))
 
     for piece in reversed(rest):
         add(ast.EPSILON if piece in ids else ast.literal(piece), piece, label=f"{piece!r}")
     thoughts = text_without([marker]) if marker in ids else text_up_to(marker)
     add(thoughts, marker, max_tokens=thinker.max_tokens, label=_THOUGHTS)
-    return Thinking(parts, len(parts) - 1, answer.vocabulary, marker=b"" if marker in ids else marker.encode())
+    return ReasoningGrammar(parts, len(parts) - 1, answer.vocabulary, marker=b"" if marker in ids else marker.encode())
 
 
 def _unwritable(end: str) -> OptionError:

@@ -1,12 +1,12 @@
-"""Union, intersection and complement of `Value`s, arm by arm.
+"""Union, intersection and complement of `ValueSet`s, disjunct by disjunct.
 
-Union concatenates arms. Intersection multiplies them: (A | B) & (C | D) has up to four arms, of which the empty ones are
-dropped at once, and identical ones merge. Complement follows De Morgan: an arm is a conjunction, so its complement is a
-union of arms that each break one of its constraints. That some item or some member breaks a rule is itself a constraint,
-a count of at least one (`ItemCount`, `MemberCount`), so nothing is approximated. One constraint has no complement here, that
-all items differ; `NotExpressibleError` is raised for it.
+Union concatenates disjuncts. Intersection multiplies them: (A | B) & (C | D) has up to four disjuncts, of which the empty
+ones are dropped at once, and identical ones merge. Complement follows De Morgan: a disjunct is a conjunction, so its
+complement is a union of disjuncts that each break one of its constraints. That some item or some member breaks a rule is
+itself a constraint, a count of at least one (`ItemCount`, `MemberCount`), so nothing is approximated. One constraint has
+no complement here, that all items differ; `NotExpressibleError` is raised for it.
 
-Inside arms, intersection and complement build expressions, not values, so recursion is never followed here.
+Inside disjuncts, intersection and complement build expressions, not values, so recursion is never followed here.
 """
 
 from __future__ import annotations
@@ -26,17 +26,17 @@ from schemagen.schema.nodes import (
     ANY_STRINGS,
     ANYTHING,
     NEVER,
-    ArrayArm,
-    Both,
+    ArrayDisjunct,
+    Intersection,
     ItemCount,
     KeyRule,
     MemberCount,
-    NumberArm,
-    ObjectArm,
-    StringArm,
-    Value,
-    both,
-    neither,
+    NumberDisjunct,
+    ObjectDisjunct,
+    StringDisjunct,
+    ValueSet,
+    complement_of,
+    intersection_of,
 )
 from schemagen.schema.numbers.rules import step_of
 from schemagen.schema.numbers.spans import EXACT_INTEGERS
@@ -47,28 +47,28 @@ if TYPE_CHECKING:
 
     from schemagen.schema.nodes import Expression
 
-#: Arms of one type in one value; beyond it a schema is refused instead of being compiled for minutes.
-MAX_ARMS = 1024
+#: Disjuncts of one type in one value; beyond it a schema is refused instead of being compiled for minutes.
+MAX_DISJUNCTS = 1024
 
-Arm = TypeVar("Arm")
+Disjunct = TypeVar("Disjunct")
 Count = TypeVar("Count", ItemCount, MemberCount)
-Viable = Callable[[ObjectArm], bool]
+Viable = Callable[[ObjectDisjunct], bool]
 
 
 class NotExpressibleError(Exception):
-    """The complement of a constraint that no arm can state; `keyword` names it."""
+    """The complement of a constraint that no disjunct can state; `keyword` names it."""
 
     def __init__(self, keyword: str) -> None:
         super().__init__(keyword)
         self.keyword = keyword
 
 
-def union(values: Iterable[Value]) -> Value:
+def union(values: Iterable[ValueSet]) -> ValueSet:
     """The values that are in some part."""
     parts = [value for value in values if not value.is_nothing()]
     if len(parts) == 1:
         return parts[0]
-    return Value(
+    return ValueSet(
         null=any(v.null for v in parts),
         true=any(v.true for v in parts),
         false=any(v.false for v in parts),
@@ -83,21 +83,21 @@ class Algebra:
     """Intersection and complement under a bound.
 
     Args:
-        viable: Tells whether an object arm may have an instance; arms that plainly have none are dropped.
-        max_arms: Most arms of one type in one value.
+        viable: Tells whether an object disjunct may have an instance; disjuncts that plainly have none are dropped.
+        max_disjuncts: Most disjuncts of one type in one value.
     """
 
-    def __init__(self, viable: Viable | None = None, max_arms: int = MAX_ARMS) -> None:
-        self.max_arms = max_arms
+    def __init__(self, viable: Viable | None = None, max_disjuncts: int = MAX_DISJUNCTS) -> None:
+        self.max_disjuncts = max_disjuncts
         self._objects = _viably(both_objects, viable)
 
-    def intersection(self, left: Value, right: Value) -> Value:
+    def intersection(self, left: ValueSet, right: ValueSet) -> ValueSet:
         """Return the values that are in both."""
         if left == ANYTHING:
             return right
         if right == ANYTHING:
             return left
-        return Value(
+        return ValueSet(
             null=left.null and right.null,
             true=left.true and right.true,
             false=left.false and right.false,
@@ -107,78 +107,81 @@ class Algebra:
             objects=_absorb(self._product(left.objects, right.objects, self._objects), object_inside),
         )
 
-    def complement(self, value: Value) -> Value:
+    def complement(self, value: ValueSet) -> ValueSet:
         """Return the values that are not in ``value``.
 
         Raises:
             NotExpressibleError: It asks for unique items.
         """
-        return Value(
+        return ValueSet(
             null=not value.null,
             true=not value.true,
             false=not value.false,
-            numbers=self._none_of(value.numbers, (NumberArm(),), not_number, both_numbers),
-            strings=self._none_of(value.strings, (StringArm(),), not_string, both_strings),
-            arrays=self._none_of(value.arrays, (ArrayArm(),), not_array, both_arrays, array_inside),
-            objects=self._none_of(value.objects, (ObjectArm(),), not_object, self._objects, object_inside),
+            numbers=self._none_of(value.numbers, (NumberDisjunct(),), not_number, both_numbers),
+            strings=self._none_of(value.strings, (StringDisjunct(),), not_string, both_strings),
+            arrays=self._none_of(value.arrays, (ArrayDisjunct(),), not_array, both_arrays, array_inside),
+            objects=self._none_of(value.objects, (ObjectDisjunct(),), not_object, self._objects, object_inside),
         )
 
     def _none_of(
         self,
-        arms: tuple[Arm, ...],
-        free: tuple[Arm, ...],
-        negate: Callable[[Arm], tuple[Arm, ...]],
-        meet: Callable[[Arm, Arm], Arm | None],
-        inside: Callable[[Arm, Arm], bool] | None = None,
-    ) -> tuple[Arm, ...]:
-        if free[0] in arms:
+        disjuncts: tuple[Disjunct, ...],
+        free: tuple[Disjunct, ...],
+        negate: Callable[[Disjunct], tuple[Disjunct, ...]],
+        meet: Callable[[Disjunct, Disjunct], Disjunct | None],
+        inside: Callable[[Disjunct, Disjunct], bool] | None = None,
+    ) -> tuple[Disjunct, ...]:
+        if free[0] in disjuncts:
             return ()
 
-        def without(have: tuple[Arm, ...], arm: Arm) -> tuple[Arm, ...]:
-            left = self._product(have, negate(arm), meet)
+        def without(have: tuple[Disjunct, ...], disjunct: Disjunct) -> tuple[Disjunct, ...]:
+            left = self._product(have, negate(disjunct), meet)
             return left if inside is None else _absorb(left, inside)
 
-        return reduce(without, arms, free)
+        return reduce(without, disjuncts, free)
 
     def _product(
-        self, left: tuple[Arm, ...], right: tuple[Arm, ...], meet: Callable[[Arm, Arm], Arm | None]
-    ) -> tuple[Arm, ...]:
-        if len(left) * len(right) > self.max_arms * 16:
-            raise _too_many(len(left) * len(right), self.max_arms)
-        arms = dict.fromkeys(arm for a in left for b in right if (arm := meet(a, b)) is not None)
-        if len(arms) > self.max_arms:
-            raise _too_many(len(arms), self.max_arms)
-        return tuple(arms)
+        self,
+        left: tuple[Disjunct, ...],
+        right: tuple[Disjunct, ...],
+        meet: Callable[[Disjunct, Disjunct], Disjunct | None],
+    ) -> tuple[Disjunct, ...]:
+        if len(left) * len(right) > self.max_disjuncts * 16:
+            raise _too_many(len(left) * len(right), self.max_disjuncts)
+        disjuncts = dict.fromkeys(disjunct for a in left for b in right if (disjunct := meet(a, b)) is not None)
+        if len(disjuncts) > self.max_disjuncts:
+            raise _too_many(len(disjuncts), self.max_disjuncts)
+        return tuple(disjuncts)
 
 
 def _viably(
-    meet: Callable[[ObjectArm, ObjectArm], ObjectArm | None], viable: Viable | None
-) -> Callable[[ObjectArm, ObjectArm], ObjectArm | None]:
+    meet: Callable[[ObjectDisjunct, ObjectDisjunct], ObjectDisjunct | None], viable: Viable | None
+) -> Callable[[ObjectDisjunct, ObjectDisjunct], ObjectDisjunct | None]:
     if viable is None:
         return meet
 
-    def checked(a: ObjectArm, b: ObjectArm) -> ObjectArm | None:
-        arm = meet(a, b)
-        return arm if arm is not None and viable(arm) else None
+    def checked(a: ObjectDisjunct, b: ObjectDisjunct) -> ObjectDisjunct | None:
+        disjunct = meet(a, b)
+        return disjunct if disjunct is not None and viable(disjunct) else None
 
     return checked
 
 
-def _absorb(arms: tuple[Arm, ...], inside: Callable[[Arm, Arm], bool]) -> tuple[Arm, ...]:
-    """Drop every arm that lies inside another one; O(n^2), so only while that is cheap."""
-    if not 1 < len(arms) <= 256:
-        return arms
-    kept: list[Arm] = []
-    for arm in arms:
-        if any(inside(arm, other) for other in kept):
+def _absorb(disjuncts: tuple[Disjunct, ...], inside: Callable[[Disjunct, Disjunct], bool]) -> tuple[Disjunct, ...]:
+    """Drop every disjunct that lies inside another one; O(n^2), so only while that is cheap."""
+    if not 1 < len(disjuncts) <= 256:
+        return disjuncts
+    kept: list[Disjunct] = []
+    for disjunct in disjuncts:
+        if any(inside(disjunct, other) for other in kept):
             continue
-        kept = [other for other in kept if not inside(other, arm)]
-        kept.append(arm)
+        kept = [other for other in kept if not inside(other, disjunct)]
+        kept.append(disjunct)
     return tuple(kept)
 
 
-def _distinct(arms: Iterable[Arm]) -> tuple[Arm, ...]:
-    return tuple(dict.fromkeys(arms))
+def _distinct(disjuncts: Iterable[Disjunct]) -> tuple[Disjunct, ...]:
+    return tuple(dict.fromkeys(disjuncts))
 
 
 def _too_many(count: int, limit: int) -> LimitError:
@@ -192,14 +195,14 @@ def _too_many(count: int, limit: int) -> LimitError:
 # --- numbers -----------------------------------------------------------------------------------------------------------
 
 
-def both_numbers(a: NumberArm, b: NumberArm) -> NumberArm | None:
-    """The numbers in both arms, None if that is plainly empty."""
+def both_numbers(a: NumberDisjunct, b: NumberDisjunct) -> NumberDisjunct | None:
+    """The numbers in both disjuncts, None if that is plainly empty."""
     low, low_open = max((a.low, a.low_open), (b.low, b.low_open), key=_low_key)
     high, high_open = min((a.high, a.high_open), (b.high, b.high_open), key=_high_key)
     if a.integer is not None and b.integer is not None and a.integer != b.integer:
         return None
     values = a.values if b.values is None else b.values if a.values is None else a.values & b.values
-    arm = NumberArm(
+    disjunct = NumberDisjunct(
         low=low,
         low_open=low_open,
         high=high,
@@ -211,7 +214,7 @@ def both_numbers(a: NumberArm, b: NumberArm) -> NumberArm | None:
         not_values=a.not_values | b.not_values,
         plain=a.plain or b.plain,
     )
-    return _settle_number(arm)
+    return _settle_number(disjunct)
 
 
 def _low_key(end: tuple[Fraction | None, bool]) -> tuple[bool, Fraction, bool]:
@@ -222,34 +225,36 @@ def _high_key(end: tuple[Fraction | None, bool]) -> tuple[bool, Fraction, bool]:
     return (end[0] is None, end[0] or Fraction(0), not end[1])
 
 
-def _settle_number(arm: NumberArm) -> NumberArm | None:
-    if arm.values is not None:
-        others = replace(arm, values=None)
-        kept = frozenset(v for v in arm.values if number_allows(others, v))
-        return NumberArm(values=kept, plain=arm.plain and arm.integer is not False) if kept else None
-    if arm.not_multiples:
-        step = step_of(arm)
-        if step is not None and any((step / other).denominator == 1 for other in arm.not_multiples):
+def _settle_number(disjunct: NumberDisjunct) -> NumberDisjunct | None:
+    if disjunct.values is not None:
+        others = replace(disjunct, values=None)
+        kept = frozenset(v for v in disjunct.values if number_allows(others, v))
+        return NumberDisjunct(values=kept, plain=disjunct.plain and disjunct.integer is not False) if kept else None
+    if disjunct.not_multiples:
+        step = step_of(disjunct)
+        if step is not None and any((step / other).denominator == 1 for other in disjunct.not_multiples):
             return None
-    if arm.low is not None and arm.high is not None:
-        if arm.low > arm.high or (arm.low == arm.high and (arm.low_open or arm.high_open)):
+    if disjunct.low is not None and disjunct.high is not None:
+        if disjunct.low > disjunct.high or (
+            disjunct.low == disjunct.high and (disjunct.low_open or disjunct.high_open)
+        ):
             return None
-        if arm.low == arm.high:
-            only = NumberArm(values=frozenset({arm.low}), plain=arm.plain and arm.integer is True)
-            return only if number_allows(arm, arm.low) else None
-    return arm
+        if disjunct.low == disjunct.high:
+            only = NumberDisjunct(values=frozenset({disjunct.low}), plain=disjunct.plain and disjunct.integer is True)
+            return only if number_allows(disjunct, disjunct.low) else None
+    return disjunct
 
 
-def number_allows(arm: NumberArm, value: Fraction) -> bool:
-    """Whether a number satisfies the arm."""
-    below = arm.low is not None and (value < arm.low or (value == arm.low and arm.low_open))
-    above = arm.high is not None and (value > arm.high or (value == arm.high and arm.high_open))
-    if below or above or value in arm.not_values or (arm.values is not None and value not in arm.values):
+def number_allows(disjunct: NumberDisjunct, value: Fraction) -> bool:
+    """Whether a number satisfies the disjunct."""
+    below = disjunct.low is not None and (value < disjunct.low or (value == disjunct.low and disjunct.low_open))
+    above = disjunct.high is not None and (value > disjunct.high or (value == disjunct.high and disjunct.high_open))
+    if below or above or value in disjunct.not_values or (disjunct.values is not None and value not in disjunct.values):
         return False
-    if arm.integer is not None and (value.denominator == 1) != arm.integer:
+    if disjunct.integer is not None and (value.denominator == 1) != disjunct.integer:
         return False
-    divisible = all(_divides(m, value) for m in arm.multiples)
-    return divisible and not any(_divides(m, value) for m in arm.not_multiples)
+    divisible = all(_divides(m, value) for m in disjunct.multiples)
+    return divisible and not any(_divides(m, value) for m in disjunct.not_multiples)
 
 
 def _divides(divisor: Fraction, value: Fraction) -> bool:
@@ -262,40 +267,40 @@ def _divides(divisor: Fraction, value: Fraction) -> bool:
     return Fraction(nearest) == value and (Fraction(Decimal(repr(nearest))) / divisor).denominator == 1
 
 
-def not_number(arm: NumberArm) -> tuple[NumberArm, ...]:
-    """Arms that each break one constraint of ``arm``."""
-    broken: list[NumberArm] = []
-    if arm.values is not None:
-        return (NumberArm(not_values=arm.values),)
-    if arm.low is not None:
-        broken.append(NumberArm(high=arm.low, high_open=not arm.low_open))
-    if arm.high is not None:
-        broken.append(NumberArm(low=arm.high, low_open=not arm.high_open))
-    if arm.integer is not None:
-        broken.append(NumberArm(integer=not arm.integer, plain=arm.plain))
-    broken.extend(NumberArm(not_multiples=frozenset({m})) for m in sorted(arm.multiples))
-    broken.extend(NumberArm(multiples=frozenset({m})) for m in sorted(arm.not_multiples))
-    if arm.not_values:
-        broken.append(NumberArm(values=arm.not_values))
+def not_number(disjunct: NumberDisjunct) -> tuple[NumberDisjunct, ...]:
+    """Disjuncts that each break one constraint of ``disjunct``."""
+    broken: list[NumberDisjunct] = []
+    if disjunct.values is not None:
+        return (NumberDisjunct(not_values=disjunct.values),)
+    if disjunct.low is not None:
+        broken.append(NumberDisjunct(high=disjunct.low, high_open=not disjunct.low_open))
+    if disjunct.high is not None:
+        broken.append(NumberDisjunct(low=disjunct.high, low_open=not disjunct.high_open))
+    if disjunct.integer is not None:
+        broken.append(NumberDisjunct(integer=not disjunct.integer, plain=disjunct.plain))
+    broken.extend(NumberDisjunct(not_multiples=frozenset({m})) for m in sorted(disjunct.multiples))
+    broken.extend(NumberDisjunct(multiples=frozenset({m})) for m in sorted(disjunct.not_multiples))
+    if disjunct.not_values:
+        broken.append(NumberDisjunct(values=disjunct.not_values))
     return tuple(broken)
 
 
-def _merge_numbers(arms: tuple[NumberArm, ...]) -> tuple[NumberArm, ...]:
-    if NumberArm() in arms:
-        return (NumberArm(),)
-    listed = [arm.values for arm in arms if arm.values is not None and not arm.plain]
-    others = tuple(arm for arm in arms if arm.values is None or arm.plain)
-    return (*others, NumberArm(values=frozenset().union(*listed))) if listed else others
+def _merge_numbers(disjuncts: tuple[NumberDisjunct, ...]) -> tuple[NumberDisjunct, ...]:
+    if NumberDisjunct() in disjuncts:
+        return (NumberDisjunct(),)
+    listed = [disjunct.values for disjunct in disjuncts if disjunct.values is not None and not disjunct.plain]
+    others = tuple(disjunct for disjunct in disjuncts if disjunct.values is None or disjunct.plain)
+    return (*others, NumberDisjunct(values=frozenset().union(*listed))) if listed else others
 
 
 # --- strings -----------------------------------------------------------------------------------------------------------
 
 
 @lru_cache(maxsize=2048)
-def both_strings(a: StringArm, b: StringArm) -> StringArm | None:
-    """The strings in both arms, None if that is plainly empty; cached, for a product meets the same pairs many times."""
+def both_strings(a: StringDisjunct, b: StringDisjunct) -> StringDisjunct | None:
+    """The strings in both disjuncts, None if that is plainly empty; cached, for a product meets the same pairs many times."""
     lengths = [m for m in (a.max_length, b.max_length) if m is not None]
-    arm = StringArm(
+    disjunct = StringDisjunct(
         pattern=a.pattern if a.pattern is b.pattern else ast.conjunction(a.pattern, b.pattern),
         formats=a.formats | b.formats,
         min_length=max(a.min_length, b.min_length),
@@ -303,83 +308,83 @@ def both_strings(a: StringArm, b: StringArm) -> StringArm | None:
     )
     values = a.values if b.values is None else b.values if a.values is None else a.values & b.values
     if values is not None:
-        kept = values if arm == ANY_STRINGS else frozenset(v for v in values if string_allows(arm, v))
-        return StringArm(values=kept) if kept else None
-    if arm.pattern == ast.EMPTY or (arm.max_length is not None and arm.min_length > arm.max_length):
+        kept = values if disjunct == ANY_STRINGS else frozenset(v for v in values if string_allows(disjunct, v))
+        return StringDisjunct(values=kept) if kept else None
+    if disjunct.pattern == ast.EMPTY or (disjunct.max_length is not None and disjunct.min_length > disjunct.max_length):
         return None
-    return arm
+    return disjunct
 
 
-def string_allows(arm: StringArm, value: str) -> bool:
-    """Whether a string satisfies the arm."""
-    if arm.values is not None and value not in arm.values:
+def string_allows(disjunct: StringDisjunct, value: str) -> bool:
+    """Whether a string satisfies the disjunct."""
+    if disjunct.values is not None and value not in disjunct.values:
         return False
-    if len(value) < arm.min_length or (arm.max_length is not None and len(value) > arm.max_length):
+    if len(value) < disjunct.min_length or (disjunct.max_length is not None and len(value) > disjunct.max_length):
         return False
-    if arm.pattern != ast.ANY_STRING and not matches(arm.pattern, value):
+    if disjunct.pattern != ast.ANY_STRING and not matches(disjunct.pattern, value):
         return False
-    return all(matches(known_format(name), value) for name in arm.formats)
+    return all(matches(known_format(name), value) for name in disjunct.formats)
 
 
-def not_string(arm: StringArm) -> tuple[StringArm, ...]:
-    """Arms that each break one constraint of ``arm``."""
-    broken: list[StringArm] = []
-    if arm.values is not None:
-        listed = ast.union(*(ast.literal(v) for v in sorted(arm.values)))
-        return (StringArm(pattern=ast.complement(listed)),)
-    if arm.pattern != ast.ANY_STRING:
-        broken.append(StringArm(pattern=ast.complement(arm.pattern)))
+def not_string(disjunct: StringDisjunct) -> tuple[StringDisjunct, ...]:
+    """Disjuncts that each break one constraint of ``disjunct``."""
+    broken: list[StringDisjunct] = []
+    if disjunct.values is not None:
+        listed = ast.union(*(ast.literal(v) for v in sorted(disjunct.values)))
+        return (StringDisjunct(pattern=ast.complement(listed)),)
+    if disjunct.pattern != ast.ANY_STRING:
+        broken.append(StringDisjunct(pattern=ast.complement(disjunct.pattern)))
     # A format is enforced by a language that may be smaller than its own; outside it means outside the larger one.
-    broken.extend(StringArm(pattern=ast.complement(known_superset(name))) for name in sorted(arm.formats))
-    if arm.min_length > 0:
-        broken.append(StringArm(max_length=arm.min_length - 1))
-    if arm.max_length is not None:
-        broken.append(StringArm(min_length=arm.max_length + 1))
+    broken.extend(StringDisjunct(pattern=ast.complement(known_superset(name))) for name in sorted(disjunct.formats))
+    if disjunct.min_length > 0:
+        broken.append(StringDisjunct(max_length=disjunct.min_length - 1))
+    if disjunct.max_length is not None:
+        broken.append(StringDisjunct(min_length=disjunct.max_length + 1))
     return tuple(broken)
 
 
-def _merge_strings(arms: tuple[StringArm, ...]) -> tuple[StringArm, ...]:
-    if StringArm() in arms:
-        return (StringArm(),)
-    listed = [arm.values for arm in arms if arm.values is not None]
-    others = tuple(arm for arm in arms if arm.values is None)
-    return (*others, StringArm(values=frozenset().union(*listed))) if listed else others
+def _merge_strings(disjuncts: tuple[StringDisjunct, ...]) -> tuple[StringDisjunct, ...]:
+    if StringDisjunct() in disjuncts:
+        return (StringDisjunct(),)
+    listed = [disjunct.values for disjunct in disjuncts if disjunct.values is not None]
+    others = tuple(disjunct for disjunct in disjuncts if disjunct.values is None)
+    return (*others, StringDisjunct(values=frozenset().union(*listed))) if listed else others
 
 
 # --- arrays ------------------------------------------------------------------------------------------------------------
 
 
-def both_arrays(a: ArrayArm, b: ArrayArm) -> ArrayArm | None:
-    """The arrays in both arms, None if that is plainly empty."""
+def both_arrays(a: ArrayDisjunct, b: ArrayDisjunct) -> ArrayDisjunct | None:
+    """The arrays in both disjuncts, None if that is plainly empty."""
     length = max(len(a.prefix), len(b.prefix))
     bounds = [m for m in (a.max_items, b.max_items) if m is not None]
-    arm = ArrayArm(
-        prefix=tuple(both(a.item(k), b.item(k)) for k in range(length)),
-        items=both(a.items, b.items),
+    disjunct = ArrayDisjunct(
+        prefix=tuple(intersection_of(a.item(k), b.item(k)) for k in range(length)),
+        items=intersection_of(a.items, b.items),
         min_items=max(a.min_items, b.min_items),
         max_items=min(bounds) if bounds else None,
         counts=tuple(dict.fromkeys(a.counts + b.counts)),
         unique=a.unique or b.unique,
     )
-    return settle_array(arm)
+    return settle_array(disjunct)
 
 
-def settle_array(arm: ArrayArm) -> ArrayArm | None:
-    """The arm with its bound lowered to the items that can exist; None if that is below its minimum."""
-    if any(count.high is not None and count.low > count.high for count in arm.counts):
+def settle_array(disjunct: ArrayDisjunct) -> ArrayDisjunct | None:
+    """The disjunct with its bound lowered to the items that can exist; None if that is below its minimum."""
+    if any(count.high is not None and count.low > count.high for count in disjunct.counts):
         return None
-    possible = arm.max_items
-    for index, item in enumerate((*arm.prefix, arm.items)):
+    possible = disjunct.max_items
+    for index, item in enumerate((*disjunct.prefix, disjunct.items)):
         if item is NEVER and (possible is None or index < possible):
             possible = index
-    if possible is not None and arm.min_items > possible:
+    if possible is not None and disjunct.min_items > possible:
         return None
-    if possible == arm.max_items and (possible is None or len(arm.prefix) <= possible):
-        return arm
-    return replace(arm, prefix=arm.prefix[:possible], max_items=possible)
+    if possible == disjunct.max_items and (possible is None or len(disjunct.prefix) <= possible):
+        return disjunct
+    return replace(disjunct, prefix=disjunct.prefix[:possible], max_items=possible)
 
 
-def array_inside(inner: ArrayArm, outer: ArrayArm) -> bool:
+def array_inside(inner: ArrayDisjunct, outer: ArrayDisjunct) -> bool:
     """Whether every array of ``inner`` is plainly in ``outer``."""
     if outer.min_items > inner.min_items or not _no_looser(inner.max_items, outer.max_items):
         return False
@@ -394,9 +399,9 @@ def expression_inside(inner: Expression, outer: Expression) -> bool:
     """Whether ``inner`` is plainly a part of ``outer``: equal, or with more conjuncts."""
     if inner is outer or inner is NEVER or outer is ANY:
         return True
-    if not isinstance(inner, Both):
+    if not isinstance(inner, Intersection):
         return inner == outer
-    return outer.parts <= inner.parts if isinstance(outer, Both) else outer in inner.parts
+    return outer.parts <= inner.parts if isinstance(outer, Intersection) else outer in inner.parts
 
 
 def _among(asked: tuple[Any, ...], given: tuple[Any, ...]) -> bool:
@@ -408,23 +413,23 @@ def _no_looser(inner: int | None, outer: int | None) -> bool:
     return outer is None or (inner is not None and inner <= outer)
 
 
-def not_array(arm: ArrayArm) -> tuple[ArrayArm, ...]:
-    """Arms that each break one constraint of ``arm``."""
-    if arm.unique:
+def not_array(disjunct: ArrayDisjunct) -> tuple[ArrayDisjunct, ...]:
+    """Disjuncts that each break one constraint of ``disjunct``."""
+    if disjunct.unique:
         raise NotExpressibleError("uniqueItems")
-    broken: list[ArrayArm] = []
-    if arm.min_items > 0:
-        broken.append(ArrayArm(max_items=arm.min_items - 1))
-    if arm.max_items is not None:
-        broken.append(ArrayArm(min_items=arm.max_items + 1))
-    for index, item in enumerate(arm.prefix):
+    broken: list[ArrayDisjunct] = []
+    if disjunct.min_items > 0:
+        broken.append(ArrayDisjunct(max_items=disjunct.min_items - 1))
+    if disjunct.max_items is not None:
+        broken.append(ArrayDisjunct(min_items=disjunct.max_items + 1))
+    for index, item in enumerate(disjunct.prefix):
         if item is not ANY:
-            broken.append(ArrayArm(prefix=(ANY,) * index + (neither(item),), min_items=index + 1))
-    if arm.items is NEVER:
-        broken.append(ArrayArm(min_items=len(arm.prefix) + 1))
-    elif arm.items is not ANY:
-        broken.append(ArrayArm(counts=(ItemCount(neither(arm.items), 1, start=len(arm.prefix)),)))
-    broken.extend(ArrayArm(counts=(count,)) for given in arm.counts for count in _other_counts(given))
+            broken.append(ArrayDisjunct(prefix=(ANY,) * index + (complement_of(item),), min_items=index + 1))
+    if disjunct.items is NEVER:
+        broken.append(ArrayDisjunct(min_items=len(disjunct.prefix) + 1))
+    elif disjunct.items is not ANY:
+        broken.append(ArrayDisjunct(counts=(ItemCount(complement_of(disjunct.items), 1, start=len(disjunct.prefix)),)))
+    broken.extend(ArrayDisjunct(counts=(count,)) for given in disjunct.counts for count in _other_counts(given))
     return tuple(broken)
 
 
@@ -441,28 +446,28 @@ def _other_counts(count: Count) -> list[Count]:
 # --- objects -----------------------------------------------------------------------------------------------------------
 
 
-def undeclared(arm: ObjectArm, key: str) -> Expression:
-    """What the arm asks of the value of a key that it does not declare; `NEVER` if it forbids the key."""
-    if arm.names != ast.ANY_STRING and not matches(arm.names, key):
+def undeclared(disjunct: ObjectDisjunct, key: str) -> Expression:
+    """What the disjunct asks of the value of a key that it does not declare; `NEVER` if it forbids the key."""
+    if disjunct.names != ast.ANY_STRING and not matches(disjunct.names, key):
         return NEVER
-    if not arm.rules:
+    if not disjunct.rules:
         return ANY
     parts: list[Expression] = []
-    for rule in arm.rules:
+    for rule in disjunct.rules:
         hits = [value for pattern, value in rule.patterns if matches(pattern, key)]
         parts.extend(hits or [rule.additional])
-    return both(*parts)
+    return intersection_of(*parts)
 
 
-def both_objects(a: ObjectArm, b: ObjectArm) -> ObjectArm | None:
-    """The objects in both arms, None if that is plainly empty."""
+def both_objects(a: ObjectDisjunct, b: ObjectDisjunct) -> ObjectDisjunct | None:
+    """The objects in both disjuncts, None if that is plainly empty."""
     left, right = dict(a.properties), dict(b.properties)
-    merged = {k: both(v, right[k] if k in right else undeclared(b, k)) for k, v in left.items()}
+    merged = {k: intersection_of(v, right[k] if k in right else undeclared(b, k)) for k, v in left.items()}
     for key, value in right.items():
         if key not in left:
-            merged[key] = both(undeclared(a, key), value)
+            merged[key] = intersection_of(undeclared(a, key), value)
     bounds = [m for m in (a.max_properties, b.max_properties) if m is not None]
-    arm = ObjectArm(
+    disjunct = ObjectDisjunct(
         properties=tuple(merged.items()),
         required=a.required | b.required,
         rules=tuple(dict.fromkeys(a.rules + b.rules)),
@@ -471,22 +476,25 @@ def both_objects(a: ObjectArm, b: ObjectArm) -> ObjectArm | None:
         max_properties=min(bounds) if bounds else None,
         counts=tuple(dict.fromkeys(a.counts + b.counts)),
     )
-    return settle_object(arm)
+    return settle_object(disjunct)
 
 
-def settle_object(arm: ObjectArm) -> ObjectArm | None:
-    """The arm, or None if a required key cannot have a value or there is no room for the required ones."""
-    if any(value is NEVER for key, value in arm.properties if key in arm.required):
+def settle_object(disjunct: ObjectDisjunct) -> ObjectDisjunct | None:
+    """The disjunct, or None if a required key cannot have a value or there is no room for the required ones."""
+    if any(value is NEVER for key, value in disjunct.properties if key in disjunct.required):
         return None
-    if arm.max_properties is not None and max(len(arm.required), arm.min_properties) > arm.max_properties:
+    if (
+        disjunct.max_properties is not None
+        and max(len(disjunct.required), disjunct.min_properties) > disjunct.max_properties
+    ):
         return None
-    closed = any(not rule.patterns and rule.additional is NEVER for rule in arm.rules)
-    if closed and sum(value is not NEVER for _, value in arm.properties) < arm.min_properties:
+    closed = any(not rule.patterns and rule.additional is NEVER for rule in disjunct.rules)
+    if closed and sum(value is not NEVER for _, value in disjunct.properties) < disjunct.min_properties:
         return None
-    return arm
+    return disjunct
 
 
-def object_inside(inner: ObjectArm, outer: ObjectArm) -> bool:
+def object_inside(inner: ObjectDisjunct, outer: ObjectDisjunct) -> bool:
     """Whether every object of ``inner`` is plainly in ``outer``."""
     if not outer.required <= inner.required or outer.min_properties > max(inner.min_properties, len(inner.required)):
         return False
@@ -505,41 +513,43 @@ def object_inside(inner: ObjectArm, outer: ObjectArm) -> bool:
         have = mine.pop(key, None)
         if not expression_inside(undeclared(inner, key) if have is None else have, value):
             return False
-    # A key that only the inner arm declares is an undeclared key of the outer one.
+    # A key that only the inner disjunct declares is an undeclared key of the outer one.
     return not outer.rules or all(expression_inside(value, undeclared(outer, key)) for key, value in mine.items())
 
 
-def not_object(arm: ObjectArm) -> tuple[ObjectArm, ...]:
-    """Arms that each break one constraint of ``arm``."""
-    broken = [ObjectArm(properties=((key, NEVER),)) for key in sorted(arm.required)]
+def not_object(disjunct: ObjectDisjunct) -> tuple[ObjectDisjunct, ...]:
+    """Disjuncts that each break one constraint of ``disjunct``."""
+    broken = [ObjectDisjunct(properties=((key, NEVER),)) for key in sorted(disjunct.required)]
     broken += [
-        ObjectArm(properties=((key, neither(value)),), required=frozenset({key}))
-        for key, value in arm.properties
+        ObjectDisjunct(properties=((key, complement_of(value)),), required=frozenset({key}))
+        for key, value in disjunct.properties
         if value is not ANY
     ]
-    if arm.min_properties > 0:
-        broken.append(ObjectArm(max_properties=arm.min_properties - 1))
-    if arm.max_properties is not None:
-        broken.append(ObjectArm(min_properties=arm.max_properties + 1))
-    counts = [ObjectArm(counts=(count,)) for given in arm.counts for count in _other_counts(given)]
-    return (*broken, *_broken_rules(arm), *counts)
+    if disjunct.min_properties > 0:
+        broken.append(ObjectDisjunct(max_properties=disjunct.min_properties - 1))
+    if disjunct.max_properties is not None:
+        broken.append(ObjectDisjunct(min_properties=disjunct.max_properties + 1))
+    counts = [ObjectDisjunct(counts=(count,)) for given in disjunct.counts for count in _other_counts(given)]
+    return (*broken, *_broken_rules(disjunct), *counts)
 
 
-def _broken_rules(arm: ObjectArm) -> list[ObjectArm]:
-    broken: list[ObjectArm] = []
-    if arm.names != ast.ANY_STRING:
-        broken.append(_some_member(ast.complement(arm.names), ANY))
-    declared = ast.union(*(ast.literal(key) for key, _ in arm.properties))
-    for rule in arm.rules:
-        broken.extend(_some_member(pattern, neither(value)) for pattern, value in rule.patterns if value is not ANY)
+def _broken_rules(disjunct: ObjectDisjunct) -> list[ObjectDisjunct]:
+    broken: list[ObjectDisjunct] = []
+    if disjunct.names != ast.ANY_STRING:
+        broken.append(_some_member(ast.complement(disjunct.names), ANY))
+    declared = ast.union(*(ast.literal(key) for key, _ in disjunct.properties))
+    for rule in disjunct.rules:
+        broken.extend(
+            _some_member(pattern, complement_of(value)) for pattern, value in rule.patterns if value is not ANY
+        )
         if rule.additional is not ANY:
             named = ast.union(declared, *(pattern for pattern, _ in rule.patterns))
-            broken.append(_some_member(ast.complement(named), neither(rule.additional)))
+            broken.append(_some_member(ast.complement(named), complement_of(rule.additional)))
     return broken
 
 
-def _some_member(names: ast.Regex, value: Expression) -> ObjectArm:
-    return ObjectArm(counts=(MemberCount(names, value, 1),))
+def _some_member(names: ast.Regex, value: Expression) -> ObjectDisjunct:
+    return ObjectDisjunct(counts=(MemberCount(names, value, 1),))
 
 
 def plain_rule(additional: Expression) -> tuple[KeyRule, ...]:

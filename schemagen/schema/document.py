@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import unquote, urljoin, urlsplit
 
 from schemagen.errors import InvalidSchemaError
-from schemagen.schema.nodes import Place
+from schemagen.schema.nodes import SchemaRef
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
@@ -39,7 +39,7 @@ Scope = tuple[tuple[str, str], ...]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class PlaceRecord:
+class Subschema:
     """A sub-schema and its surroundings.
 
     Attributes:
@@ -52,7 +52,7 @@ class PlaceRecord:
     """
 
     schema: Any
-    start: PlaceRecord | str
+    start: Subschema | str
     tokens: tuple[str, ...]
     draft: int
     base: str | None = None
@@ -62,8 +62,8 @@ class PlaceRecord:
     def pointer(self) -> str:
         """Where it is; put together when it is asked for, because only errors and reports are interested."""
         steps: list[str] = []
-        here: PlaceRecord | str = self
-        while isinstance(here, PlaceRecord):
+        here: Subschema | str = self
+        while isinstance(here, Subschema):
             steps.append(pointer_of(here.tokens))
             here = here.start
         return here + "".join(reversed(steps))
@@ -72,7 +72,7 @@ class PlaceRecord:
 _TEXTS = frozenset({str})
 
 
-def check_keywords(schema: Mapping[Any, Any], record: PlaceRecord, tokens: tuple[str, ...] = ()) -> None:
+def check_keywords(schema: Mapping[Any, Any], record: Subschema, tokens: tuple[str, ...] = ()) -> None:
     """Refuse a schema with a keyword that is no text.
 
     Args:
@@ -136,9 +136,9 @@ class Document:
         self, schema: Any, resources: Mapping[str, Any] | None = None, marshalled: bytes | None = None
     ) -> None:
         self.root = schema
-        self._records: list[PlaceRecord] = []
-        self._places: dict[tuple[Any, ...] | int, Place] = {}
-        self._found: dict[str, Place] = {}
+        self._records: list[Subschema] = []
+        self._places: dict[tuple[Any, ...] | int, SchemaRef] = {}
+        self._found: dict[str, SchemaRef] = {}
         self._anchors: dict[str, tuple[str, ...]] = {}
         self._draft = draft_of(schema)
         self._registry: Registry[Any] | None = None
@@ -152,13 +152,13 @@ class Document:
                 raise InvalidSchemaError(
                     "an $id, $anchor or resource of the schema is no URI", at="/$id", why=str(error), fix="correct it"
                 ) from error
-        self.start = self.add(PlaceRecord(schema, "", (), self._draft, base, scope))
+        self.start = self.add(Subschema(schema, "", (), self._draft, base, scope))
 
-    def __getitem__(self, place: Place) -> PlaceRecord:
+    def __getitem__(self, place: SchemaRef) -> Subschema:
         """Return the record of a place."""
         return self._records[place.index]
 
-    def add(self, record: PlaceRecord) -> Place:
+    def add(self, record: Subschema) -> SchemaRef:
         """Return the place of a record, the same for the same object under the same base and scope."""
         if isinstance(record.schema, dict):
             check_keywords(record.schema, record)
@@ -169,11 +169,11 @@ class Document:
             key = (key, record.pointer)
         place = self._places.get(key)
         if place is None:
-            place = self._places[key] = Place(len(self._records))
+            place = self._places[key] = SchemaRef(len(self._records))
             self._records.append(record)
         return place
 
-    def child(self, parent: PlaceRecord, schema: Any, *tokens: str) -> Place:
+    def child(self, parent: Subschema, schema: Any, *tokens: str) -> SchemaRef:
         """Return the place of a sub-schema of ``parent``; ``tokens`` lead to it."""
         base, draft, scope = parent.base, parent.draft, parent.scope
         if isinstance(schema, dict) and base is not None and (own := _own_id(schema, draft)) is not None:
@@ -183,9 +183,9 @@ class Document:
                 at = f"{parent.pointer}{pointer_of(tokens)}/$id"
                 raise InvalidSchemaError(f"$id {own!r} is no URI", at=at, why=str(error)) from error
             scope = self._entered(base, scope)
-        return self.add(PlaceRecord(schema, parent, tokens, draft, base, scope))
+        return self.add(Subschema(schema, parent, tokens, draft, base, scope))
 
-    def follow(self, place: PlaceRecord, reference: str) -> Place:
+    def follow(self, place: Subschema, reference: str) -> SchemaRef:
         """Return the place that a `$ref` leads to.
 
         Raises:
@@ -199,7 +199,7 @@ class Document:
             raise self._unresolvable(place, reference)
         return self._follow_uri(place, place.base, reference)
 
-    def find(self, reference: str) -> Place | None:
+    def find(self, reference: str) -> SchemaRef | None:
         """Return the place that a local `$ref` of a document without base URIs leads to; None if it leads nowhere."""
         known = self._found.get(reference)
         if known is None:
@@ -209,7 +209,7 @@ class Document:
                 return None
         return known
 
-    def follow_dynamic(self, place: PlaceRecord, reference: str) -> Place:
+    def follow_dynamic(self, place: Subschema, reference: str) -> SchemaRef:
         """Return the place that a `$dynamicRef` or `$recursiveRef` leads to.
 
         It is that of a `$ref`, unless it has a dynamic anchor of that name: then that of the outermost resource passed
@@ -226,7 +226,7 @@ class Document:
             return found
         return self._follow_uri(place, base, f"#{name}")
 
-    def _follow_pointer(self, place: PlaceRecord, reference: str) -> Place:
+    def _follow_pointer(self, place: Subschema, reference: str) -> SchemaRef:
         target: Any = self.root
         tokens = tuple(raw.replace("~1", "/").replace("~0", "~") for raw in unquote(reference[2:]).split("/"))
         try:
@@ -234,9 +234,9 @@ class Document:
                 target = target[_index(token)] if isinstance(target, list) else target[token]
         except (KeyError, IndexError, ValueError, TypeError):
             raise self._unresolvable(place, reference) from None
-        return self.add(PlaceRecord(target, "", tokens, place.draft))
+        return self.add(Subschema(target, "", tokens, place.draft))
 
-    def _follow_uri(self, place: PlaceRecord, base: str, reference: str) -> Place:
+    def _follow_uri(self, place: Subschema, base: str, reference: str) -> SchemaRef:
         from referencing.exceptions import Unresolvable
 
         assert self._registry is not None, "places with a base have a registry"
@@ -247,7 +247,7 @@ class Document:
         draft = draft_of(found.contents, place.draft)
         pointer = reference if not reference.startswith("#/") else unquote(reference[1:])
         entered = found.resolver._base_uri  # noqa: SLF001 - not exposed otherwise
-        return self.add(PlaceRecord(found.contents, pointer, (), draft, entered, self._entered(entered, place.scope)))
+        return self.add(Subschema(found.contents, pointer, (), draft, entered, self._entered(entered, place.scope)))
 
     def _entered(self, base: str, scope: Scope) -> Scope:
         """Return the scope inside a resource: its dynamic anchors join, those already bound stay."""
@@ -268,7 +268,7 @@ class Document:
         return known
 
     @staticmethod
-    def _unresolvable(place: PlaceRecord, reference: str) -> InvalidSchemaError:
+    def _unresolvable(place: Subschema, reference: str) -> InvalidSchemaError:
         return InvalidSchemaError(
             f"the reference {reference!r} leads nowhere",
             at=f"{place.pointer}/$ref",

@@ -1,7 +1,7 @@
 """The keywords of JSON Schema, one function each, named after it.
 
 A function reads one keyword of one schema object and adds what it says to a `Node`: constraints on one JSON type go into
-the arm of that type, everything that applies to the whole value (`allOf`, `$ref`, `enum`, ...) is added as an expression.
+the disjunct of that type, everything that applies to the whole value (`allOf`, `$ref`, `enum`, ...) is added as an expression.
 Keywords that need each other (`properties` with `patternProperties` and `additionalProperties`) are only stored here and
 combined by `Node.local_value`.
 """
@@ -26,20 +26,20 @@ from schemagen.schema.nodes import (
     INTEGERS,
     NEVER,
     PLAIN_INTEGERS,
-    ArrayArm,
+    ArrayDisjunct,
     Const,
     Expression,
-    Given,
     ItemCount,
     KeyRule,
-    NumberArm,
-    ObjectArm,
-    Place,
-    StringArm,
-    Value,
-    both,
-    either,
-    neither,
+    NumberDisjunct,
+    ObjectDisjunct,
+    Resolved,
+    SchemaRef,
+    StringDisjunct,
+    ValueSet,
+    complement_of,
+    intersection_of,
+    union_of,
 )
 from schemagen.schema.numbers.spans import EXACT_INTEGERS
 from schemagen.schema.strings import PYTHON_PREFIX, is_asserted
@@ -47,7 +47,7 @@ from schemagen.schema.strings import PYTHON_PREFIX, is_asserted
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Mapping
 
-    from schemagen.schema.document import PlaceRecord
+    from schemagen.schema.document import Subschema
 
 #: An extension: whose syntax the `pattern` beside it is in. The schemas of types carry it where it is not ECMA-262.
 PATTERN_DIALECT = "x-pattern-dialect"
@@ -69,19 +69,19 @@ class Reader(Protocol):
         """Which reading of formats is wanted."""
         ...
 
-    def place(self, parent: PlaceRecord, schema: Any, *tokens: str) -> Place:
+    def place(self, parent: Subschema, schema: Any, *tokens: str) -> SchemaRef:
         """Return the place of a sub-schema."""
         ...
 
-    def expression(self, parent: PlaceRecord, schema: Any, *tokens: str) -> Expression:
+    def expression(self, parent: Subschema, schema: Any, *tokens: str) -> Expression:
         """Return what a sub-schema allows: its place, or the set itself where that is known already."""
         ...
 
-    def reference(self, parent: PlaceRecord, uri: str) -> Place:
+    def reference(self, parent: Subschema, uri: str) -> SchemaRef:
         """Return the place that a reference leads to."""
         ...
 
-    def dynamic_reference(self, parent: PlaceRecord, uri: str) -> Place:
+    def dynamic_reference(self, parent: Subschema, uri: str) -> SchemaRef:
         """Return the place that a dynamic reference leads to from here."""
         ...
 
@@ -107,10 +107,10 @@ class Node:
     """What the keywords of one schema object have said so far."""
 
     reader: Reader
-    record: PlaceRecord
+    record: Subschema
     schema: Mapping[str, Any]
     types: frozenset[str] = TYPES
-    number: NumberArm = ANY_NUMBER
+    number: NumberDisjunct = ANY_NUMBER
     pattern: ast.Regex = ast.ANY_STRING
     formats: frozenset[str] = frozenset()
     min_length: int = 0
@@ -130,7 +130,7 @@ class Node:
     max_properties: int | None = None
     conjuncts: list[Expression] = field(default_factory=list)
     exclusive: list[tuple[Expression, ...]] = field(default_factory=list)
-    references: list[Place] = field(default_factory=list)
+    references: list[SchemaRef] = field(default_factory=list)
     key_patterns: dict[str, ast.Regex] = field(default_factory=dict)
     unevaluated_keys: Expression | None = None
     unevaluated_items: Expression | None = None
@@ -149,11 +149,11 @@ class Node:
             f"{keyword} is {shown(value)}, expected {expected}", at=f"{self.record.pointer}/{keyword}"
         )
 
-    def local_value(self) -> Value:
+    def local_value(self) -> ValueSet:
         """Return the set of values that the type keywords allow, applicators left aside."""
         types = self.types
         boolean = "boolean" in types
-        return Value(
+        return ValueSet(
             null="null" in types,
             true=boolean,
             false=boolean,
@@ -163,32 +163,32 @@ class Node:
             objects=self._objects() if "object" in types else (),
         )
 
-    def _numbers(self) -> tuple[NumberArm, ...]:
+    def _numbers(self) -> tuple[NumberDisjunct, ...]:
         if "number" in self.types:
             return (self.number,)
         integers = PLAIN_INTEGERS if self.record.draft == OLDEST_DRAFT else INTEGERS
         if self.number is ANY_NUMBER:
             return (integers,)
-        arm = both_numbers(self.number, integers)
-        return () if arm is None else (arm,)
+        disjunct = both_numbers(self.number, integers)
+        return () if disjunct is None else (disjunct,)
 
-    def _strings(self) -> tuple[StringArm, ...]:
+    def _strings(self) -> tuple[StringDisjunct, ...]:
         if self.max_length is not None and self.min_length > self.max_length:
             return ()
-        arm = StringArm(self.pattern, self.formats, self.min_length, self.max_length)
-        return (ANY_STRINGS if arm == ANY_STRINGS else arm,)
+        disjunct = StringDisjunct(self.pattern, self.formats, self.min_length, self.max_length)
+        return (ANY_STRINGS if disjunct == ANY_STRINGS else disjunct,)
 
-    def _arrays(self) -> tuple[ArrayArm, ...]:
-        arm = settle_array(
-            ArrayArm(self.prefix, self.items, self.min_items, self.max_items, self.counts, unique=self.unique)
+    def _arrays(self) -> tuple[ArrayDisjunct, ...]:
+        disjunct = settle_array(
+            ArrayDisjunct(self.prefix, self.items, self.min_items, self.max_items, self.counts, unique=self.unique)
         )
-        return () if arm is None else (arm,)
+        return () if disjunct is None else (disjunct,)
 
-    def _objects(self) -> tuple[ObjectArm, ...]:
+    def _objects(self) -> tuple[ObjectDisjunct, ...]:
         rule = KeyRule(tuple(self.patterns), self.additional)
         rules = (rule,) if rule.patterns else plain_rule(self.additional)
-        arm = settle_object(
-            ObjectArm(
+        disjunct = settle_object(
+            ObjectDisjunct(
                 tuple(self._declared(rules).items()),
                 frozenset(self.required),
                 rules,
@@ -197,18 +197,18 @@ class Node:
                 self.max_properties,
             )
         )
-        return () if arm is None else (arm,)
+        return () if disjunct is None else (disjunct,)
 
     def _declared(self, rules: tuple[KeyRule, ...]) -> dict[str, Expression]:
         """Return all that is asked of each key of `properties`, then of each that is only required."""
         declared = self.properties
         if self.patterns or self.names != ast.ANY_STRING:
-            others = ObjectArm(rules=(KeyRule(tuple(self.patterns), ANY),), names=self.names)
-            declared = {key: both(value, undeclared(others, key)) for key, value in declared.items()}
+            others = ObjectDisjunct(rules=(KeyRule(tuple(self.patterns), ANY),), names=self.names)
+            declared = {key: intersection_of(value, undeclared(others, key)) for key, value in declared.items()}
         missing = [key for key in self.required if key not in declared]
         if missing:
-            arm = ObjectArm(rules=rules, names=self.names)
-            declared = declared | {key: undeclared(arm, key) for key in missing}
+            disjunct = ObjectDisjunct(rules=rules, names=self.names)
+            declared = declared | {key: undeclared(disjunct, key) for key in missing}
         return declared
 
 
@@ -314,12 +314,12 @@ def enum(node: Node, value: Any) -> None:
     # Of texts and integers there may be thousands.
     texts = frozenset(item for item in value if isinstance(item, str))
     integers = frozenset(exact(item) for item in value if item.__class__ is int)
-    listed = [Given(Value(strings=(StringArm(values=texts),)))] if texts else []
-    listed += [Given(Value(numbers=(NumberArm(values=integers),)))] if integers else []
+    listed = [Resolved(ValueSet(strings=(StringDisjunct(values=texts),)))] if texts else []
+    listed += [Resolved(ValueSet(numbers=(NumberDisjunct(values=integers),)))] if integers else []
     others = [
         _constant(node, "enum", item) for item in value if not isinstance(item, str) and item.__class__ is not int
     ]
-    node.conjuncts.append(either(*listed, *others))
+    node.conjuncts.append(union_of(*listed, *others))
 
 
 def const(node: Node, value: Any) -> None:
@@ -350,7 +350,7 @@ def all_of(node: Node, value: Any) -> None:
 
 def any_of(node: Node, value: Any) -> None:
     """`anyOf`: at least one of the schemas."""
-    node.conjuncts.append(either(*_schemas(node, "anyOf", value)))
+    node.conjuncts.append(union_of(*_schemas(node, "anyOf", value)))
 
 
 def one_of(node: Node, value: Any) -> None:
@@ -360,7 +360,7 @@ def one_of(node: Node, value: Any) -> None:
 
 def exactly_one(node: Node, parts: tuple[Expression, ...], context: list[Expression]) -> Expression:
     """Return the values in exactly one part."""
-    return either(*branches_alone(node, parts, context))
+    return union_of(*branches_alone(node, parts, context))
 
 
 def branches_alone(node: Node, parts: tuple[Expression, ...], context: list[Expression]) -> list[Expression]:
@@ -372,14 +372,14 @@ def branches_alone(node: Node, parts: tuple[Expression, ...], context: list[Expr
         for j in range(i + 1, len(parts)):
             apart[i][j] = apart[j][i] = node.reader.disjoint([*context, left, parts[j]])
     return [
-        both(part, *(neither(parts[j]) for j in range(len(parts)) if j != i and not apart[i][j]))
+        intersection_of(part, *(complement_of(parts[j]) for j in range(len(parts)) if j != i and not apart[i][j]))
         for i, part in enumerate(parts)
     ]
 
 
 def not_(node: Node, value: Any) -> None:
     """`not`: none of what the schema allows."""
-    node.conjuncts.append(neither(node.child(value, "not")))
+    node.conjuncts.append(complement_of(node.child(value, "not")))
 
 
 def if_(node: Node, value: Any) -> None:
@@ -389,9 +389,9 @@ def if_(node: Node, value: Any) -> None:
         return
     condition = node.child(value, "if")
     node.conjuncts.append(
-        either(
-            both(condition, node.child(then, "then")),
-            both(neither(condition), node.child(otherwise, "else")),
+        union_of(
+            intersection_of(condition, node.child(then, "then")),
+            intersection_of(complement_of(condition), node.child(otherwise, "else")),
         )
     )
 
@@ -409,10 +409,10 @@ def ref(node: Node, value: Any) -> None:
 
 
 def _bound(node: Node, **changes: Any) -> None:
-    arm = NumberArm(**changes)
+    disjunct = NumberDisjunct(**changes)
     if node.number is not ANY_NUMBER:
-        arm = both_numbers(node.number, arm) or NumberArm(values=frozenset())
-    node.number = arm
+        disjunct = both_numbers(node.number, disjunct) or NumberDisjunct(values=frozenset())
+    node.number = disjunct
 
 
 def minimum(node: Node, value: Any) -> None:
@@ -580,7 +580,7 @@ def max_properties(node: Node, value: Any) -> None:
 def _when_present(node: Node, key: str, consequence: Expression) -> None:
     absent = node.reader.place(node.record, {"properties": {key: False}}, "dependencies", key, "absent")
     present = node.reader.place(node.record, {"required": [key]}, "dependencies", key, "present")
-    node.conjuncts.append(either(absent, both(present, consequence)))
+    node.conjuncts.append(union_of(absent, intersection_of(present, consequence)))
 
 
 def dependent_required(node: Node, value: Any) -> None:

@@ -1,7 +1,7 @@
 """Sub-schemas that contain no other or only name one: most of every document, and the same few over and over.
 
 ``{"type": "string"}``, whatever its description, means the same wherever it stands: nothing in it refers to the document.
-So its set of values is worked out once for the process and handed over as `Given`. The key is what the keywords say, in a
+So its set of values is worked out once for the process and handed over as `Resolved`. The key is what the keywords say, in a
 form that tells 1, 1.0 and true apart. ``{"$ref": "#/$defs/name"}`` is the schema that it names.
 """
 
@@ -15,7 +15,7 @@ from schemagen.schema.keywords import COMPANIONS, KEYWORDS, PATTERN_DIALECT
 from schemagen.threads.forking import brief_lock
 
 if TYPE_CHECKING:
-    from schemagen.schema.nodes import Given
+    from schemagen.schema.nodes import Resolved
 
 LeafKey = tuple[Any, ...]
 
@@ -23,8 +23,8 @@ LeafKey = tuple[Any, ...]
 _NUMERIC = ("minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum", "multipleOf")
 _SIZES = ("minLength", "maxLength", "minItems", "maxItems", "minProperties", "maxProperties")
 _LISTS = ("type", "enum")
-OWN_WORDS = frozenset(("type", "enum", "const", "pattern", PATTERN_DIALECT, "format", *_NUMERIC, *_SIZES))
-OTHER_WORDS = (KEYWORDS.keys() | COMPANIONS) - OWN_WORDS
+SELF_CONTAINED = frozenset(("type", "enum", "const", "pattern", PATTERN_DIALECT, "format", *_NUMERIC, *_SIZES))
+OTHER_KEYWORDS = (KEYWORDS.keys() | COMPANIONS) - SELF_CONTAINED
 #: Longest value of a keyword in a key, in bytes: a large enum is seldom seen twice.
 _MAX_BYTES = 512
 _MAX_LEAVES = 4096
@@ -32,11 +32,11 @@ _MAX_LEAVES = 4096
 
 def leaf_key(schema: dict[str, Any]) -> LeafKey | None:
     """Return what identifies the meaning of a leaf; None if the schema is none, or not worth remembering."""
-    if not OTHER_WORDS.isdisjoint(schema):
+    if not OTHER_KEYWORDS.isdisjoint(schema):
         return None
     key: list[Any] = []
     for name, value in schema.items():
-        if name in OWN_WORDS:
+        if name in SELF_CONTAINED:
             word = value if value.__class__ is str else _frozen(value, may_be_list=name in _LISTS)
             if word is None:
                 return None
@@ -74,13 +74,13 @@ class LeafTable:
 
     def __init__(self) -> None:
         self._lock = brief_lock()
-        self._known: OrderedDict[LeafKey, Given] = OrderedDict()
+        self._known: OrderedDict[LeafKey, Resolved] = OrderedDict()
 
-    def get(self, key: LeafKey) -> Given | None:
+    def get(self, key: LeafKey) -> Resolved | None:
         """Return the set of a leaf that was met before."""
         return self._known.get(key)
 
-    def put(self, key: LeafKey, leaf: Given) -> None:
+    def put(self, key: LeafKey, leaf: Resolved) -> None:
         """Remember the set of a leaf."""
         with self._lock:
             self._known[key] = leaf

@@ -1,10 +1,10 @@
 """The intermediate representation: what a JSON value may be, by type.
 
-A schema denotes a set of JSON values. Every such set used here is a `Value`: for each JSON type a list of *arms*, and a
-value belongs to the set if it satisfies some arm of its type. An arm is a conjunction of constraints that concern one
-type only, so intersection works type by type, arm by arm (`algebra.py`). What arms say about the values inside them is an
-*expression* over places in the schema document, which is only looked into when it is needed; that is how recursive
-schemas stay finite.
+A schema denotes a set of JSON values. Every such set used here is a `ValueSet`: for each JSON type a list of *disjuncts*, and a
+value belongs to the set if it satisfies some disjunct of its type. A disjunct is a conjunction of constraints that concern one
+type only, so intersection works type by type, disjunct by disjunct (`algebra.py`). What disjuncts say about the values
+inside them is an *expression* over places in the schema document, which is only looked into when it is needed; that is how
+recursive schemas stay finite.
 
 Invariants: everything is frozen, and its hash is worked out once. Equal expressions denote equal sets (the converse
 need not hold).
@@ -12,8 +12,9 @@ need not hold).
 
 from __future__ import annotations
 
+import typing
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Union
+from typing import TYPE_CHECKING
 
 from schemagen.regex import ast
 from schemagen.regex.hashing import HashedOnce, hashed_once
@@ -25,7 +26,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Place:
+class SchemaRef:
     """What the schema at a place of the document allows; ``index`` counts places (`document.py`).
 
     The document makes one object for each place, so identity is equality.
@@ -44,7 +45,7 @@ class Const(HashedOnce):
 
 @hashed_once
 @dataclass(frozen=True, slots=True)
-class Both(HashedOnce):
+class Intersection(HashedOnce):
     """Values that are in every part; no parts: any value."""
 
     parts: frozenset[Expression]
@@ -53,7 +54,7 @@ class Both(HashedOnce):
 
 @hashed_once
 @dataclass(frozen=True, slots=True)
-class Either(HashedOnce):
+class Union(HashedOnce):
     """Values that are in some part; no parts: none."""
 
     parts: tuple[Expression, ...]
@@ -61,7 +62,7 @@ class Either(HashedOnce):
 
 @hashed_once
 @dataclass(frozen=True, slots=True)
-class Neither(HashedOnce):
+class Complement(HashedOnce):
     """Values that are not in ``inner``."""
 
     inner: Expression
@@ -69,20 +70,20 @@ class Neither(HashedOnce):
 
 @hashed_once
 @dataclass(frozen=True, slots=True)
-class Given(HashedOnce):
+class Resolved(HashedOnce):
     """A set of values that was worked out already."""
 
-    value: Value
+    value: ValueSet
 
 
-Expression = Union[Place, Const, Both, Either, Neither, Given]  # noqa: UP007 - a runtime alias of forward names
+Expression = typing.Union[SchemaRef, Const, Intersection, Union, Complement, Resolved]  # noqa: UP007 - a runtime alias of forward names
 
 #: Single objects, so that `is` tells them: the constructors below build no others of their kind.
-ANY: Expression = Both(frozenset(), ())
-NEVER: Expression = Either(())
+ANY: Expression = Intersection(frozenset(), ())
+NEVER: Expression = Union(())
 
 
-def both(*parts: Expression) -> Expression:
+def intersection_of(*parts: Expression) -> Expression:
     """The intersection of the parts."""
     if len(parts) == 2 and (parts[0] is ANY or parts[1] is ANY):  # most often
         return parts[1] if parts[0] is ANY else parts[0]
@@ -90,45 +91,45 @@ def both(*parts: Expression) -> Expression:
     for part in parts:
         if part is NEVER:
             return NEVER
-        if isinstance(part, Both):
+        if isinstance(part, Intersection):
             flat.update(dict.fromkeys(part.order))
         else:
             flat[part] = None
     if len(flat) > 1:
-        return Both(frozenset(flat), tuple(flat))
+        return Intersection(frozenset(flat), tuple(flat))
     return next(iter(flat), ANY)
 
 
-def either(*parts: Expression) -> Expression:
+def union_of(*parts: Expression) -> Expression:
     """The union of the parts."""
     flat: dict[Expression, None] = {}
     for part in parts:
         if part is ANY:
             return ANY
-        if isinstance(part, Either):
+        if isinstance(part, Union):
             flat.update(dict.fromkeys(part.parts))
         else:
             flat[part] = None
     if len(flat) > 1:
-        return Either(tuple(flat))
+        return Union(tuple(flat))
     return next(iter(flat), NEVER)
 
 
-def neither(inner: Expression) -> Expression:
+def complement_of(inner: Expression) -> Expression:
     """The complement."""
     if inner is ANY:
         return NEVER
     if inner is NEVER:
         return ANY
-    return inner.inner if isinstance(inner, Neither) else Neither(inner)
+    return inner.inner if isinstance(inner, Complement) else Complement(inner)
 
 
-# --- arms: conjunctions that concern one JSON type ---------------------------------------------------------------------
+# --- disjuncts: conjunctions that concern one JSON type ---------------------------------------------------------------------
 
 
 @hashed_once
 @dataclass(frozen=True, slots=True)
-class NumberArm(HashedOnce):
+class NumberDisjunct(HashedOnce):
     """Numbers by value.
 
     Attributes:
@@ -158,7 +159,7 @@ class NumberArm(HashedOnce):
 
 @hashed_once
 @dataclass(frozen=True, slots=True)
-class StringArm(HashedOnce):
+class StringDisjunct(HashedOnce):
     """Strings by code points: in ``pattern`` and every format, between the lengths, one of ``values`` if given."""
 
     pattern: ast.Regex = ast.ANY_STRING
@@ -181,7 +182,7 @@ class ItemCount(HashedOnce):
 
 @hashed_once
 @dataclass(frozen=True, slots=True)
-class ArrayArm(HashedOnce):
+class ArrayDisjunct(HashedOnce):
     """Arrays: ``prefix`` for the first items, ``items`` for the others, how many, what is counted, if all differ."""
 
     prefix: tuple[Expression, ...] = ()
@@ -218,7 +219,7 @@ class MemberCount(HashedOnce):
 
 @hashed_once
 @dataclass(frozen=True, slots=True)
-class ObjectArm(HashedOnce):
+class ObjectDisjunct(HashedOnce):
     """Objects.
 
     Attributes:
@@ -242,33 +243,33 @@ class ObjectArm(HashedOnce):
 
 @hashed_once
 @dataclass(frozen=True, slots=True)
-class Value(HashedOnce):
-    """A set of JSON values: a union of arms for each type."""
+class ValueSet(HashedOnce):
+    """A set of JSON values: a union of disjuncts for each type."""
 
     null: bool = False
     true: bool = False
     false: bool = False
-    numbers: tuple[NumberArm, ...] = ()
-    strings: tuple[StringArm, ...] = ()
-    arrays: tuple[ArrayArm, ...] = ()
-    objects: tuple[ObjectArm, ...] = ()
+    numbers: tuple[NumberDisjunct, ...] = ()
+    strings: tuple[StringDisjunct, ...] = ()
+    arrays: tuple[ArrayDisjunct, ...] = ()
+    objects: tuple[ObjectDisjunct, ...] = ()
 
     def is_nothing(self) -> bool:
-        """Whether there is no arm at all."""
+        """Whether there is no disjunct at all."""
         return not (self.null or self.true or self.false or self.numbers or self.strings or self.arrays or self.objects)
 
 
-#: Arms without a constraint, and that of the integers: shared, so that most schemas make none of their own.
-ANY_NUMBER = NumberArm()
-INTEGERS = NumberArm(integer=True)
+#: Disjuncts without a constraint, and that of the integers: shared, so that most schemas make none of their own.
+ANY_NUMBER = NumberDisjunct()
+INTEGERS = NumberDisjunct(integer=True)
 #: Draft 4: 1.0 is none.
-PLAIN_INTEGERS = NumberArm(integer=True, plain=True)
-ANY_STRINGS = StringArm()
-ANY_ARRAY = ArrayArm()
-ANY_OBJECT = ObjectArm()
+PLAIN_INTEGERS = NumberDisjunct(integer=True, plain=True)
+ANY_STRINGS = StringDisjunct()
+ANY_ARRAY = ArrayDisjunct()
+ANY_OBJECT = ObjectDisjunct()
 
-NOTHING = Value()
-ANYTHING = Value(
+NOTHING = ValueSet()
+ANYTHING = ValueSet(
     null=True,
     true=True,
     false=True,

@@ -1,6 +1,6 @@
 """Expressions to values: the lazy heart of the front end.
 
-`Normaliser.value` looks one level deep: a place becomes the `Value` of its own keywords, intersected with the values of
+`Normaliser.value` looks one level deep: a place becomes the `ValueSet` of its own keywords, intersected with the values of
 the expressions that apply to the same instance (`allOf`, `$ref`, ...). Children stay expressions, so a recursive schema
 is visited once per distinct expression and never unrolled. Results are memoised.
 
@@ -17,30 +17,30 @@ from schemagen.errors import InvalidSchemaError, LimitError, UnsupportedSchemaEr
 from schemagen.regex import ast
 from schemagen.regex.derivatives import is_empty
 from schemagen.schema import unevaluated
-from schemagen.schema.account import Account
-from schemagen.schema.algebra import MAX_ARMS, Algebra, NotExpressibleError, plain_rule, union
-from schemagen.schema.document import Document, PlaceRecord, check_keywords
+from schemagen.schema.algebra import MAX_DISJUNCTS, Algebra, NotExpressibleError, plain_rule, union
+from schemagen.schema.document import Document, Subschema, check_keywords
 from schemagen.schema.keywords import KEYWORDS, Node, asserted, branches_alone, exact, exactly_one, shown
 from schemagen.schema.leaves import LEAVES, LeafKey, leaf_key, sole_reference
 from schemagen.schema.nodes import (
     ANYTHING,
     NEVER,
     NOTHING,
-    ArrayArm,
-    Both,
+    ArrayDisjunct,
     Const,
-    Either,
     Expression,
-    Given,
-    NumberArm,
-    ObjectArm,
-    Place,
-    StringArm,
-    Value,
-    both,
-    neither,
+    Intersection,
+    NumberDisjunct,
+    ObjectDisjunct,
+    Resolved,
+    SchemaRef,
+    StringDisjunct,
+    Union,
+    ValueSet,
+    complement_of,
+    intersection_of,
 )
 from schemagen.schema.ordinary import Members, is_ordinary, ordinary_items, ordinary_members, ordinary_value
+from schemagen.schema.report_log import ReportLog
 from schemagen.schema.strings import string_pattern
 
 if TYPE_CHECKING:
@@ -84,7 +84,7 @@ class Normaliser:
         strict: bool = True,
         dialect: Dialect = "json-schema",
         max_depth: int = 200,
-        max_alternatives: int = MAX_ARMS,
+        max_alternatives: int = MAX_DISJUNCTS,
         check_time: Callable[[], None] = lambda: None,
         marshalled: bytes | None = None,
     ) -> None:
@@ -95,33 +95,33 @@ class Normaliser:
         self.max_depth = max_depth
         self._max_alternatives = max_alternatives
         self.check_time = check_time
-        self._memo: dict[Expression, Value] = {}
+        self._memo: dict[Expression, ValueSet] = {}
         self._open: list[Expression] = []
         self._constants: dict[str, Any] = {}
-        self._nodes: dict[Place, Node] = {}
-        self._leaves: dict[LeafKey, Place] = {}
-        self._leaf_keys: dict[Place, LeafKey] = {}
-        self._account = Account(dialect)
+        self._nodes: dict[SchemaRef, Node] = {}
+        self._leaves: dict[LeafKey, SchemaRef] = {}
+        self._leaf_keys: dict[SchemaRef, LeafKey] = {}
+        self._account = ReportLog(dialect)
         self._empty: dict[Expression, bool] = {}
         self._looking = 0
 
     # --- what keywords ask for ---------------------------------------------------------------------------------------
 
-    def place(self, parent: PlaceRecord, schema: Any, *tokens: str) -> Place:
+    def place(self, parent: Subschema, schema: Any, *tokens: str) -> SchemaRef:
         """Return the place of a sub-schema."""
         if not isinstance(schema, dict | bool):
             pointer = parent.pointer + "".join(f"/{t}" for t in tokens)
             raise InvalidSchemaError(f"a schema is {shown(schema)}, expected an object or a boolean", at=pointer)
         return self.document.child(parent, schema, *tokens)
 
-    def expression(self, parent: PlaceRecord, schema: Any, *tokens: str) -> Expression:
+    def expression(self, parent: Subschema, schema: Any, *tokens: str) -> Expression:
         """Return what a sub-schema allows: its place, or that of what it refers to; for a leaf, what its like became."""
         found = self._below(parent, schema, *tokens)
-        if isinstance(found, Given) or found in self._leaf_keys or self.document[found].schema is not schema:
-            self._account.read_in(parent, tokens, schema)
+        if isinstance(found, Resolved) or found in self._leaf_keys or self.document[found].schema is not schema:
+            self._account.note_inline(parent, tokens, schema)
         return found
 
-    def _below(self, parent: PlaceRecord, schema: Any, *tokens: str) -> Place | Given:
+    def _below(self, parent: Subschema, schema: Any, *tokens: str) -> SchemaRef | Resolved:
         if parent.base is None and isinstance(schema, dict):
             check_keywords(schema, parent, tokens)
             uri = sole_reference(schema, parent.draft) if "$ref" in schema else None
@@ -133,7 +133,7 @@ class Normaliser:
                 return self._leaf(key) or self._first(key, self.place(parent, schema, *tokens))
         return self.place(parent, schema, *tokens)
 
-    def _shared(self, target: Place) -> Place | Given:
+    def _shared(self, target: SchemaRef) -> SchemaRef | Resolved:
         """Return the place that a reference leads to or, for a leaf, what the first of its kind became."""
         record = self.document[target]
         key = self._leaf_key(record.schema, record.draft) if isinstance(record.schema, dict) else None
@@ -142,7 +142,7 @@ class Normaliser:
         self._account.read(record)
         return self._leaf(key) or self._first(key, target)
 
-    def below(self, place: Place, schema: Any, reference: str | None, tokens: tuple[str, ...]) -> Expression:
+    def below(self, place: SchemaRef, schema: Any, reference: str | None, tokens: tuple[str, ...]) -> Expression:
         """Return what a sub-schema allows that somebody else came upon, in a document without base URIs.
 
         Args:
@@ -162,19 +162,19 @@ class Normaliser:
         words = leaf_key(schema) if self.strict or "pattern" not in schema else None
         return None if words is None else (draft, self.dialect, *words)
 
-    def _leaf(self, key: LeafKey) -> Place | Given | None:
+    def _leaf(self, key: LeafKey) -> SchemaRef | Resolved | None:
         return LEAVES.get(key) or self._leaves.get(key)
 
-    def _first(self, key: LeafKey, place: Place) -> Place:
+    def _first(self, key: LeafKey, place: SchemaRef) -> SchemaRef:
         self._leaves[key] = place
         self._leaf_keys[place] = key
         return place
 
-    def reference(self, parent: PlaceRecord, uri: str) -> Place:
+    def reference(self, parent: Subschema, uri: str) -> SchemaRef:
         """Return the place that a reference leads to."""
         return self.document.follow(parent, uri)
 
-    def dynamic_reference(self, parent: PlaceRecord, uri: str) -> Place:
+    def dynamic_reference(self, parent: Subschema, uri: str) -> SchemaRef:
         """Return the place that a dynamic reference leads to from here."""
         return self.document.follow_dynamic(parent, uri)
 
@@ -190,11 +190,11 @@ class Normaliser:
 
     def disjoint(self, parts: list[Expression]) -> bool:
         """Whether no value is plainly in all of the parts; False where that is not obvious."""
-        return self.is_plainly_empty(both(*parts))
+        return self.is_plainly_empty(intersection_of(*parts))
 
     def name_pattern(self, names: Expression) -> ast.Regex:
         """Return the strings that a schema allows, as a pattern."""
-        return ast.union(*(string_pattern(arm) for arm in self.value(names).strings))
+        return ast.union(*(string_pattern(disjunct) for disjunct in self.value(names).strings))
 
     def unsupported(self, node: Node, keyword: str, why: str) -> None:
         """Refuse the keyword (strict), or note that it is checked afterwards."""
@@ -205,7 +205,7 @@ class Normaliser:
                 why=why,
                 fix="leave it out, or compile with strict=False to have it checked on the finished value",
             )
-        self._account.leave(node.record.pointer, keyword, why)
+        self._account.mark_unchecked(node.record.pointer, keyword, why)
 
     @property
     def is_exact(self) -> bool:
@@ -222,7 +222,7 @@ class Normaliser:
 
     # --- values ------------------------------------------------------------------------------------------------------
 
-    def value(self, expression: Expression) -> Value:
+    def value(self, expression: Expression) -> ValueSet:
         """Return the set of values that an expression denotes, one level deep."""
         known = self._memo.get(expression)
         if known is not None:
@@ -245,19 +245,19 @@ class Normaliser:
         self._memo[expression] = value
         return value
 
-    def _evaluate(self, expression: Expression) -> Value:
-        if isinstance(expression, Place):
+    def _evaluate(self, expression: Expression) -> ValueSet:
+        if isinstance(expression, SchemaRef):
             return self._place(expression)
-        if isinstance(expression, Given):
+        if isinstance(expression, Resolved):
             return expression.value
         if isinstance(expression, Const):
             return self._const(self._constants[expression.text])
-        if isinstance(expression, Both):
+        if isinstance(expression, Intersection):
             value = ANYTHING
             for part in expression.order:
                 value = self._algebra().intersection(value, self.value(part))
             return value
-        if isinstance(expression, Either):
+        if isinstance(expression, Union):
             return union(self.value(part) for part in expression.parts)
         return self._complement(expression.inner)
 
@@ -265,11 +265,11 @@ class Normaliser:
         # Not kept: it refers back to here, and a cycle waits for the garbage collector.
         return Algebra(self._viable, self._max_alternatives)
 
-    def _complement(self, inner: Expression) -> Value:
-        if isinstance(inner, Both):
-            return union(self.value(neither(part)) for part in inner.order)
-        if isinstance(inner, Either):
-            return self.value(both(*(neither(part) for part in inner.parts)))
+    def _complement(self, inner: Expression) -> ValueSet:
+        if isinstance(inner, Intersection):
+            return union(self.value(complement_of(part)) for part in inner.order)
+        if isinstance(inner, Union):
+            return self.value(intersection_of(*(complement_of(part) for part in inner.parts)))
         try:
             return self._algebra().complement(self.value(inner))
         except NotExpressibleError as error:
@@ -285,9 +285,9 @@ class Normaliser:
                 why=why,
                 fix="leave it out, or compile with strict=False to have it checked on the finished value",
             )
-        self._account.leave(pointer, keyword, why)
+        self._account.mark_unchecked(pointer, keyword, why)
 
-    def _uncomplemented(self, inner: Expression, keyword: str) -> Value:
+    def _uncomplemented(self, inner: Expression, keyword: str) -> ValueSet:
         pointer = self._pointer(inner)
         why = f"that {keyword!r} is broken cannot be stated by an automaton here"
         if self.strict:
@@ -297,7 +297,7 @@ class Normaliser:
                 why=why,
                 fix="tell the alternatives apart by a required property with a const, or compile with strict=False",
             )
-        self._account.leave(*self._negation_of(inner, keyword), why)
+        self._account.mark_unchecked(*self._negation_of(inner, keyword), why)
         return ANYTHING
 
     def _negation_of(self, inner: Expression, keyword: str) -> tuple[str, str]:
@@ -307,14 +307,14 @@ class Normaliser:
         for k in reversed(range(1, len(tokens))):
             if tokens[k - 1] not in _NAMED and tokens[k] in _NEGATING:
                 return "/".join(tokens[:k]), tokens[k]
-        for place in reversed([e for e in self._open if isinstance(e, Place)]):
+        for place in reversed([e for e in self._open if isinstance(e, SchemaRef)]):
             schema = self.document[place].schema
             for name in _NEGATING:
                 if isinstance(schema, dict) and name in schema:
                     return self.document[place].pointer, name
         return pointer, keyword
 
-    def _place(self, place: Place) -> Value:
+    def _place(self, place: SchemaRef) -> ValueSet:
         record = self.document[place]
         if isinstance(record.schema, bool):
             return ANYTHING if record.schema else NOTHING
@@ -328,16 +328,16 @@ class Normaliser:
         else:
             value = self._combined(place, self._node(place))
         if place in self._leaf_keys:
-            LEAVES.put(self._leaf_keys[place], Given(value))
+            LEAVES.put(self._leaf_keys[place], Resolved(value))
         return value
 
-    def _combined(self, place: Place, node: Node) -> Value:
+    def _combined(self, place: SchemaRef, node: Node) -> ValueSet:
         """Return the set of a schema object by all of its keywords."""
         value = local = node.local_value()
         for expression in node.conjuncts:
             value = self._algebra().intersection(value, self.value(expression))
         if node.exclusive:
-            context: list[Expression] = [Given(local), *node.conjuncts]
+            context: list[Expression] = [Resolved(local), *node.conjuncts]
             for parts in node.exclusive:
                 chosen = exactly_one(node, parts, context)
                 value = self._algebra().intersection(value, self.value(chosen))
@@ -350,9 +350,9 @@ class Normaliser:
 
     # --- the short way to what most schemas are made of ---------------------------------------------------------------
 
-    def ordinary_container(self, expression: Expression) -> PlaceRecord | None:
+    def ordinary_container(self, expression: Expression) -> Subschema | None:
         """Return the record of an ordinary object or array whose value nobody asked for yet; None for everything else."""
-        if not isinstance(expression, Place) or expression in self._memo:
+        if not isinstance(expression, SchemaRef) or expression in self._memo:
             return None
         record = self.document[expression]
         schema = record.schema
@@ -360,35 +360,35 @@ class Normaliser:
             return None
         return record if is_ordinary(schema) else None
 
-    def items(self, record: PlaceRecord) -> Expression:
+    def items(self, record: Subschema) -> Expression:
         """Return what an ordinary array asks of its items."""
         self._account.read(record)
         return ordinary_items(record, self._below)
 
-    def members(self, record: PlaceRecord) -> Members | None:
+    def members(self, record: Subschema) -> Members | None:
         """Return what an ordinary object asks of its members, None if no object has them."""
         self._account.read(record)
         return ordinary_members(record, self._below)
 
     # --- what unevaluated keywords ask for (unevaluated.Source) ------------------------------------------------------
 
-    def record(self, place: Place) -> PlaceRecord:
+    def record(self, place: SchemaRef) -> Subschema:
         """Return a place's schema and surroundings."""
         return self.document[place]
 
-    def references(self, place: Place) -> list[Place]:
+    def references(self, place: SchemaRef) -> list[SchemaRef]:
         """Return the places that the references of a schema lead to."""
         return list(self._node(place).references)
 
-    def key_pattern(self, place: Place, text: str) -> ast.Regex:
+    def key_pattern(self, place: SchemaRef, text: str) -> ast.Regex:
         """Return the keys that a pattern of `patternProperties` matches."""
         return self._node(place).key_patterns[text]
 
-    def one_of(self, place: Place) -> list[Expression]:
+    def one_of(self, place: SchemaRef) -> list[Expression]:
         """Return the branches of `oneOf`, each without the others."""
         return branches_alone(self._node(place), self._node(place).exclusive[0], [])
 
-    def _node(self, place: Place) -> Node:
+    def _node(self, place: SchemaRef) -> Node:
         known = self._nodes.get(place)
         if known is not None:
             return known
@@ -401,29 +401,29 @@ class Normaliser:
         self._nodes[place] = node
         return node
 
-    def _const(self, value: Any) -> Value:
+    def _const(self, value: Any) -> ValueSet:
         if value is None:
-            return Value(null=True)
+            return ValueSet(null=True)
         if isinstance(value, bool):
-            return Value(true=value, false=not value)
+            return ValueSet(true=value, false=not value)
         if isinstance(value, float) and self.dialect == "python" and value.is_integer():
-            return Value(numbers=(NumberArm(low=exact(value), high=exact(value)),))
+            return ValueSet(numbers=(NumberDisjunct(low=exact(value), high=exact(value)),))
         if isinstance(value, int | float):
-            return Value(numbers=(NumberArm(values=frozenset({exact(value)})),))
+            return ValueSet(numbers=(NumberDisjunct(values=frozenset({exact(value)})),))
         if isinstance(value, str):
-            return Value(strings=(StringArm(values=frozenset({value})),))
+            return ValueSet(strings=(StringDisjunct(values=frozenset({value})),))
         if isinstance(value, list):
             length = len(value)
-            arm = ArrayArm(tuple(self.const(item) for item in value), NEVER, length, length)
-            return Value(arrays=(arm,))
+            disjunct = ArrayDisjunct(tuple(self.const(item) for item in value), NEVER, length, length)
+            return ValueSet(arrays=(disjunct,))
         members = tuple((key, self.const(item)) for key, item in value.items())
-        return Value(objects=(ObjectArm(members, frozenset(value), plain_rule(NEVER)),))
+        return ValueSet(objects=(ObjectDisjunct(members, frozenset(value), plain_rule(NEVER)),))
 
     # --- obvious emptiness ---------------------------------------------------------------------------------------------
 
-    def _viable(self, arm: ObjectArm) -> bool:
+    def _viable(self, disjunct: ObjectDisjunct) -> bool:
         self.check_time()
-        return not self._no_object(arm)
+        return not self._no_object(disjunct)
 
     def is_plainly_empty(self, expression: Expression) -> bool:
         """Whether no value is in the expression, as far as a look along required parts shows.
@@ -441,8 +441,8 @@ class Normaliser:
             value = self.value(expression)
             empty = not (value.null or value.true or value.false or value.numbers)
             empty = empty and all(map(_no_string, value.strings))
-            empty = empty and all(self._no_array(arm) for arm in value.arrays)
-            empty = empty and all(self._no_object(arm) for arm in value.objects)
+            empty = empty and all(self._no_array(disjunct) for disjunct in value.arrays)
+            empty = empty and all(self._no_object(disjunct) for disjunct in value.objects)
         except _InProgressError:
             del self._empty[expression]
             return False
@@ -451,18 +451,20 @@ class Normaliser:
         self._empty[expression] = empty
         return empty
 
-    def _no_array(self, arm: ArrayArm) -> bool:
-        return any(self.is_plainly_empty(arm.item(k)) for k in range(min(arm.min_items, len(arm.prefix) + 1)))
+    def _no_array(self, disjunct: ArrayDisjunct) -> bool:
+        return any(
+            self.is_plainly_empty(disjunct.item(k)) for k in range(min(disjunct.min_items, len(disjunct.prefix) + 1))
+        )
 
-    def _no_object(self, arm: ObjectArm) -> bool:
-        return any(self.is_plainly_empty(value) for key, value in arm.properties if key in arm.required)
+    def _no_object(self, disjunct: ObjectDisjunct) -> bool:
+        return any(self.is_plainly_empty(value) for key, value in disjunct.properties if key in disjunct.required)
 
     # --- errors ------------------------------------------------------------------------------------------------------
 
     def _pointer(self, expression: Expression) -> str:
-        if isinstance(expression, Place):
+        if isinstance(expression, SchemaRef):
             return self.document[expression].pointer
-        places = [e for e in self._open if isinstance(e, Place)]
+        places = [e for e in self._open if isinstance(e, SchemaRef)]
         return self._pointer(places[-1]) if places else ""
 
     def _endless(self, expression: Expression) -> InvalidSchemaError:
@@ -476,12 +478,12 @@ class Normaliser:
 
 
 @lru_cache(maxsize=1024)
-def _no_string(arm: StringArm) -> bool:
-    """Whether an arm plainly has no string; cached, for the same patterns return in most alternatives."""
-    if arm.values is not None or (arm.pattern == ast.ANY_STRING and not arm.formats):
+def _no_string(disjunct: StringDisjunct) -> bool:
+    """Whether a disjunct plainly has no string; cached, for the same patterns return in most alternatives."""
+    if disjunct.values is not None or (disjunct.pattern == ast.ANY_STRING and not disjunct.formats):
         return False
     try:
-        return is_empty(string_pattern(arm), max_states=500)
+        return is_empty(string_pattern(disjunct), max_states=500)
     except LimitError:
         return False  # not plainly: the caller takes the careful way
 

@@ -2,8 +2,8 @@
 
 ``{"type": "object", "properties": {...}, "required": [...], "additionalProperties": ...}``,
 ``{"type": "array", "items": {...}}`` and ``{"type": "string", "enum": [...]}``, annotations aside, need none of what
-`keywords.Node` keeps for keywords that act upon one another: each keyword is one part of the arm. They are read here straight
-into it, with the same result; whatever is out of the ordinary, invalid values too, is left to the keywords.
+`keywords.Node` keeps for keywords that act upon one another: each keyword is one part of the disjunct. They are read here
+straight into it, with the same result; whatever is out of the ordinary, invalid values too, is left to the keywords.
 """
 
 from __future__ import annotations
@@ -12,12 +12,22 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from schemagen.schema.algebra import plain_rule
 from schemagen.schema.keywords import COMPANIONS, KEYWORDS
-from schemagen.schema.nodes import ANY, ANY_ARRAY, NEVER, NOTHING, ArrayArm, Expression, ObjectArm, StringArm, Value
+from schemagen.schema.nodes import (
+    ANY,
+    ANY_ARRAY,
+    NEVER,
+    NOTHING,
+    ArrayDisjunct,
+    Expression,
+    ObjectDisjunct,
+    StringDisjunct,
+    ValueSet,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
 
-    from schemagen.schema.document import PlaceRecord
+    from schemagen.schema.document import Subschema
 
 _BESIDE_OBJECT = (KEYWORDS.keys() | COMPANIONS) - {"type", "properties", "required", "additionalProperties"}
 _BESIDE_ARRAY = (KEYWORDS.keys() | COMPANIONS) - {"type", "items"}
@@ -69,7 +79,7 @@ def _is_choice(schema: Mapping[str, Any]) -> bool:
     return _BESIDE_CHOICE.isdisjoint(schema) and isinstance(texts, list) and set(map(type, texts)) == {str}
 
 
-def ordinary_value(record: PlaceRecord, read: Callable[..., Expression]) -> Value:
+def ordinary_value(record: Subschema, read: Callable[..., Expression]) -> ValueSet:
     """Return the set of an ordinary schema, what `Node.local_value` would return for it.
 
     Args:
@@ -80,25 +90,25 @@ def ordinary_value(record: PlaceRecord, read: Callable[..., Expression]) -> Valu
     schema = record.schema
     kind = schema.get("type", "string")
     if kind == "string":
-        return Value(strings=(StringArm(values=frozenset(schema["enum"])),))
+        return ValueSet(strings=(StringDisjunct(values=frozenset(schema["enum"])),))
     if kind == "array":
         items = ordinary_items(record, read)
         # Without a possible item only the empty array is left.
-        arm = ANY_ARRAY if items is ANY else ArrayArm((), items, 0, 0 if items is NEVER else None)
-        return Value(arrays=(arm,))
+        disjunct = ANY_ARRAY if items is ANY else ArrayDisjunct((), items, 0, 0 if items is NEVER else None)
+        return ValueSet(arrays=(disjunct,))
     members = ordinary_members(record, read)
     if members is None:
         return NOTHING
     rules = plain_rule(members.additional)
-    return Value(objects=(ObjectArm(tuple(members.declared.items()), frozenset(members.required), rules),))
+    return ValueSet(objects=(ObjectDisjunct(tuple(members.declared.items()), frozenset(members.required), rules),))
 
 
-def ordinary_items(record: PlaceRecord, read: Callable[..., Expression]) -> Expression:
+def ordinary_items(record: Subschema, read: Callable[..., Expression]) -> Expression:
     """Return what an ordinary array asks of its items; arguments as for `ordinary_value`."""
     return _child(record, record.schema["items"], read, "items")
 
 
-def ordinary_members(record: PlaceRecord, read: Callable[..., Expression]) -> Members | None:
+def ordinary_members(record: Subschema, read: Callable[..., Expression]) -> Members | None:
     """Return what an ordinary object asks of its members, None if no object has them; arguments as for `ordinary_value`."""
     schema = record.schema
     declared = {
@@ -113,7 +123,7 @@ def ordinary_members(record: PlaceRecord, read: Callable[..., Expression]) -> Me
     return Members(declared, required, additional)
 
 
-def _child(record: PlaceRecord, schema: Any, read: Callable[..., Expression], *steps: str) -> Expression:
+def _child(record: Subschema, schema: Any, read: Callable[..., Expression], *steps: str) -> Expression:
     if schema is False:
         return NEVER
     return ANY if schema is True or not schema else read(record, schema, *steps)

@@ -1,4 +1,4 @@
-"""Arms of numbers as regular expressions over their JSON text."""
+"""Disjuncts of numbers as regular expressions over their JSON text."""
 
 from __future__ import annotations
 
@@ -22,77 +22,77 @@ from schemagen.schema.numbers.expressions import (
 from schemagen.schema.numbers.rules import common_multiple, fitting
 
 if TYPE_CHECKING:
-    from schemagen.schema.nodes import NumberArm
+    from schemagen.schema.nodes import NumberDisjunct
 
 
 #: Integers below it are written without exponent, as a float as well.
 _PLAIN = 10**15
 
 
-def number_bounds(arm: NumberArm) -> NumberBounds:
-    """Return the ends of an arm, without what it says about multiples and listed values."""
+def number_bounds(disjunct: NumberDisjunct) -> NumberBounds:
+    """Return the ends of a disjunct, without what it says about multiples and listed values."""
     return NumberBounds(
-        minimum=arm.low,
-        maximum=arm.high,
-        exclusive_minimum=arm.low_open,
-        exclusive_maximum=arm.high_open,
-        integer=arm.integer is True,
+        minimum=disjunct.low,
+        maximum=disjunct.high,
+        exclusive_minimum=disjunct.low_open,
+        exclusive_maximum=disjunct.high_open,
+        integer=disjunct.integer is True,
     )
 
 
-def listed_numbers(arm: NumberArm, style: NumberStyle) -> ast.Regex:
-    """Return the texts of the values that an arm lists."""
-    return ast.union(*(_listed(v, style, plain=arm.plain) for v in sorted(arm.values or ())))
+def listed_numbers(disjunct: NumberDisjunct, style: NumberStyle) -> ast.Regex:
+    """Return the texts of the values that a disjunct lists."""
+    return ast.union(*(_listed(v, style, plain=disjunct.plain) for v in sorted(disjunct.values or ())))
 
 
-def plain_texts(arm: NumberArm, style: NumberStyle) -> tuple[list[str], frozenset[Fraction]]:
-    """Return the texts of those values of an arm that are integers of ordinary size, and the other values.
+def plain_texts(disjunct: NumberDisjunct, style: NumberStyle) -> tuple[list[str], frozenset[Fraction]]:
+    """Return the texts of those values of a disjunct that are integers of ordinary size, and the other values.
 
     The texts are those of `listed_numbers`, without an expression for each of them: there may be thousands.
     """
-    values = arm.values or frozenset()
+    values = disjunct.values or frozenset()
     plain = {value for value in values if value.denominator == 1 and -_PLAIN < value.numerator < _PLAIN}
     texts = [str(number) for number in sorted(value.numerator for value in plain)]
-    if style.integer_fraction and not arm.plain:
+    if style.integer_fraction and not disjunct.plain:
         texts += [f"{text}.0" for text in texts]
     return texts, frozenset(values) - plain
 
 
 @lru_cache(maxsize=1024)
-def range_pattern(arm: NumberArm, style: NumberStyle) -> ast.Regex:
-    """Return the texts of the numbers between the ends of an arm, less the values and kinds it excludes. Cached.
+def range_pattern(disjunct: NumberDisjunct, style: NumberStyle) -> ast.Regex:
+    """Return the texts of the numbers between the ends of a disjunct, less the values and kinds it excludes. Cached.
 
     Where multiples matter no exponents are written, so that a condition on the digits can be added.
     """
-    if arm.multiples or arm.not_multiples:
+    if disjunct.multiples or disjunct.not_multiples:
         style = replace(style, exponents=False)
-    bounds = replace(number_bounds(arm), multiple_of=common_multiple(arm.multiples))
+    bounds = replace(number_bounds(disjunct), multiple_of=common_multiple(disjunct.multiples))
     parts = [number_range_regex(bounds, style)]
-    if arm.integer is False:
+    if disjunct.integer is False:
         parts.append(ast.complement(number_superset_regex(NumberBounds(integer=True), style)))
-    parts.extend(ast.complement(number_value_regex(v, style)) for v in sorted(arm.not_values))
+    parts.extend(ast.complement(number_value_regex(v, style)) for v in sorted(disjunct.not_values))
     return ast.conjunction(*parts)
 
 
-def number_pattern(arm: NumberArm, style: NumberStyle) -> ast.Regex:
-    """Return the JSON texts of the numbers in an arm as one expression; multiples are spelled out.
+def number_pattern(disjunct: NumberDisjunct, style: NumberStyle) -> ast.Regex:
+    """Return the JSON texts of the numbers in a disjunct as one expression; multiples are spelled out.
 
     Raises:
         LimitError: The multiples need too large an expression (the compiled engine has an automaton for them).
     """
-    if arm.values is not None:
-        return listed_numbers(arm, style)
-    if arm.plain and arm.integer is True:
+    if disjunct.values is not None:
+        return listed_numbers(disjunct, style)
+    if disjunct.plain and disjunct.integer is True:
         style = replace(style, integer_fraction=False)
-    style = fitting(arm, style)
-    multiple = common_multiple(arm.multiples)
-    if multiple is None and not arm.not_multiples:
-        return range_pattern(arm, style)
-    bounds = replace(number_bounds(arm), multiple_of=multiple)
-    if not (arm.not_multiples or arm.not_values or arm.integer is False):
+    style = fitting(disjunct, style)
+    multiple = common_multiple(disjunct.multiples)
+    if multiple is None and not disjunct.not_multiples:
+        return range_pattern(disjunct, style)
+    bounds = replace(number_bounds(disjunct), multiple_of=multiple)
+    if not (disjunct.not_multiples or disjunct.not_values or disjunct.integer is False):
         return number_regex(bounds, style)
-    outside = [number_superset_regex(NumberBounds(multiple_of=m), style) for m in sorted(arm.not_multiples)]
-    return ast.conjunction(range_pattern(arm, style), number_regex(bounds, style), *map(ast.complement, outside))
+    outside = [number_superset_regex(NumberBounds(multiple_of=m), style) for m in sorted(disjunct.not_multiples)]
+    return ast.conjunction(range_pattern(disjunct, style), number_regex(bounds, style), *map(ast.complement, outside))
 
 
 def _listed(value: Fraction, style: NumberStyle, *, plain: bool) -> ast.Regex:

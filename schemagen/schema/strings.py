@@ -1,6 +1,6 @@
-"""Arms of strings as regular expressions over code points, and the formats by the names that arms carry.
+"""Disjuncts of strings as regular expressions over code points, and the formats by the names that disjuncts carry.
 
-A format name in an arm is prefixed by the dialect where it is not the RFC's own: ``python:date-time``.
+A format name in a disjunct is prefixed by the dialect where it is not the RFC's own: ``python:date-time``.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from schemagen.regex import ast
 from schemagen.schema.formats.table import format_regex, format_superset_regex
 
 if TYPE_CHECKING:
-    from schemagen.schema.nodes import StringArm
+    from schemagen.schema.nodes import StringDisjunct
 
 PYTHON_PREFIX = "python:"
 
@@ -37,16 +37,16 @@ def known_superset(name: str) -> ast.Regex:
     return regex
 
 
-def string_pattern(arm: StringArm) -> ast.Regex:
-    """Return the strings of an arm as one pattern over code points."""
-    if arm.values is not None:  # not worth keeping: an enum may be large, and is seldom seen twice
-        return ast.union(*(ast.literal(v) for v in sorted(arm.values)))
-    return _constrained(arm)
+def string_pattern(disjunct: StringDisjunct) -> ast.Regex:
+    """Return the strings of a disjunct as one pattern over code points."""
+    if disjunct.values is not None:  # not worth keeping: an enum may be large, and is seldom seen twice
+        return ast.union(*(ast.literal(v) for v in sorted(disjunct.values)))
+    return _constrained(disjunct)
 
 
 @lru_cache(maxsize=1024)
-def _constrained(arm: StringArm) -> ast.Regex:
-    parts = [arm.pattern, *(known_format(name) for name in sorted(arm.formats))]
-    if arm.min_length > 0 or arm.max_length is not None:
-        parts.append(ast.repeat(ast.ANY_CHAR, arm.min_length, arm.max_length))
+def _constrained(disjunct: StringDisjunct) -> ast.Regex:
+    parts = [disjunct.pattern, *(known_format(name) for name in sorted(disjunct.formats))]
+    if disjunct.min_length > 0 or disjunct.max_length is not None:
+        parts.append(ast.repeat(ast.ANY_CHAR, disjunct.min_length, disjunct.max_length))
     return ast.conjunction(*parts)

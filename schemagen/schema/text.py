@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 from schemagen.errors import LimitError, UnsupportedSchemaError
 from schemagen.regex import ast
 from schemagen.schema.layouts import Layout
-from schemagen.schema.nodes import NEVER, ArrayArm, Expression, ObjectArm, StringArm, Value
+from schemagen.schema.nodes import NEVER, ArrayDisjunct, Expression, ObjectDisjunct, StringDisjunct, ValueSet
 from schemagen.schema.scalars import number_pattern
 from schemagen.schema.strings import string_pattern
 
@@ -238,19 +238,19 @@ class Writer:
         finally:
             self.open.pop()
 
-    def value(self, value: Value) -> ast.Regex:
+    def value(self, value: ValueSet) -> ast.Regex:
         """Return the texts of a value of any kind."""
         names = [
             ast.literal(n) for n, there in (("null", value.null), ("true", value.true), ("false", value.false)) if there
         ]
         return ast.union(
             *names,
-            *(number_pattern(arm, self.page.numbers) for arm in value.numbers),
-            *(_string(arm) for arm in value.strings),
+            *(number_pattern(disjunct, self.page.numbers) for disjunct in value.numbers),
+            *(_string(disjunct) for disjunct in value.strings),
             *self.containers(value),
         )
 
-    def containers(self, value: Value) -> list[ast.Regex]:
+    def containers(self, value: ValueSet) -> list[ast.Regex]:
         """Return the texts of the arrays and objects that a value may be."""
         self.level += 1
         try:
@@ -260,76 +260,78 @@ class Writer:
 
     # --- arrays ------------------------------------------------------------------------------------------------------
 
-    def array(self, arm: ArrayArm) -> ast.Regex:
+    def array(self, disjunct: ArrayDisjunct) -> ast.Regex:
         """Return the texts of a list."""
-        if arm.counts:
+        if disjunct.counts:
             raise _not_regular("items are counted by what they are", "drop contains and negated items")
-        if arm.unique and (arm.max_items is None or arm.max_items > 1):
+        if disjunct.unique and (disjunct.max_items is None or disjunct.max_items > 1):
             raise _not_regular("items are compared with each other", "drop uniqueItems")
-        inner: ast.Regex = ast.union(*([self.page.inside] if arm.min_items == 0 else []), self.items(arm))
+        inner: ast.Regex = ast.union(*([self.page.inside] if disjunct.min_items == 0 else []), self.items(disjunct))
         return ast.concat(ast.literal("["), inner, ast.literal("]"))
 
-    def items(self, arm: ArrayArm) -> ast.Regex:
+    def items(self, disjunct: ArrayDisjunct) -> ast.Regex:
         """Return one item or more, built from the last prefix item backwards."""
         page = self.page
         separator = page.comma(self.level)
-        prefix = len(arm.prefix)
-        tail = self.tail(arm, separator)
+        prefix = len(disjunct.prefix)
+        tail = self.tail(disjunct, separator)
         for index in reversed(range(prefix or 1)):
-            if arm.max_items is not None and index >= arm.max_items:
+            if disjunct.max_items is not None and index >= disjunct.max_items:
                 tail = ast.EPSILON
                 continue
-            item = self.text(arm.item(index))
+            item = self.text(disjunct.item(index))
             head = ast.concat(page.first_gap(self.level) if index == 0 else separator, item)
-            may_stop = index > 0 and arm.min_items <= index
+            may_stop = index > 0 and disjunct.min_items <= index
             tail = ast.union(*([ast.EPSILON] if may_stop else []), ast.concat(head, tail))
-        if arm.max_items == 0:
+        if disjunct.max_items == 0:
             return ast.EMPTY
         return ast.concat(tail, page.last_gap(self.level))
 
-    def tail(self, arm: ArrayArm, separator: ast.Regex) -> ast.Regex:
+    def tail(self, disjunct: ArrayDisjunct, separator: ast.Regex) -> ast.Regex:
         """Return the texts of the items behind the first ones."""
-        done = max(len(arm.prefix), 1)
-        most = None if arm.max_items is None else max(arm.max_items - done, 0)
-        if arm.items is NEVER or most == 0:
-            return ast.EPSILON if arm.min_items <= done else ast.EMPTY
-        item = ast.concat(separator, self.text(arm.items))
-        return ast.repeat(item, max(arm.min_items - done, 0), most)
+        done = max(len(disjunct.prefix), 1)
+        most = None if disjunct.max_items is None else max(disjunct.max_items - done, 0)
+        if disjunct.items is NEVER or most == 0:
+            return ast.EPSILON if disjunct.min_items <= done else ast.EMPTY
+        item = ast.concat(separator, self.text(disjunct.items))
+        return ast.repeat(item, max(disjunct.min_items - done, 0), most)
 
     # --- objects -----------------------------------------------------------------------------------------------------
 
-    def object(self, arm: ObjectArm) -> ast.Regex:
+    def object(self, disjunct: ObjectDisjunct) -> ast.Regex:
         """Return the texts of an object."""
-        if arm.counts:
+        if disjunct.counts:
             raise _not_regular("members are counted by what they are", "drop negated members")
-        if not self.closed(arm):
+        if not self.closed(disjunct):
             raise _not_regular(
                 "undeclared keys may not repeat", "declare the keys and set additionalProperties to false"
             )
         members = [
-            (key, text, key in arm.required) for key, value in arm.properties if (text := self.text(value)) != ast.EMPTY
+            (key, text, key in disjunct.required)
+            for key, value in disjunct.properties
+            if (text := self.text(value)) != ast.EMPTY
         ]
-        if {key for key, _, needed in members if needed} != arm.required:
+        if {key for key, _, needed in members if needed} != disjunct.required:
             return ast.EMPTY
-        counted = arm.min_properties > 0 or arm.max_properties is not None
-        body = self.members(members, arm, counted)
-        empty = [self.page.inside] if not arm.required and arm.min_properties == 0 else []
+        counted = disjunct.min_properties > 0 or disjunct.max_properties is not None
+        body = self.members(members, disjunct, counted)
+        empty = [self.page.inside] if not disjunct.required and disjunct.min_properties == 0 else []
         filled = ast.concat(body, self.page.last_gap(self.level))
         return ast.concat(ast.literal("{"), ast.union(*empty, filled), ast.literal("}"))
 
-    def closed(self, arm: ObjectArm) -> bool:
+    def closed(self, disjunct: ObjectDisjunct) -> bool:
         """Whether an object has no keys but the declared ones."""
-        if arm.names == ast.EMPTY or (arm.max_properties is not None and arm.max_properties <= 0):
+        if disjunct.names == ast.EMPTY or (disjunct.max_properties is not None and disjunct.max_properties <= 0):
             return True
-        return any(not rule.patterns and rule.additional is NEVER for rule in arm.rules)
+        return any(not rule.patterns and rule.additional is NEVER for rule in disjunct.rules)
 
-    def members(self, members: list[tuple[str, ast.Regex, bool]], arm: ObjectArm, counted: bool) -> ast.Regex:
+    def members(self, members: list[tuple[str, ast.Regex, bool]], disjunct: ObjectDisjunct, counted: bool) -> ast.Regex:
         """Return one member or more, in order: rest[c] is what may follow when c members (or just some) were written."""
         page = self.page
         top = len(members) if counted else 1
-        most = len(members) if arm.max_properties is None else arm.max_properties
+        most = len(members) if disjunct.max_properties is None else disjunct.max_properties
         rest: list[ast.Regex] = [
-            ast.EPSILON if c > 0 and (not counted or arm.min_properties <= c <= most) else ast.EMPTY
+            ast.EPSILON if c > 0 and (not counted or disjunct.min_properties <= c <= most) else ast.EMPTY
             for c in range(top + 2)
         ]
         for key, text, needed in reversed(members):
@@ -344,10 +346,12 @@ class Writer:
         return rest[0]
 
 
-def _string(arm: StringArm) -> ast.Regex:
-    if arm.values is not None:
-        return ast.union(*(ast.literal(json.dumps(v, ensure_ascii=False)) for v in sorted(arm.values) if _encodable(v)))
-    return _quoted(json_content(string_pattern(arm)))
+def _string(disjunct: StringDisjunct) -> ast.Regex:
+    if disjunct.values is not None:
+        return ast.union(
+            *(ast.literal(json.dumps(v, ensure_ascii=False)) for v in sorted(disjunct.values) if _encodable(v))
+        )
+    return _quoted(json_content(string_pattern(disjunct)))
 
 
 def _encodable(text: str) -> bool:

@@ -16,23 +16,23 @@ from schemagen.errors import LimitError
 from schemagen.schema.nodes import (
     ANY,
     ANYTHING,
-    ArrayArm,
+    ArrayDisjunct,
     Expression,
-    Given,
     KeyRule,
-    ObjectArm,
-    Place,
-    Value,
-    both,
-    either,
-    neither,
+    ObjectDisjunct,
+    Resolved,
+    SchemaRef,
+    ValueSet,
+    complement_of,
+    intersection_of,
+    union_of,
 )
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from schemagen.regex import ast
-    from schemagen.schema.document import PlaceRecord
+    from schemagen.schema.document import Subschema
 
 MAX_ALTERNATIVES = 256
 MAX_DEPTH = 24
@@ -41,23 +41,23 @@ MAX_DEPTH = 24
 class Source(Protocol):
     """What is asked of the normaliser."""
 
-    def record(self, place: Place) -> PlaceRecord:
+    def record(self, place: SchemaRef) -> Subschema:
         """Return a place's schema and surroundings."""
         ...
 
-    def place(self, parent: PlaceRecord, schema: Any, *tokens: str) -> Place:
+    def place(self, parent: Subschema, schema: Any, *tokens: str) -> SchemaRef:
         """Return the place of a sub-schema."""
         ...
 
-    def references(self, place: Place) -> list[Place]:
+    def references(self, place: SchemaRef) -> list[SchemaRef]:
         """Return the places that the references of a schema lead to."""
         ...
 
-    def key_pattern(self, place: Place, text: str) -> ast.Regex:
+    def key_pattern(self, place: SchemaRef, text: str) -> ast.Regex:
         """Return the keys that a pattern of `patternProperties` matches."""
         ...
 
-    def one_of(self, place: Place) -> list[Expression]:
+    def one_of(self, place: SchemaRef) -> list[Expression]:
         """Return the branches of `oneOf`, each without the others."""
         ...
 
@@ -98,7 +98,7 @@ Alternative = tuple[Expression, Evaluated]
 _NOTHING: Alternative = (ANY, Evaluated())
 
 
-def alternatives(source: Source, place: Place, depth: int = 0) -> list[Alternative]:
+def alternatives(source: Source, place: SchemaRef, depth: int = 0) -> list[Alternative]:
     """Return the ways to satisfy what is applied in place at ``place``, each with what it evaluates.
 
     The expressions do not repeat the constraints of ``place`` itself.
@@ -109,8 +109,8 @@ def alternatives(source: Source, place: Place, depth: int = 0) -> list[Alternati
         return [_NOTHING]
     _check_depth(depth, record)
 
-    def inner(sub: Place) -> list[Alternative]:
-        return [(both(sub, expression), seen) for expression, seen in alternatives(source, sub, depth + 1)]
+    def inner(sub: SchemaRef) -> list[Alternative]:
+        return [(intersection_of(sub, expression), seen) for expression, seen in alternatives(source, sub, depth + 1)]
 
     def child(value: Any, *tokens: str) -> list[Alternative]:
         return inner(source.place(record, value, *tokens))
@@ -125,7 +125,9 @@ def alternatives(source: Source, place: Place, depth: int = 0) -> list[Alternati
     if "oneOf" in schema:
         alone = source.one_of(place)
         branches = [child(b, "oneOf", str(k)) for k, b in enumerate(schema["oneOf"])]
-        ways = _product(ways, [(both(e, w), s) for e, branch in zip(alone, branches, strict=True) for w, s in branch])
+        ways = _product(
+            ways, [(intersection_of(e, w), s) for e, branch in zip(alone, branches, strict=True) for w, s in branch]
+        )
     if "if" in schema:
         ways = _product(ways, _conditional(schema, child))
     for key, value in (schema.get("dependentSchemas") or {}).items():
@@ -133,13 +135,13 @@ def alternatives(source: Source, place: Place, depth: int = 0) -> list[Alternati
     return ways
 
 
-def _dependent(source: Source, record: PlaceRecord, key: str, consequence: list[Alternative]) -> list[Alternative]:
+def _dependent(source: Source, record: Subschema, key: str, consequence: list[Alternative]) -> list[Alternative]:
     absent = source.place(record, {"properties": {key: False}}, "dependentSchemas", key, "absent")
     present = source.place(record, {"required": [key]}, "dependentSchemas", key, "present")
-    return [(absent, Evaluated()), *((both(present, e), s) for e, s in consequence)]
+    return [(absent, Evaluated()), *((intersection_of(present, e), s) for e, s in consequence)]
 
 
-def _check_depth(depth: int, record: PlaceRecord) -> None:
+def _check_depth(depth: int, record: Subschema) -> None:
     if depth > MAX_DEPTH:
         raise LimitError(
             f"more than {MAX_DEPTH} schemas applied in place of one another", at=record.pointer, fix="flatten them"
@@ -150,8 +152,8 @@ def _conditional(schema: dict[str, Any], child: Any) -> list[Alternative]:
     condition = child(schema["if"], "if")
     then = child(schema.get("then", True), "then")
     otherwise = child(schema.get("else", True), "else")
-    failed = both(*(neither(e) for e, _ in condition))
-    return [*_product(condition, then), *((both(failed, e), s) for e, s in otherwise)]
+    failed = intersection_of(*(complement_of(e) for e, _ in condition))
+    return [*_product(condition, then), *((intersection_of(failed, e), s) for e, s in otherwise)]
 
 
 def _any(branches: list[list[Alternative]]) -> list[Alternative]:
@@ -168,7 +170,7 @@ def _any(branches: list[list[Alternative]]) -> list[Alternative]:
 
 def _product(left: list[Alternative], right: list[Alternative]) -> list[Alternative]:
     _check(len(left) * len(right))
-    return [(both(a, b), seen | more) for a, seen in left for b, more in right]
+    return [(intersection_of(a, b), seen | more) for a, seen in left for b, more in right]
 
 
 def _check(count: int) -> None:
@@ -179,7 +181,7 @@ def _check(count: int) -> None:
         )
 
 
-def own(source: Source, place: Place, *, nested: bool) -> Evaluated:
+def own(source: Source, place: SchemaRef, *, nested: bool) -> Evaluated:
     """Return what the keywords of a schema evaluate by themselves; its unevaluated ones only where it is nested."""
     record = source.record(place)
     schema, draft = record.schema, record.draft
@@ -207,14 +209,14 @@ def restricted(ways: Iterable[Alternative], keys: Expression | None, items: Expr
         keys: What unevaluated members must be, None without `unevaluatedProperties`.
         items: What unevaluated items must be, None without `unevaluatedItems`.
     """
-    return either(*(both(expression, Given(_rule(seen, keys, items))) for expression, seen in ways))
+    return union_of(*(intersection_of(expression, Resolved(_rule(seen, keys, items))) for expression, seen in ways))
 
 
-def _rule(seen: Evaluated, keys: Expression | None, items: Expression | None) -> Value:
-    obj, array = ObjectArm(), ArrayArm()
+def _rule(seen: Evaluated, keys: Expression | None, items: Expression | None) -> ValueSet:
+    obj, array = ObjectDisjunct(), ArrayDisjunct()
     if keys is not None and not seen.every_key:
         rule = KeyRule(tuple((pattern, ANY) for pattern in sorted(seen.patterns, key=repr)), keys)
-        obj = ObjectArm(properties=tuple((name, ANY) for name in sorted(seen.names)), rules=(rule,))
+        obj = ObjectDisjunct(properties=tuple((name, ANY) for name in sorted(seen.names)), rules=(rule,))
     if items is not None and not seen.every_item:
-        array = ArrayArm(prefix=(ANY,) * seen.items, items=either(*sorted(seen.matching, key=repr), items))
+        array = ArrayDisjunct(prefix=(ANY,) * seen.items, items=union_of(*sorted(seen.matching, key=repr), items))
     return replace(ANYTHING, arrays=(array,), objects=(obj,))

@@ -13,14 +13,14 @@ import pytest
 import schemagen
 from schemagen import Vocabulary
 from schemagen.calling import ToolResult, profiles
-from schemagen.calling.growing import AnswerReader
+from schemagen.calling.incremental import AnswerReader
 from schemagen.calling.tools import as_tools
 from schemagen.calling.wire import build, write_calls
 from schemagen.engine.reference.index import ReferenceEngine
 from schemagen.errors import BitmaskShapeError, MatcherError, MatcherTerminatedError, OptionTypeError
 from schemagen.events import ArgumentCompleted, CallStarted, TextDelta
 from schemagen.grammar.free_text import compile_language, text_not_opening, text_up_to, text_without, words
-from schemagen.grammar.graph import Part, Sequence
+from schemagen.grammar.graph import GrammarGraph, Segment
 from schemagen.regex import ast
 from schemagen.testing import brute_force_mask
 
@@ -259,7 +259,7 @@ def test_forced_tokens_are_the_only_way():
     vocabulary = Vocabulary.byte_vocabulary()
     part = compile_language(ast.literal("ab"), vocabulary)
     more = compile_language(ast.concat(ast.literal("c"), ast.char_set("de")), vocabulary)
-    sequence = Sequence([Part(part, None, (1,)), Part(more, None, final=True, label="more")], [0], vocabulary)
+    sequence = GrammarGraph([Segment(part, None, (1,)), Segment(more, None, final=True, label="more")], [0], vocabulary)
     assert sequence.matcher().forced_tokens() == [97, 98, 99]
     assert sequence.matcher().explain(97) == "token 97 (b'a') is allowed in the text."
     assert "outside the vocabulary" in sequence.matcher().explain(999)
@@ -279,8 +279,8 @@ def test_a_part_of_so_many_tokens(special, most):
     free = compile_language(text_without(["</>"]) if special else text_up_to("</>"), vocabulary)
     ends = frozenset() if special else frozenset(b">")
     following, edges = ((), {14: (2,)}) if special else ((2,), {})
-    middle = Part(free, ends, following, edges, max_tokens=most, label="free")
-    sequence = Sequence([Part(head, None, (1,)), middle, Part(tail, final=True)], [0], vocabulary)
+    middle = Segment(free, ends, following, edges, max_tokens=most, label="free")
+    sequence = GrammarGraph([Segment(head, None, (1,)), middle, Segment(tail, final=True)], [0], vocabulary)
     longest = 0
     for _ in range(60):
         matcher, count, read = sequence.matcher(), 0, 0

@@ -18,7 +18,7 @@ from schemagen.decode import LogitsProcessor
 from schemagen.errors import BudgetError, OptionError, ValidationFailed
 from schemagen.events import Completed, Delta, ReasoningDelta
 from schemagen.lm import Reasoning
-from schemagen.prompts.reasoning_grammar import Thinker
+from schemagen.prompts.reasoning_grammar import ReasoningFormat
 from schemagen.testing import brute_force_mask
 from tests.models import llama_config
 
@@ -132,7 +132,7 @@ def ids(lm, *pieces):
 
 def thinking_of(lm, spec, reasoning=True):
     """Return the grammar of thoughts and an answer."""
-    return Thinker.of(reasoning, lm.tokenizer, lm.vocabulary).before(lm.compile(spec))
+    return ReasoningFormat.of(reasoning, lm.tokenizer, lm.vocabulary).before(lm.compile(spec))
 
 
 def allowed(matcher, size, budget):
@@ -472,7 +472,7 @@ def test_a_marker_that_cannot_be_written_is_refused():
     vocabulary = schemagen.Vocabulary.from_tokens(["a", '"', None], eos_token_ids=[2])
     grammar = schemagen.compile(schemagen.Choice(["a"]), vocabulary)
     with pytest.raises(OptionError, match="cannot write"):
-        Thinker("", "</think>", 5, ()).before(grammar)
+        ReasoningFormat("", "</think>", 5, ()).before(grammar)
 
 
 def test_a_bounded_answer_has_room():

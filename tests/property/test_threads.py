@@ -137,9 +137,9 @@ def walk(grammar: schemagen.Grammar, seed: int, *, threads: int = 1) -> list[byt
 @pytest.fixture(params=[False, True], ids=["as it comes", "rival"])
 def rival(request):
     """As if another thread were always making something new, so that whoever has to make something starts over."""
-    _core.assume_rival(request.param)
+    _core.force_lock_contention(request.param)
     yield
-    _core.assume_rival(False)
+    _core.force_lock_contention(False)
 
 
 @pytest.mark.usefixtures("rival")
@@ -159,14 +159,14 @@ def test_work_that_starts_over_leaves_no_trace(number):
     new = {"type": "object", "properties": {f"new{number}": {"type": "string", "pattern": f"^[p-t{number}]{{2,9}}$"}}}
 
     def masks(*, rival: bool) -> list[list[bytes]]:
-        _core.assume_rival(rival)
+        _core.force_lock_contention(rival)
         return [walk(schemagen.compile(spec, vocabulary(), cache=None), 3) for spec in (SPECS[number], new)]
 
     try:
         first = masks(rival=True)
         assert masks(rival=False) == first == masks(rival=True)
     finally:
-        _core.assume_rival(False)
+        _core.force_lock_contention(False)
 
 
 def test_grammars_of_many_threads_are_compiled_at_once():

@@ -96,8 +96,8 @@ def test_the_report_of_each_engine_names_every_keyword(byte_vocabulary, engine) 
 def test_a_reference_is_the_place_that_it_names() -> None:
     """Whatever refers to a schema shares its place, unless something stands beside the reference."""
     normaliser = Normaliser(LINKED)
-    (arm,) = normaliser.value(normaliser.root).objects
-    first, second = (dict(arm.properties)[key] for key in "ab")
+    (disjunct,) = normaliser.value(normaliser.root).objects
+    first, second = (dict(disjunct.properties)[key] for key in "ab")
     assert first is second
     assert normaliser.value(first).objects[0].properties == (("c", first),)
 

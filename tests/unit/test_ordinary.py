@@ -9,7 +9,7 @@ import pytest
 
 from schemagen.schema.algebra import Algebra
 from schemagen.schema.keywords import KEYWORDS, Node, asserted
-from schemagen.schema.nodes import Value
+from schemagen.schema.nodes import ValueSet
 from schemagen.schema.normalise import Normaliser
 from schemagen.schema.ordinary import is_ordinary, ordinary_value
 
@@ -55,7 +55,7 @@ OTHERS: list[dict[str, Any]] = [
 ]
 
 
-def by_keywords(normaliser: Normaliser, schema: dict[str, Any]) -> Value:
+def by_keywords(normaliser: Normaliser, schema: dict[str, Any]) -> ValueSet:
     """Return the set of a schema by each of its keywords."""
     record = normaliser.record(normaliser.root)
     node = Node(normaliser, record, schema)

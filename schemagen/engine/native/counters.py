@@ -1,11 +1,11 @@
-"""What an arm counts (contains, negated members) as states of its own."""
+"""What a disjunct counts (contains, negated members) as states of its own."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
 from schemagen.errors import LimitError
-from schemagen.schema.nodes import neither
+from schemagen.schema.nodes import complement_of
 
 if TYPE_CHECKING:
     from schemagen.schema.nodes import Expression
@@ -14,7 +14,7 @@ MAX_COUNT_STATES = 64
 
 
 class Counters:
-    """The states of an arm that counts: one number per count, no higher than matters, in mixed radix.
+    """The states of a disjunct that counts: one number per count, no higher than matters, in mixed radix.
 
     A count without an upper bound stops at its lower one, and what it leaves uncounted need not be told apart; with an
     upper bound what is not counted must be outside.
@@ -66,12 +66,12 @@ class Counters:
         for k, (number, top, value) in enumerate(zip(self.numbers(state), self.tops, counted, strict=True)):
             is_told_apart = self.bounds[k][1] is not None or (k in self.scarce and number < top)
             choices: list[tuple[list[Expression], int]] = []
-            choices.append(([neither(value)] if value is not None and is_told_apart else [], number))
+            choices.append(([complement_of(value)] if value is not None and is_told_apart else [], number))
             if value is not None and number < top:
                 choices.append(([value], number + 1))
             ways = [(asked + more, [*numbers, n]) for asked, numbers in ways for more, n in choices]
         return [(asked, self.state(numbers)) for asked, numbers in ways]
 
 
-#: Of an arm that counts nothing.
+#: Of a disjunct that counts nothing.
 NO_COUNTS = Counters([])

@@ -23,25 +23,34 @@ from schemagen.errors import LimitError
 from schemagen.regex import ast
 from schemagen.regex.surrogates import has_surrogates
 from schemagen.schema.algebra import number_allows
-from schemagen.schema.nodes import NEVER, ArrayArm, Expression, ItemCount, NumberArm, ObjectArm, both, neither
+from schemagen.schema.nodes import (
+    NEVER,
+    ArrayDisjunct,
+    Expression,
+    ItemCount,
+    NumberDisjunct,
+    ObjectDisjunct,
+    complement_of,
+    intersection_of,
+)
 from schemagen.schema.numbers.expressions import decimal_text
 from schemagen.schema.numbers.rules import EXACT_DIGITS, caps_of, fitting, span_of, step_of
 from schemagen.schema.strings import string_pattern
 
 if TYPE_CHECKING:
     from schemagen.engine.native.lowering import JsonLowering
-    from schemagen.schema.nodes import StringArm
+    from schemagen.schema.nodes import StringDisjunct
     from schemagen.schema.numbers.expressions import NumberStyle
 
 #: Arrays and objects inside items are looked into so deep; what is deeper counts as endless.
 MAX_LOOK = 8
 #: No array is asked for so many different items: from here on values count as endless where they are not the multiples
 #: between two ends, and these from the other number on.
-MANY, MOST = 10_000, 2**31 - 1
+MAX_COUNTED_STRINGS, MOST = 10_000, 2**31 - 1
 #: Of so many numbers each one is looked up in the language, of more those with many digits, and these if they are no more
 #: than that: it takes some 30 us for each.
 FEW, MOST_LOOKED_UP = 50, 1_000
-LONG: int = 10**EXACT_DIGITS
+MIN_COUNTED_LENGTH: int = 10**EXACT_DIGITS
 
 
 class UncountedError(Exception):
@@ -59,54 +68,58 @@ class DistinctItems:
         self._lowering = lowering
         self._builder = lowering.builder
 
-    def most(self, arm: ArrayArm) -> int | None:
+    def most(self, disjunct: ArrayDisjunct) -> int | None:
         """Return how many items an array may have, None for no end.
 
         Raises:
             UncountedError: They could run out before that.
         """
-        if arm.max_items is not None and arm.max_items < 2:
-            return arm.max_items
-        for index, item in enumerate(arm.prefix):
+        if disjunct.max_items is not None and disjunct.max_items < 2:
+            return disjunct.max_items
+        for index, item in enumerate(disjunct.prefix):
             # A place with more values than there are places before it cannot run out.
             if item is not NEVER and _is_at_most(self.count(item), index):
                 raise UncountedError
-        different = None if arm.items is NEVER else self._counted(arm)
+        different = None if disjunct.items is NEVER else self._counted(disjunct)
         if different is None:
-            return arm.max_items
-        if arm.prefix and (arm.max_items is None or arm.max_items > different):
+            return disjunct.max_items
+        if disjunct.prefix and (disjunct.max_items is None or disjunct.max_items > different):
             raise UncountedError
-        return different if arm.max_items is None else min(arm.max_items, different)
+        return different if disjunct.max_items is None else min(disjunct.max_items, different)
 
-    def _counted(self, arm: ArrayArm) -> int | None:
+    def _counted(self, disjunct: ArrayDisjunct) -> int | None:
         """Return how many different items there are to choose from where some of them are counted (`contains`)."""
-        strict = [count for count in arm.counts if count.low > 1 or count.high is not None]
+        strict = [count for count in disjunct.counts if count.low > 1 or count.high is not None]
         if not strict:  # an item that is still asked for was not used before
-            return self.count(arm.items)
-        if len(arm.counts) > 1 or arm.prefix or strict[0].start:
-            if any(self._may_run_out(arm.items, count) for count in strict):
+            return self.count(disjunct.items)
+        if len(disjunct.counts) > 1 or disjunct.prefix or strict[0].start:
+            if any(self._may_run_out(disjunct.items, count) for count in strict):
                 raise UncountedError
             return None
         (count,) = strict
-        inside = self.count(both(arm.items, count.value))
+        inside = self.count(intersection_of(disjunct.items, count.value))
         if _is_at_most(inside, count.low - 1):
             return count.low - 1
         if count.high is None:
-            return self.count(arm.items)
-        outside = self.count(both(arm.items, neither(count.value)))
+            return self.count(disjunct.items)
+        outside = self.count(intersection_of(disjunct.items, complement_of(count.value)))
         return None if outside is None else outside + (count.high if inside is None else min(inside, count.high))
 
     def _may_run_out(self, items: Expression, count: ItemCount) -> bool:
-        if self.count(both(items, count.value)) is not None:
+        if self.count(intersection_of(items, count.value)) is not None:
             return True
-        return count.high is not None and self.count(both(items, neither(count.value))) is not None
+        return count.high is not None and self.count(intersection_of(items, complement_of(count.value))) is not None
 
-    def scarce(self, arm: ArrayArm) -> frozenset[int]:
+    def scarce(self, disjunct: ArrayDisjunct) -> frozenset[int]:
         """Return which counts of an array count values of which there are finitely many."""
         return frozenset(
             k
-            for k, count in enumerate(arm.counts)
-            if any(self._is_few(both(item, count.value), 0) for item in (*arm.prefix, arm.items) if item is not NEVER)
+            for k, count in enumerate(disjunct.counts)
+            if any(
+                self._is_few(intersection_of(item, count.value), 0)
+                for item in (*disjunct.prefix, disjunct.items)
+                if item is not NEVER
+            )
         )
 
     # --- values ------------------------------------------------------------------------------------------------------
@@ -123,22 +136,28 @@ class DistinctItems:
         if strings is None or numbers is None:
             return None
         if value.arrays or value.objects:
-            containers: tuple[ArrayArm | ObjectArm, ...] = (*value.arrays, *value.objects)
-            if all(self._is_finite(arm, depth) for arm in containers):
+            containers: tuple[ArrayDisjunct | ObjectDisjunct, ...] = (*value.arrays, *value.objects)
+            if all(self._is_finite(disjunct, depth) for disjunct in containers):
                 raise UncountedError
             return None
         return value.null + value.true + value.false + strings + numbers
 
-    def _is_finite(self, arm: ArrayArm | ObjectArm, depth: int) -> bool:
+    def _is_finite(self, disjunct: ArrayDisjunct | ObjectDisjunct, depth: int) -> bool:
         """Whether an array or object plainly has finitely many values; what is deep counts as endless."""
-        if isinstance(arm, ArrayArm):
-            if arm.max_items is None and arm.items is not NEVER:
+        if isinstance(disjunct, ArrayDisjunct):
+            if disjunct.max_items is None and disjunct.items is not NEVER:
                 return False
-            inside = (*arm.prefix, arm.items) if len(arm.prefix) < (arm.max_items or 0) else arm.prefix
+            inside = (
+                (*disjunct.prefix, disjunct.items)
+                if len(disjunct.prefix) < (disjunct.max_items or 0)
+                else disjunct.prefix
+            )
         else:
-            if arm.names != ast.EMPTY and not any(not r.patterns and r.additional is NEVER for r in arm.rules):
+            if disjunct.names != ast.EMPTY and not any(
+                not r.patterns and r.additional is NEVER for r in disjunct.rules
+            ):
                 return False
-            inside = tuple(value for _, value in arm.properties)
+            inside = tuple(value for _, value in disjunct.properties)
         return depth < MAX_LOOK and all(part is NEVER or self._is_few(part, depth + 1) for part in inside)
 
     def _is_few(self, expression: Expression, depth: int) -> bool:
@@ -149,102 +168,113 @@ class DistinctItems:
 
     # --- strings -----------------------------------------------------------------------------------------------------
 
-    def _strings(self, arms: tuple[StringArm, ...]) -> int | None:
-        if any(_is_free(arm) for arm in arms):
+    def _strings(self, disjuncts: tuple[StringDisjunct, ...]) -> int | None:
+        if any(_is_free(disjunct) for disjunct in disjuncts):
             return None
-        if all(arm.values is not None for arm in arms):
-            return len({text for arm in arms for text in arm.values or () if not has_surrogates(text)})
-        nodes = [self._lowering.patterns.lower(string_pattern(arm), CANONICAL) for arm in arms]
-        found = self._builder.count_words(self._lowering.any_of(nodes), MANY)
-        return found if found < MANY else None
+        if all(disjunct.values is not None for disjunct in disjuncts):
+            return len({text for disjunct in disjuncts for text in disjunct.values or () if not has_surrogates(text)})
+        nodes = [self._lowering.patterns.lower(string_pattern(disjunct), CANONICAL) for disjunct in disjuncts]
+        found = self._builder.count_words(self._lowering.any_of(nodes), MAX_COUNTED_STRINGS)
+        return found if found < MAX_COUNTED_STRINGS else None
 
     # --- numbers -----------------------------------------------------------------------------------------------------
 
-    def _numbers(self, arms: tuple[NumberArm, ...]) -> int | None:
-        """Return how many numbers the arms have together."""
+    def _numbers(self, disjuncts: tuple[NumberDisjunct, ...]) -> int | None:
+        """Return how many numbers the disjuncts have together."""
         plain = replace(self._lowering.options.number_style, exponents=False)
-        if len(arms) == 1 and (many := _many_multiples(arms[0], plain)) is not None:
+        if len(disjuncts) == 1 and (many := _many_multiples(disjuncts[0], plain)) is not None:
             return many if many <= MOST else None
         found: set[Fraction] = set()
         nodes: list[int] = []
-        for arm in arms:
-            node, listed = self._plain_node(arm, plain), self._listed(arm, plain)
+        for disjunct in disjuncts:
+            node, listed = self._plain_node(disjunct, plain), self._listed(disjunct, plain)
             if listed is None and not self._builder.is_empty(node):
                 return None
             found |= listed or set()
             nodes.append(node)
-        if any(self._hides(arm, plain) for arm in arms):
+        if any(self._hides(disjunct, plain) for disjunct in disjuncts):
             raise UncountedError
-        if len(found) >= MANY:
+        if len(found) >= MAX_COUNTED_STRINGS:
             return None
         doubtful = found if len(found) <= FEW else {number for number in found if _is_long(number)}
         if not doubtful or len(doubtful) > MOST_LOOKED_UP:
             return len(found)
         texts = self._builder.literals([decimal_text(number).encode() for number in sorted(doubtful)])
-        written = self._builder.count_words(self._builder.conjunction([self._lowering.any_of(nodes), texts]), MANY)
+        written = self._builder.count_words(
+            self._builder.conjunction([self._lowering.any_of(nodes), texts]), MAX_COUNTED_STRINGS
+        )
         return len(found) - len(doubtful) + written
 
-    def _plain_node(self, arm: NumberArm, plain: NumberStyle) -> int:
+    def _plain_node(self, disjunct: NumberDisjunct, plain: NumberStyle) -> int:
         try:
-            return self._lowering.number(arm, plain)
+            return self._lowering.number(disjunct, plain)
         except LimitError:  # there are numbers, but only exponents write them
             return EMPTY_NODE
 
-    def _listed(self, arm: NumberArm, plain: NumberStyle) -> set[Fraction] | None:
-        """Return the numbers of an arm that have a plain decimal, None where there is no end."""
-        if arm.values is not None:
-            return set(arm.values)
-        step = step_of(arm)
+    def _listed(self, disjunct: NumberDisjunct, plain: NumberStyle) -> set[Fraction] | None:
+        """Return the numbers of a disjunct that have a plain decimal, None where there is no end."""
+        if disjunct.values is not None:
+            return set(disjunct.values)
+        step = step_of(disjunct)
         if step is None:
             return None
-        multiples = _multiples(arm, step, plain)
-        if multiples.stop - multiples.start > MANY:
+        multiples = _multiples(disjunct, step, plain)
+        if multiples.stop - multiples.start > MAX_COUNTED_STRINGS:
             return None
-        return {step * k for k in multiples if number_allows(arm, step * k)}
+        return {step * k for k in multiples if number_allows(disjunct, step * k)}
 
-    def _hides(self, arm: NumberArm, plain: NumberStyle) -> bool:
+    def _hides(self, disjunct: NumberDisjunct, plain: NumberStyle) -> bool:
         """Whether there may be numbers that only an exponent can write."""
-        styled = fitting(arm, self._lowering.options.number_style)
-        if arm.values is not None or not styled.exponents or (arm.integer and not styled.integer_fraction):
+        styled = fitting(disjunct, self._lowering.options.number_style)
+        if disjunct.values is not None or not styled.exponents or (disjunct.integer and not styled.integer_fraction):
             return False
-        step, span = step_of(arm), span_of(arm)
+        step, span = step_of(disjunct), span_of(disjunct)
         if step is None:
             return True
-        reach = 10 ** caps_of(span, step, fitting(arm, plain)).integer
+        reach = 10 ** caps_of(span, step, fitting(disjunct, plain)).integer
         return any(end is None or abs(end) >= reach for end in (span.low, span.high))
 
 
-def _is_free(arm: StringArm) -> bool:
-    """Whether an arm has all the strings of some length."""
-    return arm.values is None and arm.pattern == ast.ANY_STRING and not arm.formats and arm.max_length != 0
+def _is_free(disjunct: StringDisjunct) -> bool:
+    """Whether a disjunct has all the strings of some length."""
+    return (
+        disjunct.values is None
+        and disjunct.pattern == ast.ANY_STRING
+        and not disjunct.formats
+        and disjunct.max_length != 0
+    )
 
 
 def _is_long(number: Fraction) -> bool:
     """Whether a number may have more digits than float64 surely keeps."""
-    return max(abs(number.numerator), number.denominator) >= LONG
+    return max(abs(number.numerator), number.denominator) >= MIN_COUNTED_LENGTH
 
 
-def _many_multiples(arm: NumberArm, plain: NumberStyle) -> int | None:
-    """Return how many numbers an arm has without a look at each: of ordinary size, with few exceptions; None for another."""
-    step, span = step_of(arm), span_of(arm)
-    if step is None or span.low is None or span.high is None or arm.values is not None:
+def _many_multiples(disjunct: NumberDisjunct, plain: NumberStyle) -> int | None:
+    """Return how many numbers of ordinary size a disjunct has, with few exceptions, without a look at each; else None."""
+    step, span = step_of(disjunct), span_of(disjunct)
+    if step is None or span.low is None or span.high is None or disjunct.values is not None:
         return None
-    if arm.not_multiples or arm.integer is False or any(_is_long(part) for part in (span.low, span.high, step)):
+    if (
+        disjunct.not_multiples
+        or disjunct.integer is False
+        or any(_is_long(part) for part in (span.low, span.high, step))
+    ):
         return None
-    multiples = _multiples(arm, step, plain)
+    multiples = _multiples(disjunct, step, plain)
     if multiples.stop - multiples.start <= FEW or any(_is_long(step * k) for k in (multiples.start, multiples.stop)):
         return None
-    places = {value / step for value in (*arm.not_values, span.low, span.high)}
+    places = {value / step for value in (*disjunct.not_values, span.low, span.high)}
     missing = [
-        k for k in places if k.denominator == 1 and k.numerator in multiples and not number_allows(arm, step * k)
+        k for k in places if k.denominator == 1 and k.numerator in multiples and not number_allows(disjunct, step * k)
     ]
     return multiples.stop - multiples.start - len(missing)
 
 
-def _multiples(arm: NumberArm, step: Fraction, plain: NumberStyle) -> range:
-    """Return which multiples of a step are in the range of an arm and short enough for a plain decimal."""
-    span = span_of(arm)
-    reach = Fraction(10 ** caps_of(span, step, fitting(arm, plain)).integer)
+def _multiples(disjunct: NumberDisjunct, step: Fraction, plain: NumberStyle) -> range:
+    """Return which multiples of a step are in the range of a disjunct and short enough for a plain decimal."""
+    span = span_of(disjunct)
+    reach = Fraction(10 ** caps_of(span, step, fitting(disjunct, plain)).integer)
     low = -reach if span.low is None else max(span.low, -reach)
     high = reach if span.high is None else min(span.high, reach)
     return range(math.ceil(low / step), math.floor(high / step) + 1)

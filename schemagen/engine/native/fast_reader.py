@@ -13,8 +13,8 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from schemagen.schema.document import DIALECTS, draft_of, mentions_ids
-from schemagen.schema.leaves import OTHER_WORDS, OWN_WORDS
-from schemagen.schema.nodes import Place
+from schemagen.schema.leaves import OTHER_KEYWORDS, SELF_CONTAINED
+from schemagen.schema.nodes import SchemaRef
 from schemagen.schema.normalise import Normaliser
 
 if TYPE_CHECKING:
@@ -23,27 +23,27 @@ if TYPE_CHECKING:
     from schemagen import _core
     from schemagen.engine.options import Limits
     from schemagen.schema.formats.table import Dialect
-    from schemagen.schema.nodes import Expression, Value
+    from schemagen.schema.nodes import Expression, ValueSet
 
 #: What a table of leaves begins with, in the order of the core.
 BASICS = ("null", "boolean", "integer", "number", "string")
 
 
 @lru_cache(maxsize=1)
-def _words() -> _core.SchemaWords:
+def _words() -> _core.KeywordTable:
     from schemagen import _core
 
-    return _core.SchemaWords(sorted(OWN_WORDS), sorted(OTHER_WORDS))
+    return _core.KeywordTable(sorted(SELF_CONTAINED), sorted(OTHER_KEYWORDS))
 
 
-def basic_values(draft: int, dialect: Dialect) -> Iterator[Value]:
+def basic_values(draft: int, dialect: Dialect) -> Iterator[ValueSet]:
     """Yield what the `BASICS` allow."""
     for name in BASICS:
         normaliser = Normaliser({"$schema": DIALECTS[draft], "type": name}, dialect=dialect)
         yield normaliser.value(normaliser.root)
 
 
-class Start(NamedTuple):
+class PrimitiveNodes(NamedTuple):
     """What the core has to know before it reads a schema, the same for all of a draft and style.
 
     Attributes:
@@ -55,14 +55,14 @@ class Start(NamedTuple):
     anything: int
 
 
-def start_of(basics: list[tuple[int, list[tuple[int, int, int]]]], anything: int) -> Start:
+def primitive_nodes(basics: list[tuple[int, list[tuple[int, int, int]]]], anything: int) -> PrimitiveNodes:
     """Return what the core has to know: the `BASICS`, each a node and strings, and the node of anything."""
     from schemagen import _core
 
-    return Start(_core.Leaves(basics), anything)
+    return PrimitiveNodes(_core.Leaves(basics), anything)
 
 
-class Begun:
+class CorePass:
     """A schema that the core has read as far as it goes.
 
     Args:
@@ -82,7 +82,7 @@ class Begun:
     def __init__(
         self,
         builder: _core.Builder,
-        start: Start,
+        start: PrimitiveNodes,
         schema: dict[str, Any],
         draft: int,
         limits: Limits,
@@ -118,7 +118,7 @@ def plain_draft(schema: Any, marshalled: bytes | None) -> int | None:
     return None if mentions_ids(schema, marshalled) else draft_of(schema)
 
 
-class Left(NamedTuple):
+class Deferred(NamedTuple):
     """A value that the core did not define.
 
     Attributes:
@@ -130,7 +130,7 @@ class Left(NamedTuple):
 
     value: int
     expression: Expression
-    is_strange: bool
+    is_unsupported: bool
     key: bytes | None
 
 
@@ -143,40 +143,40 @@ class Reading:
         most: Values after which the core stops; the caller finds that there are too many.
     """
 
-    def __init__(self, normaliser: Normaliser, begun: Begun, most: int) -> None:
+    def __init__(self, normaliser: Normaliser, begun: CorePass, most: int) -> None:
         self._normaliser = normaliser
         self._core = begun.core
         self._most = most
 
-    def value_of(self, place: Place) -> int:
+    def value_of(self, place: SchemaRef) -> int:
         """Return the value of a place that was read or noted, 0 for none."""
         schema = self._normaliser.record(place).schema
         return self._core.find(schema) if schema.__class__ is dict else 0  # True is one object wherever it stands
 
-    def note(self, place: Place, value: int) -> None:
+    def note(self, place: SchemaRef, value: int) -> None:
         """Tell the core which value a place has."""
         schema = self._normaliser.record(place).schema
         if schema.__class__ is dict:
             self._core.note(schema, value)
 
-    def read(self, place: Place, value: int) -> list[Left]:
+    def read(self, place: SchemaRef, value: int) -> list[Deferred]:
         """Define a value as what a place allows, and all that is below; return what the core left over."""
         schema = self._normaliser.record(place).schema
         if schema.__class__ is not dict:
-            return [Left(value, place, is_strange=True, key=None)]
+            return [Deferred(value, place, is_unsupported=True, key=None)]
         return self.left(place, self._core.read(value, schema, self._most))
 
-    def left(self, place: Place, told: list[Any]) -> list[Left]:
+    def left(self, place: SchemaRef, told: list[Any]) -> list[Deferred]:
         """Return what the core left over as expressions; the ways that it tells begin at a place."""
         left = []
         for value, schema, reference, tokens, key in told:
             expression = self._normaliser.below(place, schema, reference, tokens)
-            left.append(Left(value, expression, not tokens or self._is(expression, schema), key))
+            left.append(Deferred(value, expression, not tokens or self._is(expression, schema), key))
         return left
 
     def _is(self, expression: Expression, schema: Any) -> bool:
-        return not isinstance(expression, Place) or self._normaliser.record(expression).schema is schema
+        return not isinstance(expression, SchemaRef) or self._normaliser.record(expression).schema is schema
 
-    def keep(self, key: bytes, bare: int, strings: list[tuple[int, int, int]]) -> None:
+    def keep(self, key: bytes, literal: int, strings: list[tuple[int, int, int]]) -> None:
         """Remember what a leaf became."""
-        self._core.keep(key, bare, strings)
+        self._core.keep(key, literal, strings)

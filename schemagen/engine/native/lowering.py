@@ -1,7 +1,7 @@
 """The compiled engine: expressions and regexes handed to `schemagen._core`, one value at a time.
 
 Everything that has a meaning is decided above (`schemagen.schema`); here it is only spelled for the core: patterns become
-kernel nodes in the encoding they are read in, values become arms of the pushdown automaton, keys that are not declared
+kernel nodes in the encoding they are read in, values become disjuncts of the pushdown automaton, keys that are not declared
 become disjoint classes of keys.
 """
 
@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING, Any
 
 from schemagen.engine.native.counters import NO_COUNTS, Counters
 from schemagen.engine.native.distinct import DistinctItems, UncountedError
-from schemagen.engine.native.fast_reader import Begun, Left, Reading, basic_values, plain_draft, start_of
-from schemagen.engine.native.node_cache import MEMORY, RECORDED, PatternLowering, Strings
+from schemagen.engine.native.fast_reader import CorePass, Deferred, Reading, basic_values, plain_draft, primitive_nodes
+from schemagen.engine.native.node_cache import NODE_CACHES, RECORDED_CACHES, PatternLowering, Strings
 from schemagen.engine.native.program import CANONICAL, EMPTY_NODE, JSON, UTF8, Recorder, builder_of
 from schemagen.errors import LimitError, UnsatisfiableSchemaError
 from schemagen.regex import ast
@@ -24,16 +24,16 @@ from schemagen.schema.nodes import (
     ANY,
     ANYTHING,
     NEVER,
-    ArrayArm,
+    ArrayDisjunct,
     Expression,
-    Given,
     KeyRule,
-    NumberArm,
-    ObjectArm,
-    Place,
-    StringArm,
-    Value,
-    both,
+    NumberDisjunct,
+    ObjectDisjunct,
+    Resolved,
+    SchemaRef,
+    StringDisjunct,
+    ValueSet,
+    intersection_of,
 )
 from schemagen.schema.normalise import Normaliser
 from schemagen.schema.numbers.rules import (
@@ -54,14 +54,14 @@ from schemagen.threads.free_threading import LARGE
 if TYPE_CHECKING:
     from schemagen import _core
     from schemagen.engine.options import Limits, Options
-    from schemagen.schema.document import PlaceRecord
+    from schemagen.schema.document import Subschema
     from schemagen.schema.formats.table import Dialect
     from schemagen.schema.numbers.expressions import NumberStyle
     from schemagen.vocabulary import Vocabulary
 
 #: From this length on the characters of a pattern are counted beside its automaton; those of a format, whose own lengths (of a
 #: label, of a local part) make most of its states, only from the other one on.
-LONG, LONG_FORMAT = 12, 48
+MIN_COUNTED_LENGTH, LONG_FORMAT = 12, 48
 MAX_KEY_CLASSES = 64
 NOT_COUNTED = (
     "the items are arrays or objects of which there are finitely many, or each place has its own few values, or contains "
@@ -100,10 +100,10 @@ def check_key_classes(count: int) -> None:
 def recorder_of(options: Options) -> Recorder:
     """Return what makes one grammar and notes the calls."""
     builder = builder_of(options)
-    return Recorder(builder, RECORDED.of(builder))
+    return Recorder(builder, RECORDED_CACHES.of(builder))
 
 
-def begin(schema: Any, marshalled: bytes | None, dialect: Dialect, options: Options) -> Begun | None:
+def begin(schema: Any, marshalled: bytes | None, dialect: Dialect, options: Options) -> CorePass | None:
     """Let the core read a schema as far as it goes; None for a schema that it is not to read.
 
     What is not enforced must be an error: the core leaves nothing to a check afterwards.
@@ -112,18 +112,18 @@ def begin(schema: Any, marshalled: bytes | None, dialect: Dialect, options: Opti
     if draft is None:
         return None
     builder = builder_of(options)
-    starts = MEMORY.of(builder).starts_of(options.number_style, dialect)
+    starts = NODE_CACHES.of(builder).starts_of(options.number_style, dialect)
     start = starts.get(draft)
     if start is None:
         lowering = JsonLowering(Normaliser({}), options, builder)
         basics = [lowering.scalars(value) for value in basic_values(draft, dialect)]
-        start = starts.setdefault(draft, start_of(basics, lowering.scalars(ANYTHING)[0]))
+        start = starts.setdefault(draft, primitive_nodes(basics, lowering.scalars(ANYTHING)[0]))
     # A schema without bytes is that of a type: nobody changes it. Of a large one the compiler has made a copy.
     gives_way = marshalled is None or len(marshalled) > LARGE
-    return Begun(builder, start, schema, draft, options.limits, gives_way=gives_way)
+    return CorePass(builder, start, schema, draft, options.limits, gives_way=gives_way)
 
 
-def constraint_of(begun: Begun, vocabulary: Vocabulary) -> _core.Constraint:
+def constraint_of(begun: CorePass, vocabulary: Vocabulary) -> _core.Constraint:
     """Return the constraint of a schema that the core has read to the end.
 
     Raises:
@@ -151,12 +151,12 @@ class JsonLowering:
         normaliser: Normaliser,
         options: Options,
         builder: _core.Builder | Recorder | None = None,
-        begun: Begun | None = None,
+        begun: CorePass | None = None,
     ) -> None:
         self.normaliser = normaliser
         self.options = options
         self.builder = begun.builder if begun is not None else builder_of(options) if builder is None else builder
-        self._lowered = MEMORY.of(self.builder)
+        self._lowered = NODE_CACHES.of(self.builder)
         self.patterns = PatternLowering(self.builder, self._lowered)
         self._leaves = self._lowered.scalars.setdefault(options.number_style, {})
         self._values: dict[Expression, int] = {NEVER: 0}
@@ -216,18 +216,18 @@ class JsonLowering:
 
     def _value(self, expression: Expression) -> int:
         known = self._values.get(expression)
-        if known is None and self._reading is not None and isinstance(expression, Place):
+        if known is None and self._reading is not None and isinstance(expression, SchemaRef):
             known = self._reading.value_of(expression) or None
             if known is not None:
                 self._values[expression] = known
         if known is None:
             known = self._values[expression] = self.builder.declare_value()
-            leaf = self._leaves.get(expression) if isinstance(expression, Given) else None
+            leaf = self._leaves.get(expression) if isinstance(expression, Resolved) else None
             if leaf is not None:
                 self.builder.define_value(known, *leaf, [], [])
                 return known
             self._waiting.append((expression, known))
-            if self._reading is not None and isinstance(expression, Place):
+            if self._reading is not None and isinstance(expression, SchemaRef):
                 self._reading.note(expression, known)
         return known
 
@@ -235,7 +235,7 @@ class JsonLowering:
         if expression is ANY:
             self._define_any(known)
             return
-        if self._reading is not None and isinstance(expression, Place) and expression not in self._strange:
+        if self._reading is not None and isinstance(expression, SchemaRef) and expression not in self._strange:
             self._note(self._reading.read(expression, known))
             return
         record = None if self._reading is not None else self.normaliser.ordinary_container(expression)
@@ -249,24 +249,24 @@ class JsonLowering:
         self.builder.define_value(
             known,
             *scalars,
-            [self._array(arm) for arm in value.arrays],
-            [self._object(arm) for arm in value.objects],
+            [self._array(disjunct) for disjunct in value.arrays],
+            [self._object(disjunct) for disjunct in value.objects],
         )
 
     def _remember(self, expression: Expression, known: int, scalars: tuple[int, Strings]) -> None:
         """Keep what a leaf became: other schemas have it too (`schema.leaves`)."""
-        if isinstance(expression, Given):
+        if isinstance(expression, Resolved):
             self._leaves[expression] = scalars
         key = self._keys.get(known)
         if key is not None and self._reading is not None:
             self._reading.keep(key, *scalars)
 
-    def _note(self, leftovers: list[Left]) -> None:
+    def _note(self, leftovers: list[Deferred]) -> None:
         """Note what the core left over."""
         for left in leftovers:
             self._values.setdefault(left.expression, left.value)
             self._waiting.append((left.expression, left.value))
-            if left.is_strange:
+            if left.is_unsupported:
                 self._strange.add(left.expression)
             if left.key is not None:
                 self._keys[left.value] = left.key
@@ -278,8 +278,8 @@ class JsonLowering:
             scalars = self._leaves[ANY] = self.scalars(ANYTHING)
         self.builder.define_any(known, scalars[0])
 
-    def _define_ordinary(self, known: int, record: PlaceRecord) -> None:
-        """Spell an ordinary object or array as it is read, without the arm that it is: most containers of most schemas."""
+    def _define_ordinary(self, known: int, record: Subschema) -> None:
+        """Spell an ordinary object or array as it is read, without the disjunct that it is: most containers of most schemas."""
         if record.schema["type"] == "array":
             items = self.normaliser.items(record)
             self.builder.define_array(known, self._value(items), 0 if items is NEVER else -1)
@@ -301,18 +301,18 @@ class JsonLowering:
 
     # --- scalars -----------------------------------------------------------------------------------------------------
 
-    def scalars(self, value: Value) -> tuple[int, Strings]:
+    def scalars(self, value: ValueSet) -> tuple[int, Strings]:
         """Return the node of the numbers and literals of a value, and its strings."""
         return (self._bare(value), self._strings(value.strings))
 
-    def _bare(self, value: Value) -> int:
+    def _bare(self, value: ValueSet) -> int:
         if not (value.null or value.true or value.false or value.numbers):
             return EMPTY_NODE
         nodes: list[int] = []
         if value.null or value.true or value.false:
             there = ((b"null", value.null), (b"true", value.true), (b"false", value.false))
             nodes.append(self.builder.literals([name for name, is_there in there if is_there]))
-        nodes.extend(self.number(arm, self.options.number_style) for arm in value.numbers)
+        nodes.extend(self.number(disjunct, self.options.number_style) for disjunct in value.numbers)
         return self.any_of(nodes)
 
     def any_of(self, nodes: list[int]) -> int:
@@ -321,28 +321,28 @@ class JsonLowering:
             return nodes[0]
         return self.builder.alternation(nodes) if nodes else EMPTY_NODE
 
-    def number(self, arm: NumberArm, style: NumberStyle) -> int:
-        """Return the node of an arm's texts in a style."""
-        if arm.values is not None:  # an enum, seldom seen twice
-            texts, others = plain_texts(arm, style)
+    def number(self, disjunct: NumberDisjunct, style: NumberStyle) -> int:
+        """Return the node of a disjunct's texts in a style."""
+        if disjunct.values is not None:  # an enum, seldom seen twice
+            texts, others = plain_texts(disjunct, style)
             nodes = [self.builder.literals([text.encode() for text in texts])] if texts else []
             if others or not texts:
-                nodes.append(self.patterns.lower(listed_numbers(replace(arm, values=others), style), UTF8))
+                nodes.append(self.patterns.lower(listed_numbers(replace(disjunct, values=others), style), UTF8))
             return self.any_of(nodes)
-        node = self._lowered.numbers.get((style, arm))
+        node = self._lowered.numbers.get((style, disjunct))
         if node is None:
-            node = self._lowered.numbers[style, arm] = self._range(arm, style)
+            node = self._lowered.numbers[style, disjunct] = self._range(disjunct, style)
         return node
 
-    def _range(self, arm: NumberArm, style: NumberStyle) -> int:
-        style = fitting(arm, style)
-        caps = caps_of(span_of(arm), step_of(arm), style)
-        texts = self._rules(range_rules(arm, style, caps))
-        if texts == EMPTY_NODE and (error := nothing_between(span_of(arm), step_of(arm))) is not None:
+    def _range(self, disjunct: NumberDisjunct, style: NumberStyle) -> int:
+        style = fitting(disjunct, style)
+        caps = caps_of(span_of(disjunct), step_of(disjunct), style)
+        texts = self._rules(range_rules(disjunct, style, caps))
+        if texts == EMPTY_NODE and (error := nothing_between(span_of(disjunct), step_of(disjunct))) is not None:
             raise error
-        steps = sorted(arm.not_multiples | ({Fraction(1)} if arm.integer is False else frozenset()))
+        steps = sorted(disjunct.not_multiples | ({Fraction(1)} if disjunct.integer is False else frozenset()))
         outside = [step_rules(step, style, caps) for step in steps]
-        outside += [value_rules(value, style, caps) for value in sorted(arm.not_values)]
+        outside += [value_rules(value, style, caps) for value in sorted(disjunct.not_values)]
         if not outside:
             return texts
         return self.builder.conjunction([texts, *(self.builder.complement(self._rules(rules)) for rules in outside)])
@@ -361,60 +361,68 @@ class JsonLowering:
             ]
         )
 
-    def _strings(self, arms: tuple[StringArm, ...]) -> Strings:
-        if not arms:
+    def _strings(self, disjuncts: tuple[StringDisjunct, ...]) -> Strings:
+        if not disjuncts:
             return []
-        counted = [self._counted(arm) for arm in arms if self._is_free(arm)]
-        if len(counted) == len(arms):
+        counted = [self._counted(disjunct) for disjunct in disjuncts if self._is_free(disjunct)]
+        if len(counted) == len(disjuncts):
             return counted
-        only = arms[0]
-        long = LONG_FORMAT if only.formats else LONG
-        if len(arms) == 1 and only.values is None and (only.max_length or 0) >= long and only.min_length <= 1:
+        only = disjuncts[0]
+        long = LONG_FORMAT if only.formats else MIN_COUNTED_LENGTH
+        if len(disjuncts) == 1 and only.values is None and (only.max_length or 0) >= long and only.min_length <= 1:
             # A register counts, where folded into the language each length would be a state for each of the pattern. The
             # shortest way to an end tells what still fits; with a least length, gaps between the lengths could matter.
             return [(self._string(replace(only, max_length=None)), 0, only.max_length or 0)]
-        merged = self.any_of([self._string(arm) for arm in arms if not self._is_free(arm)])
+        merged = self.any_of([self._string(disjunct) for disjunct in disjuncts if not self._is_free(disjunct)])
         return counted if merged == EMPTY_NODE else [*counted, (merged, 0, -1)]
 
     @staticmethod
-    def _is_free(arm: StringArm) -> bool:
-        return arm.values is None and arm.pattern == ast.ANY_STRING and not arm.formats
+    def _is_free(disjunct: StringDisjunct) -> bool:
+        return disjunct.values is None and disjunct.pattern == ast.ANY_STRING and not disjunct.formats
 
-    def _counted(self, arm: StringArm) -> tuple[int, int, int]:
-        return (self.builder.any_string(JSON), arm.min_length, -1 if arm.max_length is None else arm.max_length)
+    def _counted(self, disjunct: StringDisjunct) -> tuple[int, int, int]:
+        return (
+            self.builder.any_string(JSON),
+            disjunct.min_length,
+            -1 if disjunct.max_length is None else disjunct.max_length,
+        )
 
-    def _string(self, arm: StringArm) -> int:
-        if arm.values is not None:
-            texts = [spelled for v in sorted(arm.values) if (spelled := canonical(v)) is not None]
+    def _string(self, disjunct: StringDisjunct) -> int:
+        if disjunct.values is not None:
+            texts = [spelled for v in sorted(disjunct.values) if (spelled := canonical(v)) is not None]
             return self.builder.literals(texts)
-        return self.patterns.lower(string_pattern(arm), JSON)
+        return self.patterns.lower(string_pattern(disjunct), JSON)
 
     # --- arrays ------------------------------------------------------------------------------------------------------
 
-    def _array(self, arm: ArrayArm) -> int:
-        if not arm.counts and not arm.unique:
-            prefix = [self._option(item) for item in arm.prefix]
-            high = -1 if arm.max_items is None else arm.max_items
-            return self.builder.add_array(prefix, self._option(arm.items), arm.min_items, high, [True], arm.unique)
-        most, unique, scarce = arm.max_items, arm.unique, frozenset[int]()
+    def _array(self, disjunct: ArrayDisjunct) -> int:
+        if not disjunct.counts and not disjunct.unique:
+            prefix = [self._option(item) for item in disjunct.prefix]
+            high = -1 if disjunct.max_items is None else disjunct.max_items
+            return self.builder.add_array(
+                prefix, self._option(disjunct.items), disjunct.min_items, high, [True], disjunct.unique
+            )
+        most, unique, scarce = disjunct.max_items, disjunct.unique, frozenset[int]()
         if unique:
             different = DistinctItems(self)
             try:
-                most, scarce = different.most(arm), different.scarce(arm)
+                most, scarce = different.most(disjunct), different.scarce(disjunct)
             except UncountedError:
                 unique = False
                 self.normaliser.refuse(self._at, "uniqueItems", NOT_COUNTED)
-        counters = Counters([(count.low, count.high) for count in arm.counts], scarce) if arm.counts else NO_COUNTS
-        length = max([len(arm.prefix), *(count.start for count in arm.counts)])
+        counters = (
+            Counters([(count.low, count.high) for count in disjunct.counts], scarce) if disjunct.counts else NO_COUNTS
+        )
+        length = max([len(disjunct.prefix), *(count.start for count in disjunct.counts)])
 
         def options(index: int) -> OptionLists:
-            counted = [count.value if index >= count.start else None for count in arm.counts]
-            return self._options(counters, arm.item(index), counted)
+            counted = [count.value if index >= count.start else None for count in disjunct.counts]
+            return self._options(counters, disjunct.item(index), counted)
 
         return self.builder.add_array(
             [options(index) for index in range(length)],
             options(length),
-            arm.min_items,
+            disjunct.min_items,
             -1 if most is None else most,
             counters.final(),
             unique,
@@ -435,37 +443,37 @@ class JsonLowering:
             [
                 (self._value(what), target)
                 for extra, target in counters.moves(state, counted)
-                if (what := both(value, *extra)) is not NEVER
+                if (what := intersection_of(value, *extra)) is not NEVER
             ]
             for state in range(counters.size)
         ]
 
     # --- objects -----------------------------------------------------------------------------------------------------
 
-    def _object(self, arm: ObjectArm) -> int:
-        counters = Counters([(count.low, count.high) for count in arm.counts]) if arm.counts else NO_COUNTS
-        required = arm.required
+    def _object(self, disjunct: ObjectDisjunct) -> int:
+        counters = Counters([(count.low, count.high) for count in disjunct.counts]) if disjunct.counts else NO_COUNTS
+        required = disjunct.required
         properties: list[tuple[bytes, bool, OptionLists]] = []
-        for key, value in arm.properties:
+        for key, value in disjunct.properties:
             spelled = canonical(key)
             if spelled is not None:
-                if arm.counts:
-                    counted = [count.value if matches(count.names, key) else None for count in arm.counts]
+                if disjunct.counts:
+                    counted = [count.value if matches(count.names, key) else None for count in disjunct.counts]
                     options = self._options(counters, value, counted)
                 else:
                     options = self._option(value)
                 properties.append((spelled, key in required, options))
             elif key in required:
                 return self.builder.add_object([(b"", True, [[]])], [], 0, -1, [True])
-        high = -1 if arm.max_properties is None else arm.max_properties
-        if not arm.counts and arm.names is ast.ANY_STRING and _is_plain(arm.rules):
-            extras = self._one_class(arm.rules)
-            return self.builder.add_object(properties, extras, arm.min_properties, high, [True])
+        high = -1 if disjunct.max_properties is None else disjunct.max_properties
+        if not disjunct.counts and disjunct.names is ast.ANY_STRING and _is_plain(disjunct.rules):
+            extras = self._one_class(disjunct.rules)
+            return self.builder.add_object(properties, extras, disjunct.min_properties, high, [True])
         extras = [
             (regex, is_open, self._options(counters, value, counted))
-            for regex, value, is_open, counted in self._extra_keys(arm, properties)
+            for regex, value, is_open, counted in self._extra_keys(disjunct, properties)
         ]
-        return self.builder.add_object(properties, extras, arm.min_properties, high, counters.final())
+        return self.builder.add_object(properties, extras, disjunct.min_properties, high, counters.final())
 
     def _one_class(self, rules: tuple[KeyRule, ...]) -> list[tuple[int, bool, OptionLists]]:
         """Return the keys that are not declared where no pattern tells them apart: one open class, or none."""
@@ -473,17 +481,17 @@ class JsonLowering:
         return [] if value is NEVER else [(self.builder.any_string(CANONICAL), True, self._option(value))]
 
     def _extra_keys(
-        self, arm: ObjectArm, properties: list[tuple[bytes, bool, OptionLists]]
+        self, disjunct: ObjectDisjunct, properties: list[tuple[bytes, bool, OptionLists]]
     ) -> list[tuple[int, Expression, bool, list[Expression | None]]]:
         """Split the keys that are not declared into disjoint classes by the patterns and counts they belong to."""
-        if any(not rule.patterns and rule.additional is NEVER for rule in arm.rules):
+        if any(not rule.patterns and rule.additional is NEVER for rule in disjunct.rules):
             return []  # a closed object
         build = self.builder
         start = build.any_string(CANONICAL)
-        if arm.names != ast.ANY_STRING:
-            start = build.conjunction([start, self.patterns.lower(arm.names, CANONICAL)])
+        if disjunct.names != ast.ANY_STRING:
+            start = build.conjunction([start, self.patterns.lower(disjunct.names, CANONICAL)])
         classes: list[tuple[int, tuple[Expression, ...]]] = [(start, ())]
-        for rule in arm.rules:
+        for rule in disjunct.rules:
             split: list[tuple[int, tuple[Expression, ...]]] = []
             for regex, values in classes:
                 split.extend(self._split(regex, values, rule.patterns, rule.additional))
@@ -491,10 +499,10 @@ class JsonLowering:
             check_key_classes(len(classes))
         done: list[tuple[int, Expression, bool, list[Expression | None]]] = []
         for regex, values in classes:
-            value = both(*values)
+            value = intersection_of(*values)
             if value is NEVER:
                 continue
-            for node, counted in self._split_counts(regex, arm):
+            for node, counted in self._split_counts(regex, disjunct):
                 is_open = build.is_open(node)
                 rest = node if is_open else self._without(node, [spelled for spelled, _, _ in properties])
                 if is_open or not build.is_empty(rest):
@@ -506,9 +514,9 @@ class JsonLowering:
         build = self.builder
         return build.conjunction([regex, build.complement(build.literals(keys))]) if keys else regex
 
-    def _split_counts(self, regex: int, arm: ObjectArm) -> list[tuple[int, list[Expression | None]]]:
+    def _split_counts(self, regex: int, disjunct: ObjectDisjunct) -> list[tuple[int, list[Expression | None]]]:
         pieces: list[tuple[int, list[Expression | None]]] = [(regex, [])]
-        for count in arm.counts:
+        for count in disjunct.counts:
             if count.names == ast.ANY_STRING:
                 pieces = [(node, [*counted, count.value]) for node, counted in pieces]
                 continue

@@ -10,28 +10,28 @@ from schemagen.threads.forking import brief_lock
 
 if TYPE_CHECKING:
     from schemagen import _core
-    from schemagen.engine.native.fast_reader import Start
+    from schemagen.engine.native.fast_reader import PrimitiveNodes
     from schemagen.schema.formats.table import Dialect
-    from schemagen.schema.nodes import Expression, NumberArm
+    from schemagen.schema.nodes import Expression, NumberDisjunct
     from schemagen.schema.numbers.expressions import NumberStyle
 
 #: Regexes of strings: kernel node, least and most characters (-1: no end).
 Strings = list[tuple[int, int, int]]
 #: Kernel nodes remembered for the process; they live as long as the kernel does, the expressions that name them here.
-MAX_LOWERED = 20_000
+MAX_CACHED_NODES = 20_000
 #: From so many parts on, such as the characters of a long text, equal objects are looked up once.
 _MANY_PARTS = 256
 #: Compilations between two counts of them.
 COUNT_EVERY = 32
 
 
-class Lowered:
+class NodeCache:
     """The kernel nodes of what was lowered before, valid for one generation of the kernel.
 
     Attributes:
         generation: Of the kernel that the nodes belong to.
         patterns: Nodes by encoding and expression.
-        numbers: Nodes by style and arm.
+        numbers: Nodes by style and disjunct.
         scalars: By style and leaf (`normalise.LEAVES`) or any value: the node of its literals and numbers, and its strings.
         calls: How a node was made, if that is recorded.
         starts: What the core knows before it reads a schema, by style, dialect and draft; dicts in dicts, because a key that is
@@ -42,13 +42,13 @@ class Lowered:
 
     def __init__(self, generation: int | None = None) -> None:
         self.generation = generation
-        self.starts: dict[NumberStyle, dict[Dialect, dict[int, Start]]] = {}
+        self.starts: dict[NumberStyle, dict[Dialect, dict[int, PrimitiveNodes]]] = {}
         self.patterns: dict[tuple[int, ast.Regex], int] = {}
-        self.numbers: dict[tuple[NumberStyle, NumberArm], int] = {}
+        self.numbers: dict[tuple[NumberStyle, NumberDisjunct], int] = {}
         self.scalars: dict[NumberStyle, dict[Expression, tuple[int, Strings]]] = {}
         self.calls: dict[int, Call] = {}
 
-    def starts_of(self, style: NumberStyle, dialect: Dialect) -> dict[int, Start]:
+    def starts_of(self, style: NumberStyle, dialect: Dialect) -> dict[int, PrimitiveNodes]:
         """Return `starts` of a style and dialect, by draft."""
         dialects = self.starts.get(style)
         if dialects is None:
@@ -64,42 +64,42 @@ class Lowered:
         return len(self.patterns) + len(self.numbers) + scalars + len(self.calls)
 
 
-class Memory:
+class NodeCaches:
     """What was lowered for the kernel that the process shares, started afresh when that is or when it is large."""
 
     def __init__(self) -> None:
         self._lock = brief_lock()
-        self._lowered = Lowered()
+        self._lowered = NodeCache()
         self._asked = 0
 
-    def of(self, builder: _core.Builder | Recorder) -> Lowered:
+    def of(self, builder: _core.Builder | Recorder) -> NodeCache:
         """Return the nodes of a builder's kernel; a compilation asks once, and what it got stays valid for it."""
         if isinstance(builder, Recorder):
             return builder.lowered
         generation: int | None = getattr(builder, "generation", None)
         if generation is None:  # a kernel of its own
-            return Lowered()
+            return NodeCache()
         lowered = self._lowered
         self._asked += 1  # about: a number that two threads count once does no harm
         if lowered.generation == generation and self._asked % COUNT_EVERY:
             return lowered
         with self._lock:
-            if self._lowered.generation != generation or len(self._lowered) > MAX_LOWERED:
-                self._lowered = Lowered(generation)
+            if self._lowered.generation != generation or len(self._lowered) > MAX_CACHED_NODES:
+                self._lowered = NodeCache(generation)
             return self._lowered
 
 
-MEMORY = Memory()
+NODE_CACHES = NodeCaches()
 #: Of compilations that are recorded: how each of these nodes was made is known.
-RECORDED = Memory()
+RECORDED_CACHES = NodeCaches()
 
 
 class PatternLowering:
     """Regex values to kernel nodes, memoised per encoding."""
 
-    def __init__(self, builder: _core.Builder | Recorder, lowered: Lowered | None = None) -> None:
+    def __init__(self, builder: _core.Builder | Recorder, lowered: NodeCache | None = None) -> None:
         self.builder = builder
-        self._memo = (MEMORY.of(builder) if lowered is None else lowered).patterns
+        self._memo = (NODE_CACHES.of(builder) if lowered is None else lowered).patterns
 
     def lower(self, regex: ast.Regex, encoding: int) -> int:
         """Return the kernel node of a regex over code points, spelled in an encoding."""

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from schemagen import _core
-    from schemagen.engine.native.node_cache import Lowered
+    from schemagen.engine.native.node_cache import NodeCache
     from schemagen.engine.options import Options
     from schemagen.vocabulary import Vocabulary
 
@@ -96,7 +96,7 @@ class Recorder:
         lowered: The nodes whose calls are known.
     """
 
-    def __init__(self, builder: _core.Builder, lowered: Lowered) -> None:
+    def __init__(self, builder: _core.Builder, lowered: NodeCache) -> None:
         self.lowered = lowered
         self._builder = builder
         self._calls = lowered.calls
@@ -188,11 +188,11 @@ class Recorder:
         return self._builder.declare_value()
 
     def define_value(
-        self, value: int, bare: int, strings: list[tuple[int, int, int]], arrays: list[int], objects: list[int]
+        self, value: int, literal: int, strings: list[tuple[int, int, int]], arrays: list[int], objects: list[int]
     ) -> None:
         """As `_core.Builder.define_value`."""
-        self._builder.define_value(value, bare, strings, arrays, objects)
-        self._values.append([value, bare, strings, arrays, objects])
+        self._builder.define_value(value, literal, strings, arrays, objects)
+        self._values.append([value, literal, strings, arrays, objects])
 
     def add_object(
         self,
@@ -230,15 +230,15 @@ class Recorder:
 
     def define_array(self, value: int, items: int, high: int) -> None:
         """As `_core.Builder.define_array`, in the calls that say more."""
-        arm = self.add_array([], [[(items, 0)]], 0, high, [True], unique=False)
-        self.define_value(value, EMPTY_NODE, [], [arm], [])
+        disjunct = self.add_array([], [[(items, 0)]], 0, high, [True], unique=False)
+        self.define_value(value, EMPTY_NODE, [], [disjunct], [])
 
-    def define_any(self, value: int, bare: int) -> None:
+    def define_any(self, value: int, literal: int) -> None:
         """As `_core.Builder.define_any`, in the calls that say more."""
         itself = [[(value, 0)]]
         array = self.add_array([], itself, 0, -1, [True], unique=False)
         member = self.add_object([], [(self.any_string(CANONICAL), True, itself)], 0, -1, [True])
-        self.define_value(value, bare, [(self.any_string(JSON), 0, -1)], [array], [member])
+        self.define_value(value, literal, [(self.any_string(JSON), 0, -1)], [array], [member])
 
     def settle(self, root: int) -> None:
         """As `_core.Builder.settle`."""
@@ -278,8 +278,8 @@ class Recorder:
                 for keys, others, *bounds in self._objects
             ],
             "values": [
-                [value, number(bare), [[number(node), *counts] for node, *counts in strings], *arms]
-                for value, bare, strings, *arms in self._values
+                [value, number(literal), [[number(node), *counts] for node, *counts in strings], *disjuncts]
+                for value, literal, strings, *disjuncts in self._values
             ],
             "root": self._root,
             "root_node": None if self._root_node is None else number(self._root_node),
@@ -405,7 +405,7 @@ def _values(fields: dict[str, Any], nodes: list[int], builder: _core.Builder) ->
     ]
 
     def option(index: int, states: Sequence[bool]) -> OptionLists:
-        """Return option lists that lead from and to the states of an arm."""
+        """Return option lists that lead from and to the states of a disjunct."""
         lists = options[index]
         if len(lists) != len(states) or any(not 0 <= to < len(states) for moves in lists for _, to in moves):
             raise ValueError("an option leads nowhere")
@@ -418,10 +418,10 @@ def _values(fields: dict[str, Any], nodes: list[int], builder: _core.Builder) ->
         properties = [(as_bytes(key), required, option(index, final)) for key, required, index in keys]
         extras = [(nodes[node], is_open, option(index, final)) for node, is_open, index in others]
         builder.add_object(properties, extras, low, high, final)
-    for value, bare, strings, arrays, objects in fields["values"]:
+    for value, literal, strings, arrays, objects in fields["values"]:
         builder.define_value(
             _within(value, size),
-            nodes[bare],
+            nodes[literal],
             [(nodes[node], low, high) for node, low, high in strings],
             [_within(index, len(fields["arrays"])) for index in arrays],
             [_within(index, len(fields["objects"])) for index in objects],

@@ -29,7 +29,7 @@ from schemagen.schema.numbers.spans import (
 )
 
 if TYPE_CHECKING:
-    from schemagen.schema.nodes import NumberArm
+    from schemagen.schema.nodes import NumberDisjunct
     from schemagen.schema.numbers.expressions import NumberStyle
 
 WHOLE, POINT, EXPONENT = 1, 2, 4
@@ -94,26 +94,26 @@ def common_multiple(divisors: frozenset[Fraction]) -> Fraction | None:
     )
 
 
-def fitting(arm: NumberArm, style: NumberStyle) -> NumberStyle:
-    """Return the style in which the numbers of an arm are written.
+def fitting(disjunct: NumberDisjunct, style: NumberStyle) -> NumberStyle:
+    """Return the style in which the numbers of a disjunct are written.
 
     Python's Decimal refuses a remainder whose quotient has more than 28 digits. Where multiples are excluded, whether any
     number is left takes a search, which is quick only among short texts.
     """
-    of_decimals = not style.integer_fraction and arm.multiples and arm.integer is not True
-    if not (arm.not_multiples or of_decimals):
+    of_decimals = not style.integer_fraction and disjunct.multiples and disjunct.integer is not True
+    if not (disjunct.not_multiples or of_decimals):
         return style
     return replace(style, exponents=False, max_integer_digits=min(style.max_integer_digits, MAX_SHORT_DIGITS))
 
 
-def span_of(arm: NumberArm) -> Span:
-    """Return the range of an arm."""
-    return Span(arm.low, arm.low_open, arm.high, arm.high_open)
+def span_of(disjunct: NumberDisjunct) -> Span:
+    """Return the range of a disjunct."""
+    return Span(disjunct.low, disjunct.low_open, disjunct.high, disjunct.high_open)
 
 
-def step_of(arm: NumberArm) -> Fraction | None:
-    """Return what every number of an arm is a multiple of; None if nothing is."""
-    return common_multiple(arm.multiples | ({Fraction(1)} if arm.integer else frozenset()))
+def step_of(disjunct: NumberDisjunct) -> Fraction | None:
+    """Return what every number of a disjunct is a multiple of; None if nothing is."""
+    return common_multiple(disjunct.multiples | ({Fraction(1)} if disjunct.integer else frozenset()))
 
 
 def caps_of(span: Span, step: Fraction | None, style: NumberStyle) -> Caps:
@@ -143,23 +143,25 @@ def _length(value: Fraction) -> int:
     return len(str(int(value))) if value < 10**MAX_DIGITS else MAX_DIGITS + 1
 
 
-def range_rules(arm: NumberArm, style: NumberStyle, caps: Caps) -> list[NumberRule]:
-    """Return rules whose texts together are those of the numbers between the ends of an arm, of its kind and multiples.
+def range_rules(disjunct: NumberDisjunct, style: NumberStyle, caps: Caps) -> list[NumberRule]:
+    """Return rules whose texts together are those of the numbers between the ends of a disjunct, of its kind and multiples.
 
-    What the arm excludes (`not_values`, `not_multiples`, no integers) is left aside.
+    What the disjunct excludes (`not_values`, `not_multiples`, no integers) is left aside.
 
     Raises:
         LimitError: A divisor or an end is too large.
     """
-    exact, step = span_of(arm), step_of(arm)
+    exact, step = span_of(disjunct), step_of(disjunct)
     divisor, power = (0, 0) if step is None else decimal_step(step)
-    limited = arm.integer is False or arm.not_multiples or (step is not None and not _is_dyadic(divisor, power))
+    limited = (
+        disjunct.integer is False or disjunct.not_multiples or (step is not None and not _is_dyadic(divisor, power))
+    )
     plain = NumberRule(
-        (NO_END, NO_END, NO_END, NO_END), 0, divisor, power, caps.integer, caps.fraction, 0, _forms(arm, style)
+        (NO_END, NO_END, NO_END, NO_END), 0, divisor, power, caps.integer, caps.fraction, 0, _forms(disjunct, style)
     )
     plain = replace(plain, exact_digits=EXACT_DIGITS if limited else 0)
     return _rules(
-        plain, exact, float_ends(exact), read_as_floats=not style.integer_fraction and arm.integer is not True
+        plain, exact, float_ends(exact), read_as_floats=not style.integer_fraction and disjunct.integer is not True
     )
 
 
@@ -180,8 +182,8 @@ def value_rules(value: Fraction, style: NumberStyle, caps: Caps) -> list[NumberR
     return _rules(plain, exact, float_readings(value), read_as_floats=not style.integer_fraction)
 
 
-def _forms(arm: NumberArm, style: NumberStyle) -> int:
-    if arm.integer is True and (arm.plain or not style.integer_fraction):
+def _forms(disjunct: NumberDisjunct, style: NumberStyle) -> int:
+    if disjunct.integer is True and (disjunct.plain or not style.integer_fraction):
         return WHOLE
     return WHOLE | POINT | (EXPONENT if style.exponents else 0)
 

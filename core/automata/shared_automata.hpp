@@ -10,10 +10,10 @@
 // at work when they next have to make something, the others some at a time while new grammars are made. So there are
 // at most the newest generation, the one before, and those that are just being left.
 //
-// Most of what a text needs is known soon. So whoever follows one reads (`Reading`), beside any number of others, and asks
-// to be alone at the first thing that is new (`Kernel::will_write`): it waits until the others have read to their end, and
-// goes on with what it has read. One thread at a time can do that; a second one gets NotKnown and starts over behind it. A
-// `Guard` is alone from the start. Readers count themselves in slots of their own, so they do not pass a cache line around
+// Most of what a text needs is known soon. So whoever follows one reads (`SharedLock`), beside any number of others, and asks
+// to be alone at the first thing that is new (`Kernel::before_write`): it waits until the others have read to their end, and
+// goes on with what it has read. One thread at a time can do that; a second one gets UpgradeConflict and starts over behind it. A
+// `ExclusiveLock` is alone from the start. Readers count themselves in slots of their own, so they do not pass a cache line around
 // (a distributed lock of readers and a writer; Hsieh & Weihl 1992).
 //
 // Order: the mutex of a constraint before its languages. A reader never waits for anything but a writer. All of them wait as
@@ -32,7 +32,7 @@
 namespace schemagen {
 
 // Something new is needed, and another thread is making something new.
-struct NotKnown {};
+struct UpgradeConflict {};
 
 // A grammar that lives in some languages.
 class Tenant {
@@ -44,14 +44,14 @@ protected:
     ~Tenant() = default;
 };
 
-class Languages final : public ForkSafe {
+class SharedAutomata final : public ForkSafe {
 public:
-    explicit Languages(uint64_t generation_);
+    explicit SharedAutomata(uint64_t generation_);
 
     // The place for a new grammar.
-    static std::shared_ptr<Languages> current();
+    static std::shared_ptr<SharedAutomata> current();
     // A place for one grammar alone.
-    static std::shared_ptr<Languages> apart();
+    static std::shared_ptr<SharedAutomata> apart();
     bool is_apart() const { return apart_; }
     bool is_closing() const { return closing_.load(std::memory_order_relaxed); }
     void add_tenant(const std::shared_ptr<Tenant>& tenant);
@@ -71,11 +71,11 @@ public:
     LazyDfa dfa;
     StringMasks strings;
     const uint64_t generation;
-    static inline std::atomic<bool> always_not_known{false};  // for tests: as if another thread came first every time
+    static inline std::atomic<bool> always_conflict{false};  // for tests: as if another thread came first every time
 
 private:
-    friend class Guard;
-    friend class Reading;
+    friend class ExclusiveLock;
+    friend class SharedLock;
     static constexpr size_t kSlots = 16;
     struct alignas(64) Slot {
         std::atomic<uint32_t> readers{0};
@@ -102,38 +102,38 @@ private:
 };
 
 // Exclusive use of the languages, on the account of one grammar. Not for a thread that is reading them.
-class Guard {
+class ExclusiveLock {
 public:
-    explicit Guard(Languages& languages, Budget* budget = nullptr) : languages_(languages) {
-        languages.take();
-        outer_ = languages.kernel.charge(budget);
+    explicit ExclusiveLock(SharedAutomata& shared, Budget* budget = nullptr) : shared_(shared) {
+        shared.take();
+        outer_ = shared.kernel.charge(budget);
     }
-    ~Guard() {
-        languages_.kernel.charge(outer_);
-        languages_.leave();
+    ~ExclusiveLock() {
+        shared_.kernel.charge(outer_);
+        shared_.leave();
     }
-    Guard(const Guard&) = delete;
-    Guard& operator=(const Guard&) = delete;
+    ExclusiveLock(const ExclusiveLock&) = delete;
+    ExclusiveLock& operator=(const ExclusiveLock&) = delete;
 
 private:
-    Languages& languages_;
+    SharedAutomata& shared_;
     Budget* outer_;
 };
 
-// Shared use, until something has to be made: on the account of one grammar. Not for a thread that has a Guard.
-class Reading {
+// Shared use, until something has to be made: on the account of one grammar. Not for a thread that has a ExclusiveLock.
+class SharedLock {
 public:
-    Reading(Languages& languages, Budget& budget);
-    ~Reading();
-    Reading(const Reading&) = delete;
-    Reading& operator=(const Reading&) = delete;
-    // The thread that reads goes on alone; throws NotKnown if another one was first.
-    static void become_alone();
+    SharedLock(SharedAutomata& shared, Budget& budget);
+    ~SharedLock();
+    SharedLock(const SharedLock&) = delete;
+    SharedLock& operator=(const SharedLock&) = delete;
+    // The thread that reads goes on alone; throws UpgradeConflict if another one was first.
+    static void upgrade();
 
 private:
-    Languages& languages_;
+    SharedAutomata& shared_;
     Budget& budget_;
-    Languages::Slot& slot_;
+    SharedAutomata::Slot& slot_;
     Budget* outer_ = nullptr;
     bool alone_ = false;
 };

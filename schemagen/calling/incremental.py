@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING, Any
 
 from schemagen.calling.calls import ToolCall
 from schemagen.calling.pythonic import ArgumentsReader
-from schemagen.calling.reading import Arguments, Begin, CallId, TaggedValue, Text, Written
+from schemagen.calling.reading import Arguments, Begin, CallId, RawCall, TaggedValue, Text
 from schemagen.errors import ValidationFailed
 from schemagen.events import (
     ArgumentCompleted,
@@ -39,14 +39,14 @@ from schemagen.streaming.json_reader import JsonReader
 from schemagen.types.reflection import is_type
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence as Several
+    from collections.abc import Callable, Sequence
 
     from schemagen.calling.calls import ToolResult
     from schemagen.calling.tools import Tool
     from schemagen.events import ArgumentEvent, CallEvent, FieldEvent, Path
-    from schemagen.grammar.graph import Part, Sequence
+    from schemagen.grammar.graph import GrammarGraph, Segment
 
-    Chain = list[tuple[Part, int, int | None]]
+    Chain = list[tuple[Segment, int, int | None]]
 
 _LANDMARKS = (Text, Arguments, Begin, TaggedValue)
 
@@ -80,7 +80,7 @@ class _Landmark:
         return self.label.end if isinstance(self.label, TaggedValue) else ""
 
 
-class _Grown:
+class _Partial:
     """The text of a landmark as far as it was read; whole characters only."""
 
     def __init__(self, start: int) -> None:
@@ -193,7 +193,7 @@ class AnswerReader:
     """
 
     def __init__(
-        self, sequence: Sequence, judge: Callable[[Written, str], ToolCall | ToolResult], *, strict: bool = True
+        self, sequence: GrammarGraph, judge: Callable[[RawCall, str], ToolCall | ToolResult], *, strict: bool = True
     ) -> None:
         self.data = bytearray()
         self.text = ""
@@ -203,15 +203,15 @@ class AnswerReader:
         self._judge = judge
         self._strict = strict
         self._done = 0  # landmarks that are over
-        self._grown: _Grown | None = None  # of the one that is open
+        self._grown: _Partial | None = None  # of the one that is open
         self._value: _Value | None = None
         self._said = 0  # characters of the words in it
         self._spaces = ""  # whitespace behind words, said if more words follow
         self._call: _Call | None = None
         self._events: list[CallEvent[Any]] = []
-        self._ahead: dict[Part, frozenset[Any]] = {}
+        self._ahead: dict[Segment, frozenset[Any]] = {}
 
-    def read(self, token_ids: Several[int]) -> None:
+    def read(self, token_ids: Sequence[int]) -> None:
         """Read on; what happened is in `events`.
 
         Raises:
@@ -234,7 +234,7 @@ class AnswerReader:
             MatcherError: It is not.
         """
         self._advance([[*self._matcher.spans()]])
-        self._say_what_comes(frozenset([None]))
+        self._emit_certain(frozenset([None]))
 
     def events(self) -> list[CallEvent[Any]]:
         """Return what happened since this was asked last."""
@@ -260,9 +260,9 @@ class AnswerReader:
             comes = [
                 {way[self._done].label} if len(way) > self._done else self._next(chain[-1][0]) for way, chain in each
             ]
-            self._say_what_comes(frozenset[Any]().union(*comes))
+            self._emit_certain(frozenset[Any]().union(*comes))
 
-    def _next(self, part: Part) -> frozenset[Any]:
+    def _next(self, part: Segment) -> frozenset[Any]:
         """The labels of the landmarks that can come next, from some part on; None for the end."""
         if part not in self._ahead:
             found: set[Any] = set()
@@ -281,7 +281,7 @@ class AnswerReader:
             self._ahead[part] = frozenset(found)
         return self._ahead[part]
 
-    def _say_what_comes(self, labels: frozenset[Any]) -> None:
+    def _emit_certain(self, labels: frozenset[Any]) -> None:
         """Say what is certain to come: a tool, or the key of an argument, or that there are no more of these."""
         call = self._call
         if call is not None and call.is_tagged and not call.is_over:
@@ -297,12 +297,12 @@ class AnswerReader:
 
     # --- landmarks ---------------------------------------------------------------------------------------------------
 
-    def _read_landmark(self, ways: Several[_Landmark]) -> None:
+    def _read_landmark(self, ways: Sequence[_Landmark]) -> None:
         """Read as much of a landmark as all ways have of it."""
         landmark = ways[0]
         if self._grown is None:
-            self._say_what_comes(frozenset([landmark.label]))
-            self._grown = _Grown(landmark.start)
+            self._emit_certain(frozenset([landmark.label]))
+            self._grown = _Partial(landmark.start)
             if isinstance(landmark.label, (Arguments, Begin)):
                 self._begin_arguments(landmark)
             elif isinstance(landmark.label, TaggedValue):
@@ -384,10 +384,10 @@ class AnswerReader:
         else:
             assert self._grown is not None, "the arguments are being read"
             text = call.label.json(self._grown.text)
-        judged = self._judge(Written(call.tool, text, call.id), self.text if call.index == 0 else "")
-        self.found.append(judged)
-        if isinstance(judged, ToolCall):
-            self._events.append(CallCompleted(call.index, judged))
+        validate_call = self._judge(RawCall(call.tool, text, call.id), self.text if call.index == 0 else "")
+        self.found.append(validate_call)
+        if isinstance(validate_call, ToolCall):
+            self._events.append(CallCompleted(call.index, validate_call))
 
 
 def _landmarks(chain: Chain) -> list[_Landmark]:

@@ -6,7 +6,7 @@ from difflib import get_close_matches
 from typing import TYPE_CHECKING, Any
 from urllib.parse import unquote
 
-from schemagen.schema.document import PlaceRecord, escape
+from schemagen.schema.document import Subschema, escape
 from schemagen.schema.keywords import ANNOTATIONS, COMPANIONS, KEYWORDS, asserted
 from schemagen.schema.leaves import leaf_key, sole_reference
 from schemagen.schema.ordinary import children, is_ordinary
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
 
-class Account:
+class ReportLog:
     """The sub-schemas that were read, and what had to be left to a check of the finished value.
 
     A compilation only notes what it reads; most reports are never looked at. Leaves and references count as read with the
@@ -29,18 +29,18 @@ class Account:
 
     def __init__(self, dialect: str) -> None:
         self._dialect = dialect
-        self._read: list[PlaceRecord | tuple[PlaceRecord, tuple[str, ...], Any]] = []
+        self._read: list[Subschema | tuple[Subschema, tuple[str, ...], Any]] = []
         self._left: dict[tuple[str, str], Entry] = {}
 
-    def read(self, record: PlaceRecord) -> None:
+    def read(self, record: Subschema) -> None:
         """Note that a sub-schema was read."""
         self._read.append(record)
 
-    def read_in(self, parent: PlaceRecord, tokens: tuple[str, ...], schema: Any) -> None:
+    def note_inline(self, parent: Subschema, tokens: tuple[str, ...], schema: Any) -> None:
         """Note that a leaf or a reference was read, which has no place of its own."""
         self._read.append((parent, tokens, schema))
 
-    def leave(self, pointer: str, keyword: str, why: str) -> None:
+    def mark_unchecked(self, pointer: str, keyword: str, why: str) -> None:
         """Note that a keyword is only checked on the finished value."""
         self._left.setdefault((pointer, keyword), Entry(pointer, keyword, "checked_after", why))
 
@@ -60,14 +60,14 @@ class Account:
         return Report(tuple((entries | self._left).values()))
 
 
-def _with_leaves(read: PlaceRecord | tuple[PlaceRecord, tuple[str, ...], Any]) -> Iterator[PlaceRecord]:
+def _with_leaves(read: Subschema | tuple[Subschema, tuple[str, ...], Any]) -> Iterator[Subschema]:
     """Yield the record of what was read, and those of the leaves in it."""
-    record = read if isinstance(read, PlaceRecord) else PlaceRecord(read[2], read[0], read[1], read[0].draft)
+    record = read if isinstance(read, Subschema) else Subschema(read[2], read[0], read[1], read[0].draft)
     yield record
     yield from _leaves(record)
 
 
-def _targets(records: Iterable[PlaceRecord]) -> frozenset[str]:
+def _targets(records: Iterable[Subschema]) -> frozenset[str]:
     """Return the pointers that local references lead to or pass through."""
     found: set[str] = set()
     for record in records:
@@ -78,15 +78,15 @@ def _targets(records: Iterable[PlaceRecord]) -> frozenset[str]:
     return frozenset(found)
 
 
-def _leaves(record: PlaceRecord) -> Iterator[PlaceRecord]:
+def _leaves(record: Subschema) -> Iterator[Subschema]:
     """Yield the leaves and references in an ordinary schema."""
     if record.base is None and is_ordinary(record.schema):
         for steps, child in children(record.schema):
             if leaf_key(child) is not None or sole_reference(child, record.draft) is not None:
-                yield PlaceRecord(child, record, steps, record.draft)
+                yield Subschema(child, record, steps, record.draft)
 
 
-def _entries(record: PlaceRecord, dialect: str, targets: frozenset[str]) -> Iterator[Entry]:
+def _entries(record: Subschema, dialect: str, targets: frozenset[str]) -> Iterator[Entry]:
     """Yield an entry for each keyword of a sub-schema, those that assert something first."""
     pointer, schema = record.pointer, record.schema
     named = asserted(schema, record.draft)

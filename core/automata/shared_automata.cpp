@@ -1,4 +1,4 @@
-#include "automata/languages.hpp"
+#include "automata/shared_automata.hpp"
 
 #include <algorithm>
 #include <thread>
@@ -7,14 +7,14 @@ namespace schemagen {
 
 namespace {
 
-thread_local Reading* reading_here = nullptr;
+thread_local SharedLock* shared_lock_here = nullptr;
 
 // All generations of the process.
 struct Generations {
     std::mutex mutex;
     uint64_t count = 0;
-    std::shared_ptr<Languages> newest;
-    std::vector<std::weak_ptr<Languages>> older;  // in their order; those that are gone are taken out when another one comes
+    std::shared_ptr<SharedAutomata> newest;
+    std::vector<std::weak_ptr<SharedAutomata>> older;  // in their order; those that are gone are taken out when another one comes
 };
 
 Generations& generations() {
@@ -24,40 +24,40 @@ Generations& generations() {
 
 }  // namespace
 
-Languages::Languages(uint64_t generation_) : dfa(kernel), strings(dfa), generation(generation_) {
-    kernel.reclaim = &Reading::become_alone;
-    kernel.lent = true;
+SharedAutomata::SharedAutomata(uint64_t generation_) : dfa(kernel), strings(dfa), generation(generation_) {
+    kernel.upgrade_lock = &SharedLock::upgrade;
+    kernel.has_readers = true;
 }
 
-bool Languages::is_full(size_t times) const {
+bool SharedAutomata::is_full(size_t times) const {
     // About 100 MB; a grammar with its own few thousand states costs well below one.
     constexpr size_t kMostNodes = 400'000, kMostStates = 60'000;
     return node_count() > times * kMostNodes || state_count() > times * kMostStates;
 }
 
-std::shared_ptr<Languages> Languages::current() {
+std::shared_ptr<SharedAutomata> SharedAutomata::current() {
     Generations& all = generations();
     std::lock_guard lock(all.mutex);
     if (all.newest && !all.newest->is_full(1)) return all.newest;
     for (const auto& older : all.older)
-        if (auto languages = older.lock()) languages->closing_ = true;
+        if (auto shared = older.lock()) shared->closing_ = true;
     std::erase_if(all.older, [](const auto& older) { return older.expired(); });
     if (all.newest) all.older.push_back(all.newest);
-    return all.newest = std::make_shared<Languages>(++all.count);
+    return all.newest = std::make_shared<SharedAutomata>(++all.count);
 }
 
-std::shared_ptr<Languages> Languages::apart() {
+std::shared_ptr<SharedAutomata> SharedAutomata::apart() {
     uint64_t number;
     {
         std::lock_guard lock(generations().mutex);
         number = ++generations().count;
     }
-    auto languages = std::make_shared<Languages>(number);
-    languages->apart_ = true;
-    return languages;
+    auto shared = std::make_shared<SharedAutomata>(number);
+    shared->apart_ = true;
+    return shared;
 }
 
-void Languages::add_tenant(const std::shared_ptr<Tenant>& tenant) {
+void SharedAutomata::add_tenant(const std::shared_ptr<Tenant>& tenant) {
     std::lock_guard lock(tenants_mutex_);
     if (tenants_.size() >= full_tenants_) {
         std::erase_if(tenants_, [](const auto& other) { return other.expired(); });
@@ -66,24 +66,24 @@ void Languages::add_tenant(const std::shared_ptr<Tenant>& tenant) {
     tenants_.push_back(tenant);
 }
 
-void Languages::clear_out() {
+void SharedAutomata::clear_out() {
     constexpr size_t kAtOnce = 8;
-    std::vector<std::shared_ptr<Languages>> closing;
+    std::vector<std::shared_ptr<SharedAutomata>> closing;
     {
         Generations& all = generations();
         std::lock_guard lock(all.mutex);
         for (const auto& older : all.older)
-            if (auto languages = older.lock(); languages && languages->is_closing()) closing.push_back(std::move(languages));
+            if (auto shared = older.lock(); shared && shared->is_closing()) closing.push_back(std::move(shared));
     }
     size_t moved = 0;
-    for (const auto& languages : closing) {
+    for (const auto& shared : closing) {
         for (size_t tries = 0; tries < kAtOnce && moved < kAtOnce;) {
             std::shared_ptr<Tenant> tenant;
             {
-                std::lock_guard lock(languages->tenants_mutex_);
-                while (!tenant && !languages->tenants_.empty()) {
-                    tenant = languages->tenants_.back().lock();
-                    languages->tenants_.pop_back();
+                std::lock_guard lock(shared->tenants_mutex_);
+                while (!tenant && !shared->tenants_.empty()) {
+                    tenant = shared->tenants_.back().lock();
+                    shared->tenants_.pop_back();
                 }
             }
             if (!tenant) break;
@@ -91,51 +91,51 @@ void Languages::clear_out() {
             if (tenant->move_out()) {
                 ++moved;
             } else {
-                std::lock_guard lock(languages->tenants_mutex_);
-                languages->tenants_.insert(languages->tenants_.begin(), tenant);
+                std::lock_guard lock(shared->tenants_mutex_);
+                shared->tenants_.insert(shared->tenants_.begin(), tenant);
             }
         }
     }
 }
 
-Languages::Extent Languages::extent() {
+SharedAutomata::Extent SharedAutomata::extent() {
     Extent out;
     Generations& all = generations();
-    std::vector<std::shared_ptr<Languages>> alive;  // given back without the lock
+    std::vector<std::shared_ptr<SharedAutomata>> alive;  // given back without the lock
     {
         std::lock_guard lock(all.mutex);
         for (const auto& older : all.older)
-            if (auto languages = older.lock()) alive.push_back(std::move(languages));
+            if (auto shared = older.lock()) alive.push_back(std::move(shared));
         if (all.newest) alive.push_back(all.newest);
     }
-    for (const auto& languages : alive) out.bytes += languages->memory_bytes();
+    for (const auto& shared : alive) out.bytes += shared->memory_bytes();
     out.generations = alive.size();
     return out;
 }
 
 // ---- alone --------------------------------------------------------------------------------------------------------
 
-void Languages::take() {
+void SharedAutomata::take() {
     Work::lock(writers_);
     if (depth_++ > 0) return;
     writing_.store(true);
     wait_for_readers(0);
-    kernel.lent.store(false, std::memory_order_relaxed);
+    kernel.has_readers.store(false, std::memory_order_relaxed);
 }
 
 // Never waits for another writer: that one may be waiting for this reader.
-bool Languages::try_take_from_reading() {
+bool SharedAutomata::try_take_from_reading() {
     if (!writers_.try_lock()) return false;
     ++depth_;
     writing_.store(true);
     wait_for_readers(1);
-    kernel.lent.store(false, std::memory_order_relaxed);
+    kernel.has_readers.store(false, std::memory_order_relaxed);
     return true;
 }
 
-void Languages::leave() {
+void SharedAutomata::leave() {
     if (--depth_ == 0) {
-        kernel.lent.store(true, std::memory_order_relaxed);
+        kernel.has_readers.store(true, std::memory_order_relaxed);
         node_count_.store(kernel.size(), std::memory_order_relaxed);
         state_count_.store(dfa.size(), std::memory_order_relaxed);
         memory_bytes_.store(kernel.memory_bytes() + dfa.memory_bytes() + strings.memory_bytes(), std::memory_order_relaxed);
@@ -146,7 +146,7 @@ void Languages::leave() {
 }
 
 // They are at work on one mask or token each. One that has come to a look may be waiting for the interpreter's lock.
-void Languages::wait_for_readers(uint32_t own) {
+void SharedAutomata::wait_for_readers(uint32_t own) {
     constexpr unsigned kPatience = 64, kLong = 1024;
     auto alone = [&] {
         uint32_t readers = 0;
@@ -170,48 +170,48 @@ void Languages::wait_for_readers(uint32_t own) {
     }
 }
 
-void Languages::after_fork() {
+void SharedAutomata::after_fork() {
     new (&writers_) std::recursive_timed_mutex;
     for (Slot& slot : slots_) slot.readers.store(0);
     writing_.store(false);
     depth_ = 0;
     kernel.charge(nullptr);
-    kernel.lent.store(true);
+    kernel.has_readers.store(true);
 }
 
 // ---- beside others ------------------------------------------------------------------------------------------------
 
-Languages::Slot& Languages::my_slot() {
+SharedAutomata::Slot& SharedAutomata::my_slot() {
     static std::atomic<uint32_t> threads{0};
     thread_local const uint32_t mine = threads.fetch_add(1) % kSlots;
     return slots_[mine];
 }
 
 // A reader shows itself before it looks for a writer, a writer before it looks for readers: one of them sees the other.
-Reading::Reading(Languages& languages, Budget& budget) : languages_(languages), budget_(budget), slot_(languages.my_slot()) {
+SharedLock::SharedLock(SharedAutomata& shared, Budget& budget) : shared_(shared), budget_(budget), slot_(shared.my_slot()) {
     while (true) {
         slot_.readers.fetch_add(1);
-        if (!languages.writing_.load()) break;
+        if (!shared.writing_.load()) break;
         slot_.readers.fetch_sub(1);
-        WorkLock until_it_is_done(languages.writers_);
+        WorkLock until_it_is_done(shared.writers_);
     }
-    reading_here = this;
+    shared_lock_here = this;
 }
 
-Reading::~Reading() {
+SharedLock::~SharedLock() {
     if (alone_) {
-        languages_.kernel.charge(outer_);
-        languages_.leave();
+        shared_.kernel.charge(outer_);
+        shared_.leave();
     }
     slot_.readers.fetch_sub(1);
-    reading_here = nullptr;
+    shared_lock_here = nullptr;
 }
 
-void Reading::become_alone() {
-    Reading& here = *reading_here;
-    if (Languages::always_not_known.load(std::memory_order_relaxed) || !here.languages_.try_take_from_reading()) throw NotKnown();
+void SharedLock::upgrade() {
+    SharedLock& here = *shared_lock_here;
+    if (SharedAutomata::always_conflict.load(std::memory_order_relaxed) || !here.shared_.try_take_from_reading()) throw UpgradeConflict();
     here.alone_ = true;
-    here.outer_ = here.languages_.kernel.charge(&here.budget_);
+    here.outer_ = here.shared_.kernel.charge(&here.budget_);
 }
 
 }  // namespace schemagen
