@@ -1,13 +1,15 @@
-// What a mask engine needs from an automaton over bytes, whatever its kind: a start, a step, and whether a text may end.
+// What a mask engine needs from an automaton over bytes, whatever its kind: a start, a step, and whether a text may
+// end.
 //
-// Masks, budgets, forced tokens and token tables follow from these for any machine. A machine that knows more about itself says
-// so in a facet: that the rest of its text is that of a string (string_view.hpp), that its containers can be looked into without
-// what is around them (container_view.hpp), how much a text still needs (completion_guide.hpp). A facet makes things
-// faster, never different.
+// Masks, budgets, forced tokens and token tables follow from these for any machine. A machine that knows more about
+// itself says so in a facet: that the rest of its text is that of a string (string_view.hpp), that its containers can
+// be looked into without what is around them (container_view.hpp), how much a text still needs (completion_guide.hpp).
+// A facet makes things faster, never different.
 //
-// A configuration is a small value (`Configuration`) plus a chain of immutable frames: the return stack of a pushdown automaton,
-// whose frames carry registers (what was seen, how many, which alternatives are alive) so that bounds never multiply
-// states. Frames live in an arena and are never changed once made, so copying a configuration is copying a `Configuration`.
+// A configuration is a small value (`Configuration`) plus a chain of immutable frames: the return stack of a pushdown
+// automaton, whose frames carry registers (what was seen, how many, which alternatives are alive) so that bounds never
+// multiply states. Frames live in an arena and are never changed once made, so copying a configuration is copying a
+// `Configuration`.
 #pragma once
 #include <algorithm>
 #include <cstddef>
@@ -32,13 +34,13 @@ struct Configuration {
     const KeyByte* key = nullptr;    // of the key being read, where its text matters
     const KeyByte* text = nullptr;   // of everything since the start, inside an array with unique items
     const KeyByte* start = nullptr;  // where in `text` the scalar being read began
-    uint64_t hash = 0;      // of the key being read
-    uint32_t state = 0;     // automaton state, or position id before a value
-    uint32_t node = 0;      // key-trie node, kNoNode once outside the declared keys
-    uint32_t count = 0;     // code points of the string being read
-    uint16_t gap = 0;       // whitespace read in this gap
+    uint64_t hash = 0;               // of the key being read
+    uint32_t state = 0;              // automaton state, or position id before a value
+    uint32_t node = 0;               // key-trie node, kNoNode once outside the declared keys
+    uint32_t count = 0;              // code points of the string being read
+    uint16_t gap = 0;                // whitespace read in this gap
     uint8_t mode = 0;
-    bool outside = false;   // the container that a mask is made for was closed; `state` tells how
+    bool outside = false;  // the container that a mask is made for was closed; `state` tells how
 };
 
 class ContainerView;
@@ -48,8 +50,8 @@ class CompletionGuide;
 class Automaton {
 public:
     virtual ~Automaton() = default;
-    // One of the same language as at its start, over other languages, which nobody else uses yet. It takes over what the two can
-    // share, unless it throws: this one cannot be used any more.
+    // One of the same language as at its start, over other languages, which nobody else uses yet. It takes over what
+    // the two can share, unless it throws: this one cannot be used any more.
     virtual std::shared_ptr<Automaton> renewed(std::shared_ptr<SharedAutomata> shared) = 0;
     virtual Configuration start() = 0;
     virtual bool step(Configuration& config, uint8_t byte, Arena& arena) = 0;  // on false the config is unspecified

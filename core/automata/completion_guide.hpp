@@ -14,22 +14,24 @@ using CountTokens = std::function<uint32_t(const std::string&)>;
 
 class CompletionGuide {
 public:
-    // Find out what the shortest texts are, as far as they can be told without a search. `tokens`: the fewest that spell a
-    // text, kFar and above: none. Called once, before what follows and before `Automaton::min_bytes`.
+    // Find out what the shortest texts are, as far as they can be told without a search. `tokens`: the fewest that
+    // spell a text, kFar and above: none. Called once, before what follows and before `Automaton::min_bytes`.
     virtual void settle_shortest(const CountTokens&) {}
     // Whether the shortest completion depends on the text, so that each token may lead to another one.
     virtual bool text_matters(const Configuration&) const { return false; }
     // Among the configurations with the same shortest completion one that takes every token that any of them takes.
     virtual Configuration least_constrained(const Configuration& config) { return config; }
-    // An upper bound of the tokens of the shortest completion; kFar: not known. In bytes where it is not told by tokens.
+    // An upper bound of the tokens of the shortest completion; kFar: not known. In bytes where it is not told by
+    // tokens.
     virtual uint32_t most_tokens(const Configuration&) { return Automaton::kFar; }
-    // The same of what is needed besides a string, number or key that is being read. Changes nothing: any number of threads
-    // may ask at once.
+    // The same of what is needed besides a string, number or key that is being read. Changes nothing: any number of
+    // threads may ask at once.
     virtual uint32_t most_tokens_around(const Configuration&) const { return Automaton::kFar; }
-    // How many more tokens may be needed behind one token than `most_tokens_around` tells before it, if it has so many opening
-    // brackets; kFar: not known.
+    // How many more tokens may be needed behind one token than `most_tokens_around` tells before it, if it has so many
+    // opening brackets; kFar: not known.
     virtual uint32_t growth(uint32_t) const { return Automaton::kFar; }
-    // Append the shortest completion, the first of the shortest; false, and anything appended: it has to be searched for.
+    // Append the shortest completion, the first of the shortest; false, and anything appended: it has to be searched
+    // for.
     virtual bool write_shortest(const Configuration&, std::string&) { return false; }
     // A copy whose frames live in `arena`, of a configuration that has an exact identity.
     virtual Configuration keep(const Configuration& config, Arena&) { return config; }

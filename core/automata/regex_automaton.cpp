@@ -5,7 +5,10 @@
 namespace schemagen {
 
 RegexAutomaton::RegexAutomaton(std::shared_ptr<SharedAutomata> shared, NodeId regex)
-    : Automaton({.strings = this, .guide = this}), shared_(std::move(shared)), regex_(regex), start_(shared_->dfa.intern({regex}, false)) {}
+    : Automaton({.strings = this, .guide = this}),
+      shared_(std::move(shared)),
+      regex_(regex),
+      start_(shared_->dfa.intern({regex}, false)) {}
 
 std::shared_ptr<Automaton> RegexAutomaton::renewed(std::shared_ptr<SharedAutomata> shared) {
     const NodeId regex = shared->kernel.adopt(shared_->kernel, {regex_})[0];
@@ -23,7 +26,9 @@ bool RegexAutomaton::step(Configuration& config, uint8_t byte, Arena&) {
     return config.state != 0;
 }
 
-bool RegexAutomaton::accepting(const Configuration& config) { return config.state && shared_->dfa.state(config.state).accepts.any(); }
+bool RegexAutomaton::accepting(const Configuration& config) {
+    return config.state && shared_->dfa.state(config.state).accepts.any();
+}
 
 bool RegexAutomaton::identity(const Configuration& config, bool exact, std::vector<uint64_t>& key) {
     key.push_back(uint64_t{config.state} << 1 | exact);

@@ -26,7 +26,9 @@ public:
 
 private:
     StringBody string_body(const Configuration& config, uint32_t longest) override;
-    uint32_t most_tokens(const Configuration& config) override { return shared_->kernel.shortest_at_most(shared_->dfa.component(config.state, 0)); }
+    uint32_t most_tokens(const Configuration& config) override {
+        return shared_->kernel.shortest_at_most(shared_->dfa.component(config.state, 0));
+    }
 
     std::shared_ptr<SharedAutomata> shared_;
     NodeId regex_;

@@ -14,7 +14,8 @@ struct Generations {
     std::mutex mutex;
     uint64_t count = 0;
     std::shared_ptr<SharedAutomata> newest;
-    std::vector<std::weak_ptr<SharedAutomata>> older;  // in their order; those that are gone are taken out when another one comes
+    std::vector<std::weak_ptr<SharedAutomata>>
+        older;  // in their order; those that are gone are taken out when another one comes
 };
 
 Generations& generations() {
@@ -138,7 +139,8 @@ void SharedAutomata::leave() {
         kernel.has_readers.store(true, std::memory_order_relaxed);
         node_count_.store(kernel.size(), std::memory_order_relaxed);
         state_count_.store(dfa.size(), std::memory_order_relaxed);
-        memory_bytes_.store(kernel.memory_bytes() + dfa.memory_bytes() + strings.memory_bytes(), std::memory_order_relaxed);
+        memory_bytes_.store(kernel.memory_bytes() + dfa.memory_bytes() + strings.memory_bytes(),
+                            std::memory_order_relaxed);
         if (!apart_ && is_full(2)) closing_.store(true, std::memory_order_relaxed);
         writing_.store(false);
     }
@@ -188,7 +190,8 @@ SharedAutomata::Slot& SharedAutomata::my_slot() {
 }
 
 // A reader shows itself before it looks for a writer, a writer before it looks for readers: one of them sees the other.
-SharedLock::SharedLock(SharedAutomata& shared, Budget& budget) : shared_(shared), budget_(budget), slot_(shared.my_slot()) {
+SharedLock::SharedLock(SharedAutomata& shared, Budget& budget)
+    : shared_(shared), budget_(budget), slot_(shared.my_slot()) {
     while (true) {
         slot_.readers.fetch_add(1);
         if (!shared.writing_.load()) break;
@@ -209,7 +212,8 @@ SharedLock::~SharedLock() {
 
 void SharedLock::upgrade() {
     SharedLock& here = *shared_lock_here;
-    if (SharedAutomata::always_conflict.load(std::memory_order_relaxed) || !here.shared_.try_take_from_reading()) throw UpgradeConflict();
+    if (SharedAutomata::always_conflict.load(std::memory_order_relaxed) || !here.shared_.try_take_from_reading())
+        throw UpgradeConflict();
     here.alone_ = true;
     here.outer_ = here.shared_.kernel.charge(&here.budget_);
 }

@@ -17,7 +17,8 @@ struct StringMasks::Draft {
     const VocabularyTables& tables;
     StringInner made;
     std::vector<uint32_t> words;
-    size_t budget = kBudget;  // for searches: states looked at, new ones count as several; grows with what they are good for
+    size_t budget =
+        kBudget;  // for searches: states looked at, new ones count as several; grows with what they are good for
     static constexpr size_t kBudget = 256;
 };
 
@@ -101,7 +102,8 @@ std::shared_ptr<const std::vector<uint32_t>> StringMasks::shared(const std::vect
 // The state of the free string, if what stays inside is the same from here: in a search, nothing is refused.
 uint32_t StringMasks::free_beside(uint32_t state) {
     for (uint32_t k = 0; k < dfa_.state(state).count; ++k)
-        if (NodeId free = dfa_.kernel().never_ending(dfa_.component(state, k)); free != kEmpty) return dfa_.intern({free}, false);
+        if (NodeId free = dfa_.kernel().never_ending(dfa_.component(state, k)); free != kEmpty)
+            return dfa_.intern({free}, false);
     return 0;
 }
 
@@ -112,7 +114,9 @@ uint32_t StringMasks::hub_of(uint32_t state) {
         uint32_t hub = dfa_.next(state, static_cast<uint8_t>(first));
         if (!hub || hub == state) continue;
         size_t agreeing = 0;
-        for (char c : kProbes) agreeing += dfa_.next(state, static_cast<uint8_t>(c)) == hub && dfa_.next(hub, static_cast<uint8_t>(c)) == hub;
+        for (char c : kProbes)
+            agreeing +=
+                dfa_.next(state, static_cast<uint8_t>(c)) == hub && dfa_.next(hub, static_cast<uint8_t>(c)) == hub;
         if (agreeing * 2 >= kProbes.size()) return hub;
     }
     return 0;
@@ -159,13 +163,14 @@ void StringMasks::inner_by_difference(Draft& draft, uint32_t hub) {
     if (draft.counting) {
         std::sort(differing.begin(), differing.end());
         for (const CountedToken& counted : model->counted)
-            if (!std::binary_search(differing.begin(), differing.end(), counted.token)) draft.made.counted.push_back(counted);
+            if (!std::binary_search(differing.begin(), differing.end(), counted.token))
+                draft.made.counted.push_back(counted);
     }
     if (!draft.words.empty()) draft.made.words = shared(draft.words);
 }
 
-// Add the states that the characters of a slice lead to, one after the other; false: some is refused, or the string may not
-// end behind it where it has to.
+// Add the states that the characters of a slice lead to, one after the other; false: some is refused, or the string may
+// not end behind it where it has to.
 bool StringMasks::after_any(uint32_t from, const Slice& slice, bool ending, std::vector<uint32_t>& targets) {
     auto arrive = [&](uint32_t to) {
         if (!to || (ending && !dfa_.accepting(to))) return false;
@@ -257,8 +262,8 @@ size_t StringMasks::safe(Draft& draft, uint32_t start, size_t index, size_t want
     return known_safe(start, index, ending).chars;
 }
 
-// Whether every token below a node of the trie can be read from the state that the node led to, as far as slices tell; while
-// counting, whether the string may end behind it besides.
+// Whether every token below a node of the trie can be read from the state that the node led to, as far as slices tell;
+// while counting, whether the string may end behind it besides.
 bool StringMasks::settled(Draft& draft, uint32_t state, uint32_t node) {
     constexpr uint32_t kFew = 4, kSearch = 64;  // tokens from which on it pays to ask, and to search
     const SliceTree& slices = draft.tables.slices();
@@ -278,8 +283,8 @@ bool StringMasks::settled(Draft& draft, uint32_t state, uint32_t node) {
     return false;
 }
 
-// The slice whose bitmask is worth most: the widest that can be read for long, or else the longest. Two characters at least,
-// or the walk does as well.
+// The slice whose bitmask is worth most: the widest that can be read for long, or else the longest. Two characters at
+// least, or the walk does as well.
 StringMasks::Start StringMasks::start_of(Draft& draft) {
     constexpr size_t kLong = Slice::kRanks - 1, kWorth = 2, kTries = 2;
     Start best{Slice::kCount, kWorth - 1};
@@ -317,11 +322,13 @@ void StringMasks::inner_by_walk(Draft& draft) {
     descend(trie, Place{draft.from, 0, 0, 0}, [&](const Place& before, uint8_t byte, uint32_t node, Place& at) {
         const uint32_t state = dfa_.next(before.state, byte);
         if (!state) return false;
-        at = {state, before.chars + (draft.counting && dfa_.boundary(state)), before.length + 1, before.read + begins_character(byte)};
+        at = {state, before.chars + (draft.counting && dfa_.boundary(state)), before.length + 1,
+              before.read + begins_character(byte)};
         if ((slices.through[node] >> slice & 1) && at.read + slices.chars[node] <= skipped) return false;
         for (uint32_t token : trie.tokens_at(node)) {
             set_bit(draft.words.data(), token);
-            if (draft.counting && (!draft.tables.is_plain(token) || !dfa_.accepting(state))) list(token, at.chars + needed(state));
+            if (draft.counting && (!draft.tables.is_plain(token) || !dfa_.accepting(state)))
+                list(token, at.chars + needed(state));
         }
         if (!trie.has_children(node) || !settled(draft, state, node)) return true;
         for (uint32_t token : trie.tokens_below(node).subspan(trie.tokens_at(node).size())) {
@@ -352,7 +359,8 @@ LiteralRest StringMasks::find_literal(uint32_t from, uint32_t top, const Vocabul
     LiteralRest rest;
     auto note_end = [&](const Place& at, uint32_t node) {
         if (!dfa_.accepting(at.state)) return;
-        const uint8_t *begin = trie.child_byte.data() + trie.first_child[node], *end = trie.child_byte.data() + trie.first_child[node + 1];
+        const uint8_t *begin = trie.child_byte.data() + trie.first_child[node],
+                      *end = trie.child_byte.data() + trie.first_child[node + 1];
         if (std::any_of(begin, end, ends_literal)) rest.ends.push_back({node, at.state, at.read});
     };
     note_end({from, 0}, top);

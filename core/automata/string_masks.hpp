@@ -2,26 +2,27 @@
 //
 // From a state of the string automaton every token does one of three things: it dies, it stays inside the string, or it
 // closes the string after some prefix and goes on with a tail (`",` `"}` `":` ...). The first two depend on the state
-// alone; the third on the state at the quote and on what may follow it. So the vocabulary is walked once per state and the
-// result remembered as a bitmask of inner tokens and a list of exits; what may follow is found by one walk over the few
-// hundred distinct tails of the vocabulary (engine study of this project, "context vectors"; the idea is that of terminal
-// labels in Koo et al. 2024, made exact).
+// alone; the third on the state at the quote and on what may follow it. So the vocabulary is walked once per state and
+// the result remembered as a bitmask of inner tokens and a list of exits; what may follow is found by one walk over the
+// few hundred distinct tails of the vocabulary (engine study of this project, "context vectors"; the idea is that of
+// terminal labels in Koo et al. 2024, made exact).
 //
-// A walk over a vocabulary of 128,000 tokens from a state that allows nearly all of them takes a millisecond, and a schema
-// makes many such states: for each place in an unanchored pattern, for each character of a counted one. Three ways around
-// it, all exact:
-//   - Where any string may follow, as in an unanchored pattern, nothing is refused until the string ends: the mask is that
+// A walk over a vocabulary of 128,000 tokens from a state that allows nearly all of them takes a millisecond, and a
+// schema makes many such states: for each place in an unanchored pattern, for each character of a counted one. Three
+// ways around it, all exact:
+//   - Where any string may follow, as in an unanchored pattern, nothing is refused until the string ends: the mask is
+//   that
 //     of the free string.
 //   - Where most letters lead to one and the same state and stay there (a hub), only the paths on which both differ are
 //     walked, two automata side by side, down to where they agree again.
 //   - Where some number of characters of a kind can be read whichever they are, the tokens made of so many of them are
-//     allowed without a look: a precomputed slice. The walk skips what lies in it, and below any node what is made of such
-//     characters from there on. The number is found by a search through the states that these characters lead to, for the
-//     nearest one that refuses a character; often there is none. (llguidance slices by regexes that must contain one
-//     another; here any state is tried against any slice.)
+//     allowed without a look: a precomputed slice. The walk skips what lies in it, and below any node what is made of
+//     such characters from there on. The number is found by a search through the states that these characters lead to,
+//     for the nearest one that refuses a character; often there is none. (llguidance slices by regexes that must
+//     contain one another; here any state is tried against any slice.)
 //
-// Numbers and literal names have no closing mark, but they are alike wherever they stand, too: what goes on within one is
-// remembered by its state and the node of the trie at which it was met, with the nodes at which it may end.
+// Numbers and literal names have no closing mark, but they are alike wherever they stand, too: what goes on within one
+// is remembered by its state and the node of the trie at which it was met, with the nodes at which it may end.
 //
 // The automaton is shared by all grammars of the process, and so are these masks.
 #pragma once
@@ -39,8 +40,8 @@
 namespace schemagen {
 
 struct StringExit {
-    uint32_t state;  // at the closing quote
-    uint32_t chars;  // code points read before it
+    uint32_t state;                                    // at the closing quote
+    uint32_t chars;                                    // code points read before it
     std::vector<std::pair<uint32_t, uint32_t>> tails;  // (tail, token)
 };
 
@@ -131,7 +132,7 @@ private:
         std::array<uint8_t, 2 * Slice::kCount> chars{};
         uint32_t exact = 0;
     };
-    std::vector<SafeRow> safe_;  // by state
+    std::vector<SafeRow> safe_;                                                           // by state
     std::unordered_multimap<uint64_t, std::weak_ptr<const std::vector<uint32_t>>> pool_;  // of bitmasks, by content
     size_t full_pool_ = 1024;  // when to look for those that nobody has any more
     struct Key {

@@ -6,8 +6,8 @@
 
 namespace schemagen {
 
-// Where a configuration is inside a string (or a key that is not declared), and its future depends on little more than the
-// state of the string automaton: what StringMasks needs.
+// Where a configuration is inside a string (or a key that is not declared), and its future depends on little more than
+// the state of the string automaton: what StringMasks needs.
 struct StringBody {
     uint32_t state = 0;     // 0: nowhere like that
     bool key = false;       // declared keys have to be walked besides

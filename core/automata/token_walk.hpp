@@ -7,8 +7,9 @@
 
 namespace schemagen {
 
-// Depth-first over the trie of the vocabulary: `visit(node, config)` for each node that tokens end at. The frames of the
-// config are gone when the walk has left its subtree; those of `from` stay, so a config with the frame of `from` is safe to keep.
+// Depth-first over the trie of the vocabulary: `visit(node, config)` for each node that tokens end at. The frames of
+// the config are gone when the walk has left its subtree; those of `from` stay, so a config with the frame of `from` is
+// safe to keep.
 template <class Visit>
 void walk_tokens(Automaton& automaton, const Trie& trie, const Configuration& from, Arena& arena, const Visit& visit) {
     struct Level {
@@ -53,7 +54,8 @@ void walk_tokens(Automaton& automaton, const Trie& trie, const Configuration& fr
 
 // Whether two configurations with the same frame are at the same place.
 inline bool same_place(const Configuration& a, const Configuration& b) {
-    return a.state == b.state && a.count == b.count && a.mode == b.mode && a.node == b.node && a.gap == b.gap && a.key == b.key;
+    return a.state == b.state && a.count == b.count && a.mode == b.mode && a.node == b.node && a.gap == b.gap &&
+           a.key == b.key;
 }
 
 }  // namespace schemagen

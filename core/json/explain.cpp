@@ -1,12 +1,13 @@
 // Why a byte cannot follow, in words: the answer of `Matcher.explain` for a token that the mask forbids.
 //
-// What is missing or full is read off the frame that refuses; where it stands is read off the text, because frames forget
-// what no mask depends on, names of keys included. Nothing here runs unless somebody asks, and all of it ends in a text.
+// What is missing or full is read off the frame that refuses; where it stands is read off the text, because frames
+// forget what no mask depends on, names of keys included. Nothing here runs unless somebody asks, and all of it ends in
+// a text.
 #include <algorithm>
 
 #include "json/frames.hpp"
-#include "util/shown.hpp"
 #include "json/values.hpp"
+#include "util/shown.hpp"
 
 namespace schemagen {
 
@@ -29,11 +30,14 @@ struct Open {
 std::string reference_token(std::string_view spelled) {
     const std::string plain = canonical_json('"' + std::string(spelled) + '"');
     std::string out = "/";
-    for (char c : plain.size() < 2 ? std::string(spelled) : plain.substr(1, plain.size() - 2)) out += c == '~' ? "~0" : c == '/' ? "~1" : std::string(1, c);
+    for (char c : plain.size() < 2 ? std::string(spelled) : plain.substr(1, plain.size() - 2))
+        out += c == '~' ? "~0" : c == '/' ? "~1" : std::string(1, c);
     return out;
 }
 
-std::string step_of(const Open& open) { return !open.object ? "/" + std::to_string(open.index) : open.in_value ? reference_token(open.key) : ""; }
+std::string step_of(const Open& open) {
+    return !open.object ? "/" + std::to_string(open.index) : open.in_value ? reference_token(open.key) : "";
+}
 
 TextPlace place_of(std::string_view text) {
     std::vector<Open> open;
@@ -45,7 +49,8 @@ TextPlace place_of(std::string_view text) {
             if (c == '\\') ++at;
             if (c != '"') continue;
             quoted = false;
-            if (!open.empty() && open.back().object && !open.back().in_value) open.back().key = text.substr(scalar + 1, at - scalar - 1);
+            if (!open.empty() && open.back().object && !open.back().in_value)
+                open.back().key = text.substr(scalar + 1, at - scalar - 1);
             continue;
         }
         const bool mark = std::string_view("{}[],: \n\t\r\"").find(c) != std::string_view::npos;
@@ -68,7 +73,9 @@ std::string at(const std::string& pointer) { return pointer.empty() ? "" : " at 
 
 std::string within(const std::string& pointer) { return pointer.empty() ? "" : " in the object" + at(pointer); }
 
-std::string counted(uint64_t count, const char* thing) { return std::to_string(count) + " more " + thing + (count == 1 ? "" : "s"); }
+std::string counted(uint64_t count, const char* thing) {
+    return std::to_string(count) + " more " + thing + (count == 1 ? "" : "s");
+}
 
 std::string quoted(std::string_view text) { return '"' + std::string(text) + '"'; }
 
@@ -79,7 +86,8 @@ std::string JsonAutomaton::refusal(const Configuration& config, uint8_t byte, st
     if (std::string layout = layout_refusal(config, byte, text); !layout.empty()) return layout;
     switch (config.mode) {
         case kDone: return "the text is complete and can only end";
-        case kColon: return "':' is expected after the key " + std::string(place.scalar.substr(0, place.scalar.rfind('"') + 1));
+        case kColon:
+            return "':' is expected after the key " + std::string(place.scalar.substr(0, place.scalar.rfind('"') + 1));
         case kFirstItem:
             if (byte == ']') return open_end(config, place.container);
             if (config.frame->state->more.none()) return "the array" + at(place.container) + " may have no items";
@@ -102,7 +110,9 @@ std::string JsonAutomaton::types_at(uint32_t position) {
     const Position& p = prepared(position);
     std::vector<std::string> types;
     const ByteSet first = p.literal_start ? dfa().next_bytes(p.literal_start) : ByteSet();
-    auto begins = [&](std::string_view bytes) { return std::any_of(bytes.begin(), bytes.end(), [&](char c) { return first.has(static_cast<uint8_t>(c)); }); };
+    auto begins = [&](std::string_view bytes) {
+        return std::any_of(bytes.begin(), bytes.end(), [&](char c) { return first.has(static_cast<uint8_t>(c)); });
+    };
     if (p.string_start) types.emplace_back("a string");
     if (begins("-0123456789")) types.emplace_back("a number");
     if (begins("t")) types.emplace_back("true");
@@ -136,13 +146,16 @@ std::string JsonAutomaton::expected_string(const Configuration& config, uint8_t 
     const LazyDfa::State& state = dfa().state(config.state);
     const std::string name = "the string" + at(pointer);
     if (byte == '"' && string_satisfied(config).any())
-        return config.frame->tracking ? name + " would repeat what has to be different" : name + " fits nothing that may stand here";
+        return config.frame->tracking ? name + " would repeat what has to be different"
+                                      : name + " fits nothing that may stand here";
     if (byte < 0x20) return "control characters are written as escapes inside of a string";
     uint32_t least = kUnbounded, most = 0;
     for (size_t k = 0; k < p.strings.size(); ++k)
-        if (state.alive[k]) least = std::min(least, p.strings[k].min_chars), most = std::max(most, p.strings[k].max_chars);
+        if (state.alive[k])
+            least = std::min(least, p.strings[k].min_chars), most = std::max(most, p.strings[k].max_chars);
     if (byte == '"' && config.count < least) return name + " needs " + counted(least - config.count, "character");
-    if (byte != '"' && state.marked && most != kUnbounded && config.count >= most) return name + " may have no more than " + std::to_string(most) + " characters";
+    if (byte != '"' && state.marked && most != kUnbounded && config.count >= most)
+        return name + " may have no more than " + std::to_string(most) + " characters";
     ByteSet next = dfa().next_bytes(config.state);
     if (string_satisfied(config).any()) next.add('"');
     const std::string few = shown_bytes(next);
@@ -151,17 +164,23 @@ std::string JsonAutomaton::expected_string(const Configuration& config, uint8_t 
     return "no string that is allowed" + at(pointer) + " goes on with " + shown_byte(byte);
 }
 
-std::string JsonAutomaton::expected_literal(const Configuration& config, uint8_t byte, std::string_view text, const std::string& pointer, std::string_view scalar, Arena& arena) {
+std::string JsonAutomaton::expected_literal(const Configuration& config, uint8_t byte, std::string_view text,
+                                            const std::string& pointer, std::string_view scalar, Arena& arena) {
     const bool number = !scalar.empty() && (scalar[0] == '-' || (scalar[0] >= '0' && scalar[0] <= '9'));
     const std::string thing = number ? "number" : "value";
-    const bool goes_on = (byte >= '0' && byte <= '9') || byte == '.' || byte == '-' || byte == '+' || (byte | 0x20) == 'e' || (!number && byte >= 'a' && byte <= 'z');
-    if (goes_on) return "no " + thing + " that is allowed" + at(pointer) + " begins with " + std::string(scalar) + static_cast<char>(byte);
+    const bool goes_on = (byte >= '0' && byte <= '9') || byte == '.' || byte == '-' || byte == '+' ||
+                         (byte | 0x20) == 'e' || (!number && byte >= 'a' && byte <= 'z');
+    if (goes_on)
+        return "no " + thing + " that is allowed" + at(pointer) + " begins with " + std::string(scalar) +
+               static_cast<char>(byte);
     const Bits satisfied = literal_satisfied(config);
     if (satisfied.none()) return "no " + thing + " that is allowed" + at(pointer) + " ends with " + std::string(scalar);
     if (config.frame->state->kind == FrameKind::kRootFrame) return "the text is complete and can only end";
     Configuration closed = config;
     if (!close_value(closed, satisfied, config.start, 0, arena))
-        return "the " + thing + at(pointer) + (config.frame->tracking ? " would repeat what has to be different" : " fits nothing that may stand here");
+        return "the " + thing + at(pointer) +
+               (config.frame->tracking ? " would repeat what has to be different"
+                                       : " fits nothing that may stand here");
     return refusal(closed, byte, text, arena);
 }
 
@@ -173,7 +192,8 @@ std::string JsonAutomaton::keys_for(const Configuration& config, std::string_vie
     size_t count = 0;
     for (uint32_t key = 0; key < set.keys.size(); ++key) {
         bool offered = false;
-        for (uint32_t slot = 0; slot < set.disjuncts.size(); ++slot) offered |= state->alive[slot] && bit(state->offered + size_t{slot} * set.words, key);
+        for (uint32_t slot = 0; slot < set.disjuncts.size(); ++slot)
+            offered |= state->alive[slot] && bit(state->offered + size_t{slot} * set.words, key);
         if (!offered || set.keys[key].compare(0, prefix.size(), prefix) != 0) continue;
         if (++count <= kMostShown) keys.push_back(quoted(set.keys[key]));
     }
@@ -181,25 +201,35 @@ std::string JsonAutomaton::keys_for(const Configuration& config, std::string_vie
     return count > kMostShown ? "one of " + std::to_string(count) + " keys" : "the key " + listed(keys);
 }
 
-std::string JsonAutomaton::expected_key(const Configuration& config, uint8_t byte, const std::string& pointer, std::string_view scalar) {
+std::string JsonAutomaton::expected_key(const Configuration& config, uint8_t byte, const std::string& pointer,
+                                        std::string_view scalar) {
     const std::string_view prefix = scalar.substr(std::min<size_t>(1, scalar.size()));
     const std::string where = within(pointer);
-    if (byte == '"' && config.state && dfa().state(config.state).accepts.any()) return "the key " + quoted(prefix) + where + " is there already or cannot be used";
+    if (byte == '"' && config.state && dfa().state(config.state).accepts.any())
+        return "the key " + quoted(prefix) + where + " is there already or cannot be used";
     if (byte < 0x20) return "control characters are written as escapes inside of a key";
     // What is read may be the beginning of other keys than declared ones only.
-    if (config.node == kNoNode || config.state) return "no key that is allowed" + where + (byte == '"' ? " is " + quoted(prefix) : " begins with \"" + std::string(prefix) + static_cast<char>(byte));
+    if (config.node == kNoNode || config.state)
+        return "no key that is allowed" + where +
+               (byte == '"' ? " is " + quoted(prefix)
+                            : " begins with \"" + std::string(prefix) + static_cast<char>(byte));
     return keys_for(config, prefix) + " is expected" + where;
 }
 
 // What keeps a container open.
 std::string JsonAutomaton::open_end(const Configuration& config, const std::string& pointer) {
     const FrameState* state = config.frame->state;
-    if (state->closable.any()) return std::string(state->kind == FrameKind::kObjectFrame ? "the object" : "the array") + at(pointer) + " may not become this value once more";
+    if (state->closable.any())
+        return std::string(state->kind == FrameKind::kObjectFrame ? "the object" : "the array") + at(pointer) +
+               " may not become this value once more";
     uint64_t wanted = kUnbounded;
     if (state->kind == FrameKind::kArrayFrame) {
         const ArraySet& set = *positions_[state->position]->arrays;
         for (uint32_t slot = 0; slot < set.disjuncts.size(); ++slot)
-            if (state->alive[slot]) wanted = std::min<uint64_t>(wanted, std::max(arrays_[set.disjuncts[slot]].min_items, config.frame->count) - config.frame->count);
+            if (state->alive[slot])
+                wanted =
+                    std::min<uint64_t>(wanted, std::max(arrays_[set.disjuncts[slot]].min_items, config.frame->count) -
+                                                   config.frame->count);
         if (wanted && wanted < kUnbounded) return "the array" + at(pointer) + " needs " + counted(wanted, "item");
         return "the array" + at(pointer) + " still lacks an item that it has to contain";
     }
@@ -208,13 +238,19 @@ std::string JsonAutomaton::open_end(const Configuration& config, const std::stri
     if (keys.size() == 1) return "the required key " + keys[0] + " is still missing" + where;
     if (!keys.empty() && keys.size() <= kMostShown) {
         std::string names;
-        for (size_t k = 0; k < keys.size(); ++k) names += (k == 0 ? "" : k + 1 == keys.size() ? " and " : ", ") + keys[k];
+        for (size_t k = 0; k < keys.size(); ++k)
+            names += (k == 0 ? "" : k + 1 == keys.size() ? " and " : ", ") + keys[k];
         return "the required keys " + names + " are still missing" + where;
     }
-    if (!keys.empty()) return std::to_string(keys.size()) + " required keys, " + keys[0] + " the first of them, are still missing" + where;
+    if (!keys.empty())
+        return std::to_string(keys.size()) + " required keys, " + keys[0] + " the first of them, are still missing" +
+               where;
     const ObjectSet& set = *positions_[state->position]->objects;
     for (uint32_t slot = 0; slot < set.disjuncts.size(); ++slot)
-        if (state->alive[slot]) wanted = std::min<uint64_t>(wanted, std::max(objects_[set.disjuncts[slot]].min_properties, config.frame->count) - config.frame->count);
+        if (state->alive[slot])
+            wanted =
+                std::min<uint64_t>(wanted, std::max(objects_[set.disjuncts[slot]].min_properties, config.frame->count) -
+                                               config.frame->count);
     if (wanted && wanted < kUnbounded) return "the object" + at(pointer) + " needs " + counted(wanted, "key");
     return "the object" + at(pointer) + " still lacks a key that it has to contain";
 }
@@ -229,9 +265,12 @@ std::vector<std::string> JsonAutomaton::missing_keys(const FrameState* state) co
         const ObjectDisjunct& disjunct = objects_[set.disjuncts[slot]];
         std::vector<std::string> missing;
         for (size_t d = options_.any_order ? 0 : state->next[slot]; d < disjunct.properties.size(); ++d)
-            if (disjunct.properties[d].required && !bit(state->seen, set.key_at[slot][d])) missing.push_back(quoted(disjunct.properties[d].key));
+            if (disjunct.properties[d].required && !bit(state->seen, set.key_at[slot][d]))
+                missing.push_back(quoted(disjunct.properties[d].key));
         if (first) common = missing;
-        std::erase_if(common, [&](const std::string& key) { return std::find(missing.begin(), missing.end(), key) == missing.end(); });
+        std::erase_if(common, [&](const std::string& key) {
+            return std::find(missing.begin(), missing.end(), key) == missing.end();
+        });
         first = false;
     }
     return common;
@@ -243,7 +282,8 @@ std::string JsonAutomaton::expected_after(const Configuration& config, uint8_t b
     const bool object = state->kind == FrameKind::kObjectFrame;
     const char end = object ? '}' : ']';
     const std::string container = std::string(object ? "the object" : "the array") + at(pointer);
-    if (byte == ',' && state->more.none()) return container + (object ? " may have no more keys" : " may have no more items");
+    if (byte == ',' && state->more.none())
+        return container + (object ? " may have no more keys" : " may have no more items");
     if (byte == static_cast<uint8_t>(end)) return open_end(config, pointer);
     if (state->closable.none()) return "',' is expected in " + container;
     if (state->more.none()) return std::string("'") + end + "' is expected in " + container;

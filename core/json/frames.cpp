@@ -1,8 +1,8 @@
 // What the registers of a frame allow next.
+#include "json/frames.hpp"
+
 #include <algorithm>
 #include <cstring>
-
-#include "json/frames.hpp"
 
 namespace schemagen {
 
@@ -29,7 +29,8 @@ void JsonAutomaton::refresh_array(FrameState* frame) {
         if (!frame->alive[slot]) continue;
         const ArrayDisjunct& disjunct = arrays_[set.disjuncts[slot]];
         uint32_t state = set.state[slot];
-        if (disjunct.final[state] && frame->count >= disjunct.min_items && frame->count <= disjunct.max_items) frame->closable.set(slot);
+        if (disjunct.final[state] && frame->count >= disjunct.min_items && frame->count <= disjunct.max_items)
+            frame->closable.set(slot);
         if (!item_moves(frame, slot).empty()) frame->more.set(slot);
     }
 }
@@ -74,7 +75,8 @@ uint64_t JsonAutomaton::extras_left(const FrameState* frame, uint32_t slot) {
         if (set.components[k].first != base || !alive[k]) continue;
         const ExtraKeys& extra = disjunct.extras[set.components[k].second];
         const auto& options = extra.options[set.state[slot]];
-        if (std::none_of(options.begin(), options.end(), [&](const Option& o) { return productive_option(o); })) continue;
+        if (std::none_of(options.begin(), options.end(), [&](const Option& o) { return productive_option(o); }))
+            continue;
         if (extra.open) return kUnbounded;
         left += words_left(dfa().component(frame->extra_start, k), enough);
     }
@@ -87,8 +89,8 @@ uint64_t JsonAutomaton::words_left(NodeId language, uint64_t limit) {
     return word_counts_[key] = kernel().count_words(language, limit);
 }
 
-// Which keys a disjunct can take now so that it can still be completed: required keys fit under maxProperties, enough keys
-// remain for minProperties, and in schema order nothing required is skipped.
+// Which keys a disjunct can take now so that it can still be completed: required keys fit under maxProperties, enough
+// keys remain for minProperties, and in schema order nothing required is skipped.
 void JsonAutomaton::refresh_plain(FrameState* frame, uint32_t slot) {
     const ObjectSet& set = *positions_[frame->position]->objects;
     const ObjectDisjunct& disjunct = objects_[set.disjuncts[slot]];
@@ -104,12 +106,14 @@ void JsonAutomaton::refresh_plain(FrameState* frame, uint32_t slot) {
         missing += disjunct.properties[d].required;
         available += possible(d);
     }
-    if (missing == 0 && frame->count >= disjunct.min_properties && frame->count <= disjunct.max_properties) frame->closable.set(slot);
+    if (missing == 0 && frame->count >= disjunct.min_properties && frame->count <= disjunct.max_properties)
+        frame->closable.set(slot);
     if (frame->count >= disjunct.max_properties) return;
     uint64_t* offered = frame->offered + size_t{slot} * set.words;
     bool room_for_optional = frame->count + 1 + missing <= disjunct.max_properties;
     uint64_t left = extras_left(frame, slot), others = 0;
-    for (uint32_t key = 0; set.disjuncts.size() > 1 && key < set.keys.size(); ++key) others += foreign_key(frame, slot, key);
+    for (uint32_t key = 0; set.disjuncts.size() > 1 && key < set.keys.size(); ++key)
+        others += foreign_key(frame, slot, key);
     uint64_t skipped = 0;
     for (uint32_t d = from; d < disjunct.properties.size(); ++d) {
         uint32_t key = set.key_at[slot][d];
@@ -121,7 +125,8 @@ void JsonAutomaton::refresh_plain(FrameState* frame, uint32_t slot) {
         if (disjunct.properties[d].required && !any_order) break;
     }
     if (!room_for_optional || (!any_order && missing > 0)) return;
-    if (!any_order && frame->count + left + others < disjunct.min_properties) return;  // no declared key can follow an extra one
+    if (!any_order && frame->count + left + others < disjunct.min_properties)
+        return;  // no declared key can follow an extra one
     if (left > 0) frame->extra.set(slot), frame->more.set(slot);
     // Keys that only other disjuncts declare are extra keys of this one.
     for (uint32_t key = 0; key < set.keys.size(); ++key)
@@ -142,7 +147,9 @@ bool JsonAutomaton::counting_live(const FrameState* frame, uint32_t slot, const 
     const ObjectSet& set = *positions_[frame->position]->objects;
     const ObjectDisjunct& disjunct = objects_[set.disjuncts[slot]];
     uint32_t place = key == kNoKey ? kNoKey : set.place[slot][key];
-    uint32_t from = options_.any_order ? 0 : place == kNoKey ? static_cast<uint32_t>(disjunct.properties.size()) : place + 1;
+    uint32_t from = options_.any_order ? 0
+                    : place == kNoKey  ? static_cast<uint32_t>(disjunct.properties.size())
+                                       : place + 1;
     std::vector<bool> usable(disjunct.properties.size(), false);
     uint64_t available = 0;
     for (uint32_t d = 0; d < disjunct.properties.size(); ++d) {
@@ -166,7 +173,8 @@ void JsonAutomaton::refresh_counting(FrameState* frame, uint32_t slot) {
     const ObjectSet& set = *positions_[frame->position]->objects;
     const ObjectDisjunct& disjunct = objects_[set.disjuncts[slot]];
     bool missing = false;
-    for (uint32_t d = 0; d < disjunct.properties.size(); ++d) missing |= disjunct.properties[d].required && !bit(frame->seen, set.key_at[slot][d]);
+    for (uint32_t d = 0; d < disjunct.properties.size(); ++d)
+        missing |= disjunct.properties[d].required && !bit(frame->seen, set.key_at[slot][d]);
     bool enough = frame->count >= disjunct.min_properties && frame->count <= disjunct.max_properties;
     if (disjunct.final[set.state[slot]] && !missing && enough) frame->closable.set(slot);
     if (frame->count >= disjunct.max_properties) return;
@@ -181,11 +189,13 @@ void JsonAutomaton::refresh_counting(FrameState* frame, uint32_t slot) {
     }
     if (!extras_left(frame, slot)) return;
     moves.clear();
-    for (const ExtraKeys& extra : disjunct.extras) take_moves(frame, slot, extra.options[set.state[slot]], kNoKey, moves);
+    for (const ExtraKeys& extra : disjunct.extras)
+        take_moves(frame, slot, extra.options[set.state[slot]], kNoKey, moves);
     if (!moves.empty()) frame->extra.set(slot), frame->more.set(slot);
 }
 
-void JsonAutomaton::take_moves(const FrameState* frame, uint32_t slot, const std::vector<Option>& options, uint32_t key, std::vector<Move>& moves) {
+void JsonAutomaton::take_moves(const FrameState* frame, uint32_t slot, const std::vector<Option>& options, uint32_t key,
+                               std::vector<Move>& moves) {
     const ObjectSet& set = *positions_[frame->position]->objects;
     bool counting = objects_[set.disjuncts[slot]].final.size() > 1;
     for (const Option& option : options)
@@ -201,7 +211,9 @@ std::vector<JsonAutomaton::Move> JsonAutomaton::extra_moves(const FrameState* fr
         if (!components[k]) continue;
         auto [base, e] = set.components[k];
         for (uint32_t slot = base; slot < set.disjuncts.size() && slot - set.state[slot] == base; ++slot)
-            if (frame->extra[slot]) take_moves(frame, slot, objects_[set.disjuncts[slot]].extras[e].options[set.state[slot]], kNoKey, moves);
+            if (frame->extra[slot])
+                take_moves(frame, slot, objects_[set.disjuncts[slot]].extras[e].options[set.state[slot]], kNoKey,
+                           moves);
     }
     return moves;
 }

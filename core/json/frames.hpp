@@ -1,7 +1,7 @@
 // Private to the JSON automaton: its modes, and the frames of its return stack.
 #pragma once
-#include "util/hash.hpp"
 #include "json/json_automaton.hpp"
+#include "util/hash.hpp"
 
 namespace schemagen {
 
@@ -12,16 +12,16 @@ constexpr uint32_t kNotSummed = UINT32_MAX;
 constexpr uint64_t kNoBytes = 0x243F6A8885A308D3ull;  // where the hash of a key starts
 
 enum Mode : uint8_t {
-    kValue,        // a value; after ':' (one space at most)
-    kItem,         // a value of an array after ','
-    kFirstItem,    // after '[': a value or ']'
-    kFirstKey,     // after '{': a key or '}'
-    kNextKey,      // after ',' in an object
-    kKey,          // inside a key
-    kColon,        // after a key
+    kValue,      // a value; after ':' (one space at most)
+    kItem,       // a value of an array after ','
+    kFirstItem,  // after '[': a value or ']'
+    kFirstKey,   // after '{': a key or '}'
+    kNextKey,    // after ',' in an object
+    kKey,        // inside a key
+    kColon,      // after a key
     kString,
-    kLiteral,         // inside a number or a literal name
-    kAfter,        // after a value inside an object or array
+    kLiteral,  // inside a number or a literal name
+    kAfter,    // after a value inside an object or array
     kDone,
 };
 
@@ -31,7 +31,8 @@ struct KeyByte {
     uint8_t byte;
 };
 
-// The text that a chain ends with since `start` (nullptr: all of it), and a copy of a text that lives as long as the frames.
+// The text that a chain ends with since `start` (nullptr: all of it), and a copy of a text that lives as long as the
+// frames.
 std::string text_since(const KeyByte* last, const KeyByte* start);
 std::string_view store(const std::string& text, Arena& arena);
 
@@ -71,23 +72,24 @@ struct FrameState {
     uint32_t* next;        // [slot] schema order: first declaration index still allowed
     uint64_t* seen;        // [words] keys
     uint64_t* offered;     // [slot][words] keys that the slot can take
-    const FrameState* origin;  // an interned state with the same keys, but for `taken`; null: none is known
-    uint32_t taken;            // the key that was closed since then, kNoKey: none
+    const FrameState* origin;          // an interned state with the same keys, but for `taken`; null: none is known
+    uint32_t taken;                    // the key that was closed since then, kNoKey: none
     mutable const Required* required;  // what is still required, where that is not told by `next`; null: not asked yet
-    mutable const FrameState* after;  // once its value satisfied component 0 and nothing else; null: not asked yet
-    mutable const FrameState* item;   // once its next item was begun
+    mutable const FrameState* after;   // once its value satisfied component 0 and nothing else; null: not asked yet
+    mutable const FrameState* item;    // once its next item was begun
 };
 
-// What the containers around one come to, so that nothing has to be looked for up the chain. All but the two sums is known
-// from the beginning.
+// What the containers around one come to, so that nothing has to be looked for up the chain. All but the two sums is
+// known from the beginning.
 struct Around {
     uint64_t key_a = 0, key_b = 0;  // hash of their states, 128 bits
     uint64_t used_keys = 0;         // hash of the extra keys that matter to them
-    mutable uint32_t least = kNotSummed, most = kNotSummed;  // bytes and tokens that they still require (json/shortest.cpp)
-    bool interned = true;           // each state has an id, and no text is kept
-    bool unused = true;             // none has extra keys
-    bool enough = true;             // none needs more members while it has extra keys
-    bool settled = true;            // nor while the last of these is not taken out of its language
+    mutable uint32_t least = kNotSummed,
+                     most = kNotSummed;  // bytes and tokens that they still require (json/shortest.cpp)
+    bool interned = true;                // each state has an id, and no text is kept
+    bool unused = true;                  // none has extra keys
+    bool enough = true;                  // none needs more members while it has extra keys
+    bool settled = true;                 // nor while the last of these is not taken out of its language
 };
 
 // One open object or array of a text: its state, and what only this text knows.

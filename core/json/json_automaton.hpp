@@ -1,15 +1,16 @@
 // JSON texts that satisfy a schema, as a deterministic pushdown automaton with registers.
 //
-// A schema value is a union of alternatives by JSON type: one regex for the literal scalars (numbers, true, false, null), a
-// list of string languages, a list of array disjuncts, a list of object disjuncts. A disjunct is a conjunction: every keyword of it
-// must hold. Where several disjuncts are possible they are followed side by side, as a bit set in the frame, and a position
-// inside them is the tuple of the values that the living disjuncts ask for (a lazily determinised set of schemas, the
-// subset construction lifted to nested words; Alur & Madhusudan 2004). When a nested value closes it reports which of
-// the tuple it satisfied, and the disjuncts whose value failed die. One frame per open object or array, one configuration per
-// text: no backtracking and no parse sets.
+// A schema value is a union of alternatives by JSON type: one regex for the literal scalars (numbers, true, false,
+// null), a list of string languages, a list of array disjuncts, a list of object disjuncts. A disjunct is a
+// conjunction: every keyword of it must hold. Where several disjuncts are possible they are followed side by side, as a
+// bit set in the frame, and a position inside them is the tuple of the values that the living disjuncts ask for (a
+// lazily determinised set of schemas, the subset construction lifted to nested words; Alur & Madhusudan 2004). When a
+// nested value closes it reports which of the tuple it satisfied, and the disjuncts whose value failed die. One frame
+// per open object or array, one configuration per text: no backtracking and no parse sets.
 //
-// Liveness: a text is let through only while some disjunct can still be completed: keys whose value has no instance are not
-// offered, counts are looked ahead, prefixes of keys and strings are kept inside their language (kernel.hpp `is_empty`).
+// Liveness: a text is let through only while some disjunct can still be completed: keys whose value has no instance are
+// not offered, counts are looked ahead, prefixes of keys and strings are kept inside their language (kernel.hpp
+// `is_empty`).
 #pragma once
 #include <functional>
 #include <memory>
@@ -33,8 +34,8 @@ struct Around;
 
 // The required members of an object that are missing, without the commas between them, or the items of an array.
 struct Required {
-    uint64_t bytes = 0;    // a lower bound, exact where none is unclear
-    uint64_t tokens = 0;   // an upper bound
+    uint64_t bytes = 0;   // a lower bound, exact where none is unclear
+    uint64_t tokens = 0;  // an upper bound
     uint32_t count = 0;
     uint32_t unclear = 0;  // of how many the shortest text is not known
 
@@ -43,15 +44,16 @@ struct Required {
 };
 
 struct StringDisjunct {
-    NodeId regex;        // over the content, between the quotes, JSON spelling
-    uint32_t min_chars;  // code points
-    uint32_t max_chars;  // kUnbounded: none
+    NodeId regex;            // over the content, between the quotes, JSON spelling
+    uint32_t min_chars;      // code points
+    uint32_t max_chars;      // kUnbounded: none
     uint32_t to_finish = 0;  // Kernel::most_to_finish; filled in where a position has the disjunct
     bool any = false;        // Kernel::is_any_string; likewise, for those who may not ask a kernel that others write
 };
 
-// One way to take a member or an item: what its value must be, and the state of the disjunct afterwards. A disjunct that counts
-// (contains, or "some member breaks ...") has one state per count; a disjunct that does not has the single state 0.
+// One way to take a member or an item: what its value must be, and the state of the disjunct afterwards. A disjunct
+// that counts (contains, or "some member breaks ...") has one state per count; a disjunct that does not has the single
+// state 0.
 struct Option {
     ValueId value;
     uint32_t target;
@@ -164,18 +166,19 @@ private:
     };
     // The objects that may stand at one position. A disjunct with n states takes n places in the bit sets ("slots").
     struct ObjectSet {
-        std::vector<uint32_t> disjuncts;                 // [slot]
-        std::vector<uint32_t> state;                // [slot] state of its disjunct
-        std::vector<uint16_t> owner;                 // [slot] component of the position
-        Bits initial;                               // slots alive at the start
-        std::vector<std::string> keys;              // sorted, of all disjuncts
+        std::vector<uint32_t> disjuncts;  // [slot]
+        std::vector<uint32_t> state;      // [slot] state of its disjunct
+        std::vector<uint16_t> owner;      // [slot] component of the position
+        Bits initial;                     // slots alive at the start
+        std::vector<std::string> keys;    // sorted, of all disjuncts
         std::vector<TrieNode> trie;
         std::vector<std::vector<const std::vector<Option>*>> options;  // [slot][key], null: the key is forbidden
-        std::vector<std::vector<uint32_t>> place;   // [slot][key] -> declaration index, kNoKey: an extra key
-        std::vector<std::vector<uint32_t>> key_at;  // [slot][declaration index] -> key
+        std::vector<std::vector<uint32_t>> place;     // [slot][key] -> declaration index, kNoKey: an extra key
+        std::vector<std::vector<uint32_t>> key_at;    // [slot][declaration index] -> key
         std::vector<std::vector<uint64_t>> required;  // [slot] keys, as bits
-        bool tracks_keys = false;                   // some class of extra keys is finite from some prefix on
-        std::vector<std::pair<uint16_t, uint32_t>> components;  // of the extra-key automaton: (first slot, extras index)
+        bool tracks_keys = false;                     // some class of extra keys is finite from some prefix on
+        std::vector<std::pair<uint16_t, uint32_t>>
+            components;  // of the extra-key automaton: (first slot, extras index)
         uint32_t extra_start = 0;
         uint32_t words = 0;
         uint32_t most_count = 0;  // more members are no different
@@ -189,7 +192,8 @@ private:
         bool unique = false;      // some disjunct asks for unique items
         uint32_t base(uint32_t slot) const { return slot - state[slot]; }
     };
-    // How far an array disjunct is from its end, by state: `live[count * states + state]` up to `settled`, beyond it by `need`.
+    // How far an array disjunct is from its end, by state: `live[count * states + state]` up to `settled`, beyond it by
+    // `need`.
     struct ArrayOutlook {
         bool ready = false;
         uint32_t settled = 0;
@@ -245,7 +249,8 @@ private:
     uint64_t extra_capacity(const ObjectDisjunct& disjunct) const;
     uint64_t extras_left(const FrameState* frame, uint32_t slot);
     uint64_t words_left(NodeId language, uint64_t limit);
-    uint64_t keys_to_finish(const ObjectDisjunct& disjunct, uint32_t state, const std::vector<bool>& usable, uint64_t extras) const;
+    uint64_t keys_to_finish(const ObjectDisjunct& disjunct, uint32_t state, const std::vector<bool>& usable,
+                            uint64_t extras) const;
     uint32_t child(std::vector<Move> moves);
 
     // States of frames (json/states.cpp) and what they allow (json/frames.cpp).
@@ -269,7 +274,8 @@ private:
     void refresh_array(FrameState* frame);
     bool foreign_key(const FrameState* frame, uint32_t slot, uint32_t key) const;
     bool counting_live(const FrameState* frame, uint32_t slot, const Option& option, uint32_t key);
-    void take_moves(const FrameState* frame, uint32_t slot, const std::vector<Option>& options, uint32_t key, std::vector<Move>& moves);
+    void take_moves(const FrameState* frame, uint32_t slot, const std::vector<Option>& options, uint32_t key,
+                    std::vector<Move>& moves);
     std::vector<Move> item_moves(const FrameState* frame, uint32_t slot);
     std::vector<Move> extra_moves(const FrameState* frame, const Bits& components);
     uint32_t extra_entry(const FrameState* frame);
@@ -284,15 +290,16 @@ private:
     bool all_unique(const Frame* frame, const Bits& slots) const;
     bool must_close(const Frame* frame, Arena& arena);
     void set_forbidden(Frame* frame, std::string_view key, Arena& arena);
-    bool note_value(Frame* frame, const Configuration& config, const KeyByte* start, uint8_t last, Bits& alive, Arena& arena);
+    bool note_value(Frame* frame, const Configuration& config, const KeyByte* start, uint8_t last, Bits& alive,
+                    Arena& arena);
     bool is_forbidden(const Frame* frame) const;
     NodeId spelled(std::vector<std::u32string> texts);
     uint32_t string_start_without(const Position& p, const ValueList& forbidden);
     uint32_t literal_start_without(const Position& p, const ValueList& forbidden);
 
     // Distances (json/least.cpp).
-    // Bytes of some members or items without the commas between them, how many they are, and how many of these may be any
-    // (of `each` bytes at least).
+    // Bytes of some members or items without the commas between them, how many they are, and how many of these may be
+    // any (of `each` bytes at least).
     struct Needed {
         uint64_t bytes = 0, count = 0, any = 0, each = 0;
     };
@@ -329,7 +336,9 @@ private:
     uint8_t byte_of(const Gap& gap, uint64_t at) const;
     bool step_gap(Configuration& config, uint8_t byte) const;
     bool step_gap_after_value(Configuration& config, uint8_t byte) const;
-    bool gap_is_read(const Configuration& config, uint8_t byte) const { return options_.whitespace != Whitespace::kFixed || fixed_gap_is_read(config, byte); }
+    bool gap_is_read(const Configuration& config, uint8_t byte) const {
+        return options_.whitespace != Whitespace::kFixed || fixed_gap_is_read(config, byte);
+    }
     bool fixed_gap_is_read(const Configuration& config, uint8_t byte) const;
     ByteSet gap_bytes(const Configuration& config) const;
     std::string layout_refusal(const Configuration& config, uint8_t byte, std::string_view text) const;
@@ -415,9 +424,11 @@ private:
     std::string expected_value(uint32_t position, uint8_t byte, const std::string& pointer);
     std::string expected_item(const Configuration& config, const std::string& pointer);
     std::string expected_string(const Configuration& config, uint8_t byte, const std::string& pointer);
-    std::string expected_literal(const Configuration& config, uint8_t byte, std::string_view text, const std::string& pointer, std::string_view scalar, Arena& arena);
+    std::string expected_literal(const Configuration& config, uint8_t byte, std::string_view text,
+                                 const std::string& pointer, std::string_view scalar, Arena& arena);
     std::string keys_for(const Configuration& config, std::string_view prefix);
-    std::string expected_key(const Configuration& config, uint8_t byte, const std::string& pointer, std::string_view scalar);
+    std::string expected_key(const Configuration& config, uint8_t byte, const std::string& pointer,
+                             std::string_view scalar);
     std::string open_end(const Configuration& config, const std::string& pointer);
     std::vector<std::string> missing_keys(const FrameState* state) const;
     std::string expected_after(const Configuration& config, uint8_t byte, const std::string& pointer);
@@ -439,16 +450,18 @@ private:
     std::vector<Child> children_;
     HashIndex child_index_;
     HashIndex state_index_;
-    std::vector<const FrameState*> states_;  // [id - 1]
+    std::vector<const FrameState*> states_;                      // [id - 1]
     std::unordered_map<uint64_t, const FrameState*> key_moves_;  // (state, key or class of keys)
     std::unordered_map<Bits, uint32_t> bits_index_;
     std::vector<Bits> bits_{Bits()};
     std::vector<uint32_t> min_bytes_values_;  // [value] bytes of the shortest instance; empty: not asked yet
-    std::vector<uint32_t> min_bytes_repeated_;  // [value] the same behind an item of an array with unique items; empty: there are none
-    std::vector<uint32_t> min_bytes_lines_;   // [value] line breaks of the instance that has the fewest; empty: there are none
+    std::vector<uint32_t>
+        min_bytes_repeated_;  // [value] the same behind an item of an array with unique items; empty: there are none
+    std::vector<uint32_t>
+        min_bytes_lines_;  // [value] line breaks of the instance that has the fewest; empty: there are none
     std::vector<uint32_t> min_bytes_behind_;  // [state]
-    std::vector<Shortest> shortest_;      // [value]
-    std::vector<ObjectPlan> plans_;       // [object]
+    std::vector<Shortest> shortest_;          // [value]
+    std::vector<ObjectPlan> plans_;           // [object]
     const CountTokens* count_tokens_ = nullptr;
     uint32_t comma_tokens_ = 1;
     struct {

@@ -29,7 +29,8 @@ uint32_t JsonAutomaton::min_bytes_option(const Options& options, uint32_t depth)
     return best;
 }
 
-JsonAutomaton::Needed JsonAutomaton::needed_members(const ObjectDisjunct& disjunct, const FrameState* state, uint32_t slot) const {
+JsonAutomaton::Needed JsonAutomaton::needed_members(const ObjectDisjunct& disjunct, const FrameState* state,
+                                                    uint32_t slot) const {
     Needed out;
     const uint32_t depth = state ? state->depth : options_.fixed.lines;
     if (state && !options_.fixed.lines) {
@@ -42,7 +43,8 @@ JsonAutomaton::Needed JsonAutomaton::needed_members(const ObjectDisjunct& disjun
         for (uint32_t d = state && !options_.any_order ? state->next[slot] : 0; d < disjunct.properties.size(); ++d) {
             const Property& property = disjunct.properties[d];
             if (!property.required || (state && bit(state->seen, set->key_at[slot][d]))) continue;
-            out.bytes += line_bytes(depth) + property.key.size() + 2 + colon_bytes() + min_bytes_option(property.options, depth);
+            out.bytes +=
+                line_bytes(depth) + property.key.size() + 2 + colon_bytes() + min_bytes_option(property.options, depth);
             ++out.count;
         }
     }
@@ -60,8 +62,10 @@ JsonAutomaton::Needed JsonAutomaton::needed_members(const ObjectDisjunct& disjun
 uint64_t JsonAutomaton::least_member(const ObjectDisjunct& disjunct, uint32_t depth) const {
     uint64_t best = kFar;
     for (const Property& property : disjunct.properties)
-        if (!property.required) best = std::min<uint64_t>(best, property.key.size() + min_bytes_option(property.options, depth));
-    for (const ExtraKeys& extra : disjunct.extras) best = std::min<uint64_t>(best, kernel().shortest(extra.regex) + min_bytes_option(extra.options, depth));
+        if (!property.required)
+            best = std::min<uint64_t>(best, property.key.size() + min_bytes_option(property.options, depth));
+    for (const ExtraKeys& extra : disjunct.extras)
+        best = std::min<uint64_t>(best, kernel().shortest(extra.regex) + min_bytes_option(extra.options, depth));
     return std::min<uint64_t>(best, kFar) + line_bytes(depth) + 2 + colon_bytes();
 }
 
@@ -71,10 +75,14 @@ JsonAutomaton::Needed JsonAutomaton::without_any(Needed needed) {
     return needed;
 }
 
-JsonAutomaton::Needed JsonAutomaton::needed_items(const ArrayDisjunct& disjunct, uint32_t state, uint64_t count, uint32_t depth) const {
+JsonAutomaton::Needed JsonAutomaton::needed_items(const ArrayDisjunct& disjunct, uint32_t state, uint64_t count,
+                                                  uint32_t depth) const {
     Needed out;
     uint64_t least = std::max<uint64_t>(disjunct.min_items, count + !disjunct.final[state]);
-    auto item = [&] { return line_bytes(depth) + least_item(count < disjunct.prefix.size() ? disjunct.prefix[count] : disjunct.items, disjunct.unique && count > 0, depth); };
+    auto item = [&] {
+        return line_bytes(depth) + least_item(count < disjunct.prefix.size() ? disjunct.prefix[count] : disjunct.items,
+                                              disjunct.unique && count > 0, depth);
+    };
     for (; count < least && (count < disjunct.prefix.size() || count == 0); ++count, ++out.count) out.bytes += item();
     if (count < least) {
         out.bytes += (least - count) * item();
@@ -92,13 +100,16 @@ uint32_t JsonAutomaton::least_item(const Options& options, bool repeated, uint32
     return best;
 }
 
-// Behind an item, numbers have no exponents where a value is out of reach (json/unique.cpp): that counts where all items are numbers.
+// Behind an item, numbers have no exponents where a value is out of reach (json/unique.cpp): that counts where all
+// items are numbers.
 void JsonAutomaton::settle_min_bytes_repeated() {
-    if (std::none_of(arrays_.begin(), arrays_.end(), [](const ArrayDisjunct& disjunct) { return disjunct.unique; })) return;
+    if (std::none_of(arrays_.begin(), arrays_.end(), [](const ArrayDisjunct& disjunct) { return disjunct.unique; }))
+        return;
     std::vector<uint32_t> repeated = min_bytes_values_;
     for (size_t v = 0; v < values_.size(); ++v) {
         const ValueNode& value = values_[v];
-        if (value.literal == kEmpty || !value.strings.empty() || !value.objects.empty() || !value.arrays.empty()) continue;
+        if (value.literal == kEmpty || !value.strings.empty() || !value.objects.empty() || !value.arrays.empty())
+            continue;
         const ByteSet first = dfa().next_bytes(dfa().intern({value.literal}, false));
         if (first.has('t') || first.has('f') || first.has('n')) continue;
         const NodeId plain = kernel().without_exponents(value.literal);
@@ -109,21 +120,27 @@ void JsonAutomaton::settle_min_bytes_repeated() {
 
 JsonAutomaton::Needed JsonAutomaton::needed(const FrameState* state, uint32_t slot) const {
     const Position& p = *positions_[state->position];
-    if (state->kind == FrameKind::kObjectFrame) return needed_members(objects_[p.objects->disjuncts[slot]], state, slot);
+    if (state->kind == FrameKind::kObjectFrame)
+        return needed_members(objects_[p.objects->disjuncts[slot]], state, slot);
     return needed_items(arrays_[p.arrays->disjuncts[slot]], p.arrays->state[slot], state->count, state->depth);
 }
 
-uint32_t JsonAutomaton::closed(const Needed& inside) const { return plus(inside.bytes, 2 + (inside.count ? (inside.count - 1) * comma_bytes() + line_bytes(0) : 0)); }
+uint32_t JsonAutomaton::closed(const Needed& inside) const {
+    return plus(inside.bytes, 2 + (inside.count ? (inside.count - 1) * comma_bytes() + line_bytes(0) : 0));
+}
 
 // Least fixpoint over the values: those that stand alone first, then what is built of them.
 void JsonAutomaton::settle_min_bytes() {
     std::vector<uint32_t> alone(values_.size(), kFar);
     for (size_t v = 0; v < values_.size(); ++v) {
         poll();
-        if (values_[v].literal != kEmpty) alone[v] = dfa().bytes_to_accept(dfa().intern({values_[v].literal}, false), 0);
+        if (values_[v].literal != kEmpty)
+            alone[v] = dfa().bytes_to_accept(dfa().intern({values_[v].literal}, false), 0);
         for (const StringDisjunct& disjunct : values_[v].strings) {
             if (!string_possible(disjunct)) continue;
-            uint32_t shortest = kernel().is_any_string(disjunct.regex) ? 0 : dfa().bytes_to_accept(dfa().intern({disjunct.regex}, false), 0);
+            uint32_t shortest = kernel().is_any_string(disjunct.regex)
+                                    ? 0
+                                    : dfa().bytes_to_accept(dfa().intern({disjunct.regex}, false), 0);
             alone[v] = std::min(alone[v], plus(2, std::max(shortest, disjunct.min_chars)));
         }
     }
@@ -134,8 +151,10 @@ void JsonAutomaton::settle_min_bytes() {
         for (size_t v = values_.size(); v-- > 0;) {  // what is inside was declared later
             poll();
             uint32_t best = alone[v];
-            for (uint32_t id : values_[v].objects) best = std::min(best, closed(needed_members(objects_[id], nullptr, 0)));
-            for (uint32_t id : values_[v].arrays) best = std::min(best, closed(needed_items(arrays_[id], 0, 0, options_.fixed.lines)));
+            for (uint32_t id : values_[v].objects)
+                best = std::min(best, closed(needed_members(objects_[id], nullptr, 0)));
+            for (uint32_t id : values_[v].arrays)
+                best = std::min(best, closed(needed_items(arrays_[id], 0, 0, options_.fixed.lines)));
             if (best >= min_bytes_values_[v]) continue;
             min_bytes_values_[v] = best;
             changed = true;
@@ -152,7 +171,8 @@ uint32_t JsonAutomaton::min_bytes_rest(const FrameState* state, bool opened) {
         if (!alive[slot]) continue;
         Needed rest = needed(state, slot);
         uint64_t commas = opened && rest.count ? rest.count - 1 : rest.count;
-        best = std::min(best, plus(rest.bytes, commas * comma_bytes() + (opened && !rest.count ? 1 : closing_bytes(state))));
+        best = std::min(best,
+                        plus(rest.bytes, commas * comma_bytes() + (opened && !rest.count ? 1 : closing_bytes(state))));
     }
     return best;
 }
@@ -160,7 +180,8 @@ uint32_t JsonAutomaton::min_bytes_rest(const FrameState* state, bool opened) {
 // The same from the end of the value that the container is waiting for.
 uint32_t JsonAutomaton::min_bytes_behind(const FrameState* state) {
     if (state->kind == FrameKind::kRootFrame || state->kind == FrameKind::kExitFrame) return 0;
-    if (state->id && state->id < min_bytes_behind_.size() && min_bytes_behind_[state->id] != kFar) return min_bytes_behind_[state->id];
+    if (state->id && state->id < min_bytes_behind_.size() && min_bytes_behind_[state->id] != kFar)
+        return min_bytes_behind_[state->id];
     uint32_t best = kFar;
     for (const Move& move : children_[state->child].moves) {
         Needed rest = needed(state, move.slot);
@@ -176,7 +197,8 @@ uint32_t JsonAutomaton::min_bytes_behind(const FrameState* state) {
 uint32_t JsonAutomaton::min_bytes_position(uint32_t id, uint32_t depth, bool repeated) const {
     repeated &= !min_bytes_repeated_.empty() && !options_.fixed.lines;
     uint32_t best = kFar;
-    for (ValueId value : positions_[id]->values) best = std::min(best, repeated ? min_bytes_repeated_[value] : min_bytes_value(value, depth));
+    for (ValueId value : positions_[id]->values)
+        best = std::min(best, repeated ? min_bytes_repeated_[value] : min_bytes_value(value, depth));
     return best;
 }
 
@@ -187,7 +209,8 @@ uint32_t JsonAutomaton::min_bytes_key(const Configuration& config) {
     uint32_t best = kFar, beside_extra = kFar;
     // A key that is required costs nothing more, so no other one can be nearer.
     if (const uint32_t key = options_.fixed.lines ? kNoKey : next_required(config); key != kNoKey)
-        if (const Needed rest = needed(state, only_slot(state)); rest.any == 0) return plus(rest.bytes, (rest.count - 1) * comma_bytes() - set.trie[config.node].depth);
+        if (const Needed rest = needed(state, only_slot(state)); rest.any == 0)
+            return plus(rest.bytes, (rest.count - 1) * comma_bytes() - set.trie[config.node].depth);
     for (uint32_t slot = 0; slot < set.disjuncts.size(); ++slot) {
         if (!state->alive[slot]) continue;
         const ObjectDisjunct& disjunct = objects_[set.disjuncts[slot]];
@@ -201,17 +224,20 @@ uint32_t JsonAutomaton::min_bytes_key(const Configuration& config) {
             bool required = place != kNoKey && disjunct.properties[place].required;
             others = required ? rest : without_any(rest);
             if (required) {
-                others.bytes -= line_bytes(state->depth) + set.keys[key].size() + 2 + colon_bytes() + min_bytes_option(disjunct.properties[place].options, state->depth);
+                others.bytes -= line_bytes(state->depth) + set.keys[key].size() + 2 + colon_bytes() +
+                                min_bytes_option(disjunct.properties[place].options, state->depth);
                 --others.count;
             }
-            uint64_t own = set.keys[key].size() - node.depth + 1 + colon_bytes() + min_bytes_option(*set.options[slot][key], state->depth);
+            uint64_t own = set.keys[key].size() - node.depth + 1 + colon_bytes() +
+                           min_bytes_option(*set.options[slot][key], state->depth);
             best = std::min(best, plus(own + others.bytes, others.count * comma_bytes() + closing_bytes(state)));
         }
     }
     if (config.state) {
         uint32_t shortest = kFar;
         for (uint32_t k = 0; k < set.components.size(); ++k)
-            if (dfa().state(config.state).alive[k]) shortest = std::min(shortest, dfa().bytes_to_accept(config.state, k));
+            if (dfa().state(config.state).alive[k])
+                shortest = std::min(shortest, dfa().bytes_to_accept(config.state, k));
         best = std::min(best, plus(uint64_t{shortest} + 2 + colon_bytes(), beside_extra));
     }
     return best;
@@ -242,7 +268,8 @@ uint32_t JsonAutomaton::min_bytes_literal(const Configuration& config) {
 uint64_t JsonAutomaton::min_bytes_first(const Configuration& config) {
     const uint64_t rest = min_bytes_rest(config.frame->state, true);
     if (!config.count) return rest;
-    return std::max(rest - std::min<uint64_t>(rest, config.count), gap_bytes_left(config) + 1 + closing_bytes(config.frame->state));
+    return std::max(rest - std::min<uint64_t>(rest, config.count),
+                    gap_bytes_left(config) + 1 + closing_bytes(config.frame->state));
 }
 
 // From a comma in an object to behind the object.
@@ -258,11 +285,15 @@ uint32_t JsonAutomaton::min_bytes(const Configuration& config) {
     const uint32_t depth = state->depth, read = config.count;  // in a gap: how much of it
     uint64_t total = 0;
     switch (config.mode) {
-        case kColon: total = colon_bytes() - read + min_bytes_position(position_of(state), depth) + uint64_t{min_bytes_behind(state)}; break;
+        case kColon:
+            total = colon_bytes() - read + min_bytes_position(position_of(state), depth) +
+                    uint64_t{min_bytes_behind(state)};
+            break;
         case kValue:
         case kItem: {
             const bool repeated = config.mode == kItem && config.frame->items && config.frame->items->count;
-            total = gap_bytes_left(config) + min_bytes_position(config.state, depth, repeated) + uint64_t{min_bytes_behind(state)};
+            total = gap_bytes_left(config) + min_bytes_position(config.state, depth, repeated) +
+                    uint64_t{min_bytes_behind(state)};
             break;
         }
         case kString: total = min_bytes_string(config) + uint64_t{min_bytes_behind(state)}; break;
@@ -290,8 +321,9 @@ bool JsonAutomaton::has_enough_members(const FrameState* state, uint64_t count) 
     return true;
 }
 
-// The number of characters read, as far as it matters. Beyond every least length it only matters how near the greatest one
-// is; for the shortest completion of a single language not even that, while the room left is enough for any of its ends.
+// The number of characters read, as far as it matters. Beyond every least length it only matters how near the greatest
+// one is; for the shortest completion of a single language not even that, while the room left is enough for any of its
+// ends.
 uint32_t JsonAutomaton::count_identity(const Configuration& config, bool exact) const {
     const Position& p = *positions_[position_of(config.frame->state)];
     if (!p.counted) return 0;
@@ -300,7 +332,8 @@ uint32_t JsonAutomaton::count_identity(const Configuration& config, bool exact) 
     for (const StringDisjunct& disjunct : p.strings) {
         least = std::max(least, disjunct.min_chars);
         if (disjunct.max_chars == kUnbounded) continue;
-        bool roomy = disjunct.to_finish < kUnbounded && uint64_t{config.count} + disjunct.to_finish <= disjunct.max_chars;
+        bool roomy =
+            disjunct.to_finish < kUnbounded && uint64_t{config.count} + disjunct.to_finish <= disjunct.max_chars;
         matters |= exact || p.strings.size() > 1 || !(roomy || disjunct.any);
     }
     return matters ? config.count : std::min(config.count, least);
@@ -310,7 +343,8 @@ bool JsonAutomaton::text_matters(const Configuration& config) const {
     const Frame* frame = config.frame;
     if (!frame->around.interned || !frame->around.enough || !frame->state->id || frame->tracking) return true;
     bool reading = config.mode == kKey && config.state;
-    return (frame->used || frame->pending || reading) && !has_enough_members(frame->state, uint64_t{frame->count} + reading);
+    return (frame->used || frame->pending || reading) &&
+           !has_enough_members(frame->state, uint64_t{frame->count} + reading);
 }
 
 // Of the extra keys of a container, whatever their order.
@@ -338,7 +372,9 @@ bool JsonAutomaton::identity(const Configuration& config, bool exact, std::vecto
     const bool spaces_matter = exact || options_.whitespace != Whitespace::kAny;
     switch (config.mode) {
         case kKey: {
-            bool matters = config.state && !exact && (!has_enough_members(frame->state, frame->count + 1) || (frame->used && !used_key_suffixes(config).empty()));
+            bool matters = config.state && !exact &&
+                           (!has_enough_members(frame->state, frame->count + 1) ||
+                            (frame->used && !used_key_suffixes(config).empty()));
             if (matters) count = config.hash;
             state = config.state;
             node = config.node;

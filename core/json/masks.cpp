@@ -9,7 +9,9 @@
 namespace schemagen {
 
 // Whether a token read after so many code points may come too close to the length that the string must have.
-bool JsonAutomaton::near_least(const StringDisjunct& disjunct, uint32_t count, uint32_t longest) const { return count < disjunct.min_chars && count + longest + 1 >= disjunct.min_chars; }
+bool JsonAutomaton::near_least(const StringDisjunct& disjunct, uint32_t count, uint32_t longest) const {
+    return count < disjunct.min_chars && count + longest + 1 >= disjunct.min_chars;
+}
 
 // The same of the length that it must not exceed: what its language asks for behind the token has to fit as well.
 bool JsonAutomaton::near_most(const StringDisjunct& disjunct, uint32_t count, uint32_t longest) const {
@@ -22,7 +24,8 @@ uint32_t JsonAutomaton::count_key(const Configuration& config, uint32_t longest)
     if (!p.counted) return 0;
     uint32_t passed = 0;
     for (const StringDisjunct& disjunct : p.strings) {
-        if (near_least(disjunct, config.count, longest) || near_most(disjunct, config.count, longest)) return config.count;
+        if (near_least(disjunct, config.count, longest) || near_most(disjunct, config.count, longest))
+            return config.count;
         passed += config.count >= disjunct.min_chars;
     }
     return 0x80000000u | passed;
@@ -86,7 +89,9 @@ StringBody JsonAutomaton::string_body(const Configuration& config, uint32_t long
         if (!state.alive[k]) continue;
         body.counting |= near_least(disjunct, config.count, longest);
         // Texts taken out of a language may make it ask for more.
-        if (!near_most(disjunct, config.count, longest) && !(config.frame->tracking && disjunct.max_chars != kUnbounded)) continue;
+        if (!near_most(disjunct, config.count, longest) &&
+            !(config.frame->tracking && disjunct.max_chars != kUnbounded))
+            continue;
         body.counting = body.bounded = true;
         body.room = disjunct.max_chars - std::min(config.count, disjunct.max_chars);
     }
@@ -94,7 +99,9 @@ StringBody JsonAutomaton::string_body(const Configuration& config, uint32_t long
     return body.bounded && state.alive.count() > 1 ? StringBody{} : body;
 }
 
-uint32_t JsonAutomaton::literal_state(const Configuration& config) const { return config.mode == kLiteral && !config.frame->tracking ? config.state : 0; }
+uint32_t JsonAutomaton::literal_state(const Configuration& config) const {
+    return config.mode == kLiteral && !config.frame->tracking ? config.state : 0;
+}
 
 bool JsonAutomaton::close_string(Configuration& config, uint32_t state, uint32_t chars, Arena& arena) {
     config.state = state;
@@ -155,7 +162,8 @@ ByteSet JsonAutomaton::next_bytes(const Configuration& config) {
             add("\"");
             if (config.node == kNoNode) break;
             const ObjectSet& set = *positions_[config.frame->state->position]->objects;
-            for (uint32_t it = set.trie[config.node].first_child; it; it = set.trie[it].sibling) out.add(set.trie[it].byte);
+            for (uint32_t it = set.trie[config.node].first_child; it; it = set.trie[it].sibling)
+                out.add(set.trie[it].byte);
             break;
         }
         case kColon: add(":"); break;

@@ -6,7 +6,10 @@
 namespace schemagen {
 
 JsonAutomaton::JsonAutomaton(std::shared_ptr<SharedAutomata> shared, JsonOptions options, uint64_t max_states)
-    : Automaton({.strings = this, .containers = this, .guide = this}), shared_(std::move(shared)), options_(std::move(options)), max_states_(max_states) {
+    : Automaton({.strings = this, .containers = this, .guide = this}),
+      shared_(std::move(shared)),
+      options_(std::move(options)),
+      max_states_(max_states) {
     values_.emplace_back();
     Bits first;
     first.set(0);
@@ -37,9 +40,10 @@ uint64_t JsonAutomaton::memory_bytes() const {
 
 // ---- which values have an instance --------------------------------------------------------------------------------
 
-// Fewest further keys that bring a disjunct from `state` to a final state, taking every required key that is `usable` and any
-// other only if it helps; kUnbounded if nothing does. Counts commute, so the order of the keys does not matter.
-uint64_t JsonAutomaton::keys_to_finish(const ObjectDisjunct& disjunct, uint32_t state, const std::vector<bool>& usable, uint64_t extras) const {
+// Fewest further keys that bring a disjunct from `state` to a final state, taking every required key that is `usable`
+// and any other only if it helps; kUnbounded if nothing does. Counts commute, so the order of the keys does not matter.
+uint64_t JsonAutomaton::keys_to_finish(const ObjectDisjunct& disjunct, uint32_t state, const std::vector<bool>& usable,
+                                       uint64_t extras) const {
     std::vector<uint64_t> fewest(disjunct.final.size(), kUnbounded);
     fewest[state] = 0;
     auto relax = [&](const std::vector<uint64_t>& from, const Options& options, std::vector<uint64_t>& to) {
@@ -50,7 +54,8 @@ uint64_t JsonAutomaton::keys_to_finish(const ObjectDisjunct& disjunct, uint32_t 
     };
     for (size_t d = 0; d < disjunct.properties.size(); ++d) {
         if (!usable[d]) continue;
-        std::vector<uint64_t> next = disjunct.properties[d].required ? std::vector<uint64_t>(fewest.size(), kUnbounded) : fewest;
+        std::vector<uint64_t> next =
+            disjunct.properties[d].required ? std::vector<uint64_t>(fewest.size(), kUnbounded) : fewest;
         relax(fewest, disjunct.properties[d].options, next);
         fewest = std::move(next);
     }
@@ -77,7 +82,9 @@ bool JsonAutomaton::object_productive(const ObjectDisjunct& disjunct) const {
         if (property.required && !there) return false;
         available += there;
     }
-    if (disjunct.min_properties > disjunct.max_properties || available + extra_capacity(disjunct) < disjunct.min_properties) return false;
+    if (disjunct.min_properties > disjunct.max_properties ||
+        available + extra_capacity(disjunct) < disjunct.min_properties)
+        return false;
     uint64_t needed = keys_to_finish(disjunct, 0, std::vector<bool>(disjunct.properties.size(), true), kUnbounded);
     return needed < kUnbounded && needed <= disjunct.max_properties;
 }
@@ -94,12 +101,14 @@ uint64_t JsonAutomaton::extra_capacity(const ObjectDisjunct& disjunct) const {
     return capacity;
 }
 
-// From which states and counts an array can still be finished. Past the prefix and minItems only the distance to a final
-// state matters, so the table stops there.
-bool JsonAutomaton::settled_live(const ArrayDisjunct& disjunct, const ArrayOutlook& out, size_t state, uint64_t count) const {
+// From which states and counts an array can still be finished. Past the prefix and minItems only the distance to a
+// final state matters, so the table stops there.
+bool JsonAutomaton::settled_live(const ArrayDisjunct& disjunct, const ArrayOutlook& out, size_t state,
+                                 uint64_t count) const {
     if (out.need[state] == kUnbounded) return false;
     if (count + out.need[state] >= disjunct.min_items) return count + out.need[state] <= disjunct.max_items;
-    bool goes_on = std::any_of(disjunct.items[state].begin(), disjunct.items[state].end(), [&](const Option& o) { return productive_option(o); });
+    bool goes_on = std::any_of(disjunct.items[state].begin(), disjunct.items[state].end(),
+                               [&](const Option& o) { return productive_option(o); });
     return goes_on && disjunct.min_items <= disjunct.max_items;  // only a disjunct with a single state gets here
 }
 
@@ -110,7 +119,8 @@ JsonAutomaton::ArrayOutlook JsonAutomaton::outlook(const ArrayDisjunct& disjunct
     // A disjunct that counts nothing only needs to know whether items can go on: no table, however high minItems is.
     out.settled = static_cast<uint32_t>(disjunct.prefix.size());
     if (states > 1) out.settled = std::max(out.settled, disjunct.min_items);
-    if (uint64_t{out.settled} * states > 50'000'000) throw LimitExceeded("max_states", uint64_t{out.settled} * states, 50'000'000);
+    if (uint64_t{out.settled} * states > 50'000'000)
+        throw LimitExceeded("max_states", uint64_t{out.settled} * states, 50'000'000);
     out.need.assign(states, kUnbounded);
     for (size_t s = 0; s < states; ++s)
         if (disjunct.final[s]) out.need[s] = 0;
@@ -118,7 +128,8 @@ JsonAutomaton::ArrayOutlook JsonAutomaton::outlook(const ArrayDisjunct& disjunct
         changed = false;
         for (size_t s = 0; s < states; ++s)
             for (const Option& option : disjunct.items[s])
-                if (productive_option(option) && out.need[option.target] < kUnbounded && out.need[option.target] + 1 < out.need[s]) {
+                if (productive_option(option) && out.need[option.target] < kUnbounded &&
+                    out.need[option.target] + 1 < out.need[s]) {
                     out.need[s] = out.need[option.target] + 1;
                     changed = true;
                 }
@@ -131,7 +142,8 @@ JsonAutomaton::ArrayOutlook JsonAutomaton::outlook(const ArrayDisjunct& disjunct
         for (size_t s = 0; s < states; ++s) {
             bool now = disjunct.final[s] && count >= disjunct.min_items && count <= disjunct.max_items;
             const Options& options = count < disjunct.prefix.size() ? disjunct.prefix[count] : disjunct.items;
-            for (const Option& option : options[s]) now = now || (count < disjunct.max_items && productive_option(option) && at(count + 1, option.target));
+            for (const Option& option : options[s])
+                now = now || (count < disjunct.max_items && productive_option(option) && at(count + 1, option.target));
             out.live[count * states + s] = now;
         }
     return out;
@@ -142,11 +154,12 @@ bool JsonAutomaton::array_live(uint32_t id, uint32_t state, uint64_t count) {
     if (outlooks_.size() < arrays_.size()) outlooks_.resize(arrays_.size());
     ArrayOutlook& out = outlooks_[id];
     if (!out.ready) out = outlook(disjunct);
-    return count >= out.settled ? settled_live(disjunct, out, state, count) : bool{out.live[count * disjunct.final.size() + state]};
+    return count >= out.settled ? settled_live(disjunct, out, state, count)
+                                : bool{out.live[count * disjunct.final.size() + state]};
 }
 
-// Whether some string is in the language and short enough. SharedAutomata with a least length of their own come with it built
-// in (schemagen/engine/native/lowering.py), so that the shortest word decides.
+// Whether some string is in the language and short enough. SharedAutomata with a least length of their own come with it
+// built in (schemagen/engine/native/lowering.py), so that the shortest word decides.
 bool JsonAutomaton::string_possible(const StringDisjunct& disjunct) const {
     if (disjunct.min_chars > disjunct.max_chars || kernel().is_empty(disjunct.regex)) return false;
     if (disjunct.max_chars == kUnbounded || kernel().is_any_string(disjunct.regex)) return true;
@@ -261,7 +274,8 @@ uint32_t JsonAutomaton::child(std::vector<Move> moves) {
     if (distinct.size() > kMaxSlots) throw LimitExceeded("max_alternatives", distinct.size(), kMaxSlots);
     Child made;
     for (const Move& move : moves)
-        made.component.push_back(static_cast<uint16_t>(std::lower_bound(distinct.begin(), distinct.end(), move.value) - distinct.begin()));
+        made.component.push_back(
+            static_cast<uint16_t>(std::lower_bound(distinct.begin(), distinct.end(), move.value) - distinct.begin()));
     made.moves = std::move(moves);
     made.position = position(std::move(distinct));
     uint32_t id = static_cast<uint32_t>(children_.size());
@@ -317,7 +331,8 @@ void JsonAutomaton::prepare_arrays(Position& p) {
         for (uint32_t id : values_[p.values[k]].arrays) {
             if (!array_live(id, 0, 0)) continue;
             size_t states = arrays_[id].final.size();
-            if (set->disjuncts.size() + states > kMaxSlots) throw LimitExceeded("max_alternatives", set->disjuncts.size() + states, kMaxSlots);
+            if (set->disjuncts.size() + states > kMaxSlots)
+                throw LimitExceeded("max_alternatives", set->disjuncts.size() + states, kMaxSlots);
             set->initial.set(set->disjuncts.size());
             for (uint32_t s = 0; s < states; ++s) {
                 set->disjuncts.push_back(id);
@@ -330,7 +345,8 @@ void JsonAutomaton::prepare_arrays(Position& p) {
     for (uint32_t id : set->disjuncts) {
         const ArrayDisjunct& disjunct = arrays_[id];
         uint64_t last = std::max<uint64_t>(disjunct.prefix.size(), disjunct.min_items);
-        set->most_count = disjunct.max_items != kUnbounded ? kUnbounded : std::max(set->most_count, static_cast<uint32_t>(last));
+        set->most_count =
+            disjunct.max_items != kUnbounded ? kUnbounded : std::max(set->most_count, static_cast<uint32_t>(last));
         set->unique |= disjunct.unique;
     }
     p.arrays = std::move(set);
@@ -343,7 +359,8 @@ void JsonAutomaton::prepare_objects(Position& p) {
         for (uint32_t id : values_[p.values[k]].objects) {
             if (!object_productive(objects_[id])) continue;
             size_t states = objects_[id].final.size();
-            if (set->disjuncts.size() + states > kMaxSlots) throw LimitExceeded("max_alternatives", set->disjuncts.size() + states, kMaxSlots);
+            if (set->disjuncts.size() + states > kMaxSlots)
+                throw LimitExceeded("max_alternatives", set->disjuncts.size() + states, kMaxSlots);
             set->initial.set(set->disjuncts.size());
             ++disjuncts;
             for (uint32_t s = 0; s < states; ++s) {
@@ -375,7 +392,8 @@ void JsonAutomaton::prepare_objects(Position& p) {
         const ObjectDisjunct& disjunct = objects_[set->disjuncts[slot]];
         for (uint32_t e = 0; e < disjunct.extras.size(); ++e) {
             bool open = disjunct.extras[e].open;
-            NodeId regex = disjuncts > 1 && !open ? kernel().conjunction({disjunct.extras[e].regex, others}) : disjunct.extras[e].regex;
+            NodeId regex = disjuncts > 1 && !open ? kernel().conjunction({disjunct.extras[e].regex, others})
+                                                  : disjunct.extras[e].regex;
             if (kernel().is_empty(regex)) continue;
             components.push_back(regex);
             set->components.emplace_back(static_cast<uint16_t>(slot), e);
@@ -396,7 +414,8 @@ void JsonAutomaton::place_keys(ObjectSet& set, uint32_t slot) {
     std::vector<uint32_t> place(set.keys.size(), kNoKey), key_at;
     std::vector<uint64_t> required((set.keys.size() + 63) / 64, 0);
     for (uint32_t d = 0; d < disjunct.properties.size(); ++d) {
-        auto at = static_cast<uint32_t>(std::lower_bound(set.keys.begin(), set.keys.end(), disjunct.properties[d].key) - set.keys.begin());
+        auto at = static_cast<uint32_t>(std::lower_bound(set.keys.begin(), set.keys.end(), disjunct.properties[d].key) -
+                                        set.keys.begin());
         options[at] = &disjunct.properties[d].options[state];
         place[at] = d;
         key_at.push_back(at);

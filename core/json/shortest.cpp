@@ -1,15 +1,16 @@
 // The shortest text of a value and of what an open text still requires, without a search.
 //
-// Of most schemas the shortest text (the fewest bytes, the first of them in order) can be told from the schema: the required
-// members of an object, the least items of an array, the first shortest word of a string or number. A value is clear if it is
-// of that kind and no alternative is as short. The text of what is open is made of such parts, so its bytes and an upper
-// bound of its tokens are sums: of the members that are still required, and of the containers around. Sums are kept: of the
-// required members beside the state of an object, changed by one member where the state was changed by one; of the
-// containers around beside each frame. So what is left costs the same at any depth, and beside any number of members.
+// Of most schemas the shortest text (the fewest bytes, the first of them in order) can be told from the schema: the
+// required members of an object, the least items of an array, the first shortest word of a string or number. A value is
+// clear if it is of that kind and no alternative is as short. The text of what is open is made of such parts, so its
+// bytes and an upper bound of its tokens are sums: of the members that are still required, and of the containers
+// around. Sums are kept: of the required members beside the state of an object, changed by one member where the state
+// was changed by one; of the containers around beside each frame. So what is left costs the same at any depth, and
+// beside any number of members.
 //
-// Invariants: `bytes` is never more than the shortest text has, and exact where nothing is unclear; `tokens` is never less
-// than the fewest tokens that spell that text. Parts are priced apart: tokens across their borders only make it cheaper. A
-// container is priced as its bracket and what it requires once it is open, so that opening it adds nothing.
+// Invariants: `bytes` is never more than the shortest text has, and exact where nothing is unclear; `tokens` is never
+// less than the fewest tokens that spell that text. Parts are priced apart: tokens across their borders only make it
+// cheaper. A container is priced as its bracket and what it requires once it is open, so that opening it adds nothing.
 #include <algorithm>
 #include <bit>
 
@@ -50,7 +51,8 @@ std::string JsonAutomaton::colon() const { return options_.whitespace == Whitesp
 
 // ---- values ---------------------------------------------------------------------------------------------------------
 
-// The first word of `length` bytes of a language, as `follow_word` finds it; false also where it may not make more states.
+// The first word of `length` bytes of a language, as `follow_word` finds it; false also where it may not make more
+// states.
 bool JsonAutomaton::first_word(uint32_t state, uint32_t component, uint32_t length, std::string& out) const {
     try {
         return follow_word(state, component, length, out);
@@ -59,8 +61,9 @@ bool JsonAutomaton::first_word(uint32_t state, uint32_t component, uint32_t leng
     }
 }
 
-// The first word of `length` bytes of a language that has none of fewer. The bytes that are left are told by a lower bound:
-// where the word is found, no byte that was passed over could have led to another one. False: the bound was too low.
+// The first word of `length` bytes of a language that has none of fewer. The bytes that are left are told by a lower
+// bound: where the word is found, no byte that was passed over could have led to another one. False: the bound was too
+// low.
 bool JsonAutomaton::follow_word(uint32_t state, uint32_t component, uint32_t length, std::string& out) const {
     if (length > kMostScalar) return false;
     for (uint32_t left = length; left > 0; --left) {
@@ -85,7 +88,8 @@ std::string JsonAutomaton::first_string(const StringDisjunct& disjunct, uint32_t
     if (kernel().is_any_string(disjunct.regex)) return out.append(length - 2, ' ') + '"';
     const uint32_t start = dfa().intern({disjunct.regex}, false);
     if (!start || dfa().bytes_to_accept(start, 0) != length - 2 || !first_word(start, 0, length - 2, out)) return {};
-    const bool plain = std::none_of(out.begin(), out.end(), [](char c) { return c == '\\' || static_cast<uint8_t>(c) >= 0x80; });
+    const bool plain =
+        std::none_of(out.begin(), out.end(), [](char c) { return c == '\\' || static_cast<uint8_t>(c) >= 0x80; });
     const bool bounded = disjunct.min_chars > 0 || disjunct.max_chars != kUnbounded;
     if (bounded && (!plain || length - 2 > disjunct.max_chars)) return {};
     return out + '"';
@@ -110,7 +114,9 @@ void JsonAutomaton::find_shortest(ValueId id) {
     }
     for (const StringDisjunct& disjunct : value.strings) {
         if (!string_possible(disjunct)) continue;
-        const uint32_t shortest = kernel().is_any_string(disjunct.regex) ? 0 : dfa().bytes_to_accept(dfa().intern({disjunct.regex}, false), 0);
+        const uint32_t shortest = kernel().is_any_string(disjunct.regex)
+                                      ? 0
+                                      : dfa().bytes_to_accept(dfa().intern({disjunct.regex}, false), 0);
         if (plus(2, std::max(shortest, disjunct.min_chars)) == least) take(first_string(disjunct, least));
     }
     // The members of a disjunct that is as short as the value are shorter, so they were asked before.
@@ -118,7 +124,8 @@ void JsonAutomaton::find_shortest(ValueId id) {
         if (closed(needed) != least) return;
         const bool first = ++ways == 1 || (out.kind == Shortest::kText && opening < out.text[0]);
         clear &= ways == 1 || out.kind == Shortest::kText;
-        const Required inside = kind == Shortest::kArray ? required_items(arrays_[disjunct], 0, 0, 0) : required_members(disjunct, 0);
+        const Required inside =
+            kind == Shortest::kArray ? required_items(arrays_[disjunct], 0, 0, 0) : required_members(disjunct, 0);
         clear &= inside.unclear == 0;
         if (!first) return;
         out.kind = kind;
@@ -126,8 +133,10 @@ void JsonAutomaton::find_shortest(ValueId id) {
         out.text = opening;
         out.tokens = plus(2, inside.tokens + uint64_t{inside.count ? inside.count - 1 : 0} * comma_tokens_);
     };
-    for (uint32_t disjunct : value.arrays) enter(Shortest::kArray, disjunct, needed_items(arrays_[disjunct], 0, 0, 0), '[');
-    for (uint32_t disjunct : value.objects) enter(Shortest::kObject, disjunct, needed_members(objects_[disjunct], nullptr, 0), '{');
+    for (uint32_t disjunct : value.arrays)
+        enter(Shortest::kArray, disjunct, needed_items(arrays_[disjunct], 0, 0, 0), '[');
+    for (uint32_t disjunct : value.objects)
+        enter(Shortest::kObject, disjunct, needed_members(objects_[disjunct], nullptr, 0), '{');
     if (!clear || ways == 0) {
         out = {};
     } else if (out.kind == Shortest::kText) {
@@ -155,7 +164,9 @@ const std::vector<Required>& JsonAutomaton::required_sums(uint32_t disjunct) {
         plan.order.push_back(static_cast<uint32_t>(d));
     }
     std::reverse(plan.order.begin(), plan.order.end());
-    if (options_.any_order) std::sort(plan.order.begin(), plan.order.end(), [&](uint32_t a, uint32_t b) { return properties[a].key + '"' < properties[b].key + '"'; });
+    if (options_.any_order)
+        std::sort(plan.order.begin(), plan.order.end(),
+                  [&](uint32_t a, uint32_t b) { return properties[a].key + '"' < properties[b].key + '"'; });
     return plan.from;
 }
 
@@ -180,9 +191,11 @@ Required JsonAutomaton::required_members(uint32_t disjunct, uint32_t place) {
     return out;
 }
 
-Required JsonAutomaton::required_items(const ArrayDisjunct& disjunct, uint32_t state, uint64_t count, uint32_t depth) const {
+Required JsonAutomaton::required_items(const ArrayDisjunct& disjunct, uint32_t state, uint64_t count,
+                                       uint32_t depth) const {
     const Needed needed = needed_items(disjunct, state, count, depth);
-    Required out{needed.bytes, 0, static_cast<uint32_t>(std::min<uint64_t>(needed.count, kFar)), disjunct.final.size() > 1 || (disjunct.unique && count + needed.count > 1)};
+    Required out{needed.bytes, 0, static_cast<uint32_t>(std::min<uint64_t>(needed.count, kFar)),
+                 disjunct.final.size() > 1 || (disjunct.unique && count + needed.count > 1)};
     const Shortest* item = nullptr;
     for (uint64_t k = count; k < count + needed.count && !out.unclear; ++k) {
         const Options& options = k < disjunct.prefix.size() ? disjunct.prefix[k] : disjunct.items;
@@ -220,7 +233,8 @@ void JsonAutomaton::settle_all(const CountTokens& tokens) {
     std::vector<ValueId> order;
     for (ValueId id = 0; id < values_.size(); ++id)
         if (min_bytes_values_[id] < kFar) order.push_back(id);
-    std::stable_sort(order.begin(), order.end(), [&](ValueId a, ValueId b) { return min_bytes_values_[a] < min_bytes_values_[b]; });
+    std::stable_sort(order.begin(), order.end(),
+                     [&](ValueId a, ValueId b) { return min_bytes_values_[a] < min_bytes_values_[b]; });
     for (ValueId id : order) {
         poll();
         find_shortest(id);
@@ -234,7 +248,8 @@ void JsonAutomaton::settle_all(const CountTokens& tokens) {
 // What a slot of an object or array still requires, besides the value that is being read.
 Required JsonAutomaton::required(const FrameState* state, uint32_t slot) const {
     const Position& p = *positions_[state->position];
-    if (state->kind == FrameKind::kArrayFrame) return required_items(arrays_[p.arrays->disjuncts[slot]], p.arrays->state[slot], state->count, state->depth);
+    if (state->kind == FrameKind::kArrayFrame)
+        return required_items(arrays_[p.arrays->disjuncts[slot]], p.arrays->state[slot], state->count, state->depth);
     const ObjectSet& set = *p.objects;
     const ObjectDisjunct& disjunct = objects_[set.disjuncts[slot]];
     const std::vector<Required>& from = plans_[set.disjuncts[slot]].from;
@@ -252,10 +267,12 @@ Required JsonAutomaton::required(const FrameState* state, uint32_t slot) const {
     return out;
 }
 
-// Keep what is required beside a state with keys in any order: it is what was required before its last key, without that.
+// Keep what is required beside a state with keys in any order: it is what was required before its last key, without
+// that.
 void JsonAutomaton::remember_required(const FrameState* state) {
     auto has_none = [this](const FrameState* at) {
-        return at->id && !at->required && at->kind == FrameKind::kObjectFrame && positions_[at->position]->objects->disjuncts.size() == 1;
+        return at->id && !at->required && at->kind == FrameKind::kObjectFrame &&
+               positions_[at->position]->objects->disjuncts.size() == 1;
     };
     std::vector<const FrameState*> chain;
     for (; options_.any_order && has_none(state); state = state->origin) {
@@ -326,7 +343,9 @@ void JsonAutomaton::sum_around(const Around& around, const Frame* parent) {
     around.most = plus(beyond.most, most_behind(parent));
 }
 
-bool JsonAutomaton::has_sums(const Frame* frame) const { return !min_bytes_values_.empty() && frame->around.least != kNotSummed; }
+bool JsonAutomaton::has_sums(const Frame* frame) const {
+    return !min_bytes_values_.empty() && frame->around.least != kNotSummed;
+}
 
 // Of a config whatever the string, number or key that is being read: tokens that are needed besides it.
 uint32_t JsonAutomaton::most_tokens_around(const Configuration& config) const {
@@ -334,7 +353,9 @@ uint32_t JsonAutomaton::most_tokens_around(const Configuration& config) const {
     if (!tells_shortest() || !has_sums(config.frame)) return kFar;
     const uint32_t around = config.frame->around.most;
     switch (config.mode) {
-        case kColon: return plus(around, uint64_t{colon_bytes()} + most_position(position_of(config.frame->state)) + most_behind(config.frame));
+        case kColon:
+            return plus(around, uint64_t{colon_bytes()} + most_position(position_of(config.frame->state)) +
+                                    most_behind(config.frame));
         case kValue:
         case kItem: return plus(around, uint64_t{1} + most_position(config.state) + most_behind(config.frame));
         case kString:
@@ -355,10 +376,13 @@ uint32_t JsonAutomaton::most_tokens(const Configuration& config) {
         case kValue:
         case kItem: return plus(around, uint64_t{space} + most_position(config.state) + most_behind(config.frame));
         case kString:
-        case kLiteral: return rest_of_word(config, word) ? plus(around, word.size() + uint64_t{most_behind(config.frame)}) : kFar;
+        case kLiteral:
+            return rest_of_word(config, word) ? plus(around, word.size() + uint64_t{most_behind(config.frame)}) : kFar;
         case kFirstItem:
         case kFirstKey: return plus(around, most_rest(config.frame, true));
-        case kNextKey: return most_rest(config.frame, true) > 1 ? plus(around, uint64_t{space} + most_rest(config.frame, true)) : kFar;
+        case kNextKey:
+            return most_rest(config.frame, true) > 1 ? plus(around, uint64_t{space} + most_rest(config.frame, true))
+                                                     : kFar;
         case kAfter: return plus(around, most_rest(config.frame, false));
         case kKey: return most_key(config);
         default: return most_tokens_around(config);
@@ -394,7 +418,8 @@ uint32_t JsonAutomaton::next_required(const Configuration& config) const {
     if (best == high) return kNoKey;
     // A key that begins another one ends with a quote where the other goes on.
     const std::string first = set.keys[best];
-    for (uint32_t other = find(best + 1); options_.any_order && other < high && set.keys[other].starts_with(first); other = find(other + 1))
+    for (uint32_t other = find(best + 1); options_.any_order && other < high && set.keys[other].starts_with(first);
+         other = find(other + 1))
         if (set.keys[other] + '"' < set.keys[best] + '"') best = other;
     return best;
 }
@@ -410,12 +435,16 @@ bool JsonAutomaton::rest_of_word(const Configuration& config, std::string& out) 
     if (string) {
         const StringDisjunct& disjunct = p.strings[0];
         missing = config.count < disjunct.min_chars ? disjunct.min_chars - config.count : 0;
-        const bool roomy = disjunct.max_chars == kUnbounded || (disjunct.to_finish < kUnbounded && uint64_t{config.count} + disjunct.to_finish <= disjunct.max_chars);
+        const bool roomy =
+            disjunct.max_chars == kUnbounded ||
+            (disjunct.to_finish < kUnbounded && uint64_t{config.count} + disjunct.to_finish <= disjunct.max_chars);
         if (!(disjunct.any ? missing <= kMostScalar : roomy && missing == 0)) return false;
         if (disjunct.any && missing && !dfa().state(config.state).accepts[0]) return false;
     }
     if (missing) out.append(missing, ' ');
-    if (!missing && !dfa().state(config.state).accepts[0] && !first_word(config.state, 0, dfa().bytes_to_accept(config.state, 0), out)) return false;
+    if (!missing && !dfa().state(config.state).accepts[0] &&
+        !first_word(config.state, 0, dfa().bytes_to_accept(config.state, 0), out))
+        return false;
     if (string) out += '"';
     return true;
 }
@@ -436,7 +465,8 @@ void JsonAutomaton::write_value(ValueId id, std::string& out) const {
         const Shortest& shortest = shortest_[levels.back().value];
         const uint32_t at = levels.back().at++;
         const bool object = shortest.kind == Shortest::kObject;
-        const uint32_t count = object ? static_cast<uint32_t>(plans_[shortest.disjunct].order.size()) : arrays_[shortest.disjunct].min_items;
+        const uint32_t count = object ? static_cast<uint32_t>(plans_[shortest.disjunct].order.size())
+                                      : arrays_[shortest.disjunct].min_items;
         if (at == count) {
             out += object ? '}' : ']';
             levels.pop_back();
@@ -453,10 +483,14 @@ void JsonAutomaton::write_value(ValueId id, std::string& out) const {
     }
 }
 
-ValueId JsonAutomaton::item_of(const ArrayDisjunct& disjunct, uint64_t place) { return (place < disjunct.prefix.size() ? disjunct.prefix[place] : disjunct.items)[0][0].value; }
+ValueId JsonAutomaton::item_of(const ArrayDisjunct& disjunct, uint64_t place) {
+    return (place < disjunct.prefix.size() ? disjunct.prefix[place] : disjunct.items)[0][0].value;
+}
 
-// What a slot of a container still requires, and its bracket; `skip`: a property that is there. `first`: without a comma before.
-void JsonAutomaton::write_rest(const FrameState* state, uint32_t slot, bool first, uint32_t skip, std::string& out) const {
+// What a slot of a container still requires, and its bracket; `skip`: a property that is there. `first`: without a
+// comma before.
+void JsonAutomaton::write_rest(const FrameState* state, uint32_t slot, bool first, uint32_t skip,
+                               std::string& out) const {
     const Position& p = *positions_[state->position];
     auto separate = [&] {
         if (!first) out += comma();
@@ -464,7 +498,8 @@ void JsonAutomaton::write_rest(const FrameState* state, uint32_t slot, bool firs
     };
     if (state->kind == FrameKind::kArrayFrame) {
         const ArrayDisjunct& disjunct = arrays_[p.arrays->disjuncts[slot]];
-        for (uint64_t at = state->count; at < disjunct.min_items; ++at) separate(), write_value(item_of(disjunct, at), out);
+        for (uint64_t at = state->count; at < disjunct.min_items; ++at)
+            separate(), write_value(item_of(disjunct, at), out);
         out += ']';
         return;
     }
@@ -523,7 +558,8 @@ bool JsonAutomaton::write_shortest(const Configuration& config, std::string& out
 
 // Bytes that are needed at most behind any place of a scalar.
 uint32_t JsonAutomaton::peak(const ValueNode& value) const {
-    constexpr uint64_t kBegun = 12, kCharacter = 6;  // bytes of a character that was begun, and of one in its shortest spelling
+    constexpr uint64_t kBegun = 12,
+                       kCharacter = 6;  // bytes of a character that was begun, and of one in its shortest spelling
     uint64_t most = value.literal == kEmpty ? 0 : kernel().most_to_finish(value.literal);
     if (most == kUnbounded) return kFar;
     for (const StringDisjunct& disjunct : value.strings) {
@@ -531,7 +567,8 @@ uint32_t JsonAutomaton::peak(const ValueNode& value) const {
         uint64_t chars = disjunct.min_chars;
         if (!kernel().is_any_string(disjunct.regex)) {
             chars = kernel().most_to_finish(disjunct.regex);
-            if (chars == kUnbounded || disjunct.min_chars > 0) chars = std::max<uint64_t>(disjunct.max_chars, chars == kUnbounded ? 0 : chars);
+            if (chars == kUnbounded || disjunct.min_chars > 0)
+                chars = std::max<uint64_t>(disjunct.max_chars, chars == kUnbounded ? 0 : chars);
             if (chars >= kUnbounded) return kFar;
         }
         most = std::max(most, kBegun + chars * kCharacter + 1);
@@ -539,8 +576,8 @@ uint32_t JsonAutomaton::peak(const ValueNode& value) const {
     return plus(most, 0);
 }
 
-// How many bytes a token can add to what is needed. It can only do so where it begins something that is not required, or one
-// alternative where another is shorter.
+// How many bytes a token can add to what is needed. It can only do so where it begins something that is not required,
+// or one alternative where another is shorter.
 void JsonAutomaton::settle_growth() {
     std::vector<bool> extra(values_.size(), false);  // values that may stand where none is required
     auto mark = [&](const std::vector<Option>& options) {
@@ -574,20 +611,31 @@ void JsonAutomaton::settle_growth() {
         const ValueNode& value = values_[id];
         if (!value.productive) continue;
         local = std::max<uint64_t>(local, peak(value));
-        const size_t ways = value.objects.size() + value.arrays.size() + value.strings.size() + (value.literal != kEmpty);
+        const size_t ways =
+            value.objects.size() + value.arrays.size() + value.strings.size() + (value.literal != kEmpty);
         if (ways == 1 && !extra[id]) continue;
-        if (extra[id]) begun = std::max<uint64_t>(begun, shortest_[id].kind == Shortest::kUnclear ? kFar : min_bytes_values_[id]);
-        for (uint32_t disjunct : value.objects) opened = std::max<uint64_t>(opened, most_opened(needed_members(objects_[disjunct], nullptr, 0), required_members(disjunct, 0)));
-        for (uint32_t disjunct : value.arrays) opened = std::max<uint64_t>(opened, most_opened(needed_items(arrays_[disjunct], 0, 0, 0), required_items(arrays_[disjunct], 0, 0, 0)));
+        if (extra[id])
+            begun = std::max<uint64_t>(begun, shortest_[id].kind == Shortest::kUnclear ? kFar : min_bytes_values_[id]);
+        for (uint32_t disjunct : value.objects)
+            opened = std::max<uint64_t>(
+                opened, most_opened(needed_members(objects_[disjunct], nullptr, 0), required_members(disjunct, 0)));
+        for (uint32_t disjunct : value.arrays)
+            opened = std::max<uint64_t>(opened, most_opened(needed_items(arrays_[disjunct], 0, 0, 0),
+                                                            required_items(arrays_[disjunct], 0, 0, 0)));
     }
-    constexpr uint64_t kExtraKey = 24;  // bytes of a key of any name that was begun and is not used, its quote and colon
-    constexpr uint64_t kComma = 4;      // of a member that is not required, with its space
+    constexpr uint64_t kExtraKey =
+        24;                         // bytes of a key of any name that was begun and is not used, its quote and colon
+    constexpr uint64_t kComma = 4;  // of a member that is not required, with its space
     growth_.opened = known ? plus(opened, 0) : kFar;
     growth_.local = known ? plus(std::max(local, begun + longest_key + kExtraKey), kComma) : kFar;
 }
 
-uint32_t JsonAutomaton::most_opened(const Needed& needed, const Required& required) const { return required.unclear ? kFar : closed(needed); }
+uint32_t JsonAutomaton::most_opened(const Needed& needed, const Required& required) const {
+    return required.unclear ? kFar : closed(needed);
+}
 
-uint32_t JsonAutomaton::growth(uint32_t brackets) const { return plus(growth_.local, uint64_t{brackets} * growth_.opened); }
+uint32_t JsonAutomaton::growth(uint32_t brackets) const {
+    return plus(growth_.local, uint64_t{brackets} * growth_.opened);
+}
 
 }  // namespace schemagen

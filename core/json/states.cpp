@@ -1,14 +1,14 @@
 // States of frames: making them, and keeping one of each.
 //
 // A transition drafts the next state, puts registers that cannot matter any more to 0 and looks whether the grammar has
-// such a state already. Common transitions are remembered beside their source, so that a text that goes where another one
-// went computes nothing. The table is bounded; when it is full, states live in the arena of the matcher that made them
-// and are not remembered: slower, never wrong.
+// such a state already. Common transitions are remembered beside their source, so that a text that goes where another
+// one went computes nothing. The table is bounded; when it is full, states live in the arena of the matcher that made
+// them and are not remembered: slower, never wrong.
 #include <algorithm>
 #include <cstring>
 
-#include "util/hash.hpp"
 #include "json/frames.hpp"
+#include "util/hash.hpp"
 
 namespace schemagen {
 
@@ -21,7 +21,9 @@ void relocate(FrameState* state, const FrameState* from) {
     const auto* old = reinterpret_cast<const std::byte*>(from);
     auto* base = reinterpret_cast<std::byte*>(state);
     auto move = [&](auto*& pointer) {
-        if (pointer) pointer = reinterpret_cast<std::remove_reference_t<decltype(pointer)>>(base + (reinterpret_cast<const std::byte*>(pointer) - old));
+        if (pointer)
+            pointer = reinterpret_cast<std::remove_reference_t<decltype(pointer)>>(
+                base + (reinterpret_cast<const std::byte*>(pointer) - old));
     };
     move(state->next);
     move(state->seen);
@@ -29,8 +31,9 @@ void relocate(FrameState* state, const FrameState* from) {
 }
 
 bool same(const FrameState* a, const FrameState* b, size_t slots, size_t words) {
-    return a->kind == b->kind && a->open_value == b->open_value && a->position == b->position && a->child == b->child && a->count == b->count && a->depth == b->depth &&
-           a->extra_start == b->extra_start && a->alive == b->alive && (!slots || std::equal(a->next, a->next + slots, b->next)) &&
+    return a->kind == b->kind && a->open_value == b->open_value && a->position == b->position && a->child == b->child &&
+           a->count == b->count && a->depth == b->depth && a->extra_start == b->extra_start && a->alive == b->alive &&
+           (!slots || std::equal(a->next, a->next + slots, b->next)) &&
            (!words || std::equal(a->seen, a->seen + words, b->seen));
 }
 
@@ -158,7 +161,8 @@ const FrameState* JsonAutomaton::with_item(const FrameState* from, Arena& arena)
     return out;
 }
 
-// The state once a key was closed: a declared one, or one of the given classes of extra keys. nullptr: it may not close.
+// The state once a key was closed: a declared one, or one of the given classes of extra keys. nullptr: it may not
+// close.
 const FrameState* JsonAutomaton::with_key(const FrameState* from, uint32_t key, const Bits& classes, Arena& arena) {
     uint64_t memo = uint64_t{from->id} << 32 | (key != kNoKey ? key : 0x80000000u | bits_id(classes));
     if (from->id) {
@@ -172,7 +176,8 @@ const FrameState* JsonAutomaton::with_key(const FrameState* from, uint32_t key, 
         moves = extra_moves(from, classes);
     } else {
         for (uint32_t slot = 0; slot < slots; ++slot)
-            if (from->alive[slot] && bit(from->offered + size_t{slot} * set.words, key)) take_moves(from, slot, *set.options[slot][key], key, moves);
+            if (from->alive[slot] && bit(from->offered + size_t{slot} * set.words, key))
+                take_moves(from, slot, *set.options[slot][key], key, moves);
     }
     const FrameState* out = nullptr;
     if (!moves.empty()) {
@@ -183,7 +188,8 @@ const FrameState* JsonAutomaton::with_key(const FrameState* from, uint32_t key, 
         if (key != kNoKey) set_bit(state->seen, state->taken = key);
         for (uint32_t slot = 0; slot < slots; ++slot) {
             uint32_t place = key == kNoKey ? kNoKey : set.place[slot][key];
-            state->next[slot] = place == kNoKey ? static_cast<uint32_t>(objects_[set.disjuncts[slot]].properties.size()) : place + 1;
+            state->next[slot] =
+                place == kNoKey ? static_cast<uint32_t>(objects_[set.disjuncts[slot]].properties.size()) : place + 1;
         }
         out = intern(state);
     }
@@ -210,7 +216,8 @@ Bits JsonAutomaton::survivors(const FrameState* from, const Bits& satisfied) con
     return alive;
 }
 
-const FrameState* JsonAutomaton::with_value(const FrameState* from, const Bits& alive, uint32_t extra_start, Arena& arena) {
+const FrameState* JsonAutomaton::with_value(const FrameState* from, const Bits& alive, uint32_t extra_start,
+                                            Arena& arena) {
     FrameState* state = draft(from, arena);
     state->alive = alive;
     state->extra_start = extra_start;

@@ -27,7 +27,8 @@ bool JsonAutomaton::gap(Configuration& config, uint8_t byte, bool line_breaks) c
     if (options_.whitespace != Whitespace::kFlexible) return false;
     if (config.gap == 0 && byte == ' ') return config.gap = 1, true;
     if (config.gap == 0 && byte == '\n' && line_breaks) return config.gap = 2, true;
-    if (config.gap >= 2 && config.gap < options_.max_indent + 2 && (byte == ' ' || byte == '\t')) return ++config.gap, true;
+    if (config.gap >= 2 && config.gap < options_.max_indent + 2 && (byte == ' ' || byte == '\t'))
+        return ++config.gap, true;
     return false;
 }
 
@@ -68,7 +69,8 @@ bool JsonAutomaton::step_value(Configuration& config, uint8_t byte, Arena& arena
     if (is_space(byte)) {
         if (options_.whitespace >= Whitespace::kAny) return step_gap(config, byte);
         if (config.gap == UINT16_MAX) return false;
-        if (options_.whitespace == Whitespace::kSpaced && config.mode != kFirstItem) return byte == ' ' && config.gap == 0 && (config.gap = 1);
+        if (options_.whitespace == Whitespace::kSpaced && config.mode != kFirstItem)
+            return byte == ' ' && config.gap == 0 && (config.gap = 1);
         return gap(config, byte, config.mode != kValue);
     }
     if (options_.whitespace == Whitespace::kSpaced && config.gap == 0 && config.mode != kFirstItem) return false;
@@ -126,7 +128,8 @@ bool JsonAutomaton::begin_value(Configuration& config, uint8_t byte, Arena& aren
 // Whether language k of the position can still be finished in the room that its length leaves.
 bool JsonAutomaton::string_fits(const Configuration& config, uint32_t k) const {
     const uint32_t most = positions_[position_of(config.frame->state)]->strings[k].max_chars;
-    return most == kUnbounded || (config.count <= most && dfa().chars_to_accept(config.state, k) <= most - config.count);
+    return most == kUnbounded ||
+           (config.count <= most && dfa().chars_to_accept(config.state, k) <= most - config.count);
 }
 
 bool JsonAutomaton::step_string(Configuration& config, uint8_t byte, Arena& arena) {
@@ -152,7 +155,8 @@ Bits JsonAutomaton::string_satisfied(const Configuration& config) {
     const Position& p = *positions_[position_of(config.frame->state)];
     Bits satisfied;
     for (size_t k = 0; k < p.strings.size(); ++k)
-        if (state.accepts[k] && config.count >= p.strings[k].min_chars && config.count <= p.strings[k].max_chars) satisfied.set(p.string_owner[k]);
+        if (state.accepts[k] && config.count >= p.strings[k].min_chars && config.count <= p.strings[k].max_chars)
+            satisfied.set(p.string_owner[k]);
     return satisfied;
 }
 
@@ -207,7 +211,8 @@ bool JsonAutomaton::step_key(Configuration& config, uint8_t byte, Arena& arena) 
     if (config.node != kNoNode) {
         uint32_t it = set.trie[config.node].first_child;
         while (it && set.trie[it].byte != byte) it = set.trie[it].sibling;
-        if (it && (extra || key_possible(frame, set.trie[it]))) node = it;  // an extra key may begin like a declared one
+        if (it && (extra || key_possible(frame, set.trie[it])))
+            node = it;  // an extra key may begin like a declared one
     }
     if (extra || node != kNoNode) {
         if (config.state || config.frame->forbidden) {  // an extra key, or one whose text matters
@@ -267,7 +272,8 @@ uint32_t JsonAutomaton::settled_extra_keys(const Frame* frame) {
     return dfa().intern(components, false);
 }
 
-bool JsonAutomaton::close_value(Configuration& config, const Bits& satisfied, const KeyByte* start, uint8_t last, Arena& arena) {
+bool JsonAutomaton::close_value(Configuration& config, const Bits& satisfied, const KeyByte* start, uint8_t last,
+                                Arena& arena) {
     const Frame* from = config.frame;
     if (from->state->kind == FrameKind::kRootFrame) {
         config.mode = kDone;
@@ -294,7 +300,8 @@ bool JsonAutomaton::close_value(Configuration& config, const Bits& satisfied, co
     } else {
         Bits alive = survivors(from->state, satisfied);
         if (alive.none() || (from->tracking && !note_value(frame, config, start, last, alive, arena))) return false;
-        state = with_value(from->state, alive, from->pending ? settled_extra_keys(from) : from->state->extra_start, arena);
+        state =
+            with_value(from->state, alive, from->pending ? settled_extra_keys(from) : from->state->extra_start, arena);
     }
     frame->pending = false;
     frame->state = state;
@@ -305,15 +312,18 @@ bool JsonAutomaton::close_value(Configuration& config, const Bits& satisfied, co
     return state->closable.any() || state->more.any();
 }
 
-// Whether the container may end here, as far as it and the values that it must not become decide. Whitespace that only a
-// closing bracket can follow asks this as well: behind it there is no other way.
-bool JsonAutomaton::may_close(const Frame* frame) const { return frame->state->closable.any() && !(frame->forbidden && is_forbidden(frame)); }
+// Whether the container may end here, as far as it and the values that it must not become decide. Whitespace that only
+// a closing bracket can follow asks this as well: behind it there is no other way.
+bool JsonAutomaton::may_close(const Frame* frame) const {
+    return frame->state->closable.any() && !(frame->forbidden && is_forbidden(frame));
+}
 
 bool JsonAutomaton::close_container(Configuration& config, uint8_t last, Arena& arena) {
     const Frame* frame = config.frame;
     if (!may_close(frame)) return false;
     const Position& p = *positions_[frame->state->position];
-    const std::vector<uint16_t>& owner = frame->state->kind == FrameKind::kObjectFrame ? p.objects->owner : p.arrays->owner;
+    const std::vector<uint16_t>& owner =
+        frame->state->kind == FrameKind::kObjectFrame ? p.objects->owner : p.arrays->owner;
     Bits satisfied;
     for (size_t a = 0; a < owner.size(); ++a)
         if (frame->state->closable[a]) satisfied.set(owner[a]);
@@ -342,7 +352,8 @@ bool JsonAutomaton::step_after(Configuration& config, uint8_t byte, Arena& arena
 
 bool JsonAutomaton::accepting(const Configuration& config) {
     if (config.mode == kDone) return true;
-    return config.mode == kLiteral && config.frame->state->kind == FrameKind::kRootFrame && literal_satisfied(config)[0];
+    return config.mode == kLiteral && config.frame->state->kind == FrameKind::kRootFrame &&
+           literal_satisfied(config)[0];
 }
 
 }  // namespace schemagen

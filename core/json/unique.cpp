@@ -1,10 +1,10 @@
 // uniqueItems: items are compared as values, and a value that would repeat is kept out of reach.
 //
 // Inside an array with unique items the text of every value is kept, and each finished item is remembered in canonical
-// form. The next item carries them as values it must not become. On the way down into an item this list is narrowed to the
-// remembered values that agree with what was written so far; where nothing but closing brackets could follow the value
-// being read, it must differ from the matching part of each of them, which is taken out of its language. So a repeated
-// item is avoided at its last free choice, not met as a dead end behind it.
+// form. The next item carries them as values it must not become. On the way down into an item this list is narrowed to
+// the remembered values that agree with what was written so far; where nothing but closing brackets could follow the
+// value being read, it must differ from the matching part of each of them, which is taken out of its language. So a
+// repeated item is avoided at its last free choice, not met as a dead end behind it.
 #include <algorithm>
 #include <cstring>
 
@@ -67,7 +67,8 @@ bool JsonAutomaton::must_close(const Frame* frame, Arena& arena) {
     return with_value(frame->state, targets, extra_start, arena)->more.none();
 }
 
-// Called when `frame` expects a value under `key` (quoted, canonical) or at its current index: what that value must not be.
+// Called when `frame` expects a value under `key` (quoted, canonical) or at its current index: what that value must not
+// be.
 void JsonAutomaton::set_forbidden(Frame* frame, std::string_view key, Arena& arena) {
     frame->child_forbidden = nullptr;
     std::vector<std::string_view> values;
@@ -88,8 +89,10 @@ void JsonAutomaton::set_forbidden(Frame* frame, std::string_view key, Arena& are
     frame->child_forbidden = list(values, arena);
 }
 
-// Called when a value has been read in `frame`: narrow what it must not become, remember an item. False: an item repeats.
-bool JsonAutomaton::note_value(Frame* frame, const Configuration& config, const KeyByte* start, uint8_t last, Bits& alive, Arena& arena) {
+// Called when a value has been read in `frame`: narrow what it must not become, remember an item. False: an item
+// repeats.
+bool JsonAutomaton::note_value(Frame* frame, const Configuration& config, const KeyByte* start, uint8_t last,
+                               Bits& alive, Arena& arena) {
     if (!frame->forbidden && frame->state->kind != FrameKind::kArrayFrame) return true;
     std::string written = text_since(config.text, start);
     if (last) written.push_back(static_cast<char>(last));
@@ -99,7 +102,8 @@ bool JsonAutomaton::note_value(Frame* frame, const Configuration& config, const 
         std::vector<std::string_view> agreeing;
         for (uint32_t k = 0; k < frame->forbidden->count; ++k) {
             size_t parts = 0;
-            if (part(frame->forbidden->values[k], object, frame->key, frame->count - 1, parts) == canonical) agreeing.push_back(frame->forbidden->values[k]);
+            if (part(frame->forbidden->values[k], object, frame->key, frame->count - 1, parts) == canonical)
+                agreeing.push_back(frame->forbidden->values[k]);
         }
         frame->forbidden = list(agreeing, arena);
     }
@@ -127,7 +131,8 @@ bool JsonAutomaton::note_value(Frame* frame, const Configuration& config, const 
 bool JsonAutomaton::is_forbidden(const Frame* frame) const {
     char opening = frame->state->kind == FrameKind::kObjectFrame ? '{' : '[';
     for (uint32_t k = 0; frame->forbidden && k < frame->forbidden->count; ++k)
-        if (frame->forbidden->values[k][0] == opening && members_of(frame->forbidden->values[k]).size() == frame->count) return true;
+        if (frame->forbidden->values[k][0] == opening && members_of(frame->forbidden->values[k]).size() == frame->count)
+            return true;
     return false;
 }
 
@@ -167,7 +172,8 @@ uint32_t JsonAutomaton::string_start_without(const Position& p, const ValueList&
     if (texts.empty() || !p.string_start) return p.string_start;
     NodeId others = kernel().complement(spelled(std::move(texts)));
     std::vector<NodeId> components;
-    for (uint32_t k = 0; k < p.strings.size(); ++k) components.push_back(kernel().conjunction({p.strings[k].regex, others}));
+    for (uint32_t k = 0; k < p.strings.size(); ++k)
+        components.push_back(kernel().conjunction({p.strings[k].regex, others}));
     if (p.counted) components.push_back(kernel().any_string(Encoding::kJson));
     return dfa().intern(components, p.counted);
 }
@@ -184,8 +190,11 @@ uint32_t JsonAutomaton::literal_start_without(const Position& p, const ValueList
         bool number = text[0] == '-' || (text[0] >= '0' && text[0] <= '9');
         exponents |= number;
         if (number && text.find('e') == std::string::npos) {
-            NodeId zeros = kernel().repeat(kernel().literals({"0"}), text.find('.') == std::string::npos ? 1 : 0, kUnbounded);
-            NodeId tail = text.find('.') == std::string::npos ? kernel().alternation({kEpsilon, kernel().concat(kernel().literals({"."}), zeros)}) : zeros;
+            NodeId zeros =
+                kernel().repeat(kernel().literals({"0"}), text.find('.') == std::string::npos ? 1 : 0, kUnbounded);
+            NodeId tail = text.find('.') == std::string::npos
+                              ? kernel().alternation({kEpsilon, kernel().concat(kernel().literals({"."}), zeros)})
+                              : zeros;
             if (text == "0") node = kernel().literals({"0", "-0"});
             node = kernel().concat(node, tail);
         }
@@ -197,7 +206,9 @@ uint32_t JsonAutomaton::literal_start_without(const Position& p, const ValueList
         for (unsigned byte : std::string_view("-+.0123456789")) plain[byte >> 6] |= 1ull << (byte & 63);
         for (unsigned byte : std::string_view("eE")) mark[byte >> 6] |= 1ull << (byte & 63);
         NodeId mantissa = kernel().repeat(kernel().byte_set(plain), 1, kUnbounded);
-        out.push_back(kernel().concat(mantissa, kernel().concat(kernel().byte_set(mark), kernel().repeat(kernel().byte_set(plain), 0, kUnbounded))));
+        out.push_back(kernel().concat(
+            mantissa,
+            kernel().concat(kernel().byte_set(mark), kernel().repeat(kernel().byte_set(plain), 0, kUnbounded))));
     }
     NodeId others = kernel().complement(kernel().alternation(std::move(out)));
     std::vector<NodeId> components;

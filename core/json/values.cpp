@@ -127,7 +127,8 @@ private:
             bool minus = peek() == '-';
             if (minus || peek() == '+') ++at_;
             int64_t written = 0;
-            for (; peek() >= '0' && peek() <= '9'; ++at_) written = std::min<int64_t>(written * 10 + (peek() - '0'), 1'000'000'000);
+            for (; peek() >= '0' && peek() <= '9'; ++at_)
+                written = std::min<int64_t>(written * 10 + (peek() - '0'), 1'000'000'000);
             exponent += minus ? -written : written;
         }
         while (!digits.empty() && digits.back() == '0') digits.pop_back(), ++exponent;
@@ -135,7 +136,8 @@ private:
         if (digits.empty()) return "0";
         std::string sign = negative ? "-" : "";
         auto length = static_cast<int64_t>(digits.size());
-        if (exponent >= 0 && length + exponent <= kPlainDigits) return sign + digits + std::string(static_cast<size_t>(exponent), '0');
+        if (exponent >= 0 && length + exponent <= kPlainDigits)
+            return sign + digits + std::string(static_cast<size_t>(exponent), '0');
         if (exponent < 0 && -exponent <= kPlainDigits) {
             if (length <= -exponent) digits.insert(0, static_cast<size_t>(-exponent - length + 1), '0');
             digits.insert(digits.size() - static_cast<size_t>(-exponent), ".");

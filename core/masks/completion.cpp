@@ -9,21 +9,21 @@
 #include <unordered_set>
 #include <utility>
 
-#include "util/hash.hpp"
 #include "automata/token_walk.hpp"
+#include "util/hash.hpp"
 
 namespace schemagen {
 
 namespace {
 
-constexpr uint32_t kMostSteps = 50'000;     // of one search; a step takes about 1 us
-constexpr uint32_t kStepsPerByte = 16;      // besides, for each byte of the text so far: a long way is no wrong way
-constexpr uint32_t kMostGreedySteps = 300'000;    // of both, where the nearest end is not sought but some near one
-constexpr uint64_t kMostWork = 100'000;     // steps of all searches for one mask, besides that from where it stands
-constexpr uint32_t kMostBytes = 200'000;    // of a text
-constexpr size_t kMostKnown = 400'000;      // configurations
-constexpr uint32_t kWide = 512;             // tokens to the end from which on each place is one of its own
-constexpr uint32_t kSlack = 64;             // tokens by which one token may raise what is needed, where that is not worked out
+constexpr uint32_t kMostSteps = 50'000;         // of one search; a step takes about 1 us
+constexpr uint32_t kStepsPerByte = 16;          // besides, for each byte of the text so far: a long way is no wrong way
+constexpr uint32_t kMostGreedySteps = 300'000;  // of both, where the nearest end is not sought but some near one
+constexpr uint64_t kMostWork = 100'000;         // steps of all searches for one mask, besides that from where it stands
+constexpr uint32_t kMostBytes = 200'000;        // of a text
+constexpr size_t kMostKnown = 400'000;          // configurations
+constexpr uint32_t kWide = 512;                 // tokens to the end from which on each place is one of its own
+constexpr uint32_t kSlack = 64;  // tokens by which one token may raise what is needed, where that is not worked out
 
 // Where much is left, hardly any two places are the same: what a search finds out of one helps no other. So the text is
 // written down, if it can be told.
@@ -31,7 +31,8 @@ bool is_wide(uint32_t most) { return most < Automaton::kFar && most > kWide; }
 
 }  // namespace
 
-Completions::Completions(Automaton& automaton, const VocabularyTables& tables) : automaton_(automaton), guide_(guide_of(automaton)), tables_(tables) {}
+Completions::Completions(Automaton& automaton, const VocabularyTables& tables)
+    : automaton_(automaton), guide_(guide_of(automaton)), tables_(tables) {}
 
 // Asked for when it is needed: most grammars never search, and reading the roots of a large trie takes a while.
 void Completions::prepare() {
@@ -39,11 +40,14 @@ void Completions::prepare() {
     const Trie& trie = tables_.all();
     for (uint32_t k = trie.first_child[trie.root()]; k < trie.first_child[trie.root() + 1]; ++k)
         if (!trie.tokens_at(trie.child[k]).empty()) bytes_.add(trie.child_byte[k]);
-    // A text that is told without a search must not need a byte that is no token. Bytes that begin no character do not matter.
+    // A text that is told without a search must not need a byte that is no token. Bytes that begin no character do not
+    // matter.
     spells_all_ = true;
-    for (unsigned byte = ' '; byte < 0xF5; ++byte) spells_all_ &= bytes_.has(static_cast<uint8_t>(byte)) || byte == 0xC0 || byte == 0xC1;
+    for (unsigned byte = ' '; byte < 0xF5; ++byte)
+        spells_all_ &= bytes_.has(static_cast<uint8_t>(byte)) || byte == 0xC0 || byte == 0xC1;
     longest_ = std::max(tables_.longest_token(), 1u);
-    guide_.settle_shortest([this](const std::string& text) { return spells_all_ ? fewest_tokens(text)[0] : Automaton::kFar; });
+    guide_.settle_shortest(
+        [this](const std::string& text) { return spells_all_ ? fewest_tokens(text)[0] : Automaton::kFar; });
     growth_ = guide_.growth(tables_.most_brackets());
     ready_ = true;
 }
@@ -73,7 +77,8 @@ uint32_t Completions::bound(const Configuration& config, uint32_t id) {
 
 // ---- the search -----------------------------------------------------------------------------------------------------
 
-// Depth first, bytes in order, no further than `limit` bytes: what it finds at the least limit is the first shortest text.
+// Depth first, bytes in order, no further than `limit` bytes: what it finds at the least limit is the first shortest
+// text.
 Completions::Found Completions::search(const Configuration& start, uint32_t limit, Arena& arena) {
     overshoot_ = Automaton::kFar;
     levels_.clear();
@@ -132,9 +137,10 @@ void Completions::keep_path(uint32_t left) {
     }
 }
 
-// What is left to be tried by `greedy_search`. Every other turn takes what promises most; the turns between go around the types, of
-// which each has the configurations in one container, of one kind and as far from the end. So a plateau of the guide that has
-// thousands of configurations, such as the digits of a number that is of no use, does not hide the few that lead out of it.
+// What is left to be tried by `greedy_search`. Every other turn takes what promises most; the turns between go around
+// the types, of which each has the configurations in one container, of one kind and as far from the end. So a plateau
+// of the guide that has thousands of configurations, such as the digits of a number that is of no use, does not hide
+// the few that lead out of it.
 class Completions::Open {
 public:
     void push(uint32_t node, const Configuration& config, uint32_t bytes, uint32_t guide) {
@@ -179,7 +185,8 @@ private:
 };
 
 // Some way to the end, not surely the shortest: greedy best-first search with type-based exploration (Xie et al. 2014).
-// It goes by what the automaton says, not by what the searches before have learnt: that is more, but only of places that they came to.
+// It goes by what the automaton says, not by what the searches before have learnt: that is more, but only of places
+// that they came to.
 bool Completions::greedy_search(const Configuration& start, Arena& arena) {
     Open open;
     std::unordered_set<uint32_t> seen;
@@ -187,7 +194,8 @@ bool Completions::greedy_search(const Configuration& start, Arena& arena) {
     auto enter = [&](const Configuration& config, uint32_t from, uint8_t byte) {
         const uint32_t id = id_of(config);
         if (id != kNone && !seen.insert(id).second) return false;
-        const uint32_t bytes = from == kNone ? 0 : reached_[from].bytes + 1, guide = automaton_.accepting(config) ? 0 : automaton_.min_bytes(config);
+        const uint32_t bytes = from == kNone ? 0 : reached_[from].bytes + 1,
+                       guide = automaton_.accepting(config) ? 0 : automaton_.min_bytes(config);
         if (bytes > kMostBytes || guide >= Automaton::kFar) return false;
         open.push(static_cast<uint32_t>(reached_.size()), config, bytes, guide);
         reached_.push_back({config, id, from, bytes, byte});
@@ -204,7 +212,9 @@ bool Completions::greedy_search(const Configuration& start, Arena& arena) {
             ++steps_;
             Arena::Mark before = arena.mark();
             Configuration next = config;
-            if (!automaton_.step(next, static_cast<uint8_t>(byte), arena) || !enter(next, node, static_cast<uint8_t>(byte))) arena.release(before);
+            if (!automaton_.step(next, static_cast<uint8_t>(byte), arena) ||
+                !enter(next, node, static_cast<uint8_t>(byte)))
+                arena.release(before);
         }
     }
     return false;
@@ -214,7 +224,8 @@ bool Completions::greedy_search(const Configuration& start, Arena& arena) {
 void Completions::keep_way_to(uint32_t node) {
     levels_.clear();
     uint32_t next = 0;  // any: nothing is read behind the end
-    for (; node != kNone; next = reached_[node].byte + 1u, node = reached_[node].from) levels_.push_back({reached_[node].config, reached_[node].id, 0, next, {}, {}});
+    for (; node != kNone; next = reached_[node].byte + 1u, node = reached_[node].from)
+        levels_.push_back({reached_[node].config, reached_[node].id, 0, next, {}, {}});
     std::reverse(levels_.begin(), levels_.end());
     keep_path(0);
 }
@@ -244,8 +255,9 @@ bool Completions::complete(const Configuration& config, Arena& arena) {
     return found;
 }
 
-// The text from here to the end, and the configurations on its way. Where the tokens of a configuration were counted its
-// text stays what it was, though a shorter one may be found later: what is counted on the way to it includes these tokens.
+// The text from here to the end, and the configurations on its way. Where the tokens of a configuration were counted
+// its text stays what it was, though a shorter one may be found later: what is counted on the way to it includes these
+// tokens.
 bool Completions::follow(const Configuration& config, Arena& arena, std::string& text, std::vector<uint32_t>& ids) {
     Configuration at = config;
     auto go = [&](uint8_t byte) {
@@ -352,8 +364,8 @@ bool Completions::each_need(const Trie& trie, const Configuration& config, Arena
     return std::exchange(work_, kNoLimit) > 0;
 }
 
-// Every token that can be read, with whether the rest fits into `budget`. Returns false if finding that out took too long:
-// then a token only fits where that is told by the bounds.
+// Every token that can be read, with whether the rest fits into `budget`. Returns false if finding that out took too
+// long: then a token only fits where that is told by the bounds.
 template <class Visit>
 bool Completions::each_place(const Configuration& config, uint32_t budget, Arena& arena, const Visit& visit) {
     Configuration last;
@@ -368,14 +380,15 @@ bool Completions::each_place(const Configuration& config, uint32_t budget, Arena
     return std::exchange(work_, kNoLimit) > 0;
 }
 
-// Of the tokens that any configuration like this one can take, the one behind which most is needed decides. Inside a string
-// that would mean to read nearly the whole vocabulary, so there it is not asked which places tokens lead to, but which there
-// are: few, since most letters change nothing. Only the tokens that may leave the string are read. That may be more than the
-// most; `exact` looks at every token.
+// Of the tokens that any configuration like this one can take, the one behind which most is needed decides. Inside a
+// string that would mean to read nearly the whole vocabulary, so there it is not asked which places tokens lead to, but
+// which there are: few, since most letters change nothing. Only the tokens that may leave the string are read. That may
+// be more than the most; `exact` looks at every token.
 uint32_t Completions::max_tokens_needed(const Configuration& config, Arena& arena, bool exact) {
     Configuration from = guide_.least_constrained(config);
     uint32_t id = id_of(from);
-    if (id != kNone && known_[id].max_tokens_needed != kUnasked && (!exact || known_[id].exact)) return known_[id].max_tokens_needed;
+    if (id != kNone && known_[id].max_tokens_needed != kUnasked && (!exact || known_[id].exact))
+        return known_[id].max_tokens_needed;
     uint32_t most = exact ? kNever : most_inside(from, arena);
     bool walk = most == kNever;
     if (walk) most = 0;
@@ -385,8 +398,8 @@ uint32_t Completions::max_tokens_needed(const Configuration& config, Arena& aren
     return most;
 }
 
-// The most tokens needed at any place of the string or key that is being read; kNever where there are too many of them, or
-// where few bytes are possible, so that a walk over the vocabulary is short.
+// The most tokens needed at any place of the string or key that is being read; kNever where there are too many of them,
+// or where few bytes are possible, so that a walk over the vocabulary is short.
 uint32_t Completions::most_inside(const Configuration& from, Arena& arena) {
     constexpr size_t kWide = 48, kMostPlaces = 256;
     if (automaton_.next_bytes(from).size() < kWide) return kNever;
@@ -400,7 +413,9 @@ uint32_t Completions::most_inside(const Configuration& from, Arena& arena) {
         const ByteSet bytes = automaton_.next_bytes(places[at]);
         for (unsigned byte = 0; byte < 256 && most != kNever; ++byte) {
             Configuration next = places[at];
-            if (!bytes.has(static_cast<uint8_t>(byte)) || !automaton_.step(next, static_cast<uint8_t>(byte), arena) || next.frame != from.frame) continue;
+            if (!bytes.has(static_cast<uint8_t>(byte)) || !automaton_.step(next, static_cast<uint8_t>(byte), arena) ||
+                next.frame != from.frame)
+                continue;
             uint32_t id = id_of(next);
             if (id == kNone || places.size() > kMostPlaces) most = kNever;
             if (seen.insert(id).second) places.push_back(next);
@@ -451,21 +466,25 @@ void Completions::make_room() {
     known_.clear();
 }
 
-uint32_t Completions::most(const Configuration& config) { return automaton_.accepting(config) ? 0 : spells_all_ ? guide_.most_tokens(config) : Automaton::kFar; }
+uint32_t Completions::most(const Configuration& config) {
+    return automaton_.accepting(config) ? 0 : spells_all_ ? guide_.most_tokens(config) : Automaton::kFar;
+}
 
 uint32_t Completions::least_bytes(const Configuration& config) {
     make_room();
     return automaton_.accepting(config) ? 0 : automaton_.min_bytes(config);
 }
 
-// Whether a text can be finished in so many tokens. It is only asked what it really takes where the bounds leave that open.
+// Whether a text can be finished in so many tokens. It is only asked what it really takes where the bounds leave that
+// open.
 bool Completions::fits(const Configuration& config, uint32_t budget, Arena& arena) {
     if (most(config) <= budget) return true;
     if (uint64_t{automaton_.min_bytes(config)} > uint64_t{budget} * longest_) return false;
     return needed(config, arena) <= budget;
 }
 
-uint32_t Completions::tighten(const Configuration& config, uint32_t budget, uint32_t* words, uint32_t allowed, Arena& arena) {
+uint32_t Completions::tighten(const Configuration& config, uint32_t budget, uint32_t* words, uint32_t allowed,
+                              Arena& arena) {
     make_room();
     const bool accepting = automaton_.accepting(config);
     const uint32_t most = this->most(config);
@@ -484,8 +503,11 @@ uint32_t Completions::tighten(const Configuration& config, uint32_t budget, uint
         each_place(config, budget - 1, arena, keep);
     } else if (!by_text) {
         for (bool exact : {false, true})
-            if (const uint32_t far = max_tokens_needed(config, arena, exact); far != kUnknown && budget >= far) return allowed;
-        by_text = max_tokens_needed(config, arena, true) == kUnknown || !each_need(tables_.all(), config, arena, [&](uint32_t node, uint32_t need) { keep(node, need < budget); });
+            if (const uint32_t far = max_tokens_needed(config, arena, exact); far != kUnknown && budget >= far)
+                return allowed;
+        by_text =
+            max_tokens_needed(config, arena, true) == kUnknown ||
+            !each_need(tables_.all(), config, arena, [&](uint32_t node, uint32_t need) { keep(node, need < budget); });
     }
     if (by_text) {
         if (budget > least + kSlack) return allowed;

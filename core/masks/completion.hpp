@@ -2,16 +2,16 @@
 //
 // From a configuration there is one text that is shortest in bytes and, among these, first in lexicographic order; what
 // follows a prefix of it is the same text for the configuration there. Its best tokenization has `tokens` tokens. If a
-// token is taken only where the number behind it fits what is left of the budget, the budget always suffices: at least the
-// first token of that tokenization can be taken, and behind it the number is smaller by one. (TruncProof, 2026, keeps a
-// budget by shortest completions of an LL(1) grammar; here any automaton will do.)
+// token is taken only where the number behind it fits what is left of the budget, the budget always suffices: at least
+// the first token of that tokenization can be taken, and behind it the number is smaller by one. (TruncProof, 2026,
+// keeps a budget by shortest completions of an LL(1) grammar; here any automaton will do.)
 //
-// The text is found by iterative deepening A* (Korf 1985) with `Automaton::min_bytes` as its guide, and a table of what is
-// known of each configuration. Where the guide is exact, as in most schemas, the search goes straight to the end. The search
-// writes only bytes that are tokens, so that its text always can be tokenized; a vocabulary without such tokens has no
-// guarantee. A search that takes too long is replaced by one that trusts the guide more: its text may be longer than needed,
-// but the guarantee holds. Where working out what each token of a mask leads to takes too long, the mask is left
-// alone far from the end of the budget, and keeps to the shortest text near it.
+// The text is found by iterative deepening A* (Korf 1985) with `Automaton::min_bytes` as its guide, and a table of what
+// is known of each configuration. Where the guide is exact, as in most schemas, the search goes straight to the end.
+// The search writes only bytes that are tokens, so that its text always can be tokenized; a vocabulary without such
+// tokens has no guarantee. A search that takes too long is replaced by one that trusts the guide more: its text may be
+// longer than needed, but the guarantee holds. Where working out what each token of a mask leads to takes too long, the
+// mask is left alone far from the end of the budget, and keeps to the shortest text near it.
 #pragma once
 #include <algorithm>
 #include <cstdint>
@@ -39,8 +39,8 @@ public:
     // Take out of a mask the tokens behind which more than `budget` - 1 would be needed. Returns how many are left.
     uint32_t tighten(const Configuration& config, uint32_t budget, uint32_t* words, uint32_t allowed, Arena& arena);
 
-    // Whether a budget is known to be so far from its end that no token need be taken out. Changes nothing: any number of
-    // threads may ask at once.
+    // Whether a budget is known to be so far from its end that no token need be taken out. Changes nothing: any number
+    // of threads may ask at once.
     bool is_far(const Configuration& config, uint32_t budget) const;
     uint64_t memory_bytes() const { return known_.size() * sizeof(Known) + keys_.memory_bytes(); }
 
@@ -53,7 +53,7 @@ private:
         // Most tokens that may be needed from here, the next one included, or more than these; kUnknown: not found out.
         uint32_t max_tokens_needed = kUnasked;
         bool exact = false;  // `max_tokens_needed` is not more
-        uint8_t byte = 0;              // the next one of the text, if `upper` is known
+        uint8_t byte = 0;    // the next one of the text, if `upper` is known
     };
     struct Level {
         Configuration config;
@@ -104,9 +104,9 @@ private:
     const VocabularyTables& tables_;
     ByteSet bytes_;  // that are tokens
     bool ready_ = false;
-    bool spells_all_ = false;       // every byte of JSON is a token
+    bool spells_all_ = false;            // every byte of JSON is a token
     uint32_t growth_ = Automaton::kFar;  // Automaton::growth
-    uint32_t longest_ = 1;          // bytes of a token
+    uint32_t longest_ = 1;               // bytes of a token
     std::vector<uint64_t> scratch_;
     KeyTable keys_;
     std::vector<Known> known_;  // [number of its key]

@@ -23,7 +23,8 @@ Masks::Masks(Automaton& automaton, const VocabularyTables& tables, StringMasks& 
 }
 
 // Depth-first over the trie; a rejected byte skips its subtree (llguidance, docs/toktrie.md, describes the same idea).
-// `hit(tokens)` where a prefix can be read, `out(node, how, length)` where it closes the container: not followed any further.
+// `hit(tokens)` where a prefix can be read, `out(node, how, length)` where it closes the container: not followed any
+// further.
 template <class Hit, class Out>
 void Masks::walk(const Trie& trie, const Configuration& from, Arena& arena, const Hit& hit, const Out& out) {
     auto& levels = workspace_->levels;
@@ -33,7 +34,8 @@ void Masks::walk(const Trie& trie, const Configuration& from, Arena& arena, cons
 
 // The same of what is below a node that so many bytes led to.
 template <class Hit, class Out>
-void Masks::walk_below(const Trie& trie, uint32_t top, size_t base, const Configuration& from, Arena& arena, const Hit& hit, const Out& out) {
+void Masks::walk_below(const Trie& trie, uint32_t top, size_t base, const Configuration& from, Arena& arena,
+                       const Hit& hit, const Out& out) {
     constexpr uint32_t kMany = 8;  // children from which on it pays to ask for the possible bytes first
     auto open = [&](Workspace::Level& level, uint32_t node) {
         level.at = trie.first_child[node];
@@ -43,7 +45,8 @@ void Masks::walk_below(const Trie& trie, uint32_t top, size_t base, const Config
         else
             level.bytes.words.fill(~0ull);
     };
-    if (uint32_t state = scalar_state(trie, top, from)) return walk_scalar(trie, top, base, from, state, arena, hit, out);
+    if (uint32_t state = scalar_state(trie, top, from))
+        return walk_scalar(trie, top, base, from, state, arena, hit, out);
     auto& levels = workspace_->levels;
     size_t depth = base;
     levels[depth].config = from;
@@ -83,7 +86,8 @@ uint32_t Masks::scalar_state(const Trie& trie, uint32_t node, const Configuratio
 
 // Tokens that go on within a number or literal name are the same wherever that stands; only what ends it is walked.
 template <class Hit, class Out>
-void Masks::walk_scalar(const Trie& trie, uint32_t top, size_t base, const Configuration from, uint32_t state, Arena& arena, const Hit& hit, const Out& out) {
+void Masks::walk_scalar(const Trie& trie, uint32_t top, size_t base, const Configuration from, uint32_t state,
+                        Arena& arena, const Hit& hit, const Out& out) {
     const auto rest = strings_.literal(state, top, tables_);
     hit(std::span<const uint32_t>(rest->tokens));
     for (const LiteralEnd& end : rest->ends) {
@@ -146,7 +150,8 @@ std::shared_ptr<const Masks::LocalTails> Masks::local_tails(const Configuration&
                 if (rest != VocabularyTables::kNoTail) exits_of(made->exits, how).pairs.emplace_back(rest, tail);
             }
         });
-    for (Exits& exits : made->exits) std::sort(exits.pairs.begin(), exits.pairs.end(), [](auto a, auto b) { return a.second < b.second; });
+    for (Exits& exits : made->exits)
+        std::sort(exits.pairs.begin(), exits.pairs.end(), [](auto a, auto b) { return a.second < b.second; });
     if (key.usable) {
         bytes_ += made->words.size() * 4 + 128;
         tails_.emplace(key, made);
@@ -177,7 +182,8 @@ uint32_t Masks::tails_behind(const Configuration& behind, Arena& arena) {
         if (reads(behind, tables_.tail_text(tail), arena)) set_bit(words.data(), tail);
     if (view_.has_used_keys(behind))
         for (uint32_t tail : tables_.tails_with_key())
-            if (has_bit(words.data(), tail) && !reads(behind, tables_.tail_text(tail), arena)) clear_bit(words.data(), tail);
+            if (has_bit(words.data(), tail) && !reads(behind, tables_.tail_text(tail), arena))
+                clear_bit(words.data(), tail);
     const uint64_t hash = hash_words(words.data(), words.size());
     uint32_t known = set_index_.find(hash, [&](uint32_t other) { return sets_[other] == words; });
     if (known != HashIndex::kNone) return known;
@@ -255,7 +261,9 @@ void Masks::add_string(LocalMask& mask, const StringBody& body, const Configurat
         declared.insert(declared.end(), below.begin(), below.end());
     }
     std::sort(declared.begin(), declared.end());
-    auto is_extra = [&](uint32_t token) { return declared.empty() || !std::binary_search(declared.begin(), declared.end(), token); };
+    auto is_extra = [&](uint32_t token) {
+        return declared.empty() || !std::binary_search(declared.begin(), declared.end(), token);
+    };
     const auto all_exits = strings_.exits(body.state, body.counting, tables_);
     for (const StringExit& exit : *all_exits) {
         Configuration behind = config;
@@ -274,8 +282,10 @@ void Masks::add_string(LocalMask& mask, const StringBody& body, const Configurat
         for (const Exits& exits : follow->exits) {
             Exits& own = exits_of(mask.exits, exits.how);
             for (auto [tail, token] : exit.tails) {
-                auto it = std::lower_bound(exits.pairs.begin(), exits.pairs.end(), tail, [](auto pair, uint32_t wanted) { return pair.second < wanted; });
-                if (it != exits.pairs.end() && it->second == tail && is_extra(token)) own.pairs.emplace_back(it->first, token);
+                auto it = std::lower_bound(exits.pairs.begin(), exits.pairs.end(), tail,
+                                           [](auto pair, uint32_t wanted) { return pair.second < wanted; });
+                if (it != exits.pairs.end() && it->second == tail && is_extra(token))
+                    own.pairs.emplace_back(it->first, token);
             }
         }
     }
@@ -295,7 +305,8 @@ std::shared_ptr<Masks::LocalMask> Masks::build(const Configuration& config, Aren
     if (automaton_.accepting(config))
         for (uint32_t id : tables_.eos()) add(*mask, id);
     mask->allowed += static_cast<uint32_t>(mask->tokens.size());
-    if (body.bounded || mask->tokens.size() > tables_.words() / 8) {  // setting so many bits takes longer than copying a row
+    if (body.bounded ||
+        mask->tokens.size() > tables_.words() / 8) {  // setting so many bits takes longer than copying a row
         mask->dense = strings_.shared(workspace_->words);
         mask->tokens.clear();
     }
@@ -309,7 +320,8 @@ std::shared_ptr<Masks::LocalMask> Masks::local(const Configuration& config, Aren
     auto it = masks_.find(key);
     if (it != masks_.end()) return it->second;
     auto made = build(config, arena);
-    size_t bytes = sizeof(LocalMask) + 96 + ((made->dense.use_count() == 1 ? made->dense->size() : 0) + made->tokens.size()) * 4;
+    size_t bytes =
+        sizeof(LocalMask) + 96 + ((made->dense.use_count() == 1 ? made->dense->size() : 0) + made->tokens.size()) * 4;
     for (const Exits& exits : made->exits) bytes += exits.pairs.size() * 8 + 64;
     if (bytes_ + bytes > kMostBytes) {
         masks_.clear();

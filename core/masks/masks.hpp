@@ -1,17 +1,18 @@
 // Masks by configuration, exact and factored.
 //
-// A token read inside a container either stays in it or closes it after some prefix and goes on with a tail. What happens
-// up to there depends on the state of the container and the place inside it alone (a `LocalKey`), so it is worked out
-// once and kept as a `LocalMask`: a bitmask or a few ids, and the exits. What follows an exit is a set of tails, found by
-// walking the few hundred tails of the vocabulary from the configuration behind the bracket; few different sets occur, so
-// they are interned, and for each (local mask, set) the tokens that go through are listed once. A mask is then a copy of
-// one row and some bits set in it, whatever the depth of the text or the numbers in its frames.
+// A token read inside a container either stays in it or closes it after some prefix and goes on with a tail. What
+// happens up to there depends on the state of the container and the place inside it alone (a `LocalKey`), so it is
+// worked out once and kept as a `LocalMask`: a bitmask or a few ids, and the exits. What follows an exit is a set of
+// tails, found by walking the few hundred tails of the vocabulary from the configuration behind the bracket; few
+// different sets occur, so they are interned, and for each (local mask, set) the tokens that go through are listed
+// once. A mask is then a copy of one row and some bits set in it, whatever the depth of the text or the numbers in its
+// frames.
 //
 // The same factoring at the closing quote of a string lies below this one (string_masks.hpp).
 //
 // Some things escape it. A key that was used must not come again: the few tokens that would repeat one are taken out
-// afterwards. Where finitely many keys are left, the few tokens that close a key and its value are read each time. Inside
-// arrays with unique items the text matters: there only the insides of strings are looked up.
+// afterwards. Where finitely many keys are left, the few tokens that close a key and its value are read each time.
+// Inside arrays with unique items the text matters: there only the insides of strings are looked up.
 //
 // Source: the engine study of this project; the idea of labels at terminal borders is from Koo et al. 2024 (section 4),
 // that of context-independent tokens from XGrammar (Dong et al. 2024, section 3.1); here nothing is left uncertain.
@@ -22,9 +23,9 @@
 #include <vector>
 
 #include "automata/automaton.hpp"
-#include "util/hash_index.hpp"
 #include "automata/string_masks.hpp"
 #include "masks/flat_view.hpp"
+#include "util/hash_index.hpp"
 #include "vocabulary/vocabulary.hpp"
 
 namespace schemagen {
@@ -47,12 +48,13 @@ private:
     };
     struct LocalMask {
         std::shared_ptr<const StringInner> inner;  // keeps `base` alive
-        const uint32_t* base = nullptr;           // null: no token
-        std::shared_ptr<const std::vector<uint32_t>> dense;  // instead of base and tokens, shared with masks that are equal
-        std::vector<uint32_t> tokens;             // besides base
+        const uint32_t* base = nullptr;            // null: no token
+        std::shared_ptr<const std::vector<uint32_t>>
+            dense;                     // instead of base and tokens, shared with masks that are equal
+        std::vector<uint32_t> tokens;  // besides base
         uint32_t allowed = 0;
         std::vector<Exits> exits;
-        std::vector<uint32_t> unclear;            // tokens that have to be read each time
+        std::vector<uint32_t> unclear;  // tokens that have to be read each time
     };
     struct LocalTails {
         std::vector<uint32_t> words;  // bit set of tails
@@ -65,9 +67,11 @@ private:
     template <class Hit, class Out>
     void walk(const Trie& trie, const Configuration& from, Arena& arena, const Hit& hit, const Out& out);
     template <class Hit, class Out>
-    void walk_below(const Trie& trie, uint32_t top, size_t base, const Configuration& from, Arena& arena, const Hit& hit, const Out& out);
+    void walk_below(const Trie& trie, uint32_t top, size_t base, const Configuration& from, Arena& arena,
+                    const Hit& hit, const Out& out);
     template <class Hit, class Out>
-    void walk_scalar(const Trie& trie, uint32_t top, size_t base, Configuration from, uint32_t state, Arena& arena, const Hit& hit, const Out& out);
+    void walk_scalar(const Trie& trie, uint32_t top, size_t base, Configuration from, uint32_t state, Arena& arena,
+                     const Hit& hit, const Out& out);
     uint32_t scalar_state(const Trie& trie, uint32_t node, const Configuration& config) const;
     bool reads(const Configuration& from, std::string_view bytes, Arena& arena);
     std::shared_ptr<LocalMask> local(const Configuration& config, Arena& arena);

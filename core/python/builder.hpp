@@ -1,4 +1,5 @@
-// What schemagen/engine/native/lowering.py fills: a JSON automaton over the shared languages, and in the end a constraint.
+// What schemagen/engine/native/lowering.py fills: a JSON automaton over the shared languages, and in the end a
+// constraint.
 #pragma once
 #include <nanobind/nanobind.h>
 
@@ -12,8 +13,8 @@
 #include <vector>
 
 #include "automata/regex_automaton.hpp"
-#include "json/json_automaton.hpp"
 #include "automata/shared_automata.hpp"
+#include "json/json_automaton.hpp"
 #include "runtime/matcher.hpp"
 #include "vocabulary/vocabulary.hpp"
 
@@ -25,15 +26,18 @@ inline std::string_view view(const nb::bytes& bytes) { return {bytes.c_str(), by
 
 class Builder {
 public:
-    using Strings = std::vector<std::tuple<NodeId, uint32_t, int64_t>>;  // regex, least and most characters (-1: no end)
+    using Strings =
+        std::vector<std::tuple<NodeId, uint32_t, int64_t>>;  // regex, least and most characters (-1: no end)
 
-    using Separators = std::tuple<std::string, std::string, std::string, std::string>;  // before and behind a comma, a colon
+    using Separators =
+        std::tuple<std::string, std::string, std::string, std::string>;  // before and behind a comma, a colon
 
-    Builder(bool any_order, int whitespace, uint32_t max_indent, uint64_t max_states, double max_seconds, uint32_t max_gap, Separators separators,
-            std::optional<std::string> indent)
+    Builder(bool any_order, int whitespace, uint32_t max_indent, uint64_t max_states, double max_seconds,
+            uint32_t max_gap, Separators separators, std::optional<std::string> indent)
         : shared_(SharedAutomata::current()) {
         auto& [before_comma, after_comma, before_colon, after_colon] = separators;
-        FixedLayout fixed{std::move(before_comma), std::move(after_comma), std::move(before_colon), std::move(after_colon), indent.has_value(), indent.value_or("")};
+        FixedLayout fixed{std::move(before_comma), std::move(after_comma), std::move(before_colon),
+                          std::move(after_colon),  indent.has_value(),     indent.value_or("")};
         JsonOptions options{any_order, static_cast<Whitespace>(whitespace), max_indent, max_gap, std::move(fixed)};
         json_ = std::make_shared<JsonAutomaton>(shared_, std::move(options), max_states);
         budget_.max_nodes = max_states * Budget::kNodesPerState;
@@ -90,25 +94,33 @@ public:
         return shared_->kernel.any_string(static_cast<Encoding>(encoding));
     }
     using Ends = std::vector<std::tuple<std::string, int32_t, bool>>;  // digits, exponent of the first one, open
-    // `ends`: lower and upper one of the positive numbers, then of the magnitudes of the negative ones; no digits: no end.
-    // `inside`: bit 0, 1 and 2 for positive numbers, negative ones and zero.
-    // `step`: a divisor, 0 for none, and a power of ten. `most`: digits before and after the point, and of texts that must be exact.
-    NodeId number(const Ends& ends, uint32_t inside, const std::pair<uint64_t, int32_t>& step, const std::tuple<uint32_t, uint32_t, uint32_t>& most,
-                  uint32_t forms) {
+    // `ends`: lower and upper one of the positive numbers, then of the magnitudes of the negative ones; no digits: no
+    // end. `inside`: bit 0, 1 and 2 for positive numbers, negative ones and zero. `step`: a divisor, 0 for none, and a
+    // power of ten. `most`: digits before and after the point, and of texts that must be exact.
+    NodeId number(const Ends& ends, uint32_t inside, const std::pair<uint64_t, int32_t>& step,
+                  const std::tuple<uint32_t, uint32_t, uint32_t>& most, uint32_t forms) {
         const auto [divisor, power] = step;
         const auto [integer_digits, fraction_digits, exact_digits] = most;
-        NumberRule rule{.zero = (inside & 4) != 0, .divisor = divisor, .power = power, .integer_digits = integer_digits,
-                        .fraction_digits = fraction_digits, .exact_digits = exact_digits, .forms = forms};
+        NumberRule rule{.zero = (inside & 4) != 0,
+                        .divisor = divisor,
+                        .power = power,
+                        .integer_digits = integer_digits,
+                        .fraction_digits = fraction_digits,
+                        .exact_digits = exact_digits,
+                        .forms = forms};
         if (ends.size() != 4) throw nb::value_error("a number has four ends");
         for (size_t k = 0; k < 4; ++k) (k % 2 ? rule.sides[k / 2].high : rule.sides[k / 2].low) = end_of(ends[k]);
         for (size_t k = 0; k < 2; ++k) {
             rule.sides[k].any = inside >> k & 1;
-            if (rule.sides[k].any && (forms & NumberRule::kExponent) && !rule.sides[k].high.there()) throw nb::value_error("exponents without an upper end");
+            if (rule.sides[k].any && (forms & NumberRule::kExponent) && !rule.sides[k].high.there())
+                throw nb::value_error("exponents without an upper end");
         }
         constexpr uint32_t kMost = 1000;
-        if (!integer_digits || integer_digits > kMost || fraction_digits > kMost || power < -static_cast<int32_t>(kMost) || power > static_cast<int32_t>(kMost))
+        if (!integer_digits || integer_digits > kMost || fraction_digits > kMost ||
+            power < -static_cast<int32_t>(kMost) || power > static_cast<int32_t>(kMost))
             throw nb::value_error("a number with too many digits");
-        if (divisor && (divisor % 10 == 0 || divisor > NumberRule::kMaxDivisor)) throw nb::value_error("no divisor that numbers can have");
+        if (divisor && (divisor % 10 == 0 || divisor > NumberRule::kMaxDivisor))
+            throw nb::value_error("no divisor that numbers can have");
         const Call call(*this);
         return shared_->kernel.number(rule);
     }
@@ -126,7 +138,8 @@ public:
     }
 
     ValueId declare_value() { return json_->declare_value(); }
-    void define_value(ValueId id, NodeId literal, const Strings& strings, std::vector<uint32_t> arrays, std::vector<uint32_t> objects) {
+    void define_value(ValueId id, NodeId literal, const Strings& strings, std::vector<uint32_t> arrays,
+                      std::vector<uint32_t> objects) {
         ValueNode node = scalars(literal, strings);
         node.arrays = std::move(arrays);
         node.objects = std::move(objects);
@@ -136,22 +149,26 @@ public:
     static ValueNode scalars(NodeId literal, const Strings& strings) {
         ValueNode node;
         node.literal = literal;
-        for (auto [regex, low, high] : strings) node.strings.push_back({.regex = regex, .min_chars = low, .max_chars = clamp(high)});
+        for (auto [regex, low, high] : strings)
+            node.strings.push_back({.regex = regex, .min_chars = low, .max_chars = clamp(high)});
         return node;
     }
     using OptionList = std::vector<std::vector<std::pair<ValueId, uint32_t>>>;
 
-    uint32_t add_object(const std::vector<std::tuple<nb::bytes, bool, OptionList>>& properties, const std::vector<std::tuple<NodeId, bool, OptionList>>& extras,
-                        uint32_t low, int64_t high, std::vector<bool> final) {
+    uint32_t add_object(const std::vector<std::tuple<nb::bytes, bool, OptionList>>& properties,
+                        const std::vector<std::tuple<NodeId, bool, OptionList>>& extras, uint32_t low, int64_t high,
+                        std::vector<bool> final) {
         ObjectDisjunct disjunct;
-        for (const auto& [key, required, options] : properties) disjunct.properties.push_back({std::string(view(key)), required, read(options)});
+        for (const auto& [key, required, options] : properties)
+            disjunct.properties.push_back({std::string(view(key)), required, read(options)});
         for (const auto& [regex, open, options] : extras) disjunct.extras.push_back({open, regex, read(options)});
         disjunct.min_properties = low;
         disjunct.max_properties = clamp(high);
         disjunct.final = std::move(final);
         return json_->add_object(std::move(disjunct));
     }
-    uint32_t add_array(const std::vector<OptionList>& prefix, const OptionList& items, uint32_t low, int64_t high, std::vector<bool> final, bool unique) {
+    uint32_t add_array(const std::vector<OptionList>& prefix, const OptionList& items, uint32_t low, int64_t high,
+                       std::vector<bool> final, bool unique) {
         ArrayDisjunct disjunct;
         disjunct.unique = unique;
         for (const OptionList& options : prefix) disjunct.prefix.push_back(read(options));
@@ -161,11 +178,13 @@ public:
         disjunct.final = std::move(final);
         return json_->add_array(std::move(disjunct));
     }
-    // An object that counts nothing and tells no undeclared keys apart, as most are: plain lists instead of options by state.
+    // An object that counts nothing and tells no undeclared keys apart, as most are: plain lists instead of options by
+    // state.
     void define_object(ValueId id, const std::vector<std::tuple<nb::bytes, bool, ValueId>>& properties, ValueId extra) {
         std::vector<Property> members;
         members.reserve(properties.size());
-        for (const auto& [key, required, value] : properties) members.push_back({std::string(view(key)), required, always(value)});
+        for (const auto& [key, required, value] : properties)
+            members.push_back({std::string(view(key)), required, always(value)});
         ValueNode node;
         node.objects = {plain_object(std::move(members), extra)};
         define(id, std::move(node));
@@ -244,7 +263,8 @@ public:
     }
 
 private:
-    std::shared_ptr<Constraint> constraint(std::shared_ptr<Automaton> automaton, std::shared_ptr<const VocabularyTables> tables) {
+    std::shared_ptr<Constraint> constraint(std::shared_ptr<Automaton> automaton,
+                                           std::shared_ptr<const VocabularyTables> tables) {
         auto made = std::make_shared<Constraint>(shared_, std::move(automaton), std::move(tables), budget_);
         shared_->add_tenant(made);
         return made;
@@ -263,11 +283,14 @@ private:
             if (digit < '0' || digit > '9') throw nb::value_error("the end of a number is not made of digits");
             digit = static_cast<char>(digit - '0');
         }
-        if (out.there() && (!out.digits.front() || !out.digits.back())) throw nb::value_error("the end of a number begins or ends with 0");
+        if (out.there() && (!out.digits.front() || !out.digits.back()))
+            throw nb::value_error("the end of a number begins or ends with 0");
         if (out.exponent < -900 || out.exponent > 900) throw nb::value_error("the end of a number is too far from 1");
         return out;
     }
-    static uint32_t clamp(int64_t high) { return high < 0 || high >= kUnbounded ? kUnbounded : static_cast<uint32_t>(high); }
+    static uint32_t clamp(int64_t high) {
+        return high < 0 || high >= kUnbounded ? kUnbounded : static_cast<uint32_t>(high);
+    }
     std::shared_ptr<SharedAutomata> shared_;
     std::shared_ptr<JsonAutomaton> json_;
     Budget budget_;

@@ -11,8 +11,8 @@ namespace schemagen {
 
 namespace {
 
-// An interpreter that is at its end lets no other thread have its lock: such a thread sleeps until the process is gone, for the
-// alternative is to unwind it through code that cannot be unwound.
+// An interpreter that is at its end lets no other thread have its lock: such a thread sleeps until the process is gone,
+// for the alternative is to unwind it through code that cannot be unwound.
 void take_lock(void* saved) {
     auto sleep = [] {
         while (true) std::this_thread::sleep_for(std::chrono::hours(1));

@@ -20,10 +20,10 @@
 #include <thread>
 
 #include "python/builder.hpp"
-#include "runtime/logits.hpp"
-#include "runtime/matcher.hpp"
 #include "python/interpreter.hpp"
 #include "python/schema_reader.hpp"
+#include "runtime/logits.hpp"
+#include "runtime/matcher.hpp"
 #include "runtime/token_table.hpp"
 #include "vocabulary/vocabulary.hpp"
 
@@ -77,18 +77,23 @@ void raise_limit(const LimitExceeded& e) {
     if (e.knob == "max_seconds") {
         char passed[64];
         const auto end = std::to_chars(passed, passed + sizeof passed, e.reached, std::chars_format::fixed, 1).ptr;
-        return raise_ours("LimitError", "one call has worked for " + std::string(passed, end) + " s, limit " + shown(e.limit) + " s",
+        return raise_ours("LimitError",
+                          "one call has worked for " + std::string(passed, end) + " s, limit " + shown(e.limit) + " s",
                           "each call on a grammar may take as long as its limits allow, whatever the schema",
                           "raise schemagen.Limits(max_seconds=...) or make the schema smaller");
     }
-    std::string fact = shown(e.reached) + " automaton states or alternatives were needed, the limit is " + shown(e.limit);
+    std::string fact =
+        shown(e.reached) + " automaton states or alternatives were needed, the limit is " + shown(e.limit);
     if (e.nodes)
-        fact = shown(e.reached) + " parts of patterns were needed, the limit is " + shown(e.limit / Budget::kNodesPerState) + " states, of " +
-               std::to_string(Budget::kNodesPerState) + " parts each";
+        fact = shown(e.reached) + " parts of patterns were needed, the limit is " +
+               shown(e.limit / Budget::kNodesPerState) + " states, of " + std::to_string(Budget::kNodesPerState) +
+               " parts each";
     const bool fixed = e.knob != "max_states";  // bit sets of the core
     raise_ours("LimitError", fact,
-               e.alone ? "this one text needs more than the limits of its grammar allow; other texts go on" : "the constraint needs more work than its limits allow",
-               fixed ? "tell alternatives apart by the first key, or split the schema" : "raise schemagen.Limits(" + e.knob + "=...) or make the schema smaller");
+               e.alone ? "this one text needs more than the limits of its grammar allow; other texts go on"
+                       : "the constraint needs more work than its limits allow",
+               fixed ? "tell alternatives apart by the first key, or split the schema"
+                     : "raise schemagen.Limits(" + e.knob + "=...) or make the schema smaller");
 }
 
 void translate_to_ours(const std::exception_ptr& pointer) {
@@ -97,14 +102,17 @@ void translate_to_ours(const std::exception_ptr& pointer) {
     } catch (const Interrupted&) {
         // Python has the error of the signal handler.
     } catch (const Reentered&) {
-        raise_ours("MatcherError", "schemagen was called while the same thread was inside a call of it", "a signal handler interrupted the call and came back",
+        raise_ours("MatcherError", "schemagen was called while the same thread was inside a call of it",
+                   "a signal handler interrupted the call and came back",
                    "let the handler set a flag, and use it when the call has returned");
     } catch (const LimitExceeded& e) {
         raise_limit(e);
     } catch (const ShapeError& e) {
-        raise_ours("BitmaskShapeError", e.what(), "", "use schemagen.allocate_token_bitmask(batch_size, vocabulary.size)");
+        raise_ours("BitmaskShapeError", e.what(), "",
+                   "use schemagen.allocate_token_bitmask(batch_size, vocabulary.size)");
     } catch (const TerminatedError& e) {
-        raise_ours("MatcherTerminatedError", e.what(), "nothing can follow the end of the text", "call reset(), rollback() or take a new matcher");
+        raise_ours("MatcherTerminatedError", e.what(), "nothing can follow the end of the text",
+                   "call reset(), rollback() or take a new matcher");
     } catch (const UsageError& e) {
         raise_ours("MatcherError", e.what(), "only accepted steps can be undone", "count the steps, or call reset()");
     } catch (const OptionMisuse& e) {
@@ -113,7 +121,8 @@ void translate_to_ours(const std::exception_ptr& pointer) {
         raise_ours("DeadEndError", e.what(), "the text is complete, and the vocabulary has no EOS id to end it with",
                    "stop at matcher.is_accepting(), or build the vocabulary with eos_token_ids=[...]");
     } catch (const DeadEnd& e) {
-        raise_ours("DeadEndError", e.what(), "no token of the vocabulary continues the text and it may not end here", "use a vocabulary with every byte as a token");
+        raise_ours("DeadEndError", e.what(), "no token of the vocabulary continues the text and it may not end here",
+                   "use a vocabulary with every byte as a token");
     }
 }
 
@@ -136,19 +145,23 @@ Bitmask bitmask_of(const nb::object& object) {
 
 uint32_t* row_of(const Bitmask& bitmask, const VocabularyTables& tables, int64_t row) {
     if (bitmask.dtype() != nb::dtype<int32_t>()) throw ShapeError("the bitmask is not of dtype int32");
-    if (bitmask.ndim() != 2) throw ShapeError("the bitmask has " + std::to_string(bitmask.ndim()) + " dimensions instead of 2");
+    if (bitmask.ndim() != 2)
+        throw ShapeError("the bitmask has " + std::to_string(bitmask.ndim()) + " dimensions instead of 2");
     if (bitmask.shape(1) != tables.words())
-        throw ShapeError("the bitmask has " + std::to_string(bitmask.shape(1)) + " words a row, a vocabulary of " + std::to_string(tables.size()) +
-                         " tokens needs " + std::to_string(tables.words()));
+        throw ShapeError("the bitmask has " + std::to_string(bitmask.shape(1)) + " words a row, a vocabulary of " +
+                         std::to_string(tables.size()) + " tokens needs " + std::to_string(tables.words()));
     if (bitmask.shape(1) > 1 && bitmask.stride(1) != 1) throw ShapeError("the rows of the bitmask are not contiguous");
     if (row < 0 || static_cast<size_t>(row) >= bitmask.shape(0))
-        throw ShapeError("row " + std::to_string(row) + " of a bitmask with " + std::to_string(bitmask.shape(0)) + " rows");
+        throw ShapeError("row " + std::to_string(row) + " of a bitmask with " + std::to_string(bitmask.shape(0)) +
+                         " rows");
     return static_cast<uint32_t*>(bitmask.data()) + row * bitmask.stride(0);
 }
 
 uint32_t budget_of(std::optional<int64_t> budget) {
     if (!budget) return Matcher::kNoBudget;
-    if (*budget < 0) throw OptionMisuse("budget=" + std::to_string(*budget), "it cannot be negative", "give how many tokens may still come");
+    if (*budget < 0)
+        throw OptionMisuse("budget=" + std::to_string(*budget), "it cannot be negative",
+                           "give how many tokens may still come");
     return static_cast<uint32_t>(std::min<int64_t>(*budget, Matcher::kNoBudget - 1));
 }
 
@@ -201,15 +214,19 @@ std::string explanation(Matcher& matcher, int64_t id) {
     const bool is_wide = id == INT64_MAX || id == INT64_MIN;
     std::string name = is_wide ? "a token beyond 64 bits" : "token " + std::to_string(id);
     if (matcher.terminated()) return name + " is not allowed: EOS was already accepted";
-    if (id < 0 || id >= tables.size()) return name + " is not allowed: the vocabulary has " + std::to_string(tables.size()) + " ids";
+    if (id < 0 || id >= tables.size())
+        return name + " is not allowed: the vocabulary has " + std::to_string(tables.size()) + " ids";
     for (uint32_t eos : tables.eos())
-        if (eos == id) return name + " (EOS) is " + (matcher.accepting() ? "allowed: the text may end here" : "not allowed: the text is not complete");
+        if (eos == id)
+            return name + " (EOS) is " +
+                   (matcher.accepting() ? "allowed: the text may end here" : "not allowed: the text is not complete");
     std::string_view bytes = tables.token(static_cast<uint32_t>(id));
     if (bytes.empty()) return name + " is not allowed: it is a special or padding id without text";
     name += " " + std::string(nb::repr(nb::bytes(bytes.data(), bytes.size())).c_str());
     auto [read, why] = matcher.probe(bytes);
     if (read == bytes.size()) return name + " is allowed";
-    return name + " is not allowed: after " + std::to_string(read) + " of its " + std::to_string(bytes.size()) + " bytes, " + why;
+    return name + " is not allowed: after " + std::to_string(read) + " of its " + std::to_string(bytes.size()) +
+           " bytes, " + why;
 }
 
 OptionMisuse wrong_type(const char* method, const nb::handle& given, const char* why, const char* fix) {
@@ -217,8 +234,8 @@ OptionMisuse wrong_type(const char* method, const nb::handle& given, const char*
     return {std::string(method) + "() got a " + type, why, fix, "OptionTypeError"};
 }
 
-// A whole number of any type, numpy's included; beyond 64 bits the largest or smallest one. Each method with a number has a
-// second overload that takes any object, and reads it so: what nanobind would say of other types is about C++.
+// A whole number of any type, numpy's included; beyond 64 bits the largest or smallest one. Each method with a number
+// has a second overload that takes any object, and reads it so: what nanobind would say of other types is about C++.
 std::optional<int64_t> index_of(const nb::handle& given) {
     if (!PyIndex_Check(given.ptr())) return std::nullopt;
     const nb::object number = nb::steal(PyNumber_Index(given.ptr()));
@@ -233,14 +250,19 @@ std::optional<int64_t> index_of(const nb::handle& given) {
 
 int64_t token_of(const char* method, const nb::handle& given) {
     const std::optional<int64_t> id = index_of(given);
-    if (!id) throw wrong_type(method, given, "a token is given by its id, a whole number", "give the id; a text goes to accept_bytes(text.encode())");
+    if (!id)
+        throw wrong_type(method, given, "a token is given by its id, a whole number",
+                         "give the id; a text goes to accept_bytes(text.encode())");
     return *id;
 }
 
-bool accept_token(Matcher& matcher, int64_t id) { return id >= 0 && id < UINT32_MAX && matcher.accept_token(static_cast<uint32_t>(id)); }
+bool accept_token(Matcher& matcher, int64_t id) {
+    return id >= 0 && id < UINT32_MAX && matcher.accept_token(static_cast<uint32_t>(id));
+}
 
 void roll_back(Matcher& matcher, int64_t count) {
-    if (count < 0 || static_cast<size_t>(count) > matcher.steps()) throw UsageError("cannot undo " + std::to_string(count) + " of " + std::to_string(matcher.steps()) + " steps");
+    if (count < 0 || static_cast<size_t>(count) > matcher.steps())
+        throw UsageError("cannot undo " + std::to_string(count) + " of " + std::to_string(matcher.steps()) + " steps");
     matcher.rollback(static_cast<size_t>(count));
 }
 
@@ -252,14 +274,19 @@ void roll_back_object(Matcher& matcher, const nb::object& given) {
 
 bool refuse_bytes(Matcher&, const nb::object& given) {
     const bool is_text = PyUnicode_Check(given.ptr());
-    throw wrong_type("accept_bytes", given, "a matcher reads bytes of UTF-8", is_text ? "give text.encode()" : "give bytes, as bytes(data)");
+    throw wrong_type("accept_bytes", given, "a matcher reads bytes of UTF-8",
+                     is_text ? "give text.encode()" : "give bytes, as bytes(data)");
 }
 
-bool fill_object(Matcher& matcher, const nb::object& bitmask, const nb::object& given_row, const nb::object& given_budget) {
+bool fill_object(Matcher& matcher, const nb::object& bitmask, const nb::object& given_row,
+                 const nb::object& given_budget) {
     const std::optional<int64_t> row = index_of(given_row), budget = index_of(given_budget);
-    if (!row) throw wrong_type("fill_next_token_bitmask", given_row, "a row of the bitmask is a whole number", "give the row of this matcher, as row=0");
+    if (!row)
+        throw wrong_type("fill_next_token_bitmask", given_row, "a row of the bitmask is a whole number",
+                         "give the row of this matcher, as row=0");
     if (!budget && !given_budget.is_none())
-        throw wrong_type("fill_next_token_bitmask", given_budget, "a budget is a whole number", "give how many tokens may still come, or None");
+        throw wrong_type("fill_next_token_bitmask", given_budget, "a budget is a whole number",
+                         "give how many tokens may still come, or None");
     return fill(matcher, bitmask, *row, budget);
 }
 
@@ -269,7 +296,8 @@ nb::object explain(Matcher& matcher, int64_t id) {
 }
 
 // Until none runs any more. A signal meanwhile makes them stop.
-void wait_for_helpers(std::mutex& mutex, std::condition_variable& ended, const size_t& running, std::atomic<bool>& stop, std::exception_ptr& failed) {
+void wait_for_helpers(std::mutex& mutex, std::condition_variable& ended, const size_t& running, std::atomic<bool>& stop,
+                      std::exception_ptr& failed) {
     Work::Waiting waiting;
     std::unique_lock lock(mutex);
     while (!ended.wait_for(lock, std::chrono::milliseconds(20), [&] { return running == 0; })) {
@@ -285,11 +313,12 @@ void wait_for_helpers(std::mutex& mutex, std::condition_variable& ended, const s
     }
 }
 
-// Rows of several matchers, without the interpreter's lock; that of a text which has ended allows EOS alone. What went wrong
-// in any row is thrown in the end.
-void fill_rows(const std::vector<Matcher*>& matchers, const nb::object& bitmask, const std::vector<int64_t>& rows, size_t threads,
-               const std::vector<std::optional<int64_t>>& budgets) {
-    if (rows.size() != matchers.size() || (!budgets.empty() && budgets.size() != matchers.size())) throw nb::value_error("each matcher needs a row and a budget");
+// Rows of several matchers, without the interpreter's lock; that of a text which has ended allows EOS alone. What went
+// wrong in any row is thrown in the end.
+void fill_rows(const std::vector<Matcher*>& matchers, const nb::object& bitmask, const std::vector<int64_t>& rows,
+               size_t threads, const std::vector<std::optional<int64_t>>& budgets) {
+    if (rows.size() != matchers.size() || (!budgets.empty() && budgets.size() != matchers.size()))
+        throw nb::value_error("each matcher needs a row and a budget");
     const Bitmask array = bitmask_of(bitmask);
     std::vector<uint32_t*> words;
     std::vector<size_t> open;
@@ -321,7 +350,8 @@ void fill_rows(const std::vector<Matcher*>& matchers, const nb::object& bitmask,
             for (size_t begin; !stop && (begin = next.fetch_add(kAtOnce)) < open.size();)
                 for (size_t at = begin; at < std::min(begin + kAtOnce, open.size()); ++at) try {
                         const size_t k = open[at];
-                        if (!matchers[k]->fill(words[k], most[k])) refuse_dead_end(*matchers[k], "no token is allowed in row " + std::to_string(rows[k]));
+                        if (!matchers[k]->fill(words[k], most[k]))
+                            refuse_dead_end(*matchers[k], "no token is allowed in row " + std::to_string(rows[k]));
                     } catch (const Stopped&) {
                         return;
                     } catch (const Interrupted&) {
@@ -380,7 +410,8 @@ using Floats = nb::ndarray<nb::device::cpu>;
 
 std::optional<FloatFormat> format_of(nb::dlpack::dtype type) {
     if (type.lanes != 1) return std::nullopt;
-    if (type == nb::dlpack::dtype{static_cast<uint8_t>(nb::dlpack::dtype_code::Bfloat), 16, 1}) return FloatFormat::kBrain;
+    if (type == nb::dlpack::dtype{static_cast<uint8_t>(nb::dlpack::dtype_code::Bfloat), 16, 1})
+        return FloatFormat::kBrain;
     if (type.code != static_cast<uint8_t>(nb::dlpack::dtype_code::Float)) return std::nullopt;
     switch (type.bits) {
         case 16: return FloatFormat::kHalf;
@@ -396,27 +427,34 @@ bool is_rows(const Floats& logits, bool written) {
     return !written || logits.shape(0) < 2 || logits.stride(0) >= static_cast<int64_t>(logits.shape(1));
 }
 
-// The rows from which no token can be chosen (with `repair`). None, and nothing is done, for what is no matrix of floats in
-// plain memory; the caller knows a slower way.
-std::optional<std::vector<size_t>> mask_logits_of(const nb::object& scores_object, const nb::object& out_object, const nb::object& bitmask_object,
-                                                  const std::vector<int64_t>& rows, size_t covered, bool repair, const std::vector<uint32_t>& ends) {
+// The rows from which no token can be chosen (with `repair`). None, and nothing is done, for what is no matrix of
+// floats in plain memory; the caller knows a slower way.
+std::optional<std::vector<size_t>> mask_logits_of(const nb::object& scores_object, const nb::object& out_object,
+                                                  const nb::object& bitmask_object, const std::vector<int64_t>& rows,
+                                                  size_t covered, bool repair, const std::vector<uint32_t>& ends) {
     Floats scores, out;
     if (!nb::try_cast(scores_object, scores)) return std::nullopt;
     const bool inplace = scores_object.is(out_object);
-    if (inplace) out = scores;
-    else if (!nb::try_cast(out_object, out)) return std::nullopt;
+    if (inplace)
+        out = scores;
+    else if (!nb::try_cast(out_object, out))
+        return std::nullopt;
     const std::optional<FloatFormat> format = format_of(scores.dtype());
     if (!format || !is_rows(scores, inplace) || !is_rows(out, true)) return std::nullopt;
-    if (out.dtype() != scores.dtype() || out.shape(0) != scores.shape(0) || out.shape(1) != scores.shape(1)) throw ShapeError("the masked logits are not like the logits");
+    if (out.dtype() != scores.dtype() || out.shape(0) != scores.shape(0) || out.shape(1) != scores.shape(1))
+        throw ShapeError("the masked logits are not like the logits");
     const size_t count = scores.shape(0);
     const Bitmask bitmask = bitmask_of(bitmask_object);
-    if (bitmask.dtype() != nb::dtype<int32_t>() || bitmask.ndim() != 2 || bitmask.shape(0) != count || (bitmask.shape(1) > 1 && bitmask.stride(1) != 1))
+    if (bitmask.dtype() != nb::dtype<int32_t>() || bitmask.ndim() != 2 || bitmask.shape(0) != count ||
+        (bitmask.shape(1) > 1 && bitmask.stride(1) != 1))
         throw ShapeError("a row of int32 words is needed for each of " + std::to_string(count) + " rows of logits");
     if (covered > scores.shape(1) || covered > bitmask.shape(1) * 32)
-        throw ShapeError(std::to_string(covered) + " tokens for " + std::to_string(bitmask.shape(1)) + " words and " + std::to_string(scores.shape(1)) + " logits a row");
+        throw ShapeError(std::to_string(covered) + " tokens for " + std::to_string(bitmask.shape(1)) + " words and " +
+                         std::to_string(scores.shape(1)) + " logits a row");
     std::vector<bool> masked(count);
     for (int64_t row : rows) {
-        if (row < 0 || static_cast<size_t>(row) >= count) throw ShapeError("row " + std::to_string(row) + " of " + std::to_string(count));
+        if (row < 0 || static_cast<size_t>(row) >= count)
+            throw ShapeError("row " + std::to_string(row) + " of " + std::to_string(count));
         masked[static_cast<size_t>(row)] = true;
     }
     const LogitRows logits{scores.data(), out.data(), scores.stride(0), out.stride(0), scores.shape(1)};
@@ -424,25 +462,31 @@ std::optional<std::vector<size_t>> mask_logits_of(const nb::object& scores_objec
     std::vector<size_t> broken;
     nb::gil_scoped_release release;
     for (size_t row = 0; row < count; ++row)
-        if (!masked[row]) copy_logits(logits, *format, row);
-        else if (mask_logits(logits, masks, *format, row, repair)) broken.push_back(row);
+        if (!masked[row])
+            copy_logits(logits, *format, row);
+        else if (mask_logits(logits, masks, *format, row, repair))
+            broken.push_back(row);
     return broken;
 }
 
 // None for what is no vector of float32 in plain memory.
 std::optional<double> sum_allowed_of(const nb::object& values_object, const nb::object& words_object, size_t covered) {
     Floats values;
-    if (!nb::try_cast(values_object, values) || format_of(values.dtype()) != FloatFormat::kSingle || values.ndim() != 1 || values.stride(0) != 1) return std::nullopt;
+    if (!nb::try_cast(values_object, values) || format_of(values.dtype()) != FloatFormat::kSingle ||
+        values.ndim() != 1 || values.stride(0) != 1)
+        return std::nullopt;
     const Bitmask words = bitmask_of(words_object);
-    if (words.dtype() != nb::dtype<int32_t>() || words.ndim() != 1 || (words.shape(0) > 1 && words.stride(0) != 1)) throw ShapeError("one row of int32 words is needed");
+    if (words.dtype() != nb::dtype<int32_t>() || words.ndim() != 1 || (words.shape(0) > 1 && words.stride(0) != 1))
+        throw ShapeError("one row of int32 words is needed");
     if (covered > values.shape(0) || covered > words.shape(0) * 32)
-        throw ShapeError(std::to_string(covered) + " tokens for " + std::to_string(words.shape(0)) + " words and " + std::to_string(values.shape(0)) + " values");
+        throw ShapeError(std::to_string(covered) + " tokens for " + std::to_string(words.shape(0)) + " words and " +
+                         std::to_string(values.shape(0)) + " values");
     nb::gil_scoped_release release;
     return sum_allowed(static_cast<const float*>(values.data()), static_cast<const uint32_t*>(words.data()), covered);
 }
 
-// Numbers on their way to Python. No Python object is made while a lock of ours is held: that may wait for another thread
-// (to stop them all, say), and that one for us.
+// Numbers on their way to Python. No Python object is made while a lock of ours is held: that may wait for another
+// thread (to stop them all, say), and that one for us.
 struct Numbers {
     explicit Numbers(std::vector<size_t> shape_) : shape(std::move(shape_)) {
         size_t size = 1;
@@ -485,9 +529,11 @@ auto read_table(const TokenTable& table, const Shape& shape, const Read& read) {
 
 template <class Value>
 auto of_states(const TokenTable& table, const Value& value) {
-    return read_table(table, [&] { return std::vector<size_t>{table.size()}; }, [&](int32_t* out) {
-        for (uint32_t state = 0; state < table.size(); ++state) out[state] = static_cast<int32_t>(value(state));
-    });
+    return read_table(
+        table, [&] { return std::vector<size_t>{table.size()}; },
+        [&](int32_t* out) {
+            for (uint32_t state = 0; state < table.size(); ++state) out[state] = static_cast<int32_t>(value(state));
+        });
 }
 
 uint32_t state_of(TokenTable& table, const Matcher& matcher) {
@@ -510,26 +556,30 @@ NB_MODULE(_core, m) {
     connect_interpreter(nb::cast<unsigned long>(nb::module_::import_("threading").attr("main_thread")().attr("ident")));
 
     nb::class_<VocabularyTables>(m, "VocabularyTables")
-        .def("__init__",
-             [](VocabularyTables* self, const nb::list& tokens, const std::vector<uint32_t>& eos) {
-                 std::vector<std::string_view> views;
-                 views.reserve(tokens.size());
-                 for (nb::handle token : tokens) {
-                     if (!PyBytes_Check(token.ptr())) throw nb::type_error("tokens must be bytes");
-                     views.emplace_back(PyBytes_AS_STRING(token.ptr()), static_cast<size_t>(PyBytes_GET_SIZE(token.ptr())));
-                 }
-                 nb::gil_scoped_release release;  // the caller's list keeps the bytes
-                 new (self) VocabularyTables(std::move(views), eos);
-             },
-             "tokens"_a, "eos_token_ids"_a)
+        .def(
+            "__init__",
+            [](VocabularyTables* self, const nb::list& tokens, const std::vector<uint32_t>& eos) {
+                std::vector<std::string_view> views;
+                views.reserve(tokens.size());
+                for (nb::handle token : tokens) {
+                    if (!PyBytes_Check(token.ptr())) throw nb::type_error("tokens must be bytes");
+                    views.emplace_back(PyBytes_AS_STRING(token.ptr()),
+                                       static_cast<size_t>(PyBytes_GET_SIZE(token.ptr())));
+                }
+                nb::gil_scoped_release release;  // the caller's list keeps the bytes
+                new (self) VocabularyTables(std::move(views), eos);
+            },
+            "tokens"_a, "eos_token_ids"_a)
         .def_prop_ro("size", &VocabularyTables::size)
         .def_prop_ro("memory_bytes", &VocabularyTables::memory_bytes)
         .def_prop_ro("trie_nodes", [](const VocabularyTables& t) { return t.all().size(); })
         .def_prop_ro("tail_count", &VocabularyTables::tail_count);
 
     nb::class_<Builder>(m, "Builder")
-        .def(nb::init<bool, int, uint32_t, uint64_t, double, uint32_t, Builder::Separators, std::optional<std::string>>(), "any_order"_a = false, "whitespace"_a = 0,
-             "max_indent"_a = 40, "max_states"_a = 200000, "max_seconds"_a = 10.0, "max_gap"_a = 64, "separators"_a = Builder::Separators(), "indent"_a = nb::none())
+        .def(nb::init<bool, int, uint32_t, uint64_t, double, uint32_t, Builder::Separators,
+                      std::optional<std::string>>(),
+             "any_order"_a = false, "whitespace"_a = 0, "max_indent"_a = 40, "max_states"_a = 200000,
+             "max_seconds"_a = 10.0, "max_gap"_a = 64, "separators"_a = Builder::Separators(), "indent"_a = nb::none())
         .def_prop_ro("generation", &Builder::generation)
         .def("chars", &Builder::chars)
         .def("concat", &Builder::concat)
@@ -561,7 +611,8 @@ NB_MODULE(_core, m) {
         .def(nb::init<const std::vector<std::pair<NodeId, Builder::Strings>>&>(), "basics"_a)
         .def("__len__", &Leaves::size);
     nb::class_<SchemaReader>(m, "SchemaReader")
-        .def(nb::init<Builder&, const KeywordTable&, Leaves&, nb::dict, int, NodeId, int, bool>(), nb::keep_alive<1, 2>(), nb::keep_alive<1, 3>(), nb::keep_alive<1, 4>())
+        .def(nb::init<Builder&, const KeywordTable&, Leaves&, nb::dict, int, NodeId, int, bool>(),
+             nb::keep_alive<1, 2>(), nb::keep_alive<1, 3>(), nb::keep_alive<1, 4>())
         .def_ro("root", &SchemaReader::root)
         .def_ro("any", &SchemaReader::any)
         .def("read", &SchemaReader::read, "value"_a, "schema"_a, "most"_a)
@@ -580,49 +631,71 @@ NB_MODULE(_core, m) {
             return c.epoch();
         });
 
-    // A matcher is for one thread at a time; where there is no lock of the interpreter, a second one waits for its turn.
+    // A matcher is for one thread at a time; where there is no lock of the interpreter, a second one waits for its
+    // turn.
     nb::class_<Matcher>(m, "Matcher")
-        .def("fill_next_token_bitmask", &fill, "bitmask"_a.none(), "row"_a = 0, nb::kw_only(), "budget"_a = nb::none(), nb::lock_self())
-        .def("fill_next_token_bitmask", &fill_object, "bitmask"_a.none(), "row"_a.none() = 0, nb::kw_only(), "budget"_a.none() = nb::none(), nb::lock_self())
+        .def("fill_next_token_bitmask", &fill, "bitmask"_a.none(), "row"_a = 0, nb::kw_only(), "budget"_a = nb::none(),
+             nb::lock_self())
+        .def("fill_next_token_bitmask", &fill_object, "bitmask"_a.none(), "row"_a.none() = 0, nb::kw_only(),
+             "budget"_a.none() = nb::none(), nb::lock_self())
         .def("accept_token", &accept_token, "token_id"_a, nb::lock_self())
-        .def("accept_token", [](Matcher& self, const nb::object& given) { return accept_token(self, token_of("accept_token", given)); }, "token_id"_a.none(), nb::lock_self())
-        .def("accept_bytes", [](Matcher& self, const nb::bytes& data) { return self.accept_bytes(view(data)); }, "data"_a, nb::lock_self())
+        .def(
+            "accept_token",
+            [](Matcher& self, const nb::object& given) { return accept_token(self, token_of("accept_token", given)); },
+            "token_id"_a.none(), nb::lock_self())
+        .def(
+            "accept_bytes", [](Matcher& self, const nb::bytes& data) { return self.accept_bytes(view(data)); },
+            "data"_a, nb::lock_self())
         .def("accept_bytes", &refuse_bytes, "data"_a.none())
-        .def("__repr__", [](const Matcher& self) { return "Matcher(steps=" + std::to_string(self.steps()) + ", terminated=" + (self.terminated() ? "True)" : "False)"); }, nb::lock_self())
+        .def(
+            "__repr__",
+            [](const Matcher& self) {
+                return "Matcher(steps=" + std::to_string(self.steps()) +
+                       ", terminated=" + (self.terminated() ? "True)" : "False)");
+            },
+            nb::lock_self())
         .def("is_accepting", &Matcher::accepting, nb::lock_self())
         .def("is_terminated", &Matcher::terminated, nb::lock_self())
         .def("rollback", &roll_back, "count"_a = 1, nb::lock_self())
         .def("rollback", &roll_back_object, "count"_a.none(), nb::lock_self())
         .def("__reduce__",
              [](Matcher&) -> nb::object {
-                 raise_ours("MatcherError", "a matcher cannot be pickled", "it is a place in the automaton of this process",
-                            "for a copy call fork() or copy.deepcopy(matcher); elsewhere compile the same spec, and accept the same tokens");
+                 raise_ours("MatcherError", "a matcher cannot be pickled",
+                            "it is a place in the automaton of this process",
+                            "for a copy call fork() or copy.deepcopy(matcher); elsewhere compile the same spec, and "
+                            "accept the same tokens");
                  throw nb::python_error();
              })
         .def("fork", &Matcher::fork, nb::lock_self())
         .def("__copy__", &Matcher::fork, nb::lock_self())
-        .def("__deepcopy__", [](Matcher& matcher, const nb::object&) { return matcher.fork(); }, "memo"_a, nb::lock_self())
+        .def(
+            "__deepcopy__", [](Matcher& matcher, const nb::object&) { return matcher.fork(); }, "memo"_a,
+            nb::lock_self())
         .def("reset", &Matcher::reset, nb::lock_self())
-        .def("tokens_to_finish",
-             [](Matcher& self) -> std::optional<uint32_t> {
-                 uint32_t tokens = self.tokens_to_finish();
-                 return tokens == Completions::kNever ? std::nullopt : std::optional<uint32_t>(tokens);
-             },
-             nb::lock_self())
+        .def(
+            "tokens_to_finish",
+            [](Matcher& self) -> std::optional<uint32_t> {
+                uint32_t tokens = self.tokens_to_finish();
+                return tokens == Completions::kNever ? std::nullopt : std::optional<uint32_t>(tokens);
+            },
+            nb::lock_self())
         .def("least_bytes", &Matcher::least_bytes, nb::lock_self())
-        .def("shortest_completion",
-             [](Matcher& self) {
-                 std::string text = self.shortest_completion();
-                 return nb::bytes(text.data(), text.size());
-             },
-             nb::lock_self())
+        .def(
+            "shortest_completion",
+            [](Matcher& self) {
+                std::string text = self.shortest_completion();
+                return nb::bytes(text.data(), text.size());
+            },
+            nb::lock_self())
         .def_prop_ro("eos_token_ids", [](const Matcher& self) { return nb::tuple(nb::cast(self.tables().eos())); })
         .def("forced_run", &Matcher::forced_run, "most"_a = 64, nb::lock_self())
         .def("place", &Matcher::place, nb::lock_self())
         .def("forced_tokens", &forced_tokens, nb::lock_self())
         .def("allowed_tokens", &allowed_tokens, nb::lock_self())
         .def("explain", &explain, "token_id"_a, nb::lock_self())
-        .def("explain", [](Matcher& self, const nb::object& given) { return explain(self, token_of("explain", given)); }, "token_id"_a.none(), nb::lock_self());
+        .def(
+            "explain", [](Matcher& self, const nb::object& given) { return explain(self, token_of("explain", given)); },
+            "token_id"_a.none(), nb::lock_self());
 
     nb::class_<TokenTable>(m, "TokenTable")
         .def(nb::init<std::shared_ptr<Constraint>>(), "constraint"_a)
@@ -631,19 +704,21 @@ NB_MODULE(_core, m) {
         .def_prop_ro("leads_out", locked(&TokenTable::leads_out))
         .def_prop_ro("class_count", locked(&TokenTable::class_count))
         .def_prop_ro("memory_bytes", locked(&TokenTable::memory_bytes))
-        .def_prop_ro("mask_count", [](const TokenTable& t) {
-            Work call;
-            WorkLock lock(t.mutex);
-            return t.masks().size();
-        })
+        .def_prop_ro("mask_count",
+                     [](const TokenTable& t) {
+                         Work call;
+                         WorkLock lock(t.mutex);
+                         return t.masks().size();
+                     })
         .def("__len__", locked(&TokenTable::size))
-        .def("expand",
-             [](TokenTable& t, size_t most) {
-                 Work call;
-                 WorkLock lock(t.mutex);
-                 return t.expand(most);
-             },
-             "most"_a)
+        .def(
+            "expand",
+            [](TokenTable& t, size_t most) {
+                Work call;
+                WorkLock lock(t.mutex);
+                return t.expand(most);
+            },
+            "most"_a)
         .def("expand_state",
              [](TokenTable& t, uint32_t state) {
                  Work call;
@@ -654,21 +729,26 @@ NB_MODULE(_core, m) {
         .def("state_of", &state_of, "matcher"_a)
         .def("classes",
              [](const TokenTable& t) {
-                 return read_table(t, [&] { return std::vector<size_t>{t.tables().size()}; }, [&](int32_t* out) { t.classes(out); });
+                 return read_table(
+                     t, [&] { return std::vector<size_t>{t.tables().size()}; }, [&](int32_t* out) { t.classes(out); });
              })
-        .def("transitions",
-             [](const TokenTable& t, const std::vector<uint32_t>& states) {
-                 auto shape = [&] {
-                     for (uint32_t state : states)
-                         if (state >= t.size()) throw nb::value_error("there is no such state");
-                     return std::vector<size_t>{states.size(), t.class_count()};
-                 };
-                 return read_table(t, shape, [&](int32_t* out) { t.transitions(states, out); });
-             },
-             "states"_a)
+        .def(
+            "transitions",
+            [](const TokenTable& t, const std::vector<uint32_t>& states) {
+                auto shape = [&] {
+                    for (uint32_t state : states)
+                        if (state >= t.size()) throw nb::value_error("there is no such state");
+                    return std::vector<size_t>{states.size(), t.class_count()};
+                };
+                return read_table(t, shape, [&](int32_t* out) { t.transitions(states, out); });
+            },
+            "states"_a)
         .def("mask_ids", [](const TokenTable& t) { return of_states(t, [&](uint32_t s) { return t.mask_of(s); }); })
         .def("ready", [](const TokenTable& t) { return of_states(t, [&](uint32_t s) { return t.is_ready(s); }); })
-        .def("needed", [](const TokenTable& t) { return of_states(t, [&](uint32_t s) { return std::min<uint32_t>(t.needed(s), INT32_MAX); }); })
+        .def("needed",
+             [](const TokenTable& t) {
+                 return of_states(t, [&](uint32_t s) { return std::min<uint32_t>(t.needed(s), INT32_MAX); });
+             })
         .def(
             "masks",
             [](const TokenTable& t, size_t first) {
@@ -677,19 +757,26 @@ NB_MODULE(_core, m) {
                     return std::vector<size_t>{t.masks().size() - first, t.tables().words()};
                 };
                 return read_table(t, shape, [&](int32_t* out) {
-                    for (size_t k = first; k < t.masks().size(); ++k) out = std::copy(t.masks()[k].begin(), t.masks()[k].end(), out);
+                    for (size_t k = first; k < t.masks().size(); ++k)
+                        out = std::copy(t.masks()[k].begin(), t.masks()[k].end(), out);
                 });
             },
             "first"_a = 0);
 
-    m.def("mask_logits", &mask_logits_of, "scores"_a, "out"_a, "bitmask"_a, "rows"_a, "covered"_a, "repair"_a, "ends"_a = std::vector<uint32_t>());
+    m.def("mask_logits", &mask_logits_of, "scores"_a, "out"_a, "bitmask"_a, "rows"_a, "covered"_a, "repair"_a,
+          "ends"_a = std::vector<uint32_t>());
     m.def("is_larger", &is_larger, "value"_a, "most"_a);
     m.def("sum_allowed", &sum_allowed_of, "values"_a, "words"_a, "covered"_a);
-    m.def("shared_memory", [] {
-        const SharedAutomata::Extent extent = SharedAutomata::extent();
-        return std::pair(extent.generations, extent.bytes);
-    }, "How many generations of the shared automata are alive, and their bytes, about.");
-    m.def("force_lock_contention", [](bool rival) { SharedAutomata::always_conflict = rival; }, "rival"_a,
-          "As if another thread were making something new whenever one asks to: for tests.");
-    m.def("fill_rows", &fill_rows, "matchers"_a, "bitmask"_a, "rows"_a, "threads"_a, "budgets"_a = std::vector<std::optional<int64_t>>());
+    m.def(
+        "shared_memory",
+        [] {
+            const SharedAutomata::Extent extent = SharedAutomata::extent();
+            return std::pair(extent.generations, extent.bytes);
+        },
+        "How many generations of the shared automata are alive, and their bytes, about.");
+    m.def(
+        "force_lock_contention", [](bool rival) { SharedAutomata::always_conflict = rival; }, "rival"_a,
+        "As if another thread were making something new whenever one asks to: for tests.");
+    m.def("fill_rows", &fill_rows, "matchers"_a, "bitmask"_a, "rows"_a, "threads"_a,
+          "budgets"_a = std::vector<std::optional<int64_t>>());
 }

@@ -32,7 +32,8 @@ bool is_whole(const StringDisjunct& disjunct) { return disjunct.min_chars == 0 &
 // ---- leaves -------------------------------------------------------------------------------------------------------
 
 Leaves::Leaves(const std::vector<std::pair<NodeId, Builder::Strings>>& basics) {
-    if (basics.size() != kBasics) throw nb::value_error("one meaning for each of null, boolean, integer, number and string");
+    if (basics.size() != kBasics)
+        throw nb::value_error("one meaning for each of null, boolean, integer, number and string");
     for (const auto& [literal, strings] : basics) basics_.push_back(Builder::scalars(literal, strings));
 }
 
@@ -59,7 +60,8 @@ std::optional<std::string> SchemaReader::key_of(PyObject* schema) const {
         auto [word, number] = words_.find(name);
         if (word == KeywordTable::kNone) return true;
         key += static_cast<char>(number);
-        return append_value(key, value, word == KeywordTable::kType || word == KeywordTable::kEnum) && key.size() <= kLongestKey;
+        return append_value(key, value, word == KeywordTable::kType || word == KeywordTable::kEnum) &&
+               key.size() <= kLongestKey;
     });
     return known ? std::optional(std::move(key)) : std::nullopt;
 }
@@ -73,15 +75,18 @@ std::optional<SchemaReader::Resolved> SchemaReader::seen(PyObject* schema) const
     PyObject* reference = out.look[KeywordTable::kReference];
     if (!reference) return out;
     Resolved there{target_of(out.look), {}, reference};
-    if (!there.schema || !there.look.at(words_, there.schema) || there.look[KeywordTable::kReference]) return std::nullopt;
+    if (!there.schema || !there.look.at(words_, there.schema) || there.look[KeywordTable::kReference])
+        return std::nullopt;
     return there;
 }
 
-// What a reference that stands alone leads to; before 2019-09 it hides what stands beside it. nullptr: Python has to look.
+// What a reference that stands alone leads to; before 2019-09 it hides what stands beside it. nullptr: Python has to
+// look.
 PyObject* SchemaReader::target_of(const KeywordView& look) const {
     if (draft_ > 7 && !look.only({KeywordTable::kReference})) return nullptr;
     auto pointer = text_of(look[KeywordTable::kReference]);
-    if (!pointer || !pointer->starts_with("#/") || pointer->find_first_of("~%") != std::string_view::npos) return nullptr;
+    if (!pointer || !pointer->starts_with("#/") || pointer->find_first_of("~%") != std::string_view::npos)
+        return nullptr;
     PyObject* target = document_.ptr();
     for (size_t at = 2, end; target && at <= pointer->size(); at = end + 1) {
         end = std::min(pointer->find('/', at), pointer->size());
@@ -101,14 +106,16 @@ std::optional<uint8_t> SchemaReader::shape_of(const Resolved& seen, int depth, P
     return key && leaves_.find(*key) ? look.kinds() : std::nullopt;
 }
 
-std::optional<uint8_t> SchemaReader::shape_of_union(KeywordTable::Word word, PyObject* branches, int depth, Py_ssize_t& branches_left) const {
+std::optional<uint8_t> SchemaReader::shape_of_union(KeywordTable::Word word, PyObject* branches, int depth,
+                                                    Py_ssize_t& branches_left) const {
     branches_left -= PyList_GET_SIZE(branches);
     if (depth >= deepest_ || branches_left < 0) return std::nullopt;
     uint8_t all = 0;
     bool known = each_item(branches, [&](PyObject* branch) {
         auto inside = seen(branch);
         auto kinds = inside ? shape_of(*inside, depth + 1, branches_left) : std::nullopt;
-        if (!kinds || (word == KeywordTable::kOneOf && (all & *kinds))) return false;  // what is in two branches is in none
+        if (!kinds || (word == KeywordTable::kOneOf && (all & *kinds)))
+            return false;  // what is in two branches is in none
         all |= *kinds;
         return true;
     });
@@ -160,7 +167,8 @@ ValueId SchemaReader::child(PyObject* schema, const Step& step) {
     if (!inside) return place(schema, step);
     if (inside->reference)
         if (ValueId known = find(inside->schema)) return known;
-    const Step way = inside->reference ? Step{.from = kNowhere, .keyword = inside->reference, .is_reference = true} : step;
+    const Step way =
+        inside->reference ? Step{.from = kNowhere, .keyword = inside->reference, .is_reference = true} : step;
     return inside->look.is_leaf() ? leaf(*inside, way) : place(inside->schema, way);
 }
 
@@ -207,22 +215,28 @@ void SchemaReader::add(const Resolved& seen, uint32_t trail, Parts& parts) {
 }
 
 void SchemaReader::add_union(KeywordTable::Word word, PyObject* branches, uint32_t trail, Parts& parts) {
-    PyObject* name = (word == KeywordTable::kAnyOf ? words_.any_of : word == KeywordTable::kOneOf ? words_.one_of : words_.all_of).ptr();
-    for (Py_ssize_t k = 0; k < PyList_GET_SIZE(branches); ++k) add(*seen(PyList_GET_ITEM(branches, k)), walk({.from = trail, .keyword = name, .index = k}), parts);
+    PyObject* name = (word == KeywordTable::kAnyOf   ? words_.any_of
+                      : word == KeywordTable::kOneOf ? words_.one_of
+                                                     : words_.all_of)
+                         .ptr();
+    for (Py_ssize_t k = 0; k < PyList_GET_SIZE(branches); ++k)
+        add(*seen(PyList_GET_ITEM(branches, k)), walk({.from = trail, .keyword = name, .index = k}), parts);
 }
 
 void SchemaReader::add_typed(const KeywordView& look, uint32_t trail, Parts& parts) {
     const uint8_t kinds = *look.kinds();
     if (kinds & kObjects) add_object(look, trail, parts);
     if (kinds & kArrays) add_array(look, trail, parts);
-    const bool basics[Leaves::kBasics] = {(kinds & kNulls) != 0, (kinds & kBooleans) != 0, (kinds & (kIntegers | kFractions)) == kIntegers,
-                                          (kinds & kFractions) != 0, (kinds & kStrings) != 0};
+    const bool basics[Leaves::kBasics] = {(kinds & kNulls) != 0, (kinds & kBooleans) != 0,
+                                          (kinds & (kIntegers | kFractions)) == kIntegers, (kinds & kFractions) != 0,
+                                          (kinds & kStrings) != 0};
     for (size_t k = 0; k < Leaves::kBasics; ++k)
         if (basics[k]) parts.add(leaves_.basic(k));
 }
 
 void SchemaReader::add_object(const KeywordView& look, uint32_t trail, Parts& parts) {
-    PyObject *declared = look[KeywordTable::kProperties], *required = look[KeywordTable::kRequired], *rest = look[KeywordTable::kAdditional];
+    PyObject *declared = look[KeywordTable::kProperties], *required = look[KeywordTable::kRequired],
+             *rest = look[KeywordTable::kAdditional];
     if (lacks_required(declared, required, rest)) return;  // there is none; what is below is out of reach
     std::unordered_set<std::string_view> needed;
     if (required) each_item(required, [&](PyObject* key) { return needed.insert(*text_of(key)), true; });
@@ -234,15 +248,19 @@ void SchemaReader::add_object(const KeywordView& look, uint32_t trail, Parts& pa
     };
     if (declared) {
         members.reserve(static_cast<size_t>(PyDict_GET_SIZE(declared)));
-        each_member(declared, [&](PyObject* key, PyObject* schema) { return member(key, child(schema, {trail, words_.properties.ptr(), key})); });
+        each_member(declared, [&](PyObject* key, PyObject* schema) {
+            return member(key, child(schema, {trail, words_.properties.ptr(), key}));
+        });
     }
     const ValueId extra = rest ? child(rest, {trail, words_.additional.ptr()}) : any;
-    if (!needed.empty()) each_item(required, [&](PyObject* key) { return !needed.contains(*text_of(key)) || member(key, extra); });
+    if (!needed.empty())
+        each_item(required, [&](PyObject* key) { return !needed.contains(*text_of(key)) || member(key, extra); });
     parts.node.objects.push_back(builder_.plain_object(std::move(members), extra));
 }
 
 void SchemaReader::add_array(const KeywordView& look, uint32_t trail, Parts& parts) {
-    PyObject *items = look[KeywordTable::kItems], *prefix = look[KeywordTable::kPrefix], *least = look[KeywordTable::kLeast], *most = look[KeywordTable::kMost];
+    PyObject *items = look[KeywordTable::kItems], *prefix = look[KeywordTable::kPrefix],
+             *least = look[KeywordTable::kLeast], *most = look[KeywordTable::kMost];
     PyObject *name = words_.items.ptr(), *list = prefix;
     if (prefix) name = words_.prefix.ptr();
     if (items && PyList_CheckExact(items)) {  // before 2020-12
@@ -250,8 +268,11 @@ void SchemaReader::add_array(const KeywordView& look, uint32_t trail, Parts& par
         items = look[KeywordTable::kRest];
     }
     std::vector<ValueId> first;
-    for (Py_ssize_t k = 0; list && k < PyList_GET_SIZE(list); ++k) first.push_back(child(PyList_GET_ITEM(list, k), {.from = trail, .keyword = name, .index = k}));
-    const ValueId value = items ? child(items, {trail, list == look[KeywordTable::kItems] ? words_.rest.ptr() : words_.items.ptr()}) : any;
+    for (Py_ssize_t k = 0; list && k < PyList_GET_SIZE(list); ++k)
+        first.push_back(child(PyList_GET_ITEM(list, k), {.from = trail, .keyword = name, .index = k}));
+    const ValueId value =
+        items ? child(items, {trail, list == look[KeywordTable::kItems] ? words_.rest.ptr() : words_.items.ptr()})
+              : any;
     const uint32_t low = least ? *count_of(least) : 0;
     int64_t high = most ? int64_t{*count_of(most)} : -1;
     if (!value && (high < 0 || high > static_cast<int64_t>(first.size()))) high = static_cast<int64_t>(first.size());
@@ -283,7 +304,9 @@ void SchemaReader::Parts::add(const ValueNode& scalars) {
 // One language for the numbers and literals, and one for the strings of which no characters are counted.
 ValueNode SchemaReader::settled(Parts parts) {
     ValueNode node = std::move(parts.node);
-    node.literal = parts.literal.empty() ? kEmpty : parts.literal.size() == 1 ? parts.literal[0] : builder_.alternation(parts.literal);
+    node.literal = parts.literal.empty()       ? kEmpty
+                   : parts.literal.size() == 1 ? parts.literal[0]
+                                               : builder_.alternation(parts.literal);
     if (node.strings.size() < 2) return node;
     std::vector<NodeId> whole;
     std::vector<StringDisjunct> rest;
@@ -292,7 +315,10 @@ ValueNode SchemaReader::settled(Parts parts) {
             whole.push_back(disjunct.regex);
         else
             rest.push_back(disjunct);
-    if (!whole.empty()) rest.push_back({.regex = whole.size() == 1 ? whole[0] : builder_.alternation(whole), .min_chars = 0, .max_chars = kUnbounded});
+    if (!whole.empty())
+        rest.push_back({.regex = whole.size() == 1 ? whole[0] : builder_.alternation(whole),
+                        .min_chars = 0,
+                        .max_chars = kUnbounded});
     node.strings = std::move(rest);
     return node;
 }
@@ -328,7 +354,8 @@ nb::tuple SchemaReader::told(const Deferred& stranger) const {
     }
     nb::list way;
     for (size_t k = tokens.size(); k-- > 0;) way.append(tokens[k]);
-    nb::object key = stranger.key.empty() ? nb::none() : nb::object(nb::bytes(stranger.key.data(), stranger.key.size()));
+    nb::object key =
+        stranger.key.empty() ? nb::none() : nb::object(nb::bytes(stranger.key.data(), stranger.key.size()));
     return nb::make_tuple(stranger.id, nb::borrow(stranger.schema), reference, nb::tuple(way), key);
 }
 

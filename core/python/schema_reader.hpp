@@ -1,15 +1,15 @@
 // The ordinary part of a JSON Schema, read in one crossing.
 //
-// Most schemas are objects, arrays, leaves ({"type": "string"}, an enum of texts, a number with bounds), local references
-// and unions of these, with here and there something else. schemagen/schema says what they mean; reading them there costs
-// some microseconds a property, nearly all of it spent on Python objects that nobody looks at again. A reader walks the
-// same dicts and defines the same values. What it does not know for certain, an invalid schema too, it hands back as a
-// stranger, with the way that leads there: reading that, and every error, is Python's.
+// Most schemas are objects, arrays, leaves ({"type": "string"}, an enum of texts, a number with bounds), local
+// references and unions of these, with here and there something else. schemagen/schema says what they mean; reading
+// them there costs some microseconds a property, nearly all of it spent on Python objects that nobody looks at again. A
+// reader walks the same dicts and defines the same values. What it does not know for certain, an invalid schema too, it
+// hands back as a stranger, with the way that leads there: reading that, and every error, is Python's.
 //
 // Invariants: a reader reads only documents without base URIs (a place is its dict), in strict mode; it runs no Python
-// code, so what it borrows stays alive. It lets other threads run between two schemas only where `gives_way` says that nobody
-// else can change the document. A schema is looked at as far as its shape goes (`shape_of`) before anything of it
-// is defined; two dicts have one value only if they are one object, or leaves that say the same.
+// code, so what it borrows stays alive. It lets other threads run between two schemas only where `gives_way` says that
+// nobody else can change the document. A schema is looked at as far as its shape goes (`shape_of`) before anything of
+// it is defined; two dicts have one value only if they are one object, or leaves that say the same.
 #pragma once
 #include <algorithm>
 #include <mutex>
@@ -24,8 +24,8 @@
 
 namespace schemagen {
 
-// What leaves became, by what they say, for one generation of the kernel and one reading (draft, dialect, style of numbers).
-// Shared by all threads; what was met first stays.
+// What leaves became, by what they say, for one generation of the kernel and one reading (draft, dialect, style of
+// numbers). Shared by all threads; what was met first stays.
 class Leaves {
 public:
     static constexpr size_t kBasics = 5;  // null, boolean, integer, number, string
@@ -45,23 +45,33 @@ private:
 
 class SchemaReader {
 public:
-    // `anything`: the node of all numbers and literals; `deepest`: how far unions may be nested here. Declares a value for
-    // anything at all, and one for the root, which is still to be read.
-    SchemaReader(Builder& builder, const KeywordTable& words, Leaves& leaves, nb::dict root, int draft, NodeId anything, int deepest, bool gives_way)
-        : root(builder.declare_value()), any(builder.declare_value()), builder_(builder), words_(words), leaves_(leaves), document_(std::move(root)),
-          draft_(draft), deepest_(std::min(deepest, kDeepest)), manner_(gives_way ? Work::Manner::kGiveWay : Work::Manner::kKeep) {
+    // `anything`: the node of all numbers and literals; `deepest`: how far unions may be nested here. Declares a value
+    // for anything at all, and one for the root, which is still to be read.
+    SchemaReader(Builder& builder, const KeywordTable& words, Leaves& leaves, nb::dict root, int draft, NodeId anything,
+                 int deepest, bool gives_way)
+        : root(builder.declare_value()),
+          any(builder.declare_value()),
+          builder_(builder),
+          words_(words),
+          leaves_(leaves),
+          document_(std::move(root)),
+          draft_(draft),
+          deepest_(std::min(deepest, kDeepest)),
+          manner_(gives_way ? Work::Manner::kGiveWay : Work::Manner::kKeep) {
         builder_.define_any(any, anything);
     }
     const ValueId root, any;
 
-    // Define a value as what a schema allows, and whatever is below; stop early beyond `most` values. Returns what is left:
-    // (value, schema, reference or None, tokens, key or None), the tokens leading from the schema that was read, or from
-    // the one that the reference names; no tokens and no reference: the schema itself.
+    // Define a value as what a schema allows, and whatever is below; stop early beyond `most` values. Returns what is
+    // left: (value, schema, reference or None, tokens, key or None), the tokens leading from the schema that was read,
+    // or from the one that the reference names; no tokens and no reference: the schema itself.
     nb::list read(ValueId id, const nb::dict& schema, size_t most);
     ValueId find(nb::handle schema) const;  // 0: not met yet
     void note(nb::handle schema, ValueId id) { places_.try_emplace(schema.ptr(), id); }
     // Remember what the leaf of a stranger became.
-    void keep(const nb::bytes& key, NodeId literal, const Builder::Strings& strings) { leaves_.put(std::string(view(key)), Builder::scalars(literal, strings)); }
+    void keep(const nb::bytes& key, NodeId literal, const Builder::Strings& strings) {
+        leaves_.put(std::string(view(key)), Builder::scalars(literal, strings));
+    }
 
 private:
     static constexpr size_t kLongestKey = 600;
@@ -96,7 +106,8 @@ private:
     std::optional<Resolved> seen(PyObject* schema) const;
     PyObject* target_of(const KeywordView& look) const;
     std::optional<uint8_t> shape_of(const Resolved& seen, int depth, Py_ssize_t& branches_left) const;
-    std::optional<uint8_t> shape_of_union(KeywordTable::Word word, PyObject* branches, int depth, Py_ssize_t& branches_left) const;
+    std::optional<uint8_t> shape_of_union(KeywordTable::Word word, PyObject* branches, int depth,
+                                          Py_ssize_t& branches_left) const;
 
     ValueId child(PyObject* schema, const Step& step);
     ValueId leaf(const Resolved& seen, const Step& step);
@@ -111,7 +122,8 @@ private:
     struct Parts {
         ValueNode node;
         std::vector<NodeId> literal;
-        std::unordered_set<PyObject*> added;  // a schema that stands twice in a union adds nothing, but costs matchers a way
+        std::unordered_set<PyObject*>
+            added;  // a schema that stands twice in a union adds nothing, but costs matchers a way
         void add(const ValueNode& scalars);
     };
     // What a schema of a known shape allows is added.

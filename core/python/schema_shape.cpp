@@ -9,9 +9,13 @@ namespace {
 bool is_schema(PyObject* object) { return PyDict_CheckExact(object) || PyBool_Check(object); }
 
 uint8_t kind_of(std::string_view name) {
-    static constexpr std::pair<std::string_view, uint8_t> kNames[] = {
-        {"string", kStrings}, {"object", kObjects}, {"array", kArrays}, {"integer", kIntegers}, {"number", kIntegers | kFractions},
-        {"boolean", kBooleans}, {"null", kNulls}};
+    static constexpr std::pair<std::string_view, uint8_t> kNames[] = {{"string", kStrings},
+                                                                      {"object", kObjects},
+                                                                      {"array", kArrays},
+                                                                      {"integer", kIntegers},
+                                                                      {"number", kIntegers | kFractions},
+                                                                      {"boolean", kBooleans},
+                                                                      {"null", kNulls}};
     for (auto [known, kind] : kNames)
         if (name == known) return kind;
     return 0;
@@ -68,10 +72,20 @@ bool append_value(std::string& key, PyObject* value, bool may_be_list) {
 // ---- words --------------------------------------------------------------------------------------------------------
 
 KeywordTable::KeywordTable(const nb::list& own, const nb::list& others) {
-    static constexpr std::pair<std::string_view, Word> kKnown[] = {
-        {"type", kType}, {"enum", kEnum}, {"properties", kProperties}, {"required", kRequired}, {"additionalProperties", kAdditional}, {"items", kItems},
-        {"prefixItems", kPrefix}, {"additionalItems", kRest}, {"$ref", kReference}, {"minItems", kLeast}, {"maxItems", kMost}, {"anyOf", kAnyOf},
-        {"oneOf", kOneOf}, {"allOf", kAllOf}};
+    static constexpr std::pair<std::string_view, Word> kKnown[] = {{"type", kType},
+                                                                   {"enum", kEnum},
+                                                                   {"properties", kProperties},
+                                                                   {"required", kRequired},
+                                                                   {"additionalProperties", kAdditional},
+                                                                   {"items", kItems},
+                                                                   {"prefixItems", kPrefix},
+                                                                   {"additionalItems", kRest},
+                                                                   {"$ref", kReference},
+                                                                   {"minItems", kLeast},
+                                                                   {"maxItems", kMost},
+                                                                   {"anyOf", kAnyOf},
+                                                                   {"oneOf", kOneOf},
+                                                                   {"allOf", kAllOf}};
     auto add = [&](const nb::list& names, Word otherwise) {
         for (nb::handle name : names) {
             Word word = otherwise;
@@ -136,8 +150,11 @@ bool KeywordView::has_plain_members() const {
     PyObject *declared = given_[W::kProperties], *required = given_[W::kRequired], *additional = given_[W::kAdditional];
     if (additional && !is_schema(additional)) return false;
     if (declared && !PyDict_CheckExact(declared)) return false;
-    if (declared && !each_member(declared, [](PyObject* key, PyObject* value) { return text_of(key) && is_schema(value); })) return false;
-    return !required || (PyList_CheckExact(required) && each_item(required, [](PyObject* key) { return text_of(key).has_value(); }));
+    if (declared &&
+        !each_member(declared, [](PyObject* key, PyObject* value) { return text_of(key) && is_schema(value); }))
+        return false;
+    return !required ||
+           (PyList_CheckExact(required) && each_item(required, [](PyObject* key) { return text_of(key).has_value(); }));
 }
 
 bool KeywordView::has_plain_items(int draft) const {
@@ -146,21 +163,26 @@ bool KeywordView::has_plain_items(int draft) const {
     auto low = given_[W::kLeast] ? count_of(given_[W::kLeast]) : 0;
     auto high = given_[W::kMost] ? count_of(given_[W::kMost]) : INT32_MAX;
     if (!low || !high || *low > *high) return false;
-    auto is_list = [](PyObject* list) { return PyList_CheckExact(list) && PyList_GET_SIZE(list) && each_item(list, [](PyObject* item) { return PyDict_CheckExact(item); }); };
+    auto is_list = [](PyObject* list) {
+        return PyList_CheckExact(list) && PyList_GET_SIZE(list) &&
+               each_item(list, [](PyObject* item) { return PyDict_CheckExact(item); });
+    };
     if (draft > 2019) return !rest && (!items || is_schema(items)) && (!prefix || is_list(prefix));
     return !prefix && (!items || is_schema(items) ? !rest : is_list(items) && (!rest || is_schema(rest)));
 }
 
 bool KeywordView::is_typed(int draft) const {
     using W = KeywordTable;
-    return only({W::kType, W::kProperties, W::kRequired, W::kAdditional, W::kItems, W::kPrefix, W::kRest, W::kLeast, W::kMost}) && kinds() &&
-           has_plain_members() && has_plain_items(draft);
+    return only({W::kType, W::kProperties, W::kRequired, W::kAdditional, W::kItems, W::kPrefix, W::kRest, W::kLeast,
+                 W::kMost}) &&
+           kinds() && has_plain_members() && has_plain_items(draft);
 }
 
 bool KeywordView::is_choice() const {
     using W = KeywordTable;
     PyObject* values = given_[W::kEnum];
-    if (!values || !only({W::kType, W::kEnum}) || !kinds() || !PyList_CheckExact(values) || !PyList_GET_SIZE(values)) return false;
+    if (!values || !only({W::kType, W::kEnum}) || !kinds() || !PyList_CheckExact(values) || !PyList_GET_SIZE(values))
+        return false;
     return each_item(values, [](PyObject* value) { return text_of(value) || value == Py_None || PyBool_Check(value); });
 }
 
@@ -171,7 +193,9 @@ PyObject* KeywordView::branches(KeywordTable::Word& word) const {
         if (!list || !only({way}) || !PyList_CheckExact(list) || !PyList_GET_SIZE(list)) continue;
         if (way == W::kAllOf && PyList_GET_SIZE(list) > 1) continue;
         word = way;
-        return each_item(list, [](PyObject* branch) { return PyDict_CheckExact(branch) && PyDict_GET_SIZE(branch); }) ? list : nullptr;
+        return each_item(list, [](PyObject* branch) { return PyDict_CheckExact(branch) && PyDict_GET_SIZE(branch); })
+                   ? list
+                   : nullptr;
     }
     return nullptr;
 }

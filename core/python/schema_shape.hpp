@@ -15,12 +15,28 @@ namespace schemagen {
 
 namespace nb = nanobind;
 
-// The names of keywords. `own`: those that look at nothing but their own value; `others`: all that assert something else.
-// Every other name is an annotation.
+// The names of keywords. `own`: those that look at nothing but their own value; `others`: all that assert something
+// else. Every other name is an annotation.
 class KeywordTable {
 public:
     enum Word : uint8_t {
-        kNone, kType, kEnum, kProperties, kRequired, kAdditional, kItems, kPrefix, kRest, kReference, kLeast, kMost, kAnyOf, kOneOf, kAllOf, kSelf, kOther
+        kNone,
+        kType,
+        kEnum,
+        kProperties,
+        kRequired,
+        kAdditional,
+        kItems,
+        kPrefix,
+        kRest,
+        kReference,
+        kLeast,
+        kMost,
+        kAnyOf,
+        kOneOf,
+        kAllOf,
+        kSelf,
+        kOther
     };
 
     KeywordTable(const nb::list& own, const nb::list& others);
@@ -28,8 +44,8 @@ public:
     std::pair<Word, uint8_t> find(PyObject* name) const;
 
     // What the ways down are called.
-    const nb::str properties{"properties"}, additional{"additionalProperties"}, items{"items"}, prefix{"prefixItems"}, rest{"additionalItems"},
-        any_of{"anyOf"}, one_of{"oneOf"}, all_of{"allOf"};
+    const nb::str properties{"properties"}, additional{"additionalProperties"}, items{"items"}, prefix{"prefixItems"},
+        rest{"additionalItems"}, any_of{"anyOf"}, one_of{"oneOf"}, all_of{"allOf"};
 
 private:
     nb::dict numbers_;  // from 1 on: small ones, of which all threads use the same objects without counting
@@ -37,7 +53,16 @@ private:
 };
 
 // The JSON types, as bits.
-enum Kinds : uint8_t { kNulls = 1, kBooleans = 2, kIntegers = 4, kFractions = 8, kStrings = 16, kArrays = 32, kObjects = 64, kEverything = 127 };
+enum Kinds : uint8_t {
+    kNulls = 1,
+    kBooleans = 2,
+    kIntegers = 4,
+    kFractions = 8,
+    kStrings = 16,
+    kArrays = 32,
+    kObjects = 64,
+    kEverything = 127
+};
 
 // The keywords of a schema that count, borrowed.
 class KeywordView {
@@ -69,8 +94,8 @@ private:
 std::optional<std::string_view> text_of(PyObject* object);
 // A length; nothing for what is no int, negative, or longer than any text.
 std::optional<uint32_t> count_of(PyObject* object);
-// Spell a value so that equal spellings mean the same to every keyword: 1, 1.0 and true are told apart. False if that is
-// not known.
+// Spell a value so that equal spellings mean the same to every keyword: 1, 1.0 and true are told apart. False if that
+// is not known.
 bool append_value(std::string& key, PyObject* value, bool may_be_list);
 
 template <class Visit>

@@ -1,10 +1,10 @@
 #include "regex/kernel.hpp"
 
-#include "util/hash.hpp"
-
 #include <algorithm>
 #include <functional>
 #include <unordered_set>
+
+#include "util/hash.hpp"
 
 namespace schemagen {
 
@@ -13,14 +13,16 @@ namespace {
 // The members of `ranges` in [low, high], minus `base`.
 Ranges clip(const Ranges& ranges, uint32_t low, uint32_t high, uint32_t base) {
     Ranges out;
-    auto it = std::lower_bound(ranges.begin(), ranges.end(), low, [](const auto& r, uint32_t v) { return r.second < v; });
+    auto it =
+        std::lower_bound(ranges.begin(), ranges.end(), low, [](const auto& r, uint32_t v) { return r.second < v; });
     for (; it != ranges.end() && it->first <= high; ++it)
         out.emplace_back(std::max(it->first, low) - base, std::min(it->second, high) - base);
     return out;
 }
 
 bool contains(const Ranges& ranges, uint32_t value) {
-    auto it = std::lower_bound(ranges.begin(), ranges.end(), value, [](const auto& r, uint32_t v) { return r.second < v; });
+    auto it =
+        std::lower_bound(ranges.begin(), ranges.end(), value, [](const auto& r, uint32_t v) { return r.second < v; });
     return it != ranges.end() && it->first <= value;
 }
 
@@ -85,8 +87,7 @@ Kernel::Kernel() {
     nodes_.push_back({.kind = Kind::kEpsilon, .nullable = true, .emptiness = 0});
     anything_ = intern({.kind = Kind::kNot, .nullable = true, .boolean = true, .emptiness = 0, .a = kEmpty});
     any_[0] = any_[1] = any_[2] = UINT32_MAX;
-    for (int k = 0; k < 3; ++k)
-        any_[k] = repeat(chars(static_cast<Encoding>(k), {{0, kMaxCodePoint}}), 0, kUnbounded);
+    for (int k = 0; k < 3; ++k) any_[k] = repeat(chars(static_cast<Encoding>(k), {{0, kMaxCodePoint}}), 0, kUnbounded);
 }
 
 NodeId Kernel::intern(Node node, const std::vector<NodeId>& kids) {
@@ -96,14 +97,16 @@ NodeId Kernel::intern(Node node, const std::vector<NodeId>& kids) {
     for (NodeId kid : kids) hash = mix(hash, kid);
     uint32_t known = index_.find(hash, [&](uint32_t k) {
         const Node& other = nodes_[k];
-        return other.kind == node.kind && other.phase == node.phase && other.a == node.a && other.b == node.b && other.c == node.c &&
-               other.kid_count == kids.size() && std::equal(kids.begin(), kids.end(), kid_pool_.begin() + other.kids);
+        return other.kind == node.kind && other.phase == node.phase && other.a == node.a && other.b == node.b &&
+               other.c == node.c && other.kid_count == kids.size() &&
+               std::equal(kids.begin(), kids.end(), kid_pool_.begin() + other.kids);
     });
     if (known != HashIndex::kNone) return known;
     before_write();
     if (budget_) budget_->add_node();
     constexpr size_t kMany = 1 << 16;  // moving them all takes some milliseconds
-    const bool is_full = index_.is_full() || nodes_.size() == nodes_.capacity() || kid_pool_.size() + kids.size() > kid_pool_.capacity();
+    const bool is_full =
+        index_.is_full() || nodes_.size() == nodes_.capacity() || kid_pool_.size() + kids.size() > kid_pool_.capacity();
     if (is_full && nodes_.size() >= kMany) Work::release();
     node.kids = static_cast<uint32_t>(kid_pool_.size());
     node.kid_count = static_cast<uint32_t>(kids.size());
@@ -129,8 +132,9 @@ RangesId Kernel::intern_ranges(Ranges ranges) {
 
 size_t Kernel::memory_bytes() const {
     constexpr size_t kOfMap = 48, kOfRanges = 96;  // an entry of a map; ranges of characters, which are short
-    return nodes_.capacity() * sizeof(Node) + kid_pool_.capacity() * sizeof(NodeId) + index_.memory_bytes() + ranges_.size() * kOfRanges + ranges_index_.memory_bytes() +
-           byte_sets_.capacity() * sizeof(byte_sets_[0]) + cuts_.size() * sizeof(ByteCuts) + rows_.size() * sizeof(CharsRow) + shortest_.capacity() * sizeof(uint32_t) +
+    return nodes_.capacity() * sizeof(Node) + kid_pool_.capacity() * sizeof(NodeId) + index_.memory_bytes() +
+           ranges_.size() * kOfRanges + ranges_index_.memory_bytes() + byte_sets_.capacity() * sizeof(byte_sets_[0]) +
+           cuts_.size() * sizeof(ByteCuts) + rows_.size() * sizeof(CharsRow) + shortest_.capacity() * sizeof(uint32_t) +
            open_.size() * kOfMap + finish_.size() * kOfMap;
 }
 
@@ -148,7 +152,8 @@ NodeId Kernel::chars_node(Phase phase, Ranges ranges, uint32_t a, uint32_t b) {
 
 NodeId Kernel::chars(Encoding encoding, Ranges ranges) {
     Phase phase = static_cast<Phase>(static_cast<uint8_t>(Phase::kStartUtf8) + static_cast<uint8_t>(encoding));
-    return chars_node(phase, intersect(normalise(std::move(ranges)), kScalarValues));  // a lone surrogate has no UTF-8 form
+    return chars_node(phase,
+                      intersect(normalise(std::move(ranges)), kScalarValues));  // a lone surrogate has no UTF-8 form
 }
 
 NodeId Kernel::any_string(Encoding encoding) { return any_[static_cast<uint8_t>(encoding)]; }
@@ -180,7 +185,8 @@ NodeId Kernel::repeat(NodeId inner, uint32_t low, uint32_t high) {
     if (inner == kEmpty) return low == 0 ? kEpsilon : kEmpty;
     if (low == 1 && high == 1) return inner;
     if (nodes_[inner].nullable) low = 0;
-    if (nodes_[inner].kind == Kind::kRepeat && low <= 1 && high == kUnbounded && nodes_[inner].b <= 1 && nodes_[inner].c == kUnbounded) {
+    if (nodes_[inner].kind == Kind::kRepeat && low <= 1 && high == kUnbounded && nodes_[inner].b <= 1 &&
+        nodes_[inner].c == kUnbounded) {
         NodeId core = nodes_[inner].a;  // (r*)* and its like
         return repeat(core, low == 0 || nodes_[inner].b == 0 ? 0 : 1, kUnbounded);
     }
@@ -246,7 +252,8 @@ NodeId Kernel::alternation(std::vector<NodeId> parts) {
     std::vector<NodeId> flat;
     for (NodeId part : parts) {
         if (part == kEmpty) continue;
-        if (part == anything_ || is_any_string(part)) return part;  // all alternatives are in one encoding, hence inside it
+        if (part == anything_ || is_any_string(part))
+            return part;  // all alternatives are in one encoding, hence inside it
         if (nodes_[part].kind == Kind::kOr) {
             auto kids = kids_of(nodes_[part]);
             flat.insert(flat.end(), kids.begin(), kids.end());
@@ -286,13 +293,17 @@ NodeId Kernel::conjunction(std::vector<NodeId> parts) {
     std::sort(flat.begin(), flat.end());
     flat.erase(std::unique(flat.begin(), flat.end()), flat.end());
     // Any string is neutral beside a language of the same encoding, but bounds a complement.
-    bool positive = std::any_of(flat.begin(), flat.end(), [this](NodeId p) { return nodes_[p].kind != Kind::kNot && !is_any_string(p); });
-    if (positive) flat.erase(std::remove_if(flat.begin(), flat.end(), [this](NodeId p) { return is_any_string(p); }), flat.end());
+    bool positive = std::any_of(flat.begin(), flat.end(),
+                                [this](NodeId p) { return nodes_[p].kind != Kind::kNot && !is_any_string(p); });
+    if (positive)
+        flat.erase(std::remove_if(flat.begin(), flat.end(), [this](NodeId p) { return is_any_string(p); }), flat.end());
     bool nullable = true;
     for (size_t i = 0; i < flat.size(); ++i) {
         const Node node = nodes_[flat[i]];
         nullable = nullable && node.nullable;
-        if (node.kind == Kind::kNot && ((positive && is_any_string(node.a)) || std::binary_search(flat.begin(), flat.end(), node.a))) return kEmpty;
+        if (node.kind == Kind::kNot &&
+            ((positive && is_any_string(node.a)) || std::binary_search(flat.begin(), flat.end(), node.a)))
+            return kEmpty;
     }
     if (std::binary_search(flat.begin(), flat.end(), kEpsilon)) return nullable ? kEpsilon : kEmpty;
     // Sets of characters at the same point of their spelling intersect at once.
@@ -358,14 +369,17 @@ NodeId Kernel::start_derivative(const Ranges& ranges, uint8_t byte, Phase phase)
     bool json = phase != Phase::kStartUtf8;
     if (byte < 0x80) {
         if (json && byte == '\\') {
-            if (phase == Phase::kStartCanonical) return chars_node(Phase::kEscapeCanonical, intersect(ranges, kCanonicalEscapes));
+            if (phase == Phase::kStartCanonical)
+                return chars_node(Phase::kEscapeCanonical, intersect(ranges, kCanonicalEscapes));
             return chars_node(Phase::kEscapeJson, ranges);
         }
         if (json && (byte < 0x20 || byte == '"')) return kEmpty;
         return contains(ranges, byte) ? kEpsilon : kEmpty;
     }
     // A lead byte fixes the leading bits; clipping to the range of its length rules out overlong forms.
-    if (byte >= 0xC2 && byte <= 0xDF) return chars_node(Phase::kTail, clip(ranges, (byte & 0x1Fu) << 6, ((byte & 0x1Fu) << 6) + 0x3F, (byte & 0x1Fu) << 6), 1);
+    if (byte >= 0xC2 && byte <= 0xDF)
+        return chars_node(Phase::kTail,
+                          clip(ranges, (byte & 0x1Fu) << 6, ((byte & 0x1Fu) << 6) + 0x3F, (byte & 0x1Fu) << 6), 1);
     if (byte >= 0xE0 && byte <= 0xEF) {
         uint32_t base = (byte & 0x0Fu) << 12;
         return chars_node(Phase::kTail, clip(ranges, std::max(base, 0x800u), base + 0xFFF, base), 2);
@@ -404,7 +418,8 @@ NodeId Kernel::hex_absolute_derivative(const Node& node, const Ranges& ranges, u
         // Of what lies beyond the BMP, the pairs whose high surrogate starts like this are left.
         uint32_t first = std::max(low, 0xD800u), last = std::min(high, 0xDBFFu);
         Ranges rest = clip(ranges, low, high, 0), astral;
-        if (first <= last) astral = clip(ranges, 0x10000 + (first - 0xD800) * 0x400, 0x10000 + (last - 0xD800) * 0x400 + 0x3FF, 0);
+        if (first <= last)
+            astral = clip(ranges, 0x10000 + (first - 0xD800) * 0x400, 0x10000 + (last - 0xD800) * 0x400 + 0x3FF, 0);
         return chars_node(Phase::kHexAbsolute, unite(rest, astral), left, read);
     }
     if (read > 0xDBFF) return kEmpty;  // a low surrogate cannot come first
@@ -485,7 +500,8 @@ const CharsRow& Kernel::chars_row(NodeId id) {
     CharsRow row;
     row.fill(kEmpty);
     auto fill = [&](unsigned low, unsigned high) {
-        for (unsigned byte = low; byte <= high; ++byte) row[byte] = chars_derivative(node, ranges, static_cast<uint8_t>(byte));
+        for (unsigned byte = low; byte <= high; ++byte)
+            row[byte] = chars_derivative(node, ranges, static_cast<uint8_t>(byte));
     };
     switch (node.phase) {  // the bytes that can go on at all
         case Phase::kStartUtf8:
@@ -522,7 +538,8 @@ NodeId Kernel::derivative(NodeId id, uint8_t byte) {
         case Kind::kRepeat: {
             NodeId first = derivative(node.a, byte);
             if (first == kEmpty) return kEmpty;
-            return concat(first, repeat(node.a, node.b ? node.b - 1 : 0, node.c == kUnbounded ? kUnbounded : node.c - 1));
+            return concat(first,
+                          repeat(node.a, node.b ? node.b - 1 : 0, node.c == kUnbounded ? kUnbounded : node.c - 1));
         }
         case Kind::kNot: return complement(derivative(node.a, byte));
         case Kind::kOr:
@@ -547,7 +564,8 @@ uint32_t Kernel::shortest(NodeId id) {
 
 uint32_t Kernel::shortest_at_most(NodeId id) {
     if (shortest_at_most_.size() <= id) before_write();
-    while (shortest_at_most_.size() <= id) shortest_at_most_.push_back(shortest_at_most_of(nodes_[shortest_at_most_.size()]));
+    while (shortest_at_most_.size() <= id)
+        shortest_at_most_.push_back(shortest_at_most_of(nodes_[shortest_at_most_.size()]));
     return shortest_at_most_[id];
 }
 
@@ -560,12 +578,15 @@ uint32_t Kernel::shortest_at_most_of(const Node& node) const {
         case Kind::kBytes: return 1;
         case Kind::kChars:
             if (node.phase == Phase::kTail) return node.a;
-            return node.phase == Phase::kStartUtf8 && std::any_of(ranges_[node.c].begin(), ranges_[node.c].end(), ascii) ? 1 : kCharacter;
+            return node.phase == Phase::kStartUtf8 && std::any_of(ranges_[node.c].begin(), ranges_[node.c].end(), ascii)
+                       ? 1
+                       : kCharacter;
         case Kind::kConcat: return sum(uint64_t{shortest_at_most_[node.a]} + shortest_at_most_[node.b]);
         case Kind::kRepeat: return sum(uint64_t{shortest_at_most_[node.a]} * node.b);
         case Kind::kOr: {
             uint64_t best = kFar;
-            for (uint32_t k = node.kids; k < node.kids + node.kid_count; ++k) best = std::min<uint64_t>(best, shortest_at_most_[kid_pool_[k]]);
+            for (uint32_t k = node.kids; k < node.kids + node.kid_count; ++k)
+                best = std::min<uint64_t>(best, shortest_at_most_[kid_pool_[k]]);
             return sum(best);
         }
         default: return sum(kFar);
@@ -598,13 +619,16 @@ uint32_t Kernel::shortest_of(const Node& node) const {
                 case Phase::kLowNibble: return 3;
                 default: return 1;
             }
-        case Kind::kConcat: return static_cast<uint32_t>(std::min<uint64_t>(kFar, uint64_t{shortest_[node.a]} + shortest_[node.b]));
-        case Kind::kRepeat: return static_cast<uint32_t>(std::min<uint64_t>(kFar, uint64_t{shortest_[node.a]} * node.b));
+        case Kind::kConcat:
+            return static_cast<uint32_t>(std::min<uint64_t>(kFar, uint64_t{shortest_[node.a]} + shortest_[node.b]));
+        case Kind::kRepeat:
+            return static_cast<uint32_t>(std::min<uint64_t>(kFar, uint64_t{shortest_[node.a]} * node.b));
         case Kind::kOr:
         case Kind::kAnd: {
             uint64_t best = node.kind == Kind::kOr ? kFar : 1;
             for (uint32_t k = node.kids; k < node.kids + node.kid_count; ++k)
-                best = node.kind == Kind::kOr ? std::min<uint64_t>(best, shortest_[kid_pool_[k]]) : std::max<uint64_t>(best, shortest_[kid_pool_[k]]);
+                best = node.kind == Kind::kOr ? std::min<uint64_t>(best, shortest_[kid_pool_[k]])
+                                              : std::max<uint64_t>(best, shortest_[kid_pool_[k]]);
             return static_cast<uint32_t>(best);
         }
         case Kind::kNumber: return numbers_.shortest(numbers_[node.a]);
@@ -626,7 +650,8 @@ ByteCuts Kernel::compute_cuts(NodeId id) {
         case Kind::kBytes: {
             const auto set = byte_sets_[node.a];
             for (unsigned byte = 1; byte < 256; ++byte)
-                if ((set[byte >> 6] >> (byte & 63) & 1) != (set[(byte - 1) >> 6] >> ((byte - 1) & 63) & 1)) out[byte >> 6] |= 1ull << (byte & 63);
+                if ((set[byte >> 6] >> (byte & 63) & 1) != (set[(byte - 1) >> 6] >> ((byte - 1) & 63) & 1))
+                    out[byte >> 6] |= 1ull << (byte & 63);
             break;
         }
         case Kind::kChars: {
@@ -637,7 +662,8 @@ ByteCuts Kernel::compute_cuts(NodeId id) {
         }
         case Kind::kNumber:
             for (unsigned byte = '+'; byte <= 'f'; ++byte)
-                if (numbers_.differs(numbers_[node.a], static_cast<uint8_t>(byte))) out[byte >> 6] |= 1ull << (byte & 63);
+                if (numbers_.differs(numbers_[node.a], static_cast<uint8_t>(byte)))
+                    out[byte >> 6] |= 1ull << (byte & 63);
             break;
         case Kind::kConcat:
             join(node.a);
@@ -670,7 +696,8 @@ uint32_t Kernel::cuts_id(NodeId id) {
 int8_t Kernel::emptiness_by_parts(const Node& node) const {
     if (node.nullable) return 0;
     auto of = [this](NodeId part) { return nodes_[part].emptiness; };
-    if (node.kind == Kind::kConcat) return of(node.a) == 1 || of(node.b) == 1 ? 1 : of(node.a) == 0 && of(node.b) == 0 ? 0 : -1;
+    if (node.kind == Kind::kConcat)
+        return of(node.a) == 1 || of(node.b) == 1 ? 1 : of(node.a) == 0 && of(node.b) == 0 ? 0 : -1;
     if (node.kind == Kind::kRepeat) return of(node.a);
     if (node.kind != Kind::kOr && node.kind != Kind::kAnd) return -1;
     // One part with words is enough for the one kind, one without words for the other.
@@ -702,8 +729,8 @@ bool Kernel::is_empty(NodeId id) {
     before_write();
     if (int8_t told = emptiness_by_parts(nodes_[id]); told >= 0) return (nodes_[id].emptiness = told) == 1;
     if (lengths_clash(id)) return (nodes_[id].emptiness = 1) == 1;
-    // Depth-first search for a nullable derivative, one derivative at a time, letters and digits first: bounds are reached
-    // along one path. If the search ends without finding one, every node seen is empty.
+    // Depth-first search for a nullable derivative, one derivative at a time, letters and digits first: bounds are
+    // reached along one path. If the search ends without finding one, every node seen is empty.
     struct Open {
         NodeId node;
         uint16_t at;  // index into kOrder of the next byte to try
@@ -720,8 +747,9 @@ bool Kernel::is_empty(NodeId id) {
     }();
     std::vector<Open> path{{id, 0}};
     std::unordered_set<NodeId> seen{id};
-    // Where that goes astray (a search that reads a thousand characters too many first), a search in breadth helps: after a
-    // while it has its turn, and then goes on beside the other, at about the same cost, since its steps are larger.
+    // Where that goes astray (a search that reads a thousand characters too many first), a search in breadth helps:
+    // after a while it has its turn, and then goes on beside the other, at about the same cost, since its steps are
+    // larger.
     constexpr uint64_t kLate = 64, kTurn = 64, kStride = 16;
     std::vector<NodeId> queue{id};
     std::unordered_set<NodeId> queued{id};
@@ -737,7 +765,8 @@ bool Kernel::is_empty(NodeId id) {
         }
         // One byte of each interval, and where an interval is cut by the order above, one of each part.
         auto first = [](const ByteCuts& cut, uint8_t byte) {
-            return byte == 0 || byte == '0' || byte == '\\' + 1 || byte == '\\' || byte == 'z' + 1 || (cut[byte >> 6] >> (byte & 63) & 1);
+            return byte == 0 || byte == '0' || byte == '\\' + 1 || byte == '\\' || byte == 'z' + 1 ||
+                   (cut[byte >> 6] >> (byte & 63) & 1);
         };
         NodeId target = kEmpty;
         const ByteCuts& cut = cuts(node);
@@ -764,10 +793,12 @@ bool Kernel::is_empty(NodeId id) {
             for (uint8_t byte : kOrder) {
                 if (!first(around, byte)) continue;
                 NodeId next = derivative(at, byte);
-                if (next != kEmpty && nodes_[next].emptiness != 1 && queued.insert(next).second && !lengths_clash(next)) queue.push_back(next);
+                if (next != kEmpty && nodes_[next].emptiness != 1 && queued.insert(next).second && !lengths_clash(next))
+                    queue.push_back(next);
             }
         }
-        if (seen.size() > limit) throw LimitExceeded("max_states", static_cast<double>(seen.size()), static_cast<double>(limit));
+        if (seen.size() > limit)
+            throw LimitExceeded("max_states", static_cast<double>(seen.size()), static_cast<double>(limit));
     }
     for (NodeId node : path.empty() ? seen : queued) nodes_[node].emptiness = 1;
     return true;
@@ -832,27 +863,33 @@ Kernel::Finish Kernel::finish(NodeId id) {
         constexpr size_t kMilestone = 64;
         std::vector<NodeId> chain;  // a literal is one long one
         NodeId last = id;
-        for (; nodes_[last].kind == Kind::kConcat && !finish_.contains(last); last = nodes_[last].b) chain.push_back(last);
+        for (; nodes_[last].kind == Kind::kConcat && !finish_.contains(last); last = nodes_[last].b)
+            chain.push_back(last);
         out = finish(last);
         for (size_t k = chain.size(); k-- > 0;) {
             const Finish head = finish(nodes_[chain[k]].a);
-            out = {clamp(uint64_t{head.shortest} + out.shortest), std::max(out.most, clamp(uint64_t{head.most} + out.shortest)), clamp(uint64_t{head.longest} + out.longest), head.exact && out.exact};
-            if (k % kMilestone == 0) finish_[chain[k]] = out;  // whoever reads the chain asks at each step: not from end to end
+            out = {clamp(uint64_t{head.shortest} + out.shortest),
+                   std::max(out.most, clamp(uint64_t{head.most} + out.shortest)),
+                   clamp(uint64_t{head.longest} + out.longest), head.exact && out.exact};
+            if (k % kMilestone == 0)
+                finish_[chain[k]] = out;  // whoever reads the chain asks at each step: not from end to end
         }
     } else if (node.kind == Kind::kRepeat) {
         const Finish inner = finish(node.a);
         const uint64_t again = uint64_t{inner.shortest} * (node.b ? node.b - 1 : 0);
         const bool endless = inner.longest && (node.c == kUnbounded || inner.longest == kUnbounded);
-        out = {clamp(uint64_t{inner.shortest} * node.b), clamp(inner.most + again), endless ? kUnbounded : clamp(uint64_t{inner.longest} * node.c), inner.exact};
+        out = {clamp(uint64_t{inner.shortest} * node.b), clamp(inner.most + again),
+               endless ? kUnbounded : clamp(uint64_t{inner.longest} * node.c), inner.exact};
     } else if (node.kind == Kind::kOr) {
         for (NodeId kid : kids_of(node)) {
             const Finish part = finish(kid);
-            out = {std::min(out.shortest, part.shortest), std::max(out.most, part.most), std::max(out.longest, part.longest), out.exact && part.exact};
+            out = {std::min(out.shortest, part.shortest), std::max(out.most, part.most),
+                   std::max(out.longest, part.longest), out.exact && part.exact};
         }
     } else if (!is_empty(id)) {
-        // Of several languages the shortest one bounds every word. Beside one alone, `at_least` of any characters is what
-        // can be asked for in addition: a prefix goes on to so many, and from there to a word of the one. Where the shortest
-        // word of the one has as many as are asked for, it is that of both.
+        // Of several languages the shortest one bounds every word. Beside one alone, `at_least` of any characters is
+        // what can be asked for in addition: a prefix goes on to so many, and from there to a word of the one. Where
+        // the shortest word of the one has as many as are asked for, it is that of both.
         size_t others = 0;
         uint64_t at_least = 0;
         Finish one{0, 0, kUnbounded, false};

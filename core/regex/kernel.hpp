@@ -20,9 +20,9 @@
 #include <utility>
 #include <vector>
 
+#include "regex/numbers.hpp"
 #include "util/bytes.hpp"
 #include "util/hash_index.hpp"
-#include "regex/numbers.hpp"
 #include "util/limits.hpp"
 #include "util/work.hpp"
 
@@ -41,15 +41,22 @@ enum class Encoding : uint8_t { kUtf8, kJson, kCanonical };
 
 enum class Kind : uint8_t { kEmpty, kEpsilon, kBytes, kChars, kNumber, kConcat, kRepeat, kOr, kAnd, kNot };
 
-// How much of the spelling of one code point has been read. `Start*` and `Escape*` hold absolute code points; `Tail` and
-// `Hex` hold them relative to what was read, so that equal remainders are equal nodes.
+// How much of the spelling of one code point has been read. `Start*` and `Escape*` hold absolute code points; `Tail`
+// and `Hex` hold them relative to what was read, so that equal remainders are equal nodes.
 enum class Phase : uint8_t {
-    kStartUtf8, kStartJson, kStartCanonical,
-    kTail,              // a = continuation bytes left
-    kEscapeJson, kEscapeCanonical,
-    kHexAbsolute,       // a = digits left, b = digits read: surrogates are still possible
-    kHex, kHexLower,    // a = digits left
-    kLowBackslash, kLowU, kLowD, kLowNibble,  // the \uDC00-\uDFFF after a high surrogate
+    kStartUtf8,
+    kStartJson,
+    kStartCanonical,
+    kTail,  // a = continuation bytes left
+    kEscapeJson,
+    kEscapeCanonical,
+    kHexAbsolute,  // a = digits left, b = digits read: surrogates are still possible
+    kHex,
+    kHexLower,  // a = digits left
+    kLowBackslash,
+    kLowU,
+    kLowD,
+    kLowNibble,  // the \uDC00-\uDFFF after a high surrogate
 };
 
 // What one grammar may still add. `max_nodes` bounds derivatives, `max_states` the automaton states made of them.
@@ -84,8 +91,8 @@ public:
     // Charge what is made from now on to `budget` (nullptr: to nobody); returns the one charged before.
     Budget* charge(Budget* budget) { return std::exchange(budget_, budget); }
     Budget* budget() const { return budget_; }
-    // Called before anything is made or remembered. While the kernel is has_readers to readers (shared_automata.hpp), its owner has to see
-    // to it that nobody else reads on.
+    // Called before anything is made or remembered. While the kernel is has_readers to readers (shared_automata.hpp),
+    // its owner has to see to it that nobody else reads on.
     void before_write() const {
         if (has_readers.load(std::memory_order_relaxed)) upgrade_lock();
     }
@@ -100,8 +107,8 @@ public:
     NodeId repeat(NodeId inner, uint32_t low, uint32_t high);
     NodeId byte_set(const std::array<uint64_t, 4>& set);
     NodeId number(const NumberRule& rule);
-    // The texts of a language of numbers that have no exponent, as far as that is seen without a search: numbers by value, and
-    // what is made of them by | and &. Other texts stay.
+    // The texts of a language of numbers that have no exponent, as far as that is seen without a search: numbers by
+    // value, and what is made of them by | and &. Other texts stay.
     NodeId without_exponents(NodeId node);
     NodeId literals(std::vector<std::string> texts);  // any of these byte strings, prefixes shared
     NodeId any_string(Encoding encoding);
@@ -112,8 +119,8 @@ public:
     bool nullable(NodeId node) const { return nodes_[node].nullable; }
     NodeId derivative(NodeId node, uint8_t byte);
     const ByteCuts& cuts(NodeId node) { return cuts_[cuts_id(node)]; }
-    uint32_t cuts_id(NodeId node);  // equal cuts have equal ids
-    bool is_empty(NodeId node);  // exact; searches derivatives where & or ~ occur
+    uint32_t cuts_id(NodeId node);                      // equal cuts have equal ids
+    bool is_empty(NodeId node);                         // exact; searches derivatives where & or ~ occur
     uint64_t count_words(NodeId node, uint64_t limit);  // how many words, counting no further than `limit`
     // Lower bound of the length of a word; exact but for & and ~ and some escapes.
     uint32_t shortest(NodeId node);
@@ -121,13 +128,13 @@ public:
     uint32_t shortest_at_most(NodeId node);
     // Whether every prefix of a word is one of infinitely many words. false where that takes too long to find out.
     bool is_open(NodeId node);
-    // The any-string that the node never dies before: whatever is written, some word still begins like it, as in a search.
-    // kEmpty: not seen to be so.
+    // The any-string that the node never dies before: whatever is written, some word still begins like it, as in a
+    // search. kEmpty: not seen to be so.
     NodeId never_ending(NodeId node, bool absorbing = false);
     // No prefix of a word needs more characters than this to become a word; kUnbounded: not known.
     uint32_t most_to_finish(NodeId node);
-    // Characters of the shortest word, of a character that was begun what is left counts as one. Nothing where the shape of
-    // the node does not tell: with & or ~, with bytes that need not be characters.
+    // Characters of the shortest word, of a character that was begun what is left counts as one. Nothing where the
+    // shape of the node does not tell: with & or ~, with bytes that need not be characters.
     std::optional<uint32_t> least_chars(NodeId node);
     bool is_any_string(NodeId node) const { return node == any_[0] || node == any_[1] || node == any_[2]; }
     size_t size() const { return nodes_.size(); }
@@ -136,11 +143,12 @@ public:
 private:
     std::vector<NodeId> parts_of(NodeId id) const;
     NodeId adopted(const Kernel& from, NodeId id, const std::unordered_map<NodeId, NodeId>& own);
-    NodeId repeated_any(NodeId node) const;   // the any-string that repeats the same character as the node; kEmpty: none
+    NodeId repeated_any(NodeId node) const;  // the any-string that repeats the same character as the node; kEmpty: none
     NodeId unbounded_any(NodeId node) const;  // the same, if the node sets no end to it
     struct Finish {
-        uint32_t shortest, most, longest;  // characters of the shortest word, the longest completion, and the longest word
-        bool exact;                        // `shortest` is
+        uint32_t shortest, most,
+            longest;  // characters of the shortest word, the longest completion, and the longest word
+        bool exact;   // `shortest` is
     };
     Finish finish(NodeId node);
     bool lengths_clash(NodeId node);
@@ -150,8 +158,8 @@ private:
         Kind kind;
         Phase phase = Phase::kStartUtf8;
         bool nullable = false;
-        bool boolean = false;   // contains & or ~
-        int8_t emptiness = -1;  // -1 unknown, 0 not empty, 1 empty
+        bool boolean = false;                        // contains & or ~
+        int8_t emptiness = -1;                       // -1 unknown, 0 not empty, 1 empty
         uint32_t cuts = kNotKnown, row = kNotKnown;  // of cuts_ and rows_
         uint32_t a = 0, b = 0, c = 0;
         uint32_t kids = 0, kid_count = 0;

@@ -1,8 +1,8 @@
 // Nodes of one kernel in another one.
 //
-// A node is made after those it is made of, so making the reachable ones in the order of their numbers meets no node before its
-// parts. The constructors are the usual ones: the copies denote the same languages, though they may be merged otherwise, since
-// alternatives are sorted by number.
+// A node is made after those it is made of, so making the reachable ones in the order of their numbers meets no node
+// before its parts. The constructors are the usual ones: the copies denote the same languages, though they may be
+// merged otherwise, since alternatives are sorted by number.
 #include <algorithm>
 #include <unordered_set>
 

@@ -1,8 +1,9 @@
+#include "regex/lazy_dfa.hpp"
+
 #include <algorithm>
 #include <unordered_set>
 
 #include "util/hash.hpp"
-#include "regex/lazy_dfa.hpp"
 
 namespace schemagen {
 
@@ -27,7 +28,8 @@ uint32_t LazyDfa::intern(const std::vector<NodeId>& raw, bool marked) {
     for (NodeId node : components) hash = mix(hash, node);
     uint32_t known = index_.find(hash, [&](uint32_t k) {
         const State& other = states_[k];
-        return other.marked == marked && other.count == real && std::equal(components.begin(), components.end(), components_.begin() + other.first);
+        return other.marked == marked && other.count == real &&
+               std::equal(components.begin(), components.end(), components_.begin() + other.first);
     });
     if (known != HashIndex::kNone) return known;
     kernel_.before_write();
@@ -48,7 +50,8 @@ uint32_t LazyDfa::intern(const std::vector<NodeId>& raw, bool marked) {
 }
 
 uint32_t* LazyDfa::allocate(size_t targets) {
-    constexpr size_t kFirst = 256, kChunk = 4096;  // the first holds any row; most languages of one grammar need few more
+    constexpr size_t kFirst = 256,
+                     kChunk = 4096;  // the first holds any row; most languages of one grammar need few more
     if (pool_left_ < targets) {
         pool_left_ = pool_.empty() ? kFirst : kChunk;
         pool_.push_back(std::make_unique<uint32_t[]>(pool_left_));
@@ -62,8 +65,9 @@ uint32_t* LazyDfa::allocate(size_t targets) {
 
 size_t LazyDfa::memory_bytes() const {
     constexpr size_t kOfMap = 40;
-    return states_.size() * sizeof(State) + components_.capacity() * sizeof(NodeId) + rows_.capacity() * sizeof(Row) + pool_size_ * sizeof(uint32_t) +
-           distances_.size() * kOfMap + classes_.size() * (sizeof(Classes) + sizeof(ByteCuts)) + index_.memory_bytes();
+    return states_.size() * sizeof(State) + components_.capacity() * sizeof(NodeId) + rows_.capacity() * sizeof(Row) +
+           pool_size_ * sizeof(uint32_t) + distances_.size() * kOfMap +
+           classes_.size() * (sizeof(Classes) + sizeof(ByteCuts)) + index_.memory_bytes();
 }
 
 // Find the bytes that behave alike, and make room for one target each.
@@ -82,7 +86,8 @@ void LazyDfa::open_row(uint32_t id) {
         at = static_cast<uint32_t>(classes_.size());
         Classes& made = classes_.emplace_back();
         uint8_t next = 0, last = 255;
-        for (unsigned byte = 0; byte < 256; ++byte) made.of[byte] = next = static_cast<uint8_t>(next + (cut[byte >> 6] >> (byte & 63) & 1));
+        for (unsigned byte = 0; byte < 256; ++byte)
+            made.of[byte] = next = static_cast<uint8_t>(next + (cut[byte >> 6] >> (byte & 63) & 1));
         for (unsigned byte = 256; byte-- > 0;) {
             made.last[byte] = last;
             if (cut[byte >> 6] >> (byte & 63) & 1) last = static_cast<uint8_t>(byte - 1);

@@ -20,12 +20,12 @@ namespace schemagen {
 class LazyDfa {
 public:
     struct State {
-        uint32_t first = 0;    // offset of its components
-        uint16_t count = 0;    // real components, without the marker
-        bool marked = false;   // a marker component follows
-        bool boundary = false; // at the end of a character (only if marked)
-        Bits accepts = {};     // bit i: component i may end here
-        Bits alive = {};       // bit i: component i can still be completed
+        uint32_t first = 0;     // offset of its components
+        uint16_t count = 0;     // real components, without the marker
+        bool marked = false;    // a marker component follows
+        bool boundary = false;  // at the end of a character (only if marked)
+        Bits accepts = {};      // bit i: component i may end here
+        Bits alive = {};        // bit i: component i can still be completed
     };
     struct Classes {
         std::array<uint8_t, 256> of;    // [byte]
@@ -41,15 +41,16 @@ public:
         uint32_t target = row.targets[row.classes->of[byte]];
         return target != kUnknown ? target : compute(state, byte);
     }
-    // Calls `visit(target)` for each state that the bytes from low to high lead to, the dead one included, until it returns
-    // false; the same state may come several times. Returns whether all were visited.
+    // Calls `visit(target)` for each state that the bytes from low to high lead to, the dead one included, until it
+    // returns false; the same state may come several times. Returns whether all were visited.
     template <class Visit>
     bool each_target(uint32_t state, uint8_t low, uint8_t high, const Visit& visit) {
         for (unsigned byte = low; byte <= high; byte = rows_[state].classes->last[byte] + 1u)
             if (!visit(next(state, static_cast<uint8_t>(byte)))) return false;
         return true;
     }
-    // Fewest characters after which component k accepts, the one being read included (marked states); kUnbounded: never.
+    // Fewest characters after which component k accepts, the one being read included (marked states); kUnbounded:
+    // never.
     uint32_t chars_to_accept(uint32_t state, uint32_t k);
     // Lower bound of the bytes after which component k accepts.
     uint32_t bytes_to_accept(uint32_t state, uint32_t k) { return kernel_.shortest(component(state, k)); }

@@ -1,8 +1,8 @@
 #include "regex/numbers.hpp"
 
-#include "util/hash.hpp"
-
 #include <algorithm>
+
+#include "util/hash.hpp"
 
 namespace schemagen {
 
@@ -11,7 +11,9 @@ namespace {
 // More than any divisor.
 constexpr int64_t kMany = int64_t{1} << 59;
 
-uint64_t times(uint64_t a, uint64_t b, uint64_t modulus) { return static_cast<uint64_t>(static_cast<unsigned __int128>(a) * b % modulus); }
+uint64_t times(uint64_t a, uint64_t b, uint64_t modulus) {
+    return static_cast<uint64_t>(static_cast<unsigned __int128>(a) * b % modulus);
+}
 
 uint64_t power_mod(uint64_t exponent, uint64_t modulus) {
     uint64_t out = 1 % modulus;
@@ -22,7 +24,9 @@ uint64_t power_mod(uint64_t exponent, uint64_t modulus) {
 
 int8_t compare(uint32_t a, uint32_t b) { return static_cast<int8_t>(a < b ? -1 : a > b); }
 
-uint32_t digit_of(const NumberEnd& end, size_t index) { return index < end.digits.size() ? static_cast<uint8_t>(end.digits[index]) : 0; }
+uint32_t digit_of(const NumberEnd& end, size_t index) {
+    return index < end.digits.size() ? static_cast<uint8_t>(end.digits[index]) : 0;
+}
 
 // What is left of a divisor when the values are multiples of 10^shift.
 uint64_t reduced(uint64_t divisor, uint64_t shift) {
@@ -35,14 +39,16 @@ uint32_t length(int32_t value) { return value < 10 ? 1 : value < 100 ? 2 : value
 
 uint64_t hash_of(const NumberState& s) {
     uint64_t a = uint64_t{s.rule} << 32 | uint64_t{s.digits} << 16 | s.fraction;
-    uint64_t b = uint64_t{static_cast<uint8_t>(s.phase)} << 56 | uint64_t{s.negative} << 48 | uint64_t{static_cast<uint8_t>(s.low)} << 40 |
-                 uint64_t{static_cast<uint8_t>(s.high)} << 32 | s.zeros;
-    uint64_t c = uint64_t{static_cast<uint16_t>(s.least)} << 32 | uint64_t{static_cast<uint16_t>(s.most)} << 16 | static_cast<uint16_t>(s.exponent);
+    uint64_t b = uint64_t{static_cast<uint8_t>(s.phase)} << 56 | uint64_t{s.negative} << 48 |
+                 uint64_t{static_cast<uint8_t>(s.low)} << 40 | uint64_t{static_cast<uint8_t>(s.high)} << 32 | s.zeros;
+    uint64_t c = uint64_t{static_cast<uint16_t>(s.least)} << 32 | uint64_t{static_cast<uint16_t>(s.most)} << 16 |
+                 static_cast<uint16_t>(s.exponent);
     return mix(mix(mix(mix(11, a), b), c), s.rest);
 }
 
 uint64_t hash_of(const NumberRule& rule) {
-    uint64_t hash = mix(mix(13, rule.divisor), uint64_t{static_cast<uint32_t>(rule.power)} << 32 | rule.forms << 1 | rule.zero);
+    uint64_t hash =
+        mix(mix(13, rule.divisor), uint64_t{static_cast<uint32_t>(rule.power)} << 32 | rule.forms << 1 | rule.zero);
     hash = mix(mix(hash, uint64_t{rule.integer_digits} << 32 | rule.fraction_digits), rule.exact_digits);
     for (const NumberSide& side : rule.sides)
         for (const NumberEnd* end : {&side.low, &side.high}) {
@@ -100,7 +106,8 @@ uint32_t Numbers::intern(const NumberState& state) {
 std::optional<NumberState> Numbers::step(const NumberState& s, uint8_t byte) const {
     using enum NumberPhase;
     NumberState next = s;
-    const bool in_exponent = s.phase >= kExponent, mantissa = s.phase == kZero || s.phase == kInteger || s.phase == kFraction;
+    const bool in_exponent = s.phase >= kExponent,
+               mantissa = s.phase == kZero || s.phase == kInteger || s.phase == kFraction;
     switch (byte) {
         case '-':
         case '+':
@@ -114,7 +121,9 @@ std::optional<NumberState> Numbers::step(const NumberState& s, uint8_t byte) con
             next.negative = byte == '-';
             return next;
         case '.':
-            if ((s.phase != kZero && s.phase != kInteger) || !(rules_[s.rule].forms & (NumberRule::kPoint | NumberRule::kExponent)) || !rules_[s.rule].fraction_digits)
+            if ((s.phase != kZero && s.phase != kInteger) ||
+                !(rules_[s.rule].forms & (NumberRule::kPoint | NumberRule::kExponent)) ||
+                !rules_[s.rule].fraction_digits)
                 return std::nullopt;
             next.phase = kPoint;
             return next;
@@ -124,7 +133,9 @@ std::optional<NumberState> Numbers::step(const NumberState& s, uint8_t byte) con
             const Interval range = exponents(s);
             if (range.empty()) return std::nullopt;
             // What the mantissa was no longer matters, nor to which rule it belonged.
-            return NumberState{.phase = kExponent, .least = static_cast<int16_t>(range.least), .most = static_cast<int16_t>(range.most)};
+            return NumberState{.phase = kExponent,
+                               .least = static_cast<int16_t>(range.least),
+                               .most = static_cast<int16_t>(range.most)};
         }
         default: break;
     }
@@ -197,7 +208,8 @@ bool Numbers::differs(const NumberState& s, uint8_t byte) const {
     }
     if (byte < '0' || byte > '9') return false;
     if (s.phase >= NumberPhase::kExponent) return true;
-    const bool tied = s.digits ? !s.low || !s.high : s.phase == NumberPhase::kStart || side(s).low.there() || side(s).high.there();
+    const bool tied =
+        s.digits ? !s.low || !s.high : s.phase == NumberPhase::kStart || side(s).low.there() || side(s).high.there();
     return tied || rules_[s.rule].divisor || rules_[s.rule].exact_digits || (byte == '1' && !s.digits);
 }
 
@@ -223,7 +235,8 @@ Numbers::Interval Numbers::exponents(const NumberState& s) const {
         out.least = std::max(out.least, ends.low.exponent - first + !inside);
     }
     if (ends.high.there()) {
-        const bool all = s.digits >= ends.high.digits.size(), inside = s.high < 0 || (!s.high && !(all && ends.high.open));
+        const bool all = s.digits >= ends.high.digits.size(),
+                   inside = s.high < 0 || (!s.high && !(all && ends.high.open));
         out.most = std::min(out.most, ends.high.exponent - first - !inside);
     }
     if (!rule.divisor || out.empty()) return out;
@@ -286,21 +299,26 @@ bool Numbers::completes(const NumberState& s) const {
         const auto count = static_cast<uint32_t>(more);
         if (in_integer && (rule.forms & NumberRule::kWhole) && reaches(s, count, 0, first + more, true)) return true;
         const uint32_t behind = rule.fraction_digits - s.fraction;
-        if ((rule.forms & NumberRule::kPoint) && (places || !in_integer) && reaches(s, count + behind, -places, first + more, false)) return true;
+        if ((rule.forms & NumberRule::kPoint) && (places || !in_integer) &&
+            reaches(s, count + behind, -places, first + more, false))
+            return true;
     }
     if (!(rule.forms & NumberRule::kExponent)) return false;
     const auto count = static_cast<uint32_t>(most_integer + places - s.fraction);
     const int32_t top = ends.high.exponent, bottom = ends.low.there() ? ends.low.exponent : top - 1;
     for (int32_t at : {top - 1, top, bottom, bottom + 1})
-        if (at <= top && at >= bottom && reaches(s, count, at - s.digits - static_cast<int32_t>(count) + 1, at, false)) return true;
+        if (at <= top && at >= bottom && reaches(s, count, at - s.digits - static_cast<int32_t>(count) + 1, at, false))
+            return true;
     return false;
 }
 
-// Whether some value inside has the digits so far, the first one worth 10^first, and `more` further ones, the last one worth 10^last.
+// Whether some value inside has the digits so far, the first one worth 10^first, and `more` further ones, the last one
+// worth 10^last.
 bool Numbers::reaches(const NumberState& s, uint32_t more, int32_t last, int32_t first, bool is_whole) const {
     const NumberRule& rule = rules_[s.rule];
     const NumberSide& ends = side(s);
-    const bool low_near = ends.low.there() && first == ends.low.exponent, high_near = ends.high.there() && first == ends.high.exponent;
+    const bool low_near = ends.low.there() && first == ends.low.exponent,
+               high_near = ends.high.there() && first == ends.high.exponent;
     if ((ends.low.there() && first < ends.low.exponent) || (low_near && s.low < 0)) return false;
     if ((ends.high.there() && first > ends.high.exponent) || (high_near && s.high > 0)) return false;
     if (!is_whole && rule.exact_digits) {  // zeros from there on
@@ -328,7 +346,8 @@ bool Numbers::reaches(const NumberState& s, uint32_t more, int32_t last, int32_t
     int64_t difference = 0;
     uint64_t lowest = rest;
     for (uint32_t k = 0; k < more; ++k) {
-        const uint32_t from = low_tied ? digit_of(ends.low, s.digits + k) : 0, to = high_tied ? digit_of(ends.high, s.digits + k) : 9;
+        const uint32_t from = low_tied ? digit_of(ends.low, s.digits + k) : 0,
+                       to = high_tied ? digit_of(ends.high, s.digits + k) : 9;
         difference = std::clamp(difference * 10 + to - from, -kMany, kMany);
         // `rest` has the zeros for these digits already.
         if (modulus > 1 && from) lowest = (lowest + times(from, power_mod(more - 1 - k, modulus), modulus)) % modulus;
@@ -341,11 +360,13 @@ bool Numbers::reaches(const NumberState& s, uint32_t more, int32_t last, int32_t
     return missing <= static_cast<uint64_t>(difference);
 }
 
-// ---- the shortest way to an end ---------------------------------------------------------------------------------------
+// ---- the shortest way to an end
+// ---------------------------------------------------------------------------------------
 
 // Further digits of the exponent that is being read, at least; nothing if none lead to one that is allowed.
 std::optional<uint32_t> Numbers::exponent_digits(const NumberState& s) const {
-    const int32_t least = s.negative ? std::max(0, -s.most) : std::max<int32_t>(0, s.least), most = s.negative ? -s.least : s.most;
+    const int32_t least = s.negative ? std::max(0, -s.most) : std::max<int32_t>(0, s.least),
+                  most = s.negative ? -s.least : s.most;
     if (s.phase != NumberPhase::kExponentDigits) return least <= most ? std::optional(length(least)) : std::nullopt;
     int32_t from = s.exponent, to = s.exponent;
     const uint32_t further = std::min(length(kMaxExponent), kMostExponentDigits - s.digits);
@@ -359,12 +380,13 @@ uint32_t Numbers::shortest(const NumberState& s) const {
     return shortest(s, UINT16_MAX, work);
 }
 
-// The same if it is at most `most`, else anything above `most`. Before the first digit other than 0 every byte is tried, behind
-// it every number of bytes.
+// The same if it is at most `most`, else anything above `most`. Before the first digit other than 0 every byte is
+// tried, behind it every number of bytes.
 uint32_t Numbers::shortest(const NumberState& s, uint32_t most, uint32_t& work) const {
     constexpr uint32_t kMostWork = 20'000;
     if (accepts(s)) return 0;
-    if (s.phase == NumberPhase::kExponent) return s.most >= 0 ? length(std::max<int32_t>(0, s.least)) : 1 + length(-s.most);
+    if (s.phase == NumberPhase::kExponent)
+        return s.most >= 0 ? length(std::max<int32_t>(0, s.least)) : 1 + length(-s.most);
     if (s.phase > NumberPhase::kExponent) return exponent_digits(s).value_or(most + 1);
     if (s.digits) {
         for (uint32_t bytes = 1; bytes <= most; ++bytes)
@@ -379,13 +401,15 @@ uint32_t Numbers::shortest(const NumberState& s, uint32_t most, uint32_t& work) 
     return best;
 }
 
-// Whether a text ends so many bytes behind a digit other than 0: digits, perhaps a point and digits, perhaps an exponent.
+// Whether a text ends so many bytes behind a digit other than 0: digits, perhaps a point and digits, perhaps an
+// exponent.
 bool Numbers::ends_in(const NumberState& s, uint32_t bytes, uint32_t& work) const {
     using enum NumberPhase;
     const NumberRule& rule = rules_[s.rule];
     if (!side(s).any) return false;
     const bool in_integer = s.phase == kInteger;
-    const uint32_t most_integer = in_integer ? rule.integer_digits - s.digits : 0, most_behind = rule.fraction_digits - s.fraction;
+    const uint32_t most_integer = in_integer ? rule.integer_digits - s.digits : 0,
+                   most_behind = rule.fraction_digits - s.fraction;
     const uint32_t point = in_integer ? 1 : 0;
     const int32_t first = s.digits - 1 - s.fraction;
     // The mantissa grows by `integer` digits, and by `behind` digits behind the point, `used` bytes in all.
@@ -398,7 +422,8 @@ bool Numbers::ends_in(const NumberState& s, uint32_t bytes, uint32_t& work) cons
             if (!(rule.forms & (whole ? NumberRule::kWhole : NumberRule::kPoint))) return false;
             return reaches(s, more, top - static_cast<int32_t>(s.digits + more) + 1, top, whole);
         }
-        return bytes - used >= 2 && rule.forms & NumberRule::kExponent && ends_with_exponent(s, more, top, bytes - used - 1);
+        return bytes - used >= 2 && rule.forms & NumberRule::kExponent &&
+               ends_with_exponent(s, more, top, bytes - used - 1);
     };
     for (uint32_t integer = 0; integer <= std::min(most_integer, bytes); ++integer) {
         if (s.phase != kPoint && ends(integer, 0, integer)) return true;
@@ -408,7 +433,8 @@ bool Numbers::ends_in(const NumberState& s, uint32_t bytes, uint32_t& work) cons
     return false;
 }
 
-// Whether `more` further digits, the first digit of all worth 10^first, and an exponent of so many bytes make a value inside.
+// Whether `more` further digits, the first digit of all worth 10^first, and an exponent of so many bytes make a value
+// inside.
 bool Numbers::ends_with_exponent(const NumberState& s, uint32_t more, int32_t first, uint32_t bytes) const {
     const NumberSide& ends = side(s);
     const int32_t last = first - static_cast<int32_t>(s.digits + more) + 1;
@@ -416,7 +442,8 @@ bool Numbers::ends_with_exponent(const NumberState& s, uint32_t more, int32_t fi
     auto some = [&](int32_t low, int32_t high) {  // of these exponents
         const int32_t inside = std::min(high, ends.high.there() ? ends.high.exponent - first - 1 : high);
         for (int32_t exponent : {inside, ends.high.exponent - first, ends.low.exponent - first})
-            if (low <= exponent && exponent <= high && reaches(s, more, last + exponent, first + exponent, false)) return true;
+            if (low <= exponent && exponent <= high && reaches(s, more, last + exponent, first + exponent, false))
+                return true;
         return false;
     };
     constexpr auto kMost = static_cast<int32_t>(kMaxExponent);

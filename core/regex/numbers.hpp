@@ -1,14 +1,15 @@
 // JSON texts of numbers by value: between two ends, divisible, and in the forms and lengths that are allowed.
 //
-// Idea: a text is a mantissa and a power of ten. Where the first digit other than 0 stands and how the digits compare with
-// those of an end says which exponents put the value inside: an interval, for the larger the exponent the larger the value. Divisibility
-// fits in: let the divisor be n * 10^x, n no multiple of 10, and let m * 10^q be the mantissa, m no multiple of 10. Then m * 10^(q + e) is divisible
-// if and only if q + e >= x and n divides m * 10^(q + e - x); as n divides more and more of these as e grows, the exponents
-// are an interval again. A text without an exponent is one with the exponent 0. So a state is the position of the first digit,
-// a comparison with each end, the zeros at the end, and the remainder of m.
+// Idea: a text is a mantissa and a power of ten. Where the first digit other than 0 stands and how the digits compare
+// with those of an end says which exponents put the value inside: an interval, for the larger the exponent the larger
+// the value. Divisibility fits in: let the divisor be n * 10^x, n no multiple of 10, and let m * 10^q be the mantissa,
+// m no multiple of 10. Then m * 10^(q + e) is divisible if and only if q + e >= x and n divides m * 10^(q + e - x); as
+// n divides more and more of these as e grows, the exponents are an interval again. A text without an exponent is one
+// with the exponent 0. So a state is the position of the first digit, a comparison with each end, the zeros at the end,
+// and the remainder of m.
 //
-// Invariants: a state that no text completes is never made (`live` decides it by arithmetic, not by search); digits of ends have no
-// zeros at the front or at the back. A rule that allows exponents has an upper end on both sides.
+// Invariants: a state that no text completes is never made (`live` decides it by arithmetic, not by search); digits of
+// ends have no zeros at the front or at the back. A rule that allows exponents has an upper end on both sides.
 #pragma once
 #include <array>
 #include <cstdint>
@@ -46,23 +47,34 @@ struct NumberRule {
     uint64_t divisor = 0;             // no multiple of 10; 0: any value
     int32_t power = 0;                // the value is a multiple of divisor * 10^power
     uint32_t integer_digits = 0, fraction_digits = 0;
-    uint32_t exact_digits = 0;  // most digits, zeros at the end aside, of a text with a point or an exponent; 0: no such limit
+    uint32_t exact_digits =
+        0;  // most digits, zeros at the end aside, of a text with a point or an exponent; 0: no such limit
     uint32_t forms = kWhole;
     bool operator==(const NumberRule&) const = default;
 };
 
-enum class NumberPhase : uint8_t { kStart, kSign, kZero, kInteger, kPoint, kFraction, kExponent, kExponentSign, kExponentDigits };
+enum class NumberPhase : uint8_t {
+    kStart,
+    kSign,
+    kZero,
+    kInteger,
+    kPoint,
+    kFraction,
+    kExponent,
+    kExponentSign,
+    kExponentDigits
+};
 
 struct NumberState {
     uint32_t rule = 0;
     NumberPhase phase = NumberPhase::kStart;
-    bool negative = false;  // the value; behind an exponent: the exponent
+    bool negative = false;     // the value; behind an exponent: the exponent
     int8_t low = 0, high = 0;  // how the digits so far compare with those of the ends; 0: they are equal
-    uint16_t digits = 0;    // from the first one other than 0; in an exponent: all of them
-    uint16_t fraction = 0;  // digits behind the point
-    uint16_t zeros = 0;     // at the end of `digits`, if they matter
+    uint16_t digits = 0;       // from the first one other than 0; in an exponent: all of them
+    uint16_t fraction = 0;     // digits behind the point
+    uint16_t zeros = 0;        // at the end of `digits`, if they matter
     int16_t least = 0, most = 0, exponent = 0;  // the exponents that are allowed, and the one that is being read
-    uint64_t rest = 0;      // the digits without `zeros`, modulo the divisor
+    uint64_t rest = 0;                          // the digits without `zeros`, modulo the divisor
     bool operator==(const NumberState&) const = default;
 };
 

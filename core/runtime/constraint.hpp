@@ -1,11 +1,12 @@
 // A compiled constraint over a vocabulary, shared by all texts that follow it, and how it is renewed.
 //
-// The automaton is extended while it is walked, within the limits of its grammar, and what was made for one text is of little
-// use to the next if that goes elsewhere. So that no text pays for earlier ones, a constraint that has come to its limits is
-// renewed: its program (values, disjuncts, the languages they name) is copied into languages of its own, and everything made on the
-// way is dropped, masks and shortest completions included. That begins a new epoch. Configurations of an earlier epoch mean
-// nothing any more, so whoever follows a text reads it again first (`sync`). The task that came to the limit is then done once
-// more while nobody else is at work: what it needs now, its text needs alone, and if that is too much it is an error.
+// The automaton is extended while it is walked, within the limits of its grammar, and what was made for one text is of
+// little use to the next if that goes elsewhere. So that no text pays for earlier ones, a constraint that has come to
+// its limits is renewed: its program (values, disjuncts, the languages they name) is copied into languages of its own,
+// and everything made on the way is dropped, masks and shortest completions included. That begins a new epoch.
+// Configurations of an earlier epoch mean nothing any more, so whoever follows a text reads it again first (`sync`).
+// The task that came to the limit is then done once more while nobody else is at work: what it needs now, its text
+// needs alone, and if that is too much it is an error.
 //
 // A constraint is renewed, too, when its languages are to be given back (shared_automata.hpp).
 #pragma once
@@ -13,17 +14,20 @@
 #include <shared_mutex>
 
 #include "automata/automaton.hpp"
-#include "masks/completion.hpp"
 #include "automata/shared_automata.hpp"
+#include "masks/completion.hpp"
 #include "masks/masks.hpp"
-#include "vocabulary/vocabulary.hpp"
 #include "util/work.hpp"
+#include "vocabulary/vocabulary.hpp"
 
 namespace schemagen {
 
 struct Constraint final : ForkSafe, Tenant {
-    Constraint(std::shared_ptr<SharedAutomata> shared, std::shared_ptr<Automaton> automaton, std::shared_ptr<const VocabularyTables> tables_, const Budget& budget_)
-        : tables(std::move(tables_)), budget(budget_), engine_(std::make_unique<Engine>(std::move(shared), std::move(automaton), *tables)) {}
+    Constraint(std::shared_ptr<SharedAutomata> shared, std::shared_ptr<Automaton> automaton,
+               std::shared_ptr<const VocabularyTables> tables_, const Budget& budget_)
+        : tables(std::move(tables_)),
+          budget(budget_),
+          engine_(std::make_unique<Engine>(std::move(shared), std::move(automaton), *tables)) {}
 
     // For those who hold the mutex.
     SharedAutomata& shared() { return *engine_->shared; }
@@ -34,8 +38,8 @@ struct Constraint final : ForkSafe, Tenant {
     uint64_t memory_bytes();
     uint64_t begin_anew();  // a new epoch, for tests; returns its number
 
-    // Do a task that may have to make something new, beginning with `sync`, which brings the one who asks into this epoch. With
-    // `reads` it begins beside others who read the languages; it is begun anew where that is not enough.
+    // Do a task that may have to make something new, beginning with `sync`, which brings the one who asks into this
+    // epoch. With `reads` it begins beside others who read the languages; it is begun anew where that is not enough.
     template <class Sync, class Task>
     auto work(bool reads, const Sync& sync, const Task& task);
 
@@ -46,8 +50,12 @@ struct Constraint final : ForkSafe, Tenant {
 private:
     // What is made anew in each epoch.
     struct Engine {
-        Engine(std::shared_ptr<SharedAutomata> shared_, std::shared_ptr<Automaton> automaton_, const VocabularyTables& tables)
-            : shared(std::move(shared_)), automaton(std::move(automaton_)), masks(*automaton, tables, shared->strings), completions(*automaton, tables) {}
+        Engine(std::shared_ptr<SharedAutomata> shared_, std::shared_ptr<Automaton> automaton_,
+               const VocabularyTables& tables)
+            : shared(std::move(shared_)),
+              automaton(std::move(automaton_)),
+              masks(*automaton, tables, shared->strings),
+              completions(*automaton, tables) {}
         std::shared_ptr<SharedAutomata> shared;
         std::shared_ptr<Automaton> automaton;
         Masks masks;

@@ -61,7 +61,8 @@ void copy_lanes(const typename F::Bits* scores, typename F::Bits* out, Seen<type
 }
 
 template <class F>
-void select_lanes(const typename F::Bits* scores, typename F::Bits* out, typename F::Bits word, Seen<typename F::Bits>& seen) {
+void select_lanes(const typename F::Bits* scores, typename F::Bits* out, typename F::Bits word,
+                  Seen<typename F::Bits>& seen) {
     using Bits = typename F::Bits;
     Bits any = 0, all = seen.all;
     for (size_t lane = 0; lane < kLanes<Bits>; ++lane) {
@@ -115,7 +116,8 @@ bool overflows(const typename F::Bits* scores, size_t begin, size_t end, std::sp
 }
 
 template <class F>
-void mask_words(const typename F::Bits* scores, typename F::Bits* out, const uint32_t* words, size_t begin, size_t end, bool copy, Seen<typename F::Bits>& seen) {
+void mask_words(const typename F::Bits* scores, typename F::Bits* out, const uint32_t* words, size_t begin, size_t end,
+                bool copy, Seen<typename F::Bits>& seen) {
     using Bits = typename F::Bits;
     size_t at = begin;
     for (; at + 32 <= end; at += 32) {
@@ -138,7 +140,8 @@ void mask_words(const typename F::Bits* scores, typename F::Bits* out, const uin
 
 // In blocks that stay in the nearest cache: what is looked through for NaN and inf there is masked next.
 template <class F>
-bool mask_row(const typename F::Bits* scores, typename F::Bits* out, const uint32_t* words, const MaskRows& masks, size_t width, bool repair) {
+bool mask_row(const typename F::Bits* scores, typename F::Bits* out, const uint32_t* words, const MaskRows& masks,
+              size_t width, bool repair) {
     using Bits = typename F::Bits;
     const size_t covered = masks.covered;
     constexpr size_t kBlock = 2048;  // a multiple of 32
@@ -171,8 +174,9 @@ bool mask_logits(const LogitRows& logits, const MaskRows& masks, FloatFormat for
     return with_format(format, [&]<class F>(F) {
         using Bits = typename F::Bits;
         const ptrdiff_t r = static_cast<ptrdiff_t>(row);
-        return mask_row<F>(static_cast<const Bits*>(logits.scores) + r * logits.scores_stride, static_cast<Bits*>(logits.out) + r * logits.out_stride,
-                    masks.words + r * masks.stride, masks, logits.width, repair);
+        return mask_row<F>(static_cast<const Bits*>(logits.scores) + r * logits.scores_stride,
+                           static_cast<Bits*>(logits.out) + r * logits.out_stride, masks.words + r * masks.stride,
+                           masks, logits.width, repair);
     });
 }
 
@@ -205,8 +209,8 @@ void copy_logits(const LogitRows& logits, FloatFormat format, size_t row) {
     with_format(format, [&]<class F>(F) {
         using Bits = typename F::Bits;
         const ptrdiff_t r = static_cast<ptrdiff_t>(row);
-        std::memcpy(static_cast<Bits*>(logits.out) + r * logits.out_stride, static_cast<const Bits*>(logits.scores) + r * logits.scores_stride,
-                    logits.width * sizeof(Bits));
+        std::memcpy(static_cast<Bits*>(logits.out) + r * logits.out_stride,
+                    static_cast<const Bits*>(logits.scores) + r * logits.scores_stride, logits.width * sizeof(Bits));
     });
 }
 

@@ -1,8 +1,8 @@
 // Logits to -inf by bits, in one pass over memory.
 //
-// A word of the mask decides over 32 logits: none allowed (they are filled), all allowed (copied; in place: left as they are),
-// or a mixture (a select without a branch). Floats are handled as integers of their size, so one loop serves every format and
-// no value is ever converted.
+// A word of the mask decides over 32 logits: none allowed (they are filled), all allowed (copied; in place: left as
+// they are), or a mixture (a select without a branch). Floats are handled as integers of their size, so one loop serves
+// every format and no value is ever converted.
 #pragma once
 #include <cstddef>
 #include <cstdint>
@@ -23,14 +23,14 @@ struct LogitRows {
 struct MaskRows {
     const uint32_t* words;
     ptrdiff_t stride;
-    size_t covered;  // bits that count, at most `width`; logits beyond are masked
+    size_t covered;                  // bits that count, at most `width`; logits beyond are masked
     std::span<const uint32_t> ends;  // tokens whose logits may be inf
 };
 
-// Writes row `row` of the scores to `out`, with -inf where its bit is 0. With `repair` the row has a finite maximum then, if
-// it has a bit: NaN counts as -inf, inf as the largest finite number, and where nothing finite is left, all allowed are 0.
-// Returns whether no token can be chosen from such a row: a covered logit is NaN or (but for the `ends`) inf, or no allowed
-// one is above -inf. Without `repair` nobody looks.
+// Writes row `row` of the scores to `out`, with -inf where its bit is 0. With `repair` the row has a finite maximum
+// then, if it has a bit: NaN counts as -inf, inf as the largest finite number, and where nothing finite is left, all
+// allowed are 0. Returns whether no token can be chosen from such a row: a covered logit is NaN or (but for the `ends`)
+// inf, or no allowed one is above -inf. Without `repair` nobody looks.
 bool mask_logits(const LogitRows& logits, const MaskRows& masks, FloatFormat format, size_t row, bool repair);
 
 // The sum of the values whose bit is 1; of float32 because that is what a softmax gives.

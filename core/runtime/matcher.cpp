@@ -7,7 +7,8 @@
 
 namespace schemagen {
 
-Matcher::Matcher(std::shared_ptr<Constraint> constraint) : constraint_(std::move(constraint)), arena_(std::make_shared<Arena>()) {
+Matcher::Matcher(std::shared_ptr<Constraint> constraint)
+    : constraint_(std::move(constraint)), arena_(std::make_shared<Arena>()) {
     const Work call;
     Work::lock_shared(constraint_->mutex);
     const std::shared_lock lock(constraint_->mutex, std::adopt_lock);
@@ -56,7 +57,8 @@ void Matcher::sync() {
         Configuration next = history.back().config;
         for (size_t at = history_[k - 1].read; at < history_[k].read; ++at) {
             poll();
-            if (!automaton.step(next, static_cast<uint8_t>(text_[at]), *arena)) throw std::logic_error("a text that was accepted is not accepted any more");
+            if (!automaton.step(next, static_cast<uint8_t>(text_[at]), *arena))
+                throw std::logic_error("a text that was accepted is not accepted any more");
         }
         settle(next, *arena);
         history.push_back({next, history_[k].read});

@@ -1,7 +1,7 @@
 // The cursor of one sequence over a constraint.
 //
-// Its configurations belong to one epoch of the constraint (constraint.hpp). In a later one it reads its text again, step by
-// step, before it goes on.
+// Its configurations belong to one epoch of the constraint (constraint.hpp). In a later one it reads its text again,
+// step by step, before it goes on.
 #pragma once
 #include <atomic>
 #include <memory>
@@ -31,8 +31,8 @@ public:
 
     static constexpr uint32_t kNoBudget = UINT32_MAX;
 
-    // Writes ceil(V/32) words. Returns how many tokens are allowed. With a budget only those are after which the text can be
-    // finished with the rest of it.
+    // Writes ceil(V/32) words. Returns how many tokens are allowed. With a budget only those are after which the text
+    // can be finished with the rest of it.
     uint32_t fill(uint32_t* words, uint32_t budget = kNoBudget);
     // Fewest tokens that the shortest text from here takes, and that text.
     uint32_t tokens_to_finish();
@@ -42,7 +42,8 @@ public:
     std::string forced_bytes(size_t most);
     // Tokens that spell the forced bytes, the longest first; all of them can be accepted.
     std::vector<uint32_t> forced_run(size_t most);
-    // A number for the place that the text has come to: the same for texts that go on alike. 0 where that depends on the text.
+    // A number for the place that the text has come to: the same for texts that go on alike. 0 where that depends on
+    // the text.
     uint64_t place();
     bool accept_token(uint32_t id);
     bool accept_bytes(std::string_view bytes);
@@ -56,7 +57,8 @@ public:
     std::pair<size_t, std::string> probe(std::string_view bytes);
     const VocabularyTables& tables() const { return *constraint_->tables; }
     const std::shared_ptr<Constraint>& constraint() const { return constraint_; }
-    // For those who hold the mutex of the constraint: the text, and its configuration in an epoch; nullptr: it is of another one.
+    // For those who hold the mutex of the constraint: the text, and its configuration in an epoch; nullptr: it is of
+    // another one.
     const std::string& text() const { return text_; }
     const Configuration* config_in(uint64_t epoch) const { return epoch == epoch_ ? &config() : nullptr; }
 

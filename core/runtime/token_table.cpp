@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <unordered_map>
 
-#include "util/hash.hpp"
 #include "automata/token_walk.hpp"
+#include "util/hash.hpp"
 
 namespace schemagen {
 
@@ -22,7 +22,8 @@ TokenTable::TokenTable(std::shared_ptr<Constraint> constraint) : constraint_(std
     origin_ = {kNever, kEnd};
     members_ = {tables.size() - static_cast<uint32_t>(tables.eos().size()), static_cast<uint32_t>(tables.eos().size())};
     states_.resize(kFirst);
-    for (uint32_t special = 0; special < kFirst; ++special) states_[special].row.assign(2, special), states_[special].ready = true;
+    for (uint32_t special = 0; special < kFirst; ++special)
+        states_[special].row.assign(2, special), states_[special].ready = true;
     masks_.emplace_back(tables.words(), 0);
     start_ = state_of(Matcher(constraint_));
 }
@@ -51,8 +52,8 @@ bool TokenTable::read(std::string_view bytes, Configuration& config, Arena& aren
     return true;
 }
 
-// Find the configurations of all states again. A state that has no identity any more, or that of another one, keeps its number:
-// texts come to it by the rows that lead there.
+// Find the configurations of all states again. A state that has no identity any more, or that of another one, keeps its
+// number: texts come to it by the rows that lead there.
 void TokenTable::sync() {
     if (epoch_ == constraint_->epoch()) return;
     Automaton& automaton = constraint_->automaton();
@@ -66,7 +67,8 @@ void TokenTable::sync() {
             throw std::logic_error("a text that was accepted is not accepted any more");
         leaves[id] = config;
         scratch_.clear();
-        if (!automaton.identity(config, true, scratch_) || keys.find(scratch_) != KeyTable::kNone) scratch_.assign({UINT64_MAX, UINT64_MAX, id});
+        if (!automaton.identity(config, true, scratch_) || keys.find(scratch_) != KeyTable::kNone)
+            scratch_.assign({UINT64_MAX, UINT64_MAX, id});
         keys.add(scratch_);
     }
     for (uint32_t id = kFirst; id < states_.size(); ++id) states_[id].config = leaves[id];
@@ -95,7 +97,8 @@ uint32_t TokenTable::state_of(const Matcher& matcher) {
             config = *known;
         } else {
             config = constraint_->automaton().start();
-            if (!read(matcher.text(), config, arena_)) throw std::logic_error("a text that was accepted is not accepted any more");
+            if (!read(matcher.text(), config, arena_))
+                throw std::logic_error("a text that was accepted is not accepted any more");
             if (ContainerView* view = constraint_->automaton().facets().containers) view->settle(config, arena_);
         }
         bool fresh = false;

@@ -1,16 +1,16 @@
 // A grammar as a table over tokens, for devices that cannot walk bytes.
 //
-// A state is a configuration with everything that is around it: return stack and registers included, so that following it
-// takes no stack, one lookup per token. Such tables are finite for most schemas and small enough for many; where recursion
-// or wide bounds make them large they are grown by those states that texts really come to (demand paging), and where the
-// future depends on the text (repeated keys, unique items) there is no state at all: kHost.
+// A state is a configuration with everything that is around it: return stack and registers included, so that following
+// it takes no stack, one lookup per token. Such tables are finite for most schemas and small enough for many; where
+// recursion or wide bounds make them large they are grown by those states that texts really come to (demand paging),
+// and where the future depends on the text (repeated keys, unique items) there is no state at all: kHost.
 //
-// Tokens that lead to the same place from every state are one class, so a row has some hundred entries instead of one per
-// token (classes by transition, as in minimal automata; engine study of this project). A state that is added may split
-// classes; earlier rows need no change, because a split class remembers the class it was part of.
+// Tokens that lead to the same place from every state are one class, so a row has some hundred entries instead of one
+// per token (classes by transition, as in minimal automata; engine study of this project). A state that is added may
+// split classes; earlier rows need no change, because a split class remembers the class it was part of.
 //
-// The configurations of the states belong to one epoch of the constraint (constraint.hpp). In a later one they are found again
-// by the tokens that led to them; rows, masks and classes are about tokens alone and stay.
+// The configurations of the states belong to one epoch of the constraint (constraint.hpp). In a later one they are
+// found again by the tokens that led to them; rows, masks and classes are about tokens alone and stay.
 #pragma once
 #include <cstdint>
 #include <deque>
@@ -55,7 +55,8 @@ public:
     const VocabularyTables& tables() const { return *constraint_->tables; }
     const std::shared_ptr<Constraint>& constraint() const { return constraint_; }
 
-    mutable std::timed_mutex mutex;  // held by whoever calls any of these from several threads; taken before the constraint
+    mutable std::timed_mutex
+        mutex;  // held by whoever calls any of these from several threads; taken before the constraint
 
 private:
     void after_fork() override { new (&mutex) std::timed_mutex; }
@@ -81,7 +82,7 @@ private:
     uint32_t intern_mask(std::vector<uint32_t> words);
 
     std::shared_ptr<Constraint> constraint_;
-    Arena arena_;  // frames of the states
+    Arena arena_;         // frames of the states
     uint64_t epoch_ = 0;  // of the constraint, that the configurations of the states belong to
     std::deque<State> states_;
     size_t whole_ = kFirst;  // states that are more than a number; what a limit stops leaves others behind

@@ -1,5 +1,5 @@
-// A machine that is no JSON and no regular expression: one pair of balanced brackets, `(` `)` and `[` `]`, and nothing behind it.
-// It implements `Automaton` and no facet; what it gets for that is in test_automata.cpp.
+// A machine that is no JSON and no regular expression: one pair of balanced brackets, `(` `)` and `[` `]`, and nothing
+// behind it. It implements `Automaton` and no facet; what it gets for that is in test_automata.cpp.
 #pragma once
 #include <memory>
 #include <string>
@@ -14,7 +14,9 @@ class Brackets final : public Automaton {
 public:
     static constexpr uint32_t kMostOpen = 60;
 
-    std::shared_ptr<Automaton> renewed(std::shared_ptr<SharedAutomata>) override { return std::make_shared<Brackets>(); }
+    std::shared_ptr<Automaton> renewed(std::shared_ptr<SharedAutomata>) override {
+        return std::make_shared<Brackets>();
+    }
     Configuration start() override { return {}; }
     bool step(Configuration& config, uint8_t byte, Arena&) override {
         if (!next_bytes(config).has(byte)) return false;

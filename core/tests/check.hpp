@@ -1,5 +1,5 @@
-// Tests of the core that need no Python: TEST(name) { CHECK(a == b); }. The libraries for this are not among the packages that the
-// environment is made of, and fifteen lines do.
+// Tests of the core that need no Python: TEST(name) { CHECK(a == b); }. The libraries for this are not among the
+// packages that the environment is made of, and fifteen lines do.
 #pragma once
 #include <cstdio>
 #include <vector>
@@ -22,15 +22,15 @@ struct Registered {
 
 }  // namespace schemagen::testing
 
-#define TEST(name)                                                        \
-    static void test_##name();                                            \
+#define TEST(name)                                                                     \
+    static void test_##name();                                                         \
     static const schemagen::testing::Registered registered_##name(#name, test_##name); \
     static void test_##name()
 
-#define CHECK(condition)                                                               \
-    do {                                                                               \
-        if (!(condition)) {                                                            \
-            ++schemagen::testing::failures;                                            \
-            std::printf("%s:%d: not true: %s\n", __FILE__, __LINE__, #condition);      \
-        }                                                                              \
+#define CHECK(condition)                                                          \
+    do {                                                                          \
+        if (!(condition)) {                                                       \
+            ++schemagen::testing::failures;                                       \
+            std::printf("%s:%d: not true: %s\n", __FILE__, __LINE__, #condition); \
+        }                                                                         \
     } while (false)

@@ -10,7 +10,8 @@ namespace schemagen {
 
 namespace {
 
-const std::vector<std::string_view> kTokens = {"(", ")", "[", "]", "()", "([", ")]", "])", "[]]", "((((", "))))", "x", "()()", ""};
+const std::vector<std::string_view> kTokens = {"(",  ")",   "[",    "]",    "()", "([",   ")]",
+                                               "])", "[]]", "((((", "))))", "x",  "()()", ""};
 constexpr uint32_t kEos = 13;
 
 std::shared_ptr<Constraint> brackets() {

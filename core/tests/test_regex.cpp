@@ -41,7 +41,8 @@ TEST(a_character_is_one_step_however_many_bytes_it_has) {
 TEST(a_product_of_languages_tells_them_apart) {
     Kernel kernel;
     LazyDfa dfa(kernel);
-    const uint32_t start = dfa.intern({kernel.literals({"ab"}), kernel.repeat(letters(kernel, 'a', 'b'), 0, kUnbounded)}, false);
+    const uint32_t start =
+        dfa.intern({kernel.literals({"ab"}), kernel.repeat(letters(kernel, 'a', 'b'), 0, kUnbounded)}, false);
     uint32_t state = dfa.next(start, 'a');
     CHECK(dfa.state(state).alive.count() == 2 && dfa.state(state).accepts.count() == 1);
     CHECK(dfa.bytes_to_accept(state, 0) == 1 && dfa.bytes_to_accept(state, 1) == 0);

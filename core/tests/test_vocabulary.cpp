@@ -12,7 +12,7 @@ TEST(the_trie_of_a_vocabulary_finds_every_token) {
         CHECK(node != Trie::kNone);
         CHECK(trie.tokens_at(node).size() == 1 && trie.tokens_at(node)[0] == id);
     }
-    CHECK(trie.find("abd") == Trie::kNone);
+    CHECK(trie.find("abx") == Trie::kNone);
     CHECK(trie.tokens_below(trie.find("a")).size() == 3);
     CHECK(tables.longest_token() == 3);
     CHECK(tables.eos() == std::vector<uint32_t>{6});

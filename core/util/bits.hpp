@@ -10,8 +10,8 @@ inline bool has_bit(const uint32_t* words, uint32_t k) { return words[k >> 5] >>
 inline void set_bit(uint32_t* words, uint32_t k) { words[k >> 5] |= 1u << (k & 31); }
 inline void clear_bit(uint32_t* words, uint32_t k) { words[k >> 5] &= ~(1u << (k & 31)); }
 
-// Sums within words, two halves of 16 bits in each: a compiler makes vectors of that, while the plain x86-64 that wheels are
-// built for has no instruction that counts bits (a seventh of the time).
+// Sums within words, two halves of 16 bits in each: a compiler makes vectors of that, while the plain x86-64 that
+// wheels are built for has no instruction that counts bits (a seventh of the time).
 inline uint32_t count_bits(const uint32_t* words, size_t size) {
     constexpr size_t kBlock = 4095;  // words of 16 bits a half, at most, fit in a half
     uint32_t total = 0;

@@ -18,7 +18,8 @@ public:
     uint32_t find(const std::vector<uint64_t>& key) const {
         return index_.find(hash_of(key), [&](uint32_t id) {
             const size_t begin = id ? ends_[id - 1] : 0;
-            return ends_[id] - begin == key.size() && std::equal(key.begin(), key.end(), pool_.begin() + static_cast<ptrdiff_t>(begin));
+            return ends_[id] - begin == key.size() &&
+                   std::equal(key.begin(), key.end(), pool_.begin() + static_cast<ptrdiff_t>(begin));
         });
     }
     // Give the next number to a key that has none.
@@ -38,7 +39,9 @@ public:
         pool_.resize(count ? ends_.back() : 0);
         index_ = {};
         for (size_t id = 0, begin = 0; id < count; begin = ends_[id++])
-            index_.insert(hash_of({pool_.begin() + static_cast<ptrdiff_t>(begin), pool_.begin() + static_cast<ptrdiff_t>(ends_[id])}), static_cast<uint32_t>(id));
+            index_.insert(hash_of({pool_.begin() + static_cast<ptrdiff_t>(begin),
+                                   pool_.begin() + static_cast<ptrdiff_t>(ends_[id])}),
+                          static_cast<uint32_t>(id));
     }
 
     static uint64_t hash_of(const std::vector<uint64_t>& key) {

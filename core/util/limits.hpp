@@ -12,7 +12,7 @@ struct LimitExceeded : std::runtime_error {
         : std::runtime_error(knob_), knob(std::move(knob_)), reached(reached_), limit(limit_), worn(worn_) {}
     std::string knob;
     double reached, limit;
-    bool worn;           // by what was made for earlier texts, perhaps: a grammar that starts anew may do what was asked
+    bool worn;  // by what was made for earlier texts, perhaps: a grammar that starts anew may do what was asked
     bool alone = false;  // one text asked for all of it
     bool nodes = false;  // derivatives are counted, of which each state may have `Budget::kNodesPerState`
 };

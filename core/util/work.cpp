@@ -23,8 +23,8 @@ constinit Interpreter interpreter{
 namespace {
 
 constexpr int64_t kMillisecond = std::chrono::steady_clock::duration(std::chrono::milliseconds(1)).count();
-constexpr int64_t kPatience = 2 * kMillisecond;    // before a call gives up the interpreter's lock
-constexpr int64_t kSignals = 50 * kMillisecond;    // between two looks for signals
+constexpr int64_t kPatience = 2 * kMillisecond;  // before a call gives up the interpreter's lock
+constexpr int64_t kSignals = 50 * kMillisecond;  // between two looks for signals
 
 std::atomic<unsigned long> main_thread{0};
 
@@ -66,7 +66,10 @@ void count_no_more() {
 // ---- one call -----------------------------------------------------------------------------------------------------
 
 Work::Work(double max_seconds, Manner manner, int64_t since)
-    : outer_(here.innermost), max_seconds_(max_seconds), started_(since), manner_(outer_ && outer_->manner_ > manner ? outer_->manner_ : manner) {
+    : outer_(here.innermost),
+      max_seconds_(max_seconds),
+      started_(since),
+      manner_(outer_ && outer_->manner_ > manner ? outer_->manner_ : manner) {
     if (here.in_handler) throw Reentered();
     here.innermost = this;
     if (!outer_) here.looked = 0;

@@ -1,24 +1,25 @@
 // The call that a thread is making: how long it may take, and how it lets others go on meanwhile.
 //
-// A call from Python begins with a `Work`. Whatever may take long calls `poll` again and again, which costs a decrement; one
-// poll in `kEvery` looks at the clock. A look does four things:
+// A call from Python begins with a `Work`. Whatever may take long calls `poll` again and again, which costs a
+// decrement; one poll in `kEvery` looks at the clock. A look does four things:
 //   - past the time that the call may take (`Limits.max_seconds`) it throws LimitExceeded;
 //   - a call that has lasted for 2 ms gives up the interpreter's lock until it ends, so that other threads go on;
-//   - in the main thread such a call takes the lock for a moment every 50 ms, to see whether a signal came. Where its handler
+//   - in the main thread such a call takes the lock for a moment every 50 ms, to see whether a signal came. Where its
+//   handler
 //     raises (Ctrl-C), the call ends with `Interrupted`, and Python has the error;
 //   - while another thread forks the process, it waits: see below.
 //
-// poll throws, so it stands only where an exception leaves everything as it was, or as if what was asked for had never been
-// asked for: at the start of what makes something, and in loops of searches.
+// poll throws, so it stands only where an exception leaves everything as it was, or as if what was asked for had never
+// been asked for: at the start of what makes something, and in loops of searches.
 //
-// Locks. A thread that waits for a mutex of the core with the interpreter's lock in its hand would block the thread that has the
-// mutex and needs the interpreter's lock for a look. So a mutex that may be held across a poll is taken by `Work::lock`, which
-// gives the interpreter's lock up where it has to wait. A mutex that is held for some instructions, with no poll among them, is
-// taken as usual.
+// Locks. A thread that waits for a mutex of the core with the interpreter's lock in its hand would block the thread
+// that has the mutex and needs the interpreter's lock for a look. So a mutex that may be held across a poll is taken by
+// `Work::lock`, which gives the interpreter's lock up where it has to wait. A mutex that is held for some instructions,
+// with no poll among them, is taken as usual.
 //
-// Fork. os.fork is called with the interpreter's lock. Of the other threads those that hold no such lock alone are at work in
-// the core; they are counted (`gate`), and the fork waits until each of them has come to a look, or to its end. So what they were
-// changing is whole in the new process, where nobody holds the locks any more (`ForkSafe`).
+// Fork. os.fork is called with the interpreter's lock. Of the other threads those that hold no such lock alone are at
+// work in the core; they are counted (`gate`), and the fork waits until each of them has come to a look, or to its end.
+// So what they were changing is whole in the new process, where nobody holds the locks any more (`ForkSafe`).
 #pragma once
 #include <atomic>
 #include <chrono>
@@ -27,12 +28,13 @@
 
 namespace schemagen {
 
-// What is asked of the interpreter that calls the core (python/interpreter.cpp). Without one there is no lock and no signal.
+// What is asked of the interpreter that calls the core (python/interpreter.cpp). Without one there is no lock and no
+// signal.
 struct Interpreter {
-    void* (*give_up_lock)();       // returns what to take it back with, never nullptr
+    void* (*give_up_lock)();         // returns what to take it back with, never nullptr
     void (*take_lock)(void* saved);  // does not return while the interpreter ends
-    bool (*handle_signals)();      // whether a handler raised
-    unsigned long (*thread)();     // a number for this thread
+    bool (*handle_signals)();        // whether a handler raised
+    unsigned long (*thread)();       // a number for this thread
 };
 extern constinit Interpreter interpreter;
 
@@ -52,9 +54,10 @@ struct Here {
     uint32_t countdown = 64;  // polls until the next look
     Work* innermost = nullptr;
     void* saved = nullptr;  // without the interpreter's lock: what to take it back with
-    int64_t looked = 0;     // when the call began, gave up the lock or looked for signals, whichever was last; 0: not known yet
+    int64_t looked =
+        0;  // when the call began, gave up the lock or looked for signals, whichever was last; 0: not known yet
     const std::atomic<bool>* stop = nullptr;  // of a thread of ours, which never has the lock: whether it is to end
-    bool counted = false;   // among the threads that a fork waits for
+    bool counted = false;                     // among the threads that a fork waits for
     bool in_handler = false;
 };
 
@@ -69,12 +72,12 @@ class Work {
 public:
     static constexpr uint32_t kEvery = 64;
     static constexpr double kNoEnd = 1e18;
-    // What a long call does with the interpreter's lock: gives it up until it ends; gives way to other threads and takes it back
-    // before it goes on; keeps it (for calls that read objects which other threads could change).
+    // What a long call does with the interpreter's lock: gives it up until it ends; gives way to other threads and
+    // takes it back before it goes on; keeps it (for calls that read objects which other threads could change).
     enum class Manner : uint8_t { kRelease, kGiveWay, kKeep };
 
-    // `since`: when the time began to count, as `now` tells; 0: with this call. A Work within another one has a time of its own
-    // besides.
+    // `since`: when the time began to count, as `now` tells; 0: with this call. A Work within another one has a time of
+    // its own besides.
     explicit Work(double max_seconds = kNoEnd, Manner manner = Manner::kRelease, int64_t since = 0);
     ~Work();
     Work(const Work&) = delete;
@@ -87,15 +90,19 @@ public:
 
     template <class Mutex>
     static void lock(Mutex& mutex) {
-        if (!mutex.try_lock()) wait(mutex, [](Mutex& m) { m.lock(); }, [](Mutex& m, auto time) { return m.try_lock_for(time); });
+        if (!mutex.try_lock())
+            wait(mutex, [](Mutex& m) { m.lock(); }, [](Mutex& m, auto time) { return m.try_lock_for(time); });
     }
     template <class Mutex>
     static void lock_shared(Mutex& mutex) {
-        if (!mutex.try_lock_shared()) wait(mutex, [](Mutex& m) { m.lock_shared(); }, [](Mutex& m, auto time) { return m.try_lock_shared_for(time); });
+        if (!mutex.try_lock_shared())
+            wait(
+                mutex, [](Mutex& m) { m.lock_shared(); },
+                [](Mutex& m, auto time) { return m.try_lock_shared_for(time); });
     }
 
-    // Work on what is ours alone, without a look at any object of Python's: also a call that gives way is without the interpreter's
-    // lock meanwhile. For what is known to take long.
+    // Work on what is ours alone, without a look at any object of Python's: also a call that gives way is without the
+    // interpreter's lock meanwhile. For what is known to take long.
     class Apart {
     public:
         Apart();
@@ -107,8 +114,8 @@ public:
         bool takes_back_ = false;  // the lock, in the end
     };
 
-    // Time in which this thread waits for another one: it holds no interpreter's lock, a fork need not wait for it, and it does not
-    // count against `max_seconds`.
+    // Time in which this thread waits for another one: it holds no interpreter's lock, a fork need not wait for it, and
+    // it does not count against `max_seconds`.
     class Waiting {
     public:
         Waiting();

@@ -12,12 +12,15 @@ namespace {
 
 using CharRange = std::pair<uint32_t, uint32_t>;
 
-// Beyond ASCII, without what counts as white space to any reading of \s and the line separators that a dot does not take.
-constexpr CharRange kBeyondAscii[] = {{0x80, 0x84},     {0x86, 0x9F},     {0xA1, 0x167F},   {0x1681, 0x1FFF}, {0x200B, 0x2027}, {0x202A, 0x202E},
-                                      {0x2030, 0x205E}, {0x2060, 0x2FFF}, {0x3001, 0xD7FF}, {0xE000, 0xFEFE}, {0xFF00, 0x10FFFF}};
+// Beyond ASCII, without what counts as white space to any reading of \s and the line separators that a dot does not
+// take.
+constexpr CharRange kBeyondAscii[] = {{0x80, 0x84},     {0x86, 0x9F},     {0xA1, 0x167F},    {0x1681, 0x1FFF},
+                                      {0x200B, 0x2027}, {0x202A, 0x202E}, {0x2030, 0x205E},  {0x2060, 0x2FFF},
+                                      {0x3001, 0xD7FF}, {0xE000, 0xFEFE}, {0xFF00, 0x10FFFF}};
 
 bool is_beyond_ascii(uint32_t c) {
-    return std::any_of(std::begin(kBeyondAscii), std::end(kBeyondAscii), [c](const CharRange& r) { return r.first <= c && c <= r.second; });
+    return std::any_of(std::begin(kBeyondAscii), std::end(kBeyondAscii),
+                       [c](const CharRange& r) { return r.first <= c && c <= r.second; });
 }
 
 size_t utf8_length(uint32_t c) { return c < 0x80 ? 1 : c < 0x800 ? 2 : c < 0x10000 ? 3 : 4; }
@@ -65,7 +68,8 @@ Utf8State read(const Utf8State& before, uint8_t byte) {
     Utf8State after{before.value << 6 | (byte & 0x3Fu), static_cast<uint8_t>(before.missing - 1), before.length};
     static constexpr uint32_t kLeast[] = {0, 0, 0x80, 0x800, 0x10000};
     const uint32_t c = after.value;
-    if (after.missing == 0 && (c < kLeast[after.length] || c > 0x10FFFF || (c >= 0xD800 && c <= 0xDFFF))) after.missing = Utf8State::kBroken;
+    if (after.missing == 0 && (c < kLeast[after.length] || c > 0x10FFFF || (c >= 0xD800 && c <= 0xDFFF)))
+        after.missing = Utf8State::kBroken;
     return after;
 }
 
@@ -91,8 +95,12 @@ Slice::Set slices_of(uint32_t c) {
 Slice::Set slices_of_partial(const Utf8State& reading) {
     static constexpr uint32_t kLeast[] = {0, 0, 0x80, 0x800, 0x10000};
     if (reading.missing == Utf8State::kBroken) return 0;
-    const uint32_t rest = (1u << 6 * reading.missing) - 1, low = std::max(reading.value << 6 * reading.missing, kLeast[reading.length]), high = reading.value << 6 * reading.missing | rest;
-    const bool some = std::any_of(std::begin(kBeyondAscii), std::end(kBeyondAscii), [&](const CharRange& r) { return std::max(low, r.first) <= std::min(high, r.second); });
+    const uint32_t rest = (1u << 6 * reading.missing) - 1,
+                   low = std::max(reading.value << 6 * reading.missing, kLeast[reading.length]),
+                   high = reading.value << 6 * reading.missing | rest;
+    const bool some = std::any_of(std::begin(kBeyondAscii), std::end(kBeyondAscii), [&](const CharRange& r) {
+        return std::max(low, r.first) <= std::min(high, r.second);
+    });
     return some ? slices_of(0x80) : 0;
 }
 
@@ -150,13 +158,16 @@ Trie build(const Text& text, const std::vector<uint32_t>& sorted) {
 }
 
 // Whether a tail can follow a value or key in JSON text.
-bool may_follow(std::string_view tail) { return tail.empty() || std::string_view(" \n\r\t,:]}").find(tail[0]) != std::string_view::npos; }
+bool may_follow(std::string_view tail) {
+    return tail.empty() || std::string_view(" \n\r\t,:]}").find(tail[0]) != std::string_view::npos;
+}
 
 bool has_two_quotes(std::string_view text) { return std::count(text.begin(), text.end(), '"') >= 2; }
 
 }  // namespace
 
-VocabularyTables::VocabularyTables(std::vector<std::string_view> tokens, std::vector<uint32_t> eos) : eos_(std::move(eos)) {
+VocabularyTables::VocabularyTables(std::vector<std::string_view> tokens, std::vector<uint32_t> eos)
+    : eos_(std::move(eos)) {
     size_t total = 0;
     for (auto token : tokens) total += token.size();
     if (total > UINT32_MAX) throw std::length_error("the tokens of the vocabulary take more than 4 GiB");
@@ -260,20 +271,24 @@ void VocabularyTables::cut_slices() {
     std::vector<Path> paths(size + 1);
     std::vector<std::pair<uint32_t, uint8_t>> plain;  // tokens with their characters
     sliced_.assign(Slice::kCount * (Slice::kRanks + 1) * words(), 0);
-    auto rank = [this](size_t slice, size_t chars) { return sliced_.data() + (slice * (Slice::kRanks + 1) + std::min(chars, Slice::kRanks)) * words(); };
+    auto rank = [this](size_t slice, size_t chars) {
+        return sliced_.data() + (slice * (Slice::kRanks + 1) + std::min(chars, Slice::kRanks)) * words();
+    };
     auto enter_children = [&](uint32_t parent) {
         for (uint32_t c = all_.first_child[parent]; c < all_.first_child[parent + 1]; ++c) {
             const Path& before = paths[parent];
             Path& path = paths[all_.child[c]];
             path.reading = read(before.reading, all_.child_byte[c]);
-            path.chars = static_cast<uint8_t>(std::min(before.chars + begins_character(all_.child_byte[c]), +Slice::kMany));
+            path.chars =
+                static_cast<uint8_t>(std::min(before.chars + begins_character(all_.child_byte[c]), +Slice::kMany));
             if (path.reading.missing == 0) path.own = slices_of(path.reading.value);
             if (path.reading.missing == Utf8State::kBroken || path.chars == Slice::kMany) path.own = 0;
             path.through = before.through & path.own;
             if (path.reading.missing || !path.through) continue;
             for (uint32_t id : all_.tokens_at(all_.child[c])) {
                 plain.emplace_back(id, path.chars);
-                for (unsigned left = unsigned{path.through} & kSlices; left; left &= left - 1) set_bit(rank(static_cast<size_t>(std::countr_zero(left)), path.chars), id);
+                for (unsigned left = unsigned{path.through} & kSlices; left; left &= left - 1)
+                    set_bit(rank(static_cast<size_t>(std::countr_zero(left)), path.chars), id);
             }
         }
     };
@@ -301,7 +316,8 @@ void VocabularyTables::cut_slices() {
         const Utf8State& reading = paths[node].reading;
         slices_.chars[node] = static_cast<uint8_t>(std::min(chars, +Slice::kMany));
         slices_.below[node] = reading.missing == 0 ? rest.any & kSlices : 0;
-        if (reading.missing && node != size && !all_.tokens_at(node).empty()) rest = {static_cast<Slice::Set>(rest.any & slices_of_partial(reading)), 0};
+        if (reading.missing && node != size && !all_.tokens_at(node).empty())
+            rest = {static_cast<Slice::Set>(rest.any & slices_of_partial(reading)), 0};
         slices_.through[node] = paths[node].through & rest.whole & kSlices;
         rests[node] = rest;
     };
@@ -332,7 +348,8 @@ void VocabularyTables::collect_tails(const std::vector<uint32_t>& sorted) {
             std::string_view tail = text.substr(at + 1);
             if (!may_follow(tail)) continue;
             ends_string |= text[at] == '"';
-            if (tail_index_.emplace(tail, static_cast<uint32_t>(tail_texts_.size())).second) tail_texts_.push_back(tail);
+            if (tail_index_.emplace(tail, static_cast<uint32_t>(tail_texts_.size())).second)
+                tail_texts_.push_back(tail);
         }
         if (ends_string) order.push_back(id);
         if (has_two_quotes(text)) tokens_with_key_.push_back(id);
@@ -361,7 +378,9 @@ void VocabularyTables::list_endings() {
     });
 }
 
-uint32_t VocabularyTables::lookup(std::string_view tail) const { return may_follow(tail) ? tail_index_.at(tail) : kNoTail; }
+uint32_t VocabularyTables::lookup(std::string_view tail) const {
+    return may_follow(tail) ? tail_index_.at(tail) : kNoTail;
+}
 
 uint32_t Trie::child_of(uint32_t node, uint8_t byte) const {
     auto begin = child_byte.begin() + first_child[node], end = child_byte.begin() + first_child[node + 1];
@@ -376,7 +395,8 @@ uint32_t Trie::find(std::string_view text) const {
 }
 
 size_t VocabularyTables::memory_bytes() const {
-    return slices_.chars.size() * 5 + sliced_.size() * 4 + bytes_.size() + offsets_.size() * 4 + all_.memory_bytes() + tails_.memory_bytes() + quoted_.memory_bytes() + plain_.size() * words() * 4 + tail_texts_.size() * 72;
+    return slices_.chars.size() * 5 + sliced_.size() * 4 + bytes_.size() + offsets_.size() * 4 + all_.memory_bytes() +
+           tails_.memory_bytes() + quoted_.memory_bytes() + plain_.size() * words() * 4 + tail_texts_.size() * 72;
 }
 
 }  // namespace schemagen

@@ -23,7 +23,7 @@ namespace schemagen {
 struct Trie {
     std::vector<uint8_t> byte;
     std::vector<uint32_t> skip;
-    std::vector<uint32_t> first_token;   // offset into `tokens`; one more entry than nodes
+    std::vector<uint32_t> first_token;  // offset into `tokens`; one more entry than nodes
     std::vector<uint32_t> tokens;
     // Children of node k (of the root: k = size()), in order of their bytes: [first_child[k], first_child[k + 1]).
     std::vector<uint32_t> first_child;
@@ -33,8 +33,12 @@ struct Trie {
     size_t size() const { return byte.size(); }
     uint32_t root() const { return static_cast<uint32_t>(size()); }
     // Ids of the tokens that end at the node, and of all that lead to it.
-    std::span<const uint32_t> tokens_at(uint32_t node) const { return {tokens.data() + first_token[node], tokens.data() + first_token[node + 1]}; }
-    std::span<const uint32_t> tokens_below(uint32_t node) const { return {tokens.data() + first_token[node], tokens.data() + first_token[skip[node]]}; }
+    std::span<const uint32_t> tokens_at(uint32_t node) const {
+        return {tokens.data() + first_token[node], tokens.data() + first_token[node + 1]};
+    }
+    std::span<const uint32_t> tokens_below(uint32_t node) const {
+        return {tokens.data() + first_token[node], tokens.data() + first_token[skip[node]]};
+    }
     bool has_children(uint32_t node) const { return first_child[node] != first_child[node + 1]; }
     uint32_t child_of(uint32_t node, uint8_t byte) const;  // kNone if there is none
     // The node that `text` leads to from the root; kNone if no token starts like this.
@@ -43,8 +47,8 @@ struct Trie {
     static constexpr uint32_t kNone = UINT32_MAX;
 };
 
-// Depth-first over what is below a node of a trie, with a value for each node on the path. `visit(value, byte, node, next)`
-// reads a byte: it tells whether to go on below the node, and with what.
+// Depth-first over what is below a node of a trie, with a value for each node on the path. `visit(value, byte, node,
+// next)` reads a byte: it tells whether to go on below the node, and with what.
 template <class Value, class Visit>
 void descend(const Trie& trie, uint32_t top, const Value& start, const Visit& visit) {
     struct Level {
@@ -73,16 +77,17 @@ void descend(const Trie& trie, const Value& start, const Visit& visit) {
 
 inline bool begins_character(uint8_t byte) { return (byte & 0xC0) != 0x80; }
 
-// A set of characters that patterns like to take any of. The tokens made of them alone are allowed without a look wherever
-// an automaton reads so many of them, whichever they are; `through` and `below` tell a walk which subtrees it may leave out.
+// A set of characters that patterns like to take any of. The tokens made of them alone are allowed without a look
+// wherever an automaton reads so many of them, whichever they are; `through` and `below` tell a walk which subtrees it
+// may leave out.
 struct Slice {
     using Set = uint16_t;  // bit k: slice k
     static constexpr size_t kCount = 13;
     static constexpr size_t kRanks = 17;
-    static constexpr uint8_t kMany = 255;  // characters: so many or more
+    static constexpr uint8_t kMany = 255;                       // characters: so many or more
     using Spelling = std::vector<std::pair<uint8_t, uint8_t>>;  // ranges of the first byte, the second ...
-    std::vector<std::pair<uint8_t, uint8_t>> ascii;  // ranges
-    bool beyond_ascii;                               // and every character beyond ASCII that is no white space anywhere
+    std::vector<std::pair<uint8_t, uint8_t>> ascii;             // ranges
+    bool beyond_ascii;  // and every character beyond ASCII that is no white space anywhere
     static const std::vector<Spelling>& beyond_ascii_spelled();
     static Set within(size_t slice);  // the slices that are parts of it
     // Widest first.
@@ -92,8 +97,9 @@ struct Slice {
 // Of every node of a trie.
 struct SliceTree {
     std::vector<Slice::Set> through;  // the slices that every token which leads to the node or through it is made of
-    std::vector<Slice::Set> below;    // the same of the rest of these tokens behind the node, where a character ends there
-    std::vector<uint8_t> chars;       // most characters that a token has behind the node
+    std::vector<Slice::Set>
+        below;                   // the same of the rest of these tokens behind the node, where a character ends there
+    std::vector<uint8_t> chars;  // most characters that a token has behind the node
 };
 
 class VocabularyTables {
@@ -107,27 +113,35 @@ public:
 
     uint32_t size() const { return static_cast<uint32_t>(offsets_.size() - 1); }
     uint32_t words() const { return (size() + 31) / 32; }
-    std::string_view token(uint32_t id) const { return {bytes_.data() + offsets_[id], offsets_[id + 1] - offsets_[id]}; }
+    std::string_view token(uint32_t id) const {
+        return {bytes_.data() + offsets_[id], offsets_[id + 1] - offsets_[id]};
+    }
     const std::vector<uint32_t>& eos() const { return eos_; }
     const Trie& all() const { return all_; }
 
     // Plain tokens, by code points. Longer ones than `kLengthRanks` do not count as plain.
     bool is_plain(uint32_t id) const { return has_bit(plain_.back().data(), id); }
-    const uint32_t* plain_up_to(uint32_t chars) const { return plain_[chars < longest_plain_ ? chars : longest_plain_].data(); }
+    const uint32_t* plain_up_to(uint32_t chars) const {
+        return plain_[chars < longest_plain_ ? chars : longest_plain_].data();
+    }
     uint32_t longest_token() const { return all_.max_depth; }
 
     const SliceTree& slices() const { return slices_; }
     // Bitmask of the tokens made of at most `rank` characters of a slice; Slice::kRanks: of any number.
-    const uint32_t* slice_up_to(size_t slice, size_t rank) const { return sliced_.data() + (slice * (Slice::kRanks + 1) + rank) * words(); }
+    const uint32_t* slice_up_to(size_t slice, size_t rank) const {
+        return sliced_.data() + (slice * (Slice::kRanks + 1) + rank) * words();
+    }
     // The most opening brackets of a token.
     uint32_t most_brackets() const { return most_brackets_; }
     // The tokens with a quote that may end a string or key: what follows it is a tail.
     const Trie& quoted() const { return quoted_; }
     // Those whose quote at that node of `quoted` ends it, with the tails.
-    std::span<const Ending> endings(uint32_t node) const { return {endings_.data() + first_ending_[node], endings_.data() + first_ending_[node + 1]}; }
+    std::span<const Ending> endings(uint32_t node) const {
+        return {endings_.data() + first_ending_[node], endings_.data() + first_ending_[node + 1]};
+    }
 
-    // Tails: ids 0 to tail_count() - 1, 0 is the empty one; the "tokens" of their trie are these ids. Only what may follow
-    // a value or key counts as a tail: kNoTail for the rest of `token` after `length` bytes if it cannot.
+    // Tails: ids 0 to tail_count() - 1, 0 is the empty one; the "tokens" of their trie are these ids. Only what may
+    // follow a value or key counts as a tail: kNoTail for the rest of `token` after `length` bytes if it cannot.
     static constexpr uint32_t kNoTail = UINT32_MAX;
     const Trie& tails() const { return tails_; }
     size_t tail_count() const { return tail_texts_.size(); }
@@ -155,7 +169,7 @@ private:
     std::vector<uint32_t> eos_;
     Trie all_, tails_, quoted_;
     SliceTree slices_;
-    std::vector<uint32_t> sliced_;  // see slice_up_to
+    std::vector<uint32_t> sliced_;              // see slice_up_to
     std::vector<std::vector<uint32_t>> plain_;  // [k]: bitmask of plain tokens of at most k code points; the last: all
     uint32_t longest_plain_ = 0;
     std::vector<std::string_view> tail_texts_;
