@@ -77,11 +77,10 @@ public:
     const Facets& facets() const { return facets_; }
 
 protected:
-    Automaton() = default;
-    explicit Automaton(const Facets& facets) : facets_(facets) {}
+    void set_facets(const Facets& facets) { facets_ = facets; }
 
 private:
-    const Facets facets_{};
+    Facets facets_;
 };
 
 }  // namespace schemagen

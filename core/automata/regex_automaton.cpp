@@ -5,10 +5,9 @@
 namespace schemagen {
 
 RegexAutomaton::RegexAutomaton(std::shared_ptr<SharedAutomata> shared, NodeId regex)
-    : Automaton({.strings = this, .guide = this}),
-      shared_(std::move(shared)),
-      regex_(regex),
-      start_(shared_->dfa.intern({regex}, false)) {}
+    : shared_(std::move(shared)), regex_(regex), start_(shared_->dfa.intern({regex}, false)) {
+    set_facets({.strings = this, .guide = this});
+}
 
 std::shared_ptr<Automaton> RegexAutomaton::renewed(std::shared_ptr<SharedAutomata> shared) {
     const NodeId regex = shared->kernel.adopt(shared_->kernel, {regex_})[0];

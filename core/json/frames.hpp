@@ -1,6 +1,10 @@
-// Private to the JSON automaton: its modes, and the frames of its return stack.
+// The modes of the JSON automaton, and the frames of its return stack.
 #pragma once
-#include "json/json_automaton.hpp"
+#include <algorithm>
+#include <string>
+#include <string_view>
+
+#include "json/program.hpp"
 #include "util/hash.hpp"
 
 namespace schemagen {
@@ -52,8 +56,8 @@ struct ValueList {
 enum class FrameKind : uint8_t { kRootFrame, kObjectFrame, kArrayFrame, kExitFrame };
 
 // What one open object or array (or the root) allows, whatever is around it: its registers and what follows from them.
-// Interned per grammar (json/states.cpp), so that equal registers are one state with one set of masks; registers that
-// cannot matter any more are set to 0 first. Variable-size parts follow in the same allocation.
+// Interned per grammar (json/frame_states.hpp), so that equal registers are one state with one set of masks; registers
+// that cannot matter any more are set to 0 first. Variable-size parts follow in the same allocation.
 struct FrameState {
     FrameKind kind;
     bool open_value;       // a value is being read; otherwise between members, and the sets below are filled
@@ -85,7 +89,7 @@ struct Around {
     uint64_t key_a = 0, key_b = 0;  // hash of their states, 128 bits
     uint64_t used_keys = 0;         // hash of the extra keys that matter to them
     mutable uint32_t least = kNotSummed,
-                     most = kNotSummed;  // bytes and tokens that they still require (json/shortest.cpp)
+                     most = kNotSummed;  // bytes and tokens that they still require (json/shortest_values.hpp)
     bool interned = true;                // each state has an id, and no text is kept
     bool unused = true;                  // none has extra keys
     bool enough = true;                  // none needs more members while it has extra keys
@@ -100,7 +104,7 @@ struct Frame {
     const UsedKey* used;
     const KeyByte* pending_key;  // an extra key that is to be taken out of the language when its value has been read
     bool pending;
-    bool tracking;                     // the text is kept: inside an array with unique items (json/unique.cpp)
+    bool tracking;                     // the text is kept: inside an array with unique items (json/unique_items.hpp)
     uint32_t count;                    // members or items, the current one included
     mutable uint32_t tails;            // which tails may follow once it is closed (masks.hpp), kNoTails: not asked yet
     const KeyByte* start;              // where in the text this container began
@@ -109,6 +113,11 @@ struct Frame {
     const ValueList* forbidden;        // values this container must not become, as far as they still agree
     const ValueList* child_forbidden;  // values its current value must not become
 };
+
+// A sum of bytes or tokens, at most "far".
+inline uint32_t plus(uint64_t a, uint64_t b) {
+    return static_cast<uint32_t>(std::min<uint64_t>(a + b, Automaton::kFar));
+}
 
 inline bool bit(const uint64_t* words, uint32_t k) { return words[k >> 6] >> (k & 63) & 1; }
 inline void set_bit(uint64_t* words, uint32_t k) { words[k >> 6] |= 1ull << (k & 63); }

@@ -137,13 +137,13 @@ public:
         return shared_->kernel.is_empty(node);
     }
 
-    ValueId declare_value() { return json_->declare_value(); }
+    ValueId declare_value() { return json_->program().declare_value(); }
     void define_value(ValueId id, NodeId literal, const Strings& strings, std::vector<uint32_t> arrays,
                       std::vector<uint32_t> objects) {
         ValueNode node = scalars(literal, strings);
         node.arrays = std::move(arrays);
         node.objects = std::move(objects);
-        json_->define_value(id, std::move(node));
+        json_->program().define_value(id, std::move(node));
     }
     // What a value is made of but for arrays and objects.
     static ValueNode scalars(NodeId literal, const Strings& strings) {
@@ -165,7 +165,7 @@ public:
         disjunct.min_properties = low;
         disjunct.max_properties = clamp(high);
         disjunct.final = std::move(final);
-        return json_->add_object(std::move(disjunct));
+        return json_->program().add_object(std::move(disjunct));
     }
     uint32_t add_array(const std::vector<OptionList>& prefix, const OptionList& items, uint32_t low, int64_t high,
                        std::vector<bool> final, bool unique) {
@@ -176,7 +176,7 @@ public:
         disjunct.min_items = low;
         disjunct.max_items = clamp(high);
         disjunct.final = std::move(final);
-        return json_->add_array(std::move(disjunct));
+        return json_->program().add_array(std::move(disjunct));
     }
     // An object that counts nothing and tells no undeclared keys apart, as most are: plain lists instead of options by
     // state.
@@ -195,7 +195,7 @@ public:
         disjunct.properties = std::move(members);
         if (extra) disjunct.extras.push_back({true, shared_->kernel.any_string(Encoding::kCanonical), always(extra)});
         disjunct.final = {true};
-        return json_->add_object(std::move(disjunct));
+        return json_->program().add_object(std::move(disjunct));
     }
     // Any value at all: `literal` has the numbers and literals, what is inside is any value again.
     void define_any(ValueId id, NodeId literal) {
@@ -209,9 +209,9 @@ public:
         ValueNode node;
         node.literal = literal;
         node.strings = {{shared_->kernel.any_string(Encoding::kJson), 0, kUnbounded}};
-        node.arrays = {json_->add_array(std::move(array))};
-        node.objects = {json_->add_object(std::move(object))};
-        json_->define_value(id, std::move(node));
+        node.arrays = {json_->program().add_array(std::move(array))};
+        node.objects = {json_->program().add_object(std::move(object))};
+        json_->program().define_value(id, std::move(node));
     }
     // An array whose items are all alike, of any length.
     void define_array(ValueId id, ValueId items, int64_t high) {
@@ -226,10 +226,10 @@ public:
         disjunct.min_items = low;
         disjunct.max_items = clamp(high);
         disjunct.final = {true};
-        return json_->add_array(std::move(disjunct));
+        return json_->program().add_array(std::move(disjunct));
     }
-    void define(ValueId id, ValueNode node) { json_->define_value(id, std::move(node)); }
-    size_t value_count() const { return json_->value_count(); }
+    void define(ValueId id, ValueNode node) { json_->program().define_value(id, std::move(node)); }
+    size_t value_count() const { return json_->program().value_count(); }
     static Options always(ValueId value) { return {std::vector<Option>{{value, 0}}}; }
     NodeId literals_of(std::vector<std::string> texts) {
         constexpr size_t kMany = 2'000;  // sorting them takes a millisecond or more, without a poll
@@ -238,7 +238,7 @@ public:
         if (texts.size() > kMany) apart.emplace();
         return shared_->kernel.literals(std::move(texts));
     }
-    bool productive(ValueId id) const { return json_->productive(id); }
+    bool productive(ValueId id) const { return json_->program().productive(id); }
     // What takes long counts from when the builder was made: all of its calls are one compilation.
     class Call {
     public:

@@ -1,13 +1,13 @@
-// Why a byte cannot follow, in words: the answer of `Matcher.explain` for a token that the mask forbids.
-//
-// What is missing or full is read off the frame that refuses; where it stands is read off the text, because frames
-// forget what no mask depends on, names of keys included. Nothing here runs unless somebody asks, and all of it ends in
-// a text.
 #include <algorithm>
+#include <functional>
+#include <unordered_set>
 
-#include "json/frames.hpp"
+#include "json/machine.hpp"
 #include "json/values.hpp"
+#include "util/hash.hpp"
+#include "util/limits.hpp"
 #include "util/shown.hpp"
+#include "vocabulary/vocabulary.hpp"
 
 namespace schemagen {
 
@@ -81,9 +81,17 @@ std::string quoted(std::string_view text) { return '"' + std::string(text) + '"'
 
 }  // namespace
 
-std::string JsonAutomaton::refusal(const Configuration& config, uint8_t byte, std::string_view text, Arena& arena) {
+Explainer::Explainer(JsonMachine& machine)
+    : program_(machine.program),
+      positions_(machine.positions),
+      moves_(machine.moves),
+      states_(machine.states),
+      gaps_(machine.gaps),
+      stepper_(machine.stepper) {}
+
+std::string Explainer::refusal(const Configuration& config, uint8_t byte, std::string_view text, Arena& arena) {
     const TextPlace place = place_of(text);
-    if (std::string layout = layout_refusal(config, byte, text); !layout.empty()) return layout;
+    if (std::string layout = gaps_.layout_refusal(config, byte, text); !layout.empty()) return layout;
     switch (config.mode) {
         case kDone: return "the text is complete and can only end";
         case kColon:
@@ -106,10 +114,10 @@ std::string JsonAutomaton::refusal(const Configuration& config, uint8_t byte, st
     }
 }
 
-std::string JsonAutomaton::types_at(uint32_t position) {
-    const Position& p = prepared(position);
+std::string Explainer::types_at(uint32_t position) {
+    const Position& p = positions_.prepared(position);
     std::vector<std::string> types;
-    const ByteSet first = p.literal_start ? dfa().next_bytes(p.literal_start) : ByteSet();
+    const ByteSet first = p.literal_start ? program_.dfa().next_bytes(p.literal_start) : ByteSet();
     auto begins = [&](std::string_view bytes) {
         return std::any_of(bytes.begin(), bytes.end(), [&](char c) { return first.has(static_cast<uint8_t>(c)); });
     };
@@ -123,7 +131,7 @@ std::string JsonAutomaton::types_at(uint32_t position) {
     return listed(types);
 }
 
-std::string JsonAutomaton::expected_value(uint32_t position, uint8_t byte, const std::string& pointer) {
+std::string Explainer::expected_value(uint32_t position, uint8_t byte, const std::string& pointer) {
     const bool numeric = byte == '-' || (byte >= '0' && byte <= '9');
     if (numeric && types_at(position).find("a number") != std::string::npos)
         return "no number that is allowed" + at(pointer) + " begins with " + static_cast<char>(byte);
@@ -131,21 +139,22 @@ std::string JsonAutomaton::expected_value(uint32_t position, uint8_t byte, const
 }
 
 // Before the first item, where the array could not take any byte that begins one.
-std::string JsonAutomaton::expected_item(const Configuration& config, const std::string& pointer) {
+std::string Explainer::expected_item(const Configuration& config, const std::string& pointer) {
     const ArraySet& set = *positions_[config.frame->state->position]->arrays;
     std::vector<Move> moves;
     for (uint32_t slot = 0; slot < set.disjuncts.size(); ++slot)
         if (config.frame->state->more[slot])
-            for (const Move& move : item_moves(config.frame->state, slot)) moves.push_back(move);
+            for (const Move& move : moves_.item_moves(config.frame->state, slot)) moves.push_back(move);
     const std::string end = config.frame->state->closable.any() ? ", or ']'" : "";
-    return types_at(children_[child(std::move(moves))].position) + " is expected" + at(pointer) + end;
+    return types_at(positions_.children[positions_.child(std::move(moves))].position) + " is expected" + at(pointer) +
+           end;
 }
 
-std::string JsonAutomaton::expected_string(const Configuration& config, uint8_t byte, const std::string& pointer) {
-    const Position& p = *positions_[position_of(config.frame->state)];
-    const LazyDfa::State& state = dfa().state(config.state);
+std::string Explainer::expected_string(const Configuration& config, uint8_t byte, const std::string& pointer) {
+    const Position& p = *positions_[states_.position_of(config.frame->state)];
+    const LazyDfa::State& state = program_.dfa().state(config.state);
     const std::string name = "the string" + at(pointer);
-    if (byte == '"' && string_satisfied(config).any())
+    if (byte == '"' && stepper_.string_satisfied(config).any())
         return config.frame->tracking ? name + " would repeat what has to be different"
                                       : name + " fits nothing that may stand here";
     if (byte < 0x20) return "control characters are written as escapes inside of a string";
@@ -156,16 +165,16 @@ std::string JsonAutomaton::expected_string(const Configuration& config, uint8_t 
     if (byte == '"' && config.count < least) return name + " needs " + counted(least - config.count, "character");
     if (byte != '"' && state.marked && most != kUnbounded && config.count >= most)
         return name + " may have no more than " + std::to_string(most) + " characters";
-    ByteSet next = dfa().next_bytes(config.state);
-    if (string_satisfied(config).any()) next.add('"');
+    ByteSet next = program_.dfa().next_bytes(config.state);
+    if (stepper_.string_satisfied(config).any()) next.add('"');
     const std::string few = shown_bytes(next);
     if (!few.empty()) return few + " is expected in " + name;
     if (byte == '"') return name + " is not complete: it has a pattern, a format, a length or listed values";
     return "no string that is allowed" + at(pointer) + " goes on with " + shown_byte(byte);
 }
 
-std::string JsonAutomaton::expected_literal(const Configuration& config, uint8_t byte, std::string_view text,
-                                            const std::string& pointer, std::string_view scalar, Arena& arena) {
+std::string Explainer::expected_literal(const Configuration& config, uint8_t byte, std::string_view text,
+                                        const std::string& pointer, std::string_view scalar, Arena& arena) {
     const bool number = !scalar.empty() && (scalar[0] == '-' || (scalar[0] >= '0' && scalar[0] <= '9'));
     const std::string thing = number ? "number" : "value";
     const bool goes_on = (byte >= '0' && byte <= '9') || byte == '.' || byte == '-' || byte == '+' ||
@@ -173,11 +182,11 @@ std::string JsonAutomaton::expected_literal(const Configuration& config, uint8_t
     if (goes_on)
         return "no " + thing + " that is allowed" + at(pointer) + " begins with " + std::string(scalar) +
                static_cast<char>(byte);
-    const Bits satisfied = literal_satisfied(config);
+    const Bits satisfied = stepper_.literal_satisfied(config);
     if (satisfied.none()) return "no " + thing + " that is allowed" + at(pointer) + " ends with " + std::string(scalar);
     if (config.frame->state->kind == FrameKind::kRootFrame) return "the text is complete and can only end";
     Configuration closed = config;
-    if (!close_value(closed, satisfied, config.start, 0, arena))
+    if (!stepper_.close_value(closed, satisfied, config.start, 0, arena))
         return "the " + thing + at(pointer) +
                (config.frame->tracking ? " would repeat what has to be different"
                                        : " fits nothing that may stand here");
@@ -185,7 +194,7 @@ std::string JsonAutomaton::expected_literal(const Configuration& config, uint8_t
 }
 
 // The keys that may come next and begin with `prefix`, in words.
-std::string JsonAutomaton::keys_for(const Configuration& config, std::string_view prefix) {
+std::string Explainer::keys_for(const Configuration& config, std::string_view prefix) {
     const FrameState* state = config.frame->state;
     const ObjectSet& set = *positions_[state->position]->objects;
     std::vector<std::string> keys;
@@ -201,11 +210,11 @@ std::string JsonAutomaton::keys_for(const Configuration& config, std::string_vie
     return count > kMostShown ? "one of " + std::to_string(count) + " keys" : "the key " + listed(keys);
 }
 
-std::string JsonAutomaton::expected_key(const Configuration& config, uint8_t byte, const std::string& pointer,
-                                        std::string_view scalar) {
+std::string Explainer::expected_key(const Configuration& config, uint8_t byte, const std::string& pointer,
+                                    std::string_view scalar) {
     const std::string_view prefix = scalar.substr(std::min<size_t>(1, scalar.size()));
     const std::string where = within(pointer);
-    if (byte == '"' && config.state && dfa().state(config.state).accepts.any())
+    if (byte == '"' && config.state && program_.dfa().state(config.state).accepts.any())
         return "the key " + quoted(prefix) + where + " is there already or cannot be used";
     if (byte < 0x20) return "control characters are written as escapes inside of a key";
     // What is read may be the beginning of other keys than declared ones only.
@@ -217,7 +226,7 @@ std::string JsonAutomaton::expected_key(const Configuration& config, uint8_t byt
 }
 
 // What keeps a container open.
-std::string JsonAutomaton::open_end(const Configuration& config, const std::string& pointer) {
+std::string Explainer::open_end(const Configuration& config, const std::string& pointer) {
     const FrameState* state = config.frame->state;
     if (state->closable.any())
         return std::string(state->kind == FrameKind::kObjectFrame ? "the object" : "the array") + at(pointer) +
@@ -227,9 +236,9 @@ std::string JsonAutomaton::open_end(const Configuration& config, const std::stri
         const ArraySet& set = *positions_[state->position]->arrays;
         for (uint32_t slot = 0; slot < set.disjuncts.size(); ++slot)
             if (state->alive[slot])
-                wanted =
-                    std::min<uint64_t>(wanted, std::max(arrays_[set.disjuncts[slot]].min_items, config.frame->count) -
-                                                   config.frame->count);
+                wanted = std::min<uint64_t>(
+                    wanted, std::max(program_.arrays[set.disjuncts[slot]].min_items, config.frame->count) -
+                                config.frame->count);
         if (wanted && wanted < kUnbounded) return "the array" + at(pointer) + " needs " + counted(wanted, "item");
         return "the array" + at(pointer) + " still lacks an item that it has to contain";
     }
@@ -248,23 +257,23 @@ std::string JsonAutomaton::open_end(const Configuration& config, const std::stri
     const ObjectSet& set = *positions_[state->position]->objects;
     for (uint32_t slot = 0; slot < set.disjuncts.size(); ++slot)
         if (state->alive[slot])
-            wanted =
-                std::min<uint64_t>(wanted, std::max(objects_[set.disjuncts[slot]].min_properties, config.frame->count) -
-                                               config.frame->count);
+            wanted = std::min<uint64_t>(
+                wanted, std::max(program_.objects[set.disjuncts[slot]].min_properties, config.frame->count) -
+                            config.frame->count);
     if (wanted && wanted < kUnbounded) return "the object" + at(pointer) + " needs " + counted(wanted, "key");
     return "the object" + at(pointer) + " still lacks a key that it has to contain";
 }
 
 // The keys that every alternative still requires, in the order of declaration.
-std::vector<std::string> JsonAutomaton::missing_keys(const FrameState* state) const {
+std::vector<std::string> Explainer::missing_keys(const FrameState* state) const {
     const ObjectSet& set = *positions_[state->position]->objects;
     std::vector<std::string> common;
     bool first = true;
     for (uint32_t slot = 0; slot < set.disjuncts.size(); ++slot) {
         if (!state->alive[slot]) continue;
-        const ObjectDisjunct& disjunct = objects_[set.disjuncts[slot]];
+        const ObjectDisjunct& disjunct = program_.objects[set.disjuncts[slot]];
         std::vector<std::string> missing;
-        for (size_t d = options_.any_order ? 0 : state->next[slot]; d < disjunct.properties.size(); ++d)
+        for (size_t d = program_.options.any_order ? 0 : state->next[slot]; d < disjunct.properties.size(); ++d)
             if (disjunct.properties[d].required && !bit(state->seen, set.key_at[slot][d]))
                 missing.push_back(quoted(disjunct.properties[d].key));
         if (first) common = missing;
@@ -277,7 +286,7 @@ std::vector<std::string> JsonAutomaton::missing_keys(const FrameState* state) co
 }
 
 // Behind a member or an item.
-std::string JsonAutomaton::expected_after(const Configuration& config, uint8_t byte, const std::string& pointer) {
+std::string Explainer::expected_after(const Configuration& config, uint8_t byte, const std::string& pointer) {
     const FrameState* state = config.frame->state;
     const bool object = state->kind == FrameKind::kObjectFrame;
     const char end = object ? '}' : ']';

@@ -1,8 +1,13 @@
-// What the registers of a frame allow next.
-#include "json/frames.hpp"
-
 #include <algorithm>
-#include <cstring>
+#include <functional>
+#include <unordered_set>
+
+#include "json/machine.hpp"
+#include "json/values.hpp"
+#include "util/hash.hpp"
+#include "util/limits.hpp"
+#include "util/shown.hpp"
+#include "vocabulary/vocabulary.hpp"
 
 namespace schemagen {
 
@@ -21,13 +26,15 @@ bool any_in(const uint64_t* words, uint32_t low, uint32_t high) {
 
 }  // namespace
 
-void JsonAutomaton::refresh_array(FrameState* frame) {
+FrameMoves::FrameMoves(JsonMachine& machine) : program_(machine.program), positions_(machine.positions) {}
+
+void FrameMoves::refresh_array(FrameState* frame) {
     const ArraySet& set = *positions_[frame->position]->arrays;
     frame->closable.reset();
     frame->more.reset();
     for (uint32_t slot = 0; slot < set.disjuncts.size(); ++slot) {
         if (!frame->alive[slot]) continue;
-        const ArrayDisjunct& disjunct = arrays_[set.disjuncts[slot]];
+        const ArrayDisjunct& disjunct = program_.arrays[set.disjuncts[slot]];
         uint32_t state = set.state[slot];
         if (disjunct.final[state] && frame->count >= disjunct.min_items && frame->count <= disjunct.max_items)
             frame->closable.set(slot);
@@ -36,19 +43,20 @@ void JsonAutomaton::refresh_array(FrameState* frame) {
 }
 
 // The ways in which a slot of an array can take its next item so that it can still be completed.
-std::vector<JsonAutomaton::Move> JsonAutomaton::item_moves(const FrameState* frame, uint32_t slot) {
+std::vector<Move> FrameMoves::item_moves(const FrameState* frame, uint32_t slot) {
     const ArraySet& set = *positions_[frame->position]->arrays;
-    const ArrayDisjunct& disjunct = arrays_[set.disjuncts[slot]];
+    const ArrayDisjunct& disjunct = program_.arrays[set.disjuncts[slot]];
     std::vector<Move> moves;
     if (frame->count >= disjunct.max_items) return moves;
     const Options& options = frame->count < disjunct.prefix.size() ? disjunct.prefix[frame->count] : disjunct.items;
     for (const Option& option : options[set.state[slot]])
-        if (productive_option(option) && array_live(set.disjuncts[slot], option.target, uint64_t{frame->count} + 1))
+        if (program_.productive_option(option) &&
+            program_.array_live(set.disjuncts[slot], option.target, uint64_t{frame->count} + 1))
             moves.push_back({option.value, set.base(slot) + option.target});
     return moves;
 }
 
-void JsonAutomaton::refresh_object(FrameState* frame) {
+void FrameMoves::refresh_object(FrameState* frame) {
     const ObjectSet& set = *positions_[frame->position]->objects;
     frame->closable.reset();
     frame->more.reset();
@@ -56,7 +64,7 @@ void JsonAutomaton::refresh_object(FrameState* frame) {
     std::memset(frame->offered, 0, set.disjuncts.size() * set.words * 8);
     for (uint32_t slot = 0; slot < set.disjuncts.size(); ++slot) {
         if (!frame->alive[slot]) continue;
-        if (objects_[set.disjuncts[slot]].final.size() == 1)
+        if (program_.objects[set.disjuncts[slot]].final.size() == 1)
             refresh_plain(frame, slot);
         else
             refresh_counting(frame, slot);
@@ -64,41 +72,36 @@ void JsonAutomaton::refresh_object(FrameState* frame) {
 }
 
 // How many keys that no disjunct declares a slot can still take, counted no further than it can matter.
-uint64_t JsonAutomaton::extras_left(const FrameState* frame, uint32_t slot) {
+uint64_t FrameMoves::extras_left(const FrameState* frame, uint32_t slot) {
     const ObjectSet& set = *positions_[frame->position]->objects;
     if (!frame->extra_start) return 0;
-    const Bits alive = dfa().state(frame->extra_start).alive;
-    const ObjectDisjunct& disjunct = objects_[set.disjuncts[slot]];
+    const Bits alive = program_.dfa().state(frame->extra_start).alive;
+    const ObjectDisjunct& disjunct = program_.objects[set.disjuncts[slot]];
     uint32_t base = slot - set.state[slot];
     uint64_t left = 0, enough = std::min<uint64_t>(disjunct.min_properties, 100'000) + disjunct.final.size() + 1;
     for (uint32_t k = 0; k < set.components.size() && left < enough; ++k) {
         if (set.components[k].first != base || !alive[k]) continue;
         const ExtraKeys& extra = disjunct.extras[set.components[k].second];
         const auto& options = extra.options[set.state[slot]];
-        if (std::none_of(options.begin(), options.end(), [&](const Option& o) { return productive_option(o); }))
+        if (std::none_of(options.begin(), options.end(),
+                         [&](const Option& o) { return program_.productive_option(o); }))
             continue;
         if (extra.open) return kUnbounded;
-        left += words_left(dfa().component(frame->extra_start, k), enough);
+        left += program_.words_left(program_.dfa().component(frame->extra_start, k), enough);
     }
     return left;
 }
 
-uint64_t JsonAutomaton::words_left(NodeId language, uint64_t limit) {
-    const uint64_t key = uint64_t{language} << 20 | std::min<uint64_t>(limit, 0xFFFFF);
-    if (auto known = word_counts_.find(key); known != word_counts_.end()) return known->second;
-    return word_counts_[key] = kernel().count_words(language, limit);
-}
-
 // Which keys a disjunct can take now so that it can still be completed: required keys fit under maxProperties, enough
 // keys remain for minProperties, and in schema order nothing required is skipped.
-void JsonAutomaton::refresh_plain(FrameState* frame, uint32_t slot) {
+void FrameMoves::refresh_plain(FrameState* frame, uint32_t slot) {
     const ObjectSet& set = *positions_[frame->position]->objects;
-    const ObjectDisjunct& disjunct = objects_[set.disjuncts[slot]];
-    bool any_order = options_.any_order;
+    const ObjectDisjunct& disjunct = program_.objects[set.disjuncts[slot]];
+    bool any_order = program_.options.any_order;
     uint32_t from = any_order ? 0 : frame->next[slot];
     auto possible = [&](uint32_t d) {
         const auto& options = disjunct.properties[d].options[0];
-        return !options.empty() && productive_option(options[0]);
+        return !options.empty() && program_.productive_option(options[0]);
     };
     uint64_t missing = 0, available = 0;
     for (uint32_t d = from; d < disjunct.properties.size(); ++d) {
@@ -134,27 +137,28 @@ void JsonAutomaton::refresh_plain(FrameState* frame, uint32_t slot) {
 }
 
 // Whether a key that only other disjuncts declare is still free, and an extra key of this one.
-bool JsonAutomaton::foreign_key(const FrameState* frame, uint32_t slot, uint32_t key) const {
+bool FrameMoves::foreign_key(const FrameState* frame, uint32_t slot, uint32_t key) const {
     const ObjectSet& set = *positions_[frame->position]->objects;
     const auto* options = set.options[slot][key];
     if (set.place[slot][key] != kNoKey || !options || bit(frame->seen, key)) return false;
-    return std::any_of(options->begin(), options->end(), [&](const Option& o) { return productive_option(o); });
+    return std::any_of(options->begin(), options->end(),
+                       [&](const Option& o) { return program_.productive_option(o); });
 }
 
 // Whether a counting disjunct can be completed after taking `key` (kNoKey: an extra key) by `option`.
-bool JsonAutomaton::counting_live(const FrameState* frame, uint32_t slot, const Option& option, uint32_t key) {
-    if (!productive_option(option)) return false;
+bool FrameMoves::counting_live(const FrameState* frame, uint32_t slot, const Option& option, uint32_t key) {
+    if (!program_.productive_option(option)) return false;
     const ObjectSet& set = *positions_[frame->position]->objects;
-    const ObjectDisjunct& disjunct = objects_[set.disjuncts[slot]];
+    const ObjectDisjunct& disjunct = program_.objects[set.disjuncts[slot]];
     uint32_t place = key == kNoKey ? kNoKey : set.place[slot][key];
-    uint32_t from = options_.any_order ? 0
-                    : place == kNoKey  ? static_cast<uint32_t>(disjunct.properties.size())
-                                       : place + 1;
+    uint32_t from = program_.options.any_order ? 0
+                    : place == kNoKey          ? static_cast<uint32_t>(disjunct.properties.size())
+                                               : place + 1;
     std::vector<bool> usable(disjunct.properties.size(), false);
     uint64_t available = 0;
     for (uint32_t d = 0; d < disjunct.properties.size(); ++d) {
         if (bit(frame->seen, set.key_at[slot][d]) || d == place) continue;
-        if (d < from && !options_.any_order) {
+        if (d < from && !program_.options.any_order) {
             if (disjunct.properties[d].required && d >= frame->next[slot]) return false;
             continue;
         }
@@ -165,13 +169,13 @@ bool JsonAutomaton::counting_live(const FrameState* frame, uint32_t slot, const 
     for (uint32_t other = 0; other < set.keys.size(); ++other) left += other != key && foreign_key(frame, slot, other);
     if (key == kNoKey && left > 0 && left < kUnbounded) --left;
     if (used + available + left < disjunct.min_properties) return false;
-    uint64_t needed = keys_to_finish(disjunct, option.target, usable, left);
+    uint64_t needed = program_.keys_to_finish(disjunct, option.target, usable, left);
     return needed < kUnbounded && used + needed <= disjunct.max_properties;
 }
 
-void JsonAutomaton::refresh_counting(FrameState* frame, uint32_t slot) {
+void FrameMoves::refresh_counting(FrameState* frame, uint32_t slot) {
     const ObjectSet& set = *positions_[frame->position]->objects;
-    const ObjectDisjunct& disjunct = objects_[set.disjuncts[slot]];
+    const ObjectDisjunct& disjunct = program_.objects[set.disjuncts[slot]];
     bool missing = false;
     for (uint32_t d = 0; d < disjunct.properties.size(); ++d)
         missing |= disjunct.properties[d].required && !bit(frame->seen, set.key_at[slot][d]);
@@ -182,7 +186,7 @@ void JsonAutomaton::refresh_counting(FrameState* frame, uint32_t slot) {
     for (uint32_t key = 0; key < set.keys.size(); ++key) {
         if (!set.options[slot][key] || bit(frame->seen, key)) continue;
         uint32_t place = set.place[slot][key];
-        if (!options_.any_order && place != kNoKey && place < frame->next[slot]) continue;
+        if (!program_.options.any_order && place != kNoKey && place < frame->next[slot]) continue;
         moves.clear();
         take_moves(frame, slot, *set.options[slot][key], key, moves);
         if (!moves.empty()) set_bit(frame->offered + size_t{slot} * set.words, key), frame->more.set(slot);
@@ -194,17 +198,17 @@ void JsonAutomaton::refresh_counting(FrameState* frame, uint32_t slot) {
     if (!moves.empty()) frame->extra.set(slot), frame->more.set(slot);
 }
 
-void JsonAutomaton::take_moves(const FrameState* frame, uint32_t slot, const std::vector<Option>& options, uint32_t key,
-                               std::vector<Move>& moves) {
+void FrameMoves::take_moves(const FrameState* frame, uint32_t slot, const std::vector<Option>& options, uint32_t key,
+                            std::vector<Move>& moves) {
     const ObjectSet& set = *positions_[frame->position]->objects;
-    bool counting = objects_[set.disjuncts[slot]].final.size() > 1;
+    bool counting = program_.objects[set.disjuncts[slot]].final.size() > 1;
     for (const Option& option : options)
-        if (counting ? counting_live(frame, slot, option, key) : productive_option(option))
+        if (counting ? counting_live(frame, slot, option, key) : program_.productive_option(option))
             moves.push_back({option.value, slot - set.state[slot] + option.target});
 }
 
 // The same for a key that no disjunct declares, in the given classes of extra keys.
-std::vector<JsonAutomaton::Move> JsonAutomaton::extra_moves(const FrameState* frame, const Bits& components) {
+std::vector<Move> FrameMoves::extra_moves(const FrameState* frame, const Bits& components) {
     const ObjectSet& set = *positions_[frame->position]->objects;
     std::vector<Move> moves;
     for (size_t k = 0; k < set.components.size(); ++k) {
@@ -212,14 +216,14 @@ std::vector<JsonAutomaton::Move> JsonAutomaton::extra_moves(const FrameState* fr
         auto [base, e] = set.components[k];
         for (uint32_t slot = base; slot < set.disjuncts.size() && slot - set.state[slot] == base; ++slot)
             if (frame->extra[slot])
-                take_moves(frame, slot, objects_[set.disjuncts[slot]].extras[e].options[set.state[slot]], kNoKey,
-                           moves);
+                take_moves(frame, slot, program_.objects[set.disjuncts[slot]].extras[e].options[set.state[slot]],
+                           kNoKey, moves);
     }
     return moves;
 }
 
 // The automaton of the extra keys that can be taken now.
-uint32_t JsonAutomaton::extra_entry(const FrameState* frame) {
+uint32_t FrameMoves::extra_entry(const FrameState* frame) {
     const ObjectSet& set = *positions_[frame->position]->objects;
     if (frame->extra.none() || !frame->extra_start) return 0;
     std::vector<NodeId> components(set.components.size(), kEmpty);
@@ -228,13 +232,13 @@ uint32_t JsonAutomaton::extra_entry(const FrameState* frame) {
         Bits one;
         one.set(k);
         bool possible = !extra_moves(frame, one).empty();
-        if (possible) components[k] = dfa().component(frame->extra_start, k);
+        if (possible) components[k] = program_.dfa().component(frame->extra_start, k);
         all &= possible;
     }
-    return all ? frame->extra_start : dfa().intern(components, false);
+    return all ? frame->extra_start : program_.dfa().intern(components, false);
 }
 
-bool JsonAutomaton::key_possible(const FrameState* frame, const TrieNode& node) const {
+bool FrameMoves::key_possible(const FrameState* frame, const TrieNode& node) const {
     const ObjectSet& set = *positions_[frame->position]->objects;
     for (uint32_t a = 0; a < set.disjuncts.size(); ++a)
         if (frame->alive[a] && any_in(frame->offered + size_t{a} * set.words, node.low, node.high)) return true;

@@ -1,15 +1,13 @@
-// uniqueItems: items are compared as values, and a value that would repeat is kept out of reach.
-//
-// Inside an array with unique items the text of every value is kept, and each finished item is remembered in canonical
-// form. The next item carries them as values it must not become. On the way down into an item this list is narrowed to
-// the remembered values that agree with what was written so far; where nothing but closing brackets could follow the
-// value being read, it must differ from the matching part of each of them, which is taken out of its language. So a
-// repeated item is avoided at its last free choice, not met as a dead end behind it.
 #include <algorithm>
-#include <cstring>
+#include <functional>
+#include <unordered_set>
 
-#include "json/frames.hpp"
+#include "json/machine.hpp"
 #include "json/values.hpp"
+#include "util/hash.hpp"
+#include "util/limits.hpp"
+#include "util/shown.hpp"
+#include "vocabulary/vocabulary.hpp"
 
 namespace schemagen {
 
@@ -28,6 +26,9 @@ std::string_view part(std::string_view value, bool object, std::string_view key,
 
 }  // namespace
 
+UniqueItems::UniqueItems(JsonMachine& machine)
+    : program_(machine.program), positions_(machine.positions), states_(machine.states) {}
+
 std::string text_since(const KeyByte* last, const KeyByte* start) {
     std::string out;
     for (const KeyByte* at = last; at != start && at; at = at->previous) out.push_back(static_cast<char>(at->byte));
@@ -41,7 +42,7 @@ std::string_view store(const std::string& text, Arena& arena) {
     return {to, text.size()};
 }
 
-ValueList* JsonAutomaton::list(const std::vector<std::string_view>& values, Arena& arena) const {
+ValueList* UniqueItems::list(const std::vector<std::string_view>& values, Arena& arena) const {
     if (values.empty()) return nullptr;
     auto* items = static_cast<std::string_view*>(arena.allocate(values.size() * sizeof(std::string_view)));
     std::copy(values.begin(), values.end(), items);
@@ -51,30 +52,30 @@ ValueList* JsonAutomaton::list(const std::vector<std::string_view>& values, Aren
 }
 
 // Whether every disjunct that may still be alive asks for unique items.
-bool JsonAutomaton::all_unique(const Frame* frame, const Bits& slots) const {
+bool UniqueItems::all_unique(const Frame* frame, const Bits& slots) const {
     if (frame->state->kind != FrameKind::kArrayFrame) return false;
     const ArraySet& set = *positions_[frame->state->position]->arrays;
     for (uint32_t slot = 0; slot < set.disjuncts.size(); ++slot)
-        if (slots[slot] && !arrays_[set.disjuncts[slot]].unique) return false;
+        if (slots[slot] && !program_.arrays[set.disjuncts[slot]].unique) return false;
     return slots.any();
 }
 
 // Whether nothing can follow the value being read but closing brackets, up to the innermost array with unique items.
-bool JsonAutomaton::must_close(const Frame* frame, Arena& arena) {
+bool UniqueItems::must_close(const Frame* frame, Arena& arena) {
     Bits targets;
-    for (const Move& move : children_[frame->state->child].moves) targets.set(move.slot);
-    uint32_t extra_start = frame->pending ? settled_extra_keys(frame) : frame->state->extra_start;
-    return with_value(frame->state, targets, extra_start, arena)->more.none();
+    for (const Move& move : positions_.children[frame->state->child].moves) targets.set(move.slot);
+    uint32_t extra_start = frame->pending ? states_.settled_extra_keys(frame) : frame->state->extra_start;
+    return states_.with_value(frame->state, targets, extra_start, arena)->more.none();
 }
 
 // Called when `frame` expects a value under `key` (quoted, canonical) or at its current index: what that value must not
 // be.
-void JsonAutomaton::set_forbidden(Frame* frame, std::string_view key, Arena& arena) {
+void UniqueItems::set_forbidden(Frame* frame, std::string_view key, Arena& arena) {
     frame->child_forbidden = nullptr;
     std::vector<std::string_view> values;
     if (frame->items) {
         Bits targets;
-        for (const Move& move : children_[frame->state->child].moves) targets.set(move.slot);
+        for (const Move& move : positions_.children[frame->state->child].moves) targets.set(move.slot);
         if (all_unique(frame, targets))
             for (uint32_t k = 0; k < frame->items->count; ++k) values.push_back(frame->items->values[k]);
     }
@@ -91,8 +92,8 @@ void JsonAutomaton::set_forbidden(Frame* frame, std::string_view key, Arena& are
 
 // Called when a value has been read in `frame`: narrow what it must not become, remember an item. False: an item
 // repeats.
-bool JsonAutomaton::note_value(Frame* frame, const Configuration& config, const KeyByte* start, uint8_t last,
-                               Bits& alive, Arena& arena) {
+bool UniqueItems::note_value(Frame* frame, const Configuration& config, const KeyByte* start, uint8_t last, Bits& alive,
+                             Arena& arena) {
     if (!frame->forbidden && frame->state->kind != FrameKind::kArrayFrame) return true;
     std::string written = text_since(config.text, start);
     if (last) written.push_back(static_cast<char>(last));
@@ -112,7 +113,7 @@ bool JsonAutomaton::note_value(Frame* frame, const Configuration& config, const 
     bool repeated = false, wanted = false;
     for (uint32_t k = 0; frame->items && k < frame->items->count; ++k) repeated |= frame->items->values[k] == canonical;
     for (uint32_t slot = 0; slot < set.disjuncts.size(); ++slot) {
-        if (!alive[slot] || !arrays_[set.disjuncts[slot]].unique) continue;
+        if (!alive[slot] || !program_.arrays[set.disjuncts[slot]].unique) continue;
         if (repeated)
             alive.reset(slot);
         else
@@ -128,7 +129,7 @@ bool JsonAutomaton::note_value(Frame* frame, const Configuration& config, const 
 }
 
 // Whether the container just closed is one of the values it must not become.
-bool JsonAutomaton::is_forbidden(const Frame* frame) const {
+bool UniqueItems::is_forbidden(const Frame* frame) const {
     char opening = frame->state->kind == FrameKind::kObjectFrame ? '{' : '[';
     for (uint32_t k = 0; frame->forbidden && k < frame->forbidden->count; ++k)
         if (frame->forbidden->values[k][0] == opening && members_of(frame->forbidden->values[k]).size() == frame->count)
@@ -137,7 +138,7 @@ bool JsonAutomaton::is_forbidden(const Frame* frame) const {
 }
 
 // Strings, in every JSON spelling, as a tree over code points.
-NodeId JsonAutomaton::spelled(std::vector<std::u32string> texts) {
+NodeId UniqueItems::spelled(std::vector<std::u32string> texts) {
     std::sort(texts.begin(), texts.end());
     texts.erase(std::unique(texts.begin(), texts.end()), texts.end());
     std::function<NodeId(size_t, size_t, size_t)> build = [&](size_t begin, size_t end, size_t depth) -> NodeId {
@@ -152,51 +153,53 @@ NodeId JsonAutomaton::spelled(std::vector<std::u32string> texts) {
             if (j - i == 1) {  // an unshared tail, without recursion
                 rest = kEpsilon;
                 for (size_t k = texts[i].size(); k > depth + 1; --k)
-                    rest = kernel().concat(kernel().chars(Encoding::kJson, {{texts[i][k - 1], texts[i][k - 1]}}), rest);
+                    rest = program_.kernel().concat(
+                        program_.kernel().chars(Encoding::kJson, {{texts[i][k - 1], texts[i][k - 1]}}), rest);
             } else {
                 rest = build(i, j, depth + 1);
             }
-            parts.push_back(kernel().concat(kernel().chars(Encoding::kJson, {{code, code}}), rest));
+            parts.push_back(program_.kernel().concat(program_.kernel().chars(Encoding::kJson, {{code, code}}), rest));
             i = j;
         }
-        return kernel().alternation(std::move(parts));
+        return program_.kernel().alternation(std::move(parts));
     };
     return texts.empty() ? kEmpty : build(0, texts.size(), 0);
 }
 
 // The start of a string at a position, without the values it must not become.
-uint32_t JsonAutomaton::string_start_without(const Position& p, const ValueList& forbidden) {
+uint32_t UniqueItems::string_start_without(const Position& p, const ValueList& forbidden) {
     std::vector<std::u32string> texts;
     for (uint32_t k = 0; k < forbidden.count; ++k)
         if (forbidden.values[k][0] == '"') texts.push_back(decode_string(forbidden.values[k]));
     if (texts.empty() || !p.string_start) return p.string_start;
-    NodeId others = kernel().complement(spelled(std::move(texts)));
+    NodeId others = program_.kernel().complement(spelled(std::move(texts)));
     std::vector<NodeId> components;
     for (uint32_t k = 0; k < p.strings.size(); ++k)
-        components.push_back(kernel().conjunction({p.strings[k].regex, others}));
-    if (p.counted) components.push_back(kernel().any_string(Encoding::kJson));
-    return dfa().intern(components, p.counted);
+        components.push_back(program_.kernel().conjunction({p.strings[k].regex, others}));
+    if (p.counted) components.push_back(program_.kernel().any_string(Encoding::kJson));
+    return program_.dfa().intern(components, p.counted);
 }
 
 // The start of a number or literal name at a position, without the values it must not become. Plain decimals are taken
 // out with any number of trailing zeros; exponents, which have endless ways to spell a value, are not offered any more.
-uint32_t JsonAutomaton::literal_start_without(const Position& p, const ValueList& forbidden) {
+uint32_t UniqueItems::literal_start_without(const Position& p, const ValueList& forbidden) {
     std::vector<NodeId> out;
     bool exponents = false;
     for (uint32_t k = 0; k < forbidden.count; ++k) {
         std::string text(forbidden.values[k]);
         if (text[0] == '"' || text[0] == '{' || text[0] == '[') continue;
-        NodeId node = kernel().literals({text});
+        NodeId node = program_.kernel().literals({text});
         bool number = text[0] == '-' || (text[0] >= '0' && text[0] <= '9');
         exponents |= number;
         if (number && text.find('e') == std::string::npos) {
-            NodeId zeros =
-                kernel().repeat(kernel().literals({"0"}), text.find('.') == std::string::npos ? 1 : 0, kUnbounded);
+            NodeId zeros = program_.kernel().repeat(program_.kernel().literals({"0"}),
+                                                    text.find('.') == std::string::npos ? 1 : 0, kUnbounded);
             NodeId tail = text.find('.') == std::string::npos
-                              ? kernel().alternation({kEpsilon, kernel().concat(kernel().literals({"."}), zeros)})
+                              ? program_.kernel().alternation(
+                                    {kEpsilon, program_.kernel().concat(program_.kernel().literals({"."}), zeros)})
                               : zeros;
-            if (text == "0") node = kernel().literals({"0", "-0"});
-            node = kernel().concat(node, tail);
+            if (text == "0") node = program_.kernel().literals({"0", "-0"});
+            node = program_.kernel().concat(node, tail);
         }
         out.push_back(node);
     }
@@ -205,18 +208,20 @@ uint32_t JsonAutomaton::literal_start_without(const Position& p, const ValueList
         std::array<uint64_t, 4> plain{}, mark{};
         for (unsigned byte : std::string_view("-+.0123456789")) plain[byte >> 6] |= 1ull << (byte & 63);
         for (unsigned byte : std::string_view("eE")) mark[byte >> 6] |= 1ull << (byte & 63);
-        NodeId mantissa = kernel().repeat(kernel().byte_set(plain), 1, kUnbounded);
-        out.push_back(kernel().concat(
+        NodeId mantissa = program_.kernel().repeat(program_.kernel().byte_set(plain), 1, kUnbounded);
+        out.push_back(program_.kernel().concat(
             mantissa,
-            kernel().concat(kernel().byte_set(mark), kernel().repeat(kernel().byte_set(plain), 0, kUnbounded))));
+            program_.kernel().concat(program_.kernel().byte_set(mark),
+                                     program_.kernel().repeat(program_.kernel().byte_set(plain), 0, kUnbounded))));
     }
-    NodeId others = kernel().complement(kernel().alternation(std::move(out)));
+    NodeId others = program_.kernel().complement(program_.kernel().alternation(std::move(out)));
     std::vector<NodeId> components;
     for (uint32_t k = 0; k < p.literal_owner.size(); ++k) {
-        const NodeId start = dfa().component(p.literal_start, k);
-        components.push_back(kernel().conjunction({exponents ? kernel().without_exponents(start) : start, others}));
+        const NodeId start = program_.dfa().component(p.literal_start, k);
+        components.push_back(
+            program_.kernel().conjunction({exponents ? program_.kernel().without_exponents(start) : start, others}));
     }
-    return dfa().intern(components, false);
+    return program_.dfa().intern(components, false);
 }
 
 }  // namespace schemagen

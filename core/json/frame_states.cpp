@@ -1,14 +1,13 @@
-// States of frames: making them, and keeping one of each.
-//
-// A transition drafts the next state, puts registers that cannot matter any more to 0 and looks whether the grammar has
-// such a state already. Common transitions are remembered beside their source, so that a text that goes where another
-// one went computes nothing. The table is bounded; when it is full, states live in the arena of the matcher that made
-// them and are not remembered: slower, never wrong.
 #include <algorithm>
-#include <cstring>
+#include <functional>
+#include <unordered_set>
 
-#include "json/frames.hpp"
+#include "json/machine.hpp"
+#include "json/values.hpp"
 #include "util/hash.hpp"
+#include "util/limits.hpp"
+#include "util/shown.hpp"
+#include "vocabulary/vocabulary.hpp"
 
 namespace schemagen {
 
@@ -39,9 +38,63 @@ bool same(const FrameState* a, const FrameState* b, size_t slots, size_t words) 
 
 }  // namespace
 
-uint32_t JsonAutomaton::position_of(const FrameState* frame) const { return children_[frame->child].position; }
+FrameStates::FrameStates(JsonMachine& machine)
+    : program_(machine.program),
+      positions_(machine.positions),
+      moves_(machine.moves),
+      min_bytes_(machine.min_bytes),
+      rest_(machine.rest),
+      unique_(machine.unique) {
+    Bits first;
+    first.set(0);
+    bits_id(first);  // kFirst
+}
 
-FrameState* JsonAutomaton::draft(const FrameState* from, Arena& arena) const {
+// The frames around the whole text, and around a container that a mask is made for.
+void FrameStates::surround(ValueId root) {
+    program_.root = root;
+    auto make = [this](FrameKind kind, uint32_t child) {
+        auto* state = static_cast<FrameState*>(state_arena.allocate(sizeof(FrameState)));
+        *state = {};
+        state->kind = kind;
+        state->alive.set(0);
+        state->bytes = sizeof(FrameState);
+        state->open_value = true;
+        state->child = child;
+        auto* frame = static_cast<Frame*>(state_arena.allocate(sizeof(Frame)));
+        *frame = {};
+        frame->state = intern(state);
+        frame->around.least = frame->around.most = 0;
+        frame->tails = 0;
+        return frame;
+    };
+    root_frame = make(FrameKind::kRootFrame, positions_.child({{root, 0}}));
+    exit_frame = make(FrameKind::kExitFrame, 0);
+}
+
+// ---- which configurations are the same ------------------------------------------------------------------------------
+
+// Whether an open object can be completed without any key that no disjunct declares.
+bool FrameStates::has_enough_members(const FrameState* state, uint64_t count) const {
+    if (state->kind != FrameKind::kObjectFrame) return true;
+    const ObjectSet& set = *positions_[state->position]->objects;
+    for (uint32_t slot = 0; slot < set.disjuncts.size(); ++slot) {
+        const ObjectDisjunct& disjunct = program_.objects[set.disjuncts[slot]];
+        if (state->alive[slot] && (count < disjunct.min_properties || disjunct.final.size() > 1)) return false;
+    }
+    return true;
+}
+
+// Of the extra keys of a container, whatever their order.
+uint64_t FrameStates::used_keys(const Frame* frame) {
+    uint64_t out = 0;
+    for (const UsedKey* used = frame->used; used; used = used->previous) out += mix(used->hash, frame->state->id);
+    return out;
+}
+
+uint32_t FrameStates::position_of(const FrameState* frame) const { return positions_.children[frame->child].position; }
+
+FrameState* FrameStates::draft(const FrameState* from, Arena& arena) const {
     auto* out = static_cast<FrameState*>(arena.allocate(from->bytes));
     std::memcpy(static_cast<void*>(out), from, from->bytes);
     relocate(out, from);
@@ -54,19 +107,19 @@ FrameState* JsonAutomaton::draft(const FrameState* from, Arena& arena) const {
 }
 
 // Counts beyond the last bound are one; keys behind the reader and slots that are dead say nothing.
-void JsonAutomaton::forget_what_is_over(FrameState* state) const {
+void FrameStates::forget_what_is_over(FrameState* state) const {
     if (state->kind == FrameKind::kArrayFrame) {
         state->count = std::min(state->count, positions_[state->position]->arrays->most_count);
     } else if (state->kind == FrameKind::kObjectFrame) {
         const ObjectSet& set = *positions_[state->position]->objects;
         state->count = std::min(state->count, set.most_count);
         for (size_t slot = 0; slot < set.disjuncts.size(); ++slot)
-            if (options_.any_order || !state->alive[slot]) state->next[slot] = 0;
-        if (!options_.any_order && set.disjuncts.size() == 1) std::fill_n(state->seen, set.words, 0);
+            if (program_.options.any_order || !state->alive[slot]) state->next[slot] = 0;
+        if (!program_.options.any_order && set.disjuncts.size() == 1) std::fill_n(state->seen, set.words, 0);
     }
 }
 
-const FrameState* JsonAutomaton::intern(FrameState* state) {
+const FrameState* FrameStates::intern(FrameState* state) {
     forget_what_is_over(state);
     bool object = state->kind == FrameKind::kObjectFrame;
     size_t slots = object ? positions_[state->position]->objects->disjuncts.size() : 0;
@@ -76,34 +129,34 @@ const FrameState* JsonAutomaton::intern(FrameState* state) {
     hash = mix(hash, std::hash<Bits>()(state->alive));
     for (size_t k = 0; k < slots; ++k) hash = mix(hash, state->next[k]);
     for (size_t k = 0; k < words; ++k) hash = mix(hash, state->seen[k]);
-    uint32_t known = state_index_.find(hash, [&](uint32_t k) { return same(states_[k], state, slots, words); });
-    if (known != HashIndex::kNone) return states_[known];
+    uint32_t known = state_index_.find(hash, [&](uint32_t k) { return same(interned_[k], state, slots, words); });
+    if (known != HashIndex::kNone) return interned_[known];
     if (!state->open_value) {
         if (object)
-            refresh_object(state), state->extra_entry = extra_entry(state);
+            moves_.refresh_object(state), state->extra_entry = moves_.extra_entry(state);
         else if (state->kind == FrameKind::kArrayFrame)
-            refresh_array(state);
+            moves_.refresh_array(state);
     }
-    if (states_.size() >= kMostStates || state_bytes_ > kMostStateBytes) return state;
-    auto* kept = static_cast<FrameState*>(state_arena_.allocate(state->bytes));
+    if (interned_.size() >= kMostStates || state_bytes > kMostStateBytes) return state;
+    auto* kept = static_cast<FrameState*>(state_arena.allocate(state->bytes));
     std::memcpy(static_cast<void*>(kept), state, state->bytes);
     relocate(kept, state);
-    kept->id = static_cast<uint32_t>(states_.size() + 1);
-    state_bytes_ += state->bytes + 64;
-    state_index_.insert(hash, static_cast<uint32_t>(states_.size()));
-    states_.push_back(kept);
-    if (!min_bytes_values_.empty()) remember_required(kept);
+    kept->id = static_cast<uint32_t>(interned_.size() + 1);
+    state_bytes += state->bytes + 64;
+    state_index_.insert(hash, static_cast<uint32_t>(interned_.size()));
+    interned_.push_back(kept);
+    if (!min_bytes_.of_value.empty()) rest_.remember_required(kept);
     return kept;
 }
 
-uint32_t JsonAutomaton::bits_id(const Bits& bits) {
+uint32_t FrameStates::bits_id(const Bits& bits) {
     if (bits.none()) return 0;
-    auto [it, fresh] = bits_index_.try_emplace(bits, static_cast<uint32_t>(bits_.size()));
-    if (fresh) bits_.push_back(bits);
+    auto [it, fresh] = bits_index_.try_emplace(bits, static_cast<uint32_t>(bit_sets.size()));
+    if (fresh) bit_sets.push_back(bits);
     return it->second;
 }
 
-const FrameState* JsonAutomaton::opened_object(uint32_t at, uint32_t depth, Arena& arena) {
+const FrameState* FrameStates::opened_object(uint32_t at, uint32_t depth, Arena& arena) {
     Position& p = *positions_[at];
     if (p.object_state && p.object_state->depth == depth) return p.object_state;
     const ObjectSet& set = *p.objects;
@@ -127,7 +180,7 @@ const FrameState* JsonAutomaton::opened_object(uint32_t at, uint32_t depth, Aren
     return out;
 }
 
-const FrameState* JsonAutomaton::opened_array(uint32_t at, uint32_t depth, Arena& arena) {
+const FrameState* FrameStates::opened_array(uint32_t at, uint32_t depth, Arena& arena) {
     Position& p = *positions_[at];
     if (p.array_state && p.array_state->depth == depth) return p.array_state;
     auto* state = static_cast<FrameState*>(arena.allocate(sizeof(FrameState)));
@@ -143,17 +196,17 @@ const FrameState* JsonAutomaton::opened_array(uint32_t at, uint32_t depth, Arena
 }
 
 // The state once its next item was begun.
-const FrameState* JsonAutomaton::with_item(const FrameState* from, Arena& arena) {
+const FrameState* FrameStates::with_item(const FrameState* from, Arena& arena) {
     if (from->item) return from->item;
     const ArraySet& set = *positions_[from->position]->arrays;
     std::vector<Move> moves;
     for (uint32_t slot = 0; slot < set.disjuncts.size(); ++slot) {
         if (!from->more[slot]) continue;
-        std::vector<Move> more = item_moves(from, slot);
+        std::vector<Move> more = moves_.item_moves(from, slot);
         moves.insert(moves.end(), more.begin(), more.end());
     }
     FrameState* state = draft(from, arena);
-    state->child = child(std::move(moves));
+    state->child = positions_.child(std::move(moves));
     state->count++;
     state->open_value = true;
     const FrameState* out = intern(state);
@@ -163,7 +216,7 @@ const FrameState* JsonAutomaton::with_item(const FrameState* from, Arena& arena)
 
 // The state once a key was closed: a declared one, or one of the given classes of extra keys. nullptr: it may not
 // close.
-const FrameState* JsonAutomaton::with_key(const FrameState* from, uint32_t key, const Bits& classes, Arena& arena) {
+const FrameState* FrameStates::with_key(const FrameState* from, uint32_t key, const Bits& classes, Arena& arena) {
     uint64_t memo = uint64_t{from->id} << 32 | (key != kNoKey ? key : 0x80000000u | bits_id(classes));
     if (from->id) {
         auto known = key_moves_.find(memo);
@@ -173,23 +226,24 @@ const FrameState* JsonAutomaton::with_key(const FrameState* from, uint32_t key, 
     auto slots = static_cast<uint32_t>(set.disjuncts.size());
     std::vector<Move> moves;
     if (key == kNoKey) {
-        moves = extra_moves(from, classes);
+        moves = moves_.extra_moves(from, classes);
     } else {
         for (uint32_t slot = 0; slot < slots; ++slot)
             if (from->alive[slot] && bit(from->offered + size_t{slot} * set.words, key))
-                take_moves(from, slot, *set.options[slot][key], key, moves);
+                moves_.take_moves(from, slot, *set.options[slot][key], key, moves);
     }
     const FrameState* out = nullptr;
     if (!moves.empty()) {
         FrameState* state = draft(from, arena);
         state->count++;
-        state->child = child(std::move(moves));
+        state->child = positions_.child(std::move(moves));
         state->open_value = true;
         if (key != kNoKey) set_bit(state->seen, state->taken = key);
         for (uint32_t slot = 0; slot < slots; ++slot) {
             uint32_t place = key == kNoKey ? kNoKey : set.place[slot][key];
-            state->next[slot] =
-                place == kNoKey ? static_cast<uint32_t>(objects_[set.disjuncts[slot]].properties.size()) : place + 1;
+            state->next[slot] = place == kNoKey
+                                    ? static_cast<uint32_t>(program_.objects[set.disjuncts[slot]].properties.size())
+                                    : place + 1;
         }
         out = intern(state);
     }
@@ -197,27 +251,17 @@ const FrameState* JsonAutomaton::with_key(const FrameState* from, uint32_t key, 
     return out;
 }
 
-// Work that close_key leaves open (use_extra_key).
-void JsonAutomaton::settle(Configuration& config, Arena& arena) {
-    if (!config.frame->pending) return;
-    FrameState* state = draft(config.frame->state, arena);
-    state->extra_start = settled_extra_keys(config.frame);
-    Frame* frame = copy(config.frame, intern(state), arena);
-    frame->pending = false;
-    config.frame = frame;
-}
-
 // The slots that live on when a value satisfied these components.
-Bits JsonAutomaton::survivors(const FrameState* from, const Bits& satisfied) const {
-    const Child& child = children_[from->child];
+Bits FrameStates::survivors(const FrameState* from, const Bits& satisfied) const {
+    const Child& child = positions_.children[from->child];
     Bits alive;
     for (size_t m = 0; m < child.moves.size(); ++m)
         if (satisfied[child.component[m]]) alive.set(child.moves[m].slot);
     return alive;
 }
 
-const FrameState* JsonAutomaton::with_value(const FrameState* from, const Bits& alive, uint32_t extra_start,
-                                            Arena& arena) {
+const FrameState* FrameStates::with_value(const FrameState* from, const Bits& alive, uint32_t extra_start,
+                                          Arena& arena) {
     FrameState* state = draft(from, arena);
     state->alive = alive;
     state->extra_start = extra_start;
@@ -227,7 +271,7 @@ const FrameState* JsonAutomaton::with_value(const FrameState* from, const Bits& 
 }
 
 // The common case of a value that was read, remembered.
-const FrameState* JsonAutomaton::with_first_component(const FrameState* from, Arena& arena) {
+const FrameState* FrameStates::with_first_component(const FrameState* from, Arena& arena) {
     if (from->after) return from->after;
     Bits first;
     first.set(0);
@@ -236,7 +280,7 @@ const FrameState* JsonAutomaton::with_first_component(const FrameState* from, Ar
     return out;
 }
 
-Frame* JsonAutomaton::copy(const Frame* from, const FrameState* state, Arena& arena) const {
+Frame* FrameStates::copy(const Frame* from, const FrameState* state, Arena& arena) const {
     auto* out = static_cast<Frame*>(arena.allocate(sizeof(Frame)));
     *out = *from;
     out->state = state;
@@ -244,7 +288,7 @@ Frame* JsonAutomaton::copy(const Frame* from, const FrameState* state, Arena& ar
 }
 
 // What is around a container that is opened inside `parent`.
-Around JsonAutomaton::around(const Frame* parent) {
+Around FrameStates::around(const Frame* parent) {
     const FrameState* state = parent->state;
     Around out = parent->around;
     out.key_a = mix(out.key_a, state->id);
@@ -259,12 +303,12 @@ Around JsonAutomaton::around(const Frame* parent) {
         }
     }
     out.least = out.most = kNotSummed;
-    if (has_sums(parent)) sum_around(out, parent);
+    if (rest_.has_sums(parent)) rest_.sum_around(out, parent);
     return out;
 }
 
 // A new container, and what it takes over from the frame around it.
-Frame* JsonAutomaton::open(const Configuration& config, const FrameState* state, Arena& arena) {
+Frame* FrameStates::open(const Configuration& config, const FrameState* state, Arena& arena) {
     auto* out = static_cast<Frame*>(arena.allocate(sizeof(Frame)));
     *out = Frame{};
     out->state = state;
@@ -276,6 +320,27 @@ Frame* JsonAutomaton::open(const Configuration& config, const FrameState* state,
     out->forbidden = config.frame->child_forbidden;
     if (state->kind == FrameKind::kArrayFrame) out->tracking |= positions_[state->position]->arrays->unique;
     return out;
+}
+
+// Take the key used last out of the language of those that are left. Done when its value has been read, not when it
+// closes: a mask closes hundreds of keys that no text will have, and each would leave its states behind.
+uint32_t FrameStates::settled_extra_keys(const Frame* frame) {
+    const ObjectSet& set = *positions_[frame->state->position]->objects;
+    NodeId others = program_.kernel().complement(program_.kernel().literals({text_since(frame->pending_key, nullptr)}));
+    std::vector<NodeId> components;
+    for (uint32_t k = 0; k < set.components.size(); ++k) {
+        auto [a, e] = set.components[k];
+        NodeId regex = program_.dfa().component(frame->state->extra_start, k);
+        components.push_back(
+            program_.objects[set.disjuncts[a]].extras[e].open ? regex : program_.kernel().conjunction({regex, others}));
+    }
+    return program_.dfa().intern(components, false);
+}
+
+// Whether the container may end here, as far as it and the values that it must not become decide. Whitespace that only
+// a closing bracket can follow asks this as well: behind it there is no other way.
+bool FrameStates::may_close(const Frame* frame) const {
+    return frame->state->closable.any() && !(frame->forbidden && unique_.is_forbidden(frame));
 }
 
 }  // namespace schemagen

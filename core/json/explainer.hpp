@@ -1,0 +1,54 @@
+// Why a byte cannot follow, in words: the answer of `Matcher.explain` for a token that the mask forbids.
+//
+// What is missing or full is read off the frame that refuses; where it stands is read off the text, because frames
+// forget what no mask depends on, names of keys included. Nothing here runs unless somebody asks, and all of it ends in
+// a text.
+#pragma once
+#include <functional>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <vector>
+
+#include "json/frames.hpp"
+#include "json/positions.hpp"
+#include "json/program.hpp"
+
+namespace schemagen {
+
+struct JsonMachine;
+class FrameMoves;
+class FrameStates;
+class Gaps;
+class Stepper;
+
+class Explainer {
+public:
+    explicit Explainer(JsonMachine& machine);
+
+    std::string refusal(const Configuration& config, uint8_t byte, std::string_view text, Arena& arena);
+    // Refusals in words (json/explainer.hpp).
+    std::string types_at(uint32_t position);
+    std::string expected_value(uint32_t position, uint8_t byte, const std::string& pointer);
+    std::string expected_item(const Configuration& config, const std::string& pointer);
+    std::string expected_string(const Configuration& config, uint8_t byte, const std::string& pointer);
+    std::string expected_literal(const Configuration& config, uint8_t byte, std::string_view text,
+                                 const std::string& pointer, std::string_view scalar, Arena& arena);
+    std::string keys_for(const Configuration& config, std::string_view prefix);
+    std::string expected_key(const Configuration& config, uint8_t byte, const std::string& pointer,
+                             std::string_view scalar);
+    std::string open_end(const Configuration& config, const std::string& pointer);
+    std::vector<std::string> missing_keys(const FrameState* state) const;
+    std::string expected_after(const Configuration& config, uint8_t byte, const std::string& pointer);
+
+private:
+    JsonProgram& program_;
+    Positions& positions_;
+    FrameMoves& moves_;
+    FrameStates& states_;
+    Gaps& gaps_;
+    Stepper& stepper_;
+};
+
+}  // namespace schemagen

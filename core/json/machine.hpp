@@ -1,0 +1,40 @@
+// The parts of the JSON automaton. Each names in its header the other parts that it asks.
+#pragma once
+#include "json/containers.hpp"
+#include "json/explainer.hpp"
+#include "json/frame_moves.hpp"
+#include "json/frame_states.hpp"
+#include "json/gaps.hpp"
+#include "json/identities.hpp"
+#include "json/min_bytes.hpp"
+#include "json/positions.hpp"
+#include "json/program.hpp"
+#include "json/shortest_rest.hpp"
+#include "json/shortest_values.hpp"
+#include "json/stepper.hpp"
+#include "json/unique_items.hpp"
+
+namespace schemagen {
+
+struct JsonMachine {
+    JsonMachine(std::shared_ptr<SharedAutomata> shared, JsonOptions options, uint64_t max_states)
+        : program(std::move(shared), std::move(options), max_states) {}
+    JsonMachine(const JsonMachine&) = delete;  // the parts refer to one another
+    JsonMachine& operator=(const JsonMachine&) = delete;
+
+    JsonProgram program;
+    Positions positions{*this};
+    FrameMoves moves{*this};
+    FrameStates states{*this};
+    Gaps gaps{*this};
+    MinBytes min_bytes{*this};
+    Identities identities{*this};
+    ShortestValues shortest{*this};
+    ShortestRest rest{*this};
+    UniqueItems unique{*this};
+    Stepper stepper{*this};
+    Containers containers{*this};
+    Explainer explainer{*this};
+};
+
+}  // namespace schemagen

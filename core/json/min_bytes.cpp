@@ -1,0 +1,376 @@
+#include <algorithm>
+#include <functional>
+#include <unordered_set>
+
+#include "json/machine.hpp"
+#include "json/values.hpp"
+#include "util/hash.hpp"
+#include "util/limits.hpp"
+#include "util/shown.hpp"
+#include "vocabulary/vocabulary.hpp"
+
+namespace schemagen {
+
+namespace {}  // namespace
+
+MinBytes::MinBytes(JsonMachine& machine)
+    : program_(machine.program),
+      positions_(machine.positions),
+      states_(machine.states),
+      gaps_(machine.gaps),
+      rest_(machine.rest) {}
+
+uint32_t MinBytes::min_bytes_option(const std::vector<Option>& options, uint32_t depth) const {
+    uint32_t best = kFar;
+    for (const Option& option : options) best = std::min(best, min_bytes_value(option.value, depth));
+    return best;
+}
+
+uint32_t MinBytes::min_bytes_option(const Options& options, uint32_t depth) const {
+    uint32_t best = kFar;
+    for (const auto& list : options) best = std::min(best, min_bytes_option(list, depth));
+    return best;
+}
+
+Needed MinBytes::needed_members(const ObjectDisjunct& disjunct, const FrameState* state, uint32_t slot) const {
+    Needed out;
+    const uint32_t depth = state ? state->depth : program_.options.fixed.lines;
+    if (state && !program_.options.fixed.lines) {
+        const Required rest = rest_.required(state, slot);
+        out.bytes = rest.bytes;
+        out.count = rest.count;
+    } else {
+        // With an indentation the bytes of a member depend on the depth.
+        const ObjectSet* set = state ? positions_[state->position]->objects.get() : nullptr;
+        for (uint32_t d = state && !program_.options.any_order ? state->next[slot] : 0; d < disjunct.properties.size();
+             ++d) {
+            const Property& property = disjunct.properties[d];
+            if (!property.required || (state && bit(state->seen, set->key_at[slot][d]))) continue;
+            out.bytes += gaps_.line_bytes(depth) + property.key.size() + 2 + gaps_.colon_bytes() +
+                         min_bytes_option(property.options, depth);
+            ++out.count;
+        }
+    }
+    uint64_t count = (state ? state->count : 0) + out.count;
+    if (count < disjunct.min_properties) {
+        out.any = disjunct.min_properties - count;
+        out.each = least_member(disjunct, depth);
+        out.bytes += out.any * out.each;
+        out.count += out.any;
+    }
+    return out;
+}
+
+// The shortest member that is not required.
+uint64_t MinBytes::least_member(const ObjectDisjunct& disjunct, uint32_t depth) const {
+    uint64_t best = kFar;
+    for (const Property& property : disjunct.properties)
+        if (!property.required)
+            best = std::min<uint64_t>(best, property.key.size() + min_bytes_option(property.options, depth));
+    for (const ExtraKeys& extra : disjunct.extras)
+        best =
+            std::min<uint64_t>(best, program_.kernel().shortest(extra.regex) + min_bytes_option(extra.options, depth));
+    return std::min<uint64_t>(best, kFar) + gaps_.line_bytes(depth) + 2 + gaps_.colon_bytes();
+}
+
+// What is needed besides a member that is not required, if it is one of those that may be any.
+Needed MinBytes::without_any(Needed needed) {
+    if (needed.any) needed.bytes -= needed.each, --needed.count, --needed.any;
+    return needed;
+}
+
+Needed MinBytes::needed_items(const ArrayDisjunct& disjunct, uint32_t state, uint64_t count, uint32_t depth) const {
+    Needed out;
+    uint64_t least = std::max<uint64_t>(disjunct.min_items, count + !disjunct.final[state]);
+    auto item = [&] {
+        return gaps_.line_bytes(depth) +
+               least_item(count < disjunct.prefix.size() ? disjunct.prefix[count] : disjunct.items,
+                          disjunct.unique && count > 0, depth);
+    };
+    for (; count < least && (count < disjunct.prefix.size() || count == 0); ++count, ++out.count) out.bytes += item();
+    if (count < least) {
+        out.bytes += (least - count) * item();
+        out.count += least - count;
+    }
+    return out;
+}
+
+// `repeated`: behind another item of an array with unique items.
+uint32_t MinBytes::least_item(const Options& options, bool repeated, uint32_t depth) const {
+    if (!repeated || of_repeated_.empty() || program_.options.fixed.lines) return min_bytes_option(options, depth);
+    uint32_t best = kFar;
+    for (const auto& list : options)
+        for (const Option& option : list) best = std::min(best, of_repeated_[option.value]);
+    return best;
+}
+
+// Behind an item, numbers have no exponents where a value is out of reach (json/unique_items.hpp): that counts where
+// all items are numbers.
+void MinBytes::settle_min_bytes_repeated() {
+    if (std::none_of(program_.arrays.begin(), program_.arrays.end(),
+                     [](const ArrayDisjunct& disjunct) { return disjunct.unique; }))
+        return;
+    std::vector<uint32_t> repeated = of_value;
+    for (size_t v = 0; v < program_.values.size(); ++v) {
+        const ValueNode& value = program_.values[v];
+        if (value.literal == kEmpty || !value.strings.empty() || !value.objects.empty() || !value.arrays.empty())
+            continue;
+        const ByteSet first = program_.dfa().next_bytes(program_.dfa().intern({value.literal}, false));
+        if (first.has('t') || first.has('f') || first.has('n')) continue;
+        const NodeId plain = program_.kernel().without_exponents(value.literal);
+        if (plain != kEmpty) repeated[v] = program_.dfa().bytes_to_accept(program_.dfa().intern({plain}, false), 0);
+    }
+    of_repeated_ = std::move(repeated);
+}
+
+Needed MinBytes::needed(const FrameState* state, uint32_t slot) const {
+    const Position& p = *positions_[state->position];
+    if (state->kind == FrameKind::kObjectFrame)
+        return needed_members(program_.objects[p.objects->disjuncts[slot]], state, slot);
+    return needed_items(program_.arrays[p.arrays->disjuncts[slot]], p.arrays->state[slot], state->count, state->depth);
+}
+
+uint32_t MinBytes::closed(const Needed& inside) const {
+    return plus(inside.bytes, 2 + (inside.count ? (inside.count - 1) * gaps_.comma_bytes() + gaps_.line_bytes(0) : 0));
+}
+
+// Least fixpoint over the values: those that stand alone first, then what is built of them.
+void MinBytes::settle_min_bytes() {
+    std::vector<uint32_t> alone(program_.values.size(), kFar);
+    for (size_t v = 0; v < program_.values.size(); ++v) {
+        poll();
+        if (program_.values[v].literal != kEmpty)
+            alone[v] = program_.dfa().bytes_to_accept(program_.dfa().intern({program_.values[v].literal}, false), 0);
+        for (const StringDisjunct& disjunct : program_.values[v].strings) {
+            if (!program_.string_possible(disjunct)) continue;
+            uint32_t shortest = program_.kernel().is_any_string(disjunct.regex)
+                                    ? 0
+                                    : program_.dfa().bytes_to_accept(program_.dfa().intern({disjunct.regex}, false), 0);
+            alone[v] = std::min(alone[v], plus(2, std::max(shortest, disjunct.min_chars)));
+        }
+    }
+    settle_min_bytes_lines();
+    of_value.assign(program_.values.size(), kFar);
+    for (bool changed = true; changed;) {
+        changed = false;
+        for (size_t v = program_.values.size(); v-- > 0;) {  // what is inside was declared later
+            poll();
+            uint32_t best = alone[v];
+            for (uint32_t id : program_.values[v].objects)
+                best = std::min(best, closed(needed_members(program_.objects[id], nullptr, 0)));
+            for (uint32_t id : program_.values[v].arrays)
+                best = std::min(best, closed(needed_items(program_.arrays[id], 0, 0, program_.options.fixed.lines)));
+            if (best >= of_value[v]) continue;
+            of_value[v] = best;
+            changed = true;
+        }
+    }
+    settle_min_bytes_repeated();
+}
+
+// From behind a value in a container to behind its closing bracket; `opened`: from behind the opening bracket.
+uint32_t MinBytes::min_bytes_rest(const FrameState* state, bool opened) {
+    uint32_t best = kFar;
+    const Bits& alive = state->alive;
+    for (uint32_t slot = 0; slot < kMaxSlots; ++slot) {
+        if (!alive[slot]) continue;
+        Needed rest = needed(state, slot);
+        uint64_t commas = opened && rest.count ? rest.count - 1 : rest.count;
+        best = std::min(best, plus(rest.bytes, commas * gaps_.comma_bytes() +
+                                                   (opened && !rest.count ? 1 : gaps_.closing_bytes(state))));
+    }
+    return best;
+}
+
+// The same from the end of the value that the container is waiting for.
+uint32_t MinBytes::min_bytes_behind(const FrameState* state) {
+    if (state->kind == FrameKind::kRootFrame || state->kind == FrameKind::kExitFrame) return 0;
+    if (state->id && state->id < behind_.size() && behind_[state->id] != kFar) return behind_[state->id];
+    uint32_t best = kFar;
+    for (const Move& move : positions_.children[state->child].moves) {
+        Needed rest = needed(state, move.slot);
+        best = std::min(best, plus(rest.bytes, rest.count * gaps_.comma_bytes() + gaps_.closing_bytes(state)));
+    }
+    if (state->id) {
+        if (behind_.size() <= state->id) behind_.resize(state->id * 2 + 16, kFar);
+        behind_[state->id] = best;
+    }
+    return best;
+}
+
+uint32_t MinBytes::min_bytes_position(uint32_t id, uint32_t depth, bool repeated) const {
+    repeated &= !of_repeated_.empty() && !program_.options.fixed.lines;
+    uint32_t best = kFar;
+    for (ValueId value : positions_[id]->values)
+        best = std::min(best, repeated ? of_repeated_[value] : min_bytes_value(value, depth));
+    return best;
+}
+
+// From inside a key to behind its object.
+uint32_t MinBytes::min_bytes_key(const Configuration& config) {
+    const FrameState* state = config.frame->state;
+    const ObjectSet& set = *positions_[state->position]->objects;
+    uint32_t best = kFar, beside_extra = kFar;
+    // A key that is required costs nothing more, so no other one can be nearer.
+    if (const uint32_t key = program_.options.fixed.lines ? kNoKey : rest_.next_required(config); key != kNoKey)
+        if (const Needed rest = needed(state, rest_.only_slot(state)); rest.any == 0)
+            return plus(rest.bytes, (rest.count - 1) * gaps_.comma_bytes() - set.trie[config.node].depth);
+    for (uint32_t slot = 0; slot < set.disjuncts.size(); ++slot) {
+        if (!state->alive[slot]) continue;
+        const ObjectDisjunct& disjunct = program_.objects[set.disjuncts[slot]];
+        Needed rest = needed(state, slot), others = without_any(rest);
+        beside_extra =
+            std::min(beside_extra, plus(others.bytes, others.count * gaps_.comma_bytes() + gaps_.closing_bytes(state)));
+        if (config.node == kNoNode) continue;
+        const TrieNode& node = set.trie[config.node];
+        for (uint32_t key = node.low; key < node.high; ++key) {
+            if (!bit(state->offered + size_t{slot} * set.words, key) || !set.options[slot][key]) continue;
+            uint32_t place = set.place[slot][key];
+            bool required = place != kNoKey && disjunct.properties[place].required;
+            others = required ? rest : without_any(rest);
+            if (required) {
+                others.bytes -= gaps_.line_bytes(state->depth) + set.keys[key].size() + 2 + gaps_.colon_bytes() +
+                                min_bytes_option(disjunct.properties[place].options, state->depth);
+                --others.count;
+            }
+            uint64_t own = set.keys[key].size() - node.depth + 1 + gaps_.colon_bytes() +
+                           min_bytes_option(*set.options[slot][key], state->depth);
+            best = std::min(best,
+                            plus(own + others.bytes, others.count * gaps_.comma_bytes() + gaps_.closing_bytes(state)));
+        }
+    }
+    if (config.state) {
+        uint32_t shortest = kFar;
+        for (uint32_t k = 0; k < set.components.size(); ++k)
+            if (program_.dfa().state(config.state).alive[k])
+                shortest = std::min(shortest, program_.dfa().bytes_to_accept(config.state, k));
+        best = std::min(best, plus(uint64_t{shortest} + 2 + gaps_.colon_bytes(), beside_extra));
+    }
+    return best;
+}
+
+uint32_t MinBytes::min_bytes_string(const Configuration& config) {
+    const LazyDfa::State& state = program_.dfa().state(config.state);
+    const Position& p = *positions_[states_.position_of(config.frame->state)];
+    uint32_t best = kFar;
+    for (uint32_t k = 0; k < p.strings.size(); ++k) {
+        if (!state.alive[k]) continue;
+        uint32_t missing = config.count < p.strings[k].min_chars ? p.strings[k].min_chars - config.count : 0;
+        // A character that was begun counts once it is complete.
+        best = std::min(best, plus(std::max(program_.dfa().bytes_to_accept(config.state, k), missing), 1));
+    }
+    return best;
+}
+
+uint32_t MinBytes::min_bytes_literal(const Configuration& config) {
+    const Position& p = *positions_[states_.position_of(config.frame->state)];
+    uint32_t best = kFar;
+    for (uint32_t k = 0; k < p.literal_owner.size(); ++k)
+        if (program_.dfa().state(config.state).alive[k])
+            best = std::min(best, program_.dfa().bytes_to_accept(config.state, k));
+    return best;
+}
+
+// From an opening bracket, or the gap behind it, to behind the closing one.
+uint64_t MinBytes::min_bytes_first(const Configuration& config) {
+    const uint64_t rest = min_bytes_rest(config.frame->state, true);
+    if (!config.count) return rest;
+    return std::max(rest - std::min<uint64_t>(rest, config.count),
+                    gaps_.gap_bytes_left(config) + 1 + gaps_.closing_bytes(config.frame->state));
+}
+
+// From a comma in an object to behind the object.
+uint64_t MinBytes::min_bytes_next_key(const Configuration& config) {
+    const FrameState* state = config.frame->state;
+    const uint64_t left = gaps_.gap_bytes_left(config), rest = min_bytes_rest(state, true),
+                   line = gaps_.line_bytes(state->depth);
+    return std::max(rest + left - std::min(rest, line), 3 + gaps_.colon_bytes() + left + gaps_.closing_bytes(state));
+}
+
+uint32_t MinBytes::min_bytes(const Configuration& config) {
+    if (config.mode == kDone) return 0;
+    const FrameState* state = config.frame->state;
+    const uint32_t depth = state->depth, read = config.count;  // in a gap: how much of it
+    uint64_t total = 0;
+    switch (config.mode) {
+        case kColon:
+            total = gaps_.colon_bytes() - read + min_bytes_position(states_.position_of(state), depth) +
+                    uint64_t{min_bytes_behind(state)};
+            break;
+        case kValue:
+        case kItem: {
+            const bool repeated = config.mode == kItem && config.frame->items && config.frame->items->count;
+            total = gaps_.gap_bytes_left(config) + min_bytes_position(config.state, depth, repeated) +
+                    uint64_t{min_bytes_behind(state)};
+            break;
+        }
+        case kString: total = min_bytes_string(config) + uint64_t{min_bytes_behind(state)}; break;
+        case kLiteral: total = min_bytes_literal(config) + uint64_t{min_bytes_behind(state)}; break;
+        case kFirstItem:
+        case kFirstKey: total = min_bytes_first(config); break;
+        case kNextKey: total = min_bytes_next_key(config); break;
+        case kKey: total = min_bytes_key(config); break;
+        case kAfter: total = std::max<uint64_t>(min_bytes_rest(state, false), read + 1) - read; break;
+        default: break;
+    }
+    return plus(total, rest_.summed(config.frame).least);
+}
+
+// A value that stands deeper is indented more: each of its line breaks takes so much more. The fewest line breaks and
+// the fewest bytes may be those of different instances, so the sum is a lower bound.
+uint32_t MinBytes::min_bytes_value(ValueId value, uint32_t depth) const {
+    if (of_lines_.empty()) return of_value[value];
+    return plus(of_value[value], uint64_t{depth} * program_.options.fixed.indent.size() * of_lines_[value]);
+}
+
+uint64_t MinBytes::min_bytes_lines(const std::vector<Option>& options) const {
+    uint64_t best = kFar;
+    for (const Option& option : options) best = std::min<uint64_t>(best, of_lines_[option.value]);
+    return best;
+}
+
+uint64_t MinBytes::min_bytes_lines(const Options& options) const {
+    uint64_t best = kFar;
+    for (const auto& list : options) best = std::min(best, min_bytes_lines(list));
+    return best;
+}
+
+uint64_t MinBytes::min_bytes_lines(const ObjectDisjunct& disjunct) const {
+    uint64_t lines = 0, members = 0, any = kFar;
+    for (const Property& property : disjunct.properties) {
+        const uint64_t inside = min_bytes_lines(property.options);
+        if (property.required) lines += inside + 1, ++members;
+        if (!property.required) any = std::min(any, inside);
+    }
+    for (const ExtraKeys& extra : disjunct.extras) any = std::min(any, min_bytes_lines(extra.options));
+    if (members < disjunct.min_properties)
+        lines += (disjunct.min_properties - members) * (any + 1), members = disjunct.min_properties;
+    return members ? lines + 1 : 0;
+}
+
+uint64_t MinBytes::min_bytes_lines(const ArrayDisjunct& disjunct) const {
+    uint64_t lines = 0, items = std::max<uint64_t>(disjunct.min_items, !disjunct.final[0]);
+    for (uint64_t k = 0; k < items && k < disjunct.prefix.size(); ++k) lines += min_bytes_lines(disjunct.prefix[k]) + 1;
+    if (items > disjunct.prefix.size())
+        lines += (items - disjunct.prefix.size()) * (min_bytes_lines(disjunct.items) + 1);
+    return items ? lines + 1 : 0;
+}
+
+// Least fixpoint over the values, as that of their bytes.
+void MinBytes::settle_min_bytes_lines() {
+    if (!program_.options.fixed.lines) return;
+    of_lines_.assign(program_.values.size(), kFar);
+    for (bool changed = true; changed;) {
+        changed = false;
+        for (size_t v = program_.values.size(); v-- > 0;) {  // what is inside was declared later
+            uint64_t best = program_.values[v].literal != kEmpty || !program_.values[v].strings.empty() ? 0 : kFar;
+            for (uint32_t id : program_.values[v].objects) best = std::min(best, min_bytes_lines(program_.objects[id]));
+            for (uint32_t id : program_.values[v].arrays) best = std::min(best, min_bytes_lines(program_.arrays[id]));
+            if (best >= of_lines_[v]) continue;
+            of_lines_[v] = static_cast<uint32_t>(best);
+            changed = true;
+        }
+    }
+}
+
+}  // namespace schemagen

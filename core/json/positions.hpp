@@ -1,0 +1,110 @@
+// Places where values are expected, and the automata and tries of what may stand there; made when a text first comes to
+// them.
+#pragma once
+#include <functional>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <vector>
+
+#include "json/frames.hpp"
+#include "json/program.hpp"
+
+namespace schemagen {
+
+struct JsonMachine;
+
+struct TrieNode {
+    uint8_t byte;
+    uint32_t depth;                 // of this byte, 0 for the root
+    uint32_t first_child, sibling;  // 0: none
+    uint32_t low, high;             // sorted keys below
+    uint32_t key;                   // kNoKey unless a key ends here
+};
+
+// The objects that may stand at one position. A disjunct with n states takes n places in the bit sets ("slots").
+struct ObjectSet {
+    std::vector<uint32_t> disjuncts;  // [slot]
+    std::vector<uint32_t> state;      // [slot] state of its disjunct
+    std::vector<uint16_t> owner;      // [slot] component of the position
+    Bits initial;                     // slots alive at the start
+    std::vector<std::string> keys;    // sorted, of all disjuncts
+    std::vector<TrieNode> trie;
+    std::vector<std::vector<const std::vector<Option>*>> options;  // [slot][key], null: the key is forbidden
+    std::vector<std::vector<uint32_t>> place;               // [slot][key] -> declaration index, kNoKey: an extra key
+    std::vector<std::vector<uint32_t>> key_at;              // [slot][declaration index] -> key
+    std::vector<std::vector<uint64_t>> required;            // [slot] keys, as bits
+    bool tracks_keys = false;                               // some class of extra keys is finite from some prefix on
+    std::vector<std::pair<uint16_t, uint32_t>> components;  // of the extra-key automaton: (first slot, extras index)
+    uint32_t extra_start = 0;
+    uint32_t words = 0;
+    uint32_t most_count = 0;  // more members are no different
+};
+
+struct ArraySet {
+    std::vector<uint32_t> disjuncts;
+    std::vector<uint32_t> state;
+    std::vector<uint16_t> owner;
+    Bits initial;
+    uint32_t most_count = 0;  // more items are no different
+    bool unique = false;      // some disjunct asks for unique items
+    uint32_t base(uint32_t slot) const { return slot - state[slot]; }
+};
+
+// A place where a value is expected: the values that the living disjuncts ask for.
+struct Position {
+    std::vector<ValueId> values;
+    bool prepared = false;
+    uint32_t string_start = 0;
+    std::vector<StringDisjunct> strings;
+    std::vector<uint16_t> string_owner;
+    bool counted = false;
+    uint32_t literal_start = 0;
+    std::vector<uint16_t> literal_owner;
+    std::unique_ptr<ObjectSet> objects;
+    std::unique_ptr<ArraySet> arrays;
+    const FrameState* object_state = nullptr;  // just opened; null: not asked yet
+    const FrameState* array_state = nullptr;
+};
+
+// What follows a key, or stands at an index: the position, and which slot each satisfied component leads to.
+struct Move {
+    ValueId value;
+    uint32_t slot;
+    bool operator==(const Move&) const = default;
+};
+
+struct Child {
+    uint32_t position;
+    std::vector<Move> moves;
+    std::vector<uint16_t> component;  // [move]
+};
+
+class Positions {
+public:
+    explicit Positions(JsonMachine& machine);
+
+    uint32_t position(std::vector<ValueId> values);
+    uint32_t child(std::vector<Move> moves);
+    Position& prepared(uint32_t id);
+    void prepare_strings(Position& p);
+    void prepare_literal(Position& p);
+    void prepare_arrays(Position& p);
+    void prepare_objects(Position& p);
+    void place_keys(ObjectSet& set, uint32_t slot);
+    void build_trie(ObjectSet& set);
+
+    Position* operator[](uint32_t id) const { return positions_[id].get(); }
+    size_t size() const { return positions_.size(); }
+
+    std::vector<Child> children;
+
+private:
+    JsonProgram& program_;
+    std::vector<std::unique_ptr<Position>> positions_;
+    HashIndex position_index_;
+    HashIndex child_index_;
+};
+
+}  // namespace schemagen

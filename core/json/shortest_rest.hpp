@@ -1,0 +1,55 @@
+// What an open text still needs: tokens at most, and the shortest way to its end, written without a search.
+#pragma once
+#include <functional>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <vector>
+
+#include "automata/completion_guide.hpp"
+#include "json/frames.hpp"
+#include "json/min_bytes.hpp"
+#include "json/positions.hpp"
+#include "json/program.hpp"
+#include "json/shortest_values.hpp"
+
+namespace schemagen {
+
+struct JsonMachine;
+class FrameStates;
+class Gaps;
+class MinBytes;
+class ShortestValues;
+
+class ShortestRest {
+public:
+    explicit ShortestRest(JsonMachine& machine);
+
+    Required required(const FrameState* state, uint32_t slot) const;
+    void remember_required(const FrameState* state);
+    uint32_t most_behind(const Frame* frame) const;
+    uint32_t most_rest(const Frame* frame, bool opened) const;
+    static uint32_t only_slot(const FrameState* state);
+    uint32_t most_position(uint32_t id) const;
+    const Around& summed(const Frame* frame);
+    void sum_around(const Around& around, const Frame* parent);
+    bool has_sums(const Frame* frame) const;
+    uint32_t most_tokens_around(const Configuration& config) const;
+    uint32_t most_tokens(const Configuration& config);
+    uint32_t most_key(const Configuration& config);
+    uint32_t next_required(const Configuration& config) const;
+    bool rest_of_word(const Configuration& config, std::string& out) const;
+    void write_rest(const FrameState* state, uint32_t slot, bool first, uint32_t skip, std::string& out) const;
+    bool write_shortest(const Configuration& config, std::string& out);
+
+private:
+    JsonProgram& program_;
+    Positions& positions_;
+    FrameStates& states_;
+    Gaps& gaps_;
+    MinBytes& min_bytes_;
+    ShortestValues& shortest_;
+};
+
+}  // namespace schemagen

@@ -1,0 +1,367 @@
+#include <algorithm>
+#include <functional>
+#include <unordered_set>
+
+#include "json/machine.hpp"
+#include "json/values.hpp"
+#include "util/hash.hpp"
+#include "util/limits.hpp"
+#include "util/shown.hpp"
+#include "vocabulary/vocabulary.hpp"
+
+namespace schemagen {
+
+namespace {
+
+constexpr uint32_t kMostTries = 16;  // keys that are not required, looked at for one that is short
+
+}  // namespace
+
+ShortestValues::ShortestValues(JsonMachine& machine)
+    : program_(machine.program), gaps_(machine.gaps), min_bytes_(machine.min_bytes) {}
+
+Required& Required::operator+=(const Required& other) {
+    bytes += other.bytes;
+    tokens += other.tokens;
+    count += other.count;
+    unclear += other.unclear;
+    return *this;
+}
+
+Required& Required::operator-=(const Required& other) {
+    bytes -= other.bytes;
+    tokens -= other.tokens;
+    count -= other.count;
+    unclear -= other.unclear;
+    return *this;
+}
+
+std::string ShortestValues::comma() const { return program_.options.whitespace == Whitespace::kSpaced ? ", " : ","; }
+std::string ShortestValues::colon() const { return program_.options.whitespace == Whitespace::kSpaced ? ": " : ":"; }
+
+// ---- values ---------------------------------------------------------------------------------------------------------
+
+// The first word of `length` bytes of a language, as `follow_word` finds it; false also where it may not make more
+// states.
+bool ShortestValues::first_word(uint32_t state, uint32_t component, uint32_t length, std::string& out) const {
+    try {
+        return follow_word(state, component, length, out);
+    } catch (const LimitExceeded&) {
+        return false;  // past the time of the call, the next look throws again
+    }
+}
+
+// The first word of `length` bytes of a language that has none of fewer. The bytes that are left are told by a lower
+// bound: where the word is found, no byte that was passed over could have led to another one. False: the bound was too
+// low.
+bool ShortestValues::follow_word(uint32_t state, uint32_t component, uint32_t length, std::string& out) const {
+    if (length > kMostScalar) return false;
+    for (uint32_t left = length; left > 0; --left) {
+        poll();
+        uint32_t next = 0;
+        for (unsigned byte = 0; byte < 256 && !next; ++byte) {
+            const uint32_t to = program_.dfa().next(state, static_cast<uint8_t>(byte));
+            if (!to || !program_.dfa().state(to).alive[component] ||
+                program_.dfa().bytes_to_accept(to, component) >= left)
+                continue;
+            next = to;
+            out.push_back(static_cast<char>(byte));
+        }
+        if (!next) return false;
+        state = next;
+    }
+    return program_.dfa().state(state).accepts[component];
+}
+
+// The shortest text of a string, of `length` bytes with its quotes; empty: not clear.
+std::string ShortestValues::first_string(const StringDisjunct& disjunct, uint32_t length) const {
+    std::string out = "\"";
+    if (length > kMostScalar) return {};
+    if (program_.kernel().is_any_string(disjunct.regex)) return out.append(length - 2, ' ') + '"';
+    const uint32_t start = program_.dfa().intern({disjunct.regex}, false);
+    if (!start || program_.dfa().bytes_to_accept(start, 0) != length - 2 || !first_word(start, 0, length - 2, out))
+        return {};
+    const bool plain =
+        std::none_of(out.begin(), out.end(), [](char c) { return c == '\\' || static_cast<uint8_t>(c) >= 0x80; });
+    const bool bounded = disjunct.min_chars > 0 || disjunct.max_chars != kUnbounded;
+    if (bounded && (!plain || length - 2 > disjunct.max_chars)) return {};
+    return out + '"';
+}
+
+// Find the shortest text of a value whose parts were asked before: they are shorter.
+void ShortestValues::find_shortest(ValueId id) {
+    const ValueNode& value = program_.values[id];
+    Shortest& out = texts[id];
+    if (!tells_shortest()) return;
+    const uint32_t least = min_bytes_.of_value[id];
+    size_t ways = 0;  // as short as `least`
+    bool clear = true;
+    auto take = [&](std::string text) {
+        clear &= !text.empty();
+        if (++ways == 1 || text < out.text) out.text = std::move(text), out.kind = Shortest::kText;
+    };
+    if (value.literal != kEmpty) {
+        const uint32_t start = program_.dfa().intern({value.literal}, false);
+        std::string text;
+        if (start && program_.dfa().bytes_to_accept(start, 0) == least)
+            take(first_word(start, 0, least, text) ? text : "");
+    }
+    for (const StringDisjunct& disjunct : value.strings) {
+        if (!program_.string_possible(disjunct)) continue;
+        const uint32_t shortest =
+            program_.kernel().is_any_string(disjunct.regex)
+                ? 0
+                : program_.dfa().bytes_to_accept(program_.dfa().intern({disjunct.regex}, false), 0);
+        if (plus(2, std::max(shortest, disjunct.min_chars)) == least) take(first_string(disjunct, least));
+    }
+    // The members of a disjunct that is as short as the value are shorter, so they were asked before.
+    auto enter = [&](Shortest::Kind kind, uint32_t disjunct, const Needed& needed, char opening) {
+        if (min_bytes_.closed(needed) != least) return;
+        const bool first = ++ways == 1 || (out.kind == Shortest::kText && opening < out.text[0]);
+        clear &= ways == 1 || out.kind == Shortest::kText;
+        const Required inside = kind == Shortest::kArray ? required_items(program_.arrays[disjunct], 0, 0, 0)
+                                                         : required_members(disjunct, 0);
+        clear &= inside.unclear == 0;
+        if (!first) return;
+        out.kind = kind;
+        out.disjunct = disjunct;
+        out.text = opening;
+        out.tokens = plus(2, inside.tokens + uint64_t{inside.count ? inside.count - 1 : 0} * comma_tokens);
+    };
+    for (uint32_t disjunct : value.arrays)
+        enter(Shortest::kArray, disjunct, min_bytes_.needed_items(program_.arrays[disjunct], 0, 0, 0), '[');
+    for (uint32_t disjunct : value.objects)
+        enter(Shortest::kObject, disjunct, min_bytes_.needed_members(program_.objects[disjunct], nullptr, 0), '{');
+    if (!clear || ways == 0) {
+        out = {};
+    } else if (out.kind == Shortest::kText) {
+        out.tokens = (*count_tokens_)(out.text);
+    }
+    if (out.tokens >= kFar) out = {};
+}
+
+const Shortest* ShortestValues::only_option(const std::vector<Option>& options) const {
+    if (options.size() != 1 || texts[options[0].value].kind == Shortest::kUnclear) return nullptr;
+    return &texts[options[0].value];
+}
+
+// Sums from the end: what a disjunct requires from each of its properties on.
+const std::vector<Required>& ShortestValues::required_sums(uint32_t disjunct) {
+    ObjectPlan& plan = plans[disjunct];
+    if (!plan.from.empty()) return plan.from;
+    const std::vector<Property>& properties = program_.objects[disjunct].properties;
+    plan.from.resize(properties.size() + 1);
+    for (size_t d = properties.size(); d-- > 0;) {
+        plan.from[d] = plan.from[d + 1];
+        plan.longest_key = std::max(plan.longest_key, static_cast<uint32_t>(properties[d].key.size()));
+        if (!properties[d].required) continue;
+        plan.from[d] += price(properties[d]);
+        plan.order.push_back(static_cast<uint32_t>(d));
+    }
+    std::reverse(plan.order.begin(), plan.order.end());
+    if (program_.options.any_order)
+        std::sort(plan.order.begin(), plan.order.end(),
+                  [&](uint32_t a, uint32_t b) { return properties[a].key + '"' < properties[b].key + '"'; });
+    return plan.from;
+}
+
+Required ShortestValues::member(const std::vector<Required>& from, uint32_t place) {
+    Required out = from[place];
+    out -= from[place + 1];
+    return out;
+}
+
+Required ShortestValues::price(const Property& property) const {
+    const Shortest* value = property.options.size() == 1 ? only_option(property.options[0]) : nullptr;
+    Required out{property.key.size() + 2 + gaps_.colon_bytes() + min_bytes_.min_bytes_option(property.options, 0), 0, 1,
+                 !value};
+    if (value) out.tokens = uint64_t{(*count_tokens_)('"' + property.key + '"' + colon())} + value->tokens;
+    if (out.tokens >= kFar) out.tokens = 0, out.unclear = 1;
+    return out;
+}
+
+// What a disjunct requires from a property on, besides keys of any name.
+Required ShortestValues::required_members(uint32_t disjunct, uint32_t place) {
+    Required out = required_sums(disjunct)[place];
+    out.unclear += program_.objects[disjunct].final.size() > 1 || out.count < program_.objects[disjunct].min_properties;
+    return out;
+}
+
+Required ShortestValues::required_items(const ArrayDisjunct& disjunct, uint32_t state, uint64_t count,
+                                        uint32_t depth) const {
+    const Needed needed = min_bytes_.needed_items(disjunct, state, count, depth);
+    Required out{needed.bytes, 0, static_cast<uint32_t>(std::min<uint64_t>(needed.count, kFar)),
+                 disjunct.final.size() > 1 || (disjunct.unique && count + needed.count > 1)};
+    const Shortest* item = nullptr;
+    for (uint64_t k = count; k < count + needed.count && !out.unclear; ++k) {
+        const Options& options = k < disjunct.prefix.size() ? disjunct.prefix[k] : disjunct.items;
+        if (k <= disjunct.prefix.size()) item = options.size() == 1 ? only_option(options[0]) : nullptr;
+        if (!item) {
+            out.unclear = 1;
+        } else if (k < disjunct.prefix.size()) {
+            out.tokens += item->tokens;
+        } else {
+            out.tokens += (count + needed.count - k) * uint64_t{item->tokens};
+            break;
+        }
+    }
+    return out;
+}
+
+void ShortestValues::settle_shortest(const CountTokens& tokens) {
+    if (!min_bytes_.of_value.empty()) return;
+    try {
+        settle_all(tokens);
+    } catch (...) {
+        min_bytes_.of_value.clear();
+        texts.clear();
+        plans.clear();
+        throw;
+    }
+}
+
+void ShortestValues::settle_all(const CountTokens& tokens) {
+    min_bytes_.settle_min_bytes();
+    count_tokens_ = &tokens;
+    comma_tokens = tokens(comma());
+    texts.resize(program_.values.size());
+    plans.resize(program_.objects.size());
+    std::vector<ValueId> order;
+    for (ValueId id = 0; id < program_.values.size(); ++id)
+        if (min_bytes_.of_value[id] < kFar) order.push_back(id);
+    std::stable_sort(order.begin(), order.end(),
+                     [&](ValueId a, ValueId b) { return min_bytes_.of_value[a] < min_bytes_.of_value[b]; });
+    for (ValueId id : order) {
+        poll();
+        find_shortest(id);
+    }
+    for (uint32_t disjunct = 0; disjunct < program_.objects.size(); ++disjunct) required_sums(disjunct);
+    settle_growth();
+}
+
+void ShortestValues::write_value(ValueId id, std::string& out) const {
+    struct Level {
+        ValueId value;
+        uint32_t at;  // the member or item that is next
+    };
+    std::vector<Level> levels;
+    auto begin = [&](ValueId value) {
+        const Shortest& shortest = texts[value];
+        out += shortest.text;
+        if (shortest.kind != Shortest::kText) levels.push_back({value, 0});
+    };
+    for (begin(id); !levels.empty();) {
+        poll();
+        const Shortest& shortest = texts[levels.back().value];
+        const uint32_t at = levels.back().at++;
+        const bool object = shortest.kind == Shortest::kObject;
+        const uint32_t count = object ? static_cast<uint32_t>(plans[shortest.disjunct].order.size())
+                                      : program_.arrays[shortest.disjunct].min_items;
+        if (at == count) {
+            out += object ? '}' : ']';
+            levels.pop_back();
+            continue;
+        }
+        if (at > 0) out += comma();
+        if (object) {
+            const Property& property =
+                program_.objects[shortest.disjunct].properties[plans[shortest.disjunct].order[at]];
+            out += '"' + property.key + '"' + colon();
+            begin(property.options[0][0].value);
+        } else {
+            begin(item_of(program_.arrays[shortest.disjunct], at));
+        }
+    }
+}
+
+ValueId ShortestValues::item_of(const ArrayDisjunct& disjunct, uint64_t place) {
+    return (place < disjunct.prefix.size() ? disjunct.prefix[place] : disjunct.items)[0][0].value;
+}
+
+// ---- growth ---------------------------------------------------------------------------------------------------------
+
+// Bytes that are needed at most behind any place of a scalar.
+uint32_t ShortestValues::peak(const ValueNode& value) const {
+    constexpr uint64_t kBegun = 12,
+                       kCharacter = 6;  // bytes of a character that was begun, and of one in its shortest spelling
+    uint64_t most = value.literal == kEmpty ? 0 : program_.kernel().most_to_finish(value.literal);
+    if (most == kUnbounded) return kFar;
+    for (const StringDisjunct& disjunct : value.strings) {
+        if (!program_.string_possible(disjunct)) continue;
+        uint64_t chars = disjunct.min_chars;
+        if (!program_.kernel().is_any_string(disjunct.regex)) {
+            chars = program_.kernel().most_to_finish(disjunct.regex);
+            if (chars == kUnbounded || disjunct.min_chars > 0)
+                chars = std::max<uint64_t>(disjunct.max_chars, chars == kUnbounded ? 0 : chars);
+            if (chars >= kUnbounded) return kFar;
+        }
+        most = std::max(most, kBegun + chars * kCharacter + 1);
+    }
+    return plus(most, 0);
+}
+
+// How many bytes a token can add to what is needed. It can only do so where it begins something that is not required,
+// or one alternative where another is shorter.
+void ShortestValues::settle_growth() {
+    std::vector<bool> extra(program_.values.size(), false);  // values that may stand where none is required
+    auto mark = [&](const std::vector<Option>& options) {
+        for (const Option& option : options) extra[option.value] = true;
+    };
+    uint64_t local = 0, longest_key = 0;
+    bool known = tells_shortest();
+    for (size_t a = 0; a < program_.objects.size(); ++a) {
+        const ObjectDisjunct& disjunct = program_.objects[a];
+        known &= disjunct.final.size() == 1 && plans[a].from[0].count >= disjunct.min_properties;
+        longest_key = std::max<uint64_t>(longest_key, plans[a].longest_key);
+        for (const Property& property : disjunct.properties)
+            if (!property.required || property.options.size() != 1 || property.options[0].size() != 1)
+                for (const auto& options : property.options) mark(options);
+        for (const ExtraKeys& keys : disjunct.extras) {
+            bool possible = false;
+            for (const auto& options : keys.options)
+                mark(options), possible |= min_bytes_.min_bytes_option(options, 0) < kFar;
+            known &= !possible || (keys.open && program_.kernel().is_any_string(keys.regex));
+        }
+    }
+    for (const ArrayDisjunct& disjunct : program_.arrays) {
+        known &= disjunct.final.size() == 1 && !disjunct.unique;
+        for (size_t k = 0; k < disjunct.prefix.size(); ++k)
+            for (const auto& options : disjunct.prefix[k])
+                if (k >= disjunct.min_items || options.size() != 1) mark(options);
+        if (disjunct.max_items > disjunct.min_items)
+            for (const auto& options : disjunct.items) mark(options);
+    }
+    uint64_t opened = 0, begun = 0;
+    for (ValueId id = 0; id < program_.values.size() && known; ++id) {
+        const ValueNode& value = program_.values[id];
+        if (!value.productive) continue;
+        local = std::max<uint64_t>(local, peak(value));
+        const size_t ways =
+            value.objects.size() + value.arrays.size() + value.strings.size() + (value.literal != kEmpty);
+        if (ways == 1 && !extra[id]) continue;
+        if (extra[id])
+            begun = std::max<uint64_t>(begun, texts[id].kind == Shortest::kUnclear ? kFar : min_bytes_.of_value[id]);
+        for (uint32_t disjunct : value.objects)
+            opened = std::max<uint64_t>(opened,
+                                        most_opened(min_bytes_.needed_members(program_.objects[disjunct], nullptr, 0),
+                                                    required_members(disjunct, 0)));
+        for (uint32_t disjunct : value.arrays)
+            opened = std::max<uint64_t>(opened, most_opened(min_bytes_.needed_items(program_.arrays[disjunct], 0, 0, 0),
+                                                            required_items(program_.arrays[disjunct], 0, 0, 0)));
+    }
+    constexpr uint64_t kExtraKey =
+        24;                         // bytes of a key of any name that was begun and is not used, its quote and colon
+    constexpr uint64_t kComma = 4;  // of a member that is not required, with its space
+    growth_.opened = known ? plus(opened, 0) : kFar;
+    growth_.local = known ? plus(std::max(local, begun + longest_key + kExtraKey), kComma) : kFar;
+}
+
+uint32_t ShortestValues::most_opened(const Needed& needed, const Required& required) const {
+    return required.unclear ? kFar : min_bytes_.closed(needed);
+}
+
+uint32_t ShortestValues::growth(uint32_t brackets) const {
+    return plus(growth_.local, uint64_t{brackets} * growth_.opened);
+}
+
+}  // namespace schemagen

@@ -1,0 +1,92 @@
+// The shortest text of a value and of what an open text still requires, without a search.
+//
+// Of most schemas the shortest text (the fewest bytes, the first of them in order) can be told from the schema: the
+// required members of an object, the least items of an array, the first shortest word of a string or number. A value is
+// clear if it is of that kind and no alternative is as short. The text of what is open is made of such parts, so its
+// bytes and an upper bound of its tokens are sums: of the members that are still required, and of the containers
+// around. Sums are kept: of the required members beside the state of an object, changed by one member where the state
+// was changed by one; of the containers around beside each frame. So what is left costs the same at any depth, and
+// beside any number of members.
+//
+// Invariants: `bytes` is never more than the shortest text has, and exact where nothing is unclear; `tokens` is never
+// less than the fewest tokens that spell that text. Parts are priced apart: tokens across their borders only make it
+// cheaper. A container is priced as its bracket and what it requires once it is open, so that opening it adds nothing.
+#pragma once
+#include <functional>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <vector>
+
+#include "automata/completion_guide.hpp"
+#include "json/frames.hpp"
+#include "json/min_bytes.hpp"
+#include "json/positions.hpp"
+#include "json/program.hpp"
+
+namespace schemagen {
+
+struct JsonMachine;
+class Gaps;
+class MinBytes;
+
+struct Shortest {
+    enum Kind : uint8_t { kUnclear, kText, kObject, kArray };
+    Kind kind = kUnclear;
+    uint32_t disjunct = 0;
+    uint32_t tokens = kFar;  // at most; the bytes are `min_bytes_values_`
+    std::string text;        // all of it, or the opening bracket
+};
+
+struct ObjectPlan {
+    std::vector<Required> from;   // [property]: of it and those declared behind it, and behind the last one
+    std::vector<uint32_t> order;  // of the required properties in the shortest text
+    uint32_t longest_key = 0;
+};
+
+constexpr uint32_t kMostScalar = 4096;   // bytes of a string or number whose text is looked for
+constexpr uint32_t kMostText = 200'000;  // bytes
+
+class ShortestValues {
+public:
+    explicit ShortestValues(JsonMachine& machine);
+
+    // The shortest text (json/shortest_values.hpp). Not told of a fixed layout, whose gaps have texts of their own.
+    bool tells_shortest() const { return program_.options.whitespace != Whitespace::kFixed; }
+    std::string comma() const;
+    std::string colon() const;
+    bool first_word(uint32_t state, uint32_t component, uint32_t length, std::string& out) const;
+    bool follow_word(uint32_t state, uint32_t component, uint32_t length, std::string& out) const;
+    std::string first_string(const StringDisjunct& disjunct, uint32_t length) const;
+    void find_shortest(ValueId id);
+    const Shortest* only_option(const std::vector<Option>& options) const;
+    const std::vector<Required>& required_sums(uint32_t disjunct);
+    static Required member(const std::vector<Required>& from, uint32_t place);
+    Required price(const Property& property) const;
+    Required required_members(uint32_t disjunct, uint32_t place);
+    Required required_items(const ArrayDisjunct& disjunct, uint32_t state, uint64_t count, uint32_t depth) const;
+    void settle_shortest(const CountTokens& tokens);
+    void settle_all(const CountTokens& tokens);
+    void write_value(ValueId id, std::string& out) const;
+    static ValueId item_of(const ArrayDisjunct& disjunct, uint64_t place);
+    uint32_t peak(const ValueNode& value) const;
+    void settle_growth();
+    uint32_t most_opened(const Needed& needed, const Required& required) const;
+    uint32_t growth(uint32_t brackets) const;
+
+    std::vector<Shortest> texts;    // [value]
+    std::vector<ObjectPlan> plans;  // [object]
+    uint32_t comma_tokens = 1;
+
+private:
+    JsonProgram& program_;
+    Gaps& gaps_;
+    MinBytes& min_bytes_;
+    const CountTokens* count_tokens_ = nullptr;
+    struct {
+        uint32_t opened = kFar, local = kFar;  // bytes that a bracket adds to what is needed, and all else in a token
+    } growth_;
+};
+
+}  // namespace schemagen

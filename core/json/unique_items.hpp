@@ -1,0 +1,47 @@
+// uniqueItems: items are compared as values, and a value that would repeat is kept out of reach.
+//
+// Inside an array with unique items the text of every value is kept, and each finished item is remembered in canonical
+// form. The next item carries them as values it must not become. On the way down into an item this list is narrowed to
+// the remembered values that agree with what was written so far; where nothing but closing brackets could follow the
+// value being read, it must differ from the matching part of each of them, which is taken out of its language. So a
+// repeated item is avoided at its last free choice, not met as a dead end behind it.
+#pragma once
+#include <functional>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <vector>
+
+#include "json/frames.hpp"
+#include "json/positions.hpp"
+#include "json/program.hpp"
+
+namespace schemagen {
+
+struct JsonMachine;
+class FrameStates;
+
+class UniqueItems {
+public:
+    explicit UniqueItems(JsonMachine& machine);
+
+    // Unique items (json/unique_items.hpp).
+    ValueList* list(const std::vector<std::string_view>& values, Arena& arena) const;
+    bool all_unique(const Frame* frame, const Bits& slots) const;
+    bool must_close(const Frame* frame, Arena& arena);
+    void set_forbidden(Frame* frame, std::string_view key, Arena& arena);
+    bool note_value(Frame* frame, const Configuration& config, const KeyByte* start, uint8_t last, Bits& alive,
+                    Arena& arena);
+    bool is_forbidden(const Frame* frame) const;
+    NodeId spelled(std::vector<std::u32string> texts);
+    uint32_t string_start_without(const Position& p, const ValueList& forbidden);
+    uint32_t literal_start_without(const Position& p, const ValueList& forbidden);
+
+private:
+    JsonProgram& program_;
+    Positions& positions_;
+    FrameStates& states_;
+};
+
+}  // namespace schemagen
