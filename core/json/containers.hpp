@@ -1,11 +1,7 @@
 // What the mask engine asks (automata/container_view.hpp): how to look into a container without what is around it,
 // where strings end, and which keys were used.
 #pragma once
-#include <functional>
-#include <memory>
 #include <string>
-#include <string_view>
-#include <unordered_map>
 #include <vector>
 
 #include "automata/container_view.hpp"

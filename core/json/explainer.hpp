@@ -4,11 +4,8 @@
 // forget what no mask depends on, names of keys included. Nothing here runs unless somebody asks, and all of it ends in
 // a text.
 #pragma once
-#include <functional>
-#include <memory>
 #include <string>
 #include <string_view>
-#include <unordered_map>
 #include <vector>
 
 #include "json/frames.hpp"
@@ -28,7 +25,8 @@ public:
     explicit Explainer(JsonMachine& machine);
 
     std::string refusal(const Configuration& config, uint8_t byte, std::string_view text, Arena& arena);
-    // Refusals in words (json/explainer.hpp).
+
+private:
     std::string types_at(uint32_t position);
     std::string expected_value(uint32_t position, uint8_t byte, const std::string& pointer);
     std::string expected_item(const Configuration& config, const std::string& pointer);
@@ -42,7 +40,6 @@ public:
     std::vector<std::string> missing_keys(const FrameState* state) const;
     std::string expected_after(const Configuration& config, uint8_t byte, const std::string& pointer);
 
-private:
     JsonProgram& program_;
     Positions& positions_;
     FrameMoves& moves_;

@@ -1,10 +1,5 @@
 // What the state of a frame allows next: which keys and items its disjuncts can take, and where these lead.
 #pragma once
-#include <functional>
-#include <memory>
-#include <string>
-#include <string_view>
-#include <unordered_map>
 #include <vector>
 
 #include "json/frames.hpp"
@@ -22,11 +17,6 @@ public:
     void refresh_array(FrameState* frame);
     std::vector<Move> item_moves(const FrameState* frame, uint32_t slot);
     void refresh_object(FrameState* frame);
-    uint64_t extras_left(const FrameState* frame, uint32_t slot);
-    void refresh_plain(FrameState* frame, uint32_t slot);
-    bool foreign_key(const FrameState* frame, uint32_t slot, uint32_t key) const;
-    bool counting_live(const FrameState* frame, uint32_t slot, const Option& option, uint32_t key);
-    void refresh_counting(FrameState* frame, uint32_t slot);
     void take_moves(const FrameState* frame, uint32_t slot, const std::vector<Option>& options, uint32_t key,
                     std::vector<Move>& moves);
     std::vector<Move> extra_moves(const FrameState* frame, const Bits& components);
@@ -34,6 +24,12 @@ public:
     bool key_possible(const FrameState* frame, const TrieNode& node) const;
 
 private:
+    uint64_t extras_left(const FrameState* frame, uint32_t slot);
+    void refresh_plain(FrameState* frame, uint32_t slot);
+    bool foreign_key(const FrameState* frame, uint32_t slot, uint32_t key) const;
+    bool counting_live(const FrameState* frame, uint32_t slot, const Option& option, uint32_t key);
+    void refresh_counting(FrameState* frame, uint32_t slot);
+
     JsonProgram& program_;
     Positions& positions_;
 };

@@ -1,9 +1,5 @@
 // The states of frames, interned, and the transitions between them; the frames that carry them.
 #pragma once
-#include <functional>
-#include <memory>
-#include <string>
-#include <string_view>
 #include <unordered_map>
 #include <vector>
 
@@ -24,9 +20,7 @@ public:
     explicit FrameStates(JsonMachine& machine);
 
     uint32_t position_of(const FrameState* frame) const;
-    // States of frames (json/frame_states.hpp) and what they allow (json/frame_moves.hpp).
     FrameState* draft(const FrameState* from, Arena& arena) const;
-    void forget_what_is_over(FrameState* state) const;
     const FrameState* intern(FrameState* state);
     uint32_t bits_id(const Bits& bits);
     const FrameState* opened_object(uint32_t at, uint32_t depth, Arena& arena);
@@ -52,6 +46,8 @@ public:
     const Frame* exit_frame = nullptr;  // around the container that a mask is made for
 
 private:
+    void forget_what_is_over(FrameState* state) const;
+
     JsonProgram& program_;
     Positions& positions_;
     FrameMoves& moves_;

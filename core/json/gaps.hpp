@@ -8,12 +8,8 @@
 //
 // The depth is a register of the frames (FrameState::depth), so what is remembered by state is remembered by depth.
 #pragma once
-#include <functional>
-#include <memory>
 #include <string>
 #include <string_view>
-#include <unordered_map>
-#include <vector>
 
 #include "json/frames.hpp"
 #include "json/positions.hpp"
@@ -34,16 +30,10 @@ public:
     explicit Gaps(JsonMachine& machine);
 
     uint32_t depth_inside(const FrameState* state) const;
-    Gap gap_of(const Configuration& config) const;
-    Gap gap_before_close(const FrameState* state) const;
-    uint64_t size_of(const Gap& gap) const;
-    uint8_t byte_of(const Gap& gap, uint64_t at) const;
     bool step_gap(Configuration& config, uint8_t byte) const;
-    bool step_gap_after_value(Configuration& config, uint8_t byte) const;
     bool gap_is_read(const Configuration& config, uint8_t byte) const {
         return program_.options.whitespace != Whitespace::kFixed || fixed_gap_is_read(config, byte);
     }
-    bool fixed_gap_is_read(const Configuration& config, uint8_t byte) const;
     ByteSet gap_bytes(const Configuration& config) const;
     uint32_t comma_bytes() const;
     uint32_t colon_bytes() const;
@@ -54,6 +44,13 @@ public:
     bool gap(Configuration& config, uint8_t byte, bool line_breaks) const;
 
 private:
+    Gap gap_of(const Configuration& config) const;
+    Gap gap_before_close(const FrameState* state) const;
+    uint64_t size_of(const Gap& gap) const;
+    uint8_t byte_of(const Gap& gap, uint64_t at) const;
+    bool step_gap_after_value(Configuration& config, uint8_t byte) const;
+    bool fixed_gap_is_read(const Configuration& config, uint8_t byte) const;
+
     JsonProgram& program_;
     FrameStates& states_;
 };

@@ -1,10 +1,5 @@
 // Which configurations are the same: for masks (local keys), for budgets and for token tables.
 #pragma once
-#include <functional>
-#include <memory>
-#include <string>
-#include <string_view>
-#include <unordered_map>
 #include <vector>
 
 #include "automata/container_view.hpp"
@@ -22,17 +17,18 @@ class Identities {
 public:
     explicit Identities(JsonMachine& machine);
 
-    uint32_t count_identity(const Configuration& config, bool exact) const;
     bool text_matters(const Configuration& config) const;
     bool identity(const Configuration& config, bool exact, std::vector<uint64_t>& key);
     Configuration keep(const Configuration& config, Arena& arena);
     Configuration least_constrained(const Configuration& config);
     bool near_least(const StringDisjunct& disjunct, uint32_t count, uint32_t longest) const;
     bool near_most(const StringDisjunct& disjunct, uint32_t count, uint32_t longest) const;
-    uint32_t count_key(const Configuration& config, uint32_t longest) const;
     LocalKey local_key(const Configuration& config, uint32_t longest) const;
 
 private:
+    uint32_t count_identity(const Configuration& config, bool exact) const;
+    uint32_t count_key(const Configuration& config, uint32_t longest) const;
+
     JsonProgram& program_;
     Positions& positions_;
     FrameStates& states_;

@@ -6,11 +6,6 @@
 // several alternatives are alive the smallest of them counts, so a bound is never too high, and where there is one it
 // mostly is exact.
 #pragma once
-#include <functional>
-#include <memory>
-#include <string>
-#include <string_view>
-#include <unordered_map>
 #include <vector>
 
 #include "json/frames.hpp"
@@ -24,7 +19,6 @@ class FrameStates;
 class Gaps;
 class ShortestRest;
 
-// Distances (json/min_bytes.hpp).
 // Bytes of some members or items without the commas between them, how many they are, and how many of these may be
 // any (of `each` bytes at least).
 struct Needed {
@@ -38,23 +32,27 @@ public:
     uint32_t min_bytes_option(const std::vector<Option>& options, uint32_t depth) const;
     uint32_t min_bytes_option(const Options& options, uint32_t depth) const;
     Needed needed_members(const ObjectDisjunct& disjunct, const FrameState* state, uint32_t slot) const;
+    Needed needed_items(const ArrayDisjunct& disjunct, uint32_t state, uint64_t count, uint32_t depth) const;
+    uint32_t closed(const Needed& inside) const;
+    void settle_min_bytes();
+    uint32_t min_bytes_behind(const FrameState* state);
+    uint32_t min_bytes(const Configuration& config);
+
+    std::vector<uint32_t> of_value;  // [value] bytes of the shortest instance; empty: not asked yet
+
+private:
     uint64_t least_member(const ObjectDisjunct& disjunct, uint32_t depth) const;
     static Needed without_any(Needed needed);
-    Needed needed_items(const ArrayDisjunct& disjunct, uint32_t state, uint64_t count, uint32_t depth) const;
     uint32_t least_item(const Options& options, bool repeated, uint32_t depth) const;
     void settle_min_bytes_repeated();
     Needed needed(const FrameState* state, uint32_t slot) const;
-    uint32_t closed(const Needed& inside) const;
-    void settle_min_bytes();
     uint32_t min_bytes_rest(const FrameState* state, bool opened);
-    uint32_t min_bytes_behind(const FrameState* state);
     uint32_t min_bytes_position(uint32_t id, uint32_t depth, bool repeated = false) const;
     uint32_t min_bytes_key(const Configuration& config);
     uint32_t min_bytes_string(const Configuration& config);
     uint32_t min_bytes_literal(const Configuration& config);
     uint64_t min_bytes_first(const Configuration& config);
     uint64_t min_bytes_next_key(const Configuration& config);
-    uint32_t min_bytes(const Configuration& config);
     uint32_t min_bytes_value(ValueId value, uint32_t depth) const;
     uint64_t min_bytes_lines(const std::vector<Option>& options) const;
     uint64_t min_bytes_lines(const Options& options) const;
@@ -62,9 +60,6 @@ public:
     uint64_t min_bytes_lines(const ArrayDisjunct& disjunct) const;
     void settle_min_bytes_lines();
 
-    std::vector<uint32_t> of_value;  // [value] bytes of the shortest instance; empty: not asked yet
-
-private:
     JsonProgram& program_;
     Positions& positions_;
     FrameStates& states_;

@@ -1,11 +1,8 @@
 // Places where values are expected, and the automata and tries of what may stand there; made when a text first comes to
 // them.
 #pragma once
-#include <functional>
 #include <memory>
 #include <string>
-#include <string_view>
-#include <unordered_map>
 #include <vector>
 
 #include "json/frames.hpp"
@@ -85,15 +82,8 @@ class Positions {
 public:
     explicit Positions(JsonMachine& machine);
 
-    uint32_t position(std::vector<ValueId> values);
     uint32_t child(std::vector<Move> moves);
     Position& prepared(uint32_t id);
-    void prepare_strings(Position& p);
-    void prepare_literal(Position& p);
-    void prepare_arrays(Position& p);
-    void prepare_objects(Position& p);
-    void place_keys(ObjectSet& set, uint32_t slot);
-    void build_trie(ObjectSet& set);
 
     Position* operator[](uint32_t id) const { return positions_[id].get(); }
     size_t size() const { return positions_.size(); }
@@ -101,6 +91,14 @@ public:
     std::vector<Child> children;
 
 private:
+    uint32_t position(std::vector<ValueId> values);
+    void prepare_strings(Position& p);
+    void prepare_literal(Position& p);
+    void prepare_arrays(Position& p);
+    void prepare_objects(Position& p);
+    void place_keys(ObjectSet& set, uint32_t slot);
+    void build_trie(ObjectSet& set);
+
     JsonProgram& program_;
     std::vector<std::unique_ptr<Position>> positions_;
     HashIndex position_index_;

@@ -1,10 +1,8 @@
 // What the schema says: its values and disjuncts, which of them have an instance, and how far an array or object is
 // from its end.
 #pragma once
-#include <functional>
 #include <memory>
 #include <string>
-#include <string_view>
 #include <unordered_map>
 #include <vector>
 
@@ -121,9 +119,6 @@ public:
     uint64_t keys_to_finish(const ObjectDisjunct& disjunct, uint32_t state, const std::vector<bool>& usable,
                             uint64_t extras) const;
     bool object_productive(const ObjectDisjunct& disjunct) const;
-    uint64_t extra_capacity(const ObjectDisjunct& disjunct) const;
-    bool settled_live(const ArrayDisjunct& disjunct, const ArrayOutlook& out, size_t state, uint64_t count) const;
-    ArrayOutlook outlook(const ArrayDisjunct& disjunct) const;
     bool array_live(uint32_t disjunct, uint32_t state, uint64_t count);
     bool string_possible(const StringDisjunct& disjunct) const;
     void settle_productive();
@@ -152,6 +147,9 @@ public:
     std::unordered_map<uint64_t, uint64_t> word_counts;
 
 private:
+    uint64_t extra_capacity(const ObjectDisjunct& disjunct) const;
+    bool settled_live(const ArrayDisjunct& disjunct, const ArrayOutlook& out, size_t state, uint64_t count) const;
+    ArrayOutlook outlook(const ArrayDisjunct& disjunct) const;
 };
 
 }  // namespace schemagen

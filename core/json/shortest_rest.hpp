@@ -1,11 +1,6 @@
 // What an open text still needs: tokens at most, and the shortest way to its end, written without a search.
 #pragma once
-#include <functional>
-#include <memory>
 #include <string>
-#include <string_view>
-#include <unordered_map>
-#include <vector>
 
 #include "automata/completion_guide.hpp"
 #include "json/frames.hpp"
@@ -28,22 +23,23 @@ public:
 
     Required required(const FrameState* state, uint32_t slot) const;
     void remember_required(const FrameState* state);
-    uint32_t most_behind(const Frame* frame) const;
-    uint32_t most_rest(const Frame* frame, bool opened) const;
     static uint32_t only_slot(const FrameState* state);
-    uint32_t most_position(uint32_t id) const;
     const Around& summed(const Frame* frame);
     void sum_around(const Around& around, const Frame* parent);
     bool has_sums(const Frame* frame) const;
     uint32_t most_tokens_around(const Configuration& config) const;
     uint32_t most_tokens(const Configuration& config);
-    uint32_t most_key(const Configuration& config);
     uint32_t next_required(const Configuration& config) const;
-    bool rest_of_word(const Configuration& config, std::string& out) const;
-    void write_rest(const FrameState* state, uint32_t slot, bool first, uint32_t skip, std::string& out) const;
     bool write_shortest(const Configuration& config, std::string& out);
 
 private:
+    uint32_t most_behind(const Frame* frame) const;
+    uint32_t most_rest(const Frame* frame, bool opened) const;
+    uint32_t most_position(uint32_t id) const;
+    uint32_t most_key(const Configuration& config);
+    bool rest_of_word(const Configuration& config, std::string& out) const;
+    void write_rest(const FrameState* state, uint32_t slot, bool first, uint32_t skip, std::string& out) const;
+
     JsonProgram& program_;
     Positions& positions_;
     FrameStates& states_;

@@ -12,11 +12,7 @@
 // less than the fewest tokens that spell that text. Parts are priced apart: tokens across their borders only make it
 // cheaper. A container is priced as its bracket and what it requires once it is open, so that opening it adds nothing.
 #pragma once
-#include <functional>
-#include <memory>
 #include <string>
-#include <string_view>
-#include <unordered_map>
 #include <vector>
 
 #include "automata/completion_guide.hpp"
@@ -57,22 +53,11 @@ public:
     std::string comma() const;
     std::string colon() const;
     bool first_word(uint32_t state, uint32_t component, uint32_t length, std::string& out) const;
-    bool follow_word(uint32_t state, uint32_t component, uint32_t length, std::string& out) const;
-    std::string first_string(const StringDisjunct& disjunct, uint32_t length) const;
-    void find_shortest(ValueId id);
-    const Shortest* only_option(const std::vector<Option>& options) const;
-    const std::vector<Required>& required_sums(uint32_t disjunct);
     static Required member(const std::vector<Required>& from, uint32_t place);
-    Required price(const Property& property) const;
-    Required required_members(uint32_t disjunct, uint32_t place);
     Required required_items(const ArrayDisjunct& disjunct, uint32_t state, uint64_t count, uint32_t depth) const;
     void settle_shortest(const CountTokens& tokens);
-    void settle_all(const CountTokens& tokens);
     void write_value(ValueId id, std::string& out) const;
     static ValueId item_of(const ArrayDisjunct& disjunct, uint64_t place);
-    uint32_t peak(const ValueNode& value) const;
-    void settle_growth();
-    uint32_t most_opened(const Needed& needed, const Required& required) const;
     uint32_t growth(uint32_t brackets) const;
 
     std::vector<Shortest> texts;    // [value]
@@ -80,6 +65,18 @@ public:
     uint32_t comma_tokens = 1;
 
 private:
+    bool follow_word(uint32_t state, uint32_t component, uint32_t length, std::string& out) const;
+    std::string first_string(const StringDisjunct& disjunct, uint32_t length) const;
+    void find_shortest(ValueId id);
+    const Shortest* only_option(const std::vector<Option>& options) const;
+    const std::vector<Required>& required_sums(uint32_t disjunct);
+    Required price(const Property& property) const;
+    Required required_members(uint32_t disjunct, uint32_t place);
+    void settle_all(const CountTokens& tokens);
+    uint32_t peak(const ValueNode& value) const;
+    void settle_growth();
+    uint32_t most_opened(const Needed& needed, const Required& required) const;
+
     JsonProgram& program_;
     Gaps& gaps_;
     MinBytes& min_bytes_;

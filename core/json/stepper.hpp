@@ -1,11 +1,5 @@
 // Transitions: one byte at a time.
 #pragma once
-#include <functional>
-#include <memory>
-#include <string>
-#include <string_view>
-#include <unordered_map>
-#include <vector>
 
 #include "json/frames.hpp"
 #include "json/positions.hpp"
@@ -25,27 +19,27 @@ public:
 
     Configuration start();
     bool step(Configuration& config, uint8_t byte, Arena& arena);
+    Bits string_satisfied(const Configuration& config);
+    Bits literal_satisfied(const Configuration& config);
+    bool close_key(Configuration& config, Arena& arena);
+    bool close_value(Configuration& config, const Bits& satisfied, const KeyByte* start, uint8_t last, Arena& arena);
+    bool accepting(const Configuration& config);
+    ByteSet next_bytes(const Configuration& config);
+
+private:
     bool advance(Configuration& config, uint8_t byte, Arena& arena);
     bool step_value(Configuration& config, uint8_t byte, Arena& arena);
     void expect_item(Configuration& config, Arena& arena);
     bool begin_value(Configuration& config, uint8_t byte, Arena& arena);
     bool string_fits(const Configuration& config, uint32_t k) const;
     bool step_string(Configuration& config, uint8_t byte, Arena& arena);
-    Bits string_satisfied(const Configuration& config);
-    Bits literal_satisfied(const Configuration& config);
     bool step_literal(Configuration& config, uint8_t byte, Arena& arena);
     bool step_before_key(Configuration& config, uint8_t byte, Arena& arena);
     bool step_key(Configuration& config, uint8_t byte, Arena& arena);
-    bool close_key(Configuration& config, Arena& arena);
-    // Transitions (json/stepper.hpp).
     void use_extra_key(Frame* frame, const Configuration& config, Arena& arena);
-    bool close_value(Configuration& config, const Bits& satisfied, const KeyByte* start, uint8_t last, Arena& arena);
     bool close_container(Configuration& config, uint8_t last, Arena& arena);
     bool step_after(Configuration& config, uint8_t byte, Arena& arena);
-    bool accepting(const Configuration& config);
-    ByteSet next_bytes(const Configuration& config);
 
-private:
     JsonProgram& program_;
     Positions& positions_;
     FrameMoves& moves_;

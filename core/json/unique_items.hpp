@@ -6,11 +6,7 @@
 // value being read, it must differ from the matching part of each of them, which is taken out of its language. So a
 // repeated item is avoided at its last free choice, not met as a dead end behind it.
 #pragma once
-#include <functional>
-#include <memory>
-#include <string>
 #include <string_view>
-#include <unordered_map>
 #include <vector>
 
 #include "json/frames.hpp"
@@ -26,19 +22,19 @@ class UniqueItems {
 public:
     explicit UniqueItems(JsonMachine& machine);
 
-    // Unique items (json/unique_items.hpp).
-    ValueList* list(const std::vector<std::string_view>& values, Arena& arena) const;
-    bool all_unique(const Frame* frame, const Bits& slots) const;
-    bool must_close(const Frame* frame, Arena& arena);
     void set_forbidden(Frame* frame, std::string_view key, Arena& arena);
     bool note_value(Frame* frame, const Configuration& config, const KeyByte* start, uint8_t last, Bits& alive,
                     Arena& arena);
     bool is_forbidden(const Frame* frame) const;
-    NodeId spelled(std::vector<std::u32string> texts);
     uint32_t string_start_without(const Position& p, const ValueList& forbidden);
     uint32_t literal_start_without(const Position& p, const ValueList& forbidden);
 
 private:
+    ValueList* list(const std::vector<std::string_view>& values, Arena& arena) const;
+    bool all_unique(const Frame* frame, const Bits& slots) const;
+    bool must_close(const Frame* frame, Arena& arena);
+    NodeId spelled(std::vector<std::u32string> texts);
+
     JsonProgram& program_;
     Positions& positions_;
     FrameStates& states_;

@@ -6,11 +6,11 @@
 #include <algorithm>
 #include <unordered_set>
 
-#include "regex/kernel.hpp"
+#include "regex/nodes.hpp"
 
 namespace schemagen {
 
-std::vector<NodeId> Kernel::parts_of(NodeId id) const {
+std::vector<NodeId> Nodes::parts_of(NodeId id) const {
     const Node& node = nodes_[id];
     switch (node.kind) {
         case Kind::kConcat: return {node.a, node.b};
@@ -22,7 +22,7 @@ std::vector<NodeId> Kernel::parts_of(NodeId id) const {
     }
 }
 
-NodeId Kernel::adopted(const Kernel& from, NodeId id, const std::unordered_map<NodeId, NodeId>& own) {
+NodeId Nodes::adopted(const Nodes& from, NodeId id, const std::unordered_map<NodeId, NodeId>& own) {
     const Node& node = from.nodes_[id];
     std::vector<NodeId> parts = from.parts_of(id);
     for (NodeId& part : parts) part = own.at(part);
@@ -41,7 +41,7 @@ NodeId Kernel::adopted(const Kernel& from, NodeId id, const std::unordered_map<N
     return kEmpty;
 }
 
-std::vector<NodeId> Kernel::adopt(const Kernel& from, const std::vector<NodeId>& roots) {
+std::vector<NodeId> Nodes::adopt(const Nodes& from, const std::vector<NodeId>& roots) {
     std::vector<NodeId> order;
     std::unordered_set<NodeId> seen;
     auto reach = [&](const std::vector<NodeId>& nodes) {

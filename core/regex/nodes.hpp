@@ -1,0 +1,171 @@
+// Regular expressions as hash-consed derivatives (Brzozowski 1964; Owens, Reppy & Turon 2009).
+//
+// A node is a language of byte strings. Nodes are interned, so equal terms are equal ids; the constructors apply the
+// identities that keep the set of derivatives finite (associativity, commutativity, idempotence of | and &).
+// Characters are nodes that know their encoding: a `Chars` node is one code point out of a set, spelled in UTF-8, as
+// the content of a JSON string with every legal escape, or in the one canonical JSON spelling (json.dumps). Its
+// derivative by a byte is again such a node, with the code points still possible, so Unicode classes never expand into
+// byte automata and complement stays exact: within one encoding every text decodes to one string.
+//
+// Invariants: id 0 is the empty language, id 1 the empty string; a node without & and ~ is empty only if its id is 0.
+#pragma once
+#include <array>
+#include <atomic>
+#include <cstdint>
+#include <deque>
+#include <memory>
+#include <optional>
+#include <string>
+#include <unordered_map>
+#include <utility>
+#include <vector>
+
+#include "regex/numbers.hpp"
+#include "util/bytes.hpp"
+#include "util/hash_index.hpp"
+#include "util/limits.hpp"
+#include "util/work.hpp"
+
+namespace schemagen {
+
+using NodeId = uint32_t;
+using RangesId = uint32_t;
+using Ranges = std::vector<std::pair<uint32_t, uint32_t>>;
+
+constexpr NodeId kEmpty = 0;
+constexpr NodeId kEpsilon = 1;
+constexpr uint32_t kUnbounded = UINT32_MAX;
+constexpr uint32_t kMaxCodePoint = 0x10FFFF;
+
+enum class Encoding : uint8_t { kUtf8, kJson, kCanonical };
+
+enum class Kind : uint8_t { kEmpty, kEpsilon, kBytes, kChars, kNumber, kConcat, kRepeat, kOr, kAnd, kNot };
+
+// How much of the spelling of one code point has been read. `Start*` and `Escape*` hold absolute code points; `Tail`
+// and `Hex` hold them relative to what was read, so that equal remainders are equal nodes.
+enum class Phase : uint8_t {
+    kStartUtf8,
+    kStartJson,
+    kStartCanonical,
+    kTail,  // a = continuation bytes left
+    kEscapeJson,
+    kEscapeCanonical,
+    kHexAbsolute,  // a = digits left, b = digits read: surrogates are still possible
+    kHex,
+    kHexLower,  // a = digits left
+    kLowBackslash,
+    kLowU,
+    kLowD,
+    kLowNibble,  // the \uDC00-\uDFFF after a high surrogate
+};
+
+// What one grammar may still add. `max_nodes` bounds derivatives, `max_states` the automaton states made of them.
+struct Budget {
+    static constexpr uint64_t kNodesPerState = 8;
+    uint64_t max_nodes = UINT64_MAX, max_states = UINT64_MAX;
+    double max_seconds = 1e9;  // for one call (work.hpp)
+    uint64_t nodes = 0, states = 0;
+    bool alone = false;  // what is added is for one text that found the grammar new
+
+    void add_node() {
+        if (++nodes > max_nodes) throw exceeded(nodes, max_nodes, true);
+    }
+    void add_state() {
+        if (++states > max_states) throw exceeded(states, max_states, false);
+    }
+    LimitExceeded exceeded(uint64_t reached, uint64_t limit, bool of_nodes) const {
+        LimitExceeded error("max_states", static_cast<double>(reached), static_cast<double>(limit), !alone);
+        error.alone = alone;
+        error.nodes = of_nodes;
+        return error;
+    }
+};
+
+using ByteCuts = std::array<uint64_t, 4>;  // bit b: byte b may behave differently from byte b - 1
+using CharsRow = std::array<NodeId, 256>;
+
+class Nodes {
+public:
+    Nodes();
+
+    // Charge what is made from now on to `budget` (nullptr: to nobody); returns the one charged before.
+    Budget* charge(Budget* budget) { return std::exchange(budget_, budget); }
+    Budget* budget() const { return budget_; }
+    // Called before anything is made or remembered. While readers have the kernel (shared_automata.hpp),
+    // its owner has to see to it that nobody else reads on.
+    void before_write() const {
+        if (has_readers.load(std::memory_order_relaxed)) upgrade_lock();
+    }
+    std::atomic<bool> has_readers{false};
+    void (*upgrade_lock)() = nullptr;
+
+    NodeId chars(Encoding encoding, Ranges ranges);
+    NodeId concat(NodeId left, NodeId right);
+    NodeId alternation(std::vector<NodeId> parts);
+    NodeId conjunction(std::vector<NodeId> parts);
+    NodeId complement(NodeId inner);
+    NodeId repeat(NodeId inner, uint32_t low, uint32_t high);
+    NodeId byte_set(const std::array<uint64_t, 4>& set);
+    NodeId number(const NumberRule& rule);
+    // The texts of a language of numbers that have no exponent, as far as that is seen without a search: numbers by
+    // value, and what is made of them by | and &. Other texts stay.
+    NodeId without_exponents(NodeId node);
+    NodeId literals(std::vector<std::string> texts);  // any of these byte strings, prefixes shared
+    NodeId any_string(Encoding encoding);
+
+    // The nodes that denote here what these denote in another kernel.
+    std::vector<NodeId> adopt(const Nodes& from, const std::vector<NodeId>& roots);
+
+    bool nullable(NodeId node) const { return nodes_[node].nullable; }
+    NodeId derivative(NodeId node, uint8_t byte);
+    const ByteCuts& cuts(NodeId node) { return cuts_[cuts_id(node)]; }
+    uint32_t cuts_id(NodeId node);  // equal cuts have equal ids
+    bool is_any_string(NodeId node) const { return node == any_[0] || node == any_[1] || node == any_[2]; }
+    size_t size() const { return nodes_.size(); }
+    size_t memory_bytes() const;  // about
+
+protected:
+    std::vector<NodeId> parts_of(NodeId id) const;
+    NodeId adopted(const Nodes& from, NodeId id, const std::unordered_map<NodeId, NodeId>& own);
+    static constexpr uint32_t kNotKnown = UINT32_MAX;
+    struct Node {
+        Kind kind;
+        Phase phase = Phase::kStartUtf8;
+        bool nullable = false;
+        bool boolean = false;                        // contains & or ~
+        int8_t emptiness = -1;                       // -1 unknown, 0 not empty, 1 empty
+        uint32_t cuts = kNotKnown, row = kNotKnown;  // of cuts_ and rows_
+        uint32_t a = 0, b = 0, c = 0;
+        uint32_t kids = 0, kid_count = 0;
+    };
+
+    NodeId intern(Node node, const std::vector<NodeId>& kids = {});
+    RangesId intern_ranges(Ranges ranges);
+    NodeId chars_node(Phase phase, Ranges ranges, uint32_t a = 0, uint32_t b = 0);
+    const CharsRow& chars_row(NodeId node);
+    NodeId chars_derivative(const Node& node, const Ranges& ranges, uint8_t byte);
+    NodeId start_derivative(const Ranges& ranges, uint8_t byte, Phase phase);
+    NodeId escape_derivative(const Ranges& ranges, uint8_t byte, bool canonical);
+    NodeId hex_absolute_derivative(const Node& node, const Ranges& ranges, uint8_t byte);
+    NodeId number_node(const NumberState& state);
+    std::vector<NodeId> kids_of(const Node& node) const;
+    void merge_heads(std::vector<NodeId>& parts);
+    bool merge_pair(NodeId left, NodeId right, NodeId& merged);
+    ByteCuts compute_cuts(NodeId node);
+
+    std::vector<Node> nodes_;
+    std::vector<NodeId> kid_pool_;
+    HashIndex index_;
+    std::deque<Ranges> ranges_;
+    HashIndex ranges_index_;
+    std::vector<std::array<uint64_t, 4>> byte_sets_;
+    Numbers numbers_;
+    std::deque<ByteCuts> cuts_;
+    HashIndex cuts_index_;
+    std::deque<CharsRow> rows_;
+    NodeId any_[3];
+    NodeId anything_;  // every byte string: the complement of nothing
+    Budget* budget_ = nullptr;
+};
+
+}  // namespace schemagen
