@@ -56,6 +56,25 @@ def mistral_tokenizer():
     return load_tokenizer(corpora.need("mistral-v1").parent)
 
 
+def own_tokenizer(name):
+    """Return a fixture: a small tokenizer of the same kind, loaded from a folder as the big ones are."""
+
+    @pytest.fixture(scope="session", name=f"own_{name}_tokenizer")
+    def tokenizer(tmp_path_factory):
+        from tests import own_tokenizers
+
+        folder = tmp_path_factory.mktemp("tokenizers") / name
+        own_tokenizers.KINDS[name]().save_pretrained(folder)
+        return load_tokenizer(folder)
+
+    return tokenizer
+
+
+own_gpt2_tokenizer = own_tokenizer("gpt2")
+own_llama3_tokenizer = own_tokenizer("llama3")
+own_mistral_tokenizer = own_tokenizer("mistral")
+
+
 def vocabulary_of(name):
     """Return a fixture: the vocabulary of the tokenizer of that name."""
 
@@ -67,9 +86,9 @@ def vocabulary_of(name):
 
 
 bundled_vocabulary = vocabulary_of("bundled")
-gpt2_vocabulary = vocabulary_of("gpt2")
-llama3_vocabulary = vocabulary_of("llama3")
-mistral_vocabulary = vocabulary_of("mistral")
+gpt2_vocabulary, own_gpt2_vocabulary = vocabulary_of("gpt2"), vocabulary_of("own_gpt2")
+llama3_vocabulary, own_llama3_vocabulary = vocabulary_of("llama3"), vocabulary_of("own_llama3")
+mistral_vocabulary, own_mistral_vocabulary = vocabulary_of("mistral"), vocabulary_of("own_mistral")
 
 
 @pytest.fixture(scope="session")

@@ -44,6 +44,11 @@ def path(name: str) -> Path:
     return next((place for place in places if place.is_file()), places[0])
 
 
+def at_hand(name: str) -> bool:
+    """Whether it is there, or must be: `SCHEMAGEN_REQUIRE_CORPORA=1` says that nothing may be left out."""
+    return path(name).is_file() or _is_required()
+
+
 def need(name: str) -> Path:
     """Return where a file is; the test that asks for one that is missing is skipped, or fails if nothing may be left out."""
     import pytest
@@ -52,6 +57,12 @@ def need(name: str) -> Path:
         return path(name)
     refuse = pytest.fail if _is_required() else pytest.skip
     return refuse(f"{_WANTED}{name}: {_REMEDY}, or let SCHEMAGEN_CORPORA name a folder with {FILES[name]}")
+
+
+def kinds() -> list[str]:
+    """Return a tokenizer of each common kind as the fixtures name them: the big one, or our own where that is not at hand."""
+    big = {"gpt2": "gpt2", "llama3": "llama3", "mistral": "mistral-v1"}
+    return [name if at_hand(file) else f"own_{name}" for name, file in big.items()]
 
 
 def groups(name: str) -> list[dict[str, Any]]:

@@ -12,9 +12,10 @@ import pytest
 
 from schemagen.engine.options import DEFAULT_STYLE, Options
 from schemagen.vocabulary import Vocabulary
+from tests import corpora
 from tests.suite import cases as suite, trie as tries
 
-TOKENIZERS = ("bundled", "gpt2", "llama3", "mistral")
+TOKENIZERS = ("bundled", *corpora.kinds())
 VOCABULARIES = ("bytes", *TOKENIZERS)
 NUMBER_BYTES = set(b"0123456789+-.eE")
 SAMPLE = 500
@@ -42,7 +43,7 @@ shared_case = pytest.mark.parametrize("case", _params(lambda case: set(case.engi
 
 
 def vocabulary_named(name, request):
-    """Return a vocabulary, its tokenizer, and its ids by text; skip where the tokenizer is not on this machine."""
+    """Return a vocabulary, its tokenizer, and its ids by text; skip where a Python has no transformers."""
     if name == "bytes":
         vocabulary = request.getfixturevalue("byte_vocabulary")
         return vocabulary, None, suite.ids_by_bytes(vocabulary)
@@ -57,7 +58,7 @@ def _ids_of(vocabulary):
 
 @pytest.fixture(scope="session")
 def small_vocabulary(request):
-    """A seeded sample of the tokens of all tokenizers at hand, every token of the suite's own texts, and all bytes.
+    """A seeded sample of the tokens of all tokenizers, every token of the suite's own texts, and all bytes.
 
     The reference engine asks Python for each token, so that a whole vocabulary would take minutes.
     """
@@ -67,7 +68,7 @@ def small_vocabulary(request):
     for name in TOKENIZERS:
         try:
             vocabulary, tokenizer, _ = vocabulary_named(name, request)
-        except pytest.skip.Exception:
+        except pytest.skip.Exception:  # no transformers for this Python
             continue
         tokens.update(filter(None, rng.sample(vocabulary.tokens, min(1500, vocabulary.size))))
         tokens.update(vocabulary.tokens[i] for text in texts for i in tokenizer.encode(text, add_special_tokens=False))
