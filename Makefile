@@ -3,6 +3,7 @@
 #   PYTHON=python3.12 make test      which interpreter creates the environment
 #   VENV=/tmp/venv make demo         where it lives
 #   TESTS=tests/unit ARGS=-x make pytest
+#   SCHEMAGEN_CORPORA=~/corpora make corpora conformance pytest
 
 VENV    ?= .venv
 PYTHON  ?= python3
@@ -10,6 +11,8 @@ BUILD   ?= build/dev
 TESTS   ?= tests
 ARGS    ?=
 BENCH   ?=
+CORPORA ?=
+JOBS    ?= $(shell $(PYTHON) -c "import os; print(os.cpu_count())")
 WHEEL_PYTHONS ?= $(BIN)/python
 BIN     := $(VENV)/bin
 PIP     := $(BIN)/python -m pip
@@ -52,7 +55,7 @@ endef
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help demo test test-all pytest check format core core-test core-asan core-tsan core-ft wheel wheel-test docs serve-docs pictures bench golden clean
+.PHONY: help demo test test-all pytest check format core core-test core-asan core-tsan core-ft corpora conformance wheel wheel-test docs serve-docs pictures bench golden clean
 
 help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -131,6 +134,13 @@ core-ft: BIN := build/ft-venv/bin
 core-ft: ## Build the core for a free-threaded Python (FT_PYTHON), and run the tests that need no model there
 	@test -x $(BIN)/pytest || { $(FT_PYTHON) -m venv build/ft-venv && $(BIN)/python -m pip install --quiet --only-binary :all: $(FT_NEEDS); }
 	$(call sanitized,ft,,,$(FT_TESTS))
+
+# The one target that needs more of the network than PyPI; `make test` uses what it brought, and says what it left out.
+corpora: $(DEV) ## Fetch the JSON-Schema-Test-Suite, MaskBench and GPT-2's tokenizer into corpora/ (CORPORA="maskbench llama3")
+	$(BIN)/python tools/corpora.py $(CORPORA)
+
+conformance: core ## Compare the verdicts of the corpora that are there with the committed ones (JOBS=2)
+	$(BIN)/python tools/conformance.py --jobs $(JOBS)
 
 # Each wheel is built from the source distribution, so what is missing there is missing in a release, too. auditwheel puts the
 # oldest C library that a wheel runs with into its name; the release workflow builds on an older system than most developers have.

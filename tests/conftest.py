@@ -6,16 +6,28 @@ from pathlib import Path
 import pytest
 
 from schemagen.vocabulary import Vocabulary
+from tests import corpora
 
 ROOT = Path(__file__).parents[1]
-SHARED = Path(os.environ.get("SCHEMAGEN_SHARED", ROOT.parent / "shared"))
 BUNDLED = ROOT / "schemagen" / "lm" / "bundled"
+
+
+@pytest.hookimpl(wrapper=True, tryfirst=True)
+def pytest_terminal_summary(terminalreporter):
+    """Say in the last line what was skipped for want of corpora."""
+    yield
+    reports = terminalreporter.getreports("skipped")
+    line = corpora.left_out(report.longrepr[2] for report in reports if isinstance(report.longrepr, tuple))
+    if line:
+        terminalreporter.write_line(line, yellow=True, bold=True)
+    if line and os.environ.get("GITHUB_ACTIONS"):
+        terminalreporter.write_line(f"::warning::{line}")
 
 
 def load_tokenizer(folder: Path):
     """Load a tokenizer from a folder, or skip the test."""
     if not (folder / "tokenizer.json").is_file():
-        pytest.skip(f"no tokenizer in {folder.name}/: set SCHEMAGEN_SHARED to a folder with tokenizers/")
+        pytest.skip(f"built without the tokenizer in {folder.name}/")
     transformers = pytest.importorskip("transformers")
     return transformers.AutoTokenizer.from_pretrained(folder)
 
@@ -29,43 +41,54 @@ def bundled_tokenizer():
 @pytest.fixture(scope="session")
 def gpt2_tokenizer():
     """Byte-level BPE, 50,257 tokens."""
-    return load_tokenizer(SHARED / "tokenizers" / "gpt2")
+    return load_tokenizer(corpora.need("gpt2").parent)
 
 
 @pytest.fixture(scope="session")
 def llama3_tokenizer():
     """Byte-level BPE, 128,256 tokens, 256 of them special."""
-    return load_tokenizer(SHARED / "tokenizers" / "llama3")
+    return load_tokenizer(corpora.need("llama3").parent)
 
 
 @pytest.fixture(scope="session")
 def mistral_tokenizer():
     """SentencePiece with byte fallback, 32,000 tokens."""
-    return load_tokenizer(SHARED / "tokenizers" / "mistral-v1")
+    return load_tokenizer(corpora.need("mistral-v1").parent)
 
 
-@pytest.fixture(scope="session")
-def bundled_vocabulary(bundled_tokenizer):
-    """The vocabulary of the bundled model."""
-    return Vocabulary.from_tokenizer(bundled_tokenizer)
+def own_tokenizer(name):
+    """Return a fixture: a small tokenizer of the same kind, loaded from a folder as the big ones are."""
+
+    @pytest.fixture(scope="session", name=f"own_{name}_tokenizer")
+    def tokenizer(tmp_path_factory):
+        from tests import own_tokenizers
+
+        folder = tmp_path_factory.mktemp("tokenizers") / name
+        own_tokenizers.KINDS[name]().save_pretrained(folder)
+        return load_tokenizer(folder)
+
+    return tokenizer
 
 
-@pytest.fixture(scope="session")
-def gpt2_vocabulary(gpt2_tokenizer):
-    """The vocabulary of GPT-2."""
-    return Vocabulary.from_tokenizer(gpt2_tokenizer)
+own_gpt2_tokenizer = own_tokenizer("gpt2")
+own_llama3_tokenizer = own_tokenizer("llama3")
+own_mistral_tokenizer = own_tokenizer("mistral")
 
 
-@pytest.fixture(scope="session")
-def llama3_vocabulary(llama3_tokenizer):
-    """The vocabulary of Llama 3."""
-    return Vocabulary.from_tokenizer(llama3_tokenizer)
+def vocabulary_of(name):
+    """Return a fixture: the vocabulary of the tokenizer of that name."""
+
+    @pytest.fixture(scope="session", name=f"{name}_vocabulary")
+    def vocabulary(request):
+        return Vocabulary.from_tokenizer(request.getfixturevalue(f"{name}_tokenizer"))
+
+    return vocabulary
 
 
-@pytest.fixture(scope="session")
-def mistral_vocabulary(mistral_tokenizer):
-    """The vocabulary of Mistral 7B v0.1."""
-    return Vocabulary.from_tokenizer(mistral_tokenizer)
+bundled_vocabulary = vocabulary_of("bundled")
+gpt2_vocabulary, own_gpt2_vocabulary = vocabulary_of("gpt2"), vocabulary_of("own_gpt2")
+llama3_vocabulary, own_llama3_vocabulary = vocabulary_of("llama3"), vocabulary_of("own_llama3")
+mistral_vocabulary, own_mistral_vocabulary = vocabulary_of("mistral"), vocabulary_of("own_mistral")
 
 
 @pytest.fixture(scope="session")

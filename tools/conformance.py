@@ -1,8 +1,10 @@
 r"""Run the JSON-Schema-Test-Suite and MaskBench through the mask, and keep the verdicts.
 
-    python tools/conformance.py                  compare with the committed verdicts
-    python tools/conformance.py --update         write them, and docs/supported-schema.md
-    python tools/conformance.py --maskbench ../shared/maskbench/dev.jsonl.gz --jobs 2 --update
+    python tools/conformance.py                  compare what is there with the committed verdicts; 1: something is worse
+    python tools/conformance.py maskbench        one of them
+    python tools/conformance.py --update         write the verdicts, and docs/supported-schema.md
+
+`make corpora` brings both (`tests/corpora.py` says where they lie); what is not there is left out, and said so.
 
 A file holds one group of tests per line: ``{"id", "schema", "tests": [{"valid", "data"}]}``. Each instance is written as
 `json.dumps` writes it and fed to a matcher over bytes (any order of keys); it counts as accepted if every byte was
@@ -24,7 +26,6 @@ from __future__ import annotations
 import argparse
 import gzip
 import json
-import os
 import re
 import signal
 import sys
@@ -38,13 +39,13 @@ from typing import TYPE_CHECKING, Any
 import schemagen
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
+    from collections.abc import Callable, Iterable, Iterator, Mapping
 
 ROOT = Path(__file__).resolve().parents[1]
-SHARED = Path(os.environ.get("SCHEMAGEN_SHARED", ROOT.parent / "shared"))
-SUITE = SHARED / "json-schema-test-suite" / "suite.jsonl.gz"
-REMOTES = SHARED / "json-schema-test-suite" / "remotes.jsonl.gz"
-MASKBENCH = SHARED / "maskbench" / "dev.jsonl.gz"
+sys.path.insert(0, str(ROOT))
+
+from tests import corpora
+
 VERDICTS = ROOT / "tests" / "conformance" / "verdicts.json"
 MASKBENCH_VERDICTS = ROOT / "tests" / "conformance" / "maskbench.json"
 TIMEOUT_S = 20
@@ -226,34 +227,75 @@ def save_maskbench(verdicts: Mapping[str, Verdict], path: Path = MASKBENCH_VERDI
     path.write_text(text, encoding="utf-8")
 
 
+@dataclass(frozen=True, slots=True)
+class Corpus:
+    """Where the verdicts of a corpus are kept.
+
+    Attributes:
+        load: Returns the committed ones; an id that is not among them passed.
+        save: Writes new ones.
+        remotes: The documents that its schemas refer to, a name of `tests/corpora.py`.
+    """
+
+    load: Callable[[], Mapping[str, Verdict]]
+    save: Callable[[Mapping[str, Verdict]], None]
+    remotes: str = ""
+
+    def run(self, name: str, jobs: int) -> dict[str, Verdict]:
+        """Return the verdicts of today."""
+        resources = (
+            {entry["uri"]: entry["schema"] for entry in read(corpora.path(self.remotes))} if self.remotes else None
+        )
+        return run(read(corpora.path(name)), resources, jobs)
+
+    def is_there(self, name: str) -> bool:
+        """Whether every file of it is."""
+        return all(corpora.path(file).is_file() for file in (name, self.remotes) if file)
+
+
+CORPORA = {
+    "json-schema-test-suite": Corpus(load_verdicts, save_verdicts, "json-schema-test-suite-remotes"),
+    "maskbench": Corpus(lambda: load_maskbench()[1], save_maskbench),
+}
+
+
 def main(arguments: list[str] | None = None) -> int:
-    """Run what was asked for; the exit status is 1 after a regression."""
+    """Run what was asked for; the exit status is 1 after a regression, 2 if there was nothing to run."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n", 1)[0])
-    parser.add_argument("--suite", type=Path, default=SUITE, help="groups of the JSON-Schema-Test-Suite")
-    parser.add_argument("--remotes", type=Path, default=REMOTES, help="documents that its schemas refer to")
-    parser.add_argument("--maskbench", type=Path, help="judge this file of MaskBench instead of the suite")
+    parser.add_argument("corpora", nargs="*", default=list(CORPORA), metavar="CORPUS", help=f"of {', '.join(CORPORA)}")
     parser.add_argument("--update", action="store_true", help="write the verdicts and the pages made from them")
     parser.add_argument("--pages", action="store_true", help="only write the pages, from the committed verdicts")
     parser.add_argument("--jobs", type=int, default=1, help="processes")
     options = parser.parse_args(arguments)
+    if unknown := [name for name in options.corpora if name not in CORPORA]:
+        parser.error(f"there is no corpus {unknown[0]!r}, only {', '.join(CORPORA)}")
     if options.pages:
         return _write_pages()
-    if options.maskbench:
-        new = run(read(options.maskbench), None, options.jobs)
-        old = load_maskbench()[1] if MASKBENCH_VERDICTS.exists() else {}
-    else:
-        remotes = {entry["uri"]: entry["schema"] for entry in read(options.remotes)}
-        new = run(read(options.suite), remotes, options.jobs)
-        old = load_verdicts() if VERDICTS.exists() else {}
-    worse, better = compare(new, old)
+    here = [name for name in options.corpora if CORPORA[name].is_there(name)]
+    regressions = [_compare_one(name, options.jobs, update=options.update) for name in here]
+    for name in [name for name in options.corpora if name not in here]:
+        print(f"LEFT OUT: {name}, for want of {corpora.path(name)}: run `make corpora`")
+    if options.update and here:
+        return _write_pages()
+    return int(any(regressions)) if here else 2
+
+
+def _compare_one(name: str, jobs: int, *, update: bool) -> int:
+    """Judge a corpus and print its table; return how many groups are worse than committed."""
+    corpus = CORPORA[name]
+    new = corpus.run(name, jobs)
+    worse, better = compare(new, corpus.load())
+    right = sum(verdict.is_right for verdict in new.values())
     print(
-        f"{len(new)} groups: " + ", ".join(f"{n} {k}" for k, n in Counter(v.name for v in new.values()).most_common())
+        f"{name}: {right:,} of {len(new):,} groups are judged right, {len(worse)} worse than committed, {len(better)} better"
     )
-    print("\n".join([*(f"worse   {line}" for line in worse), *(f"better  {line}" for line in better)]))
-    if not options.update:
-        return int(bool(worse))
-    (save_maskbench if options.maskbench else save_verdicts)(new)
-    return _write_pages()
+    for verdict, count in Counter(verdict.name for verdict in new.values()).most_common():
+        print(f"  {verdict:14} {count:6,}")
+    for line in [*(f"  worse   {line}" for line in worse), *(f"  better  {line}" for line in better)]:
+        print(line)
+    if update:
+        corpus.save(new)
+    return len(worse)
 
 
 def _write_pages() -> int:

@@ -2,29 +2,18 @@
 
 from __future__ import annotations
 
-import gzip
 import json
-import os
-from pathlib import Path
-
-import pytest
 
 from schemagen.calling import Tool, find_profile
 from schemagen.calling.wire import build
 from schemagen.errors import UnsatisfiableSchemaError
-
-ROOT = Path(__file__).parents[2]
-FILE = Path(os.environ.get("SCHEMAGEN_SHARED", ROOT.parent / "shared")) / "maskbench" / "dev.jsonl.gz"
+from tests import corpora
 
 
-@pytest.mark.skipif(
-    not FILE.is_file(), reason="no maskbench/dev.jsonl.gz: set SCHEMAGEN_SHARED to a folder that has it"
-)
 def test_every_schema_of_bfcl_is_a_tool(byte_vocabulary):
     """Each schema compiles as the parameters of a tool, and its instances are the arguments of calls that are read back."""
+    cases = [case for case in corpora.groups("maskbench") if case["id"].startswith("BFCL_")]
     profile = find_profile("hermes")
-    with gzip.open(FILE, "rt", encoding="utf-8") as lines:
-        cases = [case for case in map(json.loads, lines) if case["id"].startswith("BFCL_")]
     assert len(cases) > 500
     for case in cases:
         tool = Tool.from_dict({"name": "f", "parameters": case["schema"]})

@@ -1,27 +1,33 @@
-"""Mask = brute force on states of MaskBench schemas, over the vocabulary of GPT-2."""
+"""Mask = brute force on states of MaskBench schemas, over the vocabulary of GPT-2, or one of its kind."""
 
 import gzip
 import json
-import os
 import random
-from pathlib import Path
 
 import numpy as np
 import pytest
 
 import schemagen
+from tests import corpora
 
-ROOT = Path(__file__).parents[2]
-SHARED = Path(os.environ.get("SCHEMAGEN_SHARED", ROOT.parent / "shared"))
-MASKBENCH = SHARED / "maskbench" / "dev.jsonl.gz"
 SCHEMAS, STATES, DRAWN, INSIDE = 20, 10, 400, 400
+
+
+@pytest.fixture(scope="module")
+def tokenizer(request):
+    """The tokenizer of GPT-2, or our own of its kind."""
+    return request.getfixturevalue(f"{corpora.kinds()[0]}_tokenizer")
+
+
+@pytest.fixture(scope="module")
+def vocabulary(request):
+    """Its vocabulary."""
+    return request.getfixturevalue(f"{corpora.kinds()[0]}_vocabulary")
 
 
 def sampled(count, seed):
     """A seeded sample of schemas with a valid instance."""
-    if not MASKBENCH.is_file():
-        pytest.skip("no maskbench/dev.jsonl.gz: set SCHEMAGEN_SHARED to a folder with it")
-    with gzip.open(MASKBENCH, "rt", encoding="utf-8") as file:
+    with gzip.open(corpora.need("maskbench"), "rt", encoding="utf-8") as file:
         lines = file.readlines()
     random.Random(seed).shuffle(lines)
     found = []
@@ -68,20 +74,20 @@ def walk_beside(matcher, tokens, rng):
 
 
 @pytest.mark.parametrize(("seed", "count"), [(7, SCHEMAS), pytest.param(8, 20 * SCHEMAS, marks=pytest.mark.slow)])
-def test_masks_of_maskbench_states_equal_brute_force(seed, count, gpt2_vocabulary, gpt2_tokenizer):
+def test_masks_of_maskbench_states_equal_brute_force(seed, count, vocabulary, tokenizer):
     """A token is in the mask exactly if its bytes can follow, in states along and beside valid instances."""
     checked = 0
     for case, schema, valid in sampled(count, seed):
         try:
-            grammar = schemagen.compile(schema, gpt2_vocabulary, property_order="any", cache=None)
+            grammar = schemagen.compile(schema, vocabulary, property_order="any", cache=None)
         except schemagen.SchemagenError:
             continue  # its verdict is the ratchet's business
         for state in range(STATES):
             rng = random.Random(f"{seed} {case} {state}")
             text = json.dumps(rng.choice(valid), ensure_ascii=False)
             matcher = grammar.matcher()
-            walk_beside(matcher, gpt2_tokenizer.encode(text, add_special_tokens=False), rng)
-            check_state(matcher, gpt2_vocabulary, rng, f"{case} state {state}")
+            walk_beside(matcher, tokenizer.encode(text, add_special_tokens=False), rng)
+            check_state(matcher, vocabulary, rng, f"{case} state {state}")
         checked += 1
     assert checked >= 0.9 * count
 
@@ -117,20 +123,20 @@ STARTS = [
 
 
 @pytest.mark.parametrize("schema", BORDERS, ids=str)
-def test_masks_at_the_borders_of_slices_equal_brute_force(schema, gpt2_vocabulary):
+def test_masks_at_the_borders_of_slices_equal_brute_force(schema, vocabulary):
     """What is left out of a walk is what it would have found: spaces, characters beyond ASCII and parts of them, lengths."""
     rng = random.Random(11)
-    grammar = schemagen.compile(schema, gpt2_vocabulary, cache=None)
-    beyond = [k for k, data in enumerate(gpt2_vocabulary.tokens) if not data.isascii()]
+    grammar = schemagen.compile(schema, vocabulary, cache=None)
+    beyond = [k for k, data in enumerate(vocabulary.tokens) if not data.isascii()]
     checked = 0
     for start in STARTS:
         matcher = grammar.matcher()
         if not matcher.accept_bytes(b'"' + start.encode()):
             continue
-        mask = mask_of(matcher, gpt2_vocabulary)
-        for token in {*rng.sample(beyond, 600), *rng.sample(range(gpt2_vocabulary.size), 1500)}:
-            data = gpt2_vocabulary.tokens[token]
-            if not data or token in gpt2_vocabulary.eos_token_ids:
+        mask = mask_of(matcher, vocabulary)
+        for token in {*rng.sample(beyond, min(600, len(beyond))), *rng.sample(range(vocabulary.size), 1500)}:
+            data = vocabulary.tokens[token]
+            if not data or token in vocabulary.eos_token_ids:
                 continue
             assert mask[token] == matcher.fork().accept_bytes(data), (start, token, data)
             checked += 1

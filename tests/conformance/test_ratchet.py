@@ -8,6 +8,8 @@ from pathlib import Path
 
 import pytest
 
+from tests import corpora
+
 ROOT = Path(__file__).parents[2]
 SAMPLE, SEED = 250, 7
 
@@ -25,13 +27,6 @@ pages = _load("conformance_pages")
 V = conformance.Verdict
 
 
-def groups(path):
-    """The groups of a file, or a skipped test."""
-    if not path.is_file():
-        pytest.skip(f"no {path.parent.name}/{path.name}: set SCHEMAGEN_SHARED to a folder with it")
-    return conformance.read(path)
-
-
 def check(new, old, capsys):
     """Fail with the list of regressions; print the improvements."""
     worse, better = conformance.compare(new, old)
@@ -46,8 +41,8 @@ def check(new, old, capsys):
 
 def test_json_schema_test_suite(capsys):
     """No group of the official suite is judged worse than committed."""
-    cases = groups(conformance.SUITE)
-    remotes = {entry["uri"]: entry["schema"] for entry in groups(conformance.REMOTES)}
+    cases = corpora.groups("json-schema-test-suite")
+    remotes = {entry["uri"]: entry["schema"] for entry in corpora.groups("json-schema-test-suite-remotes")}
     verdicts = conformance.load_verdicts()
     assert {case["id"] for case in cases} == verdicts.keys()
     check(conformance.run(cases, remotes), verdicts, capsys)
@@ -55,14 +50,14 @@ def test_json_schema_test_suite(capsys):
 
 def test_sample_of_maskbench(capsys):
     """No schema of a seeded sample of MaskBench is judged worse than committed."""
-    cases = random.Random(SEED).sample(groups(conformance.MASKBENCH), SAMPLE)
+    cases = random.Random(SEED).sample(corpora.groups("maskbench"), SAMPLE)
     check(conformance.run(cases, None), conformance.load_maskbench()[1], capsys)
 
 
 @pytest.mark.slow
 def test_all_of_maskbench(capsys):
     """No schema of MaskBench is judged worse than committed, and the committed counts are those of the whole set."""
-    new = conformance.run(groups(conformance.MASKBENCH), None)
+    new = conformance.run(corpora.groups("maskbench"), None)
     counts, not_pass = conformance.load_maskbench()
     check(new, not_pass, capsys)
     assert sum(counts.values()) == len(new)

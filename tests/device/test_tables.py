@@ -1,15 +1,13 @@
 """Tables on a device give the masks and states that matchers give, schema by schema and in mixed batches."""
 
 import contextlib
-import gzip
-import json
 import random
 
 import numpy as np
 import pytest
 
 import schemagen
-from tests.conftest import SHARED
+from tests import corpora
 from tests.suite.cases import load_cases
 
 torch = pytest.importorskip("torch")
@@ -246,11 +244,7 @@ def test_the_reference_engine_has_no_table(bundled_vocabulary):
 @pytest.mark.slow
 def test_masks_equal_those_of_matchers_on_public_schemas(bundled_vocabulary):
     """The same over three hundred schemas of MaskBench that compile, twelve to a batch."""
-    path = SHARED / "maskbench" / "dev.jsonl.gz"
-    if not path.is_file():
-        pytest.skip("no maskbench/dev.jsonl.gz: set SCHEMAGEN_SHARED to a folder that has it")
-    with gzip.open(path, "rt") as file:
-        schemas = [json.loads(line)["schema"] for line in file]
+    schemas = [group["schema"] for group in corpora.groups("maskbench")]
     grammars = []
     for schema in random.Random(0).sample(schemas, 400):
         with contextlib.suppress(schemagen.SchemaError, schemagen.LimitError):

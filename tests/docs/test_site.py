@@ -1,6 +1,7 @@
 """The documentation builds without a warning, and its tables are those of the code."""
 
 import re
+import subprocess
 from pathlib import Path
 
 ROOT = Path(__file__).parents[2]
@@ -27,7 +28,22 @@ def test_format_table_is_complete() -> None:
 
 def test_relative_links_lead_somewhere() -> None:
     """Links from the pages outside of docs/ point at files that are there."""
-    for name in ("README.md", "CONTRIBUTING.md", "CHANGELOG.md"):
+    for name in ("README.md", "CONTRIBUTING.md", "CHANGELOG.md", "SECURITY.md"):
         text = (ROOT / name).read_text(encoding="utf-8")
         for target in re.findall(r"\]\(([^)#:]+)(?:#[^)]*)?\)", text):
             assert (ROOT / target).exists(), f"{name} links to {target}"
+
+
+def test_the_map_has_every_folder() -> None:
+    """CONTRIBUTING.md says what is in each folder of the package, of the core, of the tests, and beside them."""
+    text = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
+    tracked = subprocess.run(["git", "ls-files"], cwd=ROOT, capture_output=True, text=True, check=True).stdout.split()
+    files = [Path(name) for name in tracked]
+    top = {f"{file.parts[0]}/" for file in files if len(file.parts) > 1} - {"schemagen/", "core/"}
+    inner = {
+        f"{file.parts[0]}/{file.parts[1]}/"
+        for file in files
+        if file.parts[0] in {"schemagen", "core"} and len(file.parts) > 2
+    }
+    tests = {f"{file.parts[1]}/" for file in files if file.parts[0] == "tests" and len(file.parts) > 2}
+    assert [folder for folder in sorted(top | inner | tests) if f"`{folder}`" not in text] == []

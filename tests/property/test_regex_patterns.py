@@ -3,26 +3,19 @@
 from __future__ import annotations
 
 import contextlib
-import gzip
-import json
-import os
 import random
 import re
 import warnings
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import pytest
 from hypothesis import given, settings, strategies as st
 
 from schemagen.errors import LimitError, PatternError, UnsupportedPatternError
 from schemagen.regex import Recogniser, parse_ecma, parse_python, to_python_re
+from tests import corpora
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
-
-SHARED = Path(os.environ.get("SCHEMAGEN_SHARED", Path(__file__).parents[3] / "shared"))
-CORPUS = SHARED / "maskbench" / "dev.jsonl.gz"
 
 _ATOMS = st.sampled_from(
     [
@@ -110,11 +103,10 @@ def _samples(rng: random.Random, pattern: str) -> list[str]:
     return ["".join(rng.choice(pool) for _ in range(rng.randint(0, 12))) for _ in range(12)]
 
 
-@pytest.mark.skipif(not CORPUS.exists(), reason="the MaskBench development set is not part of the repository")
 def test_every_pattern_of_real_schemas_is_compiled(record_property: Any) -> None:
     """All patterns of the corpus are compiled, and agree with `re.search` on random ASCII texts."""
-    with gzip.open(CORPUS, "rt", encoding="utf-8") as lines:
-        patterns = sorted({pattern for line in lines for pattern in _patterns(json.loads(line)["schema"])})
+    groups = corpora.groups("maskbench")
+    patterns = sorted({pattern for group in groups for pattern in _patterns(group["schema"])})
     rng = random.Random(0)
     compared = refused = 0
     for pattern in patterns:

@@ -4,15 +4,12 @@
 from __future__ import annotations
 
 import datetime as dt
-import gzip
 import ipaddress
 import json
-import os
 import random
 import re
 import uuid
 from functools import cache
-from pathlib import Path
 from typing import Any
 
 import pydantic
@@ -32,6 +29,7 @@ from schemagen.schema.formats.table import (
 )
 from schemagen.schema.formats.times import python_date_time_regex, timedelta_regex
 from schemagen.schema.formats.uris import python_uri_regex
+from tests import corpora
 
 SAMPLES = 150
 
@@ -371,8 +369,6 @@ def test_local_part_of_international_mail_counts_octets() -> None:
     assert matches(regex, "a" * 64 + "@b")
 
 
-SHARED = Path(os.environ.get("SCHEMAGEN_SHARED", Path(__file__).parents[3] / "shared"))
-SUITE = SHARED / "json-schema-test-suite" / "suite.jsonl.gz"
 #: Valid strings that the subset of a format that is not regular refuses, over both drafts.
 KNOWN_MISSES = {"hostname": 30, "idn-hostname": 10, "regex": 2}
 
@@ -380,16 +376,14 @@ KNOWN_MISSES = {"hostname": 30, "idn-hostname": 10, "regex": 2}
 def suite_cases() -> dict[str, list[tuple[str, bool]]]:
     """Strings of the format groups of the official suite, by format."""
     cases: dict[str, list[tuple[str, bool]]] = {}
-    with gzip.open(SUITE, "rt", encoding="utf-8") as lines:
-        for group in map(json.loads, lines):
-            name = group["schema"].get("format", "") if isinstance(group["schema"], dict) else ""
-            if name in FORMATS and "optional---format---" in group["id"]:
-                strings = [test for test in group["tests"] if isinstance(test["data"], str)]
-                cases.setdefault(name, []).extend((test["data"], test["valid"]) for test in strings)
+    for group in corpora.groups("json-schema-test-suite"):
+        name = group["schema"].get("format", "") if isinstance(group["schema"], dict) else ""
+        if name in FORMATS and "optional---format---" in group["id"]:
+            strings = [test for test in group["tests"] if isinstance(test["data"], str)]
+            cases.setdefault(name, []).extend((test["data"], test["valid"]) for test in strings)
     return cases
 
 
-@pytest.mark.skipif(not SUITE.exists(), reason="the JSON Schema test suite is not beside the repository")
 def test_official_suite() -> None:
     """No invalid string is accepted, every valid one is, but for the known misses; supersets miss none."""
     agreement, false_accepts, lost = {}, [], []

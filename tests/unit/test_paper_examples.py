@@ -9,6 +9,7 @@ from schemagen.engine.reference.fsm import byte_fsm
 from schemagen.engine.reference.index import ReferenceEngine, find_sub_sequences
 from schemagen.regex.dialects import parse_python
 from schemagen.vocabulary import Vocabulary
+from tests import corpora
 
 FLOAT = r"([0-9]*)?\.?[0-9]*"
 TOKENS = ("A", ".", "42", ".2", "1")
@@ -82,11 +83,11 @@ def walk(matcher, vocabulary, rng: random.Random, max_tokens: int = 400) -> str 
     return None
 
 
-@pytest.mark.parametrize("name", ["byte_vocabulary", "gpt2_vocabulary", "mistral_vocabulary"])
+@pytest.mark.parametrize("name", ["byte", *corpora.kinds()])
 @pytest.mark.parametrize("pattern", [YES_OR_NO, YEAR, IP_ADDRESS], ids=["yes-or-no", "year", "ip-address"])
 def test_masked_walks_match(pattern, name, request):
     """Every text sampled under the masks of section 3.1's expressions is matched by them."""
-    vocabulary = request.getfixturevalue(name)
+    vocabulary = request.getfixturevalue(f"{name}_vocabulary")
     engine = ReferenceEngine(parse_python(pattern), vocabulary)
     rng = random.Random(7)
     texts = [text for _ in range(25) if (text := walk(engine.matcher(), vocabulary, rng)) is not None]

@@ -19,6 +19,7 @@ from schemagen.errors import DeadEndError, ModelWarning, VocabularyError
 from schemagen.vocabulary import Vocabulary
 from schemagen.vocabulary.pieces import byte_alphabet, from_decoder
 from schemagen.vocabulary.roundtrip import PROBES
+from tests import corpora
 
 ALPHABET = sorted(pre_tokenizers.ByteLevel.alphabet())
 
@@ -91,13 +92,27 @@ class TestRealTokenizers:
         assert mistral_vocabulary.adds_prefix_space
         assert b" of" in mistral_vocabulary.tokens
 
-    @pytest.mark.parametrize("name", ["gpt2", "llama3", "mistral", "bundled"])
+    def test_own_llama3(self, own_llama3_vocabulary):
+        """Special tokens behind the others are without bytes in a small one of the kind, too."""
+        assert own_llama3_vocabulary.special_token_ids == set(range(2000, 2256))
+        assert not any(own_llama3_vocabulary.tokens[2000:])
+        assert all(own_llama3_vocabulary.tokens[:2000])
+        assert own_llama3_vocabulary.eos_token_ids == (2009,)
+
+    def test_own_mistral(self, own_mistral_vocabulary):
+        """Byte pieces are bytes in a small one of the kind, too, and the mark is a space."""
+        assert own_mistral_vocabulary.tokens[3:259] == tuple(bytes([i]) for i in range(256))
+        assert own_mistral_vocabulary.special_token_ids == {0, 1, 2}
+        assert own_mistral_vocabulary.adds_prefix_space
+        assert b" of" in own_mistral_vocabulary.tokens
+
+    @pytest.mark.parametrize("name", [*corpora.kinds(), "bundled"])
     def test_every_byte_is_a_token(self, name, request):
         """Models with byte-level or byte-fallback tokens can write any text."""
         vocabulary = request.getfixturevalue(f"{name}_vocabulary")
         assert {bytes([i]) for i in range(256)} <= set(vocabulary.tokens)
 
-    @pytest.mark.parametrize("name", ["gpt2", "llama3", "mistral", "bundled"])
+    @pytest.mark.parametrize("name", [*corpora.kinds(), "bundled"])
     def test_decode_gives_text_back(self, name, request):
         """Encoded text is decoded to its UTF-8, a dummy space aside."""
         tokenizer = request.getfixturevalue(f"{name}_tokenizer")
@@ -106,64 +121,64 @@ class TestRealTokenizers:
         ids = tokenizer.encode(text, add_special_tokens=False)
         assert vocabulary.decode(ids) == (b" " if vocabulary.adds_prefix_space else b"") + text.encode()
 
-    def test_padded_width(self, gpt2_tokenizer, gpt2_vocabulary):
+    def test_padded_width(self, own_gpt2_tokenizer, own_gpt2_vocabulary):
         """Ids between the tokenizer and the width of the logits have no bytes."""
-        padded = Vocabulary.from_tokenizer(gpt2_tokenizer, 50304)
-        assert padded.size == len(padded) == len(padded.tokens) == 50304
-        assert padded.tokens[:50257] == gpt2_vocabulary.tokens
-        assert not any(padded.tokens[50257:])
-        assert padded.fingerprint != gpt2_vocabulary.fingerprint
+        padded = Vocabulary.from_tokenizer(own_gpt2_tokenizer, 2048)
+        assert padded.size == len(padded) == len(padded.tokens) == 2048
+        assert padded.tokens[:2001] == own_gpt2_vocabulary.tokens
+        assert not any(padded.tokens[2001:])
+        assert padded.fingerprint != own_gpt2_vocabulary.fingerprint
 
-    def test_width_too_small(self, gpt2_tokenizer):
+    def test_width_too_small(self, own_gpt2_tokenizer):
         """A width that cuts text tokens off is refused with both numbers."""
-        with pytest.raises(VocabularyError, match="vocab_size=50000, but the tokenizer has text tokens up to id 50255"):
-            Vocabulary.from_tokenizer(gpt2_tokenizer, 50000)
+        with pytest.raises(VocabularyError, match="vocab_size=1900, but the tokenizer has text tokens up to id 1999"):
+            Vocabulary.from_tokenizer(own_gpt2_tokenizer, 1900)
 
-    def test_width_without_eos(self, gpt2_tokenizer):
+    def test_width_without_eos(self, own_gpt2_tokenizer):
         """A width that has no logit for EOS is refused."""
-        with pytest.raises(VocabularyError, match="EOS token id 50256 is outside the vocabulary of 50256 ids"):
-            Vocabulary.from_tokenizer(gpt2_tokenizer, 50256)
+        with pytest.raises(VocabularyError, match="EOS token id 2000 is outside the vocabulary of 2000 ids"):
+            Vocabulary.from_tokenizer(own_gpt2_tokenizer, 2000)
 
-    def test_more_eos_ids(self, llama3_tokenizer):
+    def test_more_eos_ids(self, own_llama3_tokenizer):
         """EOS ids that are passed join the tokenizer's own."""
-        vocabulary = Vocabulary.from_tokenizer(llama3_tokenizer, eos_token_ids=[128001, 128008])
-        assert vocabulary.eos_token_ids == (128001, 128008, 128009)
+        vocabulary = Vocabulary.from_tokenizer(own_llama3_tokenizer, eos_token_ids=[2001, 2008])
+        assert vocabulary.eos_token_ids == (2001, 2008, 2009)
 
-    def test_processor(self, gpt2_tokenizer, gpt2_vocabulary):
+    def test_processor(self, own_gpt2_tokenizer, own_gpt2_vocabulary):
         """A processor is read by its tokenizer."""
-        assert Vocabulary.from_tokenizer(SimpleNamespace(tokenizer=gpt2_tokenizer)) == gpt2_vocabulary
+        assert Vocabulary.from_tokenizer(SimpleNamespace(tokenizer=own_gpt2_tokenizer)) == own_gpt2_vocabulary
 
 
 class TestForModel:
     @staticmethod
     def model(head, **fields):
         """A stand-in for a transformers model."""
-        config = SimpleNamespace(eos_token_id=50256, text_config=SimpleNamespace(eos_token_id=[50258]))
-        parts = {"config": config, "generation_config": SimpleNamespace(eos_token_id=[50256, 50257]), **fields}
+        config = SimpleNamespace(eos_token_id=2000, text_config=SimpleNamespace(eos_token_id=[2002]))
+        parts = {"config": config, "generation_config": SimpleNamespace(eos_token_id=[2000, 2001]), **fields}
         return SimpleNamespace(get_output_embeddings=lambda: head, **parts)
 
-    def test_eos_of_every_source(self, gpt2_tokenizer):
+    def test_eos_of_every_source(self, own_gpt2_tokenizer):
         """The EOS ids of generation_config, config, text_config and tokenizer are united; the head gives the width."""
-        head = SimpleNamespace(weight=SimpleNamespace(shape=(50304, 8)))
-        vocabulary = Vocabulary.for_model(gpt2_tokenizer, self.model(head))
-        assert vocabulary.eos_token_ids == (50256, 50257, 50258)
-        assert vocabulary.size == 50304
+        head = SimpleNamespace(weight=SimpleNamespace(shape=(2048, 8)))
+        vocabulary = Vocabulary.for_model(own_gpt2_tokenizer, self.model(head))
+        assert vocabulary.eos_token_ids == (2000, 2001, 2002)
+        assert vocabulary.size == 2048
 
-    def test_quantised_head(self, gpt2_tokenizer):
+    def test_quantised_head(self, own_gpt2_tokenizer):
         """A packed weight does not hide the width."""
-        head = SimpleNamespace(out_features=50272, weight=SimpleNamespace(shape=(1, 1)))
-        assert Vocabulary.for_model(gpt2_tokenizer, self.model(head)).size == 50272
+        head = SimpleNamespace(out_features=2016, weight=SimpleNamespace(shape=(1, 1)))
+        assert Vocabulary.for_model(own_gpt2_tokenizer, self.model(head)).size == 2016
 
-    def test_no_eos_in_configs(self, gpt2_tokenizer):
+    def test_no_eos_in_configs(self, own_gpt2_tokenizer):
         """Configurations without EOS leave the tokenizer's."""
-        head = SimpleNamespace(out_features=50257)
+        head = SimpleNamespace(out_features=2001)
         model = self.model(head, config=None, generation_config=SimpleNamespace(eos_token_id=None))
-        assert Vocabulary.for_model(gpt2_tokenizer, model).eos_token_ids == (50256,)
+        assert Vocabulary.for_model(own_gpt2_tokenizer, model).eos_token_ids == (2000,)
 
-    def test_no_head(self, gpt2_tokenizer):
+    def test_no_head(self, own_gpt2_tokenizer):
         """A model without a head is refused."""
         with pytest.raises(VocabularyError, match="has no output embeddings"):
-            Vocabulary.for_model(gpt2_tokenizer, self.model(None))
+            Vocabulary.for_model(own_gpt2_tokenizer, self.model(None))
 
 
 class TestKinds:

@@ -13,6 +13,7 @@ from tokenizers import AddedToken, Tokenizer, decoders, models, normalizers, pre
 
 from schemagen.errors import VocabularyError
 from schemagen.vocabulary import Vocabulary, cache, storage
+from tests import corpora
 
 FIELDS = ("tokens", "eos_token_ids", "special_token_ids", "adds_prefix_space", "fingerprint")
 KEY = range(len(storage.MAGIC), len(storage.MAGIC) + storage.KEY_BYTES)
@@ -348,9 +349,9 @@ def test_the_bundled_tokenizer(folder, bundled_tokenizer, monkeypatch):
     assert same(read_from(folder, bundled_tokenizer, monkeypatch), plain)
 
 
-@pytest.mark.parametrize("name", ["gpt2", "mistral", "llama3"])
-def test_real_tokenizers(folder, request, monkeypatch, name):
-    """Byte-level and SentencePiece tokenizers of real models come back from the cache as they were read."""
+@pytest.mark.parametrize("name", corpora.kinds())
+def test_common_tokenizers(folder, request, monkeypatch, name):
+    """Byte-level and SentencePiece tokenizers come back from the cache as they were read."""
     tokenizer = request.getfixturevalue(f"{name}_tokenizer")
     Vocabulary.from_tokenizer(tokenizer, cache=folder)
     found = read_from(folder, tokenizer, monkeypatch)
