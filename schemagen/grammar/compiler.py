@@ -78,6 +78,8 @@ __all__ = [
 
 #: Its automaton is built whole, in Python: more states would take minutes.
 MAX_REFERENCE_STATES = 20_000
+#: What the sources of the core have, and no installed package.
+SOURCE_OF_CORE = "core/python/module.cpp"
 #: From so many texts on, those of a Choice are no expressions.
 MANY_CHOICES = 1_000
 
@@ -1000,7 +1002,7 @@ def _core_missing(reason: str = "") -> tuple[str, str]:
     from pathlib import Path
 
     tree = Path(__file__).resolve().parents[2]
-    if not (tree / "core" / "module.cpp").is_file():
+    if not (tree / SOURCE_OF_CORE).is_file():
         return reason, "install a C++20 compiler and reinstall schemagen"
     return (
         f"Python imports it from the sources in {tree}, where the core has not been built",
