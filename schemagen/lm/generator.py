@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any, Generic, TypeVar, overload
 
 from schemagen.errors import OptionError
 from schemagen.lm.defaults import check_defaults
+from schemagen.options.required import requires
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Iterable, Mapping
@@ -56,6 +57,7 @@ class Generator(Generic[T]):
     ) -> None: ...
     @overload
     def __init__(self, lm: LanguageModel, spec: TypeForm[T], **options: Unpack[GenerateOptions]) -> None: ...
+    @requires("lm", "spec", call="schemagen.Generator(lm, Person)")
     def __init__(
         self,
         lm: LanguageModel,

@@ -50,3 +50,6 @@ FOREIGN = {
     "logit_bias": "transformers has sequence_bias=",
     "parallel_tool_calls": "it is called parallel",
 }  # fmt: skip
+
+#: Names of other libraries -> the argument that they stand for.
+STANDS_FOR = {name: {_SPEC: "spec", _PROMPT: "prompt", _TOOLS: "tools"}.get(fix) for name, fix in FOREIGN.items()}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import inspect
 import itertools
 
 import pytest
@@ -88,6 +89,71 @@ def test_what_ended_a_text_is_told(lm, options, told):
     assert told in caught.value.why
     assert "before the budget of 40 tokens" in caught.value.why
     assert next(iter(options)) in caught.value.fix
+
+
+# --- what a call cannot do without -------------------------------------------------------------------------------------
+
+
+SPEC = "a type or schema"
+
+
+def _awaited(coroutine):
+    return asyncio.run(coroutine)
+
+
+@pytest.mark.parametrize("options", [{}, {"response_model": bool}, {"schema": {"type": "null"}}, {"stream": True}])
+def test_a_call_without_a_type_says_where_it_goes(lm, options):
+    """Every front door, whatever the type was called; not the TypeError of some class of ours."""
+    doors = {
+        "lm(prompt, Person)": lambda: lm("x", **options),
+        "lm.generate(prompt, Person)": lambda: lm.generate("x", **options),
+        "lm.run(prompt, Person)": lambda: lm.run("x", **options),
+        "lm.stream(prompt, Person)": lambda: lm.stream("x", **options),
+        "lm.astream(prompt, Person)": lambda: lm.astream("x", **options),
+        "lm.batch(prompts, Person)": lambda: lm.batch(["x"], **options),
+        "lm.run_batch(prompts, Person)": lambda: lm.run_batch(["x"], **options),
+        "await lm.agenerate(prompt, Person)": lambda: _awaited(lm.agenerate("x", **options)),
+        "await lm.arun(prompt, Person)": lambda: _awaited(lm.arun("x", **options)),
+        "await lm.abatch(prompts, Person)": lambda: _awaited(lm.abatch(["x"], **options)),
+        "await lm.arun_batch(prompts, Person)": lambda: _awaited(lm.arun_batch(["x"], **options)),
+    }
+    for call, door in doors.items():
+        with pytest.raises(OptionError) as caught:
+            door()
+        assert f"the type or schema is the second argument: {call}" in caught.value.fix
+        foreign = next((name for name in options if name != "stream"), "")
+        assert caught.value.fact == (
+            f"{foreign}= is no option here" if foreign else f"{call.split('(')[0]}(...) needs {SPEC}"
+        )
+
+
+def test_a_call_without_tools_or_prompt_says_where_they_go(lm):
+    """Also where they have the names of another library."""
+    for call, door in {
+        "lm.call(prompt, [function])": lambda: lm.call("x"),
+        "lm.stream_call(prompt, [function])": lambda: lm.stream_call("x"),
+        "lm.astream_call(prompt, [function])": lambda: lm.astream_call("x"),
+        "await lm.acall(prompt, [function])": lambda: _awaited(lm.acall("x")),
+    }.items():
+        with pytest.raises(OptionError, match=r"needs tools") as caught:
+            door()
+        assert f"the tools are the second argument, in a list: {call}" in caught.value.fix
+    with pytest.raises(OptionError, match="functions= is no option here"):
+        lm.call("x", functions=[double])
+    for door in (lm, lm.run, lm.call, lm.chat, lm.stream, lm.batch):
+        with pytest.raises(OptionError, match="messages= is no option here") as caught:
+            door(messages=[{"role": "user", "content": "x"}], response_model=bool)
+        assert "first" in caught.value.fix
+    with pytest.raises(OptionError, match="needs a type or schema"):
+        schemagen.Generator(lm)
+
+
+def test_arguments_may_be_given_by_name(lm):
+    """What is required may stand anywhere."""
+    assert isinstance(lm(spec=bool, prompt="x"), bool)
+    assert isinstance(lm.batch(prompts=["x"], spec=bool)[0], bool)
+    assert asyncio.run(lm.agenerate(prompt="x", spec=bool)) in (True, False)
+    assert inspect.iscoroutinefunction(lm.agenerate)
 
 
 # --- prompts -----------------------------------------------------------------------------------------------------------
