@@ -53,3 +53,19 @@ FOREIGN = {
 
 #: Names of other libraries -> the argument that they stand for.
 STANDS_FOR = {name: {_SPEC: "spec", _PROMPT: "prompt", _TOOLS: "tools"}.get(fix) for name, fix in FOREIGN.items()}
+
+_QUANTIZED = "transformers has quantization_config=, as BitsAndBytesConfig(load_in_4bit=True)"
+
+#: Names of other libraries -> what to write in `schemagen.load`; {value} is what was given.
+FOREIGN_IN_LOAD = {
+    **dict.fromkeys(("device", "devices"), "write device_map={value}"),
+    **dict.fromkeys(("precision", "data_type"), "it is called dtype"),
+    **dict.fromkeys(("load_in_4bit", "load_in_8bit", "quantization", "quantize"), _QUANTIZED),
+    **dict.fromkeys(("tokenizer", "model", "processor"), "for objects: schemagen.from_transformers(model, tokenizer)"),
+    **dict.fromkeys(("use_auth_token", "api_key", "hf_token"), "write token={value}"),
+    **dict.fromkeys(("model_kwargs", "kwargs"), "give each option by its name"),
+    "gpu_memory_utilization": "transformers has max_memory=",
+    "max_tokens": f"{_BUDGET}, and is an option of lm(...)",
+    "max_new_tokens": "it is an option of lm(...)",
+    "temperature": "it is an option of lm(...)",
+}

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import inspect
 import itertools
+from pathlib import Path
 
 import pytest
 
@@ -259,16 +260,90 @@ def test_folders_without_a_model(tmp_path, monkeypatch):
     file.write_text('{"model_type": "nothing"}')
     with pytest.raises(ModelError, match="there is no folder"):
         schemagen.load(file)
-    with pytest.raises(OSError, match="transformers cannot load") as caught:
+    with pytest.raises(OSError, match="has no tokenizer and no weights") as caught:
         schemagen.load(tmp_path)
     assert isinstance(caught.value, ModelError)
     assert isinstance(caught.value.__cause__, (OSError, ValueError))
+
+
+BUNDLED = Path(schemagen.__file__).parent / "lm" / "bundled"
+
+
+@pytest.mark.parametrize(
+    ("left_out", "fact", "fix"),
+    [
+        ("tokenizer*", "has no tokenizer", "tokenizer.save_pretrained(folder)"),
+        ("*.safetensors", "has no weights", "model.save_pretrained(folder)"),
+        ("config.json", "has no config.json", "model.save_pretrained(folder)"),
+        (
+            "[!c]*",
+            "has no tokenizer and no weights",
+            "model.save_pretrained(folder) and tokenizer.save_pretrained(folder)",
+        ),
+    ],
+)
+def test_a_folder_says_which_part_it_lacks(tmp_path, left_out, fact, fix):
+    """What transformers says of it is cut off, or about the hub."""
+    for file in BUNDLED.iterdir():
+        if file.is_file() and not file.match(left_out):
+            (tmp_path / file.name).symlink_to(file)
+    with pytest.raises(ModelError) as caught:
+        schemagen.load(tmp_path)
+    assert caught.value.fact == f"folder {str(tmp_path)!r} {fact}"
+    assert fix in caught.value.fix
+    assert "hugging" not in str(caught.value)
+
+
+def test_a_damaged_folder_is_not_looked_for_on_the_hub(tmp_path):
+    """All of what transformers says, and what to do with a folder."""
+    for file in BUNDLED.iterdir():
+        if file.is_file():
+            (tmp_path / file.name).symlink_to(file)
+    (tmp_path / "tokenizer.json").unlink()
+    with pytest.raises(ModelError, match="transformers cannot load") as caught:
+        schemagen.load(tmp_path)
+    assert not caught.value.fact.rstrip().endswith(":")
+    assert "hugging" not in str(caught.value)
 
 
 def test_names_without_a_model():
     """What transformers says is the cause."""
     with pytest.raises(ModelError, match="transformers cannot load 'no/such'"):
         schemagen.load("no/such", local_files_only=True)
+
+
+@pytest.mark.parametrize(
+    ("option", "fix"),
+    [
+        ({"device": "cpu"}, "device_map='cpu'"),
+        ({"devce_map": "cpu"}, "did you mean device_map=?"),
+        ({"dtyp": "float32"}, "did you mean dtype=?"),
+        ({"torch_type": "float32"}, "did you mean torch_dtype=?"),
+        ({"load_in_4bit": True}, "quantization_config="),
+        ({"tokenizer": "x"}, "from_transformers(model, tokenizer)"),
+        ({"use_auth_token": "x"}, "token="),
+        ({"gobbledygook": 3}, "from_pretrained"),
+    ],
+)
+def test_options_of_load_that_there_are_not(option, fix):
+    """A misspelt one, one of another library, and one that only the model can refuse."""
+    name = next(iter(option))
+    with pytest.raises(OptionError) as caught:
+        schemagen.load(BUNDLED, **option)
+    assert caught.value.fact == f"{name}= is no option of load"
+    assert fix in caught.value.fix
+
+
+def test_names_are_not_asked_for_with_wrong_options():
+    """Before anything is downloaded."""
+    with pytest.raises(OptionError, match="devce_map="):
+        schemagen.load("no/such", devce_map="cpu")
+
+
+def test_options_of_transformers_reach_it():
+    """Also attributes of the configuration."""
+    lm = schemagen.load(BUNDLED, attn_implementation="eager", use_cache=False)
+    assert lm.model.config.use_cache is False
 
 
 def test_what_is_no_model(lm):
