@@ -39,6 +39,7 @@ from schemagen.errors import (
 from schemagen.grammar.memory_cache import CacheInfo, GrammarMemory
 from schemagen.grammar.refusals import not_json, refused_by_type
 from schemagen.grammar.schema_size import check_size
+from schemagen.grammar.schema_values import check_values, warn_of_names
 from schemagen.grammar.specs import choices_of, list_of_others, no_spec, pattern_text, type_of_adapter
 from schemagen.regex.hashing import HashedOnce, hashed_once
 from schemagen.schema.layouts import POLICIES, Layout
@@ -463,6 +464,7 @@ def compile(  # noqa: A001, PLR0913 - the field's verb, as in re.compile; option
         VocabularyError: The vocabulary has no token with which a text can begin.
 
     Warns:
+        UserWarning: A schema has no keyword of JSON Schema, which is valid, and allows any value.
         RuntimeWarning: The folder of the cache cannot be written; the grammar is compiled all the same.
 
     Cost: about 0.1 ms and 20 us per sub-schema; automaton states are made when they are first needed.
@@ -674,6 +676,7 @@ def _freeze(spec: Any) -> _Frozen:
             text = marshal.dumps(spec, 2)
             return _Frozen(spec, ("schema", text), text)
         except ValueError:  # something that is no JSON, or nested very deep: compile says what is wrong with it
+            check_values(spec)
             return _Frozen(spec, None)
     if isinstance(spec, bool | Regex | Choice) or spec is None:
         return _Frozen(spec, (type(spec), spec))
@@ -704,6 +707,8 @@ def _compile(
         return Grammar(frozen, vocabulary, arguments, engine=chosen, implementation=made)
 
     target = _target_of(spec)
+    if target is None and isinstance(spec, dict):
+        warn_of_names(spec)
     if HAS_LOCK and frozen.marshalled is not None and len(frozen.marshalled) > LARGE:
         spec = snapshot(spec)
     source = _source(spec if target is None else target.schema, arguments, target, frozen.marshalled)
