@@ -14,6 +14,7 @@ _PENALTY = "transformers has repetition_penalty="
 _TOOLS = "tools are for lm.call(prompt, tools) and lm.chat(prompt, tools)"
 _THOUGHTS = "it is called reasoning"
 _STREAM = "for events use lm.stream(prompt, spec)"
+_MODEL = "the model is the object that is called, lm(prompt, Person); structured classes take it as lm="
 _PROMPT = 'the chat is the first argument: [{"role": "system", "content": "..."}, ...]'
 
 #: Names of other libraries -> what to write here.
@@ -38,6 +39,7 @@ FOREIGN = {
     **dict.fromkeys(("tools", "functions", "tool_choice", "function_call"), _TOOLS),
     **dict.fromkeys(("enable_thinking", "thinking", "think", "reasoning_effort", "thinking_budget"), _THOUGHTS),
     **dict.fromkeys(("messages", "system", "system_prompt", "inputs_text"), _PROMPT),
+    **dict.fromkeys(("model", "llm", "client", "language_model"), _MODEL),
     "stream": _STREAM,
     "top_n": "it is called top_k",
     "beam_width": "it is called num_beams",
