@@ -15,7 +15,7 @@ from enum import Enum, EnumMeta
 from functools import cached_property, lru_cache
 from typing import TYPE_CHECKING, Any, Generic, Literal, NamedTuple, TypeAlias, TypeVar, cast, overload
 
-from schemagen.arguments import PatternDialect, check_dialect, check_flag, check_folder
+from schemagen.arguments import PatternDialect, check_dialect, check_flag, check_folder, kind_of
 from schemagen.engine.options import (
     DEFAULT_LIMITS,
     DEFAULT_STYLE,
@@ -110,7 +110,7 @@ class Regex:
         """Refuse what is no text, and unknown dialects, at once."""
         if not isinstance(self.pattern, str):
             raise OptionError(
-                f"the pattern of a Regex is a {type(self.pattern).__name__}",
+                f"the pattern of a Regex is {kind_of(self.pattern)}",
                 why="a pattern is a str",
                 fix="a compiled pattern of re is a spec as it is: lm(prompt, re.compile(...))",
             )
@@ -592,11 +592,11 @@ def _check_arguments(vocabulary: Any, engine: Any, strict: Any, resources: Any, 
         fix = "give schemagen.Limits(max_states=...)"
         if isinstance(limits, dict) and limits and all(isinstance(name, str) for name in limits):
             fix = f"give schemagen.Limits({', '.join(f'{name}={value!r}' for name, value in limits.items())})"
-        raise OptionError(f"limits={limits!r:.80}", why=f"it is a {type(limits).__name__}", fix=fix)
+        raise OptionError(f"limits={limits!r:.80}", why=f"it is {kind_of(limits)}", fix=fix)
     if resources is not None and not isinstance(resources, Mapping):
         raise OptionError(
             f"resources={resources!r:.80}",
-            why=f"it is a {type(resources).__name__}",
+            why=f"it is {kind_of(resources)}",
             fix="give a dict from URIs to documents",
         )
     if not hasattr(type(vocabulary), "fingerprint"):
@@ -614,7 +614,7 @@ def _no_vocabulary(given: Any) -> VocabularyError:
         )
     elif isinstance(given, (type, dict, Regex, Choice)):
         fix = "the spec comes first: schemagen.compile(spec, vocabulary)"
-    return VocabularyError(f"compile() got a {type(given).__name__} instead of a Vocabulary", fix=fix)
+    return VocabularyError(f"compile() got {kind_of(given)} instead of a Vocabulary", fix=fix)
 
 
 def _check_whitespace(whitespace: Any) -> None:

@@ -8,6 +8,7 @@ from functools import lru_cache
 from importlib.resources import as_file, files
 from typing import TYPE_CHECKING, Any
 
+from schemagen.arguments import kind_of
 from schemagen.errors import OptionError, SchemagenError
 from schemagen.lm.language_model import LanguageModel
 from schemagen.lm.model_place import ModelPlace
@@ -81,7 +82,7 @@ def from_transformers(
     for name, value, method in (("model", model, "generate"), ("tokenizer", tokenizer, "get_vocab")):
         if not callable(getattr(value, method, None)):
             raise OptionError(
-                f"the {name} is a {type(value).__name__}",
+                f"the {name} is {kind_of(value)}",
                 why=f"it has no {method}()",
                 fix="from_transformers(model, tokenizer) takes the objects themselves; for a name use schemagen.load",
             )

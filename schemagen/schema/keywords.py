@@ -15,7 +15,7 @@ from decimal import Decimal
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any, Protocol
 
-from schemagen.arguments import PATTERN_DIALECTS
+from schemagen.arguments import PATTERN_DIALECTS, kind_of
 from schemagen.errors import InvalidSchemaError, LimitError, PatternError, UnsupportedPatternError
 from schemagen.regex import ast
 from schemagen.schema.algebra import both_numbers, plain_rule, settle_array, settle_object, undeclared
@@ -217,7 +217,7 @@ def shown(value: Any) -> str:
     try:
         return json.dumps(value, ensure_ascii=False, default=repr)[:80]
     except (ValueError, TypeError, RecursionError):  # numbers of thousands of digits, keys that are no names, depth
-        return f"a {type(value).__name__} that cannot be written as JSON"
+        return f"{kind_of(value)} that cannot be written as JSON"
 
 
 # --- reading values ----------------------------------------------------------------------------------------------------
