@@ -342,3 +342,23 @@ def test_a_schema_without_any_keyword_is_told(byte_vocabulary, schema, told) -> 
 def test_known_keywords_are_no_reason_to_warn(byte_vocabulary, schema) -> None:
     """Whoever writes one knows what a schema is."""
     schemagen.compile(schema, byte_vocabulary, cache=None)
+
+
+@pytest.mark.parametrize("engine", ["native", "reference"])
+@pytest.mark.parametrize(
+    ("name", "fix"),
+    [
+        ("strings", "write 'string' for \"strings\""),
+        (["null", "Int"], "write 'integer' for \"Int\""),
+        ("Boolean", "write 'boolean' for \"Boolean\""),
+        ("qqq", "the types are array, boolean, integer, null, number, object, string"),
+        (5, "the types are array"),
+        ([], "the types are array"),
+        ([["null"]], "the types are array"),
+    ],
+)
+def test_a_misspelt_type_is_told(byte_vocabulary, engine, name, fix) -> None:
+    """With the nearest of the seven, or all of them."""
+    with pytest.raises(InvalidSchemaError, match="expected a JSON type") as caught:
+        schemagen.compile({"type": name}, byte_vocabulary, engine=engine, cache=None)
+    assert caught.value.fix.startswith(fix)
