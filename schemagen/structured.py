@@ -23,11 +23,11 @@ if TYPE_CHECKING:
     from typing_extensions import Self, Unpack
 
     from schemagen.events import Event
+    from schemagen.generation import Failure, Generation
     from schemagen.lm.language_model import LanguageModel
     from schemagen.lm.part import Prompt
     from schemagen.lm.stream import Stream
     from schemagen.options import BatchOptions, GenerateOptions, StreamOptions
-    from schemagen.streaming.generation import Failure, Generation
 
 C = TypeVar("C", bound=type)
 #: What a class is given. The decorator leaves a class its own methods and fields of these names, but for the first.

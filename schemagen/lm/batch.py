@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING, Any, SupportsIndex
 
 from schemagen.arguments import check_count, check_seed, kind_of
 from schemagen.errors import GenerationError, LogitsError, OptionError, SchemagenError, ValidationFailed
+from schemagen.generation import Failure, Generation
 from schemagen.grammar.refusals import after_attempts, reasons
 from schemagen.lm.progress import ProgressBar
 from schemagen.prompts.messages import check_flags, render, with_correction
 from schemagen.prompts.reasoning import split_reasoning
-from schemagen.streaming.generation import Failure, Generation
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

@@ -15,9 +15,9 @@ if TYPE_CHECKING:
     from typing_extensions import TypeForm, Unpack
 
     from schemagen.engine.options import PropertyOrder, WhitespacePolicy
+    from schemagen.generation import Failure, Generation
     from schemagen.lm.part import OtherSpec, PatternSpec, Prompt, TypedSpec
     from schemagen.prompts.reasoning import Reasoning
-    from schemagen.streaming.generation import Failure, Generation
 
 T = TypeVar("T")
 
@@ -63,7 +63,7 @@ class BatchAnswers(Part):
             people = [found for found in lm.batch(texts, Person) if not isinstance(found, Failure)]
             ```
         """
-        from schemagen.streaming.generation import Failure
+        from schemagen.generation import Failure
 
         found: list[Any] = self.run_batch(prompts, spec, **options)
         return [each if isinstance(each, Failure) else each.value for each in found]

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, TypeVar, overload
 
 from schemagen.arguments import check_count
 from schemagen.errors import ValidationFailed
+from schemagen.generation import Generation
 from schemagen.grammar.refusals import after_attempts, reasons
 from schemagen.lm.part import Part
 from schemagen.lm.threads import in_thread
@@ -14,7 +15,6 @@ from schemagen.options import GenerateOptions, names_of
 from schemagen.options.required import requires
 from schemagen.prompts.messages import check_flags, render, with_correction
 from schemagen.prompts.reasoning import split_reasoning
-from schemagen.streaming.generation import Generation
 
 if TYPE_CHECKING:
     from typing_extensions import TypeForm, Unpack

@@ -332,7 +332,7 @@ def test_batch_samples_with_seeds(tmp_path: Path) -> None:
 def test_batch_writes_one_line_for_each_row() -> None:
     """Values laid out over several lines come on one, and are not changed."""
     from schemagen.cli.batch import Row, line_of
-    from schemagen.streaming.generation import Generation
+    from schemagen.generation import Generation
 
     text = '{\n  "a": 1.0e-5,\r\n  "b": "\\n\u2028"\n}'
     line = line_of(Row(3, "x", "é"), Generation(None, text, (), 0, 0.0, None))
