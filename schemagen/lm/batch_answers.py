@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, TypeVar, overload
 
-from schemagen.lm.part import Part
+from schemagen.lm.front_doors import FrontDoors
 from schemagen.lm.threads import in_thread
 from schemagen.options import BatchOptions, names_of
 from schemagen.options.required import requires
@@ -16,13 +16,13 @@ if TYPE_CHECKING:
 
     from schemagen.engine.options import PropertyOrder, WhitespacePolicy
     from schemagen.generation import Failure, Generation
-    from schemagen.lm.part import OtherSpec, PatternSpec, Prompt, TypedSpec
+    from schemagen.lm.front_doors import OtherSpec, PatternSpec, Prompt, TypedSpec
     from schemagen.prompts.reasoning import Reasoning
 
 T = TypeVar("T")
 
 
-class BatchAnswers(Part):
+class BatchAnswers(FrontDoors):
     """What a `LanguageModel` does with many prompts: `batch` returns values, `run_batch` values with their circumstances."""
 
     @overload

@@ -9,7 +9,7 @@ from schemagen.arguments import check_count
 from schemagen.errors import ValidationFailed
 from schemagen.generation import Generation
 from schemagen.grammar.refusals import after_attempts, reasons
-from schemagen.lm.part import Part
+from schemagen.lm.front_doors import FrontDoors
 from schemagen.lm.threads import in_thread
 from schemagen.options import GenerateOptions, names_of
 from schemagen.options.required import requires
@@ -20,13 +20,13 @@ if TYPE_CHECKING:
     from typing_extensions import TypeForm, Unpack
 
     from schemagen.engine.options import PropertyOrder, WhitespacePolicy
-    from schemagen.lm.part import OtherSpec, Prompt, TextSpec, TypedSpec
+    from schemagen.lm.front_doors import OtherSpec, Prompt, TextSpec, TypedSpec
     from schemagen.prompts.reasoning import Reasoning
 
 T = TypeVar("T")
 
 
-class SingleAnswers(Part):
+class SingleAnswers(FrontDoors):
     """What a `LanguageModel` does with one prompt.
 
     Calling the model and `generate` return the value, `run` returns the value with its circumstances.

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, TypeVar, overload
 
 from schemagen.arguments import check_flag
-from schemagen.lm.part import Part
+from schemagen.lm.front_doors import FrontDoors
 from schemagen.options import StreamOptions, names_of
 from schemagen.options.required import requires
 from schemagen.prompts.messages import check_flags, render
@@ -18,14 +18,14 @@ if TYPE_CHECKING:
     from schemagen.decode.loop import Decoded
     from schemagen.engine.options import PropertyOrder, WhitespacePolicy
     from schemagen.events import Event
-    from schemagen.lm.part import OtherSpec, Prompt, TextSpec, TypedSpec
+    from schemagen.lm.front_doors import OtherSpec, Prompt, TextSpec, TypedSpec
     from schemagen.lm.stream import Stream
     from schemagen.prompts.reasoning import Reasoning
 
 T = TypeVar("T")
 
 
-class StreamedAnswers(Part):
+class StreamedAnswers(FrontDoors):
     """What a `LanguageModel` says while it answers."""
 
     @overload

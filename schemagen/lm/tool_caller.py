@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias, overload
 
 from schemagen.arguments import check_seconds
-from schemagen.lm.part import Part
+from schemagen.lm.front_doors import FrontDoors
 from schemagen.lm.threads import in_thread
 from schemagen.options.required import requires
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from schemagen.calling.chat import CallRequest, Chat, Conversation
     from schemagen.calling.stream import CallStream
     from schemagen.events import CallEvent, ChatEvent
-    from schemagen.lm.part import Prompt
+    from schemagen.lm.front_doors import Prompt
     from schemagen.options import CallOptions, ChatOptions, StreamCallOptions
 
     #: A tool, a function, a pydantic model, or a dict as in OpenAI's API.
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     ToolChoice: TypeAlias = Literal["auto", "required", "none"] | ToolLike | Sequence[ToolLike | str]
 
 
-class ToolCaller(Part):
+class ToolCaller(FrontDoors):
     """What a `LanguageModel` does with tools."""
 
     @overload
