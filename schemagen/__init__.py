@@ -54,6 +54,7 @@ from schemagen.structured import Structured, set_default_lm, structured
 if TYPE_CHECKING:
     from schemagen.calling import Tool, ToolCall, tool
     from schemagen.decode import LogitsProcessor
+    from schemagen.generation import Failure, Generation
     from schemagen.grammar.compiler import (
         Choice,
         Grammar,
@@ -73,7 +74,6 @@ if TYPE_CHECKING:
         apply_token_bitmask_inplace,
         fill_next_token_bitmasks,
     )
-    from schemagen.streaming.generation import Failure, Generation
     from schemagen.streaming.partial import Partial
     from schemagen.vocabulary import Vocabulary
 
@@ -82,8 +82,8 @@ __version__ = "0.1.0"
 #: Public name -> the module that defines it. The TYPE_CHECKING block above says the same to type checkers.
 _HOMES = {
     "Choice": "schemagen.grammar.compiler",
-    "Failure": "schemagen.streaming.generation",
-    "Generation": "schemagen.streaming.generation",
+    "Failure": "schemagen.generation",
+    "Generation": "schemagen.generation",
     "Generator": "schemagen.lm.generator",
     "Grammar": "schemagen.grammar.compiler",
     "LanguageModel": "schemagen.lm.language_model",

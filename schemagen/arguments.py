@@ -20,6 +20,14 @@ PatternDialect = Literal["python", "ecma-262", "rust"]
 PATTERN_DIALECTS: tuple[str, ...] = get_args(PatternDialect)
 
 
+def kind_of(value: Any) -> str:
+    """Return what something is, in words: "a str", "an int", "None"."""
+    if value is None:
+        return "None"
+    name = type(value).__name__
+    return f"{'an' if name[0].lower() in 'aeio' else 'a'} {name}"
+
+
 def check_dialect(dialect: Any) -> None:
     """Refuse a dialect of patterns that there is not.
 
@@ -47,7 +55,7 @@ def check_count(name: str, value: Any, *, least: int = 1, most: int | None = Non
     except TypeError:
         number = None
     if number is None or number < least:
-        why = f"it is a {type(value).__name__}" if number is None else f"the least that makes sense is {least}"
+        why = f"it is {kind_of(value)}" if number is None else f"the least that makes sense is {least}"
         raise OptionError(f"{name}={as_text(value)}", why=why, fix=f"give a whole number, {least} or more")
     if most is not None and number > most:
         raise OptionError(f"{name}={as_text(number)}", why="it is too large", fix=f"give a number up to {most}")
@@ -86,7 +94,7 @@ def check_number(  # noqa: PLR0913 - the bounds, and what to say
     told = " and ".join(f"{word} {bound}" for word, bound in bounds.items() if bound is not None)
     fix = fix or f"give a number {told}".rstrip()
     if isinstance(value, bool) or not isinstance(value, (Real, Decimal)):
-        raise OptionError(f"{name}={as_text(value)}", why=f"it is a {type(value).__name__}", fix=fix)
+        raise OptionError(f"{name}={as_text(value)}", why=f"it is {kind_of(value)}", fix=fix)
     try:
         number = float(value)
     except (OverflowError, ValueError):  # too large; a signalling NaN
@@ -108,7 +116,7 @@ def check_flag(name: str, value: Any, *, fix: str = "give True or False") -> boo
     if value is True or value is False:
         return value
     if str(getattr(value, "dtype", "")) != "bool" or getattr(value, "ndim", None) != 0:
-        raise OptionError(f"{name}={as_text(value)}", why=f"it is a {type(value).__name__}", fix=fix)
+        raise OptionError(f"{name}={as_text(value)}", why=f"it is {kind_of(value)}", fix=fix)
     return bool(value)
 
 
@@ -124,7 +132,7 @@ def check_seed(seed: Any) -> int | None:
         number = index(seed)
     except TypeError:
         raise OptionError(
-            f"seed={seed!r:.80}", why=f"it is a {type(seed).__name__}", fix="give a whole number, or None"
+            f"seed={seed!r:.80}", why=f"it is {kind_of(seed)}", fix="give a whole number, or None"
         ) from None
     if not -(2**63) <= number < 2**64:
         raise OptionError(
@@ -141,7 +149,7 @@ def check_bytes(data: Any) -> None:
     """
     if not isinstance(data, bytes):
         raise OptionTypeError(
-            f"accept_bytes() got a {type(data).__name__}",
+            f"accept_bytes() got {kind_of(data)}",
             why="a matcher reads bytes of UTF-8",
             fix="give text.encode()" if isinstance(data, str) else "give bytes, as bytes(data)",
         )
@@ -187,7 +195,7 @@ def _whole(method: str, given: Any, why: str, fix: str) -> int:
     try:
         return index(given)
     except TypeError:
-        raise OptionTypeError(f"{method}() got a {type(given).__name__}", why=why, fix=fix) from None
+        raise OptionTypeError(f"{method}() got {kind_of(given)}", why=why, fix=fix) from None
 
 
 def check_steps(count: Any, taken: int) -> int:
@@ -223,7 +231,7 @@ def check_grammars(owner: str, grammars: Sequence[Any]) -> None:
         name = given.__name__ if isinstance(given, type) else "spec"
         raise OptionTypeError(
             f"the grammar of a {owner} is {as_text(given)}",
-            why=f"it is a {type(given).__name__}, and a processor takes what was compiled",
+            why=f"it is {kind_of(given)}, and a processor takes what was compiled",
             fix=f"give lm.compile({name}), or schemagen.compile({name}, vocabulary)",
         )
 
@@ -245,7 +253,7 @@ def check_folder(cache: Any) -> None:
             f"cache={cache!r:.80}",
             why="it is neither 'memory' nor a folder that is there, and holds no separator"
             if isinstance(cache, str)
-            else f"it is a {type(cache).__name__}",
+            else f"it is {kind_of(cache)}",
             fix="choose 'memory', None, a pathlib.Path, or a str like './cache'",
         )
 

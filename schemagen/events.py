@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Generic, TypeAlias, TypeVar
 
 if TYPE_CHECKING:
     from schemagen.calling import Tool, ToolCall, ToolResult
-    from schemagen.streaming.generation import Generation
+    from schemagen.generation import Generation
     from schemagen.streaming.partial import Partial
 
 T = TypeVar("T")

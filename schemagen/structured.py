@@ -15,7 +15,7 @@ from types import FunctionType
 from typing import TYPE_CHECKING, Any, ClassVar, TypeVar, overload
 
 from schemagen.arguments import as_text
-from schemagen.errors import OptionError, SchemagenError
+from schemagen.errors import OptionError, SchemagenError, UnsupportedTypeError
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Callable, Iterable, Mapping
@@ -23,11 +23,11 @@ if TYPE_CHECKING:
     from typing_extensions import Self, Unpack
 
     from schemagen.events import Event
+    from schemagen.generation import Failure, Generation
+    from schemagen.lm.front_doors import Prompt
     from schemagen.lm.language_model import LanguageModel
-    from schemagen.lm.part import Prompt
     from schemagen.lm.stream import Stream
     from schemagen.options import BatchOptions, GenerateOptions, StreamOptions
-    from schemagen.streaming.generation import Failure, Generation
 
 C = TypeVar("C", bound=type)
 #: What a class is given. The decorator leaves a class its own methods and fields of these names, but for the first.
@@ -216,6 +216,7 @@ def structured(cls: Any = None, /, *, lm: LanguageModel | None = None, **default
     Raises:
         SchemagenError: The class has an attribute or field `generate` already, or cannot have methods.
         OptionError: ``lm`` is no model, or a default cannot be meant.
+        UnsupportedTypeError: pydantic knows no fields of the class.
 
     Warns:
         UserWarning: A field or method of the class has the name of one that would be added, such as `run`.
@@ -239,6 +240,7 @@ def _structured(cls: Any, defaults: _Defaults) -> Any:
             fix="decorate a class, or call lm(prompt, spec)",
             code="no-methods",
         )
+    _check_fields(cls)
     annotated = {name for base in cls.__mro__ for name in getattr(base, "__annotations__", {})}
     fields = annotated.union(getattr(cls, "model_fields", {}))
     is_structured = hasattr(cls, _DEFAULTS) or issubclass(cls, Structured)
@@ -258,6 +260,30 @@ def _structured(cls: Any, defaults: _Defaults) -> Any:
     if taken:
         _warn_of_names(cls, taken)
     return cls
+
+
+def _check_fields(cls: type) -> None:
+    """Refuse a class of which pydantic knows nothing: every call would.
+
+    Raises:
+        UnsupportedTypeError: It is one.
+    """
+    if any(hasattr(cls, name) for name in ("model_fields", "__dataclass_fields__", "_fields", "__members__")):
+        return
+    from pydantic import PydanticSchemaGenerationError, TypeAdapter
+    from pydantic.errors import PydanticUserError
+
+    try:
+        TypeAdapter(cls)
+    except PydanticSchemaGenerationError as error:
+        raise UnsupportedTypeError(
+            f"{cls.__name__} is a plain class",
+            at=cls.__qualname__,
+            why="pydantic knows no fields of it, so that there is nothing to generate",
+            fix="let it inherit from pydantic.BaseModel, or make it a dataclass: @schemagen.structured stands above @dataclass",
+        ) from error
+    except (PydanticUserError, NameError):  # a name in it is defined later
+        return
 
 
 def _warn_of_names(cls: type, names: list[str]) -> None:

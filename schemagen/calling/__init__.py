@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from schemagen.calling.calls import ToolCall, ToolResult
 from schemagen.calling.tools import Tool, tool
-from schemagen.prompts.profiles import Profile, detect_profile, find_profile, profiles, register_profile
+from schemagen.calling.wire_profiles import Profile, detect_profile, find_profile, profiles, register_profile
 
 __all__ = [
     "Profile",

@@ -14,11 +14,11 @@ from schemagen.calling.calls import ToolCall, ToolResult, new_id, reasons
 from schemagen.calling.history import call_message, render_chat
 from schemagen.calling.tools import Tool, as_tools, select
 from schemagen.calling.wire import build, special_markers
+from schemagen.calling.wire_profiles import Profile, detect_profile, find_profile
 from schemagen.errors import ToolError, ValidationFailed
 from schemagen.grammar.compiler import compile as compile_grammar
 from schemagen.options import ChatOptions, names_of
 from schemagen.prompts.messages import as_messages
-from schemagen.prompts.profiles import Profile, detect_profile, find_profile
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from schemagen.calling.tools import Tool
-    from schemagen.prompts.profiles import Profile
+    from schemagen.calling.wire_profiles import Profile
     from schemagen.prompts.reasoning_grammar import ReasoningFormat
 
     Message = Mapping[str, Any]

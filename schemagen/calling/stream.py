@@ -14,9 +14,9 @@ from schemagen.calling.incremental import AnswerReader
 from schemagen.decode.event_stream import EventStream, events_of
 from schemagen.errors import ValidationFailed
 from schemagen.events import CallEvent, Completed, ReasoningDelta, StepStarted, ToolReturned
+from schemagen.generation import Generation
 from schemagen.prompts.reasoning import split_reasoning
 from schemagen.prompts.reasoning_grammar import ReasoningGrammar
-from schemagen.streaming.generation import Generation
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Generator, Iterable, Sequence

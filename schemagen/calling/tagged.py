@@ -26,7 +26,7 @@ from schemagen.schema.strings import string_pattern
 from schemagen.schema.text import Writer
 
 if TYPE_CHECKING:
-    from schemagen.prompts.profiles import Profile
+    from schemagen.calling.wire_profiles import Profile
     from schemagen.schema.nodes import ObjectDisjunct
 
 _KEY = re.compile(r"[^\s<>=]+")

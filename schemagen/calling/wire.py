@@ -29,9 +29,9 @@ if TYPE_CHECKING:
 
     from schemagen.calling.reading import Answer
     from schemagen.calling.tools import Tool
+    from schemagen.calling.wire_profiles import Profile
     from schemagen.engine.protocol import Engine
     from schemagen.grammar.compiler import Grammar
-    from schemagen.prompts.profiles import Profile
     from schemagen.vocabulary import Vocabulary
 
 _OPENINGS = "{["

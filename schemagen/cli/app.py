@@ -30,7 +30,7 @@ SpecArgument = Annotated[
     str,
     typer.Argument(
         metavar="SPEC",
-        help="A Python type as module:Class, the path of a JSON Schema, a JSON Schema itself, or - for standard input.",
+        help="A Python type as module:Class or FILE.py:Class, a JSON Schema or the path of one, or - for standard input.",
         show_default=False,
     ),
 ]

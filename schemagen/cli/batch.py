@@ -20,9 +20,9 @@ from schemagen.cli.console import notes
 from schemagen.cli.generation import load_model
 from schemagen.cli.specs import read_text
 from schemagen.errors import GenerationError
+from schemagen.generation import Failure, Generation
 from schemagen.lm.batch import Options, generate_batch
 from schemagen.lm.progress import ProgressBar
-from schemagen.streaming.generation import Failure, Generation
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence

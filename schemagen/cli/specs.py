@@ -13,15 +13,19 @@ import typer
 
 from schemagen.errors import InvalidSchemaError
 
-_PYTHON_NAME = re.compile(r"[A-Za-z_][\w.]*:[A-Za-z_][\w.]*")
+_NAME = r"[A-Za-z_][\w.]*"
+#: A module or the path of its file, then a name in it.
+_PYTHON_NAME = re.compile(rf"(?:{_NAME}|.*\.py):{_NAME}")
+
+_TYPES = "a Python type is module:Class, found from the current folder, or FILE.py:Class"
 
 
 def read_spec(spec: str) -> Any:
     """Return the type or JSON Schema that the argument names.
 
     Args:
-        spec: `-` (JSON on standard input), JSON text, the path of a JSON file, or `module:Class` looked up from the
-            current directory.
+        spec: `-` (JSON on standard input), JSON text, the path of a JSON file, `module:Class` looked up from the
+            current directory, or `FILE.py:Class`.
 
     Raises:
         typer.BadParameter: It is none of these, or the module or class is not there.
@@ -32,13 +36,15 @@ def read_spec(spec: str) -> Any:
     if spec.lstrip().startswith(("{", "[")) or spec in {"true", "false"}:
         return parse_json(spec, "the argument")
     path = Path(spec)
+    if path.suffix == ".py":
+        raise typer.BadParameter(f"{spec!r} names no type: {_TYPES}")
     if path.is_file():
         return parse_json(read_text(path), str(path))
     if _PYTHON_NAME.fullmatch(spec):
         return import_object(spec)
     if path.suffix:
-        raise typer.BadParameter(f"no such file: {spec!r}")
-    raise typer.BadParameter(f"{spec!r} is neither a file, nor JSON, nor module:Class")
+        raise typer.BadParameter(f"no such file: {spec!r} ({_TYPES})")
+    raise typer.BadParameter(f"{spec!r} is neither a file, nor JSON, nor module:Class ({_TYPES})")
 
 
 def read_text(path: Path) -> str:
@@ -67,12 +73,13 @@ def read_functions(functions: str) -> list[Any]:
     """Return the functions that the argument names.
 
     Args:
-        functions: `module:name`, or `module:name,name`; each a function, a tool, a model, or a list of these.
+        functions: `module:name`, or `module:name,name`, or `FILE.py:name,name`; each a function, a tool, a model, or a list of
+            these.
 
     Raises:
         typer.BadParameter: It is nothing of the kind, or the module or a name is not there.
     """
-    module, _, names = functions.partition(":")
+    module, _, names = functions.rpartition(":")
     found: list[Any] = []
     for name in names.split(","):
         spec = f"{module}:{name.strip()}"
@@ -84,16 +91,35 @@ def read_functions(functions: str) -> list[Any]:
 
 
 def import_object(spec: str) -> Any:
-    """Import `module:Class`, with the current directory on the path as `python -m` has it."""
-    module_name, _, attributes = spec.partition(":")
-    if "" not in sys.path:
-        sys.path.insert(0, "")
-    try:
-        target: Any = import_module(module_name)
-    except Exception as error:  # whatever the module does while it is imported is its author's business
-        raise typer.BadParameter(f"cannot import {module_name!r}: {type(error).__name__}: {error}") from error
+    """Import `module:Class`, with the current directory on the path as `python -m` has it, or `FILE.py:Class`."""
+    module_name, _, attributes = spec.rpartition(":")
+    path = Path(module_name) if module_name.endswith(".py") else None
+    target: Any = _imported(module_name, "") if path is None else _imported_file(path)
     for attribute in attributes.split("."):
         if not hasattr(target, attribute):
             raise typer.BadParameter(f"{module_name!r} has no {attributes!r}")
         target = getattr(target, attribute)
     return target
+
+
+def _imported(name: str, folder: str) -> Any:
+    """Return a module, found first in a folder."""
+    if folder not in sys.path:
+        sys.path.insert(0, folder)
+    try:
+        return import_module(name)
+    except Exception as error:  # whatever the module does while it is imported is its author's business
+        raise typer.BadParameter(f"cannot import {name!r}: {type(error).__name__}: {error}") from error
+
+
+def _imported_file(path: Path) -> Any:
+    """Return the module of a file, which may import its neighbours, as `python path` has it."""
+    if not path.is_file():
+        raise typer.BadParameter(f"no such file: {str(path)!r}")
+    if not path.stem.isidentifier():
+        raise typer.BadParameter(f"{path.name!r} cannot be imported: name it like a variable, as shop.py")
+    module = _imported(path.stem, str(path.resolve().parent))
+    found = getattr(module, "__file__", None)
+    if found is None or Path(found).resolve() != path.resolve():
+        raise typer.BadParameter(f"{path.name!r} has the name of another module, {module!r}: rename the file")
+    return module

@@ -15,7 +15,7 @@ from enum import Enum, EnumMeta
 from functools import cached_property, lru_cache
 from typing import TYPE_CHECKING, Any, Generic, Literal, NamedTuple, TypeAlias, TypeVar, cast, overload
 
-from schemagen.arguments import PatternDialect, check_dialect, check_flag, check_folder
+from schemagen.arguments import PatternDialect, check_dialect, check_flag, check_folder, kind_of
 from schemagen.engine.options import (
     DEFAULT_LIMITS,
     DEFAULT_STYLE,
@@ -39,6 +39,7 @@ from schemagen.errors import (
 from schemagen.grammar.memory_cache import CacheInfo, GrammarMemory
 from schemagen.grammar.refusals import not_json, refused_by_type
 from schemagen.grammar.schema_size import check_size
+from schemagen.grammar.schema_values import check_values, warn_of_names
 from schemagen.grammar.specs import choices_of, list_of_others, no_spec, pattern_text, type_of_adapter
 from schemagen.regex.hashing import HashedOnce, hashed_once
 from schemagen.schema.layouts import POLICIES, Layout
@@ -78,6 +79,8 @@ __all__ = [
 
 #: Its automaton is built whole, in Python: more states would take minutes.
 MAX_REFERENCE_STATES = 20_000
+#: What the sources of the core have, and no installed package.
+SOURCE_OF_CORE = "core/python/module.cpp"
 #: From so many texts on, those of a Choice are no expressions.
 MANY_CHOICES = 1_000
 
@@ -107,7 +110,7 @@ class Regex:
         """Refuse what is no text, and unknown dialects, at once."""
         if not isinstance(self.pattern, str):
             raise OptionError(
-                f"the pattern of a Regex is a {type(self.pattern).__name__}",
+                f"the pattern of a Regex is {kind_of(self.pattern)}",
                 why="a pattern is a str",
                 fix="a compiled pattern of re is a spec as it is: lm(prompt, re.compile(...))",
             )
@@ -461,6 +464,7 @@ def compile(  # noqa: A001, PLR0913 - the field's verb, as in re.compile; option
         VocabularyError: The vocabulary has no token with which a text can begin.
 
     Warns:
+        UserWarning: A schema has no keyword of JSON Schema, which is valid, and allows any value.
         RuntimeWarning: The folder of the cache cannot be written; the grammar is compiled all the same.
 
     Cost: about 0.1 ms and 20 us per sub-schema; automaton states are made when they are first needed.
@@ -588,11 +592,11 @@ def _check_arguments(vocabulary: Any, engine: Any, strict: Any, resources: Any, 
         fix = "give schemagen.Limits(max_states=...)"
         if isinstance(limits, dict) and limits and all(isinstance(name, str) for name in limits):
             fix = f"give schemagen.Limits({', '.join(f'{name}={value!r}' for name, value in limits.items())})"
-        raise OptionError(f"limits={limits!r:.80}", why=f"it is a {type(limits).__name__}", fix=fix)
+        raise OptionError(f"limits={limits!r:.80}", why=f"it is {kind_of(limits)}", fix=fix)
     if resources is not None and not isinstance(resources, Mapping):
         raise OptionError(
             f"resources={resources!r:.80}",
-            why=f"it is a {type(resources).__name__}",
+            why=f"it is {kind_of(resources)}",
             fix="give a dict from URIs to documents",
         )
     if not hasattr(type(vocabulary), "fingerprint"):
@@ -610,7 +614,7 @@ def _no_vocabulary(given: Any) -> VocabularyError:
         )
     elif isinstance(given, (type, dict, Regex, Choice)):
         fix = "the spec comes first: schemagen.compile(spec, vocabulary)"
-    return VocabularyError(f"compile() got a {type(given).__name__} instead of a Vocabulary", fix=fix)
+    return VocabularyError(f"compile() got {kind_of(given)} instead of a Vocabulary", fix=fix)
 
 
 def _check_whitespace(whitespace: Any) -> None:
@@ -672,6 +676,7 @@ def _freeze(spec: Any) -> _Frozen:
             text = marshal.dumps(spec, 2)
             return _Frozen(spec, ("schema", text), text)
         except ValueError:  # something that is no JSON, or nested very deep: compile says what is wrong with it
+            check_values(spec)
             return _Frozen(spec, None)
     if isinstance(spec, bool | Regex | Choice) or spec is None:
         return _Frozen(spec, (type(spec), spec))
@@ -702,6 +707,8 @@ def _compile(
         return Grammar(frozen, vocabulary, arguments, engine=chosen, implementation=made)
 
     target = _target_of(spec)
+    if target is None and isinstance(spec, dict):
+        warn_of_names(spec)
     if HAS_LOCK and frozen.marshalled is not None and len(frozen.marshalled) > LARGE:
         spec = snapshot(spec)
     source = _source(spec if target is None else target.schema, arguments, target, frozen.marshalled)
@@ -1000,7 +1007,7 @@ def _core_missing(reason: str = "") -> tuple[str, str]:
     from pathlib import Path
 
     tree = Path(__file__).resolve().parents[2]
-    if not (tree / "core" / "module.cpp").is_file():
+    if not (tree / SOURCE_OF_CORE).is_file():
         return reason, "install a C++20 compiler and reinstall schemagen"
     return (
         f"Python imports it from the sources in {tree}, where the core has not been built",

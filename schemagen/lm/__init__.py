@@ -3,9 +3,9 @@
 torch and transformers are imported when a model is loaded, not with this package.
 """
 
+from schemagen.generation import Failure, Generation
 from schemagen.lm.language_model import LanguageModel
 from schemagen.lm.load import from_transformers, load, load_bundled
 from schemagen.prompts.reasoning import Reasoning
-from schemagen.streaming.generation import Failure, Generation
 
 __all__ = ["Failure", "Generation", "LanguageModel", "Reasoning", "from_transformers", "load", "load_bundled"]

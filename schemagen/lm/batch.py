@@ -7,13 +7,13 @@ from dataclasses import dataclass, field, replace
 from operator import index as index_of
 from typing import TYPE_CHECKING, Any, SupportsIndex
 
-from schemagen.arguments import check_count, check_seed
+from schemagen.arguments import check_count, check_seed, kind_of
 from schemagen.errors import GenerationError, LogitsError, OptionError, SchemagenError, ValidationFailed
+from schemagen.generation import Failure, Generation
 from schemagen.grammar.refusals import after_attempts, reasons
 from schemagen.lm.progress import ProgressBar
 from schemagen.prompts.messages import check_flags, render, with_correction
 from schemagen.prompts.reasoning import split_reasoning
-from schemagen.streaming.generation import Failure, Generation
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -189,7 +189,7 @@ def _seeds(seed: int | Sequence[int] | None, rows: int) -> list[int | None]:
     if isinstance(seed, (str, bytes)) or not hasattr(seed, "__len__"):
         raise OptionError(
             f"seed={seed!r:.80}",
-            why=f"it is a {type(seed).__name__}",
+            why=f"it is {kind_of(seed)}",
             fix="give a whole number, or a list with one for each prompt",
         )
     if len(seed) != rows:

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, TypeVar, overload
 
-from schemagen.lm.part import Part
+from schemagen.lm.front_doors import FrontDoors
 from schemagen.lm.threads import in_thread
 from schemagen.options import BatchOptions, names_of
+from schemagen.options.required import requires
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -14,14 +15,14 @@ if TYPE_CHECKING:
     from typing_extensions import TypeForm, Unpack
 
     from schemagen.engine.options import PropertyOrder, WhitespacePolicy
-    from schemagen.lm.part import OtherSpec, PatternSpec, Prompt, TypedSpec
+    from schemagen.generation import Failure, Generation
+    from schemagen.lm.front_doors import OtherSpec, PatternSpec, Prompt, TypedSpec
     from schemagen.prompts.reasoning import Reasoning
-    from schemagen.streaming.generation import Failure, Generation
 
 T = TypeVar("T")
 
 
-class BatchAnswers(Part):
+class BatchAnswers(FrontDoors):
     """What a `LanguageModel` does with many prompts: `batch` returns values, `run_batch` values with their circumstances."""
 
     @overload
@@ -44,6 +45,7 @@ class BatchAnswers(Part):
     def batch(
         self, prompts: Iterable[Prompt], spec: TypeForm[T], **options: Unpack[BatchOptions]
     ) -> list[T | Failure]: ...
+    @requires("prompts", "spec", call="lm.batch(prompts, Person)")
     def batch(self, prompts: Iterable[Prompt], spec: Any, **options: Any) -> list[Any]:
         """Return the model's answer to every prompt as a value, or the failure of its row, in the order of the prompts.
 
@@ -61,7 +63,7 @@ class BatchAnswers(Part):
             people = [found for found in lm.batch(texts, Person) if not isinstance(found, Failure)]
             ```
         """
-        from schemagen.streaming.generation import Failure
+        from schemagen.generation import Failure
 
         found: list[Any] = self.run_batch(prompts, spec, **options)
         return [each if isinstance(each, Failure) else each.value for each in found]
@@ -86,6 +88,7 @@ class BatchAnswers(Part):
     async def abatch(
         self, prompts: Iterable[Prompt], spec: TypeForm[T], **options: Unpack[BatchOptions]
     ) -> list[T | Failure]: ...
+    @requires("prompts", "spec", call="await lm.abatch(prompts, Person)")
     async def abatch(self, prompts: Iterable[Prompt], spec: Any, **options: Any) -> list[Any]:
         """Return what `batch` returns, and leave the event loop free meanwhile; the model works in a thread."""
         found: list[Any] = await in_thread(self.batch, prompts, spec, **options)
@@ -111,6 +114,7 @@ class BatchAnswers(Part):
     def run_batch(
         self, prompts: Iterable[Prompt], spec: TypeForm[T], **options: Unpack[BatchOptions]
     ) -> list[Generation[T] | Failure]: ...
+    @requires("prompts", "spec", call="lm.run_batch(prompts, Person)")
     def run_batch(  # noqa: PLR0913 - as `run`
         self,
         prompts: Iterable[Prompt],
@@ -193,6 +197,7 @@ class BatchAnswers(Part):
     async def arun_batch(
         self, prompts: Iterable[Prompt], spec: TypeForm[T], **options: Unpack[BatchOptions]
     ) -> list[Generation[T] | Failure]: ...
+    @requires("prompts", "spec", call="await lm.arun_batch(prompts, Person)")
     async def arun_batch(self, prompts: Iterable[Prompt], spec: Any, **options: Any) -> list[Any]:
         """Return what `run_batch` returns, and leave the event loop free meanwhile; the model works in a thread."""
         found: list[Any] = await in_thread(self.run_batch, prompts, spec, **options)

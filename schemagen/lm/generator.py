@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any, Generic, TypeVar, overload
 
 from schemagen.errors import OptionError
 from schemagen.lm.defaults import check_defaults
+from schemagen.options.required import requires
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Iterable, Mapping
@@ -14,11 +15,11 @@ if TYPE_CHECKING:
 
     from schemagen.engine.options import PropertyOrder, WhitespacePolicy
     from schemagen.events import Event
+    from schemagen.generation import Failure, Generation
+    from schemagen.lm.front_doors import OtherSpec, Prompt, TextSpec, TypedSpec
     from schemagen.lm.language_model import LanguageModel
-    from schemagen.lm.part import OtherSpec, Prompt, TextSpec, TypedSpec
     from schemagen.lm.stream import Stream
     from schemagen.options import BatchOptions, GenerateOptions, StreamOptions
-    from schemagen.streaming.generation import Failure, Generation
 
 T = TypeVar("T")
 
@@ -56,6 +57,7 @@ class Generator(Generic[T]):
     ) -> None: ...
     @overload
     def __init__(self, lm: LanguageModel, spec: TypeForm[T], **options: Unpack[GenerateOptions]) -> None: ...
+    @requires("lm", "spec", call="schemagen.Generator(lm, Person)")
     def __init__(
         self,
         lm: LanguageModel,

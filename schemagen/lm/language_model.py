@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from typing_extensions import Unpack
 
     from schemagen.engine.options import PropertyOrder, WhitespacePolicy
-    from schemagen.lm.part import Prompt
+    from schemagen.lm.front_doors import Prompt
     from schemagen.options import DecodingOptions
     from schemagen.prompts.reasoning import Reasoning
     from schemagen.prompts.reasoning_grammar import ReasoningFormat

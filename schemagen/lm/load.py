@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
-import os
 from contextlib import contextmanager
+from difflib import get_close_matches
 from functools import lru_cache
 from importlib.resources import as_file, files
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from schemagen.errors import ModelError, OptionError, SchemagenError
+from schemagen.arguments import kind_of
+from schemagen.errors import OptionError, SchemagenError
 from schemagen.lm.language_model import LanguageModel
+from schemagen.lm.model_place import ModelPlace
+from schemagen.options.foreign import FOREIGN_IN_LOAD
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    import os
+    from collections.abc import Iterator, Mapping
 
 
 def load(
@@ -37,22 +40,24 @@ def load(
             ``trust_remote_code``, ``subfolder``, ``cache_dir`` and ``local_files_only`` go to the tokenizer as well.
 
     Raises:
-        ModelError: transformers finds no such model, or cannot read it; an OSError.
+        ModelError: transformers finds no such model, or cannot read it, or the folder lacks a part; an OSError.
+        OptionError: An option is misspelt, or that of another library.
 
     Cost: reads all weights.
     """
-    _check_place(name_or_path, from_pretrained_kwargs.get("subfolder") or "")
+    _check_options(from_pretrained_kwargs)
+    place = ModelPlace.of(name_or_path, from_pretrained_kwargs)
     import torch
     from transformers import AutoModelForCausalLM, AutoTokenizer
 
     shared = {"revision", "token", "trust_remote_code", "subfolder", "cache_dir", "local_files_only"}
     for_tokenizer = {key: value for key, value in from_pretrained_kwargs.items() if key in shared}
-    with _clear_errors(name_or_path):
+    with place.clear_errors():
         tokenizer = AutoTokenizer.from_pretrained(name_or_path, **for_tokenizer)
     if device_map == "auto" and not torch.cuda.is_available() and not torch.backends.mps.is_available():
         device_map = None
     keywords = {_dtype_keyword(): dtype, "device_map": device_map, **from_pretrained_kwargs}
-    with _clear_errors(name_or_path):
+    with _named_options(from_pretrained_kwargs), place.clear_errors():
         model = AutoModelForCausalLM.from_pretrained(name_or_path, **keywords)
     return LanguageModel(model.eval(), tokenizer, cache=cache)
 
@@ -77,7 +82,7 @@ def from_transformers(
     for name, value, method in (("model", model, "generate"), ("tokenizer", tokenizer, "get_vocab")):
         if not callable(getattr(value, method, None)):
             raise OptionError(
-                f"the {name} is a {type(value).__name__}",
+                f"the {name} is {kind_of(value)}",
                 why=f"it has no {method}()",
                 fix="from_transformers(model, tokenizer) takes the objects themselves; for a name use schemagen.load",
             )
@@ -104,17 +109,6 @@ def load_bundled() -> LanguageModel:
         return load(path, device_map=None, dtype="float32", local_files_only=True)
 
 
-#: Ending of a file -> what to do instead of loading it by itself.
-_OTHER_FORMATS = {
-    ".gguf": "load the model that it was made from, by its name on the hub; or mask the logits where the file runs, "
-    "with schemagen.Vocabulary and schemagen.compile",
-    **dict.fromkeys(
-        (".safetensors", ".bin", ".pt", ".pth", ".ckpt"),
-        "give the folder of this file, with its config.json: {folder!r}",
-    ),
-}
-
-
 @contextmanager
 def _without_progress_bar() -> Iterator[None]:
     """Keep transformers quiet: a model that is always there is no news."""
@@ -129,56 +123,51 @@ def _without_progress_bar() -> Iterator[None]:
             logging.enable_progress_bar()
 
 
-def _check_place(name_or_path: Any, subfolder: str) -> None:
-    """Refuse what is neither a name nor a folder with a model, before the network is asked for it.
+#: What transformers reads, beside what stands in signatures.
+_OPTIONS = (
+    "device_map", "dtype", "torch_dtype", "cache", "cache_dir", "revision", "token", "trust_remote_code", "subfolder",
+    "local_files_only", "attn_implementation", "quantization_config", "low_cpu_mem_usage", "variant", "max_memory",
+    "offload_folder", "offload_state_dict", "offload_buffers", "tp_plan", "tp_size", "adapter_kwargs", "key_mapping",
+    "gguf_file", "proxies", "state_dict", "code_revision", "generation_config", "device_mesh", "use_kernels",
+)  # fmt: skip
+_PAGE = "https://huggingface.co/docs/transformers/main_classes/model"
+
+
+def _check_options(given: Mapping[str, Any]) -> None:
+    """Refuse misspelt options, and those of other libraries, before anything is downloaded.
 
     Raises:
-        ModelError: It is not.
+        OptionError: There is one. Attributes of a configuration are options, too, so that only the model knows all names.
     """
-    if not isinstance(name_or_path, (str, os.PathLike)) or not str(name_or_path):
-        raise ModelError(
-            f"{name_or_path!r:.80} is neither a name nor a folder",
-            fix="give a name on the Hugging Face hub, or a folder; for a model that is loaded already: from_transformers",
-        )
-    path = Path(name_or_path).expanduser()
-    if path.suffix.lower() in _OTHER_FORMATS:
-        raise ModelError(
-            f"{str(name_or_path)!r} is a {path.suffix.lower()} file",
-            why="transformers loads folders, or names on the Hugging Face hub",
-            fix=_OTHER_FORMATS[path.suffix.lower()].format(folder=str(path.parent)),
-        )
-    folder = path / subfolder
-    is_path = isinstance(name_or_path, os.PathLike) or str(name_or_path).startswith((".", "/", "~"))
-    if path.is_dir() and not any(folder.glob("*config.json")):  # an adapter has adapter_config.json
-        raise ModelError(
-            f"folder {str(folder)!r} has no config.json",
-            why="it holds no model of transformers",
-            fix="give the folder in which save_pretrained has put the model and the tokenizer",
-        )
-    if path.is_file() or (is_path and not path.exists()):
-        raise ModelError(
-            f"there is no folder {str(name_or_path)!r}",
-            why="it is a file" if path.is_file() else f"looked for at {path.absolute()}",
-            fix="give the folder in which save_pretrained has put the model and the tokenizer",
-        )
+    for name, value in given.items():
+        if name in FOREIGN_IN_LOAD or (name not in _OPTIONS and get_close_matches(name, _OPTIONS, n=1, cutoff=0.8)):
+            raise _no_option(name, value)
 
 
 @contextmanager
-def _clear_errors(name_or_path: Any) -> Iterator[None]:
-    """Say what transformers could not load; its own error is the cause.
+def _named_options(given: Mapping[str, Any]) -> Iterator[None]:
+    """Name the option that a model does not know.
 
     Raises:
-        ModelError: It raised an OSError, or a ValueError, as for a model that is no causal one.
+        OptionError: The model raised a TypeError about one.
     """
     try:
         yield
-    except (OSError, ValueError) as error:
-        first = next(iter(str(error).strip().splitlines()), type(error).__name__)
-        raise ModelError(
-            f"transformers cannot load {str(name_or_path)!r}: {first}",
-            why="it is not there, cannot be reached, or is no causal language model",
-            fix="check the name at https://huggingface.co, your network, and token= for a gated model; or give a folder",
-        ) from error
+    except TypeError as error:
+        unknown = [name for name in given if f"unexpected keyword argument {name!r}" in str(error)]
+        if not unknown:
+            raise
+        raise _no_option(unknown[0], given[unknown[0]]) from error
+
+
+def _no_option(name: str, value: Any) -> OptionError:
+    """Return the error of an option that there is not, with the one that may be meant."""
+    fix = FOREIGN_IN_LOAD.get(name, "").format(value=repr(value)[:80])
+    close = get_close_matches(name, _OPTIONS, n=1)
+    if not fix:
+        fix = f"did you mean {close[0]}=?" if close else f"leave it out; {_PAGE} lists those of from_pretrained"
+    why = "neither load, nor from_pretrained of transformers, nor the configuration of the model has it"
+    return OptionError(f"{name}= is no option of load", why=why, fix=fix)
 
 
 def _dtype_keyword() -> str:

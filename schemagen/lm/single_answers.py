@@ -7,25 +7,26 @@ from typing import TYPE_CHECKING, Any, TypeVar, overload
 
 from schemagen.arguments import check_count
 from schemagen.errors import ValidationFailed
+from schemagen.generation import Generation
 from schemagen.grammar.refusals import after_attempts, reasons
-from schemagen.lm.part import Part
+from schemagen.lm.front_doors import FrontDoors
 from schemagen.lm.threads import in_thread
 from schemagen.options import GenerateOptions, names_of
+from schemagen.options.required import requires
 from schemagen.prompts.messages import check_flags, render, with_correction
 from schemagen.prompts.reasoning import split_reasoning
-from schemagen.streaming.generation import Generation
 
 if TYPE_CHECKING:
     from typing_extensions import TypeForm, Unpack
 
     from schemagen.engine.options import PropertyOrder, WhitespacePolicy
-    from schemagen.lm.part import OtherSpec, Prompt, TextSpec, TypedSpec
+    from schemagen.lm.front_doors import OtherSpec, Prompt, TextSpec, TypedSpec
     from schemagen.prompts.reasoning import Reasoning
 
 T = TypeVar("T")
 
 
-class SingleAnswers(Part):
+class SingleAnswers(FrontDoors):
     """What a `LanguageModel` does with one prompt.
 
     Calling the model and `generate` return the value, `run` returns the value with its circumstances.
@@ -39,6 +40,7 @@ class SingleAnswers(Part):
     def __call__(self, prompt: Prompt, spec: OtherSpec, **options: Unpack[GenerateOptions]) -> Any: ...
     @overload
     def __call__(self, prompt: Prompt, spec: TypeForm[T], **options: Unpack[GenerateOptions]) -> T: ...
+    @requires("prompt", "spec", call="lm(prompt, Person)")
     def __call__(self, prompt: Prompt, spec: Any, **options: Any) -> Any:
         """Return the model's answer to the prompt as a value of `spec`; the same as `generate`.
 
@@ -62,6 +64,7 @@ class SingleAnswers(Part):
     def generate(self, prompt: Prompt, spec: OtherSpec, **options: Unpack[GenerateOptions]) -> Any: ...
     @overload
     def generate(self, prompt: Prompt, spec: TypeForm[T], **options: Unpack[GenerateOptions]) -> T: ...
+    @requires("prompt", "spec", call="lm.generate(prompt, Person)")
     def generate(self, prompt: Prompt, spec: Any, **options: Any) -> Any:
         """Return the model's answer to the prompt as a value of `spec`.
 
@@ -85,6 +88,7 @@ class SingleAnswers(Part):
     async def agenerate(self, prompt: Prompt, spec: OtherSpec, **options: Unpack[GenerateOptions]) -> Any: ...
     @overload
     async def agenerate(self, prompt: Prompt, spec: TypeForm[T], **options: Unpack[GenerateOptions]) -> T: ...
+    @requires("prompt", "spec", call="await lm.agenerate(prompt, Person)")
     async def agenerate(self, prompt: Prompt, spec: Any, **options: Any) -> Any:
         """Return what `generate` returns, and leave the event loop free meanwhile; the model works in a thread."""
         found: Generation[Any] = await in_thread(self.run, prompt, spec, **options)
@@ -98,6 +102,7 @@ class SingleAnswers(Part):
     def run(self, prompt: Prompt, spec: OtherSpec, **options: Unpack[GenerateOptions]) -> Generation[Any]: ...
     @overload
     def run(self, prompt: Prompt, spec: TypeForm[T], **options: Unpack[GenerateOptions]) -> Generation[T]: ...
+    @requires("prompt", "spec", call="lm.run(prompt, Person)")
     def run(  # noqa: PLR0913 - the one call that users tune
         self,
         prompt: Prompt,
@@ -177,6 +182,7 @@ class SingleAnswers(Part):
     async def arun(self, prompt: Prompt, spec: OtherSpec, **options: Unpack[GenerateOptions]) -> Generation[Any]: ...
     @overload
     async def arun(self, prompt: Prompt, spec: TypeForm[T], **options: Unpack[GenerateOptions]) -> Generation[T]: ...
+    @requires("prompt", "spec", call="await lm.arun(prompt, Person)")
     async def arun(self, prompt: Prompt, spec: Any, **options: Any) -> Generation[Any]:
         """Return what `run` returns, and leave the event loop free meanwhile; the model works in a thread."""
         found: Generation[Any] = await in_thread(self.run, prompt, spec, **options)

@@ -12,10 +12,10 @@ from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeVar, cast
 from schemagen.decode.event_stream import EventStream
 from schemagen.errors import ValidationFailed
 from schemagen.events import Completed, Delta, Event, FieldEvent, Path, ReasoningDelta, Snapshot
+from schemagen.generation import Generation
 from schemagen.grammar.refusals import after_attempts
 from schemagen.prompts.reasoning import split_reasoning
 from schemagen.streaming.field_types import FieldTypes
-from schemagen.streaming.generation import Generation
 from schemagen.streaming.json_reader import JsonReader
 from schemagen.streaming.partial import snapshot
 from schemagen.types.reflection import is_type

@@ -5,8 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, TypeVar, overload
 
 from schemagen.arguments import check_flag
-from schemagen.lm.part import Part
+from schemagen.lm.front_doors import FrontDoors
 from schemagen.options import StreamOptions, names_of
+from schemagen.options.required import requires
 from schemagen.prompts.messages import check_flags, render
 
 if TYPE_CHECKING:
@@ -17,14 +18,14 @@ if TYPE_CHECKING:
     from schemagen.decode.loop import Decoded
     from schemagen.engine.options import PropertyOrder, WhitespacePolicy
     from schemagen.events import Event
-    from schemagen.lm.part import OtherSpec, Prompt, TextSpec, TypedSpec
+    from schemagen.lm.front_doors import OtherSpec, Prompt, TextSpec, TypedSpec
     from schemagen.lm.stream import Stream
     from schemagen.prompts.reasoning import Reasoning
 
 T = TypeVar("T")
 
 
-class StreamedAnswers(Part):
+class StreamedAnswers(FrontDoors):
     """What a `LanguageModel` says while it answers."""
 
     @overload
@@ -35,6 +36,7 @@ class StreamedAnswers(Part):
     def stream(self, prompt: Prompt, spec: OtherSpec, **options: Unpack[StreamOptions]) -> Stream[Any]: ...
     @overload
     def stream(self, prompt: Prompt, spec: TypeForm[T], **options: Unpack[StreamOptions]) -> Stream[T]: ...
+    @requires("prompt", "spec", call="lm.stream(prompt, Person)")
     def stream(  # noqa: PLR0913 - as `run`
         self,
         prompt: Prompt,
@@ -121,6 +123,7 @@ class StreamedAnswers(Part):
     def astream(
         self, prompt: Prompt, spec: TypeForm[T], **options: Unpack[StreamOptions]
     ) -> AsyncGenerator[Event[T], None]: ...
+    @requires("prompt", "spec", call="lm.astream(prompt, Person)")
     def astream(self, prompt: Prompt, spec: Any, **options: Any) -> AsyncGenerator[Event[Any], None]:
         """Yield what `stream` yields, and leave the event loop free meanwhile; arguments and errors as there.
 

@@ -5,8 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias, overload
 
 from schemagen.arguments import check_seconds
-from schemagen.lm.part import Part
+from schemagen.lm.front_doors import FrontDoors
 from schemagen.lm.threads import in_thread
+from schemagen.options.required import requires
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Callable, Generator, Iterable, Mapping, Sequence
@@ -17,7 +18,7 @@ if TYPE_CHECKING:
     from schemagen.calling.chat import CallRequest, Chat, Conversation
     from schemagen.calling.stream import CallStream
     from schemagen.events import CallEvent, ChatEvent
-    from schemagen.lm.part import Prompt
+    from schemagen.lm.front_doors import Prompt
     from schemagen.options import CallOptions, ChatOptions, StreamCallOptions
 
     #: A tool, a function, a pydantic model, or a dict as in OpenAI's API.
@@ -26,7 +27,7 @@ if TYPE_CHECKING:
     ToolChoice: TypeAlias = Literal["auto", "required", "none"] | ToolLike | Sequence[ToolLike | str]
 
 
-class ToolCaller(Part):
+class ToolCaller(FrontDoors):
     """What a `LanguageModel` does with tools."""
 
     @overload
@@ -83,6 +84,7 @@ class ToolCaller(Part):
         parallel: bool = False,
         **options: Unpack[CallOptions],
     ) -> ToolCall | list[ToolCall] | str: ...
+    @requires("prompt", "tools", call="lm.call(prompt, [function])")
     def call(
         self,
         prompt: Prompt,
@@ -124,6 +126,7 @@ class ToolCaller(Part):
         found: ToolCall | list[ToolCall] | str = chat.call(request, prompt, tool_choice, retries=retries)
         return found
 
+    @requires("prompt", "tools", call="await lm.acall(prompt, [function])")
     async def acall(self, prompt: Prompt, tools: Iterable[ToolLike], **options: Any) -> ToolCall | list[ToolCall] | str:
         """Return what `call` returns, and leave the event loop free meanwhile; the model works in a thread."""
         found: ToolCall | list[ToolCall] | str = await in_thread(self.call, prompt, tools, **options)
@@ -188,6 +191,7 @@ class ToolCaller(Part):
         parallel: bool = False,
         **options: Unpack[StreamCallOptions],
     ) -> CallStream[ToolCall | list[ToolCall] | str]: ...
+    @requires("prompt", "tools", call="lm.stream_call(prompt, [function])")
     def stream_call(
         self,
         prompt: Prompt,
@@ -239,6 +243,7 @@ class ToolCaller(Part):
         request = chat.CallRequest.of(self._model, tools, parallel=parallel, profile=profile, generate_kwargs=options)
         return CallStream(request, as_messages(prompt), tool_choice)
 
+    @requires("prompt", "tools", call="lm.astream_call(prompt, [function])")
     def astream_call(
         self, prompt: Prompt, tools: Iterable[ToolLike], **options: Any
     ) -> AsyncGenerator[CallEvent[Any], None]:
@@ -254,6 +259,7 @@ class ToolCaller(Part):
 
         return events_of(start)
 
+    @requires("prompt", call="lm.chat(prompt, [function])")
     def chat(  # noqa: PLR0913 - a front door: all but the first are keywords
         self,
         prompt: Prompt,
@@ -296,6 +302,7 @@ class ToolCaller(Part):
         request, steps, _ = self._conversation(prompt, tools, **given)
         return chat.run(request, steps, timeout_s=timeout_s)
 
+    @requires("prompt", call="await lm.achat(prompt, [function])")
     async def achat(  # noqa: PLR0913 - as `chat`
         self,
         prompt: Prompt,
@@ -321,6 +328,7 @@ class ToolCaller(Part):
         request, steps, _ = self._conversation(prompt, tools, **given)
         return await chat.arun(request, steps, timeout_s=timeout_s)
 
+    @requires("prompt", call="lm.stream_chat(prompt, [function])")
     def stream_chat(
         self, prompt: Prompt, tools: Iterable[ToolLike] = (), **options: Any
     ) -> Generator[ChatEvent[Chat], None, None]:
@@ -335,6 +343,7 @@ class ToolCaller(Part):
         request, steps, timeout_s = self._conversation(prompt, tools, **options)
         return chat_events(request, steps, timeout_s=timeout_s)
 
+    @requires("prompt", call="lm.astream_chat(prompt, [function])")
     def astream_chat(
         self, prompt: Prompt, tools: Iterable[ToolLike] = (), **options: Any
     ) -> AsyncGenerator[ChatEvent[Chat], None]:

@@ -14,6 +14,7 @@ _PENALTY = "transformers has repetition_penalty="
 _TOOLS = "tools are for lm.call(prompt, tools) and lm.chat(prompt, tools)"
 _THOUGHTS = "it is called reasoning"
 _STREAM = "for events use lm.stream(prompt, spec)"
+_MODEL = "the model is the object that is called, lm(prompt, Person); structured classes take it as lm="
 _PROMPT = 'the chat is the first argument: [{"role": "system", "content": "..."}, ...]'
 
 #: Names of other libraries -> what to write here.
@@ -38,6 +39,7 @@ FOREIGN = {
     **dict.fromkeys(("tools", "functions", "tool_choice", "function_call"), _TOOLS),
     **dict.fromkeys(("enable_thinking", "thinking", "think", "reasoning_effort", "thinking_budget"), _THOUGHTS),
     **dict.fromkeys(("messages", "system", "system_prompt", "inputs_text"), _PROMPT),
+    **dict.fromkeys(("model", "llm", "client", "language_model"), _MODEL),
     "stream": _STREAM,
     "top_n": "it is called top_k",
     "beam_width": "it is called num_beams",
@@ -50,3 +52,22 @@ FOREIGN = {
     "logit_bias": "transformers has sequence_bias=",
     "parallel_tool_calls": "it is called parallel",
 }  # fmt: skip
+
+#: Names of other libraries -> the argument that they stand for.
+STANDS_FOR = {name: {_SPEC: "spec", _PROMPT: "prompt", _TOOLS: "tools"}.get(fix) for name, fix in FOREIGN.items()}
+
+_QUANTIZED = "transformers has quantization_config=, as BitsAndBytesConfig(load_in_4bit=True)"
+
+#: Names of other libraries -> what to write in `schemagen.load`; {value} is what was given.
+FOREIGN_IN_LOAD = {
+    **dict.fromkeys(("device", "devices"), "write device_map={value}"),
+    **dict.fromkeys(("precision", "data_type"), "it is called dtype"),
+    **dict.fromkeys(("load_in_4bit", "load_in_8bit", "quantization", "quantize"), _QUANTIZED),
+    **dict.fromkeys(("tokenizer", "model", "processor"), "for objects: schemagen.from_transformers(model, tokenizer)"),
+    **dict.fromkeys(("use_auth_token", "api_key", "hf_token"), "write token={value}"),
+    **dict.fromkeys(("model_kwargs", "kwargs"), "give each option by its name"),
+    "gpu_memory_utilization": "transformers has max_memory=",
+    "max_tokens": f"{_BUDGET}, and is an option of lm(...)",
+    "max_new_tokens": "it is an option of lm(...)",
+    "temperature": "it is an option of lm(...)",
+}

@@ -12,7 +12,7 @@ from collections.abc import Iterable, Mapping
 from operator import index
 from typing import TYPE_CHECKING, Any
 
-from schemagen.arguments import as_text, check_count, check_flag, check_number
+from schemagen.arguments import as_text, check_count, check_flag, check_number, kind_of
 from schemagen.errors import OptionError
 
 if TYPE_CHECKING:
@@ -75,7 +75,7 @@ def _early_stopping(name: str, value: Any) -> bool | str:
 
 def _text(name: str, value: Any) -> str:
     if not isinstance(value, str):
-        raise _wrong(name, value, f"it is a {type(value).__name__}", "give one of the names that transformers has")
+        raise _wrong(name, value, f"it is {kind_of(value)}", "give one of the names that transformers has")
     return value
 
 
@@ -119,7 +119,7 @@ def _items(value: Any) -> list[Any] | None:
 def _sequences(name: str, value: Any) -> list[list[int]]:
     items = _items(value)
     if not items:
-        why = "there is none in it" if items is not None else f"it is a {type(value).__name__}"
+        why = "there is none in it" if items is not None else f"it is {kind_of(value)}"
         raise _wrong(name, value, why, "give a list of lists of token ids, as [[5], [17, 3]]; or leave it out")
     found = [_token_ids(name, item) for item in items]
     if not all(found):
@@ -147,7 +147,7 @@ def _callables(instead: str) -> Reader:
 
     def read(name: str, value: Any) -> Any:
         if not isinstance(value, (list, tuple)):
-            why = "there may be several" if callable(value) else f"it is a {type(value).__name__}"
+            why = "there may be several" if callable(value) else f"it is {kind_of(value)}"
             raise _wrong(name, value, why, f"give a list: {name}=[{instead}]")
         wrong = next((item for item in value if isinstance(item, type) or not callable(item)), None)
         if wrong is not None:
@@ -164,7 +164,7 @@ def _object(methods: tuple[str, ...], fix: str) -> Reader:
     def read(name: str, value: Any) -> Any:
         missing = next((method for method in methods if not hasattr(value, method)), None)
         if missing is not None or isinstance(value, type):
-            why = "it is a class" if isinstance(value, type) else f"a {type(value).__name__} has no {missing!r}"
+            why = "it is a class" if isinstance(value, type) else f"{kind_of(value)} has no {missing!r}"
             raise _wrong(name, value, why, fix)
         return value
 

@@ -10,7 +10,7 @@ import json
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
-from schemagen.arguments import check_flag
+from schemagen.arguments import check_flag, kind_of
 from schemagen.errors import GenerationError
 from schemagen.grammar.compiler import Choice
 from schemagen.prompts.shape import SHAPE_INSTRUCTION, shape_text
@@ -57,7 +57,7 @@ def as_messages(prompt: str | Sequence[Message]) -> list[dict[str, Any]]:
     given: Any = prompt
     if isinstance(given, (bytes, Mapping, type)) or not isinstance(given, Iterable):
         raise _no_prompt(
-            f"the prompt is a {type(given).__name__}",
+            f"the prompt is {kind_of(given)}",
             why="a prompt is a text, or a list of messages",
             fix=_fix_of_prompt(given),
         )
@@ -82,7 +82,7 @@ def _message(message: Any, at: str) -> dict[str, Any]:
     """Return a message of which templates can be sure."""
     if not isinstance(message, Mapping):
         raise _no_prompt(
-            f"a message is a {type(message).__name__}: {message!r:.60}",
+            f"a message is {kind_of(message)}: {message!r:.60}",
             at=at,
             why="a message is a dict, and a batch of texts is for lm.batch",
             fix='write {"role": "user", "content": "..."}',

@@ -22,8 +22,8 @@ from typing import TYPE_CHECKING, Any, cast
 from schemagen.errors import OptionError
 from schemagen.grammar.free_text import compile_language, text_up_to, text_without
 from schemagen.grammar.graph import GrammarGraph, Segment
-from schemagen.prompts.profiles import template_text
 from schemagen.prompts.reasoning import Reasoning, as_reasoning
+from schemagen.prompts.templates import template_text
 from schemagen.regex import ast
 
 if TYPE_CHECKING:

@@ -14,6 +14,7 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 from urllib.parse import unquote, urljoin, urlsplit
 
+from schemagen.arguments import kind_of
 from schemagen.errors import InvalidSchemaError
 from schemagen.schema.nodes import SchemaRef
 
@@ -88,7 +89,7 @@ def check_keywords(schema: Mapping[Any, Any], record: Subschema, tokens: tuple[s
     wrong = next((name for name in schema if not isinstance(name, str)), "")
     if wrong != "":
         raise InvalidSchemaError(
-            f"a keyword is {wrong!r:.80}, a {type(wrong).__name__}",
+            f"a keyword is {wrong!r:.80}, {kind_of(wrong)}",
             at=record.pointer + pointer_of(tokens),
             why="keys of JSON are texts",
             fix=f"write {str(wrong)!r:.80} for a text, or leave it out",

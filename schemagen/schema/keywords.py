@@ -12,10 +12,11 @@ import json
 import math
 from dataclasses import dataclass, field
 from decimal import Decimal
+from difflib import get_close_matches
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any, Protocol
 
-from schemagen.arguments import PATTERN_DIALECTS
+from schemagen.arguments import PATTERN_DIALECTS, kind_of
 from schemagen.errors import InvalidSchemaError, LimitError, PatternError, UnsupportedPatternError
 from schemagen.regex import ast
 from schemagen.schema.algebra import both_numbers, plain_rule, settle_array, settle_object, undeclared
@@ -59,6 +60,16 @@ MAX_NUMBER_BITS = 3322
 #: Higher counts are as good as this one: no text is that long.
 MAX_COUNT = 2**31 - 1
 TYPES = frozenset({"null", "boolean", "integer", "number", "string", "array", "object"})
+#: What other languages call them, in lower case.
+_OTHER_NAMES = {
+    **dict.fromkeys(("str", "text", "char", "varchar"), "string"),
+    **dict.fromkeys(("int", "long", "int32", "int64"), "integer"),
+    **dict.fromkeys(("float", "double", "decimal", "real"), "number"),
+    **dict.fromkeys(("dict", "map", "struct", "record", "json"), "object"),
+    **dict.fromkeys(("list", "tuple", "set", "sequence"), "array"),
+    **dict.fromkeys(("none", "nil", "undefined"), "null"),
+    "bool": "boolean",
+}
 
 
 class Reader(Protocol):
@@ -143,10 +154,10 @@ class Node:
             return NEVER
         return self.reader.expression(self.record, schema, *tokens)
 
-    def invalid(self, keyword: str, value: Any, expected: str) -> InvalidSchemaError:
+    def invalid(self, keyword: str, value: Any, expected: str, fix: str = "") -> InvalidSchemaError:
         """Return the error for a keyword with a value of the wrong kind."""
         return InvalidSchemaError(
-            f"{keyword} is {shown(value)}, expected {expected}", at=f"{self.record.pointer}/{keyword}"
+            f"{keyword} is {shown(value)}, expected {expected}", at=f"{self.record.pointer}/{keyword}", fix=fix
         )
 
     def local_value(self) -> ValueSet:
@@ -217,7 +228,7 @@ def shown(value: Any) -> str:
     try:
         return json.dumps(value, ensure_ascii=False, default=repr)[:80]
     except (ValueError, TypeError, RecursionError):  # numbers of thousands of digits, keys that are no names, depth
-        return f"a {type(value).__name__} that cannot be written as JSON"
+        return f"{kind_of(value)} that cannot be written as JSON"
 
 
 # --- reading values ----------------------------------------------------------------------------------------------------
@@ -303,8 +314,16 @@ def type_(node: Node, value: Any) -> None:
     """`type`: a name or a list of names."""
     names = [value] if isinstance(value, str) else value
     if not isinstance(names, list) or not names or any(not isinstance(n, str) or n not in TYPES for n in names):
-        raise node.invalid("type", value, "a JSON type or a list of them")
+        raise node.invalid("type", value, "a JSON type or a list of them", _fix_of_type(names))
     node.types = frozenset(names)
+
+
+def _fix_of_type(names: Any) -> str:
+    """Say which type is meant by the first name that is none, or which there are."""
+    given = names if isinstance(names, list) else []
+    wrong = next((name for name in given if isinstance(name, str) and name not in TYPES), "")
+    meant = _OTHER_NAMES.get(wrong.lower()) or next(iter(get_close_matches(wrong.lower(), sorted(TYPES), n=1)), None)
+    return f"the types are {', '.join(sorted(TYPES))}" if meant is None else f"write {meant!r} for {shown(wrong)}"
 
 
 def enum(node: Node, value: Any) -> None:

@@ -6,6 +6,7 @@ import re
 from dataclasses import dataclass
 from typing import Any, Literal, TypeAlias
 
+from schemagen.arguments import kind_of
 from schemagen.errors import OptionError
 
 _SPACES = " \t\n\r"
@@ -65,7 +66,7 @@ def _check_indent(indent: Any) -> None:
         return
     why = ""
     if isinstance(indent, bool) or not isinstance(indent, int | str):
-        why = f"it is a {type(indent).__name__}"
+        why = f"it is {kind_of(indent)}"
     elif isinstance(indent, int) and indent < 0:
         why = "fewer than no spaces cannot be written"
     elif isinstance(indent, str) and not set(indent) <= set(_SPACES):

@@ -101,10 +101,10 @@ def _entries(record: Subschema, dialect: str, targets: frozenset[str]) -> Iterat
         elif name in COMPANIONS:
             yield Entry(pointer, name, "enforced")
         else:
-            yield Entry(pointer, name, "unknown", _unknown(name))
+            yield Entry(pointer, name, "unknown", unknown_keyword(name))
 
 
-def _unknown(name: str) -> str:
+def unknown_keyword(name: str) -> str:
     """Say why a keyword means nothing, and which one may be meant."""
     if name in KEYWORDS:
         return "a keyword of later drafts"

@@ -208,8 +208,9 @@ def _name(tp: Any) -> str:
 
 
 def _first_line(error: Exception) -> str:
-    """Return the first line of a message, with the next one where it only announces that."""
+    """Return the first line of a message, with the next one where it only announces that, without advice on other things."""
     first, *others = str(error).strip().split("\n")
+    first = first.partition(" Set `arbitrary_types_allowed")[0]  # such a type has no JSON either
     return f"{first} {others[0].strip()}" if others and first.endswith(":") else first
 
 

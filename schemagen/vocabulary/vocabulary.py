@@ -8,6 +8,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from schemagen.arguments import kind_of
 from schemagen.errors import ModelWarning, VocabularyError
 from schemagen.threads.forking import long_lock, without_property_locks
 from schemagen.vocabulary import storage
@@ -330,7 +331,7 @@ def _token_bytes(token_id: int, token: bytes | str | None) -> bytes:
     if isinstance(token, bytes):
         return token
     raise VocabularyError(
-        f"token {token_id} is {token!r}, a {type(token).__name__}",
+        f"token {token_id} is {token!r}, {kind_of(token)}",
         why="a token is bytes, text, or None for an id without text",
         fix="convert it with `bytes(...)`",
     )

@@ -13,8 +13,8 @@ from schemagen import UnsatisfiableSchemaError, UnsupportedSchemaError, Vocabula
 from schemagen.calling import Tool, profiles
 from schemagen.calling.tools import as_tools
 from schemagen.calling.wire import build, write_calls
+from schemagen.calling.wire_profiles import Profile
 from schemagen.errors import ToolError
-from schemagen.prompts.profiles import Profile
 
 VOCABULARY = Vocabulary.byte_vocabulary()
 PIECES = {

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from decimal import Decimal
 from enum import Enum
 from fractions import Fraction
-from typing import Annotated
+from typing import Annotated, NamedTuple
 
 import numpy as np
 import pytest
@@ -181,7 +181,43 @@ def test_fields_of_a_class_keep_their_names():
     assert "decorator" in refused.value.fix
 
 
+def test_a_class_without_fields_is_refused_where_it_is_decorated(lm):
+    """Not at its first call; and a dataclass is one only above its decorator."""
+
+    class Plain:
+        name: str
+
+    with pytest.raises(schemagen.errors.UnsupportedTypeError, match="Plain is a plain class") as caught:
+        schemagen.structured(Plain)
+    assert "BaseModel" in caught.value.fix
+    assert "above @dataclass" in caught.value.fix
+    assert not hasattr(Plain, "generate")
+    with pytest.raises(schemagen.errors.UnsupportedTypeError, match="Sub is a plain class"):
+        schemagen.structured(lm=lm)(type("Sub", (dict,), {"__annotations__": {"a": int}}))
+
+
+def test_classes_that_pydantic_knows_are_taken():
+    """Also those with names that are defined later."""
+
+    class Linked(BaseModel):
+        other: Later  # noqa: F821 - defined by whoever uses it
+
+    class Record(NamedTuple):
+        other: Later  # noqa: F821 - defined by whoever uses it
+
+    class Own:
+        @classmethod
+        def __get_pydantic_core_schema__(cls, _source, handler):
+            """Read an integer."""
+            return handler(int)
+
+    for cls in (Linked, Record, Own, Enum("Mood", ["GOOD"])):
+        assert schemagen.structured(cls).generate
+
+
 WRONG_DEFAULTS = [
+    ({"model": "gpt2"}, "lm="),
+    ({"llm": "gpt2"}, "lm="),
     ({"max_tokens": 3}, "the budget is called max_new_tokens"),
     ({"tempereture": 0.5}, "did you mean temperature=?"),
     ({"temperature": "hot"}, "above 0"),

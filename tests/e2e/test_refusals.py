@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+import inspect
 import itertools
+from pathlib import Path
 
 import pytest
 
@@ -90,14 +92,79 @@ def test_what_ended_a_text_is_told(lm, options, told):
     assert next(iter(options)) in caught.value.fix
 
 
+# --- what a call cannot do without -------------------------------------------------------------------------------------
+
+
+SPEC = "a type or schema"
+
+
+def _awaited(coroutine):
+    return asyncio.run(coroutine)
+
+
+@pytest.mark.parametrize("options", [{}, {"response_model": bool}, {"schema": {"type": "null"}}, {"stream": True}])
+def test_a_call_without_a_type_says_where_it_goes(lm, options):
+    """Every front door, whatever the type was called; not the TypeError of some class of ours."""
+    doors = {
+        "lm(prompt, Person)": lambda: lm("x", **options),
+        "lm.generate(prompt, Person)": lambda: lm.generate("x", **options),
+        "lm.run(prompt, Person)": lambda: lm.run("x", **options),
+        "lm.stream(prompt, Person)": lambda: lm.stream("x", **options),
+        "lm.astream(prompt, Person)": lambda: lm.astream("x", **options),
+        "lm.batch(prompts, Person)": lambda: lm.batch(["x"], **options),
+        "lm.run_batch(prompts, Person)": lambda: lm.run_batch(["x"], **options),
+        "await lm.agenerate(prompt, Person)": lambda: _awaited(lm.agenerate("x", **options)),
+        "await lm.arun(prompt, Person)": lambda: _awaited(lm.arun("x", **options)),
+        "await lm.abatch(prompts, Person)": lambda: _awaited(lm.abatch(["x"], **options)),
+        "await lm.arun_batch(prompts, Person)": lambda: _awaited(lm.arun_batch(["x"], **options)),
+    }
+    for call, door in doors.items():
+        with pytest.raises(OptionError) as caught:
+            door()
+        assert f"the type or schema is the second argument: {call}" in caught.value.fix
+        foreign = next((name for name in options if name != "stream"), "")
+        assert caught.value.fact == (
+            f"{foreign}= is no option here" if foreign else f"{call.split('(')[0]}(...) needs {SPEC}"
+        )
+
+
+def test_a_call_without_tools_or_prompt_says_where_they_go(lm):
+    """Also where they have the names of another library."""
+    for call, door in {
+        "lm.call(prompt, [function])": lambda: lm.call("x"),
+        "lm.stream_call(prompt, [function])": lambda: lm.stream_call("x"),
+        "lm.astream_call(prompt, [function])": lambda: lm.astream_call("x"),
+        "await lm.acall(prompt, [function])": lambda: _awaited(lm.acall("x")),
+    }.items():
+        with pytest.raises(OptionError, match=r"needs tools") as caught:
+            door()
+        assert f"the tools are the second argument, in a list: {call}" in caught.value.fix
+    with pytest.raises(OptionError, match="functions= is no option here"):
+        lm.call("x", functions=[double])
+    for door in (lm, lm.run, lm.call, lm.chat, lm.stream, lm.batch):
+        with pytest.raises(OptionError, match="messages= is no option here") as caught:
+            door(messages=[{"role": "user", "content": "x"}], response_model=bool)
+        assert "first" in caught.value.fix
+    with pytest.raises(OptionError, match="needs a type or schema"):
+        schemagen.Generator(lm)
+
+
+def test_arguments_may_be_given_by_name(lm):
+    """What is required may stand anywhere."""
+    assert isinstance(lm(spec=bool, prompt="x"), bool)
+    assert isinstance(lm.batch(prompts=["x"], spec=bool)[0], bool)
+    assert asyncio.run(lm.agenerate(prompt="x", spec=bool)) in (True, False)
+    assert inspect.iscoroutinefunction(lm.agenerate)
+
+
 # --- prompts -----------------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
     ("prompt", "at", "fact"),
     [
-        (None, "", "the prompt is a NoneType"),
-        (5, "", "the prompt is a int"),
+        (None, "", "the prompt is None"),
+        (5, "", "the prompt is an int"),
         (b"abc", "", "the prompt is a bytes"),
         ({"role": "user", "content": "x"}, "", "the prompt is a dict"),
         (["abc"], "/0", "a message is a str: 'abc'"),
@@ -193,10 +260,50 @@ def test_folders_without_a_model(tmp_path, monkeypatch):
     file.write_text('{"model_type": "nothing"}')
     with pytest.raises(ModelError, match="there is no folder"):
         schemagen.load(file)
-    with pytest.raises(OSError, match="transformers cannot load") as caught:
+    with pytest.raises(OSError, match="has no tokenizer and no weights") as caught:
         schemagen.load(tmp_path)
     assert isinstance(caught.value, ModelError)
     assert isinstance(caught.value.__cause__, (OSError, ValueError))
+
+
+BUNDLED = Path(schemagen.__file__).parent / "lm" / "bundled"
+
+
+@pytest.mark.parametrize(
+    ("left_out", "fact", "fix"),
+    [
+        ("tokenizer*", "has no tokenizer", "tokenizer.save_pretrained(folder)"),
+        ("*.safetensors", "has no weights", "model.save_pretrained(folder)"),
+        ("config.json", "has no config.json", "model.save_pretrained(folder)"),
+        (
+            "[!c]*",
+            "has no tokenizer and no weights",
+            "model.save_pretrained(folder) and tokenizer.save_pretrained(folder)",
+        ),
+    ],
+)
+def test_a_folder_says_which_part_it_lacks(tmp_path, left_out, fact, fix):
+    """What transformers says of it is cut off, or about the hub."""
+    for file in BUNDLED.iterdir():
+        if file.is_file() and not file.match(left_out):
+            (tmp_path / file.name).symlink_to(file)
+    with pytest.raises(ModelError) as caught:
+        schemagen.load(tmp_path)
+    assert caught.value.fact == f"folder {str(tmp_path)!r} {fact}"
+    assert fix in caught.value.fix
+    assert "hugging" not in str(caught.value)
+
+
+def test_a_damaged_folder_is_not_looked_for_on_the_hub(tmp_path):
+    """All of what transformers says, and what to do with a folder."""
+    for file in BUNDLED.iterdir():
+        if file.is_file():
+            (tmp_path / file.name).symlink_to(file)
+    (tmp_path / "tokenizer.json").unlink()
+    with pytest.raises(ModelError, match="transformers cannot load") as caught:
+        schemagen.load(tmp_path)
+    assert not caught.value.fact.rstrip().endswith(":")
+    assert "hugging" not in str(caught.value)
 
 
 def test_names_without_a_model():
@@ -205,10 +312,44 @@ def test_names_without_a_model():
         schemagen.load("no/such", local_files_only=True)
 
 
+@pytest.mark.parametrize(
+    ("option", "fix"),
+    [
+        ({"device": "cpu"}, "device_map='cpu'"),
+        ({"devce_map": "cpu"}, "did you mean device_map=?"),
+        ({"dtyp": "float32"}, "did you mean dtype=?"),
+        ({"torch_type": "float32"}, "did you mean torch_dtype=?"),
+        ({"load_in_4bit": True}, "quantization_config="),
+        ({"tokenizer": "x"}, "from_transformers(model, tokenizer)"),
+        ({"use_auth_token": "x"}, "token="),
+        ({"gobbledygook": 3}, "from_pretrained"),
+    ],
+)
+def test_options_of_load_that_there_are_not(option, fix):
+    """A misspelt one, one of another library, and one that only the model can refuse."""
+    name = next(iter(option))
+    with pytest.raises(OptionError) as caught:
+        schemagen.load(BUNDLED, **option)
+    assert caught.value.fact == f"{name}= is no option of load"
+    assert fix in caught.value.fix
+
+
+def test_names_are_not_asked_for_with_wrong_options():
+    """Before anything is downloaded."""
+    with pytest.raises(OptionError, match="devce_map="):
+        schemagen.load("no/such", devce_map="cpu")
+
+
+def test_options_of_transformers_reach_it():
+    """Also attributes of the configuration."""
+    lm = schemagen.load(BUNDLED, attn_implementation="eager", use_cache=False)
+    assert lm.model.config.use_cache is False
+
+
 def test_what_is_no_model(lm):
     """A name in place of a model, and both the wrong way around."""
     for model, tokenizer in ((None, lm.tokenizer), ("gpt2", "gpt2"), (lm.tokenizer, lm.model), (lm.model, None)):
-        with pytest.raises(OptionError, match=r"the (model|tokenizer) is a"):
+        with pytest.raises(OptionError, match=r"the (model|tokenizer) is (a|None)"):
             schemagen.from_transformers(model, tokenizer)
 
 

@@ -21,6 +21,11 @@ def wrong(lm: schemagen.LanguageModel) -> None:
     Person(nme="Ada")  # error: no such field
     Person.generate(3)  # error: a prompt is a text or a chat
     lm("")  # error: what should it be?
+    lm.batch([""])  # error: what should they be?
+    lm.stream("")  # error: what should it be?
+    lm.call("")  # error: a call of what?
+    lm.acall("")  # error: a call of what?
+    schemagen.Generator(lm)  # error: of what?
     lm("", Person, max_tokens=9)  # error: the name of another library
     Person.generate("", max_new_token=9)  # error: misspelt
     schemagen.structured(max_tokens=9)  # error: the name of another library

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from schemagen.arguments import check_count, check_flag, check_number, check_seconds, check_seed
+from schemagen.arguments import check_count, check_flag, check_number, check_seconds, check_seed, kind_of
 from schemagen.errors import OptionError
 
 
@@ -92,3 +92,12 @@ def test_old_handlers_catch_them() -> None:
     """Whoever catches ValueError catches these."""
     with pytest.raises(ValueError, match="batch_size=0"):
         check_count("batch_size", 0)
+
+
+@pytest.mark.parametrize(
+    ("value", "kind"),
+    [(3, "an int"), ("x", "a str"), (None, "None"), (object(), "an object"), (int, "a type"), ([], "a list")],
+)
+def test_kinds_have_their_article(value, kind):
+    """As a sentence needs them."""
+    assert kind_of(value) == kind

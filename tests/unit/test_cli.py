@@ -332,7 +332,7 @@ def test_batch_samples_with_seeds(tmp_path: Path) -> None:
 def test_batch_writes_one_line_for_each_row() -> None:
     """Values laid out over several lines come on one, and are not changed."""
     from schemagen.cli.batch import Row, line_of
-    from schemagen.streaming.generation import Generation
+    from schemagen.generation import Generation
 
     text = '{\n  "a": 1.0e-5,\r\n  "b": "\\n\u2028"\n}'
     line = line_of(Row(3, "x", "é"), Generation(None, text, (), 0, 0.0, None))
@@ -368,6 +368,38 @@ def test_call_prints_the_call_and_runs_nothing(shop: str, names: str) -> None:
     result = run("call", f"{shop}:{names}", "Set a timer for 10 minutes")
     assert result.exit_code == 0, result.output
     assert json.loads(result.stdout) == {"name": "set_timer", "arguments": {"minutes": 10}}
+
+
+def test_types_and_functions_in_a_file_of_another_folder(
+    shop: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The path of the file stands for the module, which may import its neighbours."""
+    (tmp_path / "elsewhere").mkdir()
+    name = f"types_{tmp_path.name}"
+    (tmp_path / f"{name}.py").write_text(f"from typing import Literal\nimport {shop}\nAnswer = Literal['a', 'b']\n")
+    monkeypatch.chdir(tmp_path / "elsewhere")
+    for path in (tmp_path / f"{name}.py", f"../{name}.py"):
+        assert run("regex", f"{path}:Answer").exit_code == 0
+    result = run("call", f"{tmp_path / shop}.py:get_weather,set_timer", "Set a timer for 10 minutes")
+    assert json.loads(result.stdout)["name"] == "set_timer"
+
+
+def test_files_without_a_type_say_how_types_are_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A file alone, one that is not there, one that hides another module, and one that no import can name."""
+    monkeypatch.setattr(sys, "path", sys.path.copy())
+    for name in ("json.py", "a-b.py"):
+        (tmp_path / name).write_text("Answer = int")
+    for spec, told in {
+        f"{tmp_path}/json.py": "FILE.py:Class",
+        "nowhere": "FILE.py:Class",
+        f"{tmp_path}/nowhere.py:Answer": "no such file",
+        f"{tmp_path}/json.py:Answer": "the name of another module",
+        f"{tmp_path}/a-b.py:Answer": "name it like a variable",
+        f"{tmp_path}/a-b.py:": "FILE.py:Class",
+    }.items():
+        result = run("regex", spec)
+        assert result.exit_code == 2
+        assert told in re.sub(r"[\s│]+", " ", result.stderr)
 
 
 def test_call_runs_if_it_is_asked_to(shop: str) -> None:

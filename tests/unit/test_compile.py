@@ -2,6 +2,7 @@
 
 import gc
 import sys
+from pathlib import Path
 from typing import Any, Union
 
 import pytest
@@ -107,9 +108,10 @@ def test_a_missing_core_is_told_from_sources_that_were_not_built(
     byte_vocabulary, tmp_path, monkeypatch, is_source
 ) -> None:
     """In a fresh clone nothing is broken: the core has to be built, or the installed package imported."""
-    (tmp_path / "core").mkdir()
+    source = tmp_path / compiler.SOURCE_OF_CORE
+    source.parent.mkdir(parents=True)
     if is_source:
-        (tmp_path / "core" / "module.cpp").touch()
+        source.touch()
     monkeypatch.setattr(compiler, "__file__", str(tmp_path / "schemagen" / "grammar" / "compiler.py"))
     monkeypatch.setitem(sys.modules, "schemagen._core", None)
     compiler._warn_slow.cache_clear()
@@ -120,6 +122,11 @@ def test_a_missing_core_is_told_from_sources_that_were_not_built(
         schemagen.compile({"type": "null"}, byte_vocabulary, cache=None, engine="native")
     assert ("make core" in caught.value.fix) == is_source
     compiler._warn_slow.cache_clear()
+
+
+def test_sources_are_known_by_a_file_that_they_have() -> None:
+    """If the file is moved, a clone that was never built would pass for a broken installation."""
+    assert (Path(__file__).parents[2] / compiler.SOURCE_OF_CORE).is_file()
 
 
 def test_references_are_in_the_report(byte_vocabulary) -> None:

@@ -13,6 +13,7 @@ PACKAGE = Path(__file__).parents[2] / "schemagen"
 LAYERS = (
     "errors",
     "events",
+    "generation",
     "arguments",
     "options",
     "threads",
@@ -43,6 +44,7 @@ RANK[""] = RANK["cli"]
 THIRD_PARTIES = {
     "errors": set(),
     "events": set(),
+    "generation": set(),
     "options": set(),
     "arguments": set(),
     "threads": set(),

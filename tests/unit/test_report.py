@@ -52,6 +52,7 @@ UNKNOWN: list[tuple[dict[str, t.Any], list[tuple[str, str, str]]]] = [
 ]
 
 
+@pytest.mark.filterwarnings("ignore:the schema has no keyword of JSON Schema")
 @pytest.mark.parametrize(("schema", "unknown"), UNKNOWN, ids=str)
 def test_a_misspelt_keyword_is_unknown(schema: t.Any, unknown: list[tuple[str, str, str]]) -> None:
     """It asserts nothing, like an annotation, but is listed apart; a place that a reference leads to is no keyword."""

@@ -7,7 +7,7 @@ import re
 from enum import Enum, IntEnum
 
 import pytest
-from pydantic import BaseModel, ConfigDict, TypeAdapter
+from pydantic import BaseModel, ConfigDict, Field, TypeAdapter
 
 import schemagen
 from schemagen.errors import (
@@ -282,3 +282,83 @@ def test_the_repr_of_a_report_counts(byte_vocabulary):
     """`print` has the lines."""
     report = schemagen.compile(Person, byte_vocabulary).report
     assert re.fullmatch(r"Report\(\d+ enforced, \d+ annotation\)", repr(report))
+
+
+# --- dicts that are hardly schemas -------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("engine", ["native", "reference"])
+@pytest.mark.parametrize(
+    ("schema", "at", "fact", "fix"),
+    [
+        (
+            {"name": str, "age": int},
+            "/name",
+            "'name' is the type str",
+            "create_model('Answer', name=(str, ...), age=(int, ...))",
+        ),
+        ({"tags": list[str]}, "/tags", "'tags' is list[str]", "TypedDict"),
+        ({"size": int | None}, "/size", "'size' is int | None", "create_model"),
+        ({"type": str}, "/type", "'type' is the type str", "'type': 'string'"),
+        ({"type": "object", "properties": {"a": int}}, "/properties/a", "'a' is the type int", "{'type': 'integer'}"),
+        (
+            {"type": "string", "x-deep": [{"a/b": len}]},
+            "/x-deep/0/a~1b",
+            "'a/b' is <built-in function len>",
+            "JSON Schema",
+        ),
+        ({"age": Field(gt=3)}, "/age", "'age' is FieldInfo", "create_model"),
+    ],
+)
+def test_python_types_are_no_values_of_a_schema(byte_vocabulary, engine, schema, at, fact, fix) -> None:
+    """JSON Schema ignores keywords that it does not know: without an error, anything would be allowed."""
+    for use in (lambda: schemagen.compile(schema, byte_vocabulary, engine=engine), lambda: schemagen.to_regex(schema)):
+        with pytest.raises(InvalidSchemaError) as caught:
+            use()
+        assert caught.value.at == at
+        assert fact in caught.value.fact
+        assert fix in caught.value.fix
+
+
+@pytest.mark.parametrize(
+    ("schema", "told"),
+    [
+        ({"name": "string", "age": 3}, "its names are 'name', 'age'. A schema of an object with members is"),
+        ({"typ": "string"}, "Did you mean 'type'?"),
+        ({"name": "p", "schema": {"type": "null"}}, "Give what stands below 'schema', if that is the schema."),
+    ],
+)
+def test_a_schema_without_any_keyword_is_told(byte_vocabulary, schema, told) -> None:
+    """It is a valid one, and allows any value."""
+    with pytest.warns(UserWarning, match="has no keyword of JSON Schema and allows any value") as caught:
+        schemagen.compile(schema, byte_vocabulary, cache=None)
+    assert told in str(caught[0].message)
+    assert caught[0].filename == __file__
+
+
+@pytest.mark.parametrize(
+    "schema", [{}, {"description": "anything"}, {"x-own": 1}, {"$comment": "c", "foo": 1}, {"then": {}}]
+)
+def test_known_keywords_are_no_reason_to_warn(byte_vocabulary, schema) -> None:
+    """Whoever writes one knows what a schema is."""
+    schemagen.compile(schema, byte_vocabulary, cache=None)
+
+
+@pytest.mark.parametrize("engine", ["native", "reference"])
+@pytest.mark.parametrize(
+    ("name", "fix"),
+    [
+        ("strings", "write 'string' for \"strings\""),
+        (["null", "Int"], "write 'integer' for \"Int\""),
+        ("Boolean", "write 'boolean' for \"Boolean\""),
+        ("qqq", "the types are array, boolean, integer, null, number, object, string"),
+        (5, "the types are array"),
+        ([], "the types are array"),
+        ([["null"]], "the types are array"),
+    ],
+)
+def test_a_misspelt_type_is_told(byte_vocabulary, engine, name, fix) -> None:
+    """With the nearest of the seven, or all of them."""
+    with pytest.raises(InvalidSchemaError, match="expected a JSON type") as caught:
+        schemagen.compile({"type": name}, byte_vocabulary, engine=engine, cache=None)
+    assert caught.value.fix.startswith(fix)

@@ -668,3 +668,21 @@ def test_the_schema_does_not_look_around():
     for tp, _ in ACCEPTED.values():
         assert "(?!" not in json.dumps(dict(reflect(tp).schema))
         assert "(?=" not in json.dumps(dict(reflect(tp).schema))
+
+
+def test_a_class_without_a_schema_is_told_without_advice_that_does_not_help() -> None:
+    """pydantic tells to allow arbitrary types, which it could not read from JSON all the same."""
+
+    class Handle:
+        pass
+
+    class Owner(BaseModel):
+        model_config = ConfigDict(arbitrary_types_allowed=True)
+        handle: Handle
+
+    for tp in (Handle, list[Handle], Owner):
+        with pytest.raises(UnsupportedTypeError) as caught:
+            reflect(tp)
+        assert "arbitrary_types_allowed" not in str(caught.value)
+        assert "Handle" in caught.value.fact
+        assert caught.value.why

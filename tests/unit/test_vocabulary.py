@@ -405,7 +405,7 @@ class TestFromTokens:
             ([], (), "0 tokens"),
             (["a"], (1,), "EOS token id 1 is outside the vocabulary of 1 ids"),
             (["a"], -1, "EOS token id -1"),
-            (["a", 3], (), "token 1 is 3, a int"),
+            (["a", 3], (), "token 1 is 3, an int"),
         ],
     )
     def test_refusals(self, tokens, eos, message):

@@ -1,6 +1,6 @@
 """The reference engine: Willard & Louf (2023, arXiv:2307.09702v4) as an executable specification, in pure Python.
 
-The expression becomes an FSM over bytes (`reference_fsm.py`), and the index sigma from its states to the tokens that
+The expression becomes an FSM over bytes (`fsm.py`), and the index sigma from its states to the tokens that
 may follow is the one of Algorithms 3 and 4. This engine is what the compiled one is compared with, what the
 documentation explains, and what an installation without the compiled core runs on.
 

@@ -1,4 +1,4 @@
-"""What the parts of a `LanguageModel` have in common, and what its front doors take."""
+"""`FrontDoors`: what the four parts of a `LanguageModel` share, and the types of prompts and specs that all of them take."""
 
 from __future__ import annotations
 
@@ -30,8 +30,8 @@ if TYPE_CHECKING:
     OtherSpec: TypeAlias = Mapping[str, Any] | bool | Grammar
 
 
-class Part(ABC):
-    """A part of a `LanguageModel`: front doors that belong together, and what they need of the others."""
+class FrontDoors(ABC):
+    """Front doors of a `LanguageModel` that belong together, and what they need of it."""
 
     model: Any
     tokenizer: Any

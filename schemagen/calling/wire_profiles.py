@@ -1,4 +1,4 @@
-"""How the families of models write calls: one `Profile` each, a registry, and detection by chat template.
+"""How the families of models (hermes, llama, mistral, ...) write calls: a `Profile` each, a registry, and detection.
 
 The texts of a profile are what the family's own chat template writes for a call in the history, taken apart: what opens
 a list of calls, what stands before and behind the arguments of each, what separates two, what closes the list. ``{name}``
@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
 from schemagen.errors import ToolError
+from schemagen.prompts.templates import template_text
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -297,13 +298,3 @@ def detect_profile(tokenizer: Any) -> Profile:
     """Return the format of the tokenizer's chat template; `PLAIN` if it has no template, or an unknown one."""
     template = template_text(tokenizer)
     return next((profile for profile in _registry if profile.matches(template)), PLAIN)
-
-
-def template_text(tokenizer: Any) -> str:
-    """Return all chat templates of a tokenizer as one text; empty if there are none."""
-    found = getattr(tokenizer, "chat_template", None) or ""
-    if isinstance(found, str):
-        return found
-    if isinstance(found, dict):
-        return "\n".join(map(str, found.values()))
-    return "\n".join(str(entry.get("template", "")) for entry in found)

@@ -1,0 +1,129 @@
+"""What is a dict, and was hardly meant as a JSON Schema: Python types for values, or names that no schema has.
+
+JSON Schema ignores keywords that it does not know, so that ``{"name": str, "age": int}`` would allow anything.
+"""
+
+from __future__ import annotations
+
+import sys
+import warnings
+from types import GenericAlias, UnionType
+from typing import TYPE_CHECKING, Any
+
+from schemagen.errors import InvalidSchemaError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+#: What JSON Schema calls them.
+_NAMES = {
+    str: "string",
+    int: "integer",
+    float: "number",
+    bool: "boolean",
+    list: "array",
+    dict: "object",
+    type(None): "null",
+}
+#: Most schemas have one of these, and need not be looked at any longer.
+_COMMON = frozenset({"type", "$ref", "anyOf", "allOf", "oneOf", "properties", "enum", "const"})
+_MOST_FIELDS = 4
+
+
+def check_values(schema: Mapping[Any, Any]) -> None:
+    """Refuse a schema with Python types or functions in it, also below keywords that nothing reads.
+
+    Args:
+        schema: A dict that `marshal` could not write: plain JSON has no such values.
+
+    Raises:
+        InvalidSchemaError: It has one.
+    """
+    from schemagen.schema.document import pointer_of
+
+    for path, value in _values(schema):
+        if not _is_python(value):
+            continue
+        raise InvalidSchemaError(
+            f"the value of {path[-1]!r} is {_shown(value)}",
+            at=pointer_of(path),
+            why="a JSON Schema is JSON; a dict with Python types for values is none",
+            fix=_fix(schema, value),
+        )
+
+
+def warn_of_names(schema: Mapping[Any, Any]) -> None:
+    """Warn of a schema without any keyword that JSON Schema knows: it is valid, and allows any value."""
+    if not schema or not _COMMON.isdisjoint(schema) or not all(isinstance(name, str) for name in schema):
+        return
+    from schemagen.schema.keywords import ANNOTATIONS, COMPANIONS, KEYWORDS
+    from schemagen.schema.report_log import unknown_keyword
+
+    known = (KEYWORDS, COMPANIONS, ANNOTATIONS)
+    if any(name in names or name.startswith("x-") for name in schema for names in known):
+        return
+    inner = [name for name, value in schema.items() if isinstance(value, dict) and not _COMMON.isdisjoint(value)]
+    alike = unknown_keyword(str(next(iter(schema)))).partition(": ")[2]
+    if alike:
+        fix = f"D{alike[1:]}"
+    elif len(inner) == 1:
+        fix = f"Give what stands below {inner[0]!r}, if that is the schema."
+    else:
+        fix = 'A schema of an object with members is {"type": "object", "properties": {...}}.'
+    warnings.warn(
+        f"the schema has no keyword of JSON Schema and allows any value; its names are {_listed(schema)}. {fix}",
+        UserWarning,
+        stacklevel=_frames_inside(),
+    )
+
+
+def _values(schema: Any) -> Iterator[tuple[tuple[str, ...], Any]]:
+    """Yield what stands in a schema, in order, with its place; what contains itself is read once."""
+    waiting: list[tuple[tuple[str, ...], Any]] = [((), schema)]
+    seen: set[int] = set()
+    while waiting:
+        path, value = waiting.pop()
+        if not isinstance(value, dict | list | tuple):
+            yield path, value
+        elif id(value) not in seen:
+            seen.add(id(value))
+            parts = value.items() if isinstance(value, dict) else enumerate(value)
+            waiting.extend(reversed([((*path, str(step)), part) for step, part in parts]))
+
+
+def _is_python(value: Any) -> bool:
+    """Whether something is a type, a form of `typing`, a function, or a field of pydantic."""
+    is_type = isinstance(value, type | UnionType | GenericAlias) or hasattr(value, "__origin__")
+    return is_type or callable(value) or type(value).__module__ == "pydantic.fields"
+
+
+def _shown(value: Any) -> str:
+    return f"the type {value.__name__}" if isinstance(value, type) else f"{value!r:.80}"
+
+
+def _fix(schema: Mapping[Any, Any], value: Any) -> str:
+    """Say what to give instead: a type with these fields, or the name of the one type."""
+    are_fields = _COMMON.isdisjoint(schema) and all(isinstance(name, str) and name.isidentifier() for name in schema)
+    if are_fields and all(map(_is_python, schema.values())):
+        shown = {name: kind.__name__ if isinstance(kind, type) else "..." for name, kind in schema.items()}
+        fields = "".join(f", {name}=({kind}, ...)" for name, kind in list(shown.items())[:_MOST_FIELDS])
+        more = ", ..." if len(shown) > _MOST_FIELDS else ""
+        made = f"pydantic.create_model('Answer'{fields}{more})"
+        return f"give a type: a pydantic class or a TypedDict with these fields, or {made}"
+    name = _NAMES.get(value) if isinstance(value, type) else None
+    if name is not None:
+        return f"write {{'type': {name!r}}}, or 'type': {name!r}; or give a type: a pydantic class, or a TypedDict"
+    return "write its JSON Schema, as TypeAdapter(...).json_schema() returns it; or give a type in place of the whole schema"
+
+
+def _listed(names: Mapping[Any, Any]) -> str:
+    listed = [repr(name)[:40] for name in names]
+    return ", ".join(listed[:_MOST_FIELDS]) + (", ..." if len(listed) > _MOST_FIELDS else "")
+
+
+def _frames_inside() -> int:
+    """Return the stack level of whoever called the package, seen from the function that asks."""
+    level, frame = 1, sys._getframe(1)  # noqa: SLF001 - `warnings` has no such option before Python 3.12
+    while frame.f_back is not None and frame.f_globals.get("__name__", "").partition(".")[0] == "schemagen":
+        level, frame = level + 1, frame.f_back
+    return level

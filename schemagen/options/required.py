@@ -1,0 +1,76 @@
+"""`requires`: a call without its prompt, its type or its tools says what to write, in place of Python's bare TypeError."""
+
+from __future__ import annotations
+
+import inspect
+from functools import wraps
+from typing import TYPE_CHECKING, Any, TypeVar, cast
+
+from schemagen.errors import OptionError
+from schemagen.options.foreign import STANDS_FOR
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+F = TypeVar("F", bound="Callable[..., Any]")
+
+#: Names of arguments -> what they are.
+_WHAT = {
+    "prompt": "a prompt",
+    "prompts": "prompts",
+    "spec": "a type or schema",
+    "tools": "tools",
+    "lm": "a model",
+}
+#: Names of arguments -> what to write.
+_FIXES = {
+    "prompt": 'the prompt comes first, a text or a chat: {call}; a chat is [{{"role": "user", "content": "..."}}, ...]',
+    "prompts": "the prompts come first, in a list: {call}",
+    "spec": "the type or schema is the second argument: {call}; free text comes from lm.generate_text(prompt)",
+    "tools": "the tools are the second argument, in a list: {call}",
+    "lm": "the model comes first: {call}",
+}
+#: Of arguments that stand for one of ours in other libraries. `prompts` takes what is given for a prompt.
+_ALIKE = {"prompts": "prompt"}
+
+
+def requires(*names: str, call: str) -> Callable[[F], F]:
+    """Return a decorator for a method whose first arguments are these; type checkers see the method as it is.
+
+    Args:
+        names: The arguments that the method cannot do without, in their order.
+        call: What a right call looks like.
+
+    Raises:
+        OptionError: By the method, one of them is not given.
+    """
+
+    def decorate(method: F) -> F:
+        def check(given: int, options: Mapping[str, Any]) -> None:
+            for name in names[given:]:
+                if name not in options:
+                    raise _missing(name, call, options)
+
+        @wraps(method)
+        def called(self: Any, *args: Any, **options: Any) -> Any:
+            check(len(args), options)
+            return method(self, *args, **options)
+
+        @wraps(method)
+        async def awaited(self: Any, *args: Any, **options: Any) -> Any:
+            check(len(args), options)
+            return await method(self, *args, **options)
+
+        return cast("F", awaited if inspect.iscoroutinefunction(method) else called)
+
+    return decorate
+
+
+def _missing(name: str, call: str, options: Mapping[str, Any]) -> OptionError:
+    """Return the error of a call without one of its arguments; it may have been given by a name of another library."""
+    foreign = next((given for given in options if STANDS_FOR.get(given) == _ALIKE.get(name, name)), None)
+    fact = f"{call.partition('(')[0]}(...) needs {_WHAT[name]}"
+    why = f"the argument {name} is missing"
+    if foreign is not None:
+        fact, why = f"{foreign}= is no option here", f"the argument {name} is missing, and {foreign}= is not its name"
+    return OptionError(fact, why=why, fix=_FIXES[name].format(call=call))

@@ -1,0 +1,15 @@
+"""Chat templates as texts, from which the family of a model is told."""
+
+from __future__ import annotations
+
+from typing import Any
+
+
+def template_text(tokenizer: Any) -> str:
+    """Return all chat templates of a tokenizer as one text; empty if there are none."""
+    found = getattr(tokenizer, "chat_template", None) or ""
+    if isinstance(found, str):
+        return found
+    if isinstance(found, dict):
+        return "\n".join(map(str, found.values()))
+    return "\n".join(str(entry.get("template", "")) for entry in found)
