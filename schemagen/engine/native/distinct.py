@@ -4,7 +4,7 @@ Idea: where different items run out, an array ends there or never began, so its 
 Values are counted as languages, the union of all alternatives at once, so that a value that two alternatives share counts
 once: strings by their canonical spelling, numbers by the multiples between two ends (or the listed values) of which the
 language of the numbers has the plain decimal. Behind an item the core writes numbers without exponents
-(`core/json/unique.cpp`), so a number that only an exponent can write does not count.
+(`core/json/unique_items.cpp`), so a number that only an exponent can write does not count.
 
 Invariant: the count is never more than the values that are there, so no array is asked for an item that does not exist. What
 cannot be counted is `UncountedError`: different arrays and objects, numbers that only exponents write, items that are counted
