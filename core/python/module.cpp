@@ -229,9 +229,15 @@ std::string explanation(Matcher& matcher, int64_t id) {
            " bytes, " + why;
 }
 
-OptionMisuse wrong_type(const char* method, const nb::handle& given, const char* why, const char* fix) {
+// "a str", "an int", "None", as schemagen.arguments.kind_of says it.
+std::string kind_of(const nb::handle& given) {
+    if (given.is_none()) return "None";
     const std::string type = nb::cast<std::string>(nb::getattr(given.type(), "__name__"));
-    return {std::string(method) + "() got a " + type, why, fix, "OptionTypeError"};
+    return (std::string("aeioAEIO").find(type[0]) == std::string::npos ? "a " : "an ") + type;
+}
+
+OptionMisuse wrong_type(const char* method, const nb::handle& given, const char* why, const char* fix) {
+    return {std::string(method) + "() got " + kind_of(given), why, fix, "OptionTypeError"};
 }
 
 // A whole number of any type, numpy's included; beyond 64 bits the largest or smallest one. Each method with a number
@@ -548,13 +554,11 @@ uint32_t state_of(TokenTable& table, const Matcher& matcher) {
 
 }  // namespace schemagen
 
-NB_MODULE(_core, m) {
-    using namespace schemagen;
-    m.doc() = "Compiled kernels of schemagen; use the package, not this module.";
-    nb::set_leak_warnings(false);  // caches of the package live until the interpreter is gone
-    nb::register_exception_translator(translate);
-    connect_interpreter(nb::cast<unsigned long>(nb::module_::import_("threading").attr("main_thread")().attr("ident")));
+namespace schemagen {
 
+namespace {
+
+void bind_vocabulary(nb::module_& m) {
     nb::class_<VocabularyTables>(m, "VocabularyTables")
         .def(
             "__init__",
@@ -574,7 +578,9 @@ NB_MODULE(_core, m) {
         .def_prop_ro("memory_bytes", &VocabularyTables::memory_bytes)
         .def_prop_ro("trie_nodes", [](const VocabularyTables& t) { return t.all().size(); })
         .def_prop_ro("tail_count", &VocabularyTables::tail_count);
+}
 
+void bind_builder(nb::module_& m) {
     nb::class_<Builder>(m, "Builder")
         .def(nb::init<bool, int, uint32_t, uint64_t, double, uint32_t, Builder::Separators,
                       std::optional<std::string>>(),
@@ -605,7 +611,9 @@ NB_MODULE(_core, m) {
         .def("productive", &Builder::productive)
         .def("json", &Builder::json)
         .def("regex", &Builder::regex);
+}
 
+void bind_reader(nb::module_& m) {
     nb::class_<KeywordTable>(m, "KeywordTable").def(nb::init<const nb::list&, const nb::list&>(), "own"_a, "others"_a);
     nb::class_<Leaves>(m, "Leaves")
         .def(nb::init<const std::vector<std::pair<NodeId, Builder::Strings>>&>(), "basics"_a)
@@ -619,7 +627,9 @@ NB_MODULE(_core, m) {
         .def("find", &SchemaReader::find, "schema"_a)
         .def("note", &SchemaReader::note, "schema"_a, "value"_a)
         .def("keep", &SchemaReader::keep, "key"_a, "literal"_a, "strings"_a);
+}
 
+void bind_constraint(nb::module_& m) {
     nb::class_<Constraint>(m, "Constraint")
         .def("matcher", [](std::shared_ptr<Constraint> self) { return Matcher(std::move(self)); })
         .def_prop_ro("memory_bytes", &Constraint::memory_bytes)
@@ -630,7 +640,9 @@ NB_MODULE(_core, m) {
             const WorkLock lock(c.mutex);
             return c.epoch();
         });
+}
 
+void bind_matcher(nb::module_& m) {
     // A matcher is for one thread at a time; where there is no lock of the interpreter, a second one waits for its
     // turn.
     nb::class_<Matcher>(m, "Matcher")
@@ -696,7 +708,9 @@ NB_MODULE(_core, m) {
         .def(
             "explain", [](Matcher& self, const nb::object& given) { return explain(self, token_of("explain", given)); },
             "token_id"_a.none(), nb::lock_self());
+}
 
+void bind_token_table(nb::module_& m) {
     nb::class_<TokenTable>(m, "TokenTable")
         .def(nb::init<std::shared_ptr<Constraint>>(), "constraint"_a)
         .def_prop_ro("start", &TokenTable::start)
@@ -762,7 +776,9 @@ NB_MODULE(_core, m) {
                 });
             },
             "first"_a = 0);
+}
 
+void bind_functions(nb::module_& m) {
     m.def("mask_logits", &mask_logits_of, "scores"_a, "out"_a, "bitmask"_a, "rows"_a, "covered"_a, "repair"_a,
           "ends"_a = std::vector<uint32_t>());
     m.def("is_larger", &is_larger, "value"_a, "most"_a);
@@ -779,4 +795,23 @@ NB_MODULE(_core, m) {
         "As if another thread were making something new whenever one asks to: for tests.");
     m.def("fill_rows", &fill_rows, "matchers"_a, "bitmask"_a, "rows"_a, "threads"_a,
           "budgets"_a = std::vector<std::optional<int64_t>>());
+}
+
+}  // namespace
+
+}  // namespace schemagen
+
+NB_MODULE(_core, m) {
+    using namespace schemagen;
+    m.doc() = "Compiled kernels of schemagen; use the package, not this module.";
+    nb::set_leak_warnings(false);  // caches of the package live until the interpreter is gone
+    nb::register_exception_translator(translate);
+    connect_interpreter(nb::cast<unsigned long>(nb::module_::import_("threading").attr("main_thread")().attr("ident")));
+    bind_vocabulary(m);
+    bind_builder(m);
+    bind_reader(m);
+    bind_constraint(m);
+    bind_matcher(m);
+    bind_token_table(m);
+    bind_functions(m);
 }

@@ -16,6 +16,7 @@ from hypothesis import given, settings, strategies as st
 
 import schemagen
 from schemagen import Vocabulary
+from schemagen.arguments import kind_of
 
 _SPEC = importlib.util.spec_from_file_location("schemagen_engine_walks", Path(__file__).with_name("engine_walks.py"))
 assert _SPEC is not None
@@ -320,7 +321,7 @@ def test_arguments_of_wrong_types_are_told(engine, what, given):
         WRONG_TYPES[what][0](matcher, given)
     assert isinstance(caught.value, TypeError)
     assert isinstance(caught.value, ValueError)
-    assert f"() got a {type(given).__name__}" in caught.value.fact
+    assert f"() got {kind_of(given)}" in caught.value.fact
     assert caught.value.fix
     assert "overload" not in str(caught.value)
     assert matcher.accept_token(97)
