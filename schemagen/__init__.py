@@ -56,16 +56,15 @@ if TYPE_CHECKING:
     from schemagen.decode import LogitsProcessor
     from schemagen.generation import Failure, Generation
     from schemagen.grammar.compiler import (
-        Choice,
-        Grammar,
         Layout,
         Limits,
-        Regex,
         cache_info,
         clear_cache,
         compile,  # noqa: A004 - the field's verb
         to_regex,
     )
+    from schemagen.grammar.grammar import Grammar
+    from schemagen.grammar.specs import Choice, Regex
     from schemagen.lm.generator import Generator
     from schemagen.lm.language_model import LanguageModel
     from schemagen.lm.load import from_transformers, load, load_bundled
@@ -81,17 +80,17 @@ __version__ = "0.1.0"
 
 #: Public name -> the module that defines it. The TYPE_CHECKING block above says the same to type checkers.
 _HOMES = {
-    "Choice": "schemagen.grammar.compiler",
+    "Choice": "schemagen.grammar.specs",
     "Failure": "schemagen.generation",
     "Generation": "schemagen.generation",
     "Generator": "schemagen.lm.generator",
-    "Grammar": "schemagen.grammar.compiler",
+    "Grammar": "schemagen.grammar.grammar",
     "LanguageModel": "schemagen.lm.language_model",
     "Layout": "schemagen.grammar.compiler",
     "Limits": "schemagen.grammar.compiler",
     "LogitsProcessor": "schemagen.decode",
     "Partial": "schemagen.streaming.partial",
-    "Regex": "schemagen.grammar.compiler",
+    "Regex": "schemagen.grammar.specs",
     "Tool": "schemagen.calling",
     "ToolCall": "schemagen.calling",
     "Vocabulary": "schemagen.vocabulary",

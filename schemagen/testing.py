@@ -19,7 +19,7 @@ import numpy as np
 
 if TYPE_CHECKING:
     from schemagen.engine.protocol import Matcher
-    from schemagen.grammar.compiler import Grammar
+    from schemagen.grammar.grammar import Grammar
     from schemagen.vocabulary import Vocabulary
 
 __all__ = ["brute_force_mask", "check_masks", "mask_of", "random_text", "random_token_ids"]

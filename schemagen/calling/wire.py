@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from schemagen.calling.tools import Tool
     from schemagen.calling.wire_profiles import Profile
     from schemagen.engine.protocol import Engine
-    from schemagen.grammar.compiler import Grammar
+    from schemagen.grammar.grammar import Grammar
     from schemagen.vocabulary import Vocabulary
 
 _OPENINGS = "{["

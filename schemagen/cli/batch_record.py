@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 import typer
 
 import schemagen
-from schemagen.grammar.compiler import Choice, Regex
+from schemagen.grammar.specs import Choice, Regex
 from schemagen.types.reflection import is_type, reflect
 
 if TYPE_CHECKING:

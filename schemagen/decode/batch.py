@@ -38,7 +38,7 @@ from schemagen.errors import GenerationError, LogitsError
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
-    from schemagen.grammar.compiler import Grammar
+    from schemagen.grammar.grammar import Grammar
 
 #: They count the prompt, padding included, so only prompts of one length may share a chunk.
 _COUNT_THE_PROMPT = frozenset({"max_length", "min_length", "generation_config"})

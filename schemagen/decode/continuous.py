@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from schemagen.decode.logits_processor import LogitsProcessor
-    from schemagen.grammar.compiler import Grammar
+    from schemagen.grammar.grammar import Grammar
 
 try:
     from transformers.generation.continuous_batching.cb_logits_processors import ContinuousBatchingLogitsProcessor
@@ -124,7 +124,7 @@ def _generated(state: Any) -> list[int]:
 
 def _request_processor(processor: LogitsProcessor, first: int) -> Any:
     """Return a processor of continuous batching; its class exists only where transformers has the base class."""
-    from schemagen.grammar.compiler import Grammar
+    from schemagen.grammar.grammar import Grammar
 
     class RequestProcessor(ContinuousBatchingLogitsProcessor):  # type: ignore[misc]  # transformers publishes no types
         """Masks the scores of the requests that a manager schedules."""

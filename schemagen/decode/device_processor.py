@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from schemagen.engine.protocol import Matcher
-    from schemagen.grammar.compiler import Grammar
+    from schemagen.grammar.grammar import Grammar
 
 #: A row whose logits were never broken; any number of steps is smaller.
 _FINE = 2**62

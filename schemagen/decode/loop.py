@@ -26,7 +26,7 @@ from schemagen.options.values import checked_values
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
-    from schemagen.grammar.compiler import Grammar
+    from schemagen.grammar.grammar import Grammar
 
 #: Tokens when neither `max_new_tokens` nor `max_length` is given.
 DEFAULT_MAX_NEW_TOKENS = 512

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     import torch
 
     from schemagen.engine.protocol import Matcher
-    from schemagen.grammar.compiler import Grammar
+    from schemagen.grammar.grammar import Grammar
 
 
 @dataclass(slots=True)

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from schemagen.engine.protocol import Matcher
-    from schemagen.grammar.compiler import Grammar
+    from schemagen.grammar.grammar import Grammar
 
 #: What a generation_config may say without changing a greedy search.
 _HARMLESS = frozenset({

@@ -31,7 +31,7 @@ from schemagen.threads.forking import long_lock
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from schemagen.grammar.compiler import Grammar
+    from schemagen.grammar.grammar import Grammar
 
 #: States of a grammar that are worked out beforehand, by default.
 MAX_STATES = 2048

@@ -15,7 +15,7 @@ from schemagen.threads.forking import brief_lock
 if TYPE_CHECKING:
     from collections.abc import Hashable
 
-    from schemagen.grammar.compiler import Grammar
+    from schemagen.grammar.grammar import Grammar
 
 #: Of automata and masks, as `Grammar.memory_bytes` counts them.
 MAX_BYTES = 256 * 2**20

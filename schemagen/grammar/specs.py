@@ -5,14 +5,23 @@ from __future__ import annotations
 import json
 import re
 import sys
+from dataclasses import dataclass
+from enum import Enum, EnumMeta
 from types import ModuleType
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Generic, TypeVar, cast, overload
 
-from schemagen.errors import InvalidSchemaError, OptionError, UnsupportedPatternError, UnsupportedTypeError
+from schemagen.arguments import PatternDialect, check_dialect, kind_of
+from schemagen.errors import (
+    InvalidSchemaError,
+    OptionError,
+    UnsupportedPatternError,
+    UnsupportedTypeError,
+    ValidationFailed,
+)
+from schemagen.regex.hashing import HashedOnce, hashed_once
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
-    from enum import Enum
 
 #: Flags of `re` -> their letter. Others are refused; re.UNICODE is the default and re.DEBUG only prints.
 _LETTERS = {re.IGNORECASE: "i", re.MULTILINE: "m", re.DOTALL: "s", re.VERBOSE: "x", re.ASCII: "a"}
@@ -163,3 +172,90 @@ def _literal(values: Iterable[Any]) -> str:
 def _shown(spec: Any) -> str:
     text = repr(spec)
     return text if len(text) <= _SHOWN else f"{text[:_SHOWN]}..."
+
+
+T = TypeVar("T")
+
+
+E = TypeVar("E", bound=Enum)
+
+
+@dataclass(frozen=True, slots=True)
+class Regex:
+    """Text that matches ``pattern`` as a whole.
+
+    Args:
+        pattern: For example ``r"[A-Z]{3}-[0-9]+"``. Back-references have no finite automaton and are refused.
+        dialect: Whose syntax the pattern is in: that of Python's `re`, of ECMA-262 with the `u` flag (as in JSON Schema), or of
+            Rust's `regex` crate (as in pydantic's `Field(pattern=...)`).
+    """
+
+    pattern: str
+    dialect: PatternDialect = "python"
+
+    def __post_init__(self) -> None:
+        """Refuse what is no text, and unknown dialects, at once."""
+        if not isinstance(self.pattern, str):
+            raise OptionError(
+                f"the pattern of a Regex is {kind_of(self.pattern)}",
+                why="a pattern is a str",
+                fix="a compiled pattern of re is a spec as it is: lm(prompt, re.compile(...))",
+            )
+        check_dialect(self.dialect)
+
+    def __repr__(self) -> str:
+        """Return the call that makes it."""
+        dialect = "" if self.dialect == "python" else f", dialect={self.dialect!r}"
+        return f"Regex(pattern={self.pattern!r}{dialect})"
+
+
+@hashed_once
+@dataclass(frozen=True, slots=True, init=False)
+class Choice(HashedOnce, Generic[T]):
+    """One of a few texts, as they are (not as JSON strings).
+
+    ``Choice("yes", "no")``, ``Choice(["yes", "no"])``, or ``Choice(Answer)`` of an `Enum` whose values are texts: there the
+    value is the member.
+
+    Args:
+        options: The texts, a list of them, or an enum.
+
+    Attributes:
+        options: The texts.
+        enum: The enum, if there is one.
+
+    Raises:
+        OptionError: An option is no text, or there is none.
+    """
+
+    options: tuple[str, ...]
+    enum: type[Enum] | None
+
+    @overload
+    def __init__(self: Choice[E], options: type[E], /) -> None: ...
+    @overload
+    def __init__(self: Choice[str], options: Iterable[str], /) -> None: ...
+    @overload
+    def __init__(self: Choice[str], *options: str) -> None: ...
+    def __init__(self, *options: Any) -> None:
+        if not options:
+            raise OptionError(
+                "Choice() has no options", why="there is nothing to choose", fix='give the texts: Choice("yes", "no")'
+            )
+        only: Any = options[0] if len(options) == 1 else None
+        enum = cast("type[Enum]", only) if isinstance(only, EnumMeta) else None
+        texts = choices_of(options if enum is None else tuple(member.value for member in enum), enum)
+        object.__setattr__(self, "options", texts)
+        object.__setattr__(self, "enum", enum)
+
+    def value_of(self, text: str) -> str | Enum:
+        """Return what one of the texts stands for: itself, or the member of the enum.
+
+        Raises:
+            ValidationFailed: It is none of the texts.
+        """
+        if text not in self.options:
+            raise ValidationFailed(
+                f"{text!r:.80} is none of the options", text=text, fix="validate a text of this grammar"
+            )
+        return text if self.enum is None else next(member for member in self.enum if member.value == text)

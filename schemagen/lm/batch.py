@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from schemagen.decode.batch import Row
     from schemagen.decode.loop import Decoded
     from schemagen.engine.options import PropertyOrder, WhitespacePolicy
-    from schemagen.grammar.compiler import Grammar
+    from schemagen.grammar.grammar import Grammar
     from schemagen.lm.language_model import LanguageModel
     from schemagen.prompts.reasoning_grammar import ReasoningFormat, ReasoningGrammar
 

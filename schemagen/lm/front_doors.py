@@ -12,7 +12,8 @@ if TYPE_CHECKING:
 
     from pydantic import TypeAdapter
 
-    from schemagen.grammar.compiler import Choice, Grammar, Regex
+    from schemagen.grammar.grammar import Grammar
+    from schemagen.grammar.specs import Choice, Regex
     from schemagen.lm.language_model import LanguageModel
     from schemagen.prompts.reasoning import Reasoning
     from schemagen.prompts.reasoning_grammar import ReasoningFormat

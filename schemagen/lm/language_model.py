@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 from schemagen.arguments import check_folder
 from schemagen.errors import VocabularyError
-from schemagen.grammar.compiler import Grammar, compile as compile_grammar
+from schemagen.grammar.compiler import compile as compile_grammar
+from schemagen.grammar.grammar import Grammar
 from schemagen.lm.batch_answers import BatchAnswers
 from schemagen.lm.single_answers import SingleAnswers
 from schemagen.lm.streamed_answers import StreamedAnswers

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from schemagen.decode.loop import Decoded
-    from schemagen.grammar.compiler import Grammar
+    from schemagen.grammar.grammar import Grammar
     from schemagen.prompts.reasoning_grammar import ReasoningGrammar
 
 T = TypeVar("T")

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from schemagen.arguments import check_flag, kind_of
 from schemagen.errors import GenerationError
-from schemagen.grammar.compiler import Choice
+from schemagen.grammar.specs import Choice
 from schemagen.prompts.shape import SHAPE_INSTRUCTION, shape_text
 
 #: The sentences between the caller's prompt and what is not JSON.
@@ -22,7 +22,7 @@ PATTERN_INSTRUCTION = "Answer only with a text that matches this regular express
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from schemagen.grammar.compiler import Regex
+    from schemagen.grammar.specs import Regex
     from schemagen.prompts.reasoning_grammar import ReasoningFormat
 
     Message = Mapping[str, Any]

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from schemagen.engine.protocol import Engine
-    from schemagen.grammar.compiler import Grammar
+    from schemagen.grammar.grammar import Grammar
     from schemagen.vocabulary import Vocabulary
 
 _THOUGHTS, _ANSWER = "the thoughts", "the answer"

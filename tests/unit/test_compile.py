@@ -9,7 +9,7 @@ import pytest
 from pydantic import BaseModel
 
 import schemagen
-from schemagen.grammar import compiler
+from schemagen.grammar import pipeline
 from schemagen.grammar.schema_size import _counter, _is_larger
 from schemagen.schema.document import Document
 from schemagen.schema.normalise import Normaliser
@@ -108,25 +108,25 @@ def test_a_missing_core_is_told_from_sources_that_were_not_built(
     byte_vocabulary, tmp_path, monkeypatch, is_source
 ) -> None:
     """In a fresh clone nothing is broken: the core has to be built, or the installed package imported."""
-    source = tmp_path / compiler.SOURCE_OF_CORE
+    source = tmp_path / pipeline.SOURCE_OF_CORE
     source.parent.mkdir(parents=True)
     if is_source:
         source.touch()
-    monkeypatch.setattr(compiler, "__file__", str(tmp_path / "schemagen" / "grammar" / "compiler.py"))
+    monkeypatch.setattr(pipeline, "__file__", str(tmp_path / "schemagen" / "grammar" / "pipeline.py"))
     monkeypatch.setitem(sys.modules, "schemagen._core", None)
-    compiler._warn_slow.cache_clear()
+    pipeline._warn_slow.cache_clear()
     expected = "has not been built.*run `make core` there" if is_source else "reinstall schemagen"
     with pytest.warns(RuntimeWarning, match=expected):
         schemagen.compile({"type": "null"}, byte_vocabulary, cache=None)
     with pytest.raises(schemagen.SchemagenError, match="is not installed") as caught:
         schemagen.compile({"type": "null"}, byte_vocabulary, cache=None, engine="native")
     assert ("make core" in caught.value.fix) == is_source
-    compiler._warn_slow.cache_clear()
+    pipeline._warn_slow.cache_clear()
 
 
 def test_sources_are_known_by_a_file_that_they_have() -> None:
     """If the file is moved, a clone that was never built would pass for a broken installation."""
-    assert (Path(__file__).parents[2] / compiler.SOURCE_OF_CORE).is_file()
+    assert (Path(__file__).parents[2] / pipeline.SOURCE_OF_CORE).is_file()
 
 
 def test_references_are_in_the_report(byte_vocabulary) -> None:

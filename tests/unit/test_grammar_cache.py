@@ -17,7 +17,7 @@ import schemagen
 from schemagen import OptionError
 from schemagen.engine.native import program
 from schemagen.engine.options import Options
-from schemagen.grammar import compiler, file_cache as grammar_files
+from schemagen.grammar import file_cache as grammar_files, pipeline
 from schemagen.testing import mask_of
 from schemagen.vocabulary import Vocabulary
 
@@ -51,7 +51,7 @@ def replayed(spec, vocabulary, folder, monkeypatch, **options):
         pytest.fail("it was not in the cache")
 
     with monkeypatch.context() as patched:
-        patched.setattr(compiler, "_recorder", compiled)
+        patched.setattr(pipeline, "_recorder", compiled)
         return recompiled(spec, vocabulary, folder, **options)
 
 
@@ -101,10 +101,10 @@ def test_a_new_process_replays_what_another_one_compiled(folder, byte_vocabulary
     recompiled(SCHEMA, byte_vocabulary, folder)
     script = (
         "import json, sys, schemagen\n"
-        "from schemagen.grammar import compiler\n"
+        "from schemagen.grammar import pipeline\n"
         "vocabulary = schemagen.Vocabulary.byte_vocabulary()\n"
         "schemagen.compile({'enum': ['something', 'else', 12]}, vocabulary, cache=None)\n"
-        "compiler._recorder = None\n"
+        "pipeline._recorder = None\n"
         "grammar = schemagen.compile(json.loads(sys.argv[1]), vocabulary, cache=sys.argv[2])\n"
         "matcher, masks = grammar.matcher(), []\n"
         "for byte in sys.argv[3].encode():\n"
@@ -306,7 +306,7 @@ def test_what_other_sources_made_is_a_miss(folder, byte_vocabulary, monkeypatch)
 def test_a_program_that_lies_is_no_grammar(byte_vocabulary) -> None:
     """Numbers that the core would use as an index are checked, so that even a forged file is only a miss."""
     options = Options()
-    recorder = compiler._recorder(grammar_files.entry_of("f", 0, options), options)
+    recorder = pipeline._recorder(grammar_files.entry_of("f", 0, options), options)
     fields = {
         "version": program.VERSION,
         "is_exact": True,

@@ -1,0 +1,268 @@
+"""`Grammar`: a compiled constraint over a vocabulary."""
+
+from __future__ import annotations
+
+import json
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, Literal, cast
+
+from schemagen.engine.options import Options
+from schemagen.errors import LimitError, OptionError, ValidationFailed
+from schemagen.grammar.pipeline import (
+    json_regex,
+    pattern_of,
+    read_source,
+    reference_engine,
+    report_of,
+    styled,
+    unordered,
+)
+from schemagen.grammar.refusals import not_json, refused_by_type
+from schemagen.grammar.specs import Choice, Regex
+from schemagen.schema.report import Entry, Report
+from schemagen.threads.forking import without_property_locks
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from schemagen import _core
+    from schemagen.draw import Drawing
+    from schemagen.engine.protocol import Engine, Matcher
+    from schemagen.engine.reference.index import ReferenceEngine
+    from schemagen.grammar.compiler import FrozenSpec
+    from schemagen.schema.normalise import Normaliser
+    from schemagen.types.reflection import Target
+    from schemagen.vocabulary import Vocabulary
+
+
+Picture = Literal["automaton", "pushdown", "index", "mask"]
+
+
+@without_property_locks
+class Grammar:
+    """A compiled constraint over a vocabulary: immutable, without any per-sequence state, shared between threads.
+
+    Attributes:
+        vocabulary: The vocabulary it is a mask over.
+        engine: "native" or "reference".
+    """
+
+    def __init__(
+        self,
+        frozen: FrozenSpec,
+        vocabulary: Vocabulary,
+        arguments: dict[str, Any],
+        *,
+        engine: str,
+        implementation: Engine,
+        target: Target[Any] | None = None,
+        is_exact: bool = True,
+    ) -> None:
+        # A schema is kept as bytes: few need it again, and for the garbage collector it would be hundreds of objects.
+        self._frozen = frozen if frozen.marshalled is None else frozen._replace(value=None)
+        self.vocabulary = vocabulary
+        self.engine = engine
+        self._arguments = arguments
+        self._implementation = implementation
+        self._target = target
+        self._is_exact = is_exact
+
+    @cached_property
+    def spec(self) -> Any:
+        """What was compiled; a copy of it, if it was a JSON Schema."""
+        return self._frozen.copy()
+
+    @property
+    def schema(self) -> Any:
+        """The JSON Schema, None for patterns and choices."""
+        if self._target is not None:
+            return self._target.schema
+        return None if isinstance(self.spec, Regex | Choice) else self.spec
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> Grammar:
+        """Return this grammar: nothing in it ever changes (transformers copies the options of a request)."""
+        return self
+
+    def matcher(self) -> Matcher:
+        """Return a cursor at the start of a text."""
+        return self._implementation.matcher()
+
+    @cached_property
+    def report(self) -> Report:
+        """What became of every keyword at every node.
+
+        Cost: when it is first asked for, that of compiling; nothing is noted for it before.
+        """
+        if isinstance(self.spec, Regex | Choice):
+            return Report((Entry("", type(self.spec).__name__.lower(), "enforced"),))
+        return report_of(self.schema, self._arguments, self._target, self.engine)
+
+    @cached_property
+    def min_new_tokens(self) -> int | None:
+        """The smallest budget of tokens that always suffices for a whole text: see `Matcher.tokens_to_finish`.
+
+        None where the vocabulary has no token for some byte of every text, or where the shortest text is not found in
+        reasonable time (above 200,000 bytes it is not looked for).
+        """
+        return self.matcher().tokens_to_finish()
+
+    @cached_property
+    def _least_new_tokens(self) -> int:
+        """A lower bound of the tokens of a text, known also where `min_new_tokens` is not."""
+        least_bytes = getattr(self.matcher(), "least_bytes", None)
+        least = 0 if least_bytes is None else least_bytes()
+        return -(-least // max(1, *map(len, self.vocabulary.tokens)))
+
+    @cached_property
+    def token_table(self) -> _core.TokenTable | None:
+        """This grammar as a table over tokens, for `schemagen.device`; None for the reference engine."""
+        if self.engine != "native":
+            return None
+        from schemagen import _core
+
+        return _core.TokenTable(cast("_core.Constraint", self._implementation))
+
+    @property
+    def memory_bytes(self) -> int:
+        """Bytes held by the automaton now; it grows a little while it is used, up to `Limits`."""
+        return int(getattr(self._implementation, "memory_bytes", 0))
+
+    def draw(
+        self, what: Picture | None = None, *, after: str | bytes = "", max_states: int = 40, max_tokens: int = 8
+    ) -> Drawing:
+        """Return a picture of this grammar: Mermaid or DOT text, SVG where Graphviz is installed. Notebooks show it.
+
+        Args:
+            what: "automaton" is the finite automaton of the language, over characters; "pushdown" the objects and arrays of a
+                schema and how they nest; "index" the tokens that lead from state to state; "mask" the tokens that are allowed
+                behind a text. None: the automaton of a pattern or choice, the pushdown of a schema or type.
+            after: The text before the mask.
+            max_states: Most states, or objects and arrays, to draw; the caption says what is left out.
+            max_tokens: Most tokens to list in one place; there and in the caption they are counted.
+
+        Raises:
+            UnsupportedSchemaError: Of a recursive schema, or with keys in any order, there is no finite automaton and no index.
+            LimitError: The automaton is too large to be built whole, which the reference engine does.
+            MatcherError: No text begins with ``after``.
+            OptionError: ``what`` is none of these, or "pushdown" of a pattern or choice, which is regular.
+
+        Cost: of "automaton" and "index", building the automaton in Python, seconds at worst; an index O(V) for each state.
+        """
+        is_pattern = isinstance(self.spec, Regex | Choice)
+        kind = what or ("automaton" if is_pattern else "pushdown")
+        if kind not in _PICTURES:
+            raise mistyped("what", what, _PICTURES)
+        if kind == "mask":
+            from schemagen.draw.mask import draw_mask
+
+            text = after if isinstance(after, bytes) else after.encode()
+            return draw_mask(self.matcher(), self.vocabulary, text, max_tokens=max_tokens)
+        if kind == "pushdown":
+            if is_pattern:
+                raise OptionError("what='pushdown'", why="a pattern or choice needs no stack", fix="choose 'automaton'")
+            return self._pushdown(max_states)
+        engine = self._as_reference()
+        if kind == "automaton":
+            from schemagen.draw.automaton import draw_automaton
+
+            return draw_automaton(engine.fsm, max_states=max_states)
+        from schemagen.draw.index import draw_index
+
+        return draw_index(engine, max_states=max_states, max_tokens=max_tokens)
+
+    def validate(self, text: str) -> Any:
+        """Return the value that a complete text denotes: an instance of the type, parsed JSON, or the text itself.
+
+        Raises:
+            ValidationFailed: A validator of the type refuses it, or a keyword left to this check (``strict=False``); or the
+                text is none of this grammar, such as half of one. ``error`` is the exception of pydantic, jsonschema or json.
+        """
+        if self._target is not None:
+            return _validated(self._target, text)
+        if self.schema is None:
+            return self.spec.value_of(text) if isinstance(self.spec, Choice) else text
+        try:
+            value = json.loads(text)
+        except ValueError as error:
+            raise not_json(text, error, str(error)) from error
+        if not self._is_exact:
+            _check_afterwards(self.schema, value, text, self._arguments["resources"])
+        return value
+
+    def _read_again(self) -> tuple[Normaliser, Options]:
+        """Return the schema, ready to be looked into, and the options that its texts were compiled with."""
+        arguments = self._arguments
+        options = Options(arguments["property_order"], arguments["whitespace"], limits=arguments["limits"])
+        options = styled(options, self._target)
+        return read_source(self.schema, arguments, self._target).normaliser(options), options
+
+    def _pushdown(self, max_states: int) -> Drawing:
+        from schemagen.draw.pushdown import draw_pushdown
+
+        return draw_pushdown(self._read_again()[0], max_states=max_states)
+
+    def _as_reference(self) -> ReferenceEngine:
+        """Return the engine whose automaton is built whole."""
+        if self.engine == "reference":
+            return cast("ReferenceEngine", self._implementation)
+        if self.schema is not None and self._arguments["property_order"] == "any":
+            raise unordered("no finite automaton of a picture has keys in any order", "draw 'pushdown' or 'mask'")
+        try:
+            regex = pattern_of(self.spec) if isinstance(self.spec, Regex | Choice) else json_regex(*self._read_again())
+            return cast("ReferenceEngine", reference_engine(regex, self.vocabulary, self._arguments["limits"]))
+        except LimitError as error:
+            raise LimitError(
+                error.fact,
+                why="a finite automaton is built whole before it is drawn",
+                fix="lower the bounds of repetitions and lengths, or draw 'mask', of a schema 'pushdown', instead",
+            ) from error
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Pickle as what it was made of: it is compiled again where it is unpickled."""
+        from schemagen.grammar.compiler import recompile
+
+        return (recompile, (self.spec, self.vocabulary, self._arguments))
+
+    def __repr__(self) -> str:
+        """Show what was compiled and by which engine."""
+        return f"Grammar({self.spec!r:.80}, vocabulary={self.vocabulary.size}, engine={self.engine!r})"
+
+
+def _validated(target: Target[Any], text: str) -> Any:
+    """Return an instance of a type.
+
+    Raises:
+        ValidationFailed: pydantic refuses the text.
+    """
+    from pydantic import ValidationError
+
+    try:
+        return target.validate(text)
+    except ValidationError as error:
+        raise refused_by_type(text, error) from error
+
+
+def _check_afterwards(schema: Any, value: Any, text: str, resources: Mapping[str, Any] | None) -> None:
+    """Check a finished value by jsonschema, with the given documents only and patterns read as ECMA-262."""
+    from jsonschema import ValidationError
+
+    from schemagen.schema.checks import validator
+    from schemagen.schema.document import pointer_of
+
+    try:
+        validator(schema, resources).validate(value)
+    except ValidationError as error:
+        raise ValidationFailed(
+            f"the text breaks a keyword that is only checked afterwards: {error.message}",
+            at=pointer_of(tuple(error.absolute_path)),
+            text=text,
+            error=error,
+        ) from error
+
+
+_PICTURES = ("automaton", "pushdown", "index", "mask")
+
+
+def mistyped(name: str, value: Any, choices: tuple[Any, ...]) -> OptionError:
+    """Return the error for an argument that is none of some words."""
+    return OptionError(f"{name}={value!r:.80}", fix=f"choose one of {', '.join(map(repr, choices))}")

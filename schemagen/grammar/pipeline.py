@@ -1,0 +1,399 @@
+"""From a spec to an engine: the ways there are, in the order in which they are tried.
+
+A schema comes to an engine by the first of these ways that is open: a file of the folder cache; the core alone, where it can
+read the whole schema; the core and the front end in turns; the front end for the reference engine. Patterns and choices have
+two: the core, or the reference engine.
+"""
+
+from __future__ import annotations
+
+import marshal
+import sys
+import warnings
+from dataclasses import replace
+from functools import lru_cache
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+
+from schemagen.engine.options import DEFAULT_STYLE, Deadline, Limits, Options
+from schemagen.errors import (
+    InvalidSchemaError,
+    PatternError,
+    SchemagenError,
+    UnsatisfiableSchemaError,
+    UnsupportedSchemaError,
+)
+from schemagen.grammar.specs import Choice, Regex, no_spec
+from schemagen.schema.numbers.rules import MAX_EXPONENT
+from schemagen.schema.report import Entry, Report
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from schemagen.engine.native.fast_reader import CorePass
+    from schemagen.engine.native.lowering import JsonLowering
+    from schemagen.engine.native.program import Recorder
+    from schemagen.engine.protocol import Engine
+    from schemagen.grammar.file_cache import GrammarEntry
+    from schemagen.regex import ast
+    from schemagen.schema.normalise import Dialect, Normaliser
+    from schemagen.types.reflection import Target
+    from schemagen.vocabulary import Vocabulary
+
+
+#: Its automaton is built whole, in Python: more states would take minutes.
+MAX_REFERENCE_STATES = 20_000
+
+
+#: What the sources of the core have, and no installed package.
+SOURCE_OF_CORE = "core/python/module.cpp"
+
+
+#: From so many texts on, those of a Choice are no expressions.
+MANY_CHOICES = 1_000
+
+
+EngineName = Literal["auto", "native", "reference"]
+
+
+def target_of(spec: Any) -> Target[Any] | None:
+    """Return what pydantic knows of a type; None for a JSON Schema, which needs no pydantic."""
+    if isinstance(spec, dict | bool):
+        return None
+    from schemagen.types.reflection import is_type, reflect
+
+    if not is_type(spec):
+        raise no_spec(spec)
+    return reflect(spec)
+
+
+class _Source(NamedTuple):
+    """A schema and how it is read.
+
+    Attributes:
+        schema: The JSON Schema.
+        dialect: Whose reading of patterns and formats counts.
+        strict: As for `compile`.
+        resources: As for `compile`.
+        marshalled: What `marshal` makes of the schema, if that is at hand.
+    """
+
+    schema: Any
+    dialect: Dialect
+    strict: bool
+    resources: Any
+    marshalled: bytes | None
+
+    def normaliser(self, options: Options) -> Normaliser:
+        """Return a fresh one within the limits of the options."""
+        return _front_end().Normaliser(
+            self.schema,
+            resources=self.resources,
+            strict=self.strict,
+            dialect=self.dialect,
+            max_depth=options.limits.max_depth,
+            max_alternatives=options.limits.max_alternatives,
+            check_time=Deadline(options.limits.max_seconds).check,
+            marshalled=self.marshalled,
+        )
+
+
+def read_source(
+    schema: Any, arguments: dict[str, Any], target: Target[Any] | None, marshalled: bytes | None = None
+) -> _Source:
+    """Return a schema with how it is read: as pydantic reads it where a type made it."""
+    dialect: Dialect = "json-schema" if target is None else "python"
+    return _Source(schema, dialect, arguments["strict"], arguments["resources"], marshalled)
+
+
+class _FrontEnd(NamedTuple):
+    """What reads a schema and spells it for the core."""
+
+    Normaliser: type[Normaliser]
+    JsonLowering: type[JsonLowering]
+    begin: Callable[..., CorePass | None]
+    constraint_of: Callable[[CorePass, Vocabulary], Engine]
+
+
+@lru_cache(maxsize=1)
+def _front_end() -> _FrontEnd:
+    """Import it when it is first needed, for a grammar from a file does without; once, for importing has its price, too."""
+    from schemagen.engine.native.lowering import JsonLowering, begin, constraint_of
+    from schemagen.schema.normalise import Normaliser
+
+    return _FrontEnd(Normaliser, JsonLowering, begin, constraint_of)
+
+
+def json_engine(
+    source: _Source, options: Options, vocabulary: Vocabulary, engine: str, folder: str | None
+) -> tuple[Engine, bool]:
+    """Return the engine of a schema, and whether nothing is left to a check of the finished value."""
+    entry = None
+    if folder is not None:
+        documents = [source.schema, source.resources]
+        tables = _rust_tables() if _has_pattern_dialect(documents) else ""
+        entry = _cache_entry(folder, documents, options, "schema", source.dialect, source.strict, tables)
+        kept = _load_cached(entry, options, vocabulary)
+        if kept is not None:
+            return kept
+    try:
+        if engine == "native" and entry is None and source.strict and source.resources is None:
+            begun = _compile_in_core(source, options, vocabulary)
+            if begun is not None:
+                return begun
+        recorder = _recorder(entry, options) if engine == "native" else None
+        made, is_exact = _compile_in_python(source, options, vocabulary, engine, recorder)
+    except UnsatisfiableSchemaError as error:
+        from schemagen.engine.native.unsatisfiable import explained
+
+        circumstances = {"dialect": source.dialect, "resources": source.resources, "native": engine == "native"}
+        raise explained(error, source.schema, options, **circumstances) from None
+    _store(entry, recorder, is_exact=is_exact)
+    return made, is_exact
+
+
+def _compile_in_core(source: _Source, options: Options, vocabulary: Vocabulary) -> tuple[Engine, bool] | None:
+    """Return the engine of a schema that the core begins to read, None where the front end has to read all of it.
+
+    The front end drops alternatives that lie inside others, with all that is below, before the core would know. So what is
+    wrong with a schema, and whether anything is, only the front end can tell.
+    """
+    begun = _front_end().begin(source.schema, source.marshalled, source.dialect, options)
+    if begun is None:
+        return None
+    if begun.is_whole:
+        return _front_end().constraint_of(begun, vocabulary), True
+    try:
+        return _compile_in_python(source, options, vocabulary, "native", begun=begun)
+    except (InvalidSchemaError, UnsupportedSchemaError, PatternError):
+        return None
+
+
+def _compile_in_python(
+    source: _Source,
+    options: Options,
+    vocabulary: Vocabulary,
+    engine: str,
+    recorder: Recorder | None = None,
+    begun: CorePass | None = None,
+) -> tuple[Engine, bool]:
+    normaliser = source.normaliser(options)
+    made: Engine
+    try:
+        if engine == "native":
+            made = _front_end().JsonLowering(normaliser, options, recorder, begun).compile(vocabulary)
+        else:
+            if options.property_order == "any":
+                raise unordered("no finite automaton of this engine has keys in any order", "use engine='native'")
+            made = reference_engine(json_regex(normaliser, options), vocabulary, options.limits)
+        return made, normaliser.is_exact
+    finally:
+        normaliser.forget()
+
+
+def unordered(fact: str, instead: str) -> UnsupportedSchemaError:
+    """Return the error for an order of keys that an engine cannot give."""
+    return UnsupportedSchemaError(
+        fact,
+        why="it would have to remember which keys there were, in a state for each set of them",
+        fix=f"compile with property_order='schema', or {instead}",
+        code="not-regular",
+    )
+
+
+def json_regex(normaliser: Normaliser, options: Options) -> ast.Regex:
+    """Return the JSON texts of a schema without recursion as one regular expression."""
+    from schemagen.schema.text import json_text, page_of
+
+    return json_text(normaliser, page_of(options.whitespace, options.max_indent, options.max_gap, options.number_style))
+
+
+def _rust_tables() -> str:
+    """Return which tables decide what a pattern of Rust's means: those of the installed pydantic-core."""
+    from schemagen.regex.rust_sets import unicode_version
+
+    return unicode_version()
+
+
+def _has_pattern_dialect(documents: Any) -> bool:
+    """Whether a document names the dialect of a pattern somewhere."""
+    try:
+        return b"x-pattern-dialect" in marshal.dumps(documents, 2)
+    except ValueError:  # no plain values: there is no file for it either
+        return False
+
+
+def _cache_entry(folder: str | None, source: Any, options: Options, *reading: Any) -> GrammarEntry | None:
+    """Return the place of a grammar in the folder of the cache, if there is one."""
+    if folder is None:
+        return None
+    from schemagen.grammar.file_cache import entry_of
+
+    return entry_of(folder, source, options, *reading)
+
+
+def _load_cached(entry: GrammarEntry | None, options: Options, vocabulary: Vocabulary) -> tuple[Engine, bool] | None:
+    """Return the engine that a file holds and whether it is exact, None without such a file."""
+    program = None if entry is None else entry.read()
+    if program is None:
+        return None
+    from schemagen.engine.native.program import builder_of, replay
+
+    return replay(program, builder_of(options), vocabulary)
+
+
+def _recorder(entry: GrammarEntry | None, options: Options) -> Recorder | None:
+    if entry is None:
+        return None
+    from schemagen.engine.native.lowering import recorder_of
+
+    return recorder_of(options)
+
+
+def _store(entry: GrammarEntry | None, recorder: Recorder | None, *, is_exact: bool) -> None:
+    if entry is not None and recorder is not None:
+        entry.write(recorder.program(is_exact=is_exact))
+
+
+def reference_engine(regex: ast.Regex, vocabulary: Vocabulary, limits: Limits) -> Engine:
+    """Return the engine in pure Python over a language."""
+    from schemagen.engine.reference.index import ReferenceEngine
+
+    states = min(limits.max_states, MAX_REFERENCE_STATES)
+    return ReferenceEngine(regex, vocabulary, max_states=states, max_seconds=limits.max_seconds)
+
+
+_PYTHON_STYLE = replace(DEFAULT_STYLE, integer_fraction=False)
+
+
+def styled(options: Options, target: Target[Any] | None) -> Options:
+    """Python's int is written without a fraction; a JSON Schema integer may be 1.0, as is the default."""
+    return options if target is None else options._replace(number_style=_PYTHON_STYLE)
+
+
+def report_of(schema: Any, arguments: dict[str, Any], target: Target[Any] | None, engine: str) -> Report:
+    """Return the report of the keywords, then what pydantic checks, then the soft caps: the schema is read for it."""
+    options = Options(arguments["property_order"], arguments["whitespace"], limits=arguments["limits"])
+    options = styled(options, target)
+    normaliser = read_source(schema, arguments, target).normaliser(options)
+    if engine == "native":
+        _front_end().JsonLowering(normaliser, options).has_values()
+    else:
+        json_regex(normaliser, options)
+    style = options.number_style
+    checked, capped = ((), ()) if target is None else (target.checked, target.capped)
+    return Report(
+        (
+            *normaliser.report().entries,
+            *(Entry(at, what, "checked_after", "by pydantic, on the finished value") for at, what in checked),
+            *(Entry(at, "depth", "enforced", f"soft cap: {what}") for at, what in capped),
+            Entry(
+                "",
+                "whitespace",
+                "enforced",
+                options.layout_note,
+            ),
+            Entry(
+                "",
+                "digits",
+                "enforced",
+                f"soft cap: {style.max_integer_digits} before and {style.max_fraction_digits} after the point, or what "
+                f"the bounds need; exponents up to {MAX_EXPONENT:,}",
+            ),
+        )
+    )
+
+
+def choose_engine(engine: EngineName) -> Literal["native", "reference"]:
+    """Return the engine that is meant, and warn once where the core is missing."""
+    if engine == "reference":
+        return "reference"
+    # An import statement takes longer, though it does nothing. A module that another thread is just importing is there
+    # already, without what it defines last.
+    if hasattr(sys.modules.get("schemagen._core"), "fill_rows"):
+        return "native"
+    try:
+        import schemagen._core  # noqa: F401 - only to see whether it is there
+    except ImportError as error:
+        if engine == "native":
+            raise SchemagenError(
+                "the compiled core is not installed",
+                why=_core_missing(str(error))[0],
+                fix=f"{_core_missing()[1]}, or use engine='reference'",
+                code="no-compiled-core",
+            ) from error
+        _warn_slow()
+        return "reference"
+    return "native"
+
+
+@lru_cache(maxsize=1)
+def _warn_slow() -> None:
+    """Say once that the compiled core is missing."""
+    why, fix = _core_missing("it was installed without one")
+    warnings.warn(
+        f"schemagen runs without its compiled core ({why}): the pure-Python engine is slow and knows no recursion. To mend "
+        f"it, {fix}.",
+        RuntimeWarning,
+        stacklevel=4,
+    )
+
+
+def _core_missing(reason: str = "") -> tuple[str, str]:
+    """Return why there is no compiled core, and what to do: sources that were never built are no broken installation."""
+    from pathlib import Path
+
+    tree = Path(__file__).resolve().parents[2]
+    if not (tree / SOURCE_OF_CORE).is_file():
+        return reason, "install a C++20 compiler and reinstall schemagen"
+    return (
+        f"Python imports it from the sources in {tree}, where the core has not been built",
+        "run `make core` there, or start Python in another folder if schemagen is installed as well",
+    )
+
+
+def pattern_of(spec: Regex | Choice[Any]) -> ast.Regex:
+    """Return the language of a pattern or a list of choices."""
+    from schemagen.regex import ast, parse_pattern
+
+    if isinstance(spec, Regex):
+        return parse_pattern(spec.pattern, spec.dialect, search=False)
+    if not spec.options:
+        raise UnsatisfiableSchemaError(
+            "a Choice without options", why="there is nothing to choose", fix="give at least one text"
+        )
+    return ast.union(*(ast.literal(option) for option in spec.options))
+
+
+def unwritable(spec: Regex | Choice[Any]) -> UnsatisfiableSchemaError | None:
+    """Return the error of a pattern or choice that no text matches because it asks for what no text contains."""
+    from schemagen.regex.surrogates import surrogate_words
+
+    why = surrogate_words(*((spec.pattern,) if isinstance(spec, Regex) else spec.options))
+    if not why:
+        return None
+    fix = "write the character that the pair stands for, or leave it out"
+    return UnsatisfiableSchemaError("no text can match the pattern", why=why, fix=fix)
+
+
+def pattern_engine(
+    spec: Regex | Choice[Any], vocabulary: Vocabulary, options: Options, engine: str, folder: str | None
+) -> Engine:
+    """Return the engine of a pattern or of choices."""
+    if engine != "native":
+        return reference_engine(pattern_of(spec), vocabulary, options.limits)
+    from schemagen.engine.native.lowering import compile_choices, compile_pattern
+
+    source, dialect = (spec.pattern, spec.dialect) if isinstance(spec, Regex) else (list(spec.options), "")
+    tables = _rust_tables() if folder is not None and dialect == "rust" else ""
+    entry = _cache_entry(folder, source, options, type(spec).__name__, dialect, tables)
+    kept = _load_cached(entry, options, vocabulary)
+    if kept is not None:
+        return kept[0]
+    recorder = _recorder(entry, options)
+    made = None
+    if isinstance(spec, Choice) and len(spec.options) > MANY_CHOICES:
+        made = compile_choices(spec.options, vocabulary, options, recorder)
+    if made is None:
+        made = compile_pattern(pattern_of(spec), vocabulary, options, recorder)
+    _store(entry, recorder, is_exact=True)
+    return made
