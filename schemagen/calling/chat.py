@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 
     from schemagen.calling.reading import RawCall
     from schemagen.calling.wire import Wire
+    from schemagen.engine.protocol import Constraint
     from schemagen.lm.language_model import LanguageModel
     from schemagen.prompts.reasoning_grammar import ReasoningFormat
 
@@ -117,7 +118,7 @@ class CallRequest:
         from schemagen.decode.loop import decode
 
         wire, inputs = self.prepare(messages, choice)
-        grammar: Any = wire.sequence
+        grammar: Constraint = wire.sequence
         found = decode(self.lm.model, inputs, grammar, **self.generate_kwargs)
         answer = wire.read(found.token_ids)
         return ModelTurn(answer.text, answer.calls)

@@ -38,7 +38,7 @@ from schemagen.errors import GenerationError, LogitsError
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
-    from schemagen.grammar.grammar import Grammar
+    from schemagen.engine.protocol import Constraint
 
 #: They count the prompt, padding included, so only prompts of one length may share a chunk.
 _COUNT_THE_PROMPT = frozenset({"max_length", "min_length", "generation_config"})
@@ -55,7 +55,7 @@ class Row:
     """
 
     token_ids: tuple[int, ...]
-    grammar: Grammar
+    grammar: Constraint
     seed: int | None = None
 
 
@@ -184,7 +184,7 @@ def _generate(
 
 
 def _may_read_ahead(
-    model: Any, inputs: dict[str, torch.Tensor], options: dict[str, Any], grammars: Sequence[Grammar]
+    model: Any, inputs: dict[str, torch.Tensor], options: dict[str, Any], grammars: Sequence[Constraint]
 ) -> bool:
     """Whether a row is alone, so that nothing is padded, and the loop that reads ahead writes what ``generate`` would.
 

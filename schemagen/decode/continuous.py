@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from schemagen.decode.logits_processor import LogitsProcessor
-    from schemagen.grammar.grammar import Grammar
+    from schemagen.engine.protocol import Constraint
 
 try:
     from transformers.generation.continuous_batching.cb_logits_processors import ContinuousBatchingLogitsProcessor
@@ -86,14 +86,14 @@ class _Serving:
             self._cursors.popitem(last=False)
         return cursor
 
-    def _grammar(self, state: Any) -> Grammar | None:
+    def _grammar(self, state: Any) -> Constraint | None:
         """The grammar that a request brought, else that of the processor."""
-        given: Grammar | None = state.logit_processor_kwargs.get("grammar")
+        given: Constraint | None = state.logit_processor_kwargs.get("grammar")
         if given is not None or state.request_id.startswith(_WARMUP):
             return given
         grammars: Any = self.processor.grammars
         if not isinstance(grammars, (list, tuple)):
-            shared: Grammar | None = grammars
+            shared: Constraint | None = grammars
             return shared
         numbered = _NUMBER.fullmatch(state.request_id)
         number = -1 if numbered is None else int(numbered[1]) - self.first
@@ -104,7 +104,7 @@ class _Serving:
                 fix="give one grammar (or None) per prompt, or add_request(..., grammar=...)",
                 code="rows-and-grammars",
             )
-        found: Grammar | None = grammars[number]
+        found: Constraint | None = grammars[number]
         return found
 
 

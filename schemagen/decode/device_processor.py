@@ -34,8 +34,7 @@ from schemagen.masks.logits import has_overflow
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from schemagen.engine.protocol import Matcher
-    from schemagen.grammar.grammar import Grammar
+    from schemagen.engine.protocol import Constraint, Matcher
 
 #: A row whose logits were never broken; any number of steps is smaller.
 _FINE = 2**62
@@ -65,7 +64,7 @@ class DeviceLogitsProcessor(TransformersLogitsProcessor):  # type: ignore[misc] 
 
     def __init__(
         self,
-        grammar: Grammar | Sequence[Grammar | None],
+        grammar: Constraint | Sequence[Constraint | None],
         *,
         max_new_tokens: int | Literal["auto"] | None = "auto",
         pad_token_id: int | None = None,

@@ -28,6 +28,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
     from types import FrameType
 
+    from schemagen.engine.protocol import Constraint
+
 _MODULE, _NAME = "transformers.generation.utils", "generate"
 
 
@@ -50,7 +52,7 @@ class TokenLimit:
         """Show what was given."""
         return repr(self._number) if self._is_given else "'auto'"
 
-    def of_call(self, processor: Any, prompt_tokens: int, grammars: Iterable[Any]) -> int | None:
+    def of_call(self, processor: Any, prompt_tokens: int, grammars: Iterable[Constraint]) -> int | None:
         """Return the limit of a generation that begins now; None: it has none, or it is not known.
 
         Args:
@@ -67,7 +69,7 @@ class TokenLimit:
         if longest is None:
             return None
         limit = max(0, longest - prompt_tokens)
-        shortest = max((getattr(grammar, "min_new_tokens", None) or 0 for grammar in grammars), default=0)
+        shortest = max((grammar.min_new_tokens or 0 for grammar in grammars), default=0)
         if shortest > limit and not self._has_warned:
             self._has_warned = True
             warnings.warn(

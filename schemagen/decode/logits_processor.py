@@ -37,8 +37,7 @@ from schemagen.threads.forking import long_lock
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from schemagen.engine.protocol import Matcher
-    from schemagen.grammar.grammar import Grammar
+    from schemagen.engine.protocol import Constraint, Matcher
 
 
 class LogitsProcessor(TransformersLogitsProcessor):  # type: ignore[misc]  # transformers publishes no types
@@ -75,7 +74,7 @@ class LogitsProcessor(TransformersLogitsProcessor):  # type: ignore[misc]  # tra
 
     def __init__(
         self,
-        grammar: Grammar | Sequence[Grammar | None] | None,
+        grammar: Constraint | Sequence[Constraint | None] | None,
         *,
         max_new_tokens: int | Literal["auto"] | None = "auto",
         measure_mass: bool = False,
@@ -116,7 +115,7 @@ class LogitsProcessor(TransformersLogitsProcessor):  # type: ignore[misc]  # tra
         return f"{type(self).__name__}({shown}, max_new_tokens={self._token_limit})"
 
     @property
-    def grammars(self) -> Grammar | Sequence[Grammar | None] | None:
+    def grammars(self) -> Constraint | Sequence[Constraint | None] | None:
         """What was given."""
         return self._grammars
 
@@ -340,7 +339,7 @@ class BatchProcessor(LogitsProcessor):
     """
 
     def __init__(
-        self, grammars: Sequence[Grammar], *, max_new_tokens: int | None = None, pad_token_id: int | None = None
+        self, grammars: Sequence[Constraint], *, max_new_tokens: int | None = None, pad_token_id: int | None = None
     ) -> None:
         super().__init__(grammars, max_new_tokens=max_new_tokens, pad_token_id=pad_token_id)
         self._count = len(grammars)

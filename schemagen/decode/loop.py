@@ -26,7 +26,7 @@ from schemagen.options.values import checked_values
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
-    from schemagen.grammar.grammar import Grammar
+    from schemagen.engine.protocol import Constraint
 
 #: Tokens when neither `max_new_tokens` nor `max_length` is given.
 DEFAULT_MAX_NEW_TOKENS = 512
@@ -60,7 +60,7 @@ class Decoded:
 def decode(
     model: Any,
     inputs: dict[str, torch.Tensor],
-    grammar: Grammar,
+    grammar: Constraint,
     *,
     seed: int | None = None,
     **generate_kwargs: Any,
@@ -148,9 +148,9 @@ def decode_freely(
     return [int(token_id) for token_id in sequences[0, prompt_tokens:].tolist()]
 
 
-def default_budget(grammar: Grammar) -> int:
+def default_budget(grammar: Constraint) -> int:
     """Return how many tokens there are where nothing is said: thoughts have their own."""
-    return DEFAULT_MAX_NEW_TOKENS + int(getattr(grammar, "thought_tokens", 0))
+    return DEFAULT_MAX_NEW_TOKENS + grammar.thought_tokens
 
 
 def complete_options(
@@ -214,7 +214,7 @@ def budget_of(model: Any, options: Mapping[str, Any], prompt_tokens: int) -> int
     return None if length is None else max(0, int(length) - (prompt_tokens if is_decoder_only else 1))
 
 
-def check_budget(grammar: Grammar, budget: int | None) -> None:
+def check_budget(grammar: Constraint, budget: int | None) -> None:
     """Refuse a budget in which no text can be guaranteed to end.
 
     Raises:
@@ -230,9 +230,9 @@ def check_budget(grammar: Grammar, budget: int | None) -> None:
             why="the text would be cut off whatever the model writes",
             fix=f"give max_new_tokens={needed} or more",
         )
-    if needed is None and budget < grammar._least_new_tokens:  # noqa: SLF001 - of no use outside
+    if needed is None and budget < grammar.least_new_tokens:
         raise BudgetError(
-            f"a budget of {budget} tokens, and no text takes fewer than {grammar._least_new_tokens}",  # noqa: SLF001
+            f"a budget of {budget} tokens, and no text takes fewer than {grammar.least_new_tokens}",
             why="the text would be cut off whatever the model writes; how many tokens the shortest takes was not worked out",
             fix="give many more tokens than these, or lower minItems, minLength or the like",
         )
@@ -312,7 +312,7 @@ def _room(model: Any, prompt_tokens: int) -> int | None:
     return context - prompt_tokens
 
 
-def finish(grammar: Grammar, generated: list[int], options: dict[str, Any]) -> tuple[str, int]:
+def finish(grammar: Constraint, generated: list[int], options: dict[str, Any]) -> tuple[str, int]:
     """Return the text and how many tokens it took, EOS included; raise if it is not complete.
 
     The check does not rely on the processor: a fresh matcher reads the tokens once more.

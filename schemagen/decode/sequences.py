@@ -27,8 +27,7 @@ if TYPE_CHECKING:
 
     import torch
 
-    from schemagen.engine.protocol import Matcher
-    from schemagen.grammar.grammar import Grammar
+    from schemagen.engine.protocol import Constraint, Matcher
 
 
 @dataclass(slots=True)
@@ -45,14 +44,14 @@ class Cursor:
     """
 
     matcher: Matcher
-    grammar: Grammar
+    grammar: Constraint
     generated: list[int] = field(default_factory=list)
     dead: bool = False
     is_over: bool = False
     limit: int | None = None
 
     @classmethod
-    def start(cls, grammar: Grammar) -> Cursor:
+    def start(cls, grammar: Constraint) -> Cursor:
         """Return a cursor at the start of a text."""
         return cls(grammar.matcher(), grammar)
 
@@ -93,13 +92,13 @@ class Sequences:
         has_begun: Whether the last call was the first one of a generation.
     """
 
-    def __init__(self, grammars: Grammar | Sequence[Grammar | None] | None) -> None:
-        self._grammars: Sequence[Grammar | None] = ()
-        self._shared: Grammar | None = None
+    def __init__(self, grammars: Constraint | Sequence[Constraint | None] | None) -> None:
+        self._grammars: Sequence[Constraint | None] = ()
+        self._shared: Constraint | None = None
         if isinstance(grammars, (list, tuple)):
             self._grammars = grammars
         else:
-            self._shared = cast("Grammar | None", grammars)
+            self._shared = cast("Constraint | None", grammars)
         self.forget()
 
     def forget(self) -> None:
@@ -190,7 +189,7 @@ class Sequences:
             code="foreign-token",
         )
 
-    def _grammar(self, row: int, count: int) -> Grammar | None:
+    def _grammar(self, row: int, count: int) -> Constraint | None:
         """The grammar of a row; the rows of one prompt (beams, returned sequences) are neighbours."""
         if not self._grammars:
             return self._shared
@@ -219,7 +218,7 @@ class Sequences:
             return count // len(self._grammars)
         return count // len({tuple(prompt) for prompt in self._prompts})
 
-    def _nearest(self, row: int, grammar: Grammar, count: int, generated: list[int]) -> Cursor:
+    def _nearest(self, row: int, grammar: Constraint, count: int, generated: list[int]) -> Cursor:
         """A cursor of the last call that stands on a prefix of ``generated``, as far along as there is one."""
         own = self._cursors[row]
         if own is not None and len(own.generated) + 1 == len(generated) and own.generated == generated[:-1]:

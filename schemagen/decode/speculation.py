@@ -30,8 +30,7 @@ from schemagen.threads.forking import brief_lock
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from schemagen.engine.protocol import Matcher
-    from schemagen.grammar.grammar import Grammar
+    from schemagen.engine.protocol import Constraint, Matcher
 
 #: What a generation_config may say without changing a greedy search.
 _HARMLESS = frozenset({
@@ -74,15 +73,17 @@ class Memory:
                 self._followed.popitem(last=False)
 
 
-_memories: WeakKeyDictionary[Grammar, Memory] = WeakKeyDictionary()
+_memories: WeakKeyDictionary[Constraint, Memory] = WeakKeyDictionary()
 
 
-def memory_of(grammar: Grammar) -> Memory:
+def memory_of(grammar: Constraint) -> Memory:
     """Return the memory of a grammar; it goes with it."""
     return _memories.setdefault(grammar, Memory())
 
 
-def can_read_ahead(model: Any, inputs: Mapping[str, torch.Tensor], options: Mapping[str, Any], grammar: Any) -> bool:
+def can_read_ahead(
+    model: Any, inputs: Mapping[str, torch.Tensor], options: Mapping[str, Any], grammar: Constraint
+) -> bool:
     """Whether `decode_greedily` writes what ``model.generate`` would with these inputs and (completed) options.
 
     That is so for greedy search without any option or configuration that changes scores, for one prompt without padding,
@@ -91,7 +92,7 @@ def can_read_ahead(model: Any, inputs: Mapping[str, torch.Tensor], options: Mapp
     """
     from transformers import GenerationMixin, PreTrainedModel
 
-    if not isinstance(model, PreTrainedModel) or getattr(grammar, "engine", None) != "native":
+    if not isinstance(model, PreTrainedModel) or not grammar.is_native:
         return False
     default = all(_function(model, name) is _function(GenerationMixin, name) for name in _OF_GENERATE)
     if not default or not _is_one_text(inputs):
@@ -180,7 +181,7 @@ def draft(matcher: Any, memory: Memory, limit: int) -> list[int]:
 def decode_greedily(  # noqa: PLR0913 - what varies from call to call
     model: Any,
     input_ids: torch.Tensor,
-    grammar: Grammar,
+    grammar: Constraint,
     max_new_tokens: int,
     memory: Memory,
     *,

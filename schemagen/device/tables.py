@@ -31,7 +31,7 @@ from schemagen.threads.forking import long_lock
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from schemagen.grammar.grammar import Grammar
+    from schemagen.engine.protocol import Constraint
 
 #: States of a grammar that are worked out beforehand, by default.
 MAX_STATES = 2048
@@ -66,7 +66,7 @@ class DeviceTables:
 
     def __init__(
         self,
-        grammars: Sequence[Grammar],
+        grammars: Sequence[Constraint],
         device: torch.device | str = "cpu",
         *,
         width: int | None = None,
@@ -160,8 +160,8 @@ class DeviceTables:
         return torch.as_tensor(np.asarray(values)).to(self.device, dtype)
 
 
-def _table_of(grammar: Grammar) -> Any:
-    table = getattr(grammar, "token_table", None)
+def _table_of(grammar: Constraint) -> Any:
+    table = grammar.token_table
     if table is None:
         raise MatcherError(
             f"{grammar!r} has no table over tokens",

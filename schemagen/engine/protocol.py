@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Any, Protocol, runtime_checkable
+from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
+
+if TYPE_CHECKING:
+    from schemagen.vocabulary import Vocabulary
 
 
 @runtime_checkable
@@ -103,4 +106,39 @@ class Engine(Protocol):
 
     def matcher(self) -> Matcher:
         """Return a cursor at the start."""
+        ...
+
+
+@runtime_checkable
+class Constraint(Engine, Protocol):
+    """What a decoding loop follows: a `Grammar`, the grammar of tool calls, or of thoughts and an answer."""
+
+    @property
+    def vocabulary(self) -> Vocabulary:
+        """The vocabulary that its matchers are over."""
+        ...
+
+    @property
+    def min_new_tokens(self) -> int | None:
+        """How many tokens the shortest text takes, without EOS; None: not known."""
+        ...
+
+    @property
+    def least_new_tokens(self) -> int:
+        """A lower bound of that, also where it is not known."""
+        ...
+
+    @property
+    def thought_tokens(self) -> int:
+        """How many tokens of thoughts may come before an answer, which have a budget of their own."""
+        ...
+
+    @property
+    def is_native(self) -> bool:
+        """Whether its matchers are those of the compiled core, which reads ahead and exports tables."""
+        ...
+
+    @property
+    def token_table(self) -> Any:
+        """The table over tokens for devices; None: there is none."""
         ...

@@ -45,7 +45,10 @@ class Grammar:
     Attributes:
         vocabulary: The vocabulary it is a mask over.
         engine: "native" or "reference".
+        thought_tokens: 0: there are no thoughts before its texts.
     """
+
+    thought_tokens = 0
 
     def __init__(
         self,
@@ -107,11 +110,16 @@ class Grammar:
         return self.matcher().tokens_to_finish()
 
     @cached_property
-    def _least_new_tokens(self) -> int:
+    def least_new_tokens(self) -> int:
         """A lower bound of the tokens of a text, known also where `min_new_tokens` is not."""
         least_bytes = getattr(self.matcher(), "least_bytes", None)
         least = 0 if least_bytes is None else least_bytes()
         return -(-least // max(1, *map(len, self.vocabulary.tokens)))
+
+    @property
+    def is_native(self) -> bool:
+        """Whether it runs in the compiled core."""
+        return self.engine == "native"
 
     @cached_property
     def token_table(self) -> _core.TokenTable | None:

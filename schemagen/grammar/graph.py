@@ -171,13 +171,17 @@ class _Crossing:
 class GrammarGraph:
     """Parts in the order that their edges allow; immutable but for its tables, shared between threads of a program.
 
-    It stands in for a `Grammar` wherever one is decoded with: it has `vocabulary` and `matcher`.
+    It is a `Constraint`, as a `Grammar` is: it is decoded with in the same ways, but those that only the core has.
 
     Args:
         parts: The graph.
         starts: Indices of the parts that a text may begin with.
         vocabulary: The tokens of the model; the grammars of the parts are over the same one.
     """
+
+    is_native = False
+    token_table = None
+    thought_tokens = 0
 
     def __init__(self, parts: Iterable[Segment], starts: Iterable[int], vocabulary: Vocabulary) -> None:
         self.parts = tuple(parts)
@@ -194,6 +198,11 @@ class GrammarGraph:
     def matcher(self) -> GraphMatcher:
         """Return a cursor at the start of a text."""
         return GraphMatcher(self)
+
+    @property
+    def least_new_tokens(self) -> int:
+        """The same as `min_new_tokens`, which is always known."""
+        return self.min_new_tokens
 
     @cached_property
     def min_new_tokens(self) -> int:

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from schemagen.decode.batch import Row
     from schemagen.decode.loop import Decoded
     from schemagen.engine.options import PropertyOrder, WhitespacePolicy
+    from schemagen.engine.protocol import Constraint
     from schemagen.grammar.grammar import Grammar
     from schemagen.lm.language_model import LanguageModel
     from schemagen.prompts.reasoning_grammar import ReasoningFormat, ReasoningGrammar
@@ -261,7 +262,7 @@ def _encoded(lm: LanguageModel, request: _Request, row: _Asked) -> Row | Excepti
             lm.tokenizer, row.messages, chat_template=options.chat_template, thinker=options.thinker
         )
         token_ids = lm.tokenizer(text, add_special_tokens=not templated, **lm._tokenizer_kwargs)["input_ids"]  # noqa: SLF001
-        constraint: Any = _thinking(request, row) or row.grammar
+        constraint: Constraint = _thinking(request, row) or row.grammar
     except Exception as error:  # noqa: BLE001 - templates raise what they like
         return error
     return Row(tuple(token_ids), constraint, request.seeds[row.index])

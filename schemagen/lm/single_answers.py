@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from typing_extensions import TypeForm, Unpack
 
     from schemagen.engine.options import PropertyOrder, WhitespacePolicy
+    from schemagen.engine.protocol import Constraint
     from schemagen.lm.front_doors import OtherSpec, Prompt, TextSpec, TypedSpec
     from schemagen.prompts.reasoning import Reasoning
 
@@ -155,7 +156,7 @@ class SingleAnswers(FrontDoors):
         grammar = self._grammar(spec, whitespace=whitespace, property_order=property_order)
         thinker = self._thinker(reasoning)
         thinking = None if thinker is None else thinker.before(grammar)
-        constraint: Any = thinking or grammar
+        constraint: Constraint = thinking or grammar
         messages = self._messages(prompt, grammar, show_schema=show_schema)
         seconds = 0.0
         for attempt in count(1):

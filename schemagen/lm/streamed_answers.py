@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
     from schemagen.decode.loop import Decoded
     from schemagen.engine.options import PropertyOrder, WhitespacePolicy
+    from schemagen.engine.protocol import Constraint
     from schemagen.events import Event
     from schemagen.lm.front_doors import OtherSpec, Prompt, TextSpec, TypedSpec
     from schemagen.lm.stream import Stream
@@ -98,7 +99,7 @@ class StreamedAnswers(FrontDoors):
         grammar = self._grammar(spec, whitespace=whitespace, property_order=property_order)
         thinker = self._thinker(reasoning)
         thinking = None if thinker is None else thinker.before(grammar)
-        constraint: Any = thinking or grammar
+        constraint: Constraint = thinking or grammar
         messages = self._messages(prompt, grammar, show_schema=show_schema)
         inputs = self._encode(*render(self.tokenizer, messages, chat_template=chat_template, thinker=thinker))
 

@@ -9,6 +9,7 @@ import pytest
 from pydantic import BaseModel
 
 import schemagen
+from schemagen.engine.protocol import Constraint
 from schemagen.grammar import pipeline
 from schemagen.grammar.schema_size import _counter, _is_larger
 from schemagen.schema.document import Document
@@ -229,3 +230,11 @@ def test_what_contains_itself_has_no_size() -> None:
     """It is no schema that is too large; whoever reads it says what is wrong, if anything is."""
     assert not _is_larger(CYCLE, 10**6)
     assert not _counter()(CYCLE, 10**6)
+
+
+def test_a_grammar_is_a_constraint(byte_vocabulary):
+    """So is the grammar of several parts that tools and thoughts are made of (`tests/calling`)."""
+    grammar = schemagen.compile(bool, byte_vocabulary)
+    assert isinstance(grammar, Constraint)
+    assert grammar.is_native
+    assert (grammar.thought_tokens, grammar.min_new_tokens, grammar.least_new_tokens) == (0, 4, 4)
