@@ -100,18 +100,26 @@ class Grammar:
             return Report((Entry("", type(self.spec).__name__.lower(), "enforced"),))
         return report_of(self.schema, self._arguments, self._target, self.engine)
 
-    @cached_property
+    @property
     def min_new_tokens(self) -> int | None:
         """The smallest budget of tokens that always suffices for a whole text: see `Matcher.tokens_to_finish`.
 
         None where the vocabulary has no token for some byte of every text, or where the shortest text is not found in
         reasonable time (above 200,000 bytes it is not looked for).
         """
-        return self.matcher().tokens_to_finish()
+        return self._min_new_tokens
 
     @cached_property
+    def _min_new_tokens(self) -> int | None:
+        return self.matcher().tokens_to_finish()
+
+    @property
     def least_new_tokens(self) -> int:
         """A lower bound of the tokens of a text, known also where `min_new_tokens` is not."""
+        return self._least_new_tokens
+
+    @cached_property
+    def _least_new_tokens(self) -> int:
         least_bytes = getattr(self.matcher(), "least_bytes", None)
         least = 0 if least_bytes is None else least_bytes()
         return -(-least // max(1, *map(len, self.vocabulary.tokens)))
@@ -121,9 +129,13 @@ class Grammar:
         """Whether it runs in the compiled core."""
         return self.engine == "native"
 
-    @cached_property
+    @property
     def token_table(self) -> _core.TokenTable | None:
         """This grammar as a table over tokens, for `schemagen.device`; None for the reference engine."""
+        return self._token_table
+
+    @cached_property
+    def _token_table(self) -> _core.TokenTable | None:
         if self.engine != "native":
             return None
         from schemagen import _core

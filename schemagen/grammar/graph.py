@@ -204,9 +204,13 @@ class GrammarGraph:
         """The same as `min_new_tokens`, which is always known."""
         return self.min_new_tokens
 
-    @cached_property
+    @property
     def min_new_tokens(self) -> int:
         """The smallest budget of tokens that always suffices for a whole text: see `schemagen.Grammar.min_new_tokens`."""
+        return self._min_new_tokens
+
+    @cached_property
+    def _min_new_tokens(self) -> int:
         return self.needed(self.spawn(self.starts, 0, None))
 
     @cached_property
