@@ -43,7 +43,7 @@ def long_calls(k):
             pass
 def asking(k):
     while True:
-        DEEP.__dict__.pop("min_new_tokens", None)
+        DEEP.__dict__.pop("_min_new_tokens", None)
         DEEP.min_new_tokens
 
 def work(i):
