@@ -19,6 +19,11 @@ TEST(an_arena_gives_memory_back_down_to_a_mark) {
     CHECK(arena.allocate(3000) == first);
 }
 
+TEST(an_arena_of_many_chunks_goes_on) {
+    Arena arena;
+    for (int k = 0; k < 100; ++k) CHECK(arena.allocate(60'000) != nullptr);
+}
+
 TEST(bits_are_set_cleared_and_counted) {
     std::vector<uint32_t> words(4, 0);
     for (uint32_t bit : {0u, 31u, 32u, 127u}) set_bit(words.data(), bit);

@@ -20,7 +20,7 @@ public:
             used_ = 0;
         }
         if (chunk_ == chunks_.size()) {
-            size_t size = std::max(bytes, std::min(kFirst << chunks_.size(), kMost));
+            size_t size = std::max(bytes, std::min(kFirst << std::min<size_t>(chunks_.size(), 16), kMost));
             chunks_.push_back({std::make_unique_for_overwrite<std::byte[]>(size), size});
             used_ = 0;
         }
