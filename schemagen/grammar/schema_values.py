@@ -8,7 +8,7 @@ from __future__ import annotations
 import sys
 import warnings
 from types import GenericAlias, UnionType
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from schemagen.errors import InvalidSchemaError
 
@@ -29,6 +29,9 @@ _NAMES = {
 _COMMON = frozenset({"type", "$ref", "anyOf", "allOf", "oneOf", "properties", "enum", "const"})
 _MOST_FIELDS = 4
 
+#: The place around, and the step from there; None: the root.
+_Place: TypeAlias = "tuple[_Place, Any] | None"
+
 
 def check_values(schema: Mapping[Any, Any]) -> None:
     """Refuse a schema with Python types or functions in it, also below keywords that nothing reads.
@@ -41,9 +44,10 @@ def check_values(schema: Mapping[Any, Any]) -> None:
     """
     from schemagen.schema.document import pointer_of
 
-    for path, value in _values(schema):
+    for place, value in _values(schema):
         if not _is_python(value):
             continue
+        path = _path(place)
         raise InvalidSchemaError(
             f"the value of {path[-1]!r} is {_shown(value)}",
             at=pointer_of(path),
@@ -77,18 +81,27 @@ def warn_of_names(schema: Mapping[Any, Any]) -> None:
     )
 
 
-def _values(schema: Any) -> Iterator[tuple[tuple[str, ...], Any]]:
+def _values(schema: Any) -> Iterator[tuple[_Place, Any]]:
     """Yield what stands in a schema, in order, with its place; what contains itself is read once."""
-    waiting: list[tuple[tuple[str, ...], Any]] = [((), schema)]
+    waiting: list[tuple[_Place, Any]] = [(None, schema)]
     seen: set[int] = set()
     while waiting:
-        path, value = waiting.pop()
+        place, value = waiting.pop()
         if not isinstance(value, dict | list | tuple):
-            yield path, value
+            yield place, value
         elif id(value) not in seen:
             seen.add(id(value))
             parts = value.items() if isinstance(value, dict) else enumerate(value)
-            waiting.extend(reversed([((*path, str(step)), part) for step, part in parts]))
+            waiting.extend(reversed([((place, step), part) for step, part in parts]))
+
+
+def _path(place: _Place) -> tuple[str, ...]:
+    """Return the steps to a place; they are linked from the last one back, because schemas may be deep."""
+    steps: list[str] = []
+    while place is not None:
+        place, step = place
+        steps.append(str(step))
+    return tuple(reversed(steps))
 
 
 def _is_python(value: Any) -> bool:
