@@ -148,24 +148,20 @@ public:
         const uint64_t key = mix(mix(reinterpret_cast<uintptr_t>(config.frame), config.mode), guide);
         const auto [at, is_new] = type_of_.try_emplace(key, types_.size());
         if (is_new) types_.emplace_back();
+        if (types_[at->second].empty()) turns_.push_back(at->second);
         types_[at->second].push_back(node);
+        taken_.push_back(false);
         ++left_;
     }
     // The next one; kNone: nothing is left.
     uint32_t pop() {
-        uint32_t node = kNone;
-        while (left_ && node == kNone) {
-            if ((turn_ = !turn_)) {
-                node = best_.top().node;
-                best_.pop();
-            } else {
-                while (types_[next_ %= types_.size()].empty()) ++next_;
-                node = types_[next_].front();
-                types_[next_++].pop_front();
-            }
-            if (!taken_.insert(node).second) node = kNone;
-        }
-        left_ -= node != kNone;
+        if (left_ == 0) return kNone;
+        uint32_t node;
+        do {
+            node = (by_promise_ = !by_promise_) ? most_promising() : of_next_type();
+        } while (taken_[node]);
+        taken_[node] = true;
+        --left_;
         return node;
     }
 
@@ -176,12 +172,27 @@ private:
             return std::tie(guide, bytes, node) > std::tie(other.guide, other.bytes, other.node);
         }
     };
+    uint32_t most_promising() {
+        const uint32_t node = best_.top().node;
+        best_.pop();
+        return node;
+    }
+    uint32_t of_next_type() {
+        const size_t type = turns_.front();
+        turns_.pop_front();
+        const uint32_t node = types_[type].front();
+        types_[type].pop_front();
+        if (!types_[type].empty()) turns_.push_back(type);
+        return node;
+    }
+
     std::priority_queue<Promise> best_;
     std::vector<std::deque<uint32_t>> types_;
+    std::deque<size_t> turns_;  // types that have something left, the next one first
     std::unordered_map<uint64_t, size_t> type_of_;
-    std::unordered_set<uint32_t> taken_;
-    size_t next_ = 0, left_ = 0;
-    bool turn_ = false;
+    std::vector<bool> taken_;  // [node], from both queues
+    size_t left_ = 0;
+    bool by_promise_ = false;
 };
 
 // Some way to the end, not surely the shortest: greedy best-first search with type-based exploration (Xie et al. 2014).
@@ -190,21 +201,21 @@ private:
 bool Completions::greedy_search(const Configuration& start, Arena& arena) {
     Open open;
     std::unordered_set<uint32_t> seen;
-    reached_.clear();
+    std::vector<Reached> reached;
     auto enter = [&](const Configuration& config, uint32_t from, uint8_t byte) {
         const uint32_t id = id_of(config);
         if (id != kNone && !seen.insert(id).second) return false;
-        const uint32_t bytes = from == kNone ? 0 : reached_[from].bytes + 1,
+        const uint32_t bytes = from == kNone ? 0 : reached[from].bytes + 1,
                        guide = automaton_.accepting(config) ? 0 : automaton_.min_bytes(config);
         if (bytes > kMostBytes || guide >= Automaton::kFar) return false;
-        open.push(static_cast<uint32_t>(reached_.size()), config, bytes, guide);
-        reached_.push_back({config, id, from, bytes, byte});
+        open.push(static_cast<uint32_t>(reached.size()), config, bytes, guide);
+        reached.push_back({config, id, from, bytes, byte});
         return true;
     };
     enter(start, kNone, 0);
     for (uint32_t node; steps_ < kMostGreedySteps && (node = open.pop()) != kNone;) {
-        const Configuration config = reached_[node].config;
-        if (automaton_.accepting(config)) return keep_way_to(node), true;
+        const Configuration config = reached[node].config;
+        if (automaton_.accepting(config)) return keep_way_to(reached, node), true;
         const ByteSet bytes = automaton_.next_bytes(config);
         for (unsigned byte = 0; byte < 256; ++byte) {
             if (!bytes.has(static_cast<uint8_t>(byte)) || !bytes_.has(static_cast<uint8_t>(byte))) continue;
@@ -221,11 +232,11 @@ bool Completions::greedy_search(const Configuration& start, Arena& arena) {
 }
 
 // Note the way from the start to an end that was reached.
-void Completions::keep_way_to(uint32_t node) {
+void Completions::keep_way_to(const std::vector<Reached>& reached, uint32_t node) {
     levels_.clear();
     uint32_t next = 0;  // any: nothing is read behind the end
-    for (; node != kNone; next = reached_[node].byte + 1u, node = reached_[node].from)
-        levels_.push_back({reached_[node].config, reached_[node].id, 0, next, {}, {}});
+    for (; node != kNone; next = reached[node].byte + 1u, node = reached[node].from)
+        levels_.push_back({reached[node].config, reached[node].id, 0, next, {}, {}});
     std::reverse(levels_.begin(), levels_.end());
     keep_path(0);
 }

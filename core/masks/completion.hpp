@@ -83,7 +83,7 @@ private:
     Found search(const Configuration& config, uint32_t limit, Arena& arena);
     bool greedy_search(const Configuration& config, Arena& arena);
     void keep_path(uint32_t left);
-    void keep_way_to(uint32_t node);
+    void keep_way_to(const std::vector<Reached>& reached, uint32_t node);
     bool follow(const Configuration& config, Arena& arena, std::string& text, std::vector<uint32_t>& ids);
     uint32_t needed(const Configuration& config, Arena& arena);
     std::string completion_text(const Configuration& config, Arena& arena);
@@ -111,7 +111,6 @@ private:
     KeyTable keys_;
     std::vector<Known> known_;  // [number of its key]
     std::vector<Level> levels_;
-    std::vector<Reached> reached_;
     std::string path_;  // what the last search found, down to a configuration that is known
     uint32_t overshoot_ = 0, steps_ = 0;
     uint64_t work_ = kNoLimit;  // steps that are left for the mask being made
