@@ -26,6 +26,11 @@ bool contains(const Ranges& ranges, uint32_t value) {
     return it != ranges.end() && it->first <= value;
 }
 
+void make_set(std::vector<NodeId>& nodes) {
+    std::sort(nodes.begin(), nodes.end());
+    nodes.erase(std::unique(nodes.begin(), nodes.end()), nodes.end());
+}
+
 Ranges normalise(Ranges ranges) {
     std::sort(ranges.begin(), ranges.end());
     Ranges out;
@@ -260,11 +265,9 @@ NodeId Nodes::alternation(std::vector<NodeId> parts) {
             flat.push_back(part);
         }
     }
-    std::sort(flat.begin(), flat.end());
-    flat.erase(std::unique(flat.begin(), flat.end()), flat.end());
+    make_set(flat);
     if (flat.size() > 1) merge_heads(flat);
-    std::sort(flat.begin(), flat.end());
-    flat.erase(std::unique(flat.begin(), flat.end()), flat.end());
+    make_set(flat);
     bool nullable = false, boolean = false;
     for (NodeId part : flat) {
         nullable |= part != kEpsilon && nodes_[part].nullable;
@@ -289,8 +292,7 @@ NodeId Nodes::conjunction(std::vector<NodeId> parts) {
             flat.push_back(part);
         }
     }
-    std::sort(flat.begin(), flat.end());
-    flat.erase(std::unique(flat.begin(), flat.end()), flat.end());
+    make_set(flat);
     // Any string is neutral beside a language of the same encoding, but bounds a complement.
     bool positive = std::any_of(flat.begin(), flat.end(),
                                 [this](NodeId p) { return nodes_[p].kind != Kind::kNot && !is_any_string(p); });
