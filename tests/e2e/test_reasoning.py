@@ -5,7 +5,6 @@ from __future__ import annotations
 import random
 from typing import Annotated, Literal
 
-import numpy as np
 import pytest
 import torch
 from pydantic import AfterValidator, BaseModel, Field
@@ -19,7 +18,7 @@ from schemagen.errors import BudgetError, OptionError, ValidationFailed
 from schemagen.events import Completed, Delta, ReasoningDelta
 from schemagen.lm import Reasoning
 from schemagen.prompts.reasoning_grammar import ReasoningFormat
-from schemagen.testing import brute_force_mask
+from schemagen.testing import brute_force_mask, mask_of
 from tests.models import llama_config
 
 #: Tokens that end one thing and begin another; the tokenizer itself never writes them.
@@ -135,13 +134,6 @@ def thinking_of(lm, spec, reasoning=True):
     return ReasoningFormat.of(reasoning, lm.tokenizer, lm.vocabulary).before(lm.compile(spec))
 
 
-def allowed(matcher, size, budget):
-    """Return the tokens of a mask with a budget."""
-    words = np.zeros((1, -(-size // 32)), dtype=np.int32)
-    matcher.fill_next_token_bitmask(words, 0, budget=budget)
-    return np.flatnonzero(np.unpackbits(words.view(np.uint8), bitorder="little")).tolist()
-
-
 # --- what is written, and what comes of it -----------------------------------------------------------------------------
 
 
@@ -222,7 +214,7 @@ def test_thoughts_have_their_own_room():
 def test_masks_are_exact(kind, spec):
     """Before, at and behind the marker a mask is what trying each token says; behind it that of the plain grammar, too."""
     lm = make_lm(kind)
-    grammar, size = lm.compile(spec), lm.vocabulary.size
+    grammar = lm.compile(spec)
     answer = {"Mood": ANSWER, "Choice": ["y", "e", "s"]}.get(
         getattr(spec, "__name__", type(spec).__name__), [" ", "aa"]
     )
@@ -241,7 +233,7 @@ def test_masks_are_exact(kind, spec):
         assert matcher.allowed_tokens() == plain.allowed_tokens() == sorted(brute_force_mask(matcher, lm.vocabulary))
         least = plain.tokens_to_finish()
         for budget in range(least + 3):
-            assert allowed(matcher, size, budget) == allowed(plain, size, budget)
+            assert mask_of(matcher, lm.vocabulary, budget=budget) == mask_of(plain, lm.vocabulary, budget=budget)
         assert matcher.accept_token(token_id)
         assert plain.accept_token(token_id)
     assert matcher.is_terminated()
@@ -251,7 +243,7 @@ def test_masks_are_exact(kind, spec):
 def test_random_walks_stay_in_time(kind):
     """Whatever is chosen, thoughts have so many tokens at most, the text ends within its budget, and masks are exact."""
     lm = make_lm(kind)
-    rng, size = random.Random(kind), lm.vocabulary.size
+    rng = random.Random(kind)
     for most in (1, 2, 3, 6):
         thinking = thinking_of(lm, schemagen.Choice(["yes", "no"]), most)
         for more in (0, 1, 2, 50):
@@ -259,7 +251,7 @@ def test_random_walks_stay_in_time(kind):
             while not (matcher.is_accepting() or matcher.is_terminated()):
                 assert matcher.tokens_to_finish() <= left
                 assert matcher.allowed_tokens() == sorted(brute_force_mask(matcher, lm.vocabulary))
-                chosen.append(rng.choice(allowed(matcher, size, left)))
+                chosen.append(rng.choice(sorted(mask_of(matcher, lm.vocabulary, budget=left))))
                 assert matcher.accept_token(chosen[-1])
                 left -= 1
             answer, _, count = thinking.split(chosen)
