@@ -50,7 +50,7 @@ class CompletionGuide;
 class Automaton {
 public:
     virtual ~Automaton() = default;
-    // One of the same language as at its start, over other languages, which nobody else uses yet. It takes over what
+    // One of the same language as at its start, over other automata, which nobody else uses yet. It takes over what
     // the two can share, unless it throws: this one cannot be used any more.
     virtual std::shared_ptr<Automaton> renewed(std::shared_ptr<SharedAutomata> shared) = 0;
     virtual Configuration start() = 0;

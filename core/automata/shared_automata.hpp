@@ -6,18 +6,18 @@
 //
 // When the place has grown too large, new grammars get a fresh one (the next generation). The grammars of the old one
 // go on there, but not for long: when the next generation is retired as well, or when the old one has grown to twice
-// its size, it closes. Its grammars then move out, each with what it needs into languages of its own (constraint.hpp):
+// its size, it closes. Its grammars then move out, each with what it needs into automata of its own (constraint.hpp):
 // those that are at work when they next have to make something, the others some at a time while new grammars are made.
 // So there are at most the newest generation, the one before, and those that are just being left.
 //
 // Most of what a text needs is known soon. So whoever follows one reads (`SharedLock`), beside any number of others,
 // and asks to be alone at the first thing that is new (`Kernel::before_write`): it waits until the others have read to
 // their end, and goes on with what it has read. One thread at a time can do that; a second one gets UpgradeConflict and
-// starts over behind it. A `ExclusiveLock` is alone from the start. Readers count themselves in slots of their own, so
+// starts over behind it. An `ExclusiveLock` is alone from the start. Readers count themselves in slots of their own, so
 // they do not pass a cache line around (a distributed lock of readers and a writer; Hsieh & Weihl 1992).
 //
-// Order: the mutex of a constraint before its languages. A reader never waits for anything but a writer. All of them
-// wait as work.hpp says, without the interpreter's lock.
+// Order: the mutex of a constraint before its shared automata. A reader never waits for anything but a writer. All of
+// them wait as work.hpp says, without the interpreter's lock.
 #pragma once
 #include <array>
 #include <atomic>
@@ -34,10 +34,10 @@ namespace schemagen {
 // Something new is needed, and another thread is making something new.
 struct UpgradeConflict {};
 
-// A grammar that lives in some languages.
+// A grammar that lives in some shared automata.
 class Tenant {
 public:
-    // Move out of languages that are closing. False: not now.
+    // Move out of automata that are closing. False: not now.
     virtual bool move_out() = 0;
 
 protected:
@@ -55,7 +55,7 @@ public:
     bool is_apart() const { return apart_; }
     bool is_closing() const { return closing_.load(std::memory_order_relaxed); }
     void add_tenant(const std::shared_ptr<Tenant>& tenant);
-    // Have a few grammars move out of the languages that are closing; not for a thread that holds any of all these
+    // Have a few grammars move out of the automata that are closing; not for a thread that holds any of all these
     // locks.
     static void clear_out();
     // The generations that are alive, and their bytes, about.
@@ -102,7 +102,7 @@ private:
     size_t full_tenants_ = 64;  // when to look for those that are gone
 };
 
-// Exclusive use of the languages, on the account of one grammar. Not for a thread that is reading them.
+// Exclusive use of the shared automata, on the account of one grammar. Not for a thread that is reading them.
 class ExclusiveLock {
 public:
     explicit ExclusiveLock(SharedAutomata& shared, Budget* budget = nullptr) : shared_(shared) {

@@ -72,7 +72,7 @@ void FrameStates::surround(ValueId root) {
     exit_frame = make(FrameKind::kExitFrame, 0);
 }
 
-// ---- which configurations are the same ------------------------------------------------------------------------------
+// ---- what frames tell -----------------------------------------------------------------------------------------------
 
 // Whether an open object can be completed without any key that no disjunct declares.
 bool FrameStates::has_enough_members(const FrameState* state, uint64_t count) const {

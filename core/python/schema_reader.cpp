@@ -127,11 +127,11 @@ std::optional<uint8_t> SchemaReader::shape_of_union(KeywordTable::Word word, PyO
 nb::list SchemaReader::read(ValueId id, const nb::dict& schema, size_t most) {
     waiting_.clear();
     trail_.clear();
-    strangers_.clear();
+    deferred_.clear();
     waiting_.push_back({id, schema.ptr(), kNowhere});
     places_.try_emplace(schema.ptr(), id);
     {
-        const Builder::Call call(builder_, manner_);  // with the languages in hand it waits for nobody
+        const Builder::Call call(builder_, manner_);  // with the automata in hand it waits for nobody
         while (!waiting_.empty() && builder_.value_count() <= most) {
             poll();
             const Task task = waiting_.back();
@@ -140,7 +140,7 @@ nb::list SchemaReader::read(ValueId id, const nb::dict& schema, size_t most) {
         }
     }
     nb::list out;
-    for (const Deferred& stranger : strangers_) out.append(told(stranger));
+    for (const Deferred& left : deferred_) out.append(described(left));
     return out;
 }
 
@@ -193,7 +193,7 @@ ValueId SchemaReader::leaf(const Resolved& seen, const Step& step) {
     return id;
 }
 
-// The value of a schema that is told from others by being itself.
+// The value of a schema that is known by its identity: two equal dicts are two schemas.
 ValueId SchemaReader::place(PyObject* schema, const Step& step) {
     ValueId& known = places_[schema];
     if (known) return known;
@@ -323,10 +323,10 @@ ValueNode SchemaReader::settled(Parts parts) {
     return node;
 }
 
-// ---- strangers ----------------------------------------------------------------------------------------------------
+// ---- deferred ----------------------------------------------------------------------------------------------------
 
 void SchemaReader::hand_back(ValueId id, PyObject* schema, uint32_t trail, std::string key) {
-    strangers_.push_back({id, schema, trail, std::move(key)});
+    deferred_.push_back({id, schema, trail, std::move(key)});
 }
 
 uint32_t SchemaReader::walk(const Step& step) {
@@ -339,10 +339,10 @@ uint32_t SchemaReader::walk_to(const Resolved& seen, uint32_t trail) {
     return seen.reference ? walk({.from = kNowhere, .keyword = seen.reference, .is_reference = true}) : trail;
 }
 
-nb::tuple SchemaReader::told(const Deferred& stranger) const {
+nb::tuple SchemaReader::described(const Deferred& left) const {
     std::vector<nb::object> tokens;
     nb::object reference = nb::none();
-    for (uint32_t at = stranger.trail; at != kNowhere; at = trail_[at].from) {
+    for (uint32_t at = left.trail; at != kNowhere; at = trail_[at].from) {
         const Step& step = trail_[at];
         if (step.is_reference) {
             reference = nb::borrow(step.keyword);
@@ -354,9 +354,8 @@ nb::tuple SchemaReader::told(const Deferred& stranger) const {
     }
     nb::list way;
     for (size_t k = tokens.size(); k-- > 0;) way.append(tokens[k]);
-    nb::object key =
-        stranger.key.empty() ? nb::none() : nb::object(nb::bytes(stranger.key.data(), stranger.key.size()));
-    return nb::make_tuple(stranger.id, nb::borrow(stranger.schema), reference, nb::tuple(way), key);
+    nb::object key = left.key.empty() ? nb::none() : nb::object(nb::bytes(left.key.data(), left.key.size()));
+    return nb::make_tuple(left.id, nb::borrow(left.schema), reference, nb::tuple(way), key);
 }
 
 }  // namespace schemagen

@@ -4,7 +4,7 @@
 // references and unions of these, with here and there something else. schemagen/schema says what they mean; reading
 // them there costs some microseconds a property, nearly all of it spent on Python objects that nobody looks at again. A
 // reader walks the same dicts and defines the same values. What it does not know for certain, an invalid schema too, it
-// hands back as a stranger, with the way that leads there: reading that, and every error, is Python's.
+// hands back as deferred, with the way that leads there: reading that, and every error, is Python's.
 //
 // Invariants: a reader reads only documents without base URIs (a place is its dict), in strict mode; it runs no Python
 // code, so what it borrows stays alive. It lets other threads run between two schemas only where `gives_way` says that
@@ -68,7 +68,7 @@ public:
     nb::list read(ValueId id, const nb::dict& schema, size_t most);
     ValueId find(nb::handle schema) const;  // 0: not met yet
     void note(nb::handle schema, ValueId id) { places_.try_emplace(schema.ptr(), id); }
-    // Remember what the leaf of a stranger became.
+    // Remember what a deferred leaf became.
     void keep(const nb::bytes& key, NodeId literal, const Builder::Strings& strings) {
         leaves_.put(std::string(view(key)), Builder::scalars(literal, strings));
     }
@@ -116,7 +116,7 @@ private:
     void hand_back(ValueId id, PyObject* schema, uint32_t trail, std::string key = {});
     uint32_t walk(const Step& step);
     uint32_t walk_to(const Resolved& seen, uint32_t trail);
-    nb::tuple told(const Deferred& stranger) const;
+    nb::tuple described(const Deferred& left) const;
 
     // What a value is made of, until it is settled.
     struct Parts {
@@ -147,7 +147,7 @@ private:
     // Of one `read`.
     std::vector<Task> waiting_;
     std::vector<Step> trail_;
-    std::vector<Deferred> strangers_;
+    std::vector<Deferred> deferred_;
 };
 
 }  // namespace schemagen

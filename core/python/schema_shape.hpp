@@ -1,4 +1,4 @@
-// What a JSON Schema looks like to somebody in a hurry: which of its keywords matter, and whether it is of an ordinary
+// What a first look at a JSON Schema tells: which of its keywords matter, and whether it is of an ordinary
 // shape. Nothing here defines anything, and no Python code runs: objects are borrowed from the schema.
 #pragma once
 #include <nanobind/nanobind.h>

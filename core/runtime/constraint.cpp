@@ -2,7 +2,7 @@
 
 namespace schemagen {
 
-// As it was, or new: what may fail comes first. Nobody else knows the new languages yet.
+// As it was, or new: what may fail comes first. Nobody else knows the new automata yet.
 void Constraint::renew() {
     std::shared_ptr<SharedAutomata> shared = SharedAutomata::apart();
     std::shared_ptr<Automaton> automaton;

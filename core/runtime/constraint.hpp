@@ -2,13 +2,13 @@
 //
 // The automaton is extended while it is walked, within the limits of its grammar, and what was made for one text is of
 // little use to the next if that goes elsewhere. So that no text pays for earlier ones, a constraint that has come to
-// its limits is renewed: its program (values, disjuncts, the languages they name) is copied into languages of its own,
+// its limits is renewed: its program (values, disjuncts, the languages they name) is copied into automata of its own,
 // and everything made on the way is dropped, masks and shortest completions included. That begins a new epoch.
 // Configurations of an earlier epoch mean nothing any more, so whoever follows a text reads it again first (`sync`).
 // The task that came to the limit is then done once more while nobody else is at work: what it needs now, its text
 // needs alone, and if that is too much it is an error.
 //
-// A constraint is renewed, too, when its languages are to be given back (shared_automata.hpp).
+// A constraint is renewed, too, when its automata are to be given back (shared_automata.hpp).
 #pragma once
 #include <memory>
 #include <shared_mutex>
@@ -39,7 +39,7 @@ struct Constraint final : ForkSafe, Tenant {
     uint64_t begin_anew();  // a new epoch, for tests; returns its number
 
     // Do a task that may have to make something new, beginning with `sync`, which brings the one who asks into this
-    // epoch. With `reads` it begins beside others who read the languages; it is begun anew where that is not enough.
+    // epoch. With `reads` it begins beside others who read the automata; it is begun anew where that is not enough.
     template <class Sync, class Task>
     auto work(bool reads, const Sync& sync, const Task& task);
 

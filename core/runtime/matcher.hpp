@@ -64,7 +64,7 @@ public:
 
 private:
     const Configuration& config() const { return history_.back().config; }
-    // Do work that reads the languages and may have to make something new in them, or much that is new.
+    // Do work that reads the shared automata and may have to make something new in them, or much that is new.
     template <class Task>
     auto reading(const Task& task);
     template <class Task>

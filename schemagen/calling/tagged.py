@@ -145,12 +145,12 @@ def _strings(value: ValueSet, set_apart: bool) -> ast.Regex:
     any_text = ast.ANY_STRING
     no_line_before = ast.conjunction(plain, ast.complement(ast.concat(_LINE, any_text)))
     no_line_behind = ast.conjunction(plain, ast.complement(ast.concat(any_text, _LINE)))
-    complement_of = ast.conjunction(no_line_before, no_line_behind)
+    no_line_around = ast.conjunction(no_line_before, no_line_behind)
     return ast.union(
         ast.concat(_LINE, plain, _LINE),
         ast.concat(_LINE, no_line_behind),
         ast.concat(no_line_before, _LINE),
-        complement_of,
+        no_line_around,
     )
 
 

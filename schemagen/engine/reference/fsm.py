@@ -120,8 +120,8 @@ class Construction:
         if isinstance(regex, ast.Conjunction):
             return self._product([self.dfa(part) for part in regex.parts], all)
         if isinstance(regex, ast.Complement):
-            intersection_of = [self.dfa(ast.ANY_STRING), self.dfa(regex.inner)]
-            return self._product(intersection_of, lambda accepts: accepts[0] and not accepts[1])
+            both = [self.dfa(ast.ANY_STRING), self.dfa(regex.inner)]
+            return self._product(both, lambda accepts: accepts[0] and not accepts[1])
         nfa = Nfa()
         start = nfa.new_state()
         # A state of its own for the end: one without moves of any kind is in every closure that reaches it.
