@@ -3,7 +3,8 @@
 //
 // Masks, budgets, forced tokens and token tables follow from these for any machine. A machine that knows more about
 // itself says so in a facet: that the rest of its text is that of a string (string_view.hpp), that its containers can
-// be looked into without what is around them (container_view.hpp), how much a text still needs (completion_guide.hpp).
+// be looked into without what is around them (container_view.hpp), how much a text still needs (completion_guide.hpp),
+// that it makes its masks itself (mask_factory.hpp).
 // A facet makes things faster, never different.
 //
 // A configuration is a small value (`Configuration`) plus a chain of immutable frames: the return stack of a pushdown
@@ -46,6 +47,7 @@ struct Configuration {
 class ContainerView;
 class StringView;
 class CompletionGuide;
+class MaskFactory;
 
 class Automaton {
 public:
@@ -73,6 +75,7 @@ public:
         StringView* strings = nullptr;
         ContainerView* containers = nullptr;
         CompletionGuide* guide = nullptr;
+        MaskFactory* masks = nullptr;
     };
     const Facets& facets() const { return facets_; }
 

@@ -25,19 +25,18 @@
 #include "automata/automaton.hpp"
 #include "automata/string_masks.hpp"
 #include "masks/flat_view.hpp"
+#include "masks/mask_engine.hpp"
 #include "util/hash_index.hpp"
 #include "vocabulary/vocabulary.hpp"
 
 namespace schemagen {
 
-class Masks {
+class Masks final : public MaskEngine {
 public:
     Masks(Automaton& automaton, const VocabularyTables& tables, StringMasks& strings);
-    // Writes ceil(V/32) words; returns how many tokens are allowed.
-    uint32_t fill(const Configuration& config, uint32_t* words, Arena& arena);
-    // The same if everything it takes is known already: changes nothing, so any number of threads may do it at once.
-    bool fill_known(const Configuration& config, uint32_t* words, uint32_t& allowed) const;
-    size_t memory_bytes() const { return bytes_; }
+    uint32_t fill(const Configuration& config, uint32_t* words, Arena& arena) override;
+    bool fill_known(const Configuration& config, uint32_t* words, uint32_t& allowed) const override;
+    size_t memory_bytes() const override { return bytes_; }
 
 private:
     using Pairs = std::vector<std::pair<uint32_t, uint32_t>>;  // (tail, token), or (tail, tail it ends) by the latter

@@ -14,6 +14,7 @@
 
 #include "automata/regex_automaton.hpp"
 #include "automata/shared_automata.hpp"
+#include "context_free/context_free_automaton.hpp"
 #include "json/json_automaton.hpp"
 #include "runtime/matcher.hpp"
 #include "vocabulary/vocabulary.hpp"
@@ -256,6 +257,24 @@ public:
 
     std::shared_ptr<Constraint> json(std::shared_ptr<VocabularyTables> tables) {
         return constraint(json_, std::move(tables));
+    }
+    // A grammar that is finished here. Terminals are (name, ignored), lexemes (terminal, text, what it must not go on
+    // as), rules (name, items, edges, accepting items), as `ContextFreeGrammar` has them.
+    using Rule =
+        std::tuple<std::string, uint32_t, std::vector<std::tuple<uint32_t, SymbolId, uint32_t>>, std::vector<uint32_t>>;
+    std::shared_ptr<Constraint> context_free(const std::vector<std::pair<std::string, bool>>& terminals,
+                                             const std::vector<std::tuple<SymbolId, NodeId, NodeId>>& lexemes,
+                                             const std::vector<Rule>& rules, SymbolId start, uint32_t max_alternatives,
+                                             std::shared_ptr<VocabularyTables> tables) {
+        const Call call(*this);
+        ContextFreeGrammar grammar;
+        for (const auto& [name, ignored] : terminals) grammar.add_terminal(name, ignored);
+        for (const auto& [terminal, text, longer] : lexemes) grammar.add_lexeme({terminal, text, longer});
+        for (const auto& [name, items, edges, accepting] : rules) grammar.add_rule(name, items, edges, accepting);
+        grammar.finish(start, shared_->kernel);
+        const Allowance allowance{budget_.max_states, max_alternatives};
+        return constraint(std::make_shared<ContextFreeAutomaton>(shared_, std::move(grammar), allowance),
+                          std::move(tables));
     }
     std::shared_ptr<Constraint> regex(NodeId node, std::shared_ptr<VocabularyTables> tables) {
         const Call call(*this);

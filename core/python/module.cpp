@@ -610,6 +610,8 @@ void bind_builder(nb::module_& m) {
         .def("settle", &Builder::settle)
         .def("productive", &Builder::productive)
         .def("json", &Builder::json)
+        .def("context_free", &Builder::context_free, "terminals"_a, "lexemes"_a, "rules"_a, "start"_a,
+             "max_alternatives"_a, "tables"_a)
         .def("regex", &Builder::regex);
 }
 

@@ -14,6 +14,7 @@
 #include <shared_mutex>
 
 #include "automata/automaton.hpp"
+#include "automata/mask_factory.hpp"
 #include "automata/shared_automata.hpp"
 #include "masks/completion.hpp"
 #include "masks/masks.hpp"
@@ -32,7 +33,7 @@ struct Constraint final : ForkSafe, Tenant {
     // For those who hold the mutex.
     SharedAutomata& shared() { return *engine_->shared; }
     Automaton& automaton() { return *engine_->automaton; }
-    Masks& masks() { return engine_->masks; }
+    MaskEngine& masks() { return *engine_->masks; }
     Completions& completions() { return engine_->completions; }
     uint64_t epoch() const { return epoch_; }
     uint64_t memory_bytes();
@@ -48,17 +49,22 @@ struct Constraint final : ForkSafe, Tenant {
     std::shared_timed_mutex mutex;
 
 private:
+    static std::unique_ptr<MaskEngine> make_masks(Automaton& automaton, const VocabularyTables& tables,
+                                                  StringMasks& strings) {
+        if (MaskFactory* factory = automaton.facets().masks) return factory->make_masks(tables);
+        return std::make_unique<Masks>(automaton, tables, strings);
+    }
     // What is made anew in each epoch.
     struct Engine {
         Engine(std::shared_ptr<SharedAutomata> shared_, std::shared_ptr<Automaton> automaton_,
                const VocabularyTables& tables)
             : shared(std::move(shared_)),
               automaton(std::move(automaton_)),
-              masks(*automaton, tables, shared->strings),
+              masks(make_masks(*automaton, tables, shared->strings)),
               completions(*automaton, tables) {}
         std::shared_ptr<SharedAutomata> shared;
         std::shared_ptr<Automaton> automaton;
-        Masks masks;
+        std::unique_ptr<MaskEngine> masks;
         Completions completions;
     };
     // While one task has a new epoch for itself.

@@ -19,6 +19,7 @@ LAYERS = (
     "threads",
     "masks",
     "regex",
+    "context_free",
     "schema",
     "types",
     "vocabulary",
@@ -50,6 +51,7 @@ THIRD_PARTIES = {
     "threads": set(),
     "masks": {"_core", "numpy", "torch"},
     "regex": {"_core", "pydantic_core"},
+    "context_free": {"lark"},
     "schema": {"referencing", "jsonschema", "jsonschema_specifications"},
     "types": {"pydantic", "pydantic_core", "annotated_types"},
     "vocabulary": {"_core", "numpy", "transformers", "tokenizers"},
@@ -145,7 +147,7 @@ def test_a_wrong_import_is_seen() -> None:
 
 CORE = PACKAGE.parent / "core"
 #: Lowest first. A file includes its own folder and those before it.
-CORE_LAYERS = ("util", "regex", "vocabulary", "automata", "json", "masks", "runtime", "python", "tests")
+CORE_LAYERS = ("util", "regex", "vocabulary", "automata", "json", "masks", "context_free", "runtime", "python", "tests")
 
 
 @pytest.mark.parametrize("path", sorted(CORE.rglob("*.?pp")), ids=lambda path: path.relative_to(CORE).as_posix())

@@ -1,0 +1,80 @@
+#include "context_free/context_free_automaton.hpp"
+
+#include <algorithm>
+
+#include "context_free/frame_parser.hpp"
+#include "context_free/lexeme_masks.hpp"
+#include "util/shown.hpp"
+
+namespace schemagen {
+
+ContextFreeAutomaton::ContextFreeAutomaton(std::shared_ptr<SharedAutomata> shared, ContextFreeGrammar grammar,
+                                           const Allowance& allowance)
+    : shared_(std::move(shared)),
+      allowance_(allowance),
+      grammar_(std::move(grammar)),
+      sets_(grammar_.lexemes().size()),
+      parser_(std::make_unique<FrameParser>(grammar_, sets_, allowance_)),
+      lexer_(grammar_, sets_, shared_->kernel, allowance_),
+      strands_(grammar_, *parser_, sets_, lexer_, allowance_) {
+    set_facets({.masks = this});
+}
+
+std::shared_ptr<Automaton> ContextFreeAutomaton::renewed(std::shared_ptr<SharedAutomata> shared) {
+    ContextFreeGrammar grammar = grammar_.moved_to(shared->kernel, shared_->kernel);
+    return std::make_shared<ContextFreeAutomaton>(std::move(shared), std::move(grammar),
+                                                  Allowance{allowance_.max_states, allowance_.max_alternatives});
+}
+
+Configuration ContextFreeAutomaton::start() {
+    Configuration config;
+    config.state = kStartPlace;
+    return config;
+}
+
+bool ContextFreeAutomaton::step(Configuration& config, uint8_t byte, Arena&) {
+    config.state = strands_.step(config.state, byte);
+    return config.state != kNoPlace;
+}
+
+bool ContextFreeAutomaton::identity(const Configuration& config, bool exact, std::vector<uint64_t>& key) {
+    key.push_back(uint64_t{config.state} << 1 | exact);
+    return true;
+}
+
+std::string ContextFreeAutomaton::refusal(const Configuration& config, uint8_t byte, std::string_view, Arena&) {
+    std::vector<std::string> terminals, rules;
+    auto note = [](std::vector<std::string>& names, const std::string& name) {
+        if (std::find(names.begin(), names.end(), name) == names.end()) names.push_back(name);
+    };
+    for (const Strand& strand : strands_[config.state]) {
+        for (const Lexer::Component& each : lexer_.components(strand.lexer))
+            note(terminals, grammar_.name(grammar_.lexemes()[each.lexeme].terminal));
+        for (SymbolId rule : parser_->open_rules(strand.parser)) note(rules, grammar_.name(rule));
+        for (const Lexer::End& end : lexer_.ends(strand.lexer))
+            if (const ParserState behind = strands_.behind(strand.parser, end.lexeme))
+                for (LexemeId lexeme : sets_[parser_->viable(behind)])
+                    note(terminals, grammar_.name(grammar_.lexemes()[lexeme].terminal));
+    }
+    constexpr size_t kMost = 12;
+    if (terminals.size() > kMost) {
+        const size_t more = terminals.size() - kMost;
+        terminals.resize(kMost);
+        terminals.push_back(std::to_string(more) + " more");
+    }
+    std::string out = shown_byte(byte) + " goes on none of " + listed(terminals);
+    if (!rules.empty()) out += ", in the rule " + rules.front();
+    if (strands_.accepting(config.state)) out += "; the text may end here";
+    return out;
+}
+
+uint64_t ContextFreeAutomaton::memory_bytes() const {
+    return grammar_.memory_bytes() + sets_.memory_bytes() + parser_->memory_bytes() + lexer_.memory_bytes() +
+           strands_.memory_bytes();
+}
+
+std::unique_ptr<MaskEngine> ContextFreeAutomaton::make_masks(const VocabularyTables& tables) {
+    return std::make_unique<LexemeMasks>(grammar_, *parser_, sets_, lexer_, strands_, tables);
+}
+
+}  // namespace schemagen

@@ -1,0 +1,43 @@
+// The texts of a context-free grammar as an automaton over bytes: a thin composition of a grammar, its parser, its
+// lexer and the strands that a text is read by. A configuration is the number of a place, so forks and rollbacks are
+// free.
+#pragma once
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "automata/automaton.hpp"
+#include "automata/mask_factory.hpp"
+#include "automata/shared_automata.hpp"
+#include "context_free/strands.hpp"
+
+namespace schemagen {
+
+class ContextFreeAutomaton final : public Automaton, MaskFactory {
+public:
+    // The grammar is finished.
+    ContextFreeAutomaton(std::shared_ptr<SharedAutomata> shared, ContextFreeGrammar grammar,
+                         const Allowance& allowance);
+    std::shared_ptr<Automaton> renewed(std::shared_ptr<SharedAutomata> shared) override;
+    Configuration start() override;
+    bool step(Configuration& config, uint8_t byte, Arena& arena) override;
+    bool accepting(const Configuration& config) override { return strands_.accepting(config.state); }
+    ByteSet next_bytes(const Configuration& config) override { return strands_.next_bytes(config.state); }
+    uint32_t min_bytes(const Configuration& config) override { return strands_.min_bytes(config.state); }
+    bool identity(const Configuration& config, bool exact, std::vector<uint64_t>& key) override;
+    std::string refusal(const Configuration& config, uint8_t byte, std::string_view text, Arena& arena) override;
+    uint64_t memory_bytes() const override;
+
+private:
+    std::unique_ptr<MaskEngine> make_masks(const VocabularyTables& tables) override;
+
+    std::shared_ptr<SharedAutomata> shared_;
+    Allowance allowance_;
+    ContextFreeGrammar grammar_;
+    LexemeSets sets_;
+    std::unique_ptr<Parser> parser_;
+    Lexer lexer_;
+    Strands strands_;
+};
+
+}  // namespace schemagen

@@ -1,0 +1,104 @@
+// Earley's parser as a pushdown automaton that is made deterministic as it is walked.
+//
+// An Earley set (Earley 1970) is a list of items with the position where each began. Here the items that began at one
+// position are a `vector`, and the position is a `frame`: which rules were called there, and where each call returns to
+// (a rule, the frame that called it, the item behind it): return addresses, as in the pushdown automata of Koo et al.
+// 2024, section 3.1. Frames are values: calls with equal returns are one frame wherever they are made, so ambiguity
+// never multiplies them, and a state is a list of (frame, vector). It reads every context-free grammar: recursion on
+// any side, rules that may be empty, ambiguous ones.
+//
+// A call in the last place of a rule returns to where that rule returns to (Leo 1991), so right recursion needs no more
+// frames than left recursion. Worst case, as Earley's: a state of n frames after n terminals.
+//
+// Invariants: returns lead to frames of lower levels; vectors are closed under rules that may be empty and under
+// completion; every item in a vector can be completed, for the grammar has no unproductive rules.
+#pragma once
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <vector>
+
+#include "context_free/allowance.hpp"
+#include "context_free/parser.hpp"
+#include "util/pair_map.hpp"
+
+namespace schemagen {
+
+class FrameParser final : public Parser {
+public:
+    FrameParser(const ContextFreeGrammar& grammar, LexemeSets& sets, Allowance& allowance);
+    ParserState start() override { return start_; }
+    ParserState shift(ParserState state, SymbolId terminal) override;
+    LexemeSets::SetId viable(ParserState state) override;
+    bool accepting(ParserState state) override { return states_[state][0] != 0; }
+    ParserState united(ParserState one, ParserState other) override;
+    uint32_t min_bytes(ParserState state) override;
+    std::vector<SymbolId> open_rules(ParserState state) const override;
+    size_t memory_bytes() const override;
+
+private:
+    using FrameId = uint32_t;
+    using VectorId = uint32_t;
+    using Items = std::vector<ItemId>;
+    static constexpr FrameId kRoot = 0;  // returns out of the grammar
+    static constexpr uint32_t kUnknown = UINT32_MAX;
+
+    // Rules called at one place, with those that they begin with.
+    struct Kind {
+        std::vector<SymbolId> rules;  // sorted
+        VectorId initial;
+        std::vector<std::pair<SymbolId, ItemId>>
+            inner;  // sorted: a rule called where the frame begins, the item behind
+    };
+    struct Return {
+        SymbolId rule;
+        FrameId parent;
+        ItemId item;
+        auto operator<=>(const Return&) const = default;
+    };
+    struct Frame {
+        uint32_t kind, level, returns;           // the last: of return_lists_
+        std::vector<uint32_t> min_bytes_behind;  // [rule of the kind], when it was asked for
+    };
+    // A frame that is being read, while a state is made.
+    struct Active {
+        FrameId frame;
+        Items items;
+    };
+    // What a vector has, found out once.
+    struct VectorView {
+        bool known = false;
+        LexemeSets::SetId viable = 0;
+        std::vector<std::pair<SymbolId, ItemId>> calls;  // sorted
+    };
+
+    class Step;  // one shift being worked out
+    uint32_t kind_of(const std::vector<SymbolId>& called);
+    FrameId frame_of(std::vector<Return> returns);
+    std::vector<Return> returns_of(FrameId frame) const;
+    VectorId vector_of(Items items);
+    const VectorView& view(VectorId vector);
+    ParserState intern_state(const std::vector<std::pair<FrameId, VectorId>>& active, bool accepting);
+    const std::vector<uint32_t>& behind(FrameId frame);
+    uint32_t behind(FrameId frame, SymbolId rule);
+
+    const ContextFreeGrammar& grammar_;
+    LexemeSets& sets_;
+    Allowance& allowance_;
+    std::vector<LexemeId> ignored_;
+    InternedLists kind_keys_;        // [kind + 1]
+    std::vector<Kind> kinds_;        // [kind]
+    InternedLists return_lists_;     // triples
+    PairMap frame_index_;            // (kind, returns) -> frame
+    std::vector<Frame> frames_;      // [frame]; 0 is the root
+    InternedLists vectors_;          // [vector]
+    std::vector<VectorView> views_;  // [vector], as far as asked for
+    InternedLists states_;           // [state]: accepting, then frame and vector by falling level
+    PairMap shifts_;                 // (state, terminal) -> state
+    PairMap unions_;
+    std::vector<LexemeSets::SetId> viable_;  // [state], kUnknown as long as nobody asked
+    std::vector<uint32_t> min_bytes_;        // [state], likewise
+    ParserState start_ = kNoParse;
+};
+
+}  // namespace schemagen

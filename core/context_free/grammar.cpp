@@ -1,0 +1,122 @@
+#include "context_free/grammar.hpp"
+
+#include <algorithm>
+
+#include "util/work.hpp"
+
+namespace schemagen {
+
+SymbolId ContextFreeGrammar::add_terminal(std::string name, bool ignored) {
+    names_.push_back(std::move(name));
+    ignored_.push_back(ignored);
+    lexemes_of_.emplace_back();
+    return terminal_count_++;
+}
+
+LexemeId ContextFreeGrammar::add_lexeme(const Lexeme& lexeme) {
+    const auto id = static_cast<LexemeId>(lexemes_.size());
+    lexemes_.push_back(lexeme);
+    lexemes_of_[lexeme.terminal].push_back(id);
+    return id;
+}
+
+SymbolId ContextFreeGrammar::add_rule(std::string name, uint32_t items,
+                                      const std::vector<std::tuple<uint32_t, SymbolId, uint32_t>>& edges,
+                                      const std::vector<uint32_t>& accepting) {
+    const auto rule = static_cast<SymbolId>(names_.size());
+    const auto base = static_cast<ItemId>(rule_of_.size());
+    names_.push_back(std::move(name));
+    first_items_.push_back(base);
+    rule_of_.resize(base + items, rule);
+    accepting_.resize(base + items, false);
+    edges_.resize(base + items);
+    for (const auto& [from, symbol, to] : edges) edges_.at(base + from).push_back({symbol, base + to});
+    for (uint32_t item : accepting) accepting_.at(base + item) = true;
+    for (size_t item = base; item < edges_.size(); ++item) std::sort(edges_[item].begin(), edges_[item].end());
+    return rule;
+}
+
+void ContextFreeGrammar::finish(SymbolId start, Kernel& kernel) {
+    start_ = start;
+    find_nullable();
+    close_items();
+    measure(kernel);
+}
+
+// A rule may be empty if an accepting item can be reached from its first one by rules that may be empty.
+void ContextFreeGrammar::find_nullable() {
+    nullable_.assign(first_items_.size(), false);
+    std::vector<bool> reached(item_count(), false);
+    for (ItemId first : first_items_) reached[first] = true;
+    for (bool changed = true; changed;) {
+        changed = false;
+        poll();
+        for (ItemId item = 0; item < item_count(); ++item) {
+            if (!reached[item]) continue;
+            if (accepting_[item] && !nullable(rule_of_[item]))
+                nullable_[rule_of_[item] - terminal_count_] = changed = true;
+            for (const Edge& edge : edges_[item])
+                if (nullable(edge.symbol) && !reached[edge.target]) reached[edge.target] = changed = true;
+        }
+    }
+}
+
+void ContextFreeGrammar::close_items() {
+    closures_.resize(item_count());
+    ends_.resize(item_count());
+    for (ItemId item = 0; item < item_count(); ++item) {
+        poll();
+        std::vector<ItemId>& closure = closures_[item];
+        closure = {item};
+        for (size_t k = 0; k < closure.size(); ++k) {
+            ends_[item] = ends_[item] || accepting_[closure[k]];
+            for (const Edge& edge : edges_[closure[k]])
+                if (nullable(edge.symbol) && std::find(closure.begin(), closure.end(), edge.target) == closure.end())
+                    closure.push_back(edge.target);
+        }
+        std::sort(closure.begin(), closure.end());
+    }
+}
+
+void ContextFreeGrammar::measure(Kernel& kernel) {
+    std::vector<uint32_t> of_terminal(terminal_count_, kFar);
+    for (const Lexeme& lexeme : lexemes_)
+        of_terminal[lexeme.terminal] =
+            std::min(of_terminal[lexeme.terminal], std::min(kernel.shortest(lexeme.text), kFar));
+    min_bytes_.assign(item_count(), kFar);
+    for (bool changed = true; changed;) {
+        changed = false;
+        poll();
+        for (auto item = static_cast<ItemId>(item_count()); item-- > 0;) {
+            uint32_t best = accepting_[item] ? 0 : min_bytes_[item];
+            for (const Edge& edge : edges_[item]) {
+                const uint32_t symbol =
+                    is_rule(edge.symbol) ? min_bytes_[first_item(edge.symbol)] : of_terminal[edge.symbol];
+                best = std::min(best, std::min(symbol + min_bytes_[edge.target], kFar));
+            }
+            changed = changed || best < min_bytes_[item];
+            min_bytes_[item] = best;
+        }
+    }
+}
+
+ContextFreeGrammar ContextFreeGrammar::moved_to(Kernel& kernel, const Kernel& from) const {
+    std::vector<NodeId> nodes;
+    for (const Lexeme& lexeme : lexemes_) nodes.insert(nodes.end(), {lexeme.text, lexeme.longer});
+    nodes = kernel.adopt(from, nodes);
+    ContextFreeGrammar out(*this);
+    for (size_t k = 0; k < lexemes_.size(); ++k) {
+        out.lexemes_[k].text = nodes[2 * k];
+        out.lexemes_[k].longer = nodes[2 * k + 1];
+    }
+    return out;
+}
+
+size_t ContextFreeGrammar::memory_bytes() const {
+    size_t bytes = item_count() * 64;
+    for (const auto& edges : edges_) bytes += edges.capacity() * sizeof(Edge);
+    for (const auto& closure : closures_) bytes += closure.capacity() * sizeof(ItemId);
+    return bytes;
+}
+
+}  // namespace schemagen

@@ -1,0 +1,96 @@
+// A context-free grammar as the parser and the lexer need it.
+//
+// Symbols are numbered, terminals first, then rules. What is left of the body of a rule is an `Item` (a dotted rule of
+// Earley 1970): a state of a nondeterministic automaton over symbols, so repetitions and alternatives cost no rules of
+// their own. A terminal is read as one of its lexemes: a language of texts, and the texts that a lexeme must not go on
+// as (`longer`), which is how lexers that take the longest match, or have an order, are described.
+//
+// Invariants, seen to by the caller: every rule derives some text (unproductive ones are dropped), the texts of lexemes
+// are not empty, and a terminal that is not ignored is in some item.
+#pragma once
+#include <cstdint>
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "regex/kernel.hpp"
+
+namespace schemagen {
+
+using SymbolId = uint32_t;
+using ItemId = uint32_t;
+using LexemeId = uint32_t;
+
+struct Lexeme {
+    SymbolId terminal;
+    NodeId text;
+    NodeId longer;  // a lexeme ends only where the text does not go on to one of these; kEmpty: anywhere
+};
+
+class ContextFreeGrammar {
+public:
+    struct Edge {
+        SymbolId symbol;
+        ItemId target;
+        bool operator<(const Edge& other) const {
+            return std::pair(symbol, target) < std::pair(other.symbol, other.target);
+        }
+    };
+
+    // Terminals come before rules.
+    SymbolId add_terminal(std::string name, bool ignored);
+    LexemeId add_lexeme(const Lexeme& lexeme);
+    // `edges`: (item, symbol, item), `accepting`: items at which the rule may end; items count from 0, the first one is
+    // the start. The symbols of later rules may be named.
+    SymbolId add_rule(std::string name, uint32_t items,
+                      const std::vector<std::tuple<uint32_t, SymbolId, uint32_t>>& edges,
+                      const std::vector<uint32_t>& accepting);
+    // Once, when all is there.
+    void finish(SymbolId start, Kernel& kernel);
+    // The same grammar over the nodes of another kernel.
+    ContextFreeGrammar moved_to(Kernel& kernel, const Kernel& from) const;
+
+    SymbolId start() const { return start_; }
+    uint32_t terminal_count() const { return terminal_count_; }
+    bool is_rule(SymbolId symbol) const { return symbol >= terminal_count_; }
+    bool is_ignored(SymbolId terminal) const { return ignored_[terminal]; }
+    const std::string& name(SymbolId symbol) const { return names_[symbol]; }
+    const std::vector<Lexeme>& lexemes() const { return lexemes_; }
+    std::span<const LexemeId> lexemes_of(SymbolId terminal) const { return lexemes_of_[terminal]; }
+    size_t item_count() const { return rule_of_.size(); }
+    ItemId first_item(SymbolId rule) const { return first_items_[rule - terminal_count_]; }
+    SymbolId rule_of(ItemId item) const { return rule_of_[item]; }
+    bool accepting(ItemId item) const { return accepting_[item]; }
+    std::span<const Edge> edges(ItemId item) const { return edges_[item]; }
+    bool nullable(SymbolId symbol) const { return is_rule(symbol) && nullable_[symbol - terminal_count_]; }
+    // The item and those that rules which may be empty lead to from it; sorted.
+    std::span<const ItemId> closure(ItemId item) const { return closures_[item]; }
+    bool ends(ItemId item) const { return ends_[item]; }  // whether one of its closure is accepting
+    // Fewest bytes from the item to the end of its rule (Knuth 1977), as far as `Kernel::shortest` is exact.
+    uint32_t min_bytes(ItemId item) const { return min_bytes_[item]; }
+    size_t memory_bytes() const;
+
+    static constexpr uint32_t kFar = UINT32_MAX / 4;
+
+private:
+    void find_nullable();
+    void close_items();
+    void measure(Kernel& kernel);
+
+    SymbolId start_ = 0;
+    uint32_t terminal_count_ = 0;
+    std::vector<std::string> names_;                 // [symbol]
+    std::vector<bool> ignored_;                      // [terminal]
+    std::vector<Lexeme> lexemes_;                    // [lexeme]
+    std::vector<std::vector<LexemeId>> lexemes_of_;  // [terminal]
+    std::vector<ItemId> first_items_;                // [rule]
+    std::vector<bool> nullable_;                     // [rule]
+    std::vector<SymbolId> rule_of_;                  // [item]
+    std::vector<bool> accepting_, ends_;             // [item]
+    std::vector<std::vector<Edge>> edges_;           // [item]
+    std::vector<std::vector<ItemId>> closures_;      // [item]
+    std::vector<uint32_t> min_bytes_;                // [item]
+};
+
+}  // namespace schemagen

@@ -1,0 +1,131 @@
+#include "context_free/lexer.hpp"
+
+#include <algorithm>
+
+namespace schemagen {
+
+Lexer::Lexer(const ContextFreeGrammar& grammar, const LexemeSets& sets, Kernel& kernel, Allowance& allowance)
+    : grammar_(grammar), sets_(sets), kernel_(kernel), allowance_(allowance) {
+    states_.emplace_back();
+    rows_.emplace_back();
+    rows_[0] = std::make_unique<Row>();
+    rows_[0]->fill(kNoLexeme);
+    kept_.emplace_back();
+}
+
+LexerState Lexer::start(LexemeSets::SetId set) {
+    if (starts_.size() <= set) starts_.resize(set + 1, kUnknown);
+    if (starts_[set] != kUnknown) return starts_[set];
+    std::vector<Component> components;
+    for (LexemeId id : sets_[set]) {
+        const Lexeme& lexeme = grammar_.lexemes()[id];
+        components.push_back({id, lexeme.text, lexeme.longer});
+    }
+    const LexerState state = intern(std::move(components));
+    return starts_[set] = state;
+}
+
+LexerState Lexer::alone(const Component& component) { return intern({component}); }
+
+LexerState Lexer::within(LexerState state, LexemeSets::SetId set) {
+    std::vector<Component> components;
+    for (const Component& each : states_[state].components)
+        if (sets_.has(set, each.lexeme)) components.push_back(each);
+    return components.empty() ? kNoLexeme : intern(std::move(components));
+}
+
+LexerState Lexer::intern(std::vector<Component> components) {
+    std::vector<uint32_t> key;
+    key.reserve(components.size() * 3);
+    for (const Component& each : components) key.insert(key.end(), {each.lexeme, each.text, each.longer});
+    State state;
+    for (const Component& each : components)
+        if (kernel_.nullable(each.text)) state.ends.push_back({each.lexeme, promise_of(each.longer)});
+    const size_t known = keys_.size();
+    const LexerState id = keys_.intern(key);
+    if (id < known) return id;
+    state.components = std::move(components);
+    states_.push_back(std::move(state));
+    rows_.emplace_back();
+    allowance_.add_state();
+    return id;
+}
+
+LexerState Lexer::compute(LexerState state, uint8_t byte) {
+    std::vector<Component> components;
+    for (const Component& each : states_[state].components) {
+        const NodeId text = kernel_.derivative(each.text, byte);
+        if (kernel_.is_empty(text)) continue;
+        const NodeId longer = each.longer == each.text ? text : kernel_.derivative(each.longer, byte);
+        components.push_back({each.lexeme, text, kernel_.is_empty(longer) ? kEmpty : longer});
+    }
+    const LexerState target = components.empty() ? kNoLexeme : intern(std::move(components));
+    if (!rows_[state]) {
+        rows_[state] = std::make_unique<Row>();
+        rows_[state]->fill(kUnknown);
+    }
+    return (*rows_[state])[byte] = target;
+}
+
+const ByteSet& Lexer::next_bytes(LexerState state) {
+    if (states_[state].next_bytes) return *states_[state].next_bytes;
+    ByteSet bytes;
+    for (unsigned byte = 0; byte < 256; ++byte)
+        if (next(state, static_cast<uint8_t>(byte))) bytes.add(static_cast<uint8_t>(byte));
+    states_[state].next_bytes = std::make_unique<ByteSet>(bytes);
+    return *states_[state].next_bytes;
+}
+
+// ---- promises -----------------------------------------------------------------------------------------------------
+
+Promise Lexer::promise_of(NodeId longer) {
+    if (longer == kEmpty || longer == kEpsilon) return kNoPromise;
+    const uint32_t promise = promises_.intern(std::vector<uint32_t>{longer});
+    kept_.resize(promises_.size());
+    return promise;
+}
+
+Promise Lexer::both(Promise one, Promise other) {
+    if (one == other || !other) return one;
+    if (!one) return other;
+    std::vector<uint32_t> nodes;
+    std::ranges::set_union(promises_[one], promises_[other], std::back_inserter(nodes));
+    const uint32_t promise = promises_.intern(nodes);
+    kept_.resize(promises_.size());
+    return promise;
+}
+
+Promise Lexer::keep(Promise promise, uint8_t byte) {
+    if (!promise) return kNoPromise;
+    constexpr Promise kNotKnown = kBroken - 1;
+    if (kept_[promise] && (*kept_[promise])[byte] != kNotKnown) return (*kept_[promise])[byte];
+    std::vector<uint32_t> nodes;
+    const std::vector<uint32_t> before(promises_[promise].begin(), promises_[promise].end());
+    Promise out = kNoPromise;
+    for (NodeId node : before) {
+        const NodeId rest = kernel_.derivative(node, byte);
+        if (kernel_.nullable(rest)) out = kBroken;
+        if (!kernel_.is_empty(rest)) nodes.push_back(rest);
+    }
+    if (out != kBroken) {
+        std::sort(nodes.begin(), nodes.end());
+        nodes.erase(std::unique(nodes.begin(), nodes.end()), nodes.end());
+        out = promises_.intern(nodes);
+        kept_.resize(promises_.size());
+    }
+    if (!kept_[promise]) {
+        kept_[promise] = std::make_unique<std::array<Promise, 256>>();
+        kept_[promise]->fill(kNotKnown);
+    }
+    return (*kept_[promise])[byte] = out;
+}
+
+size_t Lexer::memory_bytes() const {
+    size_t bytes = keys_.memory_bytes() + promises_.memory_bytes() + states_.size() * sizeof(State);
+    for (const auto& row : rows_) bytes += row ? sizeof(Row) : sizeof(row);
+    for (const auto& row : kept_) bytes += row ? sizeof(*row) : sizeof(row);
+    for (const State& state : states_) bytes += state.components.capacity() * sizeof(Component);
+    return bytes;
+}
+
+}  // namespace schemagen

@@ -1,0 +1,89 @@
+// What may be read of a lexeme, and what must not be read behind one.
+//
+// A state is the list of the lexemes that may still be the one being read, each with what is left of its texts
+// (derivatives, regex/nodes.hpp) and of the texts that it must not go on as. States are made as they are met, with a
+// row of targets by byte. A lexeme ends only when a byte is read that begins the next one, or where the text ends; so
+// the places between lexemes cost nothing, and a deterministic lexer is in one state.
+//
+// What must not follow a lexeme that has ended is a `promise`: a set of languages, none of which may have a beginning
+// of the rest of the text. Most promises are kept by the next byte, and are nothing from there on.
+#pragma once
+#include <array>
+#include <cstdint>
+#include <deque>
+#include <memory>
+#include <vector>
+
+#include "context_free/allowance.hpp"
+#include "context_free/parser.hpp"
+
+namespace schemagen {
+
+using LexerState = uint32_t;
+using Promise = uint32_t;
+constexpr LexerState kNoLexeme = 0;
+constexpr Promise kNoPromise = 0, kBroken = UINT32_MAX;
+
+class Lexer {
+public:
+    struct Component {
+        LexemeId lexeme;
+        NodeId text, longer;
+    };
+    struct End {
+        LexemeId lexeme;
+        Promise promise;
+    };
+
+    Lexer(const ContextFreeGrammar& grammar, const LexemeSets& sets, Kernel& kernel, Allowance& allowance);
+    // Where one of a set of lexemes begins.
+    LexerState start(LexemeSets::SetId set);
+    // Where the component alone is.
+    LexerState alone(const Component& component);
+    // The same place, if none but a set of lexemes may be read; kNoLexeme: none of them is.
+    LexerState within(LexerState state, LexemeSets::SetId set);
+    // kNoLexeme: no lexeme goes on like this.
+    LexerState next(LexerState state, uint8_t byte) {
+        const Row* row = rows_[state].get();
+        if (row && (*row)[byte] != kUnknown) return (*row)[byte];
+        return compute(state, byte);
+    }
+    // The lexemes that may end here.
+    const std::vector<End>& ends(LexerState state) const { return states_[state].ends; }
+    const std::vector<Component>& components(LexerState state) const { return states_[state].components; }
+    const ByteSet& next_bytes(LexerState state);
+    // Lower bound of the bytes to the end of a component.
+    uint32_t min_bytes(const Component& component) { return kernel_.shortest(component.text); }
+
+    // What is left of a promise behind a byte; kBroken: the byte must not come.
+    Promise keep(Promise promise, uint8_t byte);
+    Promise both(Promise one, Promise other);
+
+    size_t state_count() const { return states_.size(); }
+    size_t memory_bytes() const;
+
+private:
+    static constexpr uint32_t kUnknown = UINT32_MAX;
+    using Row = std::array<LexerState, 256>;
+    struct State {
+        std::vector<Component> components;
+        std::vector<End> ends;
+        std::unique_ptr<ByteSet> next_bytes;  // when it was asked for
+    };
+    LexerState compute(LexerState state, uint8_t byte);
+    LexerState intern(std::vector<Component> components);
+    Promise promise_of(NodeId longer);
+
+    const ContextFreeGrammar& grammar_;
+    const LexemeSets& sets_;
+    Kernel& kernel_;
+    Allowance& allowance_;
+    InternedLists keys_;                                           // [state]: components, flat
+    std::deque<State> states_;                                     // [state]
+    std::vector<std::unique_ptr<Row>> rows_;                       // [state]
+    std::vector<LexerState> starts_;                               // [set]
+    InternedLists promises_;                                       // [promise]: sorted nodes
+    std::vector<std::unique_ptr<std::array<Promise, 256>>> kept_;  // [promise]
+};
+
+}  // namespace schemagen

@@ -1,0 +1,59 @@
+// What reads the terminals of a context-free grammar: configurations of a pushdown automaton, as numbers.
+//
+// A configuration is a value: equal numbers, equal futures. So texts may be forked and rolled back for nothing, and
+// what was found out about a configuration is kept by its number.
+#pragma once
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "context_free/grammar.hpp"
+#include "util/interned_lists.hpp"
+
+namespace schemagen {
+
+using ParserState = uint32_t;
+constexpr ParserState kNoParse = 0;
+
+// Sets of lexemes, each kept once; set 0 is empty.
+class LexemeSets {
+public:
+    using SetId = uint32_t;
+
+    explicit LexemeSets(size_t lexemes) : words_(lexemes / 64 + 1), bits_(words_, 0) {}
+    SetId intern(std::vector<LexemeId> lexemes);  // in any order, some of them more than once
+    std::span<const LexemeId> operator[](SetId set) const { return lists_[set]; }
+    bool has(SetId set, LexemeId lexeme) const { return bits_[set * words_ + lexeme / 64] >> (lexeme % 64) & 1; }
+    bool meet(SetId one, SetId other) const {
+        for (size_t w = 0; w < words_; ++w)
+            if (bits_[one * words_ + w] & bits_[other * words_ + w]) return true;
+        return false;
+    }
+    size_t memory_bytes() const { return bits_.capacity() * sizeof(uint64_t) + lists_.memory_bytes(); }
+
+private:
+    size_t words_;
+    std::vector<uint64_t> bits_;  // [set][lexeme / 64]
+    InternedLists lists_;
+};
+
+class Parser {
+public:
+    virtual ~Parser() = default;
+    virtual ParserState start() = 0;
+    // Behind a terminal that is not ignored; kNoParse: it cannot follow.
+    virtual ParserState shift(ParserState state, SymbolId terminal) = 0;
+    // The lexemes of the terminals that may follow, and of those that are ignored.
+    virtual LexemeSets::SetId viable(ParserState state) = 0;
+    // Whether the text may end.
+    virtual bool accepting(ParserState state) = 0;
+    // The state whose futures are those of either; kNoParse: there is none.
+    virtual ParserState united(ParserState one, ParserState other) = 0;
+    // A lower bound of the bytes to the nearest end.
+    virtual uint32_t min_bytes(ParserState state) = 0;
+    // Rules being read, innermost first, for messages.
+    virtual std::vector<SymbolId> open_rules(ParserState state) const = 0;
+    virtual size_t memory_bytes() const = 0;
+};
+
+}  // namespace schemagen

@@ -1,0 +1,147 @@
+#include "context_free/strands.hpp"
+
+#include <algorithm>
+#include <set>
+
+#include "util/limits.hpp"
+#include "util/work.hpp"
+
+namespace schemagen {
+
+Strands::Strands(const ContextFreeGrammar& grammar, Parser& parser, LexemeSets& sets, Lexer& lexer,
+                 Allowance& allowance)
+    : grammar_(grammar), parser_(parser), sets_(sets), lexer_(lexer), allowance_(allowance) {
+    // The start is told from a place where the same may be read of a lexeme that has begun.
+    const ParserState start = parser_.start();
+    places_.intern(std::vector<uint32_t>{start, lexer_.start(parser_.viable(start)), kNoPromise, 0});
+}
+
+std::vector<Strand> Strands::operator[](PlaceId place) const {
+    const auto flat = places_[place];
+    std::vector<Strand> out;
+    out.reserve(flat.size() / 3);
+    for (size_t k = 0; k + 2 < flat.size(); k += 3) out.push_back({flat[k], flat[k + 1], flat[k + 2]});
+    return out;
+}
+
+// What a strand may be behind a byte, whether or not it can be finished.
+void Strands::follow(const Strand& strand, uint8_t byte, std::vector<Strand>& out) {
+    auto add = [&](ParserState parser, LexerState lexer, Promise promise) {
+        if (lexer && promise != kBroken) out.push_back({parser, lexer, promise});
+    };
+    if (const LexerState lexer = lexer_.next(strand.lexer, byte))
+        add(strand.parser, lexer, lexer_.keep(strand.promise, byte));
+    for (size_t k = 0; k < lexer_.ends(strand.lexer).size(); ++k) {
+        const Lexer::End end = lexer_.ends(strand.lexer)[k];
+        const Promise promise = lexer_.keep(lexer_.both(strand.promise, end.promise), byte);
+        if (promise == kBroken) continue;
+        if (const ParserState behind = this->behind(strand.parser, end.lexeme))
+            add(behind, lexer_.next(lexer_.start(parser_.viable(behind)), byte), promise);
+    }
+}
+
+// Of strands that differ in the parser's state alone one is made, where the parser can.
+void Strands::unite(std::vector<Strand>& strands) {
+    std::sort(strands.begin(), strands.end());
+    strands.erase(std::unique(strands.begin(), strands.end()), strands.end());
+    for (size_t k = 0; k < strands.size(); ++k)
+        for (size_t other = strands.size(); other-- > k + 1;) {
+            if (strands[other].lexer != strands[k].lexer || strands[other].promise != strands[k].promise) continue;
+            const ParserState united = parser_.united(strands[k].parser, strands[other].parser);
+            if (!united) continue;
+            strands[k].parser = united;
+            strands.erase(strands.begin() + static_cast<ptrdiff_t>(other));
+        }
+    std::sort(strands.begin(), strands.end());
+}
+
+PlaceId Strands::place_of(const Strand& strand) {
+    return places_.intern(std::vector<uint32_t>{strand.parser, strand.lexer, strand.promise});
+}
+
+PlaceId Strands::step(PlaceId place, uint8_t byte) {
+    if (const uint32_t known = steps_.find(place, byte); known != PairMap::kNone) return known;
+    std::vector<Strand> out;
+    for (const Strand& strand : (*this)[place]) follow(strand, byte, out);
+    std::erase_if(out, [&](const Strand& strand) { return !can_finish(strand); });
+    if (out.size() > 1) unite(out);
+    allowance_.check_alternatives(out.size());
+    std::vector<uint32_t> flat;
+    for (const Strand& strand : out) flat.insert(flat.end(), {strand.parser, strand.lexer, strand.promise});
+    const size_t known = places_.size();
+    const PlaceId next = places_.intern(flat);
+    if (next == known) allowance_.add_state();
+    steps_.insert(place, byte, next);
+    return next;
+}
+
+bool Strands::ends_well(const Strand& strand) {
+    for (const Lexer::End& end : lexer_.ends(strand.lexer))
+        if (const ParserState behind = this->behind(strand.parser, end.lexeme); behind && parser_.accepting(behind))
+            return true;
+    return false;
+}
+
+bool Strands::accepting(PlaceId place) {
+    if (place == kStartPlace) return parser_.accepting(parser_.start());
+    for (const Strand& strand : (*this)[place])
+        if (ends_well(strand)) return true;
+    return false;
+}
+
+ByteSet Strands::next_bytes(PlaceId place) {
+    ByteSet out;
+    auto add = [&](const ByteSet& bytes) {
+        for (size_t w = 0; w < bytes.words.size(); ++w) out.words[w] |= bytes.words[w];
+    };
+    for (const Strand& strand : (*this)[place]) {
+        add(lexer_.next_bytes(strand.lexer));
+        for (size_t k = 0; k < lexer_.ends(strand.lexer).size(); ++k)
+            if (const ParserState behind = this->behind(strand.parser, lexer_.ends(strand.lexer)[k].lexeme))
+                add(lexer_.next_bytes(lexer_.start(parser_.viable(behind))));
+    }
+    return out;
+}
+
+uint32_t Strands::min_bytes(PlaceId place) {
+    if (accepting(place)) return 0;
+    uint32_t best = ContextFreeGrammar::kFar;
+    for (const Strand& strand : (*this)[place])
+        for (size_t k = 0; k < lexer_.components(strand.lexer).size(); ++k) {
+            const Lexer::Component component = lexer_.components(strand.lexer)[k];
+            const ParserState behind = this->behind(strand.parser, component.lexeme);
+            if (!behind) continue;
+            best = std::min(best, lexer_.min_bytes(component) + parser_.min_bytes(behind));
+        }
+    return best;
+}
+
+// Depth-first over what may follow, until nothing is promised any more: from there on every strand can be finished.
+bool Strands::can_finish(const Strand& strand) {
+    if (!strand.promise) return true;
+    const uint32_t id = finishing_.intern(std::vector<uint32_t>{strand.parser, strand.lexer, strand.promise});
+    if (const uint32_t known = finished_.find(id, 0); known != PairMap::kNone) return known != 0;
+    std::vector<Strand> todo{strand};
+    std::set<Strand> seen(todo.begin(), todo.end());
+    bool found = false;
+    while (!found && !todo.empty()) {
+        const Strand at = todo.back();
+        todo.pop_back();
+        if (ends_well(at)) found = true;
+        for (unsigned byte = 0; byte < 256 && !found; ++byte) {
+            poll();
+            std::vector<Strand> next;
+            follow(at, static_cast<uint8_t>(byte), next);
+            for (const Strand& each : next) {
+                found = found || !each.promise;
+                if (seen.insert(each).second) todo.push_back(each);
+            }
+        }
+        if (seen.size() > kMostTried)
+            throw LimitExceeded("max_alternatives", static_cast<double>(seen.size()), kMostTried);
+    }
+    finished_.insert(id, 0, found);
+    return found;
+}
+
+}  // namespace schemagen

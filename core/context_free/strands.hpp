@@ -1,0 +1,64 @@
+// Texts of a context-free grammar, read byte by byte: where the parser is, what is read of a lexeme, and what the
+// lexeme before it has promised. A text may be read in several ways at once, each of which is a `Strand`; a set of them
+// is a `Place`, kept once and known by its number.
+//
+// Invariants: every strand of a place can be finished; strands are sorted; no two differ in the parser's state alone if
+// the parser can unite them; place 0 is the dead one and place 1 the start, where no byte was read yet.
+#pragma once
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "context_free/lexer.hpp"
+#include "context_free/parser.hpp"
+#include "util/pair_map.hpp"
+
+namespace schemagen {
+
+struct Strand {
+    ParserState parser;
+    LexerState lexer;
+    Promise promise;
+    auto operator<=>(const Strand&) const = default;
+};
+
+using PlaceId = uint32_t;
+constexpr PlaceId kNoPlace = 0, kStartPlace = 1;
+
+class Strands {
+public:
+    Strands(const ContextFreeGrammar& grammar, Parser& parser, LexemeSets& sets, Lexer& lexer, Allowance& allowance);
+    std::vector<Strand> operator[](PlaceId place) const;
+    PlaceId place_of(const Strand& strand);
+    PlaceId step(PlaceId place, uint8_t byte);
+    bool accepting(PlaceId place);
+    ByteSet next_bytes(PlaceId place);
+    uint32_t min_bytes(PlaceId place);
+    // Behind a terminal, which may be one that is ignored; kNoParse: it cannot follow.
+    ParserState behind(ParserState state, LexemeId lexeme) {
+        const SymbolId terminal = grammar_.lexemes()[lexeme].terminal;
+        return grammar_.is_ignored(terminal) ? state : parser_.shift(state, terminal);
+    }
+    // Whether the text can be finished, whatever the promise.
+    bool can_finish(const Strand& strand);
+    size_t memory_bytes() const { return places_.memory_bytes() + finished_.memory_bytes() + steps_.memory_bytes(); }
+
+private:
+    static constexpr size_t kMostTried = 20'000;
+    void follow(const Strand& strand, uint8_t byte, std::vector<Strand>& out);
+    bool ends_well(const Strand& strand);
+    void unite(std::vector<Strand>& strands);
+
+    const ContextFreeGrammar& grammar_;
+    Parser& parser_;
+    LexemeSets& sets_;
+    Lexer& lexer_;
+    Allowance& allowance_;
+    InternedLists places_;     // [place]: strands, flat
+    PairMap steps_;            // (place, byte) -> place
+    InternedLists finishing_;  // strands asked for
+    PairMap finished_;         // (of those, 0) -> whether they can be finished
+};
+
+}  // namespace schemagen

@@ -1,0 +1,21 @@
+// What makes the masks of a constraint. A machine that has no engine of its own (`MaskFactory`) gets that of masks.hpp.
+#pragma once
+#include <cstdint>
+#include <memory>
+
+#include "automata/automaton.hpp"
+#include "vocabulary/vocabulary.hpp"
+
+namespace schemagen {
+
+class MaskEngine {
+public:
+    virtual ~MaskEngine() = default;
+    // Writes ceil(V/32) words; returns how many tokens are allowed.
+    virtual uint32_t fill(const Configuration& config, uint32_t* words, Arena& arena) = 0;
+    // The same if everything it takes is known already: changes nothing, so any number of threads may do it at once.
+    virtual bool fill_known(const Configuration& config, uint32_t* words, uint32_t& allowed) const = 0;
+    virtual size_t memory_bytes() const = 0;
+};
+
+}  // namespace schemagen

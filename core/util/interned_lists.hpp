@@ -1,0 +1,46 @@
+// Lists of numbers, each kept once: equal lists have equal ids, counted from 0, which is the empty list.
+#pragma once
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "util/hash.hpp"
+#include "util/hash_index.hpp"
+
+namespace schemagen {
+
+class InternedLists {
+public:
+    using List = std::span<const uint32_t>;
+
+    InternedLists() { intern({}); }
+    // What `operator[]` returned before holds no longer, unless the list was known.
+    uint32_t intern(List list) {
+        const uint64_t hash = hash_words(list.data(), list.size());
+        const uint32_t known = index_.find(hash, [&](uint32_t id) {
+            const List other = (*this)[id];
+            return std::equal(list.begin(), list.end(), other.begin(), other.end());
+        });
+        if (known != HashIndex::kNone) return known;
+        const auto id = static_cast<uint32_t>(ends_.size());
+        pool_.insert(pool_.end(), list.begin(), list.end());
+        ends_.push_back(pool_.size());
+        index_.insert(hash, id);
+        return id;
+    }
+    List operator[](uint32_t id) const {
+        const size_t begin = id ? ends_[id - 1] : 0;
+        return {pool_.data() + begin, ends_[id] - begin};
+    }
+    size_t size() const { return ends_.size(); }
+    size_t memory_bytes() const {
+        return pool_.capacity() * sizeof(uint32_t) + ends_.capacity() * sizeof(size_t) + index_.memory_bytes();
+    }
+
+private:
+    std::vector<uint32_t> pool_;
+    std::vector<size_t> ends_;  // [id] of its list in the pool
+    HashIndex index_;
+};
+
+}  // namespace schemagen

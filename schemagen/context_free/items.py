@@ -1,0 +1,156 @@
+"""Rules as automata over symbols, whose states are the dotted items of a parser (Earley 1970).
+
+The body of a rule is turned into its position automaton (Glushkov 1961): a state for each symbol in it, no empty moves. States
+with the same future are made one, so that alternatives that end alike are followed once.
+
+Invariants: state 0 is the start; every state is reached from it, and every one comes to an end.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TypeAlias
+
+from schemagen.context_free.syntax import Alternatives, Expression, Repeat, Rule, Sequence, Terminal, Text
+from schemagen.context_free.texts import is_nullable, nonempty
+from schemagen.errors import LimitError
+from schemagen.regex import ast
+
+Symbol: TypeAlias = "Rule | Terminal | Text"
+
+#: Symbols of one rule, repetitions written out.
+MAX_POSITIONS = 50_000
+
+
+@dataclass(slots=True)
+class Items:
+    """The items of one rule.
+
+    Attributes:
+        edges: For each item, which symbol leads to which item.
+        accepting: The items at which the rule may end.
+    """
+
+    edges: list[list[tuple[Symbol, int]]]
+    accepting: set[int]
+
+
+@dataclass(slots=True)
+class _Part:
+    """Of a part of a body: the positions it may begin and end with, and whether it may be empty."""
+
+    first: frozenset[int]
+    last: frozenset[int]
+    nullable: bool
+
+
+class _Positions:
+    """The position automaton of one body, built bottom up."""
+
+    def __init__(self) -> None:
+        self.symbols: list[Symbol] = []
+        self.follow: list[set[int]] = []
+
+    def part(self, expression: Expression) -> _Part:
+        if isinstance(expression, Sequence):
+            return self.join([self.part(each) for each in expression.parts])
+        if isinstance(expression, Alternatives):
+            return _either([self.part(each) for each in expression.parts])
+        if isinstance(expression, Repeat):
+            return self.repeated(expression)
+        if isinstance(expression, Text):
+            return self.text(expression)
+        return self.symbol(expression)
+
+    def text(self, expression: Text) -> _Part:
+        regex = nonempty(expression.regex)
+        part = _Part(frozenset(), frozenset(), nullable=False) if regex == ast.EMPTY else self.symbol(Text(regex))
+        part.nullable = is_nullable(expression.regex)
+        return part
+
+    def symbol(self, symbol: Symbol) -> _Part:
+        if len(self.symbols) == MAX_POSITIONS:
+            raise LimitError(
+                f"a rule of more than {MAX_POSITIONS:,} symbols",
+                why="repetitions are written out",
+                fix="lower their bounds, or use rules for their parts",
+            )
+        here = frozenset((len(self.symbols),))
+        self.symbols.append(symbol)
+        self.follow.append(set())
+        return _Part(here, here, nullable=False)
+
+    def join(self, parts: list[_Part]) -> _Part:
+        """The parts one after the other."""
+        out = _Part(frozenset(), frozenset(), nullable=True)
+        for part in parts:
+            for position in out.last:
+                self.follow[position] |= part.first
+            out = _Part(
+                out.first | part.first if out.nullable else out.first,
+                out.last | part.last if part.nullable else part.last,
+                out.nullable and part.nullable,
+            )
+        return out
+
+    def repeated(self, expression: Repeat) -> _Part:
+        """The inner part ``low`` times, then as a loop or ``high - low`` times inside each other: x (x (x)?)?."""
+        low, high = expression.low, expression.high
+        if high is None:
+            parts = [self.part(expression.inner) for _ in range(max(low, 1))]
+            for position in parts[-1].last:
+                self.follow[position] |= parts[-1].first
+            if low == 0:
+                parts[-1].nullable = True
+            return self.join(parts)
+        required = [self.part(expression.inner) for _ in range(low)]
+        rest = _Part(frozenset(), frozenset(), nullable=True)
+        for _ in range(high - low):
+            one = self.part(expression.inner)
+            rest = self.join([one, rest])
+            rest.nullable = True
+        return self.join([*required, rest])
+
+
+def _either(parts: list[_Part]) -> _Part:
+    return _Part(
+        frozenset().union(*(part.first for part in parts)),
+        frozenset().union(*(part.last for part in parts)),
+        any(part.nullable for part in parts),
+    )
+
+
+def items_of(body: Expression) -> Items:
+    """Return the items of a rule with this body.
+
+    Raises:
+        LimitError: Its repetitions are too long to be written out.
+    """
+    positions = _Positions()
+    whole = positions.part(body)
+    count = len(positions.symbols)
+    edges: list[list[tuple[Symbol, int]]] = [
+        [(positions.symbols[at], at + 1) for at in sorted(whole.first)],
+        *([(positions.symbols[at], at + 1) for at in sorted(follow)] for follow in positions.follow),
+    ]
+    accepting = {at + 1 for at in whole.last} | ({0} if whole.nullable else set())
+    return _merged(edges, accepting, count + 1)
+
+
+def _merged(edges: list[list[tuple[Symbol, int]]], accepting: set[int], count: int) -> Items:
+    """Make items with the same future one, beginning with those that have none."""
+    same = list(range(count))
+    while True:
+        futures: dict[tuple[bool, frozenset[tuple[Symbol, int]]], int] = {}
+        new = [
+            futures.setdefault((item in accepting, frozenset((symbol, same[to]) for symbol, to in edges[item])), item)
+            for item in range(count)
+        ]
+        if new == same:
+            break
+        same = new
+    numbers = {item: number for number, item in enumerate(dict.fromkeys(same))}
+    return Items(
+        [sorted({(symbol, numbers[same[to]]) for symbol, to in edges[item]}, key=repr) for item in numbers],
+        {numbers[item] for item in numbers if item in accepting},
+    )

@@ -1,0 +1,136 @@
+"""Grammars made smaller before they are compiled: what derives nothing is dropped, what is regular becomes one terminal.
+
+A rule that does not call itself, however far around, has a regular language if all that it calls has: its body is written out
+where it is called. That is what makes grammars that are read character by character (GBNF, EBNF) fast: the parser sees whole
+numbers and strings, not digits. A grammar without recursion becomes a single regular expression.
+
+Only texts that no lexer delimits are joined (`Text`): where a lexer takes the longest match, two terminals are no longer one.
+"""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from typing import TYPE_CHECKING
+
+from schemagen.context_free.syntax import (
+    EMPTY_TEXT,
+    NOTHING,
+    Alternatives,
+    ContextFreeGrammar,
+    Expression,
+    Repeat,
+    Rule,
+    Sequence,
+    Terminal,
+    Text,
+    alternatives,
+    repeat,
+    sequence,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+
+@lru_cache(maxsize=4096)
+def called(expression: Expression) -> frozenset[str]:
+    """Return the names of the rules in an expression."""
+    if isinstance(expression, Rule):
+        return frozenset((expression.name,))
+    if isinstance(expression, Repeat):
+        return called(expression.inner)
+    if isinstance(expression, Sequence | Alternatives):
+        return frozenset().union(*map(called, expression.parts))
+    return frozenset()
+
+
+def productive(rules: dict[str, Expression]) -> set[str]:
+    """Return the rules that derive some text."""
+    found: set[str] = set()
+
+    def derives(expression: Expression) -> bool:
+        if isinstance(expression, Rule):
+            return expression.name in found
+        if isinstance(expression, Sequence):
+            return all(map(derives, expression.parts))
+        if isinstance(expression, Alternatives):
+            return any(map(derives, expression.parts))
+        return not isinstance(expression, Repeat) or expression.low == 0 or derives(expression.inner)
+
+    while new := {name for name, body in rules.items() if name not in found and derives(body)}:
+        found |= new
+    return found
+
+
+def substituted(expression: Expression, known: dict[str, Expression]) -> Expression:
+    """Return an expression with some rules replaced by their bodies."""
+    if isinstance(expression, Rule):
+        return known.get(expression.name, expression)
+    if isinstance(expression, Sequence):
+        return sequence(*(substituted(part, known) for part in expression.parts))
+    if isinstance(expression, Alternatives):
+        return alternatives(*(substituted(part, known) for part in expression.parts))
+    if isinstance(expression, Repeat):
+        return repeat(substituted(expression.inner, known), expression.low, expression.high)
+    return expression
+
+
+def components(rules: dict[str, Expression]) -> Iterator[list[str]]:
+    """Yield the rules that call one another as groups, those they call before them (Tarjan 1972), without recursion."""
+    index: dict[str, int] = {}
+    low: dict[str, int] = {}
+    stack: list[str] = []
+    for root, body in rules.items():
+        if root in index:
+            continue
+        index[root] = low[root] = len(index)
+        stack.append(root)
+        work = [(root, iter(sorted(called(body))))]
+        while work:
+            name, callees = work[-1]
+            callee = next(callees, None)
+            if callee is None:
+                work.pop()
+                if work:
+                    low[work[-1][0]] = min(low[work[-1][0]], low[name])
+                if low[name] == index[name]:
+                    at = stack.index(name)
+                    yield stack[at:]
+                    del stack[at:]
+            elif callee not in index:
+                index[callee] = low[callee] = len(index)
+                stack.append(callee)
+                work.append((callee, iter(sorted(called(rules[callee])))))
+            elif callee in stack:
+                low[name] = min(low[name], index[callee])
+
+
+def simplified(grammar: ContextFreeGrammar) -> ContextFreeGrammar:
+    """Return a grammar of the same texts whose rules all derive some text, are called, and are no texts alone.
+
+    The start rule stays, with the body NOTHING if it derives no text at all.
+    """
+    alive = productive(grammar.rules)
+    dead: dict[str, Expression] = dict.fromkeys(set(grammar.rules) - alive, NOTHING)
+    rules = {name: substituted(body, dead) for name, body in grammar.rules.items() if name in alive}
+    if grammar.start not in alive:
+        return ContextFreeGrammar(grammar.start, {grammar.start: NOTHING})
+    known: dict[str, Expression] = {}
+    for group in components(rules):
+        for name in group:
+            rules[name] = substituted(rules[name], known)
+        if len(group) == 1 and group[0] not in called(rules[group[0]]) and _is_small(rules[group[0]]):
+            known[group[0]] = rules[group[0]]
+    kept: dict[str, Expression] = {}
+    todo = [grammar.start]
+    while todo:
+        name = todo.pop()
+        if name not in kept:
+            kept[name] = rules[name]
+            todo.extend(sorted(called(rules[name])))
+    return ContextFreeGrammar(grammar.start, kept, grammar.terminals, grammar.ignored)
+
+
+def _is_small(body: Expression) -> bool:
+    """Whether a body is written out where its rule is called: texts, single symbols and nothing at all."""
+    return isinstance(body, Text | Rule | Terminal) or body in (EMPTY_TEXT, NOTHING)

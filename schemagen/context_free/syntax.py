@@ -1,0 +1,146 @@
+"""Context-free grammars as values: the one representation between every grammar language and every engine.
+
+A grammar is a set of rules. The body of a rule is an expression over rules and terminals; a terminal is a regular language
+(`schemagen.regex.ast`) together with how a lexer takes texts of it: any of them, or only one that does not go on as another.
+
+Invariants: expressions are frozen; the lower-case constructors apply the cheap identities; the language of a terminal is never
+empty and never holds the empty text (`text_of` writes an optional terminal instead).
+
+Source: the regular right parts of LaLonde 1977, which repetitions and alternatives inside of a rule need no new rules for.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Union as _Union
+
+from schemagen.regex import ast
+from schemagen.regex.hashing import HashedOnce, hashed_once
+
+
+@hashed_once
+@dataclass(frozen=True, slots=True)
+class Rule(HashedOnce):
+    """A call of the rule ``name``."""
+
+    name: str
+
+
+@hashed_once
+@dataclass(frozen=True, slots=True)
+class Terminal(HashedOnce):
+    """A lexeme of the terminal ``name``."""
+
+    name: str
+
+
+@hashed_once
+@dataclass(frozen=True, slots=True)
+class Text(HashedOnce):
+    """A text of a regular language, read character by character: no lexer looks for the end of it."""
+
+    regex: ast.Regex
+
+
+@hashed_once
+@dataclass(frozen=True, slots=True)
+class Sequence(HashedOnce):
+    """The parts one after the other; no parts at all is the empty text."""
+
+    parts: tuple[Expression, ...]
+
+
+@hashed_once
+@dataclass(frozen=True, slots=True)
+class Alternatives(HashedOnce):
+    """Any of the parts; no parts at all is nothing."""
+
+    parts: tuple[Expression, ...]
+
+
+@hashed_once
+@dataclass(frozen=True, slots=True)
+class Repeat(HashedOnce):
+    """``inner`` at least ``low`` and at most ``high`` times; ``high=None`` is unbounded."""
+
+    inner: Expression
+    low: int
+    high: int | None
+
+
+Expression = _Union[Rule, Terminal, Text, Sequence, Alternatives, Repeat]  # noqa: UP007 - a runtime alias of forward names
+
+NOTHING = Alternatives(())
+EMPTY_TEXT = Sequence(())
+
+
+def sequence(*parts: Expression) -> Expression:
+    """The parts one after the other; neighbouring texts become one."""
+    flat: list[Expression] = []
+    for part in parts:
+        for piece in part.parts if isinstance(part, Sequence) else (part,):
+            if piece == NOTHING:
+                return NOTHING
+            if isinstance(piece, Text) and flat and isinstance(flat[-1], Text):
+                flat[-1] = Text(ast.concat(flat[-1].regex, piece.regex))
+            else:
+                flat.append(piece)
+    return flat[0] if len(flat) == 1 else Sequence(tuple(flat))
+
+
+def alternatives(*parts: Expression) -> Expression:
+    """Any of the parts; texts among them become one."""
+    texts: list[ast.Regex] = []
+    others: dict[Expression, None] = {}
+    for part in parts:
+        for piece in part.parts if isinstance(part, Alternatives) else (part,):
+            if isinstance(piece, Text):
+                texts.append(piece.regex)
+            else:
+                others[piece] = None
+    pieces: list[Expression] = [Text(ast.union(*texts)), *others] if texts else list(others)
+    return pieces[0] if len(pieces) == 1 else Alternatives(tuple(pieces))
+
+
+def repeat(inner: Expression, low: int, high: int | None) -> Expression:
+    """``inner`` from ``low`` to ``high`` times (`None`: without end)."""
+    if high == 0 or inner == EMPTY_TEXT or (inner == NOTHING and low == 0):
+        return EMPTY_TEXT
+    if inner == NOTHING:
+        return NOTHING
+    if low == high == 1:
+        return inner
+    if isinstance(inner, Text):
+        return Text(ast.repeat(inner.regex, low, high))
+    return Repeat(inner, low, high)
+
+
+@dataclass(frozen=True, slots=True)
+class Lexeme:
+    """One way to read a terminal.
+
+    Attributes:
+        text: Its texts.
+        longer: The texts that it must not go on as: it ends only where no text of ``longer`` begins with it and goes on as the
+            rest of the whole text does. The empty language: it ends anywhere; the same as ``text``: the longest match.
+    """
+
+    text: ast.Regex
+    longer: ast.Regex = ast.EMPTY
+
+
+@dataclass(frozen=True, slots=True)
+class ContextFreeGrammar:
+    """A grammar whose texts are those of its start rule.
+
+    Attributes:
+        start: The name of the start rule.
+        rules: The body of each rule.
+        terminals: How each terminal is read.
+        ignored: Terminals that may stand before, between and behind all others.
+    """
+
+    start: str
+    rules: dict[str, Expression]
+    terminals: dict[str, Lexeme] = field(default_factory=dict)
+    ignored: frozenset[str] = frozenset()
