@@ -79,7 +79,7 @@ class Builder:
     def context_free(
         self,
         terminals: list[tuple[str, bool]],
-        lexemes: list[tuple[int, int, int]],
+        lexemes: list[tuple[int, int, int, bool]],
         rules: list[tuple[str, int, list[tuple[int, int, int]], list[int]]],
         start: int,
         max_alternatives: int,

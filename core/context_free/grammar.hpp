@@ -3,7 +3,8 @@
 // Symbols are numbered, terminals first, then rules. What is left of the body of a rule is an `Item` (a dotted rule of
 // Earley 1970): a state of a nondeterministic automaton over symbols, so repetitions and alternatives cost no rules of
 // their own. A terminal is read as one of its lexemes: a language of texts, and the texts that a lexeme must not go on
-// as (`longer`), which is how lexers that take the longest match, or have an order, are described.
+// as (`longer`), which is how lexers that take the longest match, or have an order, are described. What follows a
+// marked lexeme is described in full, as matchers that try alternatives in order need.
 //
 // Invariants, seen to by the caller: every rule derives some text (unproductive ones are dropped), the texts of lexemes
 // are not empty, and a terminal that is not ignored is in some item.
@@ -26,6 +27,7 @@ struct Lexeme {
     SymbolId terminal;
     NodeId text;
     NodeId longer;  // a lexeme ends only where the text does not go on to one of these; kEmpty: anywhere
+    bool marked;    // `text` has the lexeme, the mark (lexer.hpp), and all that may follow
 };
 
 class ContextFreeGrammar {

@@ -6,6 +6,7 @@ namespace schemagen {
 
 Lexer::Lexer(const ContextFreeGrammar& grammar, const LexemeSets& sets, Kernel& kernel, Allowance& allowance)
     : grammar_(grammar), sets_(sets), kernel_(kernel), allowance_(allowance) {
+    unmarked_ = kernel_.repeat(kernel_.chars(Encoding::kUtf8, {{0, kMaxCodePoint - 1}}), 0, kUnbounded);
     states_.emplace_back();
     rows_.emplace_back();
     rows_[0] = std::make_unique<Row>();
@@ -39,8 +40,14 @@ LexerState Lexer::intern(std::vector<Component> components) {
     key.reserve(components.size() * 3);
     for (const Component& each : components) key.insert(key.end(), {each.lexeme, each.text, each.longer});
     State state;
-    for (const Component& each : components)
-        if (kernel_.nullable(each.text)) state.ends.push_back({each.lexeme, promise_of(each.longer)});
+    for (const Component& each : components) {
+        if (grammar_.lexemes()[each.lexeme].marked) {
+            if (const NodeId rest = after_mark(each.text); !kernel_.is_empty(rest))
+                state.ends.push_back({each.lexeme, promise_of({2 * rest + 1})});
+        } else if (kernel_.nullable(each.text)) {
+            state.ends.push_back({each.lexeme, promise_of({2 * each.longer})});
+        }
+    }
     const size_t known = keys_.size();
     const LexerState id = keys_.intern(key);
     if (id < known) return id;
@@ -53,7 +60,9 @@ LexerState Lexer::intern(std::vector<Component> components) {
 
 LexerState Lexer::compute(LexerState state, uint8_t byte) {
     std::vector<Component> components;
+    constexpr uint8_t kPlaneOfMark = 0xF4;
     for (const Component& each : states_[state].components) {
+        if (byte == kPlaneOfMark && grammar_.lexemes()[each.lexeme].marked) continue;
         const NodeId text = kernel_.derivative(each.text, byte);
         if (kernel_.is_empty(text)) continue;
         const NodeId longer = each.longer == each.text ? text : kernel_.derivative(each.longer, byte);
@@ -78,11 +87,33 @@ const ByteSet& Lexer::next_bytes(LexerState state) {
 
 // ---- promises -----------------------------------------------------------------------------------------------------
 
-Promise Lexer::promise_of(NodeId longer) {
-    if (longer == kEmpty || longer == kEpsilon) return kNoPromise;
-    const uint32_t promise = promises_.intern(std::vector<uint32_t>{longer});
+NodeId Lexer::after_mark(NodeId text) {
+    for (unsigned byte : {0xF4u, 0x8Fu, 0xBFu, 0xBFu}) text = kernel_.derivative(text, static_cast<uint8_t>(byte));
+    return text;
+}
+
+bool Lexer::is_anything(NodeId node) {
+    if (const auto it = anything_.find(node); it != anything_.end()) return it->second;
+    return anything_[node] = kernel_.is_empty(kernel_.conjunction({unmarked_, kernel_.complement(node)}));
+}
+
+// A promise without the parts that say nothing.
+Promise Lexer::promise_of(std::vector<uint32_t> parts) {
+    std::erase_if(parts, [&](uint32_t part) {
+        const NodeId node = part / 2;
+        return part % 2 ? is_anything(node) : kernel_.is_empty(node) || node == kEpsilon;
+    });
+    std::sort(parts.begin(), parts.end());
+    parts.erase(std::unique(parts.begin(), parts.end()), parts.end());
+    const uint32_t promise = promises_.intern(parts);
     kept_.resize(promises_.size());
     return promise;
+}
+
+bool Lexer::may_end(Promise promise) const {
+    for (uint32_t part : promises_[promise])
+        if (part % 2 && !kernel_.nullable(part / 2)) return false;
+    return true;
 }
 
 Promise Lexer::both(Promise one, Promise other) {
@@ -99,20 +130,14 @@ Promise Lexer::keep(Promise promise, uint8_t byte) {
     if (!promise) return kNoPromise;
     constexpr Promise kNotKnown = kBroken - 1;
     if (kept_[promise] && (*kept_[promise])[byte] != kNotKnown) return (*kept_[promise])[byte];
-    std::vector<uint32_t> nodes;
-    const std::vector<uint32_t> before(promises_[promise].begin(), promises_[promise].end());
-    Promise out = kNoPromise;
-    for (NodeId node : before) {
-        const NodeId rest = kernel_.derivative(node, byte);
-        if (kernel_.nullable(rest)) out = kBroken;
-        if (!kernel_.is_empty(rest)) nodes.push_back(rest);
+    bool broken = false;
+    std::vector<uint32_t> parts(promises_[promise].begin(), promises_[promise].end());
+    for (uint32_t& part : parts) {
+        const NodeId rest = kernel_.derivative(part / 2, byte);
+        broken = broken || (part % 2 ? kernel_.is_empty(rest) : kernel_.nullable(rest));
+        part = 2 * rest + part % 2;
     }
-    if (out != kBroken) {
-        std::sort(nodes.begin(), nodes.end());
-        nodes.erase(std::unique(nodes.begin(), nodes.end()), nodes.end());
-        out = promises_.intern(nodes);
-        kept_.resize(promises_.size());
-    }
+    const Promise out = broken ? kBroken : promise_of(std::move(parts));
     if (!kept_[promise]) {
         kept_[promise] = std::make_unique<std::array<Promise, 256>>();
         kept_[promise]->fill(kNotKnown);

@@ -5,13 +5,18 @@
 // row of targets by byte. A lexeme ends only when a byte is read that begins the next one, or where the text ends; so
 // the places between lexemes cost nothing, and a deterministic lexer is in one state.
 //
-// What must not follow a lexeme that has ended is a `promise`: a set of languages, none of which may have a beginning
-// of the rest of the text. Most promises are kept by the next byte, and are nothing from there on.
+// What a lexeme that has ended has said about the rest of the text is a `promise`: languages of which no text may be a
+// beginning of the rest, and languages that the rest must be of. Most promises are kept by the next byte, and are
+// nothing from there on.
+//
+// The mark between a marked lexeme and what follows is U+10FFFF, which is no character. So that no text holds it,
+// marked lexemes hold no character of its plane (U+100000 and above, for private use).
 #pragma once
 #include <array>
 #include <cstdint>
 #include <deque>
 #include <memory>
+#include <unordered_map>
 #include <vector>
 
 #include "context_free/allowance.hpp"
@@ -58,6 +63,8 @@ public:
     // What is left of a promise behind a byte; kBroken: the byte must not come.
     Promise keep(Promise promise, uint8_t byte);
     Promise both(Promise one, Promise other);
+    // Whether the text may end with it.
+    bool may_end(Promise promise) const;
 
     size_t state_count() const { return states_.size(); }
     size_t memory_bytes() const;
@@ -72,17 +79,22 @@ private:
     };
     LexerState compute(LexerState state, uint8_t byte);
     LexerState intern(std::vector<Component> components);
-    Promise promise_of(NodeId longer);
+    Promise promise_of(std::vector<uint32_t> parts);
+    NodeId after_mark(NodeId text);
+    bool is_anything(NodeId node);
 
     const ContextFreeGrammar& grammar_;
     const LexemeSets& sets_;
     Kernel& kernel_;
     Allowance& allowance_;
-    InternedLists keys_;                                           // [state]: components, flat
-    std::deque<State> states_;                                     // [state]
-    std::vector<std::unique_ptr<Row>> rows_;                       // [state]
-    std::vector<LexerState> starts_;                               // [set]
-    InternedLists promises_;                                       // [promise]: sorted nodes
+    InternedLists keys_;                      // [state]: components, flat
+    std::deque<State> states_;                // [state]
+    std::vector<std::unique_ptr<Row>> rows_;  // [state]
+    NodeId unmarked_;                         // any text without the mark
+    std::unordered_map<NodeId, bool> anything_;
+    std::vector<LexerState> starts_;  // [set]
+    // [promise]: sorted, twice a node that the rest must not begin with, or twice one that it must be of and 1
+    InternedLists promises_;
     std::vector<std::unique_ptr<std::array<Promise, 256>>> kept_;  // [promise]
 };
 

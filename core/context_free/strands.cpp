@@ -76,9 +76,11 @@ PlaceId Strands::step(PlaceId place, uint8_t byte) {
 }
 
 bool Strands::ends_well(const Strand& strand) {
-    for (const Lexer::End& end : lexer_.ends(strand.lexer))
-        if (const ParserState behind = this->behind(strand.parser, end.lexeme); behind && parser_.accepting(behind))
-            return true;
+    if (!lexer_.may_end(strand.promise)) return false;
+    for (const Lexer::End& end : lexer_.ends(strand.lexer)) {
+        const ParserState behind = this->behind(strand.parser, end.lexeme);
+        if (behind && lexer_.may_end(end.promise) && parser_.accepting(behind)) return true;
+    }
     return false;
 }
 

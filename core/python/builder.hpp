@@ -259,17 +259,18 @@ public:
         return constraint(json_, std::move(tables));
     }
     // A grammar that is finished here. Terminals are (name, ignored), lexemes (terminal, text, what it must not go on
-    // as), rules (name, items, edges, accepting items), as `ContextFreeGrammar` has them.
+    // as, marked), rules (name, items, edges, accepting items), as `ContextFreeGrammar` has them.
     using Rule =
         std::tuple<std::string, uint32_t, std::vector<std::tuple<uint32_t, SymbolId, uint32_t>>, std::vector<uint32_t>>;
     std::shared_ptr<Constraint> context_free(const std::vector<std::pair<std::string, bool>>& terminals,
-                                             const std::vector<std::tuple<SymbolId, NodeId, NodeId>>& lexemes,
+                                             const std::vector<std::tuple<SymbolId, NodeId, NodeId, bool>>& lexemes,
                                              const std::vector<Rule>& rules, SymbolId start, uint32_t max_alternatives,
                                              std::shared_ptr<VocabularyTables> tables) {
         const Call call(*this);
         ContextFreeGrammar grammar;
         for (const auto& [name, ignored] : terminals) grammar.add_terminal(name, ignored);
-        for (const auto& [terminal, text, longer] : lexemes) grammar.add_lexeme({terminal, text, longer});
+        for (const auto& [terminal, text, longer, marked] : lexemes)
+            grammar.add_lexeme({terminal, text, longer, marked});
         for (const auto& [name, items, edges, accepting] : rules) grammar.add_rule(name, items, edges, accepting);
         grammar.finish(start, shared_->kernel);
         const Allowance allowance{budget_.max_states, max_alternatives};

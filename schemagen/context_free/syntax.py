@@ -115,6 +115,10 @@ def repeat(inner: Expression, low: int, high: int | None) -> Expression:
     return Repeat(inner, low, high)
 
 
+#: Stands between a lexeme and what follows it; no character.
+MARK = chr(ast.MAX_CODE_POINT)
+
+
 @dataclass(frozen=True, slots=True)
 class Lexeme:
     """One way to read a terminal.
@@ -123,10 +127,12 @@ class Lexeme:
         text: Its texts.
         longer: The texts that it must not go on as: it ends only where no text of ``longer`` begins with it and goes on as the
             rest of the whole text does. The empty language: it ends anywhere; the same as ``text``: the longest match.
+        marked: Whether ``text`` has the lexeme, `MARK`, and then every text that may follow it; ``longer`` is empty.
     """
 
     text: ast.Regex
     longer: ast.Regex = ast.EMPTY
+    marked: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,11 +142,11 @@ class ContextFreeGrammar:
     Attributes:
         start: The name of the start rule.
         rules: The body of each rule.
-        terminals: How each terminal is read.
+        terminals: The ways to read each terminal.
         ignored: Terminals that may stand before, between and behind all others.
     """
 
     start: str
     rules: dict[str, Expression]
-    terminals: dict[str, Lexeme] = field(default_factory=dict)
+    terminals: dict[str, tuple[Lexeme, ...]] = field(default_factory=dict)
     ignored: frozenset[str] = frozenset()

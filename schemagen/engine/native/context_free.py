@@ -41,15 +41,21 @@ class _Lowering:
         for name in grammar.rules:
             self._numbers[Rule(name)] = len(self._numbers)
 
-    def lexemes(self) -> list[tuple[int, int, int]]:
-        """Return how each terminal is read: its number, its texts, and what it must not go on as."""
-        return [(self._numbers[symbol], *self._lexeme(symbol)) for symbol in self.terminals]
+    def lexemes(self) -> list[tuple[int, int, int, bool]]:
+        """Return the ways to read each terminal: its number, its texts, what they must not go on as, and whether marked."""
+        return [
+            (self._numbers[symbol], *self._lexeme(lexeme))
+            for symbol in self.terminals
+            for lexeme in self._ways(symbol)
+        ]
 
-    def _lexeme(self, symbol: Symbol) -> tuple[int, int]:
-        lexeme = Lexeme(symbol.regex) if isinstance(symbol, Text) else self._grammar.terminals[symbol.name]
+    def _ways(self, symbol: Symbol) -> tuple[Lexeme, ...]:
+        return (Lexeme(symbol.regex),) if isinstance(symbol, Text) else self._grammar.terminals[symbol.name]
+
+    def _lexeme(self, lexeme: Lexeme) -> tuple[int, int, bool]:
         text = self._nodes.lower(nonempty(lexeme.text), UTF8)
         longer = EMPTY_NODE if lexeme.longer == ast.EMPTY else self._nodes.lower(nonempty(lexeme.longer), UTF8)
-        return text, longer
+        return text, longer, lexeme.marked
 
     def rules(self) -> list[tuple[str, int, list[tuple[int, int, int]], list[int]]]:
         """Return the rules: name, number of items, edges and accepting items."""

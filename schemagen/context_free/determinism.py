@@ -1,0 +1,91 @@
+"""Whether an expression can be read in one way only, so that what `re` finds is the longest match.
+
+An expression is deterministic if the next character alone tells which of its positions it belongs to (Brüggemann-Klein and
+Wood 1998, one-unambiguous expressions, by the automaton of Glushkov 1961). Where all its repetitions are greedy, too, a
+backtracking matcher has no choice to regret: it ends at the last place of its only path where it may, which is the longest
+match.
+"""
+
+from __future__ import annotations
+
+from itertools import pairwise
+
+from schemagen.regex import ast
+
+#: Positions of an expression, repetitions written out; a longer one counts as not deterministic.
+MAX_POSITIONS = 400
+
+
+class _TooLong(Exception):
+    pass
+
+
+class _Positions:
+    """Character sets by position, and which position may follow which."""
+
+    def __init__(self) -> None:
+        self.sets: list[ast.Ranges] = []
+        self.follow: list[set[int]] = []
+
+    def part(self, regex: ast.Regex) -> tuple[set[int], set[int], bool]:
+        """Return the first and last positions of a part, and whether it may be empty."""
+        if isinstance(regex, ast.Chars):
+            if len(self.sets) == MAX_POSITIONS:
+                raise _TooLong
+            self.sets.append(regex.ranges)
+            self.follow.append(set())
+            return {len(self.sets) - 1}, {len(self.sets) - 1}, False
+        if isinstance(regex, ast.Concat):
+            return self.join([self.part(part) for part in regex.parts])
+        if isinstance(regex, ast.Alternation):
+            parts = [self.part(part) for part in regex.parts]
+            first, last = set().union(*(p[0] for p in parts)), set().union(*(p[1] for p in parts))
+            return first, last, any(p[2] for p in parts)
+        if isinstance(regex, ast.Repeat):
+            return self.repeated(regex)
+        raise _TooLong  # intersections and complements have no positions
+
+    def join(self, parts: list[tuple[set[int], set[int], bool]]) -> tuple[set[int], set[int], bool]:
+        first: set[int] = set()
+        last: set[int] = set()
+        nullable = True
+        for begin, end, empty in parts:
+            for position in last:
+                self.follow[position] |= begin
+            first = first | begin if nullable else first
+            last = last | end if empty else end
+            nullable = nullable and empty
+        return first, last, nullable
+
+    def repeated(self, regex: ast.Repeat) -> tuple[set[int], set[int], bool]:
+        required = [self.part(regex.inner) for _ in range(min(regex.low, MAX_POSITIONS))]
+        if regex.high is None:
+            parts = required or [self.part(regex.inner)]
+            first, last, empty = parts[-1]
+            for position in last:
+                self.follow[position] |= first
+            parts[-1] = (first, last, empty or regex.low == 0)
+            return self.join(parts)
+        rest: tuple[set[int], set[int], bool] = (set(), set(), True)
+        for _ in range(min(regex.high - regex.low, MAX_POSITIONS)):
+            first, last, _ = self.join([self.part(regex.inner), rest])
+            rest = first, last, True
+        return self.join([*required, rest])
+
+
+def is_deterministic(regex: ast.Regex) -> bool:
+    """Whether the next character alone tells which position of an expression it belongs to.
+
+    Cost: O(positions squared) at worst; an expression of more than `MAX_POSITIONS` is taken for not deterministic.
+    """
+    positions = _Positions()
+    try:
+        first, _, _ = positions.part(regex)
+    except _TooLong:
+        return False
+    return all(_are_disjoint([positions.sets[at] for at in after]) for after in [first, *positions.follow])
+
+
+def _are_disjoint(sets: list[ast.Ranges]) -> bool:
+    ranges = sorted(each for ranges in sets for each in ranges)
+    return all(left[1] < right[0] for left, right in pairwise(ranges))
