@@ -84,6 +84,7 @@ class Builder:
         start: int,
         max_alternatives: int,
         tables: VocabularyTables,
+        lr: tuple[list[list[tuple[int, bool, int]]], list[tuple[int, int]], list[list[int]], int, int] | None = None,
     ) -> Constraint: ...
     def regex(self, node: int, tables: VocabularyTables) -> Constraint: ...
 

@@ -9,20 +9,26 @@
 namespace schemagen {
 
 ContextFreeAutomaton::ContextFreeAutomaton(std::shared_ptr<SharedAutomata> shared, ContextFreeGrammar grammar,
-                                           const Allowance& allowance)
+                                           std::shared_ptr<const LrTables> tables, const Allowance& allowance)
     : shared_(std::move(shared)),
       allowance_(allowance),
       grammar_(std::move(grammar)),
+      tables_(std::move(tables)),
       sets_(grammar_.lexemes().size()),
-      parser_(std::make_unique<FrameParser>(grammar_, sets_, allowance_)),
+      parser_(make_parser()),
       lexer_(grammar_, sets_, shared_->kernel, allowance_),
       strands_(grammar_, *parser_, sets_, lexer_, allowance_) {
     set_facets({.masks = this});
 }
 
+std::unique_ptr<Parser> ContextFreeAutomaton::make_parser() {
+    if (tables_) return std::make_unique<LrParser>(grammar_, *tables_, sets_, allowance_);
+    return std::make_unique<FrameParser>(grammar_, sets_, allowance_);
+}
+
 std::shared_ptr<Automaton> ContextFreeAutomaton::renewed(std::shared_ptr<SharedAutomata> shared) {
     ContextFreeGrammar grammar = grammar_.moved_to(shared->kernel, shared_->kernel);
-    return std::make_shared<ContextFreeAutomaton>(std::move(shared), std::move(grammar),
+    return std::make_shared<ContextFreeAutomaton>(std::move(shared), std::move(grammar), tables_,
                                                   Allowance{allowance_.max_states, allowance_.max_alternatives});
 }
 

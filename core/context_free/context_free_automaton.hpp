@@ -9,6 +9,7 @@
 #include "automata/automaton.hpp"
 #include "automata/mask_factory.hpp"
 #include "automata/shared_automata.hpp"
+#include "context_free/lr_parser.hpp"
 #include "context_free/strands.hpp"
 
 namespace schemagen {
@@ -16,8 +17,9 @@ namespace schemagen {
 class ContextFreeAutomaton final : public Automaton, MaskFactory {
 public:
     // The grammar is finished.
+    // With `tables` it is read as they say, else every text that it derives is.
     ContextFreeAutomaton(std::shared_ptr<SharedAutomata> shared, ContextFreeGrammar grammar,
-                         const Allowance& allowance);
+                         std::shared_ptr<const LrTables> tables, const Allowance& allowance);
     std::shared_ptr<Automaton> renewed(std::shared_ptr<SharedAutomata> shared) override;
     Configuration start() override;
     bool step(Configuration& config, uint8_t byte, Arena& arena) override;
@@ -29,11 +31,13 @@ public:
     uint64_t memory_bytes() const override;
 
 private:
+    std::unique_ptr<Parser> make_parser();
     std::unique_ptr<MaskEngine> make_masks(const VocabularyTables& tables) override;
 
     std::shared_ptr<SharedAutomata> shared_;
     Allowance allowance_;
     ContextFreeGrammar grammar_;
+    std::shared_ptr<const LrTables> tables_;  // null: none
     LexemeSets sets_;
     std::unique_ptr<Parser> parser_;
     Lexer lexer_;

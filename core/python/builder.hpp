@@ -260,12 +260,18 @@ public:
     }
     // A grammar that is finished here. Terminals are (name, ignored), lexemes (terminal, text, what it must not go on
     // as, marked), rules (name, items, edges, accepting items), as `ContextFreeGrammar` has them.
+    using Lexemes = std::vector<std::tuple<SymbolId, NodeId, NodeId, bool>>;
     using Rule =
         std::tuple<std::string, uint32_t, std::vector<std::tuple<uint32_t, SymbolId, uint32_t>>, std::vector<uint32_t>>;
+    // Actions by state (symbol, reduces, target), productions (rule, length), lexemes by state, start and end state, as
+    // `LrTables` has them.
+    using Tables =
+        std::tuple<std::vector<std::vector<std::tuple<SymbolId, bool, uint32_t>>>,
+                   std::vector<std::pair<SymbolId, uint32_t>>, std::vector<std::vector<LexemeId>>, uint32_t, uint32_t>;
     std::shared_ptr<Constraint> context_free(const std::vector<std::pair<std::string, bool>>& terminals,
-                                             const std::vector<std::tuple<SymbolId, NodeId, NodeId, bool>>& lexemes,
-                                             const std::vector<Rule>& rules, SymbolId start, uint32_t max_alternatives,
-                                             std::shared_ptr<VocabularyTables> tables) {
+                                             const Lexemes& lexemes, const std::vector<Rule>& rules, SymbolId start,
+                                             uint32_t max_alternatives, std::shared_ptr<VocabularyTables> tables,
+                                             const std::optional<Tables>& lr) {
         const Call call(*this);
         ContextFreeGrammar grammar;
         for (const auto& [name, ignored] : terminals) grammar.add_terminal(name, ignored);
@@ -274,8 +280,22 @@ public:
         for (const auto& [name, items, edges, accepting] : rules) grammar.add_rule(name, items, edges, accepting);
         grammar.finish(start, shared_->kernel);
         const Allowance allowance{budget_.max_states, max_alternatives};
-        return constraint(std::make_shared<ContextFreeAutomaton>(shared_, std::move(grammar), allowance),
-                          std::move(tables));
+        return constraint(
+            std::make_shared<ContextFreeAutomaton>(shared_, std::move(grammar), lr ? read(*lr) : nullptr, allowance),
+            std::move(tables));
+    }
+    static std::shared_ptr<const LrTables> read(const Tables& given) {
+        auto out = std::make_shared<LrTables>();
+        const auto& [actions, productions, lexemes, start, end] = given;
+        for (const auto& row : actions) {
+            out->actions.emplace_back();
+            for (const auto& [symbol, reduces, target] : row) out->actions.back().push_back({symbol, reduces, target});
+        }
+        for (const auto& [rule, length] : productions) out->productions.push_back({rule, length});
+        out->lexemes = lexemes;
+        out->start = start;
+        out->end = end;
+        return out;
     }
     std::shared_ptr<Constraint> regex(NodeId node, std::shared_ptr<VocabularyTables> tables) {
         const Call call(*this);

@@ -16,7 +16,7 @@ from schemagen.regex import ast
 MAX_POSITIONS = 400
 
 
-class _TooLong(Exception):
+class _TooLongError(Exception):
     pass
 
 
@@ -31,7 +31,7 @@ class _Positions:
         """Return the first and last positions of a part, and whether it may be empty."""
         if isinstance(regex, ast.Chars):
             if len(self.sets) == MAX_POSITIONS:
-                raise _TooLong
+                raise _TooLongError
             self.sets.append(regex.ranges)
             self.follow.append(set())
             return {len(self.sets) - 1}, {len(self.sets) - 1}, False
@@ -43,7 +43,7 @@ class _Positions:
             return first, last, any(p[2] for p in parts)
         if isinstance(regex, ast.Repeat):
             return self.repeated(regex)
-        raise _TooLong  # intersections and complements have no positions
+        raise _TooLongError  # intersections and complements have no positions
 
     def join(self, parts: list[tuple[set[int], set[int], bool]]) -> tuple[set[int], set[int], bool]:
         first: set[int] = set()
@@ -81,7 +81,7 @@ def is_deterministic(regex: ast.Regex) -> bool:
     positions = _Positions()
     try:
         first, _, _ = positions.part(regex)
-    except _TooLong:
+    except _TooLongError:
         return False
     return all(_are_disjoint([positions.sets[at] for at in after]) for after in [first, *positions.follow])
 
@@ -89,3 +89,13 @@ def is_deterministic(regex: ast.Regex) -> bool:
 def _are_disjoint(sets: list[ast.Ranges]) -> bool:
     ranges = sorted(each for ranges in sets for each in ranges)
     return all(left[1] < right[0] for left, right in pairwise(ranges))
+
+
+def first_characters(regex: ast.Regex) -> ast.Ranges | None:
+    """Return the characters that the texts of an expression begin with; None where it has too many positions."""
+    positions = _Positions()
+    try:
+        first, _, _ = positions.part(regex)
+    except _TooLongError:
+        return None
+    return ast.normalise_ranges(each for at in first for each in positions.sets[at])

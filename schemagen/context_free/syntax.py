@@ -136,6 +136,26 @@ class Lexeme:
 
 
 @dataclass(frozen=True, slots=True)
+class LrTables:
+    """How an LR parser reads: states are numbered from 0.
+
+    Attributes:
+        actions: For each state and symbol whether it reduces, and by which production, or else which state is next. A symbol is
+            a terminal, a rule that was just complete, or None at the end of the text.
+        productions: Their rules and how many symbols they have.
+        expected: For each state the terminals that its lexer looks for, and how they are read there.
+        start: The state at the start.
+        end: The state in which the text is complete.
+    """
+
+    actions: tuple[dict[Terminal | Rule | None, tuple[bool, int]], ...]
+    productions: tuple[tuple[Rule, int], ...]
+    expected: tuple[tuple[tuple[Terminal, Lexeme], ...], ...]
+    start: int
+    end: int
+
+
+@dataclass(frozen=True, slots=True)
 class ContextFreeGrammar:
     """A grammar whose texts are those of its start rule.
 
@@ -144,9 +164,11 @@ class ContextFreeGrammar:
         rules: The body of each rule.
         terminals: The ways to read each terminal.
         ignored: Terminals that may stand before, between and behind all others.
+        tables: How a parser reads it that does not read all of it; None: every text that it derives.
     """
 
     start: str
     rules: dict[str, Expression]
     terminals: dict[str, tuple[Lexeme, ...]] = field(default_factory=dict)
     ignored: frozenset[str] = frozenset()
+    tables: LrTables | None = None

@@ -16,10 +16,14 @@ from schemagen.regex import ast
 from schemagen.regex.text import to_python_re
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from schemagen import _core
     from schemagen.context_free.syntax import ContextFreeGrammar
     from schemagen.engine.options import Options
     from schemagen.vocabulary import Vocabulary
+
+    _Tables = tuple[list[list[tuple[int, bool, int]]], list[tuple[int, int]], list[list[int]], int, int]
 
 _SHOWN = 40
 
@@ -40,22 +44,49 @@ class _Lowering:
         self.terminals = list(self._numbers)
         for name in grammar.rules:
             self._numbers[Rule(name)] = len(self._numbers)
+        self._lexemes = dict.fromkeys(self._ways())
+
+    def _ways(self) -> Iterator[tuple[Symbol, Lexeme]]:
+        """Yield the terminals with the ways to read them."""
+        if self._grammar.tables is not None:
+            for expected in self._grammar.tables.expected:
+                yield from expected
+            return
+        for symbol in self.terminals:
+            ways = (Lexeme(symbol.regex),) if isinstance(symbol, Text) else self._grammar.terminals[symbol.name]
+            for lexeme in ways:
+                yield symbol, lexeme
 
     def lexemes(self) -> list[tuple[int, int, int, bool]]:
         """Return the ways to read each terminal: its number, its texts, what they must not go on as, and whether marked."""
-        return [
-            (self._numbers[symbol], *self._lexeme(lexeme))
-            for symbol in self.terminals
-            for lexeme in self._ways(symbol)
-        ]
-
-    def _ways(self, symbol: Symbol) -> tuple[Lexeme, ...]:
-        return (Lexeme(symbol.regex),) if isinstance(symbol, Text) else self._grammar.terminals[symbol.name]
+        return [(self._numbers[symbol], *self._lexeme(lexeme)) for symbol, lexeme in self._lexemes]
 
     def _lexeme(self, lexeme: Lexeme) -> tuple[int, int, bool]:
         text = self._nodes.lower(nonempty(lexeme.text), UTF8)
         longer = EMPTY_NODE if lexeme.longer == ast.EMPTY else self._nodes.lower(nonempty(lexeme.longer), UTF8)
         return text, longer, lexeme.marked
+
+    def tables(self) -> _Tables | None:
+        """Return the tables of the parser in numbers; None without tables."""
+        given = self._grammar.tables
+        if given is None:
+            return None
+        ids = {way: number for number, way in enumerate(self._lexemes)}
+        actions = [
+            sorted((self._column(symbol), *action) for symbol, action in row.items() if self._is_used(symbol))
+            for row in given.actions
+        ]
+        productions = [(self._numbers[rule], length) for rule, length in given.productions]
+        return actions, productions, [[ids[way] for way in row] for row in given.expected], given.start, given.end
+
+    def _is_used(self, symbol: Symbol | None) -> bool:
+        return symbol is None or symbol in self._numbers
+
+    def _column(self, symbol: Symbol | None) -> int:
+        """Return the column of a symbol in the tables: the end of the text stands between terminals and rules."""
+        if symbol is None:
+            return len(self.terminals)
+        return self._numbers[symbol] + isinstance(symbol, Rule)
 
     def rules(self) -> list[tuple[str, int, list[tuple[int, int, int]], list[int]]]:
         """Return the rules: name, number of items, edges and accepting items."""
@@ -88,7 +119,8 @@ def compile_context_free(grammar: ContextFreeGrammar, vocabulary: Vocabulary, op
     Raises:
         UnsatisfiableSchemaError: It derives no text.
     """
-    grammar = simplified(grammar)
+    if grammar.tables is None:
+        grammar = simplified(grammar)
     body = grammar.rules[grammar.start]
     if body == NOTHING:
         raise UnsatisfiableSchemaError(
@@ -107,4 +139,5 @@ def compile_context_free(grammar: ContextFreeGrammar, vocabulary: Vocabulary, op
         lowering.number_of(Rule(grammar.start)),
         options.limits.max_alternatives,
         vocabulary.tables,
+        lowering.tables(),
     )

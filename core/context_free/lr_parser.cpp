@@ -1,0 +1,88 @@
+#include "context_free/lr_parser.hpp"
+
+#include <algorithm>
+
+#include "util/work.hpp"
+
+namespace schemagen {
+
+LrParser::LrParser(const ContextFreeGrammar& grammar, const LrTables& tables, LexemeSets& sets, Allowance& allowance)
+    : grammar_(grammar), tables_(tables), sets_(sets), allowance_(allowance), frames_(grammar, sets, allowance) {
+    stacks_.push_back({});
+    start_ = push(kNoParse, tables_.start, grammar_.start());
+}
+
+ParserState LrParser::push(ParserState below, uint32_t top, SymbolId symbol) {
+    if (const uint32_t known = index_.find(below, top); known != PairMap::kNone) return known;
+    allowance_.add_state();
+    const auto id = static_cast<ParserState>(stacks_.size());
+    stacks_.push_back({top, below, symbol});
+    index_.insert(below, top, id);
+    return id;
+}
+
+const LrTables::Action* LrParser::action(uint32_t top, SymbolId symbol) const {
+    const auto& actions = tables_.actions[top];
+    const auto at = std::lower_bound(actions.begin(), actions.end(), symbol,
+                                     [](const LrTables::Action& a, SymbolId wanted) { return a.symbol < wanted; });
+    return at == actions.end() || at->symbol != symbol ? nullptr : &*at;
+}
+
+// Reduces as long as the table says so, then shifts; at the end of the text until the end state is on top.
+ParserState LrParser::read(ParserState state, SymbolId terminal) {
+    const bool is_end = terminal == grammar_.terminal_count();
+    while (true) {
+        poll();
+        if (is_end && stacks_[state].top == tables_.end) return state;
+        const LrTables::Action* next = action(stacks_[state].top, terminal);
+        if (!next) return kNoParse;
+        if (!next->reduces) return push(state, next->target, terminal);
+        const LrTables::Production& production = tables_.productions[next->target];
+        for (uint32_t k = 0; k < production.length; ++k) state = stacks_[state].below;
+        // What stands for the rule in the table of gotos: terminals come first, the end of the text among them.
+        const LrTables::Action* jump = action(stacks_[state].top, production.rule + 1);
+        if (!jump) return kNoParse;
+        state = push(state, jump->target, production.rule);
+    }
+}
+
+ParserState LrParser::shift(ParserState state, SymbolId terminal) {
+    if (const uint32_t known = shifts_.find(state, terminal); known != PairMap::kNone) return known;
+    const ParserState next = read(state, terminal);
+    shifts_.insert(state, terminal, next);
+    return next;
+}
+
+bool LrParser::accepting(ParserState state) { return shift(state, grammar_.terminal_count()) != kNoParse; }
+
+LexemeSets::SetId LrParser::viable(ParserState state) {
+    if (stacks_[state].viable != kUnknown) return stacks_[state].viable;
+    std::vector<LexemeId> lexemes;
+    for (LexemeId lexeme : tables_.lexemes[stacks_[state].top]) {
+        const SymbolId terminal = grammar_.lexemes()[lexeme].terminal;
+        if (grammar_.is_ignored(terminal) || shift(state, terminal)) lexemes.push_back(lexeme);
+    }
+    return stacks_[state].viable = sets_.intern(std::move(lexemes));
+}
+
+// Where Earley's parser is behind the symbols on the stack: whatever the tables lose, no text is shorter than there.
+ParserState LrParser::derived(ParserState state) {
+    std::vector<ParserState> todo;
+    for (ParserState at = state; at != start_ && !stacks_[at].derived; at = stacks_[at].below) todo.push_back(at);
+    for (; !todo.empty(); todo.pop_back()) {
+        const ParserState below = stacks_[todo.back()].below;
+        const ParserState from = below == start_ ? frames_.start() : stacks_[below].derived;
+        stacks_[todo.back()].derived = frames_.shift(from, stacks_[todo.back()].symbol);
+    }
+    return state == start_ ? frames_.start() : stacks_[state].derived;
+}
+
+uint32_t LrParser::min_bytes(ParserState state) { return frames_.min_bytes(derived(state)); }
+
+std::vector<SymbolId> LrParser::open_rules(ParserState) const { return {}; }
+
+size_t LrParser::memory_bytes() const {
+    return stacks_.capacity() * sizeof(Stack) + index_.memory_bytes() + shifts_.memory_bytes() + frames_.memory_bytes();
+}
+
+}  // namespace schemagen

@@ -1,0 +1,303 @@
+"""What Python's `re.match` takes, as a language of `lexeme MARK rest`: where the mark may stand in a text.
+
+A backtracking matcher tries alternatives in order and takes the first way that works, so which prefix of a text it takes
+depends on what follows. That is regular all the same: an alternative is taken where those before it would fail, which a
+negative look-ahead says; a greedy repetition ends where one more round would fail, a lazy one goes on where what follows
+would. With the rest of the expression written into these look-aheads, a text with a mark in it is of the language exactly
+if `re` would end its match at the mark. Inside a look-ahead the mark may stand anywhere, for it is no part of the text.
+
+    x|y rest     ->  x | (?!x rest) y
+    x* rest      ->  x* (?! x x* rest)
+    x*? rest     ->  ((?! rest) x)*
+
+Source: of this project; the order of alternatives as negative look-ahead is that of parsing expression grammars (Ford 2004).
+
+Invariants: the result is a pattern for `schemagen.regex.parse_python`, whose assertions are exact; for each text there is at
+most one place for the mark.
+"""
+
+from __future__ import annotations
+
+import re
+import sys
+from functools import lru_cache
+from typing import TYPE_CHECKING, Any
+
+from schemagen.context_free.determinism import first_characters, is_deterministic
+from schemagen.context_free.syntax import MARK, Lexeme
+from schemagen.errors import UnsupportedPatternError
+from schemagen.regex import ast, parse_python
+
+if sys.version_info >= (3, 11):
+    from re import _constants as codes, _parser as parser
+else:
+    import sre_constants as codes
+    import sre_parse as parser
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+#: What the compiled pattern of `re` says of each class.
+_CATEGORIES = {
+    codes.CATEGORY_DIGIT: r"\d",
+    codes.CATEGORY_NOT_DIGIT: r"\D",
+    codes.CATEGORY_SPACE: r"\s",
+    codes.CATEGORY_NOT_SPACE: r"\S",
+    codes.CATEGORY_WORD: r"\w",
+    codes.CATEGORY_NOT_WORD: r"\W",
+}
+_ONE_CHARACTER = {codes.LITERAL, codes.NOT_LITERAL, codes.ANY, codes.IN}
+#: Repetitions with an end are written out.
+MAX_COPIES = 200
+
+
+@lru_cache(maxsize=1024)
+def is_simple(pattern: str) -> bool:
+    """Whether `re` takes the longest text of a pattern's language, wherever it is tried."""
+    tree: Any = parser.parse(pattern)
+    return not _has_choices(tree) and is_deterministic(parse_python(pattern))
+
+
+def _has_choices(tree: Iterable[tuple[Any, Any]], *, lazy: bool = True) -> bool:
+    """Whether there is an assertion, an anchor or, if that counts, a lazy repetition."""
+    for code, argument in tree:
+        if code in (codes.ASSERT, codes.ASSERT_NOT, codes.AT) or (lazy and code is codes.MIN_REPEAT):
+            return True
+        inner: Iterable[Any] = ()
+        if code in (codes.MAX_REPEAT, codes.MIN_REPEAT):
+            inner = (argument[2],)
+        elif code is codes.SUBPATTERN:
+            inner = (argument[3],)
+        elif code is codes.BRANCH:
+            inner = argument[1]
+        if any(_has_choices(each, lazy=lazy) for each in inner):
+            return True
+    return False
+
+
+def matched(
+    pattern: str, *, before: Iterable[str] = (), only: str | None = None, but_not: Iterable[str] = ()
+) -> Lexeme:
+    """Return what `re` takes of a text at the place where a pattern is tried.
+
+    Args:
+        pattern: As for `re`; its flags are written into it.
+        before: Patterns of which none may match there, whatever they would take.
+        only: What it takes has to be a text of this pattern.
+        but_not: What it takes must be a text of none of these.
+
+    Raises:
+        UnsupportedPatternError: It asks for what stands before the place where it is tried, or has no regular language.
+        PatternError: It is invalid.
+    """
+    rivals = tuple(each for each in before if _may_begin_alike(each, pattern))
+    return _matched(pattern, rivals, only, tuple(but_not))
+
+
+@lru_cache(maxsize=1024)
+def _matched(pattern: str, rivals: tuple[str, ...], only: str | None, but_not: tuple[str, ...]) -> Lexeme:
+    if is_simple(pattern) and not any(_looks_ahead(each) for each in rivals):
+        own, earlier = parse_python(pattern), [parse_python(each) for each in rivals]
+        text = ast.conjunction(
+            own if only is None else ast.conjunction(own, parse_python(only)),
+            *(ast.complement(parse_python(each)) for each in but_not),
+            *(ast.complement(ast.concat(each, ast.ANY_STRING)) for each in earlier),
+        )
+        return Lexeme(text, longer=ast.union(own, *earlier))
+    guards = [f"(?!{_Marked(each).plain_whole()})" for each in rivals]
+    guards += [f"(?!(?:{each}){MARK})" for each in but_not]
+    guards += [] if only is None else [f"(?=(?:{only}){MARK})"]
+    return Lexeme(parse_python(f"{''.join(guards)}(?:{_Marked(pattern).whole()}){MARK}[^{MARK}]*"), marked=True)
+
+
+def matched_whole(pattern: str) -> Lexeme:
+    """Return the texts of which `re` takes all, if nothing stands behind them.
+
+    Raises:
+        UnsupportedPatternError: It looks at what stands behind them.
+    """
+    if is_simple(pattern):
+        return Lexeme(parse_python(pattern))
+    if _looks_ahead(pattern):
+        raise UnsupportedPatternError(
+            f"the terminal /{pattern}/ has an assertion, and the lexer takes any part of what it matches",
+            why="whether a part is taken depends on what the whole terminal would match, and that on the text behind it",
+            fix="use lexer='dynamic', or write the terminal without it",
+        )
+    return Lexeme(parse_python(_Marked(pattern).whole()))
+
+
+@lru_cache(maxsize=1024)
+def _looks_ahead(pattern: str) -> bool:
+    """Whether a pattern has assertions, so that its texts do not tell where it matches."""
+    tree: Any = parser.parse(pattern)
+    return _has_choices(tree, lazy=False)
+
+
+@lru_cache(maxsize=65536)
+def _may_begin_alike(one: str, other: str) -> bool:
+    """Whether two patterns can match at the same place; True where that is not seen at once."""
+    first, second = _first(one), _first(other)
+    if first is None or second is None:
+        return True
+    if isinstance(first, str) and isinstance(second, str):
+        return first.startswith(second) or second.startswith(first)
+    return bool(ast.intersect_ranges(_characters(first), _characters(second)))
+
+
+def _characters(first: str | ast.Ranges) -> ast.Ranges:
+    return ((ord(first[0]), ord(first[0])),) if isinstance(first, str) else first
+
+
+@lru_cache(maxsize=1024)
+def _first(pattern: str) -> str | ast.Ranges | None:
+    """Return the only text of a pattern, or the characters that its texts begin with; None where it does not tell."""
+    if _looks_ahead(pattern):
+        return None
+    regex = parse_python(pattern)
+    text = _literal(regex)
+    return first_characters(regex) if text is None else text
+
+
+def _literal(regex: ast.Regex) -> str | None:
+    """Return the text of an expression that has one only, as far as that is seen at once."""
+    parts = regex.parts if isinstance(regex, ast.Concat) else (regex,)
+    text = ""
+    for part in parts:
+        if not isinstance(part, ast.Chars) or len(part.ranges) != 1 or part.ranges[0][0] != part.ranges[0][1]:
+            return None
+        text += chr(part.ranges[0][0])
+    return text or None
+
+
+class _Marked:
+    """One pattern being rewritten."""
+
+    def __init__(self, pattern: str) -> None:
+        self._pattern = pattern
+        parsed: Any = parser.parse(pattern)
+        self._tree: list[tuple[Any, Any]] = list(parsed)
+        self._flags: int = parsed.state.flags
+
+    def whole(self) -> str:
+        return self._sequence(self._tree, "", self._flags)
+
+    def plain_whole(self) -> str:
+        return self._plain(self._tree, self._flags)
+
+    def _refused(self, what: str) -> UnsupportedPatternError:
+        return UnsupportedPatternError(
+            f"the terminal /{self._pattern}/ has {what}",
+            why="what it takes depends on the text before it, or cannot be told by an automaton",
+            fix="write the terminal without it",
+        )
+
+    # --- the parts, in which a mark may stand anywhere -----------------------------------------------------------------
+
+    def _plain(self, tree: Iterable[tuple[Any, Any]], flags: int) -> str:
+        """Return a pattern of the same texts, with the mark anywhere in them."""
+        return "".join(self._plain_one(code, argument, flags) for code, argument in tree)
+
+    def _plain_one(self, code: Any, argument: Any, flags: int) -> str:
+        if code in _ONE_CHARACTER:
+            return f"(?:{MARK}?{_character(code, argument, flags)})"
+        if code is codes.SUBPATTERN:
+            return f"(?:{self._plain(argument[3], (flags | argument[1]) & ~argument[2])})"
+        if code is codes.BRANCH:
+            return f"(?:{'|'.join(self._plain(each, flags) for each in argument[1])})"
+        if code in (codes.MAX_REPEAT, codes.MIN_REPEAT):
+            low, high, inner = argument
+            return f"(?:{self._plain(inner, flags)}){_bounds(low, high)}"
+        return self._assertion(code, argument, flags)
+
+    def _assertion(self, code: Any, argument: Any, flags: int) -> str:
+        if code not in (codes.ASSERT, codes.ASSERT_NOT):
+            raise self._refused("an anchor" if code is codes.AT else "a back-reference or a condition")
+        direction, inner = argument
+        sign = "=" if code is codes.ASSERT else "!"
+        if direction > 0:
+            return f"(?{sign}{self._plain(inner, flags)})"
+        if len(inner) != 1 or inner[0][0] not in _ONE_CHARACTER:
+            raise self._refused("a look-behind of more than one character")
+        # The mark, if it is there, is read with the character behind it, so it never stands before this place.
+        return f"(?<{sign}{_character(inner[0][0], inner[0][1], flags, guarded=False)})"
+
+    # --- the parts in which no mark stands, before one ------------------------------------------------------------------
+
+    def _sequence(self, tree: list[tuple[Any, Any]], rest: str, flags: int) -> str:
+        """Return what a matcher takes of some parts, `rest` being all that it would still have to match."""
+        out = []
+        for at, (code, argument) in enumerate(tree):
+            behind = self._plain(tree[at + 1 :], flags) + rest
+            out.append(self._one(code, argument, behind, flags))
+        return "".join(out)
+
+    def _one(self, code: Any, argument: Any, rest: str, flags: int) -> str:
+        if code in _ONE_CHARACTER:
+            return _character(code, argument, flags)
+        if code is codes.SUBPATTERN:
+            return f"(?:{self._sequence(list(argument[3]), rest, (flags | argument[1]) & ~argument[2])})"
+        if code is codes.BRANCH:
+            return self._branch(argument[1], rest, flags)
+        if code in (codes.MAX_REPEAT, codes.MIN_REPEAT):
+            return self._repeat(argument, rest, flags, greedy=code is codes.MAX_REPEAT)
+        return self._assertion(code, argument, flags)
+
+    def _branch(self, branches: list[Any], rest: str, flags: int) -> str:
+        ways = []
+        for at, branch in enumerate(branches):
+            others = "".join(f"(?!{self._plain(each, flags)}{rest})" for each in branches[:at])
+            ways.append(others + self._sequence(list(branch), rest, flags))
+        return f"(?:{'|'.join(ways)})"
+
+    def _repeat(self, argument: Any, rest: str, flags: int, *, greedy: bool) -> str:
+        low, high, inner = argument
+        endless = high is codes.MAXREPEAT
+        if max(low, 0 if endless else high) > MAX_COPIES:
+            raise self._refused(f"a repetition of more than {MAX_COPIES} rounds whose end depends on what follows")
+        plain = f"(?:{self._plain(inner, flags)})"
+
+        def one(behind: str) -> str:
+            return f"(?:{self._sequence(list(inner), behind + rest, flags)})"
+
+        out = "".join(one(plain + _bounds(low - k - 1, high if endless else high - k - 1)) for k in range(low))
+        if endless:
+            again = one(plain + "*")
+            return out + (f"{again}*(?!{plain}{plain}*{rest})" if greedy else f"(?:(?!{rest}){again})*")
+        more = ""
+        for k in range(high - low):  # innermost first
+            bounds = _bounds(0, k)
+            once = one(plain + bounds) + more
+            more = f"(?:{once}|(?!{plain}{plain}{bounds}{rest}))" if greedy else f"(?:|(?!{rest}){once})"
+        return out + more
+
+
+def _bounds(low: int, high: Any) -> str:
+    return f"{{{low},{'' if high is codes.MAXREPEAT else high}}}"
+
+
+def _character(code: Any, argument: Any, flags: int, *, guarded: bool = True) -> str:
+    """Return one character as a pattern, with the flags that count for it; none that is `guarded` is the mark."""
+    if code is codes.LITERAL:
+        text = re.escape(chr(argument))
+    elif code is codes.ANY:
+        text = f"[^{MARK}]" if flags & re.DOTALL else rf"[^{MARK}\n]"
+    elif code is codes.NOT_LITERAL:
+        text = f"[^{MARK}{re.escape(chr(argument))}]"
+    else:
+        text = f"(?!{MARK}){_set(argument)}" if guarded else _set(argument)
+    letters = ("i" if flags & re.IGNORECASE else "") + ("a" if flags & re.ASCII else "")
+    return f"(?{letters}:{text})" if letters else f"(?:{text})"
+
+
+def _set(parts: list[Any]) -> str:
+    negated = parts[0][0] is codes.NEGATE
+    text = ""
+    for code, argument in parts[negated:]:
+        if code is codes.LITERAL:
+            text += re.escape(chr(argument))
+        elif code is codes.RANGE:
+            text += f"{re.escape(chr(argument[0]))}-{re.escape(chr(argument[1]))}"
+        else:
+            text += _CATEGORIES[argument]
+    return f"[{'^' if negated else ''}{text}]"

@@ -1,0 +1,246 @@
+"""Grammars of lark against lark itself: every short text over a few characters, in each way in which lark reads a grammar."""
+
+from collections.abc import Iterator
+
+import pytest
+
+lark = pytest.importorskip("lark")
+
+from schemagen import Vocabulary  # noqa: E402 - below the import of what may be missing
+from schemagen.context_free.lark_reader import grammar_of  # noqa: E402
+from schemagen.engine.native.context_free import compile_context_free  # noqa: E402
+from schemagen.engine.options import DEFAULT_LIMITS, Options  # noqa: E402
+from schemagen.engine.protocol import Matcher  # noqa: E402
+from schemagen.errors import UnsatisfiableSchemaError, UnsupportedPatternError  # noqa: E402
+from schemagen.testing import brute_force_mask  # noqa: E402
+
+WORDS = [
+    "if",
+    "if ",
+    "a=",
+    "aa",
+    "ab",
+    ";i",
+    "a b",
+    "1+",
+    "(1",
+    "..1",
+    "1.",
+    "bb",
+    "ba",
+    "+(",
+    "1_1",
+    " if",
+    "=a;",
+    '"a',
+    '""',
+]
+TOKENS = [b"", *(bytes([byte]) for byte in range(32, 127)), *(word.encode() for word in WORDS)]
+VOCABULARY = Vocabulary(TOKENS, eos_token_ids=[0])
+MASKED = 3
+
+WAYS = [
+    ("earley", "dynamic"),
+    ("earley", "dynamic_complete"),
+    ("earley", "basic"),
+    ("lalr", "basic"),
+    ("lalr", "contextual"),
+]
+
+#: Name -> grammar, characters, longest text.
+GRAMMARS = {
+    "reserved words": (
+        r"""
+        start: stmt+
+        stmt: "if" N ":" | N "=" N ";"
+        N: /[a-z]+/
+        %ignore " "
+        """,
+        "if=;: ",
+        5,
+    ),
+    "operators": (
+        r"""
+        start: e
+        e: e "+" e | "(" e ")" | N | "-" e
+        N: /[0-9]+/
+        W: /_+/
+        %ignore W
+        """,
+        "1+(_)",
+        5,
+    ),
+    "rules that may be empty": (
+        r"""
+        start: x* y?
+        x: A | "b" y
+        y: | A start
+        A: /a+b?/
+        """,
+        "ab",
+        8,
+    ),
+    "a lexer that goes back": (
+        r"""
+        start: item+
+        item: INT ".." INT | FLOAT | INT
+        INT: /[0-9]+/
+        FLOAT: /[0-9]+\.[0-9]+/
+        """,
+        "1.2",
+        7,
+    ),
+    "a longer terminal that fails": (
+        r"""
+        start: (A|B|C)+
+        A: /a+b/
+        B: /a/
+        C: "c"
+        """,
+        "abc",
+        7,
+    ),
+    "the order of terminals": (
+        r"""
+        start: (A|B|C)+
+        A: /a{1,9}/
+        B: /ab/
+        C: "b" "a"? "c"
+        """,
+        "abc",
+        7,
+    ),
+    "a conflict of shift and reduce": (
+        r"""
+        start: x "a" "c" | y
+        x: "b" | "b" "a"
+        y: "b" "a" "a" "d"
+        """,
+        "abcd",
+        6,
+    ),
+    "comments": (
+        r"""
+        start: (N | "/" N)*
+        N: /[ab]+/
+        C: /\/\*(.|\n)*?\*\//
+        %ignore C
+        %ignore " "
+        """,
+        "ab/* ",
+        5,
+    ),
+    "operators that begin alike": (
+        r"""
+        start: e
+        e: e OP n | n
+        OP: "<" | "<=" | "<<" | "="
+        n: N | "if" N | "(" e ")"
+        N: /[a-z]\w*/i
+        %ignore " "
+        """,
+        "<=if( )",
+        4,
+    ),
+    "lazy repetitions": (
+        r"""
+        start: (S|W)+
+        S: /".*?"/
+        W: /a|ab/
+        """,
+        '"ab',
+        7,
+    ),
+    "look-arounds": (
+        r"""
+        start: (S|W|"b")+
+        S: /"(?!"").*?(?<!a)"/
+        W: /a(?!b)/ | /ab(?=")/
+        """,
+        '"ab',
+        7,
+    ),
+    "priorities of terminals": (
+        r"""
+        start: (X|Y|Z)+
+        X.2: /ab?/
+        Y: /aba/
+        Z: /b+a?/
+        """,
+        "ab",
+        8,
+    ),
+    "hidden left recursion": (
+        r"""
+        start: a
+        a: e a "x" | "y"
+        e: | "x"
+        """,
+        "xy",
+        8,
+    ),
+    "templates and aliases": (
+        r"""
+        start: _list{item, ","} | "[" _list{item, ";"} "]" -> block
+        _list{x, sep}: x (sep x)*
+        item: /[ab]/ ~ 1..2
+        """,
+        "a,;[]b",
+        5,
+    ),
+    "letters of any case": (
+        r"""
+        start: ("if"i | NAME)+
+        NAME: /[a-f]+/
+        %ignore " "
+        """,
+        "iIfF ",
+        5,
+    ),
+}
+
+
+def texts(
+    matcher: Matcher | None, characters: str, longest: int, text: str = ""
+) -> Iterator[tuple[str, Matcher | None]]:
+    """Every text, with a matcher behind it if it can be read."""
+    yield text, matcher
+    if len(text) == longest:
+        return
+    for character in characters:
+        behind = None if matcher is None else matcher.fork()
+        if behind is not None and not behind.accept_bytes(character.encode()):
+            behind = None
+        yield from texts(behind, characters, longest, text + character)
+
+
+def parses(parser: "lark.Lark", text: str) -> bool:
+    """Whether lark reads a text."""
+    try:
+        parser.parse(text)
+    except lark.exceptions.LarkError:
+        return False
+    return True
+
+
+@pytest.mark.parametrize(("parser", "lexer"), WAYS)
+@pytest.mark.parametrize("name", GRAMMARS)
+def test_we_read_what_lark_reads(name: str, parser: str, lexer: str) -> None:
+    """Texts, and the masks behind the shortest of them."""
+    source, characters, longest = GRAMMARS[name]
+    try:
+        theirs = lark.Lark(source, parser=parser, lexer=lexer)
+    except lark.exceptions.GrammarError as error:
+        pytest.skip(f"lark refuses it: {str(error).splitlines()[0]}")
+    if name == "look-arounds" and lexer == "dynamic_complete":
+        with pytest.raises(UnsupportedPatternError, match="assertion"):
+            grammar_of(theirs)
+        return
+    try:
+        start = compile_context_free(grammar_of(theirs), VOCABULARY, Options(limits=DEFAULT_LIMITS)).matcher()
+    except UnsatisfiableSchemaError:
+        start = None
+    for text, matcher in texts(start, characters, longest):
+        assert (matcher is not None and matcher.is_accepting()) == parses(theirs, text), text
+        if matcher is not None and len(text) <= MASKED:
+            assert set(matcher.allowed_tokens()) == brute_force_mask(matcher, VOCABULARY), text
