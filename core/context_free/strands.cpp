@@ -108,35 +108,40 @@ ByteSet Strands::next_bytes(PlaceId place) {
 uint32_t Strands::min_bytes(PlaceId place) {
     if (accepting(place)) return 0;
     uint32_t best = ContextFreeGrammar::kFar;
-    for (const Strand& strand : (*this)[place])
-        for (size_t k = 0; k < lexer_.components(strand.lexer).size(); ++k) {
-            const Lexer::Component component = lexer_.components(strand.lexer)[k];
-            const ParserState behind = this->behind(strand.parser, component.lexeme);
-            if (!behind) continue;
-            best = std::min(best, lexer_.min_bytes(component) + parser_.min_bytes(behind));
-        }
+    for (const Strand& strand : (*this)[place]) best = std::min(best, min_bytes(strand));
     return best;
 }
 
-// Depth-first over what may follow, until nothing is promised any more: from there on every strand can be finished.
+uint32_t Strands::min_bytes(const Strand& strand) {
+    uint32_t best = ContextFreeGrammar::kFar;
+    for (size_t k = 0; k < lexer_.components(strand.lexer).size(); ++k) {
+        const Lexer::Component component = lexer_.components(strand.lexer)[k];
+        if (const ParserState behind = this->behind(strand.parser, component.lexeme))
+            best = std::min(best, lexer_.min_bytes(component) + parser_.min_bytes(behind));
+    }
+    return best;
+}
+
+// A search for a way to an end, or to where nothing is promised any more, from which there always is one. What is
+// closest to an end goes first.
 bool Strands::can_finish(const Strand& strand) {
     if (!strand.promise) return true;
     const uint32_t id = finishing_.intern(std::vector<uint32_t>{strand.parser, strand.lexer, strand.promise});
     if (const uint32_t known = finished_.find(id, 0); known != PairMap::kNone) return known != 0;
-    std::vector<Strand> todo{strand};
-    std::set<Strand> seen(todo.begin(), todo.end());
+    std::set<std::pair<uint32_t, Strand>> todo{{0, strand}};
+    std::set<Strand> seen{strand};
     bool found = false;
     while (!found && !todo.empty()) {
-        const Strand at = todo.back();
-        todo.pop_back();
-        if (ends_well(at)) found = true;
+        const Strand at = todo.begin()->second;
+        todo.erase(todo.begin());
+        found = ends_well(at);
         for (unsigned byte = 0; byte < 256 && !found; ++byte) {
             poll();
             std::vector<Strand> next;
             follow(at, static_cast<uint8_t>(byte), next);
             for (const Strand& each : next) {
                 found = found || !each.promise;
-                if (seen.insert(each).second) todo.push_back(each);
+                if (seen.insert(each).second) todo.emplace(min_bytes(each), each);
             }
         }
         if (seen.size() > kMostTried)

@@ -48,6 +48,7 @@ private:
     static constexpr size_t kMostTried = 20'000;
     void follow(const Strand& strand, uint8_t byte, std::vector<Strand>& out);
     bool ends_well(const Strand& strand);
+    uint32_t min_bytes(const Strand& strand);
     void unite(std::vector<Strand>& strands);
 
     const ContextFreeGrammar& grammar_;

@@ -5,40 +5,65 @@
 // class and on the parser alone: a class is a node of a small graph, whose edges are lexemes. These are the subterminal
 // trees of DOMINO (Beurer-Kellner et al. 2024, section 3.4) with equal subtrees made one, so that a parser walks each
 // of them once, however many tokens share it; and they hold every way to cut a tail, so that nothing is lost.
+//
+// Most tails end in the lexeme that they begin, and their class is known by the state of the lexer there: those are not
+// looked up one by one, but found by a walk over what is below a node of the vocabulary's trie.
 #pragma once
 #include <cstdint>
 #include <string_view>
 #include <unordered_map>
+#include <utility>
 #include <vector>
 
 #include "context_free/strands.hpp"
+#include "vocabulary/vocabulary.hpp"
 
 namespace schemagen {
 
 using TailClass = uint32_t;
 constexpr TailClass kNoClass = 0;  // what nothing can be cut into
 
+// The end of a lexeme within a token: where it is, what it promised, and what is left of that.
+struct Cut {
+    LexemeId lexeme;
+    uint32_t length;  // bytes of the token up to it
+    Promise promise, left;
+};
+
 class TailClasses {
 public:
-    TailClasses(const ContextFreeGrammar& grammar, Parser& parser, LexemeSets& sets, Lexer& lexer, Strands& strands);
+    using Tails = std::vector<std::pair<TailClass, uint32_t>>;  // with their tokens
+
+    TailClasses(const ContextFreeGrammar& grammar, Parser& parser, LexemeSets& sets, Lexer& lexer, Strands& strands,
+                const VocabularyTables& tables);
     // Of a tail that is not empty, which has to keep a promise. The text is kept by the caller.
     TailClass of(std::string_view tail, Promise promise);
+    // Adds those of the tokens that lead to a node or through it, behind a cut; `depth`: bytes to the node.
+    void add_below(uint32_t node, uint32_t depth, const Cut& cut, Tails& tails);
     // Whether such a tail may follow a state of the parser.
     bool may_follow(ParserState state, TailClass tail);
     void forget_answers() { answers_.clear(); }
     size_t memory_bytes() const;
 
+    // Ends that a lexeme may have before the next byte, less those that it would break; appended.
+    static void keep(Lexer& lexer, const std::vector<Cut>& before, uint8_t byte, std::vector<Cut>& kept);
+
 private:
     // In `classes_`: the lexemes of which a part is read in the end (a set, or a state of the lexer where something is
     // promised), the promise, then pairs of a lexeme and the class of what is behind it.
     TailClass cut(std::string_view tail, Promise promise);
+    TailClass interned(LexerState state, Promise promise, std::vector<std::pair<LexemeId, TailClass>> cuts);
+    TailClass ending_in(LexerState state);
+    void add_token(uint32_t token, LexerState state, Promise promise, const std::vector<Cut>& cuts, Tails& tails);
 
     Parser& parser_;
     LexemeSets& sets_;
     Lexer& lexer_;
     Strands& strands_;
+    const VocabularyTables& tables_;
     LexerState start_;  // of any lexeme
     InternedLists classes_;
+    std::vector<TailClass> ending_in_;  // [state of the lexer], kUnknown if not asked for
     std::vector<std::unordered_map<std::string_view, TailClass>> known_;  // [promise]
     PairMap answers_;                                                     // (state, class) -> whether
 };

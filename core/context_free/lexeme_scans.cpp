@@ -1,0 +1,173 @@
+#include "context_free/lexeme_scans.hpp"
+
+#include <algorithm>
+
+#include "util/bits.hpp"
+#include "util/hash.hpp"
+#include "util/work.hpp"
+
+namespace schemagen {
+
+void TokenSet::add_to(uint32_t* words, size_t size) const {
+    if (mask)
+        for (size_t w = 0; w < size; ++w) words[w] |= (*mask)[w];
+    for (uint32_t token : list) set_bit(words, token);
+}
+
+TokenSet TokenSets::kept(const TokenSet::Words& words) {
+    TokenSet out;
+    out.count = count_bits(words.data(), words.size());
+    if (out.count < words.size() / 4) {
+        for (uint32_t w = 0; w < words.size(); ++w)
+            for (uint32_t bit = 0, bits = words[w]; bits; ++bit, bits >>= 1)
+                if (bits & 1) out.list.push_back(w * 32 + bit);
+        bytes_ += out.list.size() * sizeof(uint32_t) + sizeof(TokenSet);
+        return out;
+    }
+    auto& equal = masks_[hash_words(words.data(), words.size())];
+    for (const auto& weak : equal)
+        if (auto known = weak.lock(); known && *known == words) {
+            out.mask = std::move(known);
+            return out;
+        }
+    out.mask = std::make_shared<const TokenSet::Words>(words);
+    equal.push_back(out.mask);
+    bytes_ += words.size() * sizeof(uint32_t) + sizeof(TokenSet);
+    return out;
+}
+
+TokenSet TokenSets::kept(std::vector<uint32_t> tokens, size_t words) {
+    if (tokens.size() >= words / 4) {
+        TokenSet::Words mask(words, 0);
+        for (uint32_t token : tokens) set_bit(mask.data(), token);
+        return kept(mask);
+    }
+    TokenSet out;
+    out.count = static_cast<uint32_t>(tokens.size());
+    tokens.shrink_to_fit();
+    out.list = std::move(tokens);
+    bytes_ += out.list.size() * sizeof(uint32_t) + sizeof(TokenSet);
+    return out;
+}
+
+void TokenSets::clear() {
+    masks_.clear();
+    bytes_ = 0;
+}
+
+// ---- scans --------------------------------------------------------------------------------------------------------
+
+std::shared_ptr<const LexemeScan> LexemeScans::of(const Lexer::Component& component) {
+    const LexerState alone = lexer_.alone(component);
+    const auto it = scans_.find(alone);
+    return it != scans_.end() ? it->second : scans_.emplace(alone, scan(alone)).first->second;
+}
+
+void LexemeScans::clear() {
+    scans_.clear();
+    branch_index_.clear();
+    branches_.clear();
+    bytes_ = 0;
+}
+
+const LexemeScans::Branch& LexemeScans::branch(LexerState state, uint32_t node) {
+    if (const uint32_t known = branch_index_.find(state, node); known != PairMap::kNone) return branches_[known];
+    branches_.push_back(walk(state, node));
+    const Branch& made = branches_.back();
+    bytes_ += sizeof(Branch) + made.inner.size() * sizeof(uint32_t) + made.leaving.size() * sizeof(made.leaving[0]);
+    branch_index_.insert(state, node, static_cast<uint32_t>(branches_.size() - 1));
+    return made;
+}
+
+LexemeScans::Branch LexemeScans::walk(LexerState state, uint32_t node) {
+    struct Level {
+        LexerState state;
+        std::vector<Cut> cuts;
+        uint32_t at, end;
+    };
+    const Trie& trie = tables_.all();
+    Branch out;
+    std::vector<Level> levels;
+    auto open = [&](LexerState reached, uint32_t at, std::vector<Cut> cuts) {
+        const auto tokens = trie.tokens_at(at);
+        out.inner.insert(out.inner.end(), tokens.begin(), tokens.end());
+        if (!trie.has_children(at)) return;
+        const auto length = static_cast<uint32_t>(levels.size() + 1);
+        for (const Lexer::End& end : lexer_.ends(reached))
+            cuts.push_back({end.lexeme, length, end.promise, end.promise});
+        levels.push_back({reached, std::move(cuts), trie.first_child[at], trie.first_child[at + 1]});
+    };
+    open(state, node, {});
+    while (!levels.empty()) {
+        Level& level = levels.back();
+        if (level.at == level.end) {
+            levels.pop_back();
+            continue;
+        }
+        poll();
+        const uint32_t k = level.at++;
+        const LexerState next = lexer_.next(level.state, trie.child_byte[k]);
+        std::vector<Cut> cuts;
+        if (!level.cuts.empty()) TailClasses::keep(lexer_, level.cuts, trie.child_byte[k], cuts);
+        if (next)
+            open(next, trie.child[k], std::move(cuts));
+        else
+            for (const Cut& cut : cuts)
+                classes_.add_below(trie.child[k], static_cast<uint32_t>(levels.size() + 1), cut, out.leaving);
+    }
+    out.inner.shrink_to_fit();
+    out.leaving.shrink_to_fit();
+    return out;
+}
+
+std::shared_ptr<LexemeScan> LexemeScans::scan(LexerState alone) {
+    const Trie& trie = tables_.all();
+    TokenSet::Words inner(tables_.words(), 0);
+    TailClasses::Tails leaving;
+    for (uint32_t k = trie.first_child[trie.root()]; k < trie.first_child[trie.root() + 1]; ++k) {
+        const LexerState next = lexer_.next(alone, trie.child_byte[k]);
+        if (!next) continue;
+        const Branch& below = branch(next, trie.child[k]);
+        for (uint32_t token : below.inner) set_bit(inner.data(), token);
+        leaving.insert(leaving.end(), below.leaving.begin(), below.leaving.end());
+    }
+    auto out = std::make_shared<LexemeScan>();
+    end_before(alone, inner, *out, leaving);
+    std::sort(leaving.begin(), leaving.end());
+    for (size_t begin = 0, end = 0; begin < leaving.size(); begin = end) {
+        std::vector<uint32_t> tokens;
+        for (; end < leaving.size() && leaving[end].first == leaving[begin].first; ++end)
+            tokens.push_back(leaving[end].second);
+        out->leaving.push_back({leaving[begin].first, sets_.kept(std::move(tokens), tables_.words())});
+    }
+    bytes_ += sizeof(LexemeScan) + out->leaving.size() * sizeof(LexemeScan::Group);
+    out->inner = sets_.kept(inner);
+    return out;
+}
+
+// Where the lexeme may have ended before the token: by the first byte of it, tokens break its promise, keep it, or are
+// read on.
+void LexemeScans::end_before(LexerState alone, const TokenSet::Words& inner, LexemeScan& scan,
+                             TailClasses::Tails& leaving) {
+    if (lexer_.ends(alone).empty()) return;
+    scan.ends = true;
+    const Lexer::End own = lexer_.ends(alone)[0];
+    if (!own.promise) return;
+    const Trie& trie = tables_.all();
+    TokenSet::Words beginning(tables_.words(), 0);
+    TailClasses::Tails tails;
+    for (uint32_t k = trie.first_child[trie.root()]; k < trie.first_child[trie.root() + 1]; ++k) {
+        const Promise next = lexer_.keep(own.promise, trie.child_byte[k]);
+        if (next == kBroken) continue;
+        if (next == kNoPromise)
+            for (uint32_t token : trie.tokens_below(trie.child[k])) set_bit(beginning.data(), token);
+        else
+            classes_.add_below(trie.child[k], 1, {own.lexeme, 0, own.promise, next}, tails);
+    }
+    for (const auto& each : tails)
+        if (!has_bit(inner.data(), each.second)) leaving.push_back(each);
+    scan.beginning = std::make_shared<const TokenSet::Words>(std::move(beginning));
+    bytes_ += tables_.words() * sizeof(uint32_t);
+}
+
+}  // namespace schemagen

@@ -1,0 +1,79 @@
+// What the tokens of a vocabulary do within one lexeme: which stay in it, and which leave it with what tail.
+//
+// A token that stays is allowed, wherever the parser is. One that leaves is cut at the end of the lexeme, and what is
+// behind is of a class of tails (tail_classes.hpp). Tokens are read along the trie of the vocabulary; what is below its
+// first bytes is kept by the state of the lexer there, so that lexemes that differ in a few texts, as names without the
+// reserved words do, share all but the paths of these.
+#pragma once
+#include <cstdint>
+#include <memory>
+#include <unordered_map>
+#include <utility>
+#include <vector>
+
+#include "context_free/tail_classes.hpp"
+
+namespace schemagen {
+
+// A set of tokens: few of them as a list, more as a bitmask, equal ones once.
+struct TokenSet {
+    using Words = std::vector<uint32_t>;
+    std::shared_ptr<const Words> mask;  // null: listed
+    std::vector<uint32_t> list;
+    uint32_t count = 0;
+    void add_to(uint32_t* words, size_t size) const;
+};
+
+class TokenSets {
+public:
+    TokenSet kept(const TokenSet::Words& words);
+    TokenSet kept(std::vector<uint32_t> tokens, size_t words);
+    void clear();
+    size_t memory_bytes() const { return bytes_; }
+
+private:
+    std::unordered_map<uint64_t, std::vector<std::weak_ptr<const TokenSet::Words>>> masks_;  // by hash
+    size_t bytes_ = 0;
+};
+
+struct LexemeScan {
+    struct Group {
+        TailClass tail;
+        TokenSet tokens;
+    };
+    TokenSet inner;
+    std::vector<Group> leaving;
+    bool ends = false;                                 // whether it may end before the token
+    std::shared_ptr<const TokenSet::Words> beginning;  // then: the tokens that keep its promise; null: all
+};
+
+class LexemeScans {
+public:
+    LexemeScans(Lexer& lexer, TailClasses& classes, const VocabularyTables& tables, TokenSets& sets)
+        : lexer_(lexer), classes_(classes), tables_(tables), sets_(sets) {}
+    std::shared_ptr<const LexemeScan> of(const Lexer::Component& component);
+    void clear();
+    size_t memory_bytes() const { return bytes_; }
+
+private:
+    // What is below a node of the trie that a byte leads to from the root.
+    struct Branch {
+        std::vector<uint32_t> inner;
+        TailClasses::Tails leaving;
+    };
+    std::shared_ptr<LexemeScan> scan(LexerState alone);
+    const Branch& branch(LexerState state, uint32_t node);
+    Branch walk(LexerState state, uint32_t node);
+    void end_before(LexerState alone, const TokenSet::Words& inner, LexemeScan& scan, TailClasses::Tails& leaving);
+
+    Lexer& lexer_;
+    TailClasses& classes_;
+    const VocabularyTables& tables_;
+    TokenSets& sets_;
+    std::unordered_map<LexerState, std::shared_ptr<const LexemeScan>> scans_;
+    PairMap branch_index_;  // (state, node) -> branch
+    std::deque<Branch> branches_;
+    size_t bytes_ = 0;
+};
+
+}  // namespace schemagen
