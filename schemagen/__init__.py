@@ -25,6 +25,8 @@ from schemagen.errors import (
     BudgetError,
     DeadEndError,
     GenerationError,
+    GrammarError,
+    GrammarSyntaxError,
     InvalidPatternError,
     InvalidSchemaError,
     LimitError,
@@ -41,6 +43,7 @@ from schemagen.errors import (
     ToolError,
     ToolRetry,
     UnsatisfiableSchemaError,
+    UnsupportedGrammarError,
     UnsupportedPatternError,
     UnsupportedSchemaError,
     UnsupportedTypeError,
@@ -63,6 +66,7 @@ if TYPE_CHECKING:
         compile,  # noqa: A004 - the field's verb
         to_regex,
     )
+    from schemagen.grammar.context_free_specs import EBNF, GBNF
     from schemagen.grammar.grammar import Grammar
     from schemagen.grammar.specs import Choice, Regex
     from schemagen.lm.generator import Generator
@@ -81,7 +85,9 @@ __version__ = "0.1.0"
 #: Public name -> the module that defines it. The TYPE_CHECKING block above says the same to type checkers.
 _HOMES = {
     "Choice": "schemagen.grammar.specs",
+    "EBNF": "schemagen.grammar.context_free_specs",
     "Failure": "schemagen.generation",
+    "GBNF": "schemagen.grammar.context_free_specs",
     "Generation": "schemagen.generation",
     "Generator": "schemagen.lm.generator",
     "Grammar": "schemagen.grammar.grammar",
@@ -111,6 +117,8 @@ _HOMES = {
 _FRONT_END = ("schemagen.grammar.compiler", "schemagen.schema.normalise", "schemagen.engine.native.lowering")
 
 __all__ = [
+    "EBNF",
+    "GBNF",
     "BitmaskShapeError",
     "BudgetError",
     "Choice",
@@ -120,6 +128,8 @@ __all__ = [
     "GenerationError",
     "Generator",
     "Grammar",
+    "GrammarError",
+    "GrammarSyntaxError",
     "InvalidPatternError",
     "InvalidSchemaError",
     "LanguageModel",
@@ -145,6 +155,7 @@ __all__ = [
     "ToolError",
     "ToolRetry",
     "UnsatisfiableSchemaError",
+    "UnsupportedGrammarError",
     "UnsupportedPatternError",
     "UnsupportedSchemaError",
     "UnsupportedTypeError",

@@ -9,6 +9,9 @@
     ├── PatternError
     │   ├── InvalidPatternError          not a regular expression in its dialect
     │   └── UnsupportedPatternError      not regular (back-references), or not in this dialect
+    ├── GrammarError
+    │   ├── GrammarSyntaxError           not a grammar in its language
+    │   └── UnsupportedGrammarError      a construct of a grammar that cannot be enforced
     ├── LimitError                       a limit stopped the work; names both numbers and the knob
     ├── VocabularyError                  token bytes, widths or EOS ids that cannot be known
     ├── MatcherError
@@ -29,7 +32,7 @@ Each error states the fact with its values, then `at`, `why`, `fix`, and `code`,
 
 `at` is a JSON pointer (RFC 6901) wherever it is a place in JSON: into the schema for a `SchemaError` or a pattern within a
 schema, into the generated value for a `ValidationFailed`; "" is the root of either. Elsewhere it is what the error is
-about: a position of a pattern, a field of a class, a parameter of a function, a row, a file.
+about: a position of a pattern, a line and column of a grammar, a field of a class, a parameter of a function, a row, a file.
 
 There is one warning of our own, `ModelWarning`: a model and its tokenizer, or its options, that cannot be meant as they are.
 """
@@ -120,6 +123,31 @@ class UnsupportedPatternError(PatternError):
     """A construct that no finite automaton can express, or that its dialect does not have."""
 
     default_code = "unsupported-pattern"
+
+
+class GrammarError(SchemagenError):
+    """A grammar (GBNF, EBNF) that cannot be used; `line` and `column` (both from 1) say where."""
+
+    default_code = "grammar-error"
+
+    def __init__(self, fact: str, *, line: int | None = None, column: int | None = None, **parts: str) -> None:
+        if line is not None and not parts.get("at"):
+            parts["at"] = f"line {line}, column {column}"
+        super().__init__(fact, **parts)
+        self.line = line
+        self.column = column
+
+
+class GrammarSyntaxError(GrammarError):
+    """Not a grammar in its language: it cannot be read, or names a rule that is not there."""
+
+    default_code = "invalid-grammar"
+
+
+class UnsupportedGrammarError(GrammarError):
+    """A construct of a grammar that cannot be enforced; raised instead of weakening the constraint."""
+
+    default_code = "unsupported-grammar"
 
 
 class LimitError(SchemagenError):

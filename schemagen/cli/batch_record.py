@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 import typer
 
 import schemagen
+from schemagen.grammar.context_free_specs import ContextFree
 from schemagen.grammar.specs import Choice, Regex
 from schemagen.types.reflection import is_type, reflect
 
@@ -136,7 +137,7 @@ def _read(path: Path) -> BatchRecord | None:
 
 def _fingerprint(target: Any) -> str:
     """Return what tells specifications apart: a schema word for word, and the checks of a type."""
-    if isinstance(target, Regex | Choice):
+    if isinstance(target, Regex | Choice | ContextFree):
         said: Any = repr(target)
     elif is_type(target):
         reflected = reflect(target)

@@ -12,20 +12,24 @@ from typing import Any
 import typer
 
 from schemagen.errors import InvalidSchemaError
+from schemagen.grammar.context_free_specs import EBNF, GBNF
 
 _NAME = r"[A-Za-z_][\w.]*"
 #: A module or the path of its file, then a name in it.
 _PYTHON_NAME = re.compile(rf"(?:{_NAME}|.*\.py):{_NAME}")
 
+#: Files of grammars -> what reads them.
+_GRAMMARS = {".gbnf": GBNF, ".ebnf": EBNF}
+
 _TYPES = "a Python type is module:Class, found from the current folder, or FILE.py:Class"
 
 
 def read_spec(spec: str) -> Any:
-    """Return the type or JSON Schema that the argument names.
+    """Return the type, JSON Schema or grammar that the argument names.
 
     Args:
-        spec: `-` (JSON on standard input), JSON text, the path of a JSON file, `module:Class` looked up from the
-            current directory, or `FILE.py:Class`.
+        spec: `-` (JSON on standard input), JSON text, the path of a JSON file or of a grammar (.gbnf, .ebnf), `module:Class`
+            looked up from the current directory, or `FILE.py:Class`.
 
     Raises:
         typer.BadParameter: It is none of these, or the module or class is not there.
@@ -38,6 +42,8 @@ def read_spec(spec: str) -> Any:
     path = Path(spec)
     if path.suffix == ".py":
         raise typer.BadParameter(f"{spec!r} names no type: {_TYPES}")
+    if path.suffix in _GRAMMARS and path.is_file():
+        return _GRAMMARS[path.suffix](read_text(path))
     if path.is_file():
         return parse_json(read_text(path), str(path))
     if _PYTHON_NAME.fullmatch(spec):

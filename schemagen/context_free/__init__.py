@@ -1,5 +1,5 @@
 """Context-free grammars: what their texts are written in, and how those texts are read.
 
-lark_reader, gbnf, ebnf -> syntax     grammar texts to rules over terminals
+gbnf, ebnf -> notation -> syntax      grammar texts to rules; scanner, literals, macros and regular are their parts
 simplify -> items                     rules that derive nothing dropped, regular ones made terminals; rules as automata
 """

@@ -2,7 +2,8 @@
 
 A rule that does not call itself, however far around, has a regular language if all that it calls has: its body is written out
 where it is called. That is what makes grammars that are read character by character (GBNF, EBNF) fast: the parser sees whole
-numbers and strings, not digits. A grammar without recursion becomes a single regular expression.
+numbers and strings, not digits. A grammar without recursion becomes a single regular expression, unless that would be large
+(``a ::= b b``, ``b ::= c c``, ...) or deep: a rule may always stay one.
 
 Only texts that no lexer delimits are joined (`Text`): where a lexer takes the longest match, two terminals are no longer one.
 """
@@ -27,9 +28,13 @@ from schemagen.context_free.syntax import (
     repeat,
     sequence,
 )
+from schemagen.context_free.texts import MAX_HEIGHT, MAX_SIZE, size_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+
+#: Operators that all rules together get from the texts that are written out in them. Beyond it rules stay rules.
+MAX_WRITTEN_OUT = 500_000
 
 
 @lru_cache(maxsize=4096)
@@ -57,8 +62,16 @@ def productive(rules: dict[str, Expression]) -> set[str]:
             return any(map(derives, expression.parts))
         return not isinstance(expression, Repeat) or expression.low == 0 or derives(expression.inner)
 
-    while new := {name for name, body in rules.items() if name not in found and derives(body)}:
-        found |= new
+    callers: dict[str, list[str]] = {}
+    for name, body in rules.items():
+        for callee in called(body):
+            callers.setdefault(callee, []).append(name)
+    todo = list(rules)
+    while todo:
+        name = todo.pop()
+        if name not in found and derives(rules[name]):
+            found.add(name)
+            todo.extend(callers.get(name, ()))
     return found
 
 
@@ -116,9 +129,13 @@ def simplified(grammar: ContextFreeGrammar) -> ContextFreeGrammar:
     if grammar.start not in alive:
         return ContextFreeGrammar(grammar.start, {grammar.start: NOTHING})
     known: dict[str, Expression] = {}
+    room = MAX_WRITTEN_OUT
     for group in components(rules):
         for name in group:
-            rules[name] = substituted(rules[name], known)
+            size = _size_with(rules[name], known)
+            if size <= room:
+                rules[name] = substituted(rules[name], known)
+                room -= size
         if len(group) == 1 and group[0] not in called(rules[group[0]]) and _is_small(rules[group[0]]):
             known[group[0]] = rules[group[0]]
     kept: dict[str, Expression] = {}
@@ -131,6 +148,19 @@ def simplified(grammar: ContextFreeGrammar) -> ContextFreeGrammar:
     return ContextFreeGrammar(grammar.start, kept, grammar.terminals, grammar.ignored)
 
 
+def _size_with(body: Expression, known: dict[str, Expression]) -> int:
+    """Return how many operators the texts take that are written out in a body."""
+    if isinstance(body, Rule):
+        text = known.get(body.name)
+        return size_of(text.regex)[0] if isinstance(text, Text) else 0
+    if isinstance(body, Repeat):
+        return _size_with(body.inner, known)
+    return sum(_size_with(part, known) for part in body.parts) if isinstance(body, Sequence | Alternatives) else 0
+
+
 def _is_small(body: Expression) -> bool:
     """Whether a body is written out where its rule is called: texts, single symbols and nothing at all."""
-    return isinstance(body, Text | Rule | Terminal) or body in (EMPTY_TEXT, NOTHING)
+    if isinstance(body, Text):
+        size, height = size_of(body.regex)
+        return size <= MAX_SIZE and height <= MAX_HEIGHT
+    return isinstance(body, Rule | Terminal) or body in (EMPTY_TEXT, NOTHING)

@@ -4,7 +4,7 @@ A grammar is a set of rules. The body of a rule is an expression over rules and 
 (`schemagen.regex.ast`) together with how a lexer takes texts of it: any of them, or only one that does not go on as another.
 
 Invariants: expressions are frozen; the lower-case constructors apply the cheap identities; the language of a terminal is never
-empty and never holds the empty text (`text_of` writes an optional terminal instead).
+empty and never holds the empty text.
 
 Source: the regular right parts of LaLonde 1977, which repetitions and alternatives inside of a rule need no new rules for.
 """
@@ -77,19 +77,25 @@ EMPTY_TEXT = Sequence(())
 def sequence(*parts: Expression) -> Expression:
     """The parts one after the other; neighbouring texts become one."""
     flat: list[Expression] = []
+    texts: list[ast.Regex] = []
     for part in parts:
         for piece in part.parts if isinstance(part, Sequence) else (part,):
             if piece == NOTHING:
                 return NOTHING
-            if isinstance(piece, Text) and flat and isinstance(flat[-1], Text):
-                flat[-1] = Text(ast.concat(flat[-1].regex, piece.regex))
-            else:
-                flat.append(piece)
+            if isinstance(piece, Text):
+                texts.append(piece.regex)
+                continue
+            if texts:
+                flat.append(Text(ast.concat(*texts)))
+                texts = []
+            flat.append(piece)
+    if texts:
+        flat.append(Text(ast.concat(*texts)))
     return flat[0] if len(flat) == 1 else Sequence(tuple(flat))
 
 
 def alternatives(*parts: Expression) -> Expression:
-    """Any of the parts; texts among them become one."""
+    """Any of the parts; texts among them become one, the empty text with them."""
     texts: list[ast.Regex] = []
     others: dict[Expression, None] = {}
     for part in parts:
@@ -98,6 +104,9 @@ def alternatives(*parts: Expression) -> Expression:
                 texts.append(piece.regex)
             else:
                 others[piece] = None
+    if texts and EMPTY_TEXT in others:
+        del others[EMPTY_TEXT]
+        texts.append(ast.EPSILON)
     pieces: list[Expression] = [Text(ast.union(*texts)), *others] if texts else list(others)
     return pieces[0] if len(pieces) == 1 else Alternatives(tuple(pieces))
 

@@ -1,10 +1,14 @@
-"""Regular languages without the empty text: a lexeme is never empty."""
+"""Regular languages as the texts of a grammar: their size, and without the empty text, for a lexeme is never empty."""
 
 from __future__ import annotations
 
 from functools import lru_cache
 
 from schemagen.regex import ast
+
+#: Operators that a rule is written out with where it is called, and how many of them inside one another.
+MAX_SIZE = 20_000
+MAX_HEIGHT = 100
 
 
 @lru_cache(maxsize=4096)
@@ -33,3 +37,23 @@ def nonempty(regex: ast.Regex) -> ast.Regex:
     if isinstance(regex, ast.Alternation):
         return ast.union(*map(nonempty, regex.parts))
     return ast.conjunction(regex, ast.repeat(ast.ANY_CHAR, 1, None))
+
+
+@lru_cache(maxsize=4096)
+def size_of(regex: ast.Regex) -> tuple[int, int]:
+    """Return how many operators a language is written with, and how many of them inside one another."""
+    if isinstance(regex, ast.Chars):
+        return 1, 1
+    parts = (regex.inner,) if isinstance(regex, ast.Repeat | ast.Complement) else regex.parts
+    sizes = [size_of(part) for part in parts]
+    return 1 + sum(size for size, _ in sizes), 1 + max((height for _, height in sizes), default=0)
+
+
+@lru_cache(maxsize=4096)
+def is_plain(regex: ast.Regex) -> bool:
+    """Whether a language is written without intersection and complement."""
+    if isinstance(regex, ast.Conjunction | ast.Complement):
+        return False
+    if isinstance(regex, ast.Repeat):
+        return is_plain(regex.inner)
+    return isinstance(regex, ast.Chars) or all(map(is_plain, regex.parts))

@@ -1,4 +1,4 @@
-"""`compile`: from a type, a schema, a pattern or a list of choices to a `Grammar` over a vocabulary."""
+"""`compile`: from a type, a schema, a pattern, a list of choices or a grammar text to a `Grammar` over a vocabulary."""
 
 from __future__ import annotations
 
@@ -12,11 +12,13 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 from schemagen.arguments import check_flag, check_folder, kind_of
 from schemagen.engine.options import DEFAULT_LIMITS, Limits, Options, PropertyOrder, WhitespacePolicy
 from schemagen.errors import LimitError, OptionError, UnsatisfiableSchemaError, VocabularyError
+from schemagen.grammar.context_free_specs import ContextFree
 from schemagen.grammar.grammar import Grammar, mistyped
 from schemagen.grammar.memory_cache import CacheInfo, GrammarMemory
 from schemagen.grammar.pipeline import (
     EngineName,
     choose_engine,
+    context_free_engine,
     json_engine,
     pattern_engine,
     pattern_of,
@@ -94,12 +96,12 @@ def compile(  # noqa: A001, PLR0913 - the field's verb, as in re.compile; option
     cache: Cache = "memory",
     engine: EngineName = "auto",
 ) -> Grammar:
-    """Return the grammar of a type, JSON Schema, `Regex` or `Choice` over a vocabulary.
+    """Return the grammar of a type, JSON Schema, `Regex`, `Choice`, `GBNF` or `EBNF` over a vocabulary.
 
     Args:
-        spec: Any type that pydantic's TypeAdapter takes (or a TypeAdapter), a JSON Schema (dict or bool), a `Regex` or a
-            `Choice`. A list of texts means a `Choice` of them, a compiled pattern of `re` a `Regex` with its flags. A dict may
-            be changed afterwards, but not by another thread in the meantime.
+        spec: Any type that pydantic's TypeAdapter takes (or a TypeAdapter), a JSON Schema (dict or bool), a `Regex`, a
+            `Choice`, or a grammar (`GBNF`, `EBNF`). A list of texts means a `Choice` of them, a compiled pattern of `re` a
+            `Regex` with its flags. A dict may be changed afterwards, but not by another thread in the meantime.
         vocabulary: The tokens of the model.
         property_order: "schema" keeps keys in the order of declaration, additional keys last; "any" takes any order.
         whitespace: "flexible" takes compact, spaced and indented JSON, mixed; "compact" none; "spaced" the layout of
@@ -120,6 +122,7 @@ def compile(  # noqa: A001, PLR0913 - the field's verb, as in re.compile; option
         SchemaError: The spec is no type and no schema, is invalid, cannot be enforced, or has no instance.
         OptionError: An argument cannot be meant.
         PatternError: A pattern is invalid or not regular.
+        GrammarError: A grammar cannot be read, or a part of it cannot be enforced.
         LimitError: A limit stopped the work.
         VocabularyError: The vocabulary has no token with which a text can begin.
 
@@ -212,7 +215,7 @@ def _understood(spec: Any) -> Any:
     Raises:
         SchemagenError: It is no spec, or one with parts that would be lost.
     """
-    if isinstance(spec, (dict, type, Regex, Choice)):
+    if isinstance(spec, (dict, type, Regex, Choice, ContextFree)):
         return spec
     if isinstance(spec, re.Pattern):
         return Regex(pattern_text(spec))
@@ -273,7 +276,7 @@ def _no_vocabulary(given: Any) -> VocabularyError:
         fix = (
             "pass schemagen.Vocabulary.from_tokenizer(tokenizer, vocab_size=...), with the width of the model's logits"
         )
-    elif isinstance(given, (type, dict, Regex, Choice)):
+    elif isinstance(given, (type, dict, Regex, Choice, ContextFree)):
         fix = "the spec comes first: schemagen.compile(spec, vocabulary)"
     return VocabularyError(f"compile() got {kind_of(given)} instead of a Vocabulary", fix=fix)
 
@@ -335,7 +338,7 @@ def _freeze(spec: Any) -> FrozenSpec:
         except ValueError:  # something that is no JSON, or nested very deep: compile says what is wrong with it
             check_values(spec)
             return FrozenSpec(spec, None)
-    if isinstance(spec, bool | Regex | Choice) or spec is None:
+    if isinstance(spec, bool | Regex | Choice | ContextFree) or spec is None:
         return FrozenSpec(spec, (type(spec), spec))
     key = ("type", spec, _arguments_of(spec))
     try:
@@ -361,6 +364,10 @@ def _compile(
             made = pattern_engine(spec, vocabulary, options, chosen, folder)
         except UnsatisfiableSchemaError as error:
             raise unwritable(spec) or error from error
+        return Grammar(frozen, vocabulary, arguments, engine=chosen, implementation=made)
+
+    if isinstance(spec, ContextFree):
+        made = context_free_engine(spec, vocabulary, options, chosen)
         return Grammar(frozen, vocabulary, arguments, engine=chosen, implementation=made)
 
     target = target_of(spec)
@@ -398,12 +405,13 @@ def to_regex(
 
     Raises:
         UnsupportedSchemaError: The schema is recursive and no depth was given.
+        UnsupportedGrammarError: The grammar is recursive.
         LimitError: The pattern would be nested too deep.
     """
     from schemagen.regex.text import to_python_re
 
     spec = _understood(spec)
-    if isinstance(spec, Regex | Choice):
+    if isinstance(spec, Regex | Choice | ContextFree):
         return to_python_re(pattern_of(spec))
     from schemagen.schema.normalise import Normaliser
     from schemagen.schema.text import json_text, page_of

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Literal, cast
 
 from schemagen.engine.options import Options
 from schemagen.errors import LimitError, OptionError, ValidationFailed
+from schemagen.grammar.context_free_specs import ContextFree
 from schemagen.grammar.pipeline import (
     json_regex,
     pattern_of,
@@ -77,10 +78,10 @@ class Grammar:
 
     @property
     def schema(self) -> Any:
-        """The JSON Schema, None for patterns and choices."""
+        """The JSON Schema, None for patterns, choices and grammar texts."""
         if self._target is not None:
             return self._target.schema
-        return None if isinstance(self.spec, Regex | Choice) else self.spec
+        return None if isinstance(self.spec, Regex | Choice | ContextFree) else self.spec
 
     def __deepcopy__(self, memo: dict[int, Any]) -> Grammar:
         """Return this grammar: nothing in it ever changes (transformers copies the options of a request)."""
@@ -96,7 +97,7 @@ class Grammar:
 
         Cost: when it is first asked for, that of compiling; nothing is noted for it before.
         """
-        if isinstance(self.spec, Regex | Choice):
+        if isinstance(self.spec, Regex | Choice | ContextFree):
             return Report((Entry("", type(self.spec).__name__.lower(), "enforced"),))
         return report_of(self.schema, self._arguments, self._target, self.engine)
 
@@ -168,7 +169,7 @@ class Grammar:
 
         Cost: of "automaton" and "index", building the automaton in Python, seconds at worst; an index O(V) for each state.
         """
-        is_pattern = isinstance(self.spec, Regex | Choice)
+        is_pattern = isinstance(self.spec, Regex | Choice | ContextFree)
         kind = what or ("automaton" if is_pattern else "pushdown")
         if kind not in _PICTURES:
             raise mistyped("what", what, _PICTURES)
@@ -228,7 +229,11 @@ class Grammar:
         if self.schema is not None and self._arguments["property_order"] == "any":
             raise unordered("no finite automaton of a picture has keys in any order", "draw 'pushdown' or 'mask'")
         try:
-            regex = pattern_of(self.spec) if isinstance(self.spec, Regex | Choice) else json_regex(*self._read_again())
+            regex = (
+                pattern_of(self.spec)
+                if isinstance(self.spec, Regex | Choice | ContextFree)
+                else json_regex(*self._read_again())
+            )
             return cast("ReferenceEngine", reference_engine(regex, self.vocabulary, self._arguments["limits"]))
         except LimitError as error:
             raise LimitError(

@@ -2,7 +2,7 @@
 
 A schema comes to an engine by the first of these ways that is open: a file of the folder cache; the core alone, where it can
 read the whole schema; the core and the front end in turns; the front end for the reference engine. Patterns and choices have
-two: the core, or the reference engine.
+two: the core, or the reference engine; so have grammar texts, if they are not recursive.
 """
 
 from __future__ import annotations
@@ -22,6 +22,7 @@ from schemagen.errors import (
     UnsatisfiableSchemaError,
     UnsupportedSchemaError,
 )
+from schemagen.grammar.context_free_specs import ContextFree
 from schemagen.grammar.specs import Choice, Regex, no_spec
 from schemagen.schema.numbers.rules import MAX_EXPONENT
 from schemagen.schema.report import Entry, Report
@@ -351,8 +352,10 @@ def _core_missing(reason: str = "") -> tuple[str, str]:
     )
 
 
-def pattern_of(spec: Regex | Choice[Any]) -> ast.Regex:
-    """Return the language of a pattern or a list of choices."""
+def pattern_of(spec: Regex | Choice[Any] | ContextFree) -> ast.Regex:
+    """Return the language of a pattern, a list of choices or a grammar without recursion."""
+    if isinstance(spec, ContextFree):
+        return spec.regex()
     from schemagen.regex import ast, parse_pattern
 
     if isinstance(spec, Regex):
@@ -397,3 +400,12 @@ def pattern_engine(
         made = compile_pattern(pattern_of(spec), vocabulary, options, recorder)
     _store(entry, recorder, is_exact=True)
     return made
+
+
+def context_free_engine(spec: ContextFree, vocabulary: Vocabulary, options: Options, engine: str) -> Engine:
+    """Return the engine of a grammar text; it is written to no folder."""
+    if engine != "native":
+        return reference_engine(pattern_of(spec), vocabulary, options.limits)
+    from schemagen.engine.native.context_free import compile_context_free
+
+    return compile_context_free(spec.rules(), vocabulary, options)

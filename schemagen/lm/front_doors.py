@@ -12,6 +12,7 @@ if TYPE_CHECKING:
 
     from pydantic import TypeAdapter
 
+    from schemagen.grammar.context_free_specs import ContextFree
     from schemagen.grammar.grammar import Grammar
     from schemagen.grammar.specs import Choice, Regex
     from schemagen.lm.language_model import LanguageModel
@@ -25,7 +26,7 @@ if TYPE_CHECKING:
     #: Specs whose values are of type T; other type expressions are a `TypeForm[T]`.
     TypedSpec: TypeAlias = type[T] | Choice[T] | TypeAdapter[T]
     #: Specs whose values are texts; in a batch a list is no choice.
-    PatternSpec: TypeAlias = Regex | re.Pattern[str]
+    PatternSpec: TypeAlias = Regex | re.Pattern[str] | ContextFree
     TextSpec: TypeAlias = PatternSpec | list[str] | tuple[str, ...]
     #: Specs whose values no type checker knows.
     OtherSpec: TypeAlias = Mapping[str, Any] | bool | Grammar

@@ -12,11 +12,13 @@ from typing import TYPE_CHECKING, Any
 
 from schemagen.arguments import check_flag, kind_of
 from schemagen.errors import GenerationError
+from schemagen.grammar.context_free_specs import ContextFree
 from schemagen.grammar.specs import Choice
 from schemagen.prompts.shape import SHAPE_INSTRUCTION, shape_text
 
 #: The sentences between the caller's prompt and what is not JSON.
 CHOICE_INSTRUCTION = "Answer with one of these only:"
+GRAMMAR_INSTRUCTION = "Answer only with a text that this grammar derives:"
 PATTERN_INSTRUCTION = "Answer only with a text that matches this regular expression:"
 
 if TYPE_CHECKING:
@@ -148,10 +150,12 @@ def with_shape(messages: list[dict[str, Any]], schema: Any) -> list[dict[str, An
     return _extended(messages, f"{SHAPE_INSTRUCTION}\n{shape_text(schema)}")
 
 
-def with_texts(messages: list[dict[str, Any]], spec: Choice[Any] | Regex) -> list[dict[str, Any]]:
-    """Append the options of a choice, or a pattern, as `with_shape` does with the shape of JSON."""
+def with_texts(messages: list[dict[str, Any]], spec: Choice[Any] | Regex | ContextFree) -> list[dict[str, Any]]:
+    """Append the options of a choice, a pattern, or a grammar, as `with_shape` does with the shape of JSON."""
     if isinstance(spec, Choice):
         return _extended(messages, f"{CHOICE_INSTRUCTION}\n{' | '.join(_told(spec.options))}")
+    if isinstance(spec, ContextFree):
+        return _extended(messages, f"{GRAMMAR_INSTRUCTION}\n{spec.text.strip()}")
     return _extended(messages, f"{PATTERN_INSTRUCTION}\n{spec.pattern}")
 
 

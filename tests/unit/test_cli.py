@@ -140,6 +140,17 @@ def test_a_failed_generation_shows_the_text(monkeypatch: pytest.MonkeyPatch) -> 
     assert '{"name": "Ad' in result.stderr
 
 
+def test_a_file_may_hold_a_grammar(tmp_path: Path) -> None:
+    """What its name ends with says in which notation."""
+    for name, grammar in (("sum.gbnf", 'root ::= "1" ("+" root)?'), ("one.ebnf", 'root ::= Substring("a", "b")')):
+        (tmp_path / name).write_text(grammar)
+    result = run("regex", str(tmp_path / "one.ebnf"))
+    assert result.exit_code == 0
+    assert re.fullmatch(result.stdout.strip(), "ab")
+    failed = run("regex", str(tmp_path / "sum.gbnf"))
+    assert "the grammar is no regular expression" in failed.stderr
+
+
 def test_generate_streams() -> None:
     """With --stream the same text is printed in pieces; within a small budget it is short, and below the least one refused."""
     schema = '{"type": "object", "properties": {"name": {"type": "string", "maxLength": 40}}, "required": ["name"]}'
@@ -305,6 +316,8 @@ def test_specifications_are_told_apart() -> None:
         {"properties": {"b": {}, "a": {}}},
         schemagen.Regex("a"),
         schemagen.Choice(["a"]),
+        schemagen.GBNF("root ::= [a]"),
+        schemagen.EBNF("root ::= [a]"),
         create_model("A", a=(int, ...)),
     ]
     prints = [BatchRecord.of("x", spec, model=None, max_new_tokens=None, seed=None).spec_sha256 for spec in specs]

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from schemagen.context_free.items import Symbol, items_of
 from schemagen.context_free.simplify import simplified
 from schemagen.context_free.syntax import NOTHING, Lexeme, Rule, Terminal, Text
-from schemagen.context_free.texts import nonempty
+from schemagen.context_free.texts import is_plain, nonempty
 from schemagen.engine.native.lowering import compile_pattern
 from schemagen.engine.native.node_cache import PatternLowering
 from schemagen.engine.native.program import EMPTY_NODE, UTF8, builder_of
@@ -109,6 +109,8 @@ def _name(symbol: Symbol) -> str:
     """Return what a terminal is called in messages."""
     if not isinstance(symbol, Text):
         return symbol.name
+    if not is_plain(symbol.regex):
+        return "a text"  # to write it as a pattern would take its minimal automaton
     text = f"/{to_python_re(symbol.regex)}/"
     return text if len(text) <= _SHOWN else f"{text[:_SHOWN]}..."
 

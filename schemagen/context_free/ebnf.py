@@ -1,0 +1,270 @@
+r"""EBNF of two kinds, read to rules: that of xgrammar, and that of the W3C's specifications.
+
+xgrammar (its page "EBNF Grammar"): GBNF's rules, which end where the next line begins with ``name ::=``; macros; a lookahead
+assertion ``(= ...)`` at the end of a rule. An assertion is a claim about what follows the rule anyway, by which xgrammar
+prepares its masks: it is read, its rules have to be there, and it does not change the language. Options of a rule
+(``name[lazy] ::=``) and macros over tokens are refused.
+
+W3C (XML 1.0, section 6): ``#x20``, ``[a-z#x20]``, ``[^...]``, literals in either quotes and without escapes, ``A - B``,
+``/* comments */``. Both sides of ``A - B`` have to be regular: then they have a complement. Numbers of productions
+(``[12]``, where a line begins) are skipped, constraints (``[ wfc: ... ]``) are refused.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, ClassVar, Literal
+
+from schemagen.context_free.literals import CharacterSet, Escapes, quoted
+from schemagen.context_free.macros import MACROS, Arguments, Name, expand
+from schemagen.context_free.notation import Notation, text_of
+from schemagen.context_free.regular import RecursiveRuleError, RegularRules
+from schemagen.context_free.syntax import EMPTY_TEXT, NOTHING, Rule, Text
+from schemagen.regex import ast
+
+if TYPE_CHECKING:
+    from schemagen.context_free.scanner import Scanner
+    from schemagen.context_free.syntax import ContextFreeGrammar, Expression
+
+EbnfDialect = Literal["xgrammar", "w3c"]
+
+_CONTROLS = {"n": "\n", "r": "\r", "t": "\t", "b": "\b", "f": "\f", "a": "\a", "v": "\v", "0": "\0", "e": "\x1b"}
+_HEXADECIMAL = {"x": None, "u": 4, "U": 8}
+_ESCAPES = Escapes({**{each: each for each in "\"\\/'?"}, **_CONTROLS}, hexadecimal=_HEXADECIMAL)
+_SET_ESCAPES = Escapes({**_ESCAPES.characters, **{each: each for each in "^$.*+()[]{}|-"}}, hexadecimal=_HEXADECIMAL)
+_SET = CharacterSet(_SET_ESCAPES, has_anything=True)
+_OPTIONS = re.compile(r"\[[^\]\n]*\]")
+_INTEGER = re.compile(r"[0-9]{1,18}(?![0-9])")
+
+
+class _ByHeads(Notation):
+    """A notation whose rules end where the next line begins with ``name ::=``."""
+
+    #: ``name ::=`` with what else may stand there.
+    rule_head: ClassVar[re.Pattern[str]]
+
+    def skip(self, depth: int) -> None:  # noqa: ARG002 - line breaks are blanks everywhere
+        """Skip blanks."""
+        self.scanner.match(self.blank)
+
+    def rule_ends(self, depth: int) -> bool:  # noqa: ARG002 - a group that is still open is an error there
+        """A rule ends where the next one begins."""
+        text, at = self.scanner.text, self.scanner.at
+        if self.scanner.at_end or self.rule_head.match(text, at) is None:
+            return self.scanner.at_end
+        before = self.blank.match(text, text.rfind("\n", 0, at) + 1, at)
+        return before is not None and before.end() == at
+
+
+class _Xgrammar(_ByHeads):
+    """A reader of xgrammar's EBNF."""
+
+    rule_name = re.compile(r"[a-zA-Z_][a-zA-Z0-9_.-]*")
+    rule_head = re.compile(r"[a-zA-Z_][a-zA-Z0-9_.-]*\s*(?:\[[^\]\n]*\])?\s*::=")
+    blank = re.compile(r"(?:\s|#[^\n]*)*")
+
+    def head(self) -> str:
+        """Read the name of a rule and ``::=``; its options are refused."""
+        at = self.scanner.at
+        name = self.scanner.match(self.rule_name)
+        options = name and self.scanner.match(_OPTIONS)
+        if name and options:
+            raise self.scanner.unsupported(
+                f"the options {options[0]} of the rule {name[0]!r}",
+                at + len(name[0]),
+                why="they say how to decode, or bound what a single occurrence may take, which is no matter of the rules",
+                fix=f"write {name[0]} ::= ..., and bounds as repetitions",
+            )
+        self.scanner.at = at
+        return super().head()
+
+    def symbol(self, depth: int) -> Expression:
+        """Read a symbol, or the assertion at the end of a rule."""
+        at = self.scanner.at
+        if not self.scanner.take("(="):
+            return super().symbol(depth)
+        self.group(at, depth)
+        self.skip(depth)
+        if depth or not self.rule_ends(depth):
+            raise self.scanner.error(
+                "a lookahead assertion that does not end a rule", at, why="it says what follows the rule", fix="move it"
+            )
+        return EMPTY_TEXT
+
+    def terminal(self) -> Expression | None:
+        """Read a literal or a set."""
+        at = self.scanner.at
+        if self.scanner.take('"'):
+            return Text(ast.literal(quoted(self.scanner, '"', at, _ESCAPES)))
+        return Text(_SET.read(self.scanner, at)) if self.scanner.take("[") else None
+
+    def call(self, name: str, at: int) -> Expression:
+        """Return the call of a rule, or what a macro stands for."""
+        if name not in MACROS:
+            return super().call(name, at)
+        behind = self.scanner.at
+        self.scanner.match(self.blank)
+        if not self.scanner.take("("):
+            self.scanner.at = behind
+            return super().call(name, at)
+        expression, rules = expand(self.scanner, self._arguments(name, at), prefix=f"{name} at {at}")
+        self.rules.update(rules)
+        return expression
+
+    def _arguments(self, macro: str, at: int) -> Arguments:
+        """Read the rest of a call of a macro."""
+        found = Arguments(macro, at)
+        self.scanner.match(self.blank)
+        while not self.scanner.take(")"):
+            begin = self.scanner.at
+            value = self._value()
+            self.scanner.match(self.blank)
+            if isinstance(value, Name) and self.scanner.take("="):
+                self.scanner.match(self.blank)
+                found.named[value.text] = self._value()
+            elif found.named:
+                raise self.scanner.error("an argument without a name behind named ones", begin, fix="put it first")
+            else:
+                found.positional.append(value)
+            self.scanner.match(self.blank)
+            if not self.scanner.take(",") and not self.scanner.sees(")"):
+                raise self.scanner.unexpected("',' or ')'")
+            self.scanner.match(self.blank)
+        for value in found.positional:
+            for each in value if isinstance(value, tuple) else ():
+                if isinstance(each, Name):
+                    self.called.setdefault(each.text, each.at)
+        return found
+
+    def _value(self, *, in_tuple: bool = False) -> object:
+        """Read a literal, an integer, true, false, the name of a rule or a tuple of them."""
+        at = self.scanner.at
+        if self.scanner.take('"'):
+            return quoted(self.scanner, '"', at, _ESCAPES)
+        if self.scanner.take("(") and not in_tuple:
+            return self._tuple()
+        digits = self.scanner.match(_INTEGER)
+        if digits:
+            return int(digits[0])
+        name = self.scanner.match(self.rule_name)
+        if name is None:
+            self.scanner.at = at
+            raise self.scanner.unexpected("a literal, an integer, true, false, a name or a tuple of them")
+        return name[0] == "true" if name[0] in ("true", "false") else Name(name[0], at)
+
+    def _tuple(self) -> tuple[object, ...]:
+        values: list[object] = []
+        self.scanner.match(self.blank)
+        while not self.scanner.take(")"):
+            values.append(self._value(in_tuple=True))
+            self.scanner.match(self.blank)
+            if not self.scanner.take(",") and not self.scanner.sees(")"):
+                raise self.scanner.unexpected("',' or ')'")
+            self.scanner.match(self.blank)
+        return tuple(values)
+
+
+_CODE = re.compile(r"#x([0-9a-fA-F]+)")
+_NUMBER = re.compile(r"\[[0-9]+[a-z]?\]\s*")
+_CONSTRAINT = re.compile(r"\[\s*(?:wfc|vc)\s*:[^\]]*\]?", re.IGNORECASE)
+
+
+class _CodedSet(CharacterSet):
+    """A set in which ``#x20`` is a character and a backslash is itself."""
+
+    def __init__(self) -> None:
+        super().__init__(Escapes({}))
+
+    def member(self, scanner: Scanner) -> str:
+        """Read one character, or the code of one."""
+        at = scanner.at
+        code = scanner.match(_CODE)
+        if code:
+            return chr(scanner.code_point(code[1], at))
+        scanner.at += 1
+        return scanner.text[at]
+
+
+_CODED_SET = _CodedSet()
+
+
+class _W3c(_ByHeads):
+    """A reader of the notation of the W3C's specifications."""
+
+    rule_name = re.compile(r"[^\W\d](?:[\w.-]*\w)?")
+    rule_head = re.compile(r"(?:\[[0-9]+[a-z]?\]\s*)?[^\W\d][\w.-]*\s*::=")
+    blank = re.compile(r"(?:\s|/\*(?:[^*]|\*(?!/))*\*/)*")
+    has_counts = False
+
+    def __init__(self, text: str) -> None:
+        super().__init__(text)
+        #: The hidden rule of each difference -> its two sides, and where it stands.
+        self._differences: dict[str, tuple[Expression, Expression, int]] = {}
+
+    def head(self) -> str:
+        """Read the number of a production, if it has one, its name and ``::=``."""
+        self.scanner.match(_NUMBER)
+        return super().head()
+
+    def item(self, depth: int) -> Expression:
+        """Read a symbol, its repetition, and what is taken away from it."""
+        left = super().item(depth)
+        while True:
+            at = self.scanner.at
+            if not self.scanner.take("-"):
+                return left
+            self.skip(depth)
+            name = f"difference at {at}"
+            self._differences[name] = (left, super().item(depth), at)
+            left = Rule(name)
+            self.rules[name] = NOTHING
+
+    def terminal(self) -> Expression | None:
+        """Read a literal, a set or the code of a character."""
+        at = self.scanner.at
+        for quote in "\"'":
+            if self.scanner.take(quote):
+                return Text(ast.literal(quoted(self.scanner, quote, at, None)))
+        constraint = self.scanner.match(_CONSTRAINT)
+        if constraint:
+            raise self.scanner.unsupported(
+                f"the constraint {constraint[0]!r:.60}",
+                at,
+                why="it is no rule, but a text about one",
+                fix="leave it out",
+            )
+        if self.scanner.take("["):
+            return Text(_CODED_SET.read(self.scanner, at))
+        code = self.scanner.match(_CODE)
+        return Text(ast.literal(chr(self.scanner.code_point(code[1], at)))) if code else None
+
+    def resolve(self) -> None:
+        """Write the differences as texts."""
+        known = RegularRules(self.rules, {name: sides for name, (*sides, _) in self._differences.items()})
+        for name, (_, _, at) in self._differences.items():
+            try:
+                language = known.rule(name)
+            except RecursiveRuleError as error:
+                raise self.scanner.unsupported(
+                    "a difference of rules that call themselves",
+                    at,
+                    why=f"{error.name!r} is recursive, and what is no text of it cannot be told without a stack",
+                    fix="take texts away from rules without recursion only",
+                ) from None
+            self.rules[name] = text_of(language)
+
+
+def read_ebnf(text: str, dialect: EbnfDialect, start: str) -> ContextFreeGrammar:
+    """Return the rules of a grammar in EBNF.
+
+    Args:
+        text: The grammar.
+        dialect: Whose notation it is in.
+        start: The rule whose texts are meant.
+
+    Raises:
+        GrammarError: It cannot be read, or a part of it cannot be enforced; ``line`` and ``column`` say where.
+        UnsatisfiableSchemaError: It derives no text.
+        LimitError: It is too long, nested too deep, or counts too far.
+    """
+    return (_Xgrammar if dialect == "xgrammar" else _W3c)(text).read(start)

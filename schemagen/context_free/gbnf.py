@@ -1,0 +1,78 @@
+r"""GBNF, the format of llama.cpp (its `grammars/README.md`), read to rules.
+
+A rule ends with its line, except within parentheses and behind ``|`` or ``::=``. Beyond llama.cpp a line may also begin with
+``|``, rules may be left recursive, and ``\-`` is a dash in a set, as llama.cpp itself writes it for JSON Schemas. Tokens
+(``<think>``, ``<[1000]>``, ``!<think>``) are refused: rules are read over characters.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from schemagen.context_free.literals import CharacterSet, Escapes, quoted
+from schemagen.context_free.notation import Notation
+from schemagen.context_free.syntax import Text
+from schemagen.regex import ast
+
+if TYPE_CHECKING:
+    from schemagen.context_free.syntax import ContextFreeGrammar, Expression
+
+_ESCAPES = Escapes(
+    {"n": "\n", "r": "\r", "t": "\t", "\\": "\\", '"': '"', "[": "[", "]": "]"}, hexadecimal={"x": 2, "u": 4, "U": 8}
+)
+_SET_ESCAPES = Escapes({**_ESCAPES.characters, "-": "-"}, hexadecimal=_ESCAPES.hexadecimal)
+_SET = CharacterSet(_SET_ESCAPES)
+_SAME_LINE = re.compile(r"(?:[ \t]|#[^\r\n]*)+")
+_TOKEN = re.compile(r"!?<[^<>\s]*>")
+
+
+class _Gbnf(Notation):
+    """A reader of GBNF."""
+
+    rule_name = re.compile(r"[a-zA-Z0-9_-]+")
+    blank = re.compile(r"(?:\s|#[^\n]*)*")
+    stacks_operators = True
+    has_open_low = True
+
+    def skip(self, depth: int) -> None:
+        """Skip blanks; line breaks only in a group, or before an alternative."""
+        begin = self.scanner.at
+        self.scanner.match(self.blank)
+        if depth == 0 and not self.scanner.sees("|"):
+            self.scanner.at = begin
+            self.scanner.match(_SAME_LINE)
+
+    def rule_ends(self, depth: int) -> bool:
+        """A rule ends with its line."""
+        return self.scanner.at_end or (depth == 0 and (self.scanner.sees("\n") or self.scanner.sees("\r")))
+
+    def terminal(self) -> Expression | None:
+        """Read a literal, a set or a dot."""
+        at = self.scanner.at
+        if self.scanner.take('"'):
+            return Text(ast.literal(quoted(self.scanner, '"', at, _ESCAPES)))
+        if self.scanner.take("["):
+            return Text(_SET.read(self.scanner, at))
+        if self.scanner.take("."):
+            return Text(ast.ANY_CHAR)
+        token = self.scanner.match(_TOKEN)
+        if token:
+            raise self.scanner.unsupported(
+                f"the token {token[0]} in a grammar",
+                at,
+                why="rules are read over characters, whichever tokens these are written with",
+                fix="write the characters of the token as a literal",
+            )
+        return None
+
+
+def read_gbnf(text: str) -> ContextFreeGrammar:
+    """Return the rules of a grammar in GBNF, which starts from ``root``.
+
+    Raises:
+        GrammarError: It cannot be read, or a part of it cannot be enforced; ``line`` and ``column`` say where.
+        UnsatisfiableSchemaError: It derives no text.
+        LimitError: It is too long, nested too deep, or counts too far.
+    """
+    return _Gbnf(text).read("root")

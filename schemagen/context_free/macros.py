@@ -1,0 +1,277 @@
+"""The macros of xgrammar's EBNF, written as rules.
+
+`TagDispatch`: free text in which the first tag to be complete hands over to its rule, again and again. Free text with its tag
+is regular: it ends with the tag, and no shorter beginning of it holds one.
+
+`Substring`: any run of chunks, as the suffix automaton of their list (Blumer et al. 1985): one rule for each state, at most
+twice as many as chunks.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, NamedTuple
+
+from schemagen.context_free.notation import text_of
+from schemagen.context_free.syntax import EMPTY_TEXT, Expression, Rule, Text, alternatives, repeat, sequence
+from schemagen.errors import InvalidPatternError, UnsupportedPatternError
+from schemagen.regex import ast
+from schemagen.regex.dialects import parse_pattern
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from schemagen.context_free.scanner import Scanner
+
+#: Literals of a `TagDispatch`, and chunks of a `Substring`.
+MAX_TAGS = 200
+MAX_CHUNKS = 10_000
+
+#: What the characters of a JSON string are that are not escaped.
+_PLAIN = ast.Chars(ast.invert_ranges(ast.normalise_ranges([(0, 0x1F), (ord('"'), ord('"')), (ord("\\"), ord("\\"))])))
+
+
+class Name(NamedTuple):
+    """The name of a rule as an argument.
+
+    Attributes:
+        text: The name.
+        at: Where it stands.
+    """
+
+    text: str
+    at: int
+
+
+@dataclass(slots=True)
+class Arguments:
+    """The call of a macro.
+
+    Attributes:
+        macro: Its name.
+        at: Where it stands.
+        positional: Literals (str), integers, booleans, `Name` and tuples of them.
+        named: The same, by name.
+    """
+
+    macro: str
+    at: int
+    positional: list[object] = field(default_factory=list)
+    named: dict[str, object] = field(default_factory=dict)
+
+
+class _Macro:
+    """What every macro needs: its arguments, checked, and errors that name its place."""
+
+    def __init__(self, scanner: Scanner, given: Arguments, prefix: str) -> None:
+        self.scanner = scanner
+        self.given = given
+        self.prefix = prefix
+        self.rules: dict[str, Expression] = {}
+
+    def error(self, fact: str, fix: str) -> Exception:
+        """Return the error of a call that is not understood."""
+        return self.scanner.error(f"{self.given.macro}(...) {fact}", self.given.at, fix=fix)
+
+    def check_names(self, *names: str) -> None:
+        """Refuse named arguments that are none of these."""
+        for name in self.given.named:
+            if name not in names:
+                known = f"give only {', '.join(names)}" if names else "give no named arguments"
+                raise self.error(f"has no argument {name!r}", known)
+
+    def flag(self, name: str, *, default: bool) -> bool:
+        """Return a named argument that is true or false."""
+        value = self.given.named.get(name, default)
+        if not isinstance(value, bool):
+            raise self.error(
+                f"has the argument {name}, which is neither true nor false", f"write {name}=true or {name}=false"
+            )
+        return value
+
+    def literals(self, name: str) -> list[str]:
+        """Return a named argument that is a tuple of literals."""
+        value = self.given.named.get(name, ())
+        given = value if isinstance(value, tuple) else (value,)
+        texts = [each for each in given if isinstance(each, str) and not isinstance(each, Name)]
+        if len(texts) != len(given) or "" in texts:
+            raise self.error(f"has the argument {name}, which is no tuple of literals", f'write {name}=("one", "two")')
+        return texts
+
+
+def _regex(macro: _Macro) -> Expression:
+    """Texts that a pattern matches as a whole."""
+    macro.check_names("json_string", "flags")
+    if len(macro.given.positional) != 1 or not isinstance(macro.given.positional[0], str):
+        raise macro.error("takes one pattern", 'write Regex("[0-9]+")')
+    pattern = macro.given.positional[0]
+    flags = macro.given.named.get("flags")
+    if flags is not None and (not isinstance(flags, str) or set(flags) - set("isu")):
+        raise macro.error("has flags that are not known", 'use some of "i", "s" and "u"')
+    language = _language(macro, pattern, flags)
+    if macro.flag("json_string", default=False):
+        language = ast.conjunction(language, ast.star(_PLAIN))
+    return text_of(language)
+
+
+def _language(macro: _Macro, pattern: str, flags: str | None) -> ast.Regex:
+    """Return the language of a pattern. Without flags a dot is any character; with them letters and classes are ASCII."""
+    try:
+        if flags is None:
+            return parse_pattern(f"(?s:{pattern})", "ecma-262", search=False)
+        letters = "".join(sorted(set(flags) - {"u"}))
+        return parse_pattern(f"(?a{letters}:{pattern})", "python", search=False)
+    except InvalidPatternError as error:
+        raise macro.error(f"has the pattern {pattern!r:.60}, which cannot be read: {error.fact}", error.fix) from error
+    except UnsupportedPatternError as error:
+        raise macro.scanner.unsupported(
+            f"the pattern {pattern!r:.60}: {error.fact}", macro.given.at, why=error.why, fix=error.fix
+        ) from error
+
+
+def _substring(macro: _Macro) -> Expression:
+    """Any run of the chunks, the empty one too."""
+    macro.check_names()
+    chunks = [chunk for chunk in macro.given.positional if isinstance(chunk, str)]
+    if len(chunks) != len(macro.given.positional):
+        raise macro.error("has a chunk that is no literal", 'write Substring("one", "two")')
+    if len(chunks) > MAX_CHUNKS:
+        raise macro.scanner.limit(
+            f"Substring(...) has {len(chunks):,} chunks, limit {MAX_CHUNKS:,}", macro.given.at, fix="take longer chunks"
+        )
+    names = [Rule(f"{macro.prefix}, state {state}") for state in range(2 * len(chunks) + 1)]
+    for state, moves in enumerate(suffix_automaton([chunk for chunk in chunks if chunk])):
+        ways = (sequence(Text(ast.literal(chunk)), names[to]) for chunk, to in moves.items())
+        macro.rules[names[state].name] = alternatives(EMPTY_TEXT, *ways)
+    return names[0]
+
+
+def suffix_automaton(chunks: list[str]) -> list[dict[str, int]]:
+    """Return the moves of the automaton of all runs of the chunks; it starts in state 0, and may end in every state.
+
+    Source: the construction on line of Blumer et al. 1985, one chunk after the other.
+    """
+    moves: list[dict[str, int]] = [{}]
+    lengths = [0]
+    links = [-1]
+    last = 0
+    for chunk in chunks:
+        new = len(moves)
+        moves.append({})
+        lengths.append(lengths[last] + 1)
+        links.append(0)
+        at = last
+        while at >= 0 and chunk not in moves[at]:
+            moves[at][chunk] = new
+            at = links[at]
+        if at >= 0:
+            to = moves[at][chunk]
+            if lengths[to] != lengths[at] + 1:
+                to = _split(moves, lengths, links, at, chunk)
+            links[new] = to
+        last = new
+    return moves
+
+
+def _split(moves: list[dict[str, int]], lengths: list[int], links: list[int], at: int, chunk: str) -> int:
+    """Make a copy of the state behind ``chunk`` for the runs that are not longer than those of ``at`` and it."""
+    to = moves[at][chunk]
+    copy = len(moves)
+    moves.append(dict(moves[to]))
+    lengths.append(lengths[at] + 1)
+    links.append(links[to])
+    links[to] = copy
+    while at >= 0 and moves[at].get(chunk) == to:
+        moves[at][chunk] = copy
+        at = links[at]
+    return copy
+
+
+def _tag_dispatch(macro: _Macro) -> Expression:
+    """Free text, with a rule behind each tag.
+
+    ``stop_eos`` and ``stop_str`` are arguments of older versions: whether free text may end anywhere, and literals that end
+    all of it.
+    """
+    macro.check_names("loop_after_dispatch", "excludes", "stop_eos", "stop_str")
+    pairs = [_pair(macro, pair) for pair in macro.given.positional]
+    stops, excludes = macro.literals("stop_str"), macro.literals("excludes")
+    ends = [*(tag for tag, _ in pairs), *stops]
+    if len(ends) + len(excludes) > MAX_TAGS:
+        count = len(ends) + len(excludes)
+        raise macro.scanner.limit(
+            f"TagDispatch(...) has {count} literals, limit {MAX_TAGS}", macro.given.at, fix="give fewer tags"
+        )
+    for exclude in excludes:
+        within = [end for end in ends if exclude in end]
+        if within:
+            raise macro.error(
+                f"excludes {exclude!r}, which is within {within[0]!r}", "exclude longer texts, or drop the tag"
+            )
+    reached = [end for end in ends if not any(other in end[:-1] for other in ends)]
+    free = ast.complement(_containing([*ends, *excludes]))
+    dispatched = [
+        sequence(_free_text_to(tag, free, excludes), Rule(rule.text)) for tag, rule in pairs if tag in reached
+    ]
+    stopped = [_free_text_to(stop, free, excludes) for stop in stops if stop in reached]
+    last = alternatives(*stopped, *([Text(free)] if macro.flag("stop_eos", default=True) else []))
+    if macro.flag("loop_after_dispatch", default=True):
+        return sequence(repeat(alternatives(*dispatched), 0, None), last)
+    return alternatives(last, *dispatched)
+
+
+def _pair(macro: _Macro, pair: object) -> tuple[str, Name]:
+    """Return a tag and the name of its rule."""
+    if isinstance(pair, tuple) and not isinstance(pair, Name) and len(pair) == 2:
+        tag, rule = pair
+        if isinstance(tag, str) and tag and isinstance(rule, Name):
+            return tag, rule
+    raise macro.error("has an argument that is no pair of a tag and a rule", 'write ("<tag>", rule)')
+
+
+def _containing(literals: list[str]) -> ast.Regex:
+    if not literals:
+        return ast.EMPTY
+    return ast.concat(ast.ANY_STRING, ast.union(*map(ast.literal, literals)), ast.ANY_STRING)
+
+
+def _free_text_to(tag: str, free: ast.Regex, excludes: list[str]) -> Expression:
+    """Free text up to the first tag, which is this one, and the tag."""
+    return Text(
+        ast.conjunction(
+            ast.concat(free, ast.ANY_CHAR),
+            ast.concat(ast.ANY_STRING, ast.literal(tag)),
+            ast.complement(_containing(excludes)),
+        )
+    )
+
+
+def _over_tokens(macro: _Macro) -> Expression:
+    raise macro.scanner.unsupported(
+        f"{macro.given.macro}(...), which is about tokens",
+        macro.given.at,
+        why="rules are read over characters, whichever tokens these are written with",
+        fix="write the characters of the token as a literal",
+    )
+
+
+MACROS: dict[str, Callable[[_Macro], Expression]] = {
+    "Regex": _regex,
+    "Substring": _substring,
+    "TagDispatch": _tag_dispatch,
+    "Token": _over_tokens,
+    "ExcludeToken": _over_tokens,
+    "TokenTagDispatch": _over_tokens,
+}
+
+
+def expand(scanner: Scanner, given: Arguments, *, prefix: str) -> tuple[Expression, dict[str, Expression]]:
+    """Return what a macro stands for, and the rules that this needs, whose names begin with ``prefix``.
+
+    Raises:
+        GrammarSyntaxError: Its arguments are not understood.
+        UnsupportedGrammarError: It is about tokens, or its pattern is not regular.
+        LimitError: It has too many arguments.
+    """
+    macro = _Macro(scanner, given, prefix)
+    return MACROS[given.macro](macro), macro.rules

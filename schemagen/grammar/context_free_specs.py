@@ -1,0 +1,117 @@
+"""Grammars as specs: a text in one of the grammar languages, read to rules when it is compiled."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from schemagen.arguments import kind_of
+from schemagen.errors import OptionError, OptionTypeError, UnsupportedGrammarError
+
+if TYPE_CHECKING:
+    from schemagen.context_free.ebnf import EbnfDialect
+    from schemagen.context_free.syntax import ContextFreeGrammar
+    from schemagen.regex import ast
+
+_DIALECTS = ("xgrammar", "w3c")
+
+
+@dataclass(frozen=True)
+class ContextFree:
+    """Text that a context-free grammar derives; the base of every grammar language.
+
+    Args:
+        text: The grammar.
+    """
+
+    text: str
+
+    def __post_init__(self) -> None:
+        """Refuse what is no text at once."""
+        if not isinstance(self.text, str):
+            raise OptionTypeError(
+                f"the text of a {type(self).__name__} is {kind_of(self.text)}",
+                why="a grammar is a str",
+                fix="read a file first: Path(file).read_text()",
+            )
+
+    @abstractmethod
+    def rules(self) -> ContextFreeGrammar:
+        """Return the rules that the text is read as.
+
+        Raises:
+            GrammarError: It cannot be read, or a part of it cannot be enforced; ``line`` and ``column`` say where.
+            UnsatisfiableSchemaError: It derives no text.
+            LimitError: It is too long, nested too deep, or counts too far.
+        """
+
+    def regex(self) -> ast.Regex:
+        """Return the language of a grammar whose rules can be written out as one expression.
+
+        Raises:
+            UnsupportedGrammarError: It is recursive, or too large for that.
+        """
+        from schemagen.context_free.simplify import simplified
+        from schemagen.context_free.syntax import EMPTY_TEXT, Text
+        from schemagen.regex.ast import EPSILON
+
+        grammar = simplified(self.rules())
+        body = grammar.rules[grammar.start]
+        if isinstance(body, Text) or body == EMPTY_TEXT:
+            return body.regex if isinstance(body, Text) else EPSILON
+        raise UnsupportedGrammarError(
+            "the grammar is no regular expression",
+            why="its rules call themselves, or are too large to be written out: only the compiled core reads it",
+            fix="use engine='native', and draw 'mask'",
+        )
+
+
+@dataclass(frozen=True)
+class GBNF(ContextFree):
+    r"""Text that a grammar in GBNF derives, the format of llama.cpp; its start is the rule ``root``.
+
+    ``GBNF('root ::= "(" root ")" | [0-9]+')``. Literals and sets are over characters. Rules may be left recursive. Tokens
+    (``<think>``) are refused.
+
+    Args:
+        text: The grammar.
+    """
+
+    def rules(self) -> ContextFreeGrammar:
+        """Return the rules that the text is read as; see `ContextFree.rules`."""
+        from schemagen.context_free.gbnf import read_gbnf
+
+        return read_gbnf(self.text)
+
+
+@dataclass(frozen=True)
+class EBNF(ContextFree):
+    """Text that a grammar in EBNF derives.
+
+    A lookahead assertion ``(= ...)`` of xgrammar does not change the language: it says what follows a rule anyway. Macros over
+    tokens and options of rules are refused.
+
+    Args:
+        text: The grammar.
+        dialect: "xgrammar", or "w3c" for the notation of the XML specification.
+        start: The rule whose texts are meant.
+    """
+
+    dialect: EbnfDialect = "xgrammar"
+    start: str = "root"
+
+    def __post_init__(self) -> None:
+        """Refuse what is no text, and unknown dialects, at once."""
+        super().__post_init__()
+        if self.dialect not in _DIALECTS:
+            choices = ", ".join(map(repr, _DIALECTS))
+            raise OptionError(f"dialect={self.dialect!r:.80}", fix=f"choose one of {choices}")
+        if not isinstance(self.start, str):
+            raise OptionTypeError(f"start={self.start!r:.80}", why=f"it is {kind_of(self.start)}", fix="give a name")
+
+    def rules(self) -> ContextFreeGrammar:
+        """Return the rules that the text is read as; see `ContextFree.rules`."""
+        from schemagen.context_free.ebnf import read_ebnf
+
+        return read_ebnf(self.text, self.dialect, self.start)

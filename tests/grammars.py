@@ -1,0 +1,27 @@
+"""Grammar texts in tests: whether a grammar derives a text, by the matcher and by each mask on the way."""
+
+import schemagen
+from schemagen.grammar.context_free_specs import ContextFree
+from schemagen.testing import brute_force_mask, mask_of
+
+BYTES = schemagen.Vocabulary.byte_vocabulary()
+#: Tokens that end in the middle of rules, literals and characters.
+PIECES = schemagen.Vocabulary(
+    [b"", *(bytes([byte]) for byte in range(256)), b"((", b"))", b")+", b"1+", b"+(", b"ab", b"abc", b"ba", b'":', b'"]', b'{"', b"\xc3\xa9", b"a\xc3", b"--", b"->"],
+    eos_token_ids=[0],
+)  # fmt: skip
+
+
+def derives(spec: ContextFree, text: str) -> bool:
+    """Whether the grammar derives the text, as a whole."""
+    matcher = schemagen.compile(spec, BYTES).matcher()
+    return matcher.accept_bytes(text.encode()) and matcher.is_accepting()
+
+
+def check_masks_along(spec: ContextFree, text: str) -> None:
+    """Compare the mask in front of each byte of a text, and at its end, with every token tried."""
+    matcher = schemagen.compile(spec, PIECES).matcher()
+    for byte in text.encode():
+        assert mask_of(matcher, PIECES) == brute_force_mask(matcher, PIECES)
+        assert matcher.accept_bytes(bytes([byte])), (text, byte)
+    assert mask_of(matcher, PIECES) == brute_force_mask(matcher, PIECES)

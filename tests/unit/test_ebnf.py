@@ -1,0 +1,323 @@
+"""EBNF of xgrammar and of the W3C: what each construct derives, and the error of each mistake with its place."""
+
+import itertools
+import random
+from typing import NamedTuple
+
+import pytest
+
+import schemagen
+from schemagen import EBNF
+from schemagen.context_free.macros import MAX_CHUNKS, MAX_TAGS, suffix_automaton
+from schemagen.errors import GrammarSyntaxError, LimitError, OptionError, UnsupportedGrammarError
+from tests.grammars import BYTES, check_masks_along, derives
+
+
+class Case(NamedTuple):
+    """A grammar, texts that it derives, and texts that it does not."""
+
+    name: str
+    grammar: str
+    accepted: list[str]
+    rejected: list[str]
+
+
+CALL = 't ::= "{" t? "}"\n'
+XGRAMMAR = [
+    Case("a literal", 'root ::= "abc"', ["abc"], ["", "ab"]),
+    Case("escapes", r'''root ::= "\"\\\/\'\?\n\r\t\b\f\a\v\0\e"''', ["\"\\/'?\n\r\t\b\f\a\v\0\x1b"], ["n"]),
+    Case("codes of any length", r'root ::= "\x41\x1F600" "\u00e9" "\U0001F601"', ["A😀é😁"], ["A"]),
+    Case("a set", r"root ::= [a-c\-\]\u00e9]+", ["a-]é"], ["d", "\\"]),
+    Case("escapes in a set", r"root ::= [\^\$\.\*\+\?\(\)\[\]\{\}\|\/\n]+", ["^$.*+?()[]{}|/\n"], ["n", "\\"]),
+    Case("any character", "root ::= [^] [^]", ["a\n", "é😀"], ["a"]),
+    Case("a negated set", "root ::= [^0-9]+", ["a\n"], ["1"]),
+    Case("an empty group", 'root ::= "a" ( ) "b"', ["ab"], ["a b"]),
+    Case("names with dots and dashes", 'root ::= a.b a-b\na.b ::= "x"\na-b ::= "y"', ["xy"], ["x"]),
+    Case("a body over lines", 'root ::= "a"\n  "b"\n  | "c"\nx ::= "d"', ["ab", "c"], ["a", "abd"]),
+    Case("rules in any order", 'x ::= "d"\nroot ::= x+ # more\n', ["dd"], [""]),
+    Case("repetitions", 'root ::= "a"? "b"* "c"+ "d"{2} "e"{1,2} "f"{1,}', ["cddef", "abbccddeeff"], ["cdef", "cddeeef"]),
+    Case("zero times", 'root ::= "a" "b"{0}', ["a"], ["ab"]),
+    Case("left recursion", 'root ::= root "a" | "a"', ["a", "aaa"], [""]),
+    Case("an assertion is no constraint", 'root ::= a "x"\na ::= ("b" | "c") (= "x")', ["bx", "cx"], ["b", "bxx"]),
+    Case("an assertion over rules", 'root ::= a ";" | a "."\na ::= [a-z]+ (=([;.] | end))\nend ::= ";"', ["ab;", "a."], ["a"]),
+    Case("a pattern", r'root ::= "ID-" Regex("[0-9]{2}|\\d\\.")', ["ID-12", "ID-1."], ["ID-1", "12"]),
+    Case("a dot is any character", 'root ::= Regex("a.b")', ["a\nb", "axb"], ["ab"]),
+    Case("a dot with flags is none of a line break", 'root ::= Regex("a.b", flags="u")', ["axb"], ["a\nb", "Axb"]),
+    Case("flags", 'root ::= Regex("a.[k]", flags="is")', ["A\nK", "axk"], ["a\n\u212a"]),
+    Case("the body of a JSON string", r'root ::= Regex("[^a]+", json_string=true)', ["bc", "é"], ['b"', "b\\n", "b\n", "a", ""]),
+    Case("no body of a JSON string", r'root ::= Regex("[^a]+", json_string=false)', ['b"'], ["a"]),
+    Case("runs of chunks", 'root ::= "<" Substring("abc", "de", "fg") ">"', ["<>", "<abc>", "<de>", "<defg>", "<abcdefg>"], ["<ab>", "<cde>", "<abcfg>"]),
+    Case("runs of chunks that return", 'root ::= Substring("a", "b", "a", "b", "c")', ["abab", "babc", "c", "abc"], ["ba" * 2, "cc"]),
+    Case("runs of no chunks", "root ::= Substring()", [""], ["a"]),
+    Case("runs of empty chunks", 'root ::= Substring("", "a", "")', ["", "a"], ["aa"]),
+    Case("free text and tags", f'root ::= TagDispatch(("<t>", t))\n{CALL}', ["", "hi", "<t>{}", "a<t>{{}}b<t>{}", "<t", "<t>{}<t"], ["<t>", "<t>x", "a<t>{}<t>"]),
+    Case("tags once", f'root ::= TagDispatch(("<t>", t), loop_after_dispatch=false) "."\n{CALL}', [".", "a.b.", "a<t>{}."], ["a<t>{}b."]),
+    Case("two tags", f'root ::= TagDispatch(("<t>", t), ("<u>", u))\n{CALL}u ::= [0-9]', ["<u>1<t>{}", "<u", "x<u>2y"], ["<u>{}", "<t>1"]),
+    Case("a tag within a tag", f'root ::= TagDispatch(("<t>", t), ("t>", u))\n{CALL}u ::= [0-9]', ["<t>{}", "<t>1", "t>1"], ["t>{}"]),
+    Case("a tag that begins with a tag", f'root ::= TagDispatch(("ab", t), ("a", u))\n{CALL}u ::= [0-9]', ["a1", "xa1"], ["ab{}", "a"]),
+    Case("a tag that is begun twice", f'root ::= TagDispatch(("aab", t))\n{CALL}', ["aaab{}", "aa", "aaab{}aa"], ["aaab"]),
+    Case("excludes", f'root ::= TagDispatch(("<t>", t), excludes=("bad", "</end>",)) "</end>"\n{CALL}', ["x</end>", "ba<t>{}d</end>"], ["bad</end>", "x</end></end>", "<t>{}bad</end>"]),
+    Case("no tags", 'root ::= TagDispatch(excludes=("b"))', ["", "aca"], ["b", "ab"]),
+    Case("stop strings of older versions", f'root ::= TagDispatch(("<t>", t), stop_eos=false, stop_str=("end", "."))\n{CALL}', ["end", "a.", "<t>{}."], ["", "a", "a.b", "..", "<t>{}"]),
+    Case("stop strings beside an end anywhere", f'root ::= TagDispatch(("<t>", t), stop_eos=true, stop_str=("."))\n{CALL}', ["", "a", "a.", "<t>{}"], ["a.b"]),
+    Case("a macro within a sequence", 'root ::= "[" TagDispatch(("<t>", t), excludes=("]")) "]"\nt ::= "x"', ["[]", "[a<t>x]"], ["[a]]", "[<t>]"]),
+    Case("a rule whose name is that of a macro", 'root ::= Token "b"\nToken ::= "a"', ["ab"], ["a"]),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("case", XGRAMMAR, ids=lambda case: case.name)
+def test_what_a_grammar_of_xgrammar_derives(case: Case) -> None:
+    """Each text is read as a whole, or is not."""
+    spec = EBNF(case.grammar)
+    assert [text for text in case.accepted if not derives(spec, text)] == []
+    assert [text for text in case.rejected if derives(spec, text)] == []
+
+
+COMMENT = "root ::= '<!--' ((Char - '-') | ('-' (Char - '-')))* '-->'\nChar ::= #x9 | [#x20-#xD7FF]"
+W3C = [
+    Case("literals in either quotes", """root ::= 'a"' "b'" '\\n' """, ["a\"b'\\n"], ["a\"b'\n"]),
+    Case("codes of characters", "root ::= #x41 #x1F600+", ["A😀😀"], ["A"]),
+    Case("sets", "root ::= [a-zA-Z#x20-#x21]+", ["aZ !"], ['"', "#"]),
+    Case("a negated set", "root ::= [^a-c#x20]+", ["xé\n"], ["a", " "]),
+    Case("a backslash is itself", r"root ::= [\n]+", ["\\n"], ["\n"]),
+    Case("signs in a set", "root ::= [-'()+,./:=?;!*#@$_%]+", ["-'()", "#@%"], ["&", "x"]),
+    Case("repetitions", "root ::= 'a'? 'b'* ('c' | 'd')+", ["acd", "bbc"], ["a", "aac"]),
+    Case("comments", "/* a * b */ root /* c */ ::= 'a' /* 'b' */ 'c' /**/", ["ac"], ["abc"]),
+    Case("numbers of productions", "[1] root ::= a+\n[2]   a ::= 'x'\n[2a]  b ::= 'y'", ["xx"], ["xx2", "y"]),
+    Case("a set of digits at the end of a body", "root ::= 'a' [1]\na ::= 'x'", ["a1"], ["a"]),
+    Case("names that end before a dash", "root ::= A-b- A\nA-b ::= [ab]\nA ::= 'a'", ["b"], ["a", "ba"]),
+    Case("characters but one", "root ::= A - 'b'\nA ::= [a-c]", ["a", "c"], ["b", "ab"]),
+    Case("differences group from the left", "root ::= [a-d] - 'a' - 'b'", ["c", "d"], ["a", "b"]),
+    Case("repetition binds before difference", "root ::= [ab]* - ([ab]* 'bb' [ab]*)", ["", "ab", "abab"], ["abb", "bb"]),
+    Case("differences of texts", "root ::= Name - (('X' | 'x') ('M' | 'm'))\nName ::= [a-zA-Z]+", ["xmm", "x", "mx"], ["xm", "XM", ""]),
+    Case("a difference within a sequence", "root ::= '<' ([a-z]* - 'no') '>'", ["<>", "<not>", "<n>"], ["<no>"]),
+    Case("a difference of differences", "root ::= A - B\nA ::= [a-z] - 'x'\nB ::= [a-d] - 'a'", ["a", "e"], ["x", "b"]),
+    Case("comments of XML", COMMENT, ["<!---->", "<!--a-b-->", "<!-- declarations for <head> -->"], ["<!--a--->", "<!--a--b-->", "<!---"]),
+    Case("recursion beside a difference", "root ::= '(' (root | [a-z] - 'q')* ')'", ["()", "(a(b))"], ["(q)", "(()"]),
+    Case("nothing is left", "root ::= 'b' | ('a' - [a-z])", ["b"], ["a"]),
+    Case("the empty text", "root ::= 'a' ''", ["a"], [""]),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("case", W3C, ids=lambda case: case.name)
+def test_what_a_grammar_of_the_w3c_derives(case: Case) -> None:
+    """Each text is read as a whole, or is not."""
+    spec = EBNF(case.grammar, dialect="w3c")
+    assert [text for text in case.accepted if not derives(spec, text)] == []
+    assert [text for text in case.rejected if derives(spec, text)] == []
+
+
+def test_the_start_is_given() -> None:
+    """Any rule can be the start; a name that is not there tells those that are."""
+    grammar = "document ::= item+\nitem ::= 'x'"
+    assert derives(EBNF(grammar, "w3c", "document"), "xx")
+    assert not derives(EBNF(grammar, "w3c", start="item"), "xx")
+    with pytest.raises(GrammarSyntaxError, match="no rule 'root' to start from") as caught:
+        schemagen.compile(EBNF(grammar, "w3c"), BYTES)
+    assert "document, item" in caught.value.fix
+
+
+@pytest.mark.parametrize(
+    ("spec", "text"),
+    [
+        (EBNF(f'root ::= TagDispatch(("(1+", t), ("ab", t), excludes=("ba"))\n{CALL}'), "a((1+{{}}b"),
+        (EBNF('root ::= "(" Substring("ab", "c", "ab", "a") root? ")"'), "(abc(aba))"),
+        (EBNF("root ::= '(' (root | [a-z]* - ([a-z]* 'ba' [a-z]*)) ')'", "w3c"), "((ab))"),
+        (EBNF(COMMENT, "w3c"), "<!--->-->"[:4] + "é -->"),
+    ],
+)
+def test_masks_are_exact(spec: EBNF, text: str) -> None:
+    """Each mask along a text is what is found by trying every token."""
+    check_masks_along(spec, text)
+
+
+def dispatches(text: str, tags: list[str], excludes: list[str]) -> bool:
+    """The definition of TagDispatch, whose rules are the text "1": character by character, the first tag to be complete."""
+    free = ""
+    for at, character in enumerate(text):
+        free += character
+        if any(exclude in free for exclude in excludes):
+            return False
+        if any(free.endswith(tag) for tag in tags):
+            return text[at + 1 : at + 2] == "1" and dispatches(text[at + 2 :], tags, excludes)
+    return True
+
+
+@pytest.mark.parametrize(
+    ("tags", "excludes"),
+    [(["ab"], []), (["aab", "b1"], ["bb"]), (["aba", "ba"], ["11"]), (["ab", "a1a"], ["b1b", "aaa"])],
+)
+def test_tags_are_dispatched_as_defined(tags: list[str], excludes: list[str]) -> None:
+    """All short texts."""
+    pairs = ", ".join(f'("{tag}", t)' for tag in tags)
+    quoted = ", ".join(f'"{exclude}"' for exclude in excludes)
+    grammar = schemagen.compile(EBNF(f'root ::= TagDispatch({pairs}, excludes=({quoted}))\nt ::= "1"'), BYTES)
+    for word in itertools.chain.from_iterable(itertools.product("ab1", repeat=length) for length in range(8)):
+        text = "".join(word)
+        matcher = grammar.matcher()
+        read = matcher.accept_bytes(text.encode()) and matcher.is_accepting()
+        assert read == dispatches(text, tags, excludes), text
+
+
+def test_suffix_automata_have_all_runs_and_no_other() -> None:
+    """Random lists over few chunks; at most twice as many states as chunks."""
+    for seed in range(50):
+        source = random.Random(seed)
+        chunks = [source.choice("abc") for _ in range(source.randint(1, 12))]
+        moves = suffix_automaton(chunks)
+        assert len(moves) <= 2 * len(chunks)
+        runs = {"".join(chunks[low:high]) for low in range(len(chunks) + 1) for high in range(low, len(chunks) + 1)}
+        found = {("", 0)}
+        layer = found
+        while layer:
+            layer = {(text + chunk, to) for text, state in layer for chunk, to in moves[state].items()}
+            found |= layer
+        assert {text for text, _ in found} == runs
+        assert len(found) == len(runs)
+
+
+def test_long_lists_of_chunks() -> None:
+    """A run of thousands of chunks."""
+    chunks = [f"word{at % 700} " for at in range(3000)]
+    spec = EBNF(f"root ::= Substring({', '.join(map(repr, chunks))})".replace("'", '"'))
+    assert derives(spec, "".join(chunks[100:2900]))
+    assert not derives(spec, "".join(chunks[100:700] + chunks[101:105]))
+
+
+class Mistake(NamedTuple):
+    """A grammar that cannot be used, the place of the mistake, and words of the message."""
+
+    grammar: str
+    line: int
+    column: int
+    words: str
+
+
+XGRAMMAR_MISTAKES = [
+    Mistake('root ::= "abc', 1, 10, "a literal is never closed"),
+    Mistake('root ::= "a\nb"', 1, 10, "a literal is never closed"),
+    Mistake(r'root ::= "\d"', 1, 11, r"the escape '\d' is not known"),
+    Mistake(r"root ::= [\d]", 1, 11, r"the escape '\d' is not known"),
+    Mistake(r'root ::= "\x110000"', 1, 11, "U+110000 is no character"),
+    Mistake("root ::= []", 1, 10, "a set without characters"),
+    Mistake("root ::= [b-a]", 1, 11, "runs backwards"),
+    Mistake("root ::= .", 1, 10, "'.' stands where a symbol is expected"),
+    Mistake('root ::= "a"++', 1, 14, "a repetition of a repetition"),
+    Mistake('root ::= "a"{,2}', 1, 13, "a repetition that cannot be read"),
+    Mistake('root ::= "a"{2,1}', 1, 13, "at least 2 and at most 1"),
+    Mistake('root ::= ("a"\nb ::= "c"', 1, 10, "a group is never closed"),
+    Mistake('root ::= "a" b ::= "c"', 1, 16, "where a symbol is expected"),
+    Mistake('1a ::= "a"', 1, 1, "where the name of a rule is expected"),
+    Mistake('root ::= (= "a") "b"', 1, 10, "a lookahead assertion that does not end a rule"),
+    Mistake('root ::= ("b" (= "a"))', 1, 15, "a lookahead assertion that does not end a rule"),
+    Mistake('root ::= "b" (= x)', 1, 17, "the rule 'x' is not defined"),
+    Mistake('root ::= "b"\nb ::= Regex()', 2, 7, "takes one pattern"),
+    Mistake('root ::= Regex("a", "b")', 1, 10, "takes one pattern"),
+    Mistake('root ::= Regex("(a")', 1, 10, "cannot be read"),
+    Mistake('root ::= Regex("a", flags="x")', 1, 10, "flags that are not known"),
+    Mistake('root ::= Regex("a", json_string=1)', 1, 10, "neither true nor false"),
+    Mistake('root ::= Regex("a", case=true)', 1, 10, "has no argument 'case'"),
+    Mistake('root ::= Regex(json_string=true, "a")', 1, 34, "an argument without a name behind named ones"),
+    Mistake("root ::= Regex([a])", 1, 16, "where a literal, an integer"),
+    Mistake('root ::= Regex("a"', 1, 19, "the grammar ends where ',' or ')' is expected"),
+    Mistake('root ::= Substring("a", 1)', 1, 10, "a chunk that is no literal"),
+    Mistake('root ::= Substring("a", x=1)', 1, 10, "has no argument 'x'"),
+    Mistake('root ::= TagDispatch("a")', 1, 10, "no pair of a tag and a rule"),
+    Mistake('root ::= TagDispatch(("", root))', 1, 10, "no pair of a tag and a rule"),
+    Mistake('root ::= TagDispatch(("a", b))', 1, 28, "the rule 'b' is not defined"),
+    Mistake('root ::= TagDispatch(("ab", root), excludes=("a"))', 1, 10, "excludes 'a', which is within 'ab'"),
+    Mistake("root ::= TagDispatch(excludes=(1))", 1, 10, "no tuple of literals"),
+    Mistake('root ::= TagDispatch(stop="a")', 1, 10, "has no argument 'stop'"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("mistake", XGRAMMAR_MISTAKES, ids=lambda mistake: f"{mistake.grammar!a:.40}")
+def test_mistakes_in_xgrammars_notation_have_a_place(mistake: Mistake) -> None:
+    """The error says what is wrong, and at which line and column."""
+    with pytest.raises(GrammarSyntaxError) as caught:
+        schemagen.compile(EBNF(mistake.grammar), BYTES)
+    assert mistake.words in caught.value.fact
+    assert (caught.value.line, caught.value.column) == (mistake.line, mistake.column)
+
+
+W3C_MISTAKES = [
+    Mistake("root ::= 'abc", 1, 10, "a literal is never closed"),
+    Mistake("root ::= [a", 1, 10, "a set of characters is never closed"),
+    Mistake("root ::= [#x41-#x40]", 1, 11, "the range '#x41-#x40' runs backwards"),
+    Mistake("root ::= #xD800", 1, 10, "U+D800 is no character"),
+    Mistake("root ::= #41", 1, 10, "'#41' stands where a symbol is expected"),
+    Mistake("root ::= 'a'{2}", 1, 13, "'{2}' stands where"),
+    Mistake("root ::= 'a'*+", 1, 14, "a repetition of a repetition"),
+    Mistake("root ::= 'a' -", 1, 15, "the grammar ends where a symbol is expected"),
+    Mistake("root ::= - 'a'", 1, 10, "where a symbol is expected"),
+    Mistake("root ::= 'a' - b", 1, 16, "the rule 'b' is not defined"),
+    Mistake("root ::= /* 'a'", 1, 10, "where a symbol is expected"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("mistake", W3C_MISTAKES, ids=lambda mistake: f"{mistake.grammar!a:.40}")
+def test_mistakes_in_the_w3cs_notation_have_a_place(mistake: Mistake) -> None:
+    """The error says what is wrong, and at which line and column."""
+    with pytest.raises(GrammarSyntaxError) as caught:
+        schemagen.compile(EBNF(mistake.grammar, "w3c"), BYTES)
+    assert mistake.words in caught.value.fact
+    assert (caught.value.line, caught.value.column) == (mistake.line, mistake.column)
+
+
+@pytest.mark.parametrize(
+    ("spec", "place", "words"),
+    [
+        (EBNF("root ::= Token(3)"), (1, 10), "is about tokens"),
+        (EBNF("root ::= ExcludeToken(3, 4)"), (1, 10), "is about tokens"),
+        (EBNF('root ::= "a" TokenTagDispatch((3, root))'), (1, 14), "is about tokens"),
+        (
+            EBNF('x ::= "a"\nroot[lazy, max_tokens=3] ::= x'),
+            (2, 5),
+            "the options [lazy, max_tokens=3] of the rule 'root'",
+        ),
+        (EBNF(r'root ::= Regex("(a)\\1")'), (1, 10), "back-reference"),
+        (EBNF("root ::= A - 'x'\nA ::= '(' A ')' | 'x'", "w3c"), (1, 12), "a difference of rules that call themselves"),
+        (EBNF("root ::= 'a' | 'b' - root", "w3c"), (1, 20), "a difference of rules that call themselves"),
+        (EBNF("root ::= Name [ wfc: Unique ]\nName ::= 'a'", "w3c"), (1, 15), "the constraint '[ wfc: Unique ]'"),
+    ],
+)
+def test_what_cannot_be_enforced_is_refused(spec: EBNF, place: tuple[int, int], words: str) -> None:
+    """Nothing is left out without a word."""
+    with pytest.raises(UnsupportedGrammarError) as caught:
+        schemagen.compile(spec, BYTES)
+    assert words in caught.value.fact
+    assert (caught.value.line, caught.value.column) == place
+
+
+@pytest.mark.parametrize(
+    ("spec", "words"),
+    [
+        (EBNF("root ::= Substring(" + ", ".join(['"a"'] * (MAX_CHUNKS + 1)) + ")"), "has 10,001 chunks"),
+        (
+            EBNF("root ::= TagDispatch(" + ", ".join(f'("{at}", root)' for at in range(MAX_TAGS + 1)) + ")"),
+            "has 201 literals",
+        ),
+        (EBNF("root ::= " + "(" * 5000, "w3c"), "groups are nested 61 deep"),
+        (EBNF("root ::= Regex(" + "(" * 5000), "where a literal"),
+        (
+            EBNF(
+                "root ::= r0 - 'x'\n" + "".join(f"r{i} ::= r{i + 1} r{i + 1}\n" for i in range(40)) + "r40 ::= 'x'",
+                "w3c",
+            ),
+            "both sides of a difference are written out",
+        ),
+    ],
+    ids=["chunks", "tags", "groups", "tuples", "differences"],
+)
+def test_limits(spec: EBNF, words: str) -> None:
+    """What is too large is an error, and soon."""
+    with pytest.raises((LimitError, GrammarSyntaxError), match=words):
+        schemagen.compile(spec, BYTES)
+
+
+def test_arguments_are_checked_at_once() -> None:
+    """A dialect that is not known, and a start that is no name."""
+    with pytest.raises(OptionError, match="dialect='iso'"):
+        EBNF("root ::= 'a'", dialect="iso")  # type: ignore[arg-type]
+    with pytest.raises(OptionError, match="start=3"):
+        EBNF("root ::= 'a'", start=3)  # type: ignore[arg-type]
