@@ -85,6 +85,7 @@ class Builder:
         max_alternatives: int,
         tables: VocabularyTables,
         lr: tuple[list[list[tuple[int, bool, int]]], list[tuple[int, int]], list[list[int]], int, int] | None = None,
+        indents: tuple[tuple[int, int, int], list[tuple[int, int]], list[int], list[int]] | None = None,
     ) -> Constraint: ...
     def regex(self, node: int, tables: VocabularyTables) -> Constraint: ...
 

@@ -9,11 +9,11 @@
 namespace schemagen {
 
 ContextFreeAutomaton::ContextFreeAutomaton(std::shared_ptr<SharedAutomata> shared, ContextFreeGrammar grammar,
-                                           std::shared_ptr<const LrTables> tables, const Allowance& allowance)
+                                           Parsing parsing, const Allowance& allowance)
     : shared_(std::move(shared)),
       allowance_(allowance),
       grammar_(std::move(grammar)),
-      tables_(std::move(tables)),
+      parsing_(std::move(parsing)),
       sets_(grammar_.lexemes().size()),
       parser_(make_parser()),
       lexer_(grammar_, sets_, shared_->kernel, allowance_),
@@ -22,13 +22,18 @@ ContextFreeAutomaton::ContextFreeAutomaton(std::shared_ptr<SharedAutomata> share
 }
 
 std::unique_ptr<Parser> ContextFreeAutomaton::make_parser() {
-    if (tables_) return std::make_unique<LrParser>(grammar_, *tables_, sets_, allowance_);
-    return std::make_unique<FrameParser>(grammar_, sets_, allowance_);
+    std::unique_ptr<Parser> parser;
+    if (parsing_.tables)
+        parser = std::make_unique<LrParser>(grammar_, *parsing_.tables, sets_, allowance_);
+    else
+        parser = std::make_unique<FrameParser>(grammar_, sets_, allowance_);
+    if (!parsing_.indentation) return parser;
+    return std::make_unique<IndentingParser>(grammar_, *parsing_.indentation, sets_, allowance_, std::move(parser));
 }
 
 std::shared_ptr<Automaton> ContextFreeAutomaton::renewed(std::shared_ptr<SharedAutomata> shared) {
     ContextFreeGrammar grammar = grammar_.moved_to(shared->kernel, shared_->kernel);
-    return std::make_shared<ContextFreeAutomaton>(std::move(shared), std::move(grammar), tables_,
+    return std::make_shared<ContextFreeAutomaton>(std::move(shared), std::move(grammar), parsing_,
                                                   Allowance{allowance_.max_states, allowance_.max_alternatives});
 }
 

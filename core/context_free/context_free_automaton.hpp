@@ -9,17 +9,23 @@
 #include "automata/automaton.hpp"
 #include "automata/mask_factory.hpp"
 #include "automata/shared_automata.hpp"
+#include "context_free/indenting_parser.hpp"
 #include "context_free/lr_parser.hpp"
 #include "context_free/strands.hpp"
 
 namespace schemagen {
 
+// How the terminals of a grammar are parsed.
+struct Parsing {
+    std::shared_ptr<const LrTables> tables;          // null: every text that the grammar derives
+    std::shared_ptr<const Indentation> indentation;  // null: line breaks mean nothing
+};
+
 class ContextFreeAutomaton final : public Automaton, MaskFactory {
 public:
     // The grammar is finished.
-    // With `tables` it is read as they say, else every text that it derives is.
-    ContextFreeAutomaton(std::shared_ptr<SharedAutomata> shared, ContextFreeGrammar grammar,
-                         std::shared_ptr<const LrTables> tables, const Allowance& allowance);
+    ContextFreeAutomaton(std::shared_ptr<SharedAutomata> shared, ContextFreeGrammar grammar, Parsing parsing,
+                         const Allowance& allowance);
     std::shared_ptr<Automaton> renewed(std::shared_ptr<SharedAutomata> shared) override;
     Configuration start() override;
     bool step(Configuration& config, uint8_t byte, Arena& arena) override;
@@ -37,7 +43,7 @@ private:
     std::shared_ptr<SharedAutomata> shared_;
     Allowance allowance_;
     ContextFreeGrammar grammar_;
-    std::shared_ptr<const LrTables> tables_;  // null: none
+    Parsing parsing_;
     LexemeSets sets_;
     std::unique_ptr<Parser> parser_;
     Lexer lexer_;

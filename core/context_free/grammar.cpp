@@ -83,6 +83,8 @@ void ContextFreeGrammar::measure(Kernel& kernel) {
     for (const Lexeme& lexeme : lexemes_)
         of_terminal[lexeme.terminal] =
             std::min(of_terminal[lexeme.terminal], std::min(kernel.shortest(lexeme.text), kFar));
+    for (SymbolId terminal = 0; terminal < terminal_count_; ++terminal)
+        if (lexemes_of_[terminal].empty()) of_terminal[terminal] = 0;
     min_bytes_.assign(item_count(), kFar);
     for (bool changed = true; changed;) {
         changed = false;

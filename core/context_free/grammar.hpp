@@ -7,7 +7,7 @@
 // marked lexeme is described in full, as matchers that try alternatives in order need.
 //
 // Invariants, seen to by the caller: every rule derives some text (unproductive ones are dropped), the texts of lexemes
-// are not empty, and a terminal that is not ignored is in some item.
+// are not empty. A terminal without lexemes is read where another one says so, and has no text of its own.
 #pragma once
 #include <cstdint>
 #include <span>

@@ -13,10 +13,21 @@ constexpr TailClass kUnknown = UINT32_MAX;
 
 TailClasses::TailClasses(const ContextFreeGrammar& grammar, Parser& parser, LexemeSets& sets, Lexer& lexer,
                          Strands& strands, const VocabularyTables& tables)
-    : parser_(parser), sets_(sets), lexer_(lexer), strands_(strands), tables_(tables) {
-    std::vector<LexemeId> all(grammar.lexemes().size());
-    std::iota(all.begin(), all.end(), 0);
-    start_ = lexer_.start(sets_.intern(std::move(all)));
+    : parser_(parser),
+      sets_(sets),
+      lexer_(lexer),
+      strands_(strands),
+      tables_(tables),
+      lexemes_(static_cast<uint32_t>(grammar.lexemes().size())) {}
+
+// When it is first needed: nothing is made in the shared automata before somebody has them.
+LexerState TailClasses::start() {
+    if (start_ == kNoLexeme) {
+        std::vector<LexemeId> all(lexemes_);
+        std::iota(all.begin(), all.end(), 0);
+        start_ = lexer_.start(sets_.intern(std::move(all)));
+    }
+    return start_;
 }
 
 void TailClasses::keep(Lexer& lexer, const std::vector<Cut>& before, uint8_t byte, std::vector<Cut>& kept) {
@@ -42,7 +53,7 @@ TailClass TailClasses::of(std::string_view tail, Promise promise) {
 
 TailClass TailClasses::cut(std::string_view tail, Promise promise) {
     poll();
-    LexerState state = start_;
+    LexerState state = start();
     std::vector<std::pair<LexemeId, TailClass>> cuts;
     for (size_t read = 0; read < tail.size() && state && promise != kBroken;) {
         const auto byte = static_cast<uint8_t>(tail[read++]);
@@ -123,7 +134,7 @@ void TailClasses::add_below(uint32_t node, uint32_t depth, const Cut& cut, Tails
         }
         return next.state || !next.cuts.empty();
     };
-    Level level{start_, cut.promise, {}, 0, 0}, next{};
+    Level level{start(), cut.promise, {}, 0, 0}, next{};
     const std::string_view text = tables_.token(below[0]);
     for (uint32_t at = cut.length; at < depth; ++at) {
         if (!read(level, static_cast<uint8_t>(text[at]), at + 1, next)) return;

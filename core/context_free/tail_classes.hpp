@@ -49,6 +49,7 @@ public:
     static void keep(Lexer& lexer, const std::vector<Cut>& before, uint8_t byte, std::vector<Cut>& kept);
 
 private:
+    LexerState start();  // of any lexeme
     // In `classes_`: the lexemes of which a part is read in the end (a set, or a state of the lexer where something is
     // promised), the promise, then pairs of a lexeme and the class of what is behind it.
     TailClass cut(std::string_view tail, Promise promise);
@@ -61,7 +62,8 @@ private:
     Lexer& lexer_;
     Strands& strands_;
     const VocabularyTables& tables_;
-    LexerState start_;  // of any lexeme
+    const uint32_t lexemes_;
+    LexerState start_ = kNoLexeme;  // see start()
     InternedLists classes_;
     std::vector<TailClass> ending_in_;  // [state of the lexer], kUnknown if not asked for
     std::vector<std::unordered_map<std::string_view, TailClass>> known_;  // [promise]

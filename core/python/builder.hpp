@@ -268,10 +268,14 @@ public:
     using Tables =
         std::tuple<std::vector<std::vector<std::tuple<SymbolId, bool, uint32_t>>>,
                    std::vector<std::pair<SymbolId, uint32_t>>, std::vector<std::vector<LexemeId>>, uint32_t, uint32_t>;
+    // The terminals for a line break, and the beginning and the end of a block; those for line breaks by width;
+    // brackets.
+    using Indents = std::tuple<std::tuple<SymbolId, SymbolId, SymbolId>, std::vector<std::pair<SymbolId, uint32_t>>,
+                               std::vector<SymbolId>, std::vector<SymbolId>>;
     std::shared_ptr<Constraint> context_free(const std::vector<std::pair<std::string, bool>>& terminals,
                                              const Lexemes& lexemes, const std::vector<Rule>& rules, SymbolId start,
                                              uint32_t max_alternatives, std::shared_ptr<VocabularyTables> tables,
-                                             const std::optional<Tables>& lr) {
+                                             const std::optional<Tables>& lr, const std::optional<Indents>& indents) {
         const Call call(*this);
         ContextFreeGrammar grammar;
         for (const auto& [name, ignored] : terminals) grammar.add_terminal(name, ignored);
@@ -280,9 +284,17 @@ public:
         for (const auto& [name, items, edges, accepting] : rules) grammar.add_rule(name, items, edges, accepting);
         grammar.finish(start, shared_->kernel);
         const Allowance allowance{budget_.max_states, max_alternatives};
+        Parsing parsing{lr ? read(*lr) : nullptr, indents ? read(*indents) : nullptr};
         return constraint(
-            std::make_shared<ContextFreeAutomaton>(shared_, std::move(grammar), lr ? read(*lr) : nullptr, allowance),
+            std::make_shared<ContextFreeAutomaton>(shared_, std::move(grammar), std::move(parsing), allowance),
             std::move(tables));
+    }
+    static std::shared_ptr<const Indentation> read(const Indents& given) {
+        const auto& [symbols, newlines, opening, closing] = given;
+        const auto& [newline, indent, dedent] = symbols;
+        Indentation out{newline, indent, dedent, newlines, opening, closing};
+        std::sort(out.newlines.begin(), out.newlines.end());
+        return std::make_shared<const Indentation>(std::move(out));
     }
     static std::shared_ptr<const LrTables> read(const Tables& given) {
         auto out = std::make_shared<LrTables>();

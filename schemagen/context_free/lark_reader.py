@@ -14,12 +14,15 @@ Rules have no priorities here: they choose between trees of a text, not between 
 from __future__ import annotations
 
 from collections import defaultdict
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 from schemagen.context_free.matching import matched, matched_whole
 from schemagen.context_free.syntax import (
+    MARK,
     ContextFreeGrammar,
     Expression,
+    Indentation,
     Lexeme,
     LrTables,
     Rule,
@@ -27,10 +30,15 @@ from schemagen.context_free.syntax import (
     alternatives,
     sequence,
 )
+from schemagen.errors import UnsupportedGrammarError
 from schemagen.regex import ast
 
 if TYPE_CHECKING:
     from lark import Lark
+
+
+#: The furthest right that a line may begin in a language with indentation.
+MAX_INDENTATION = 40
 
 
 def grammar_of(parser: Lark) -> ContextFreeGrammar:
@@ -38,6 +46,7 @@ def grammar_of(parser: Lark) -> ContextFreeGrammar:
 
     Raises:
         UnsupportedPatternError: A terminal cannot be read by an automaton.
+        UnsupportedGrammarError: Its tokens are changed by something else than an `Indenter` before they are parsed.
     """
     bodies: dict[str, list[Expression]] = defaultdict(list)
     for rule in parser.rules:
@@ -45,11 +54,76 @@ def grammar_of(parser: Lark) -> ContextFreeGrammar:
     rules = {name: alternatives(*alternative) for name, alternative in bodies.items()}
     ignored = frozenset(parser.ignore_tokens)
     start = parser.options.start[0]
+    indentation = _indentation(parser.options.postlex)
     if parser.options.parser == "lalr":
-        return ContextFreeGrammar(start, rules, {}, ignored, _tables(parser))
+        return ContextFreeGrammar(start, rules, {}, ignored, _tables(parser, indentation), indentation)
     if parser.options.lexer == "basic":
-        return ContextFreeGrammar(start, rules, _grouped(_scanned(parser.parser.lexer)), ignored)
+        ways = _by_width(_scanned(_lexer(parser)), indentation)
+        return ContextFreeGrammar(start, rules, _grouped(ways), ignored, None, indentation)
     return ContextFreeGrammar(start, rules, _dynamic(parser, ignored), ignored)
+
+
+def _lexer(parser: Any) -> Any:
+    """Return the lexer of a parser, without what changes its tokens afterwards."""
+    lexer = parser.parser.lexer
+    return lexer if parser.options.postlex is None else lexer.lexer
+
+
+def _indentation(indenter: Any) -> Indentation | None:
+    """Return how an `Indenter` of lark makes blocks of lines; None for no indenter.
+
+    Raises:
+        UnsupportedGrammarError: It is something else.
+    """
+    if indenter is None:
+        return None
+    from lark.indenter import Indenter
+
+    if not isinstance(indenter, Indenter):
+        raise UnsupportedGrammarError(
+            f"postlex={indenter!r:.80}",
+            why="what it makes of the tokens is known to it alone",
+            fix="use an Indenter of lark, or write the grammar without postlex",
+        )
+    newline = indenter.NL_type
+    return Indentation(
+        Terminal(newline),
+        Terminal(indenter.INDENT_type),
+        Terminal(indenter.DEDENT_type),
+        {Terminal(f"{newline} at {width}"): width for width in range(MAX_INDENTATION + 1)},
+        tuple(map(Terminal, indenter.OPEN_PAREN_types)),
+        tuple(map(Terminal, indenter.CLOSE_PAREN_types)),
+        indenter.tab_len,
+    )
+
+
+def _by_width(ways: list[tuple[Terminal, Lexeme]], indentation: Indentation | None) -> list[tuple[Terminal, Lexeme]]:
+    """Read line breaks as one terminal for each width of what is behind the last of them."""
+    if indentation is None:
+        return ways
+    out = []
+    for terminal, lexeme in ways:
+        if terminal != indentation.newline:
+            out.append((terminal, lexeme))
+            continue
+        for at, width in indentation.widths.items():
+            ends = ast.concat(ast.ANY_STRING, ast.literal("\n"), _blanks(width, indentation.tab))
+            text = ast.conjunction(lexeme.text, _before_mark(ends) if lexeme.marked else ends)
+            out.append((at, Lexeme(text, lexeme.longer, lexeme.marked)))
+    return out
+
+
+def _before_mark(text: ast.Regex) -> ast.Regex:
+    return ast.concat(text, ast.literal(MARK), ast.ANY_STRING)
+
+
+@lru_cache(maxsize=1024)
+def _blanks(width: int, tab: int) -> ast.Regex:
+    """Return blanks and tabulators that are so wide, without a line break."""
+    ways: list[ast.Regex] = [ast.concat(ast.literal(" "), _blanks(width - 1, tab))] if width else [ast.EPSILON]
+    if width >= tab:
+        ways.append(ast.concat(ast.literal("\t"), _blanks(width - tab, tab)))
+    return ast.union(*ways)
 
 
 def _symbol(symbol: Any) -> Terminal | Rule:
@@ -91,7 +165,7 @@ def _grouped(ways: list[tuple[Terminal, Lexeme]]) -> dict[str, tuple[Lexeme, ...
     return terminals
 
 
-def _tables(parser: Any) -> LrTables:
+def _tables(parser: Any, indentation: Indentation | None) -> LrTables:
     """Return the tables that lark has made of the grammar."""
     from lark.grammar import Rule as LarkRule
     from lark.lexer import TerminalDef
@@ -113,16 +187,15 @@ def _tables(parser: Any) -> LrTables:
                 out[names[token]] = (False, numbers[target])
         actions.append(out)
     start = parser.options.start[0]
-    lexers = (
-        parser.parser.lexer.lexers if parser.options.lexer == "contextual" else defaultdict(lambda: parser.parser.lexer)
-    )
+    lexer = _lexer(parser)
+    lexers = lexer.lexers if parser.options.lexer == "contextual" else defaultdict(lambda: lexer)
     known: dict[int, tuple[tuple[Terminal, Lexeme], ...]] = {}
     expected = []
     for state in table["states"]:
-        lexer = lexers[state]
-        if id(lexer) not in known:
-            known[id(lexer)] = tuple(_scanned(lexer))
-        expected.append(known[id(lexer)])
+        own = lexers[state]
+        if id(own) not in known:
+            known[id(own)] = tuple(_by_width(_scanned(own), indentation))
+        expected.append(known[id(own)])
     return LrTables(
         tuple(actions),
         tuple(productions.values()),
@@ -135,4 +208,4 @@ def _tables(parser: Any) -> LrTables:
 def _table_symbol(name: str, parser: Any) -> Terminal | Rule | None:
     if name == "$END":
         return None
-    return Terminal(name) if any(terminal.name == name for terminal in parser.terminals) else Rule(name)
+    return Rule(name) if any(rule.origin.name == name for rule in parser.rules) else Terminal(name)

@@ -10,6 +10,7 @@ Only texts that no lexer delimits are joined (`Text`): where a lexer takes the l
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
@@ -145,7 +146,7 @@ def simplified(grammar: ContextFreeGrammar) -> ContextFreeGrammar:
         if name not in kept:
             kept[name] = rules[name]
             todo.extend(sorted(called(rules[name])))
-    return ContextFreeGrammar(grammar.start, kept, grammar.terminals, grammar.ignored)
+    return replace(grammar, rules=kept)
 
 
 def _size_with(body: Expression, known: dict[str, Expression]) -> int:

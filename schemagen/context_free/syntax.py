@@ -165,6 +165,29 @@ class LrTables:
 
 
 @dataclass(frozen=True, slots=True)
+class Indentation:
+    """How the indentation of lines opens and closes blocks, as lark's `Indenter` has it.
+
+    Attributes:
+        newline: The terminal of a line break in the rules.
+        indent: The terminal in the rules that begins a block.
+        dedent: The one that ends it.
+        widths: The terminals of line breaks as they are written, and how far right the line behind them begins.
+        opening: Brackets between which line breaks mean nothing.
+        closing: What closes them.
+        tab: How many blanks a tabulator counts for.
+    """
+
+    newline: Terminal
+    indent: Terminal
+    dedent: Terminal
+    widths: dict[Terminal, int]
+    opening: tuple[Terminal, ...]
+    closing: tuple[Terminal, ...]
+    tab: int = 8
+
+
+@dataclass(frozen=True, slots=True)
 class ContextFreeGrammar:
     """A grammar whose texts are those of its start rule.
 
@@ -174,6 +197,7 @@ class ContextFreeGrammar:
         terminals: The ways to read each terminal.
         ignored: Terminals that may stand before, between and behind all others.
         tables: How a parser reads it that does not read all of it; None: every text that it derives.
+        indentation: How lines make blocks; None: they do not.
     """
 
     start: str
@@ -181,3 +205,4 @@ class ContextFreeGrammar:
     terminals: dict[str, tuple[Lexeme, ...]] = field(default_factory=dict)
     ignored: frozenset[str] = frozenset()
     tables: LrTables | None = None
+    indentation: Indentation | None = None

@@ -1,6 +1,10 @@
 """Grammars of lark against lark itself: every short text over a few characters, in each way in which lark reads a grammar."""
 
+import importlib
+import random
 from collections.abc import Iterator
+from pathlib import Path
+from typing import NamedTuple
 
 import pytest
 
@@ -244,3 +248,86 @@ def test_we_read_what_lark_reads(name: str, parser: str, lexer: str) -> None:
         assert (matcher is not None and matcher.is_accepting()) == parses(theirs, text), text
         if matcher is not None and len(text) <= MASKED:
             assert set(matcher.allowed_tokens()) == brute_force_mask(matcher, VOCABULARY), text
+
+
+# --- Python, whose lines make blocks -----------------------------------------------------------------------------------
+
+
+class Python(NamedTuple):
+    """Lark's grammar of Python, twice."""
+
+    parser: "lark.Lark"
+    vocabulary: Vocabulary
+    matcher: Matcher
+
+
+@pytest.fixture(scope="module")
+def python() -> "Python":
+    """With a vocabulary of bytes and some words."""
+    from lark.indenter import PythonIndenter
+
+    words = [
+        "    ",
+        "def ",
+        "return ",
+        "class ",
+        "if ",
+        ":\n    ",
+        "\n    ",
+        "\n\n",
+        "for ",
+        " in ",
+        " x",
+        "):",
+        "\n\t",
+    ]
+    vocabulary = Vocabulary(
+        [b"", *(bytes([byte]) for byte in range(1, 128)), *(word.encode() for word in words)], eos_token_ids=[0]
+    )
+    theirs = lark.Lark.open_from_package(
+        "lark", "python.lark", ("grammars",), parser="lalr", start="file_input", postlex=PythonIndenter()
+    )
+    constraint = compile_context_free(grammar_of(theirs), vocabulary, Options(limits=DEFAULT_LIMITS))
+    return Python(theirs, vocabulary, constraint.matcher())
+
+
+@pytest.mark.parametrize("module", ["random", "textwrap", "heapq", "bisect", "keyword", "string"])
+def test_the_standard_library_is_python(python: "Python", module: str) -> None:
+    """Every module is read to its end, at once."""
+    matcher = python.matcher.fork()
+    source = Path(importlib.import_module(module).__file__ or "").read_bytes()
+    assert matcher.accept_bytes(source)
+    assert matcher.is_accepting()
+
+
+@pytest.mark.parametrize(
+    ("text", "read"),
+    [
+        ("if x:\n  y\n", True),
+        ("if x:\n  y\n z\n", False),  # no block begins there
+        ("if x:\n\ty\n        z\n", True),  # a tabulator counts for eight
+        ("f(\n1,\n    2)\n", True),  # line breaks in brackets mean nothing
+        ("if x:\ny\n", False),
+        ("  x\n", False),
+        ("while x:\n    if y:\n        z\n# a comment\n    else:\n        pass\n", True),
+        ("def f():\n    return", True),  # the end of the text ends a line, and closes all blocks
+    ],
+)
+def test_lines_make_blocks(python: "Python", text: str, read: bool) -> None:
+    """As lark's `Indenter` has it."""
+    matcher = python.matcher.fork()
+    assert (matcher.accept_bytes(text.encode()) and matcher.is_accepting()) == read == parses(python.parser, text)
+
+
+@pytest.mark.parametrize("seed", range(10))
+def test_random_programs_are_parsed(python: "Python", seed: int) -> None:
+    """Any token that is allowed, then the shortest end."""
+    choose, matcher, text = random.Random(seed), python.matcher.fork(), b""
+    for _ in range(120):
+        token = choose.choice(matcher.allowed_tokens())
+        if token == 0:
+            break
+        assert matcher.accept_token(token)
+        text += python.vocabulary.tokens[token]
+    text += matcher.shortest_completion()
+    assert parses(python.parser, text.decode())

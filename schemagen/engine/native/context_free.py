@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from schemagen.engine.options import Options
     from schemagen.vocabulary import Vocabulary
 
+    _Indents = tuple[tuple[int, int, int], list[tuple[int, int]], list[int], list[int]]
     _Tables = tuple[list[list[tuple[int, bool, int]]], list[tuple[int, int]], list[list[int]], int, int]
 
 _SHOWN = 40
@@ -41,6 +42,9 @@ class _Lowering:
             self._numbers[symbol] = len(self._numbers)
         for name in sorted(grammar.ignored):
             self._numbers.setdefault(Terminal(name), len(self._numbers))
+        if grammar.indentation is not None:
+            for symbol in (grammar.indentation.indent, grammar.indentation.dedent, *grammar.indentation.widths):
+                self._numbers.setdefault(symbol, len(self._numbers))
         self.terminals = list(self._numbers)
         for name in grammar.rules:
             self._numbers[Rule(name)] = len(self._numbers)
@@ -53,7 +57,7 @@ class _Lowering:
                 yield from expected
             return
         for symbol in self.terminals:
-            ways = (Lexeme(symbol.regex),) if isinstance(symbol, Text) else self._grammar.terminals[symbol.name]
+            ways = (Lexeme(symbol.regex),) if isinstance(symbol, Text) else self._grammar.terminals.get(symbol.name, ())
             for lexeme in ways:
                 yield symbol, lexeme
 
@@ -78,6 +82,19 @@ class _Lowering:
         ]
         productions = [(self._numbers[rule], length) for rule, length in given.productions]
         return actions, productions, [[ids[way] for way in row] for row in given.expected], given.start, given.end
+
+    def indents(self) -> _Indents | None:
+        """Return in numbers how lines make blocks; None if they do not."""
+        given = self._grammar.indentation
+        if given is None:
+            return None
+        numbers = self._numbers
+        return (
+            (numbers[given.newline], numbers[given.indent], numbers[given.dedent]),
+            [(numbers[symbol], width) for symbol, width in given.widths.items()],
+            [numbers[symbol] for symbol in given.opening if symbol in numbers],
+            [numbers[symbol] for symbol in given.closing if symbol in numbers],
+        )
 
     def _is_used(self, symbol: Symbol | None) -> bool:
         return symbol is None or symbol in self._numbers
@@ -142,4 +159,5 @@ def compile_context_free(grammar: ContextFreeGrammar, vocabulary: Vocabulary, op
         options.limits.max_alternatives,
         vocabulary.tables,
         lowering.tables(),
+        lowering.indents(),
     )

@@ -1,0 +1,91 @@
+#include "context_free/indenting_parser.hpp"
+
+#include <algorithm>
+
+namespace schemagen {
+
+namespace {
+bool is_in(const std::vector<SymbolId>& symbols, SymbolId symbol) {
+    return std::find(symbols.begin(), symbols.end(), symbol) != symbols.end();
+}
+}  // namespace
+
+IndentingParser::IndentingParser(const ContextFreeGrammar& grammar, const Indentation& indentation, LexemeSets& sets,
+                                 Allowance& allowance, std::unique_ptr<Parser> inner)
+    : grammar_(grammar), indentation_(indentation), sets_(sets), allowance_(allowance), inner_(std::move(inner)) {
+    states_.push_back({kNoParse, 0});
+    start_ = intern(inner_->start(), {0, 0});
+}
+
+ParserState IndentingParser::intern(ParserState inner, const std::vector<uint32_t>& context) {
+    if (!inner) return kNoParse;
+    const uint32_t id = contexts_.intern(context);
+    if (const uint32_t known = index_.find(inner, id); known != PairMap::kNone) return known;
+    allowance_.add_state();
+    const auto state = static_cast<ParserState>(states_.size());
+    states_.push_back({inner, id});
+    index_.insert(inner, id, state);
+    return state;
+}
+
+ParserState IndentingParser::break_line(ParserState state, uint32_t width) {
+    std::vector<uint32_t> context(contexts_[states_[state].context].begin(), contexts_[states_[state].context].end());
+    if (context[0]) return state;
+    ParserState inner = inner_->shift(states_[state].inner, indentation_.newline);
+    if (inner && width > context.back()) {
+        context.push_back(width);
+        return intern(inner_->shift(inner, indentation_.indent), context);
+    }
+    for (; inner && width < context.back(); context.pop_back()) inner = inner_->shift(inner, indentation_.dedent);
+    return width == context.back() ? intern(inner, context) : kNoParse;
+}
+
+ParserState IndentingParser::read(ParserState state, SymbolId terminal) {
+    const auto& newlines = indentation_.newlines;
+    const auto at = std::lower_bound(newlines.begin(), newlines.end(), terminal,
+                                     [](const auto& pair, SymbolId wanted) { return pair.first < wanted; });
+    if (at != newlines.end() && at->first == terminal) return break_line(state, at->second);
+    std::vector<uint32_t> context(contexts_[states_[state].context].begin(), contexts_[states_[state].context].end());
+    if (is_in(indentation_.opening, terminal)) ++context[0];
+    if (is_in(indentation_.closing, terminal) && context[0]-- == 0) return kNoParse;
+    return intern(inner_->shift(states_[state].inner, terminal), context);
+}
+
+ParserState IndentingParser::shift(ParserState state, SymbolId terminal) {
+    if (const uint32_t known = shifts_.find(state, terminal); known != PairMap::kNone) return known;
+    const ParserState next = read(state, terminal);
+    shifts_.insert(state, terminal, next);
+    return next;
+}
+
+LexemeSets::SetId IndentingParser::viable(ParserState state) {
+    if (states_[state].viable != kUnknown) return states_[state].viable;
+    const auto own = sets_[inner_->viable(states_[state].inner)];
+    std::vector<LexemeId> lexemes(own.begin(), own.end());
+    for (auto [terminal, width] : indentation_.newlines)
+        if (shift(state, terminal))
+            for (LexemeId lexeme : grammar_.lexemes_of(terminal)) lexemes.push_back(lexeme);
+    return states_[state].viable = sets_.intern(std::move(lexemes));
+}
+
+// The end of the text closes all blocks.
+bool IndentingParser::accepting(ParserState state) {
+    const auto context = contexts_[states_[state].context];
+    ParserState inner = states_[state].inner;
+    for (size_t open = context.size(); inner && open > 2; --open) inner = inner_->shift(inner, indentation_.dedent);
+    return inner && inner_->accepting(inner);
+}
+
+ParserState IndentingParser::united(ParserState one, ParserState other) {
+    if (states_[one].context != states_[other].context) return kNoParse;
+    const ParserState inner = inner_->united(states_[one].inner, states_[other].inner);
+    const auto context = contexts_[states_[one].context];
+    return intern(inner, {context.begin(), context.end()});
+}
+
+size_t IndentingParser::memory_bytes() const {
+    return inner_->memory_bytes() + contexts_.memory_bytes() + states_.capacity() * sizeof(State) +
+           index_.memory_bytes() + shifts_.memory_bytes();
+}
+
+}  // namespace schemagen

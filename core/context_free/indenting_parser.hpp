@@ -1,0 +1,64 @@
+// A parser for languages in which the indentation of a line opens and closes blocks, around one that reads terminals.
+//
+// A line break with the white space behind it is a terminal for each width. Behind it the parser reads what the widths
+// of the open blocks say: a terminal that opens a block if the line begins further right, one that closes a block for
+// each that it has left. Between brackets line breaks are read over. These are the rules of lark's `Indenter`, and of
+// Python's own tokenizer.
+//
+// Invariants: the widths of open blocks grow, the first is 0; no state has a bracket open and a block begun inside it.
+#pragma once
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "context_free/allowance.hpp"
+#include "context_free/parser.hpp"
+#include "util/pair_map.hpp"
+
+namespace schemagen {
+
+struct Indentation {
+    SymbolId newline, indent, dedent;                     // as the parser inside reads them
+    std::vector<std::pair<SymbolId, uint32_t>> newlines;  // as they are written, with their widths; sorted
+    std::vector<SymbolId> opening, closing;               // brackets
+};
+
+class IndentingParser final : public Parser {
+public:
+    IndentingParser(const ContextFreeGrammar& grammar, const Indentation& indentation, LexemeSets& sets,
+                    Allowance& allowance, std::unique_ptr<Parser> inner);
+    ParserState start() override { return start_; }
+    ParserState shift(ParserState state, SymbolId terminal) override;
+    LexemeSets::SetId viable(ParserState state) override;
+    bool accepting(ParserState state) override;
+    ParserState united(ParserState one, ParserState other) override;
+    uint32_t min_bytes(ParserState state) override { return inner_->min_bytes(states_[state].inner); }
+    std::vector<SymbolId> open_rules(ParserState state) const override {
+        return inner_->open_rules(states_[state].inner);
+    }
+    size_t memory_bytes() const override;
+
+private:
+    static constexpr uint32_t kUnknown = UINT32_MAX;
+    struct State {
+        ParserState inner;
+        uint32_t context;  // of contexts_: open brackets, then the widths of open blocks
+        LexemeSets::SetId viable = kUnknown;
+    };
+    ParserState intern(ParserState inner, const std::vector<uint32_t>& context);
+    ParserState read(ParserState state, SymbolId terminal);
+    ParserState break_line(ParserState state, uint32_t width);
+
+    const ContextFreeGrammar& grammar_;
+    const Indentation& indentation_;
+    LexemeSets& sets_;
+    Allowance& allowance_;
+    std::unique_ptr<Parser> inner_;
+    InternedLists contexts_;
+    std::vector<State> states_;  // [state]; 0 is none
+    PairMap index_;              // (inner, context) -> state
+    PairMap shifts_;             // (state, terminal) -> state
+    ParserState start_ = kNoParse;
+};
+
+}  // namespace schemagen
