@@ -18,7 +18,7 @@ from dataclasses import replace
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
-from schemagen.engine.native.program import CANONICAL, EMPTY_NODE
+from schemagen.engine.native.builder import CANONICAL, EMPTY_NODE
 from schemagen.errors import LimitError
 from schemagen.regex import ast
 from schemagen.regex.surrogates import has_surrogates

@@ -12,11 +12,11 @@ from fractions import Fraction
 from json.encoder import encode_basestring
 from typing import TYPE_CHECKING, Any
 
+from schemagen.engine.native.builder import CANONICAL, EMPTY_NODE, JSON, UTF8, builder_of
 from schemagen.engine.native.counters import NO_COUNTS, Counters
 from schemagen.engine.native.distinct import DistinctItems, UncountedError
 from schemagen.engine.native.fast_reader import CorePass, Deferred, Reading, basic_values, plain_draft, primitive_nodes
-from schemagen.engine.native.node_cache import NODE_CACHES, RECORDED_CACHES, PatternLowering, Strings
-from schemagen.engine.native.program import CANONICAL, EMPTY_NODE, JSON, UTF8, Recorder, builder_of
+from schemagen.engine.native.node_cache import NODE_CACHES, PatternLowering, Strings
 from schemagen.errors import LimitError, UnsatisfiableSchemaError
 from schemagen.regex import ast
 from schemagen.regex.derivatives import matches
@@ -97,12 +97,6 @@ def check_key_classes(count: int) -> None:
         )
 
 
-def recorder_of(options: Options) -> Recorder:
-    """Return what makes one grammar and notes the calls."""
-    builder = builder_of(options)
-    return Recorder(builder, RECORDED_CACHES.of(builder))
-
-
 def begin(schema: Any, marshalled: bytes | None, dialect: Dialect, options: Options) -> CorePass | None:
     """Let the core read a schema as far as it goes; None for a schema that it is not to read.
 
@@ -150,7 +144,7 @@ class JsonLowering:
         self,
         normaliser: Normaliser,
         options: Options,
-        builder: _core.Builder | Recorder | None = None,
+        builder: _core.Builder | None = None,
         begun: CorePass | None = None,
     ) -> None:
         self.normaliser = normaliser
@@ -206,10 +200,9 @@ class JsonLowering:
 
     def _check_limits(self) -> None:
         limits: Limits = self.options.limits
-        count = len(self._values) if isinstance(self.builder, Recorder) else self.builder.value_count
-        if count > limits.max_states:
+        if self.builder.value_count > limits.max_states:
             raise LimitError(
-                f"{count} different sub-schemas, limit {limits.max_states}",
+                f"{self.builder.value_count} different sub-schemas, limit {limits.max_states}",
                 fix="raise schemagen.Limits(max_states=...)",
             )
         self.normaliser.check_time()
@@ -570,9 +563,7 @@ def unsatisfiable() -> UnsatisfiableSchemaError:
     )
 
 
-def compile_choices(
-    texts: tuple[str, ...], vocabulary: Vocabulary, options: Options, recorder: Recorder | None = None
-) -> _core.Constraint | None:
+def compile_choices(texts: tuple[str, ...], vocabulary: Vocabulary, options: Options) -> _core.Constraint | None:
     """Return the constraint of one of many texts, made by the core at once; None where one is too long for that or no text.
 
     Cost: about 1 us a text; as expressions they would take 20 times as long.
@@ -583,19 +574,17 @@ def compile_choices(
         return None
     if max(map(len, spelled)) > MAX_LITERAL:
         return None
-    builder = builder_of(options) if recorder is None else recorder
+    builder = builder_of(options)
     return builder.regex(builder.literals(spelled), vocabulary.tables)
 
 
-def compile_pattern(
-    regex: ast.Regex, vocabulary: Vocabulary, options: Options, recorder: Recorder | None = None
-) -> _core.Constraint:
+def compile_pattern(regex: ast.Regex, vocabulary: Vocabulary, options: Options) -> _core.Constraint:
     """Return the constraint of a regular expression over the whole text.
 
     Raises:
         UnsatisfiableSchemaError: It matches no text.
     """
-    builder = builder_of(options) if recorder is None else recorder
+    builder = builder_of(options)
     node = PatternLowering(builder).lower(regex, UTF8)
     if builder.is_empty(node):
         raise UnsatisfiableSchemaError(
