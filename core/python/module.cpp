@@ -603,8 +603,6 @@ void bind_builder(nb::module_& m) {
         .def("define_value", &Builder::define_value)
         .def("add_object", &Builder::add_object)
         .def("add_array", &Builder::add_array)
-        .def("define_object", &Builder::define_object)
-        .def("define_array", &Builder::define_array)
         .def("define_any", &Builder::define_any)
         .def_prop_ro("value_count", &Builder::value_count)
         .def("settle", &Builder::settle)

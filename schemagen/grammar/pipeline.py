@@ -122,7 +122,7 @@ def _front_end() -> _FrontEnd:
 def json_engine(source: _Source, options: Options, vocabulary: Vocabulary, engine: str) -> tuple[Engine, bool]:
     """Return the engine of a schema, and whether nothing is left to a check of the finished value."""
     try:
-        if engine == "native" and source.strict and source.resources is None:
+        if engine == "native" and source.resources is None:
             begun = _compile_in_core(source, options, vocabulary)
             if begun is not None:
                 return begun
@@ -138,7 +138,7 @@ def _compile_in_core(source: _Source, options: Options, vocabulary: Vocabulary) 
     """Return the engine of a schema that the core begins to read, None where the front end has to read all of it.
 
     The front end drops alternatives that lie inside others, with all that is below, before the core would know. So what is
-    wrong with a schema, and whether anything is, only the front end can tell.
+    wrong with a schema, what has to be left to a check, and whether anything is or has, only the front end can tell.
     """
     begun = _front_end().begin(source.schema, source.marshalled, source.dialect, options)
     if begun is None:
@@ -146,9 +146,10 @@ def _compile_in_core(source: _Source, options: Options, vocabulary: Vocabulary) 
     if begun.is_whole:
         return _front_end().constraint_of(begun, vocabulary), True
     try:
-        return _compile_in_python(source, options, vocabulary, "native", begun=begun)
+        made, is_exact = _compile_in_python(source, options, vocabulary, "native", begun=begun)
     except (InvalidSchemaError, UnsupportedSchemaError, PatternError):
         return None
+    return (made, True) if is_exact else None
 
 
 def _compile_in_python(

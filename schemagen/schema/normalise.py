@@ -39,7 +39,6 @@ from schemagen.schema.nodes import (
     complement_of,
     intersection_of,
 )
-from schemagen.schema.ordinary import Members, is_ordinary, ordinary_items, ordinary_members, ordinary_value
 from schemagen.schema.report_log import ReportLog
 from schemagen.schema.strings import string_pattern
 
@@ -52,7 +51,6 @@ Dialect = Literal["json-schema", "python"]
 
 #: How deep required parts are followed to see that nothing can satisfy them.
 MAX_LOOK = 6
-_CONTAINERS = ("object", "array")
 #: Keywords that ask for the opposite of a schema, and those below which names stand that may look like keywords.
 _NEGATING = ("not", "oneOf", "if")
 _NAMED = ("properties", "patternProperties", "dependentSchemas", "$defs", "definitions")
@@ -322,11 +320,7 @@ class Normaliser:
             raise InvalidSchemaError(
                 f"a schema is {shown(record.schema)}, expected an object or a boolean", at=record.pointer
             )
-        if record.base is None and is_ordinary(record.schema):
-            self._account.read(record)
-            value = ordinary_value(record, self._below)
-        else:
-            value = self._combined(place, self._node(place))
+        value = self._combined(place, self._node(place))
         if place in self._leaf_keys:
             LEAVES.put(self._leaf_keys[place], Resolved(value))
         return value
@@ -347,28 +341,6 @@ class Normaliser:
             rule = unevaluated.restricted(ways, node.unevaluated_keys, node.unevaluated_items)
             value = self._algebra().intersection(value, self.value(rule))
         return value
-
-    # --- the short way to what most schemas are made of ---------------------------------------------------------------
-
-    def ordinary_container(self, expression: Expression) -> Subschema | None:
-        """Return the record of an ordinary object or array whose value nobody asked for yet; None for everything else."""
-        if not isinstance(expression, SchemaRef) or expression in self._memo:
-            return None
-        record = self.document[expression]
-        schema = record.schema
-        if record.base is not None or not isinstance(schema, dict) or schema.get("type") not in _CONTAINERS:
-            return None
-        return record if is_ordinary(schema) else None
-
-    def items(self, record: Subschema) -> Expression:
-        """Return what an ordinary array asks of its items."""
-        self._account.read(record)
-        return ordinary_items(record, self._below)
-
-    def members(self, record: Subschema) -> Members | None:
-        """Return what an ordinary object asks of its members, None if no object has them."""
-        self._account.read(record)
-        return ordinary_members(record, self._below)
 
     # --- what unevaluated keywords ask for (unevaluated.Source) ------------------------------------------------------
 

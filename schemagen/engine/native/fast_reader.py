@@ -2,7 +2,7 @@
 
 The core reads objects, arrays, leaves, unions of these and local references from the dicts themselves, with the meaning that
 `schemagen.schema` gives them, and hands back what else it meets. Both ways define the same language; the long way is taken for
-recordings, reports and explanations, and the tests compare the two.
+errors, reports and explanations, and the tests compare the two.
 """
 
 from __future__ import annotations

@@ -54,7 +54,6 @@ from schemagen.threads.free_threading import LARGE
 if TYPE_CHECKING:
     from schemagen import _core
     from schemagen.engine.options import Limits, Options
-    from schemagen.schema.document import Subschema
     from schemagen.schema.formats.table import Dialect
     from schemagen.schema.numbers.expressions import NumberStyle
     from schemagen.vocabulary import Vocabulary
@@ -98,10 +97,7 @@ def check_key_classes(count: int) -> None:
 
 
 def begin(schema: Any, marshalled: bytes | None, dialect: Dialect, options: Options) -> CorePass | None:
-    """Let the core read a schema as far as it goes; None for a schema that it is not to read.
-
-    What is not enforced must be an error: the core leaves nothing to a check afterwards.
-    """
+    """Let the core read a schema as far as it goes, with all of that enforced; None for one that it is not to read."""
     draft = plain_draft(schema, marshalled)
     if draft is None:
         return None
@@ -231,10 +227,6 @@ class JsonLowering:
         if self._reading is not None and isinstance(expression, SchemaRef) and expression not in self._strange:
             self._note(self._reading.read(expression, known))
             return
-        record = None if self._reading is not None else self.normaliser.ordinary_container(expression)
-        if record is not None:
-            self._define_ordinary(known, record)
-            return
         value = self.normaliser.value(expression)
         scalars = self.scalars(value)
         if not value.arrays and not value.objects:
@@ -251,7 +243,7 @@ class JsonLowering:
         if isinstance(expression, Resolved):
             self._leaves[expression] = scalars
         key = self._keys.get(known)
-        if key is not None and self._reading is not None:
+        if key is not None and self._reading is not None and self.normaliser.is_exact:
             self._reading.keep(key, *scalars)
 
     def _note(self, leftovers: list[Deferred]) -> None:
@@ -270,27 +262,6 @@ class JsonLowering:
         if scalars is None:
             scalars = self._leaves[ANY] = self.scalars(ANYTHING)
         self.builder.define_any(known, scalars[0])
-
-    def _define_ordinary(self, known: int, record: Subschema) -> None:
-        """Spell an ordinary object or array as it is read, without the disjunct that it is: most containers of most schemas."""
-        if record.schema["type"] == "array":
-            items = self.normaliser.items(record)
-            self.builder.define_array(known, self._value(items), 0 if items is NEVER else -1)
-            return
-        members = self.normaliser.members(record)
-        if members is None:
-            self.builder.define_value(known, EMPTY_NODE, [], [], [])
-            return
-        required = set(members.required)
-        properties: list[tuple[bytes, bool, int]] = []
-        for key, value in members.declared.items():
-            spelled = canonical(key)
-            if spelled is not None:
-                properties.append((spelled, key in required, self._value(value)))
-            elif key in required:
-                self.builder.define_value(known, EMPTY_NODE, [], [], [])
-                return
-        self.builder.define_object(known, properties, self._value(members.additional))
 
     # --- scalars -----------------------------------------------------------------------------------------------------
 
