@@ -612,7 +612,9 @@ void bind_builder(nb::module_& m) {
 }
 
 void bind_reader(nb::module_& m) {
-    nb::class_<KeywordTable>(m, "KeywordTable").def(nb::init<const nb::list&, const nb::list&>(), "own"_a, "others"_a);
+    nb::class_<KeywordTable>(m, "KeywordTable")
+        .def(nb::init<const nb::list&, const nb::list&>(), "self_contained"_a, "others"_a)
+        .def_static("names", &KeywordTable::names);
     nb::class_<Leaves>(m, "Leaves")
         .def(nb::init<const std::vector<std::pair<NodeId, Builder::Strings>>&>(), "basics"_a)
         .def("__len__", &Leaves::size);

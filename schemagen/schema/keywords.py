@@ -2,6 +2,7 @@
 
 A function reads one keyword of one schema object and adds what it says to a `Node`: constraints on one JSON type go into
 the disjunct of that type, everything that applies to the whole value (`allOf`, `$ref`, `enum`, ...) is added as an expression.
+Which keywords there are, and all that is not their meaning, is in `schemagen.schema.keyword_table`.
 Keywords that need each other (`properties` with `patternProperties` and `additionalProperties`) are only stored here and
 combined by `Node.local_value`.
 """
@@ -46,7 +47,7 @@ from schemagen.schema.numbers.spans import EXACT_INTEGERS
 from schemagen.schema.strings import PYTHON_PREFIX, is_asserted
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Mapping
+    from collections.abc import Collection, Mapping
 
     from schemagen.schema.document import Subschema
 
@@ -653,76 +654,3 @@ def recursive_ref(node: Node, value: Any) -> None:
     if value != "#":
         raise node.invalid("$recursiveRef", value, '"#"')
     dynamic_ref(node, value)
-
-
-#: keyword -> (function, first draft that has it). The order is that of application: `properties` before `required`.
-KEYWORDS: dict[str, tuple[Callable[[Node, Any], None], int]] = {
-    "type": (type_, 4),
-    "enum": (enum, 4),
-    "const": (const, 6),
-    "$ref": (ref, 4),
-    "allOf": (all_of, 4),
-    "anyOf": (any_of, 4),
-    "oneOf": (one_of, 4),
-    "not": (not_, 4),
-    "if": (if_, 7),
-    "minimum": (minimum, 4),
-    "maximum": (maximum, 4),
-    "exclusiveMinimum": (exclusive_minimum, 4),
-    "exclusiveMaximum": (exclusive_maximum, 4),
-    "multipleOf": (multiple_of, 4),
-    "minLength": (min_length, 4),
-    "maxLength": (max_length, 4),
-    "pattern": (pattern, 4),
-    "format": (format_, 4),
-    "prefixItems": (prefix_items, 2020),
-    "items": (items, 4),
-    "minItems": (min_items, 4),
-    "maxItems": (max_items, 4),
-    "uniqueItems": (unique_items, 4),
-    "contains": (contains, 6),
-    "properties": (properties, 4),
-    "patternProperties": (pattern_properties, 4),
-    "additionalProperties": (additional_properties, 4),
-    "propertyNames": (property_names, 6),
-    "required": (required, 4),
-    "minProperties": (min_properties, 4),
-    "maxProperties": (max_properties, 4),
-    "dependencies": (dependencies, 4),
-    "dependentRequired": (dependent_required, 2019),
-    "dependentSchemas": (dependent_schemas, 2019),
-    "unevaluatedProperties": (unevaluated_properties, 2019),
-    "unevaluatedItems": (unevaluated_items, 2019),
-    "$dynamicRef": (dynamic_ref, 2020),
-    "$recursiveRef": (recursive_ref, 2019),
-}
-_ORDER = {name: index for index, name in enumerate(KEYWORDS)}
-#: Read together with the keyword they belong to.
-COMPANIONS = frozenset({"then", "else", "additionalItems", "minContains", "maxContains", PATTERN_DIALECT})
-#: They assert nothing: names, places of definitions, and what is said to readers, by JSON Schema or by OpenAPI.
-ANNOTATIONS = frozenset(
-    (
-        *(
-            "$schema",
-            "$id",
-            "id",
-            "$anchor",
-            "$dynamicAnchor",
-            "$recursiveAnchor",
-            "$vocabulary",
-            "$comment",
-            "$defs",
-            "definitions",
-        ),
-        *("title", "description", "default", "examples", "deprecated", "readOnly", "writeOnly"),
-        *("contentEncoding", "contentMediaType", "contentSchema", "example", "discriminator", "externalDocs", "xml"),
-    )
-)
-
-
-def asserted(schema: Mapping[str, Any], draft: int) -> list[str]:
-    """Return the keywords of a schema that its draft has, in the order of application."""
-    if draft <= 7 and "$ref" in schema:  # before 2019-09 a reference hides its siblings
-        return ["$ref"]
-    names = sorted(KEYWORDS.keys() & schema.keys(), key=_ORDER.__getitem__)
-    return [name for name in names if KEYWORDS[name][1] <= draft]

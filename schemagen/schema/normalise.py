@@ -19,7 +19,8 @@ from schemagen.regex.derivatives import is_empty
 from schemagen.schema import unevaluated
 from schemagen.schema.algebra import MAX_DISJUNCTS, Algebra, NotExpressibleError, plain_rule, union
 from schemagen.schema.document import Document, Subschema, check_keywords
-from schemagen.schema.keywords import KEYWORDS, Node, asserted, branches_alone, exact, exactly_one, shown
+from schemagen.schema.keyword_table import NEGATING, READERS, SCHEMA_MAPS, asserted
+from schemagen.schema.keywords import Node, branches_alone, exact, exactly_one, shown
 from schemagen.schema.leaves import LEAVES, LeafKey, leaf_key, sole_reference
 from schemagen.schema.nodes import (
     ANYTHING,
@@ -51,9 +52,6 @@ Dialect = Literal["json-schema", "python"]
 
 #: How deep required parts are followed to see that nothing can satisfy them.
 MAX_LOOK = 6
-#: Keywords that ask for the opposite of a schema, and those below which names stand that may look like keywords.
-_NEGATING = ("not", "oneOf", "if")
-_NAMED = ("properties", "patternProperties", "dependentSchemas", "$defs", "definitions")
 
 
 class _InProgressError(Exception):
@@ -303,12 +301,12 @@ class Normaliser:
         pointer = self._pointer(inner)
         tokens = pointer.split("/")
         for k in reversed(range(1, len(tokens))):
-            if tokens[k - 1] not in _NAMED and tokens[k] in _NEGATING:
+            if tokens[k - 1] not in SCHEMA_MAPS and tokens[k] in NEGATING:
                 return "/".join(tokens[:k]), tokens[k]
         for place in reversed([e for e in self._open if isinstance(e, SchemaRef)]):
             schema = self.document[place].schema
-            for name in _NEGATING:
-                if isinstance(schema, dict) and name in schema:
+            for name in schema if isinstance(schema, dict) else ():
+                if name in NEGATING:
                     return self.document[place].pointer, name
         return pointer, keyword
 
@@ -369,7 +367,7 @@ class Normaliser:
         node = Node(self, record, schema)
         self._account.read(record)
         for name in asserted(schema, draft):
-            KEYWORDS[name][0](node, schema[name])
+            READERS[name](node, schema[name])
         self._nodes[place] = node
         return node
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import unquote
 
 from schemagen.schema.document import Subschema, escape
-from schemagen.schema.keywords import ANNOTATIONS, COMPANIONS, KEYWORDS, asserted
+from schemagen.schema.keyword_table import ANNOTATIONS, COMPANIONS, READERS, TABLE, asserted
 from schemagen.schema.report import Entry, Report
 from schemagen.schema.strings import is_asserted
 
@@ -94,10 +94,9 @@ def _entries(record: Subschema, dialect: str, targets: frozenset[str]) -> Iterat
 
 def unknown_keyword(name: str) -> str:
     """Say why a keyword means nothing, and which one may be meant."""
-    if name in KEYWORDS:
+    if name in READERS:
         return "a keyword of later drafts"
-    known = [*KEYWORDS, *COMPANIONS, *ANNOTATIONS]
-    alike = get_close_matches(name, known, n=1, cutoff=0.75)
+    alike = get_close_matches(name, TABLE, n=1, cutoff=0.75)
     return "not a keyword of JSON Schema" + (f": did you mean {alike[0]!r}?" if alike else "")
 
 

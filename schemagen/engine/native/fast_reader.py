@@ -13,7 +13,7 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from schemagen.schema.document import DIALECTS, draft_of, mentions_ids
-from schemagen.schema.leaves import OTHER_KEYWORDS, SELF_CONTAINED
+from schemagen.schema.keyword_table import OTHER_KEYWORDS, SELF_CONTAINED
 from schemagen.schema.nodes import SchemaRef
 from schemagen.schema.normalise import Normaliser
 
