@@ -163,7 +163,7 @@ def _compile_in_python(
     made: Engine
     try:
         if engine == "native":
-            made = _front_end().JsonLowering(normaliser, options, begun=begun).compile(vocabulary)
+            made = _front_end().JsonLowering(normaliser, options, begun).compile(vocabulary)
         else:
             if options.property_order == "any":
                 raise unordered("no finite automaton of this engine has keys in any order", "use engine='native'")
