@@ -114,7 +114,7 @@ class _Pushdown:
         schema = record.schema if isinstance(record.schema, dict) else {}
         for part in (schema, *schema.get("anyOf", ()), *schema.get("oneOf", ())):
             if isinstance(part, dict) and "$ref" in part:
-                place = self.normaliser.reference(record, part["$ref"])
+                place = self.normaliser.subschemas.reference(record, part["$ref"])
                 if disjunct in self.containers(place):
                     return self.title(place, disjunct)
         title = schema.get("title")

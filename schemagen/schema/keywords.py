@@ -50,6 +50,7 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Mapping
 
     from schemagen.schema.document import Subschema
+    from schemagen.schema.subschemas import Subschemas
 
 #: An extension: whose syntax the `pattern` beside it is in. The schemas of types carry it where it is not ECMA-262.
 PATTERN_DIALECT = "x-pattern-dialect"
@@ -74,27 +75,11 @@ _OTHER_NAMES = {
 
 
 class Reader(Protocol):
-    """What keywords need from the normaliser."""
+    """What keywords need from the normaliser, besides sub-schemas."""
 
     @property
     def dialect(self) -> str:
         """Which reading of formats is wanted."""
-        ...
-
-    def place(self, parent: Subschema, schema: Any, *tokens: str) -> SchemaRef:
-        """Return the place of a sub-schema."""
-        ...
-
-    def expression(self, parent: Subschema, schema: Any, *tokens: str) -> Expression:
-        """Return what a sub-schema allows: its place, or the set itself where that is known already."""
-        ...
-
-    def reference(self, parent: Subschema, uri: str) -> SchemaRef:
-        """Return the place that a reference leads to."""
-        ...
-
-    def dynamic_reference(self, parent: Subschema, uri: str) -> SchemaRef:
-        """Return the place that a dynamic reference leads to from here."""
         ...
 
     def const(self, value: Any) -> Const:
@@ -119,6 +104,7 @@ class Node:
     """What the keywords of one schema object have said so far."""
 
     reader: Reader
+    places: Subschemas
     record: Subschema
     schema: Mapping[str, Any]
     types: frozenset[str] = TYPES
@@ -153,7 +139,7 @@ class Node:
             return ANY
         if schema is False:
             return NEVER
-        return self.reader.expression(self.record, schema, *tokens)
+        return self.places.expression(self.record, schema, *tokens)
 
     def invalid(self, keyword: str, value: Any, expected: str, fix: str = "") -> InvalidSchemaError:
         """Return the error for a keyword with a value of the wrong kind."""
@@ -420,7 +406,7 @@ def ref(node: Node, value: Any) -> None:
     """`$ref`: the schema that the reference leads to."""
     if not isinstance(value, str):
         raise node.invalid("$ref", value, "a URI reference")
-    target = node.reader.reference(node.record, value)
+    target = node.places.reference(node.record, value)
     node.references.append(target)
     node.conjuncts.append(target)
 
@@ -598,8 +584,8 @@ def max_properties(node: Node, value: Any) -> None:
 
 
 def _when_present(node: Node, key: str, consequence: Expression) -> None:
-    absent = node.reader.place(node.record, {"properties": {key: False}}, "dependencies", key, "absent")
-    present = node.reader.place(node.record, {"required": [key]}, "dependencies", key, "present")
+    absent = node.places.place(node.record, {"properties": {key: False}}, "dependencies", key, "absent")
+    present = node.places.place(node.record, {"required": [key]}, "dependencies", key, "present")
     node.conjuncts.append(union_of(absent, intersection_of(present, consequence)))
 
 
@@ -607,7 +593,7 @@ def dependent_required(node: Node, value: Any) -> None:
     """`dependentRequired`: keys that other keys call for."""
     for key, names in _mapping(node, "dependentRequired", value).items():
         demanded = _names(node, "dependentRequired", names)
-        consequence = node.reader.place(node.record, {"required": demanded}, "dependentRequired", key)
+        consequence = node.places.place(node.record, {"required": demanded}, "dependentRequired", key)
         _when_present(node, key, consequence)
 
 
@@ -623,7 +609,7 @@ def dependencies(node: Node, value: Any) -> None:
         names = [what] if isinstance(what, str) else what
         if isinstance(names, list):
             demanded = _names(node, "dependencies", names)
-            _when_present(node, key, node.reader.place(node.record, {"required": demanded}, "dependencies", key))
+            _when_present(node, key, node.places.place(node.record, {"required": demanded}, "dependencies", key))
         else:
             _when_present(node, key, node.child(what, "dependencies", key))
 
@@ -644,7 +630,7 @@ def dynamic_ref(node: Node, value: Any) -> None:
     """`$dynamicRef`: the outermost schema that was passed through and has the same dynamic anchor."""
     if not isinstance(value, str):
         raise node.invalid("$dynamicRef", value, "a URI reference")
-    target = node.reader.dynamic_reference(node.record, value)
+    target = node.places.dynamic_reference(node.record, value)
     node.references.append(target)
     node.conjuncts.append(target)
 

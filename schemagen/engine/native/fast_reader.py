@@ -170,7 +170,7 @@ class Reading:
         """Return what the core left over as expressions; the ways that it tells begin at a place."""
         left = []
         for value, schema, reference, tokens, key in told:
-            expression = self._normaliser.below(place, schema, reference, tokens)
+            expression = self._normaliser.subschemas.below(place, schema, reference, tokens)
             left.append(Deferred(value, expression, not tokens or self._is(expression, schema), key))
         return left
 
