@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from difflib import get_close_matches
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 from urllib.parse import unquote
 
@@ -92,6 +93,7 @@ def _entries(record: Subschema, dialect: str, targets: frozenset[str]) -> Iterat
             yield Entry(pointer, name, "unknown", unknown_keyword(name))
 
 
+@lru_cache(maxsize=1024)
 def unknown_keyword(name: str) -> str:
     """Say why a keyword means nothing, and which one may be meant."""
     if name in READERS:

@@ -46,22 +46,19 @@ class Subschemas:
             raise InvalidSchemaError(f"a schema is {shown(schema)}, expected an object or a boolean", at=pointer)
         return self._document.child(parent, schema, *tokens)
 
-    def expression(self, parent: Subschema, schema: Any, *tokens: str) -> Expression:
+    def expression(self, parent: Subschema, schema: Any, *tokens: str) -> SchemaRef | Resolved:
         """Return what a sub-schema allows: its place, or that of what it refers to; for a leaf, what its like became."""
-        found = self._below(parent, schema, *tokens)
-        if isinstance(found, Resolved) or found in self._leaf_keys or self._document[found].schema is not schema:
-            self._log.note_inline(parent, tokens, schema)
-        return found
-
-    def _below(self, parent: Subschema, schema: Any, *tokens: str) -> SchemaRef | Resolved:
         if parent.base is None and isinstance(schema, dict):
             check_keywords(schema, parent, tokens)
             uri = sole_reference(schema, parent.draft) if "$ref" in schema else None
             target = None if uri is None else self._document.find(uri)
             if target is not None:
-                return self._shared(target)
+                found = self._shared(target)
+                self._log.note_inline(parent, tokens, schema)
+                return found
             key = self._leaf_key(schema, parent.draft)
             if key is not None:
+                self._log.note_inline(parent, tokens, schema)
                 return self._leaf(key) or self._first(key, self.place(parent, schema, *tokens))
         return self.place(parent, schema, *tokens)
 
@@ -87,7 +84,7 @@ class Subschemas:
             place = self.reference(self._document[self._document.start], reference)
             if not tokens:
                 return self._shared(place)
-        return self._below(self._document[place], schema, *tokens) if tokens else place
+        return self.expression(self._document[place], schema, *tokens) if tokens else place
 
     def _leaf_key(self, schema: dict[str, Any], draft: int) -> LeafKey | None:
         # A pattern may be left to the check afterwards, which the report tells of each place.
