@@ -35,10 +35,6 @@ class Subschemas:
         self._leaves: dict[LeafKey, SchemaRef] = {}
         self._leaf_keys: dict[SchemaRef, LeafKey] = {}
 
-    def record(self, place: SchemaRef) -> Subschema:
-        """Return a place's schema and surroundings."""
-        return self._document[place]
-
     def place(self, parent: Subschema, schema: Any, *tokens: str) -> SchemaRef:
         """Return the place of a sub-schema."""
         if not isinstance(schema, dict | bool):
