@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from schemagen.engine.options import Limits
-from schemagen.schema.keywords import KEYWORDS
+from schemagen.schema.keyword_table import READERS
 from schemagen.schema.numbers.expressions import NumberStyle
 
 if TYPE_CHECKING:
@@ -112,7 +112,7 @@ def render(verdicts: Mapping[str, Verdict], maskbench: tuple[Mapping[str, int], 
 def _keywords() -> str:
     rows = [
         f"| `{keyword}` | enforced{', in part' * (keyword in IN_PART)} | {REMARKS.get(keyword, '')} |"
-        for keyword in KEYWORDS
+        for keyword in READERS
     ]
     return "\n".join(["| keyword | status | remark |", "|---|---|---|", *rows]).replace("|  |", "| |")
 

@@ -179,17 +179,7 @@ public:
         disjunct.final = std::move(final);
         return json_->program().add_array(std::move(disjunct));
     }
-    // An object that counts nothing and tells no undeclared keys apart, as most are: plain lists instead of options by
-    // state.
-    void define_object(ValueId id, const std::vector<std::tuple<nb::bytes, bool, ValueId>>& properties, ValueId extra) {
-        std::vector<Property> members;
-        members.reserve(properties.size());
-        for (const auto& [key, required, value] : properties)
-            members.push_back({std::string(view(key)), required, always(value)});
-        ValueNode node;
-        node.objects = {plain_object(std::move(members), extra)};
-        define(id, std::move(node));
-    }
+    // An object that counts nothing and tells no undeclared keys apart, as most are.
     uint32_t plain_object(std::vector<Property> members, ValueId extra) {
         const Call call(*this);
         ObjectDisjunct disjunct;
@@ -214,12 +204,7 @@ public:
         node.objects = {json_->program().add_object(std::move(object))};
         json_->program().define_value(id, std::move(node));
     }
-    // An array whose items are all alike, of any length.
-    void define_array(ValueId id, ValueId items, int64_t high) {
-        ValueNode node;
-        node.arrays = {plain_array({}, items, 0, high)};
-        define(id, std::move(node));
-    }
+    // An array that counts nothing.
     uint32_t plain_array(const std::vector<ValueId>& prefix, ValueId items, uint32_t low, int64_t high) {
         ArrayDisjunct disjunct;
         for (ValueId value : prefix) disjunct.prefix.push_back(always(value));

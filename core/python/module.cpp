@@ -603,8 +603,6 @@ void bind_builder(nb::module_& m) {
         .def("define_value", &Builder::define_value)
         .def("add_object", &Builder::add_object)
         .def("add_array", &Builder::add_array)
-        .def("define_object", &Builder::define_object)
-        .def("define_array", &Builder::define_array)
         .def("define_any", &Builder::define_any)
         .def_prop_ro("value_count", &Builder::value_count)
         .def("settle", &Builder::settle)
@@ -616,7 +614,9 @@ void bind_builder(nb::module_& m) {
 }
 
 void bind_reader(nb::module_& m) {
-    nb::class_<KeywordTable>(m, "KeywordTable").def(nb::init<const nb::list&, const nb::list&>(), "own"_a, "others"_a);
+    nb::class_<KeywordTable>(m, "KeywordTable")
+        .def(nb::init<const nb::list&, const nb::list&>(), "self_contained"_a, "others"_a)
+        .def_static("names", &KeywordTable::names);
     nb::class_<Leaves>(m, "Leaves")
         .def(nb::init<const std::vector<std::pair<NodeId, Builder::Strings>>&>(), "basics"_a)
         .def("__len__", &Leaves::size);

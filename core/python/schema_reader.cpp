@@ -101,7 +101,7 @@ std::optional<uint8_t> SchemaReader::shape_of(const Resolved& seen, int depth, P
     KeywordTable::Word word{};
     if (PyObject* branches = look.branches(word)) return shape_of_union(word, branches, depth, branches_left);
     if (look.is_typed(draft_) || look.is_choice()) return look.kinds();
-    if (!look.is_leaf() || !look.kinds()) return std::nullopt;
+    if (!look.is_leaf(words_) || !look.kinds()) return std::nullopt;
     auto key = key_of(seen.schema);
     return key && leaves_.find(*key) ? look.kinds() : std::nullopt;
 }
@@ -169,7 +169,7 @@ ValueId SchemaReader::child(PyObject* schema, const Step& step) {
         if (ValueId known = find(inside->schema)) return known;
     const Step way =
         inside->reference ? Step{.from = kNowhere, .keyword = inside->reference, .is_reference = true} : step;
-    return inside->look.is_leaf() ? leaf(*inside, way) : place(inside->schema, way);
+    return inside->look.is_leaf(words_) ? leaf(*inside, way) : place(inside->schema, way);
 }
 
 ValueId SchemaReader::leaf(const Resolved& seen, const Step& step) {
@@ -215,10 +215,7 @@ void SchemaReader::add(const Resolved& seen, uint32_t trail, Parts& parts) {
 }
 
 void SchemaReader::add_union(KeywordTable::Word word, PyObject* branches, uint32_t trail, Parts& parts) {
-    PyObject* name = (word == KeywordTable::kAnyOf   ? words_.any_of
-                      : word == KeywordTable::kOneOf ? words_.one_of
-                                                     : words_.all_of)
-                         .ptr();
+    PyObject* name = words_.name(word);
     for (Py_ssize_t k = 0; k < PyList_GET_SIZE(branches); ++k)
         add(*seen(PyList_GET_ITEM(branches, k)), walk({.from = trail, .keyword = name, .index = k}), parts);
 }
@@ -249,10 +246,10 @@ void SchemaReader::add_object(const KeywordView& look, uint32_t trail, Parts& pa
     if (declared) {
         members.reserve(static_cast<size_t>(PyDict_GET_SIZE(declared)));
         each_member(declared, [&](PyObject* key, PyObject* schema) {
-            return member(key, child(schema, {trail, words_.properties.ptr(), key}));
+            return member(key, child(schema, {trail, words_.name(KeywordTable::kProperties), key}));
         });
     }
-    const ValueId extra = rest ? child(rest, {trail, words_.additional.ptr()}) : any;
+    const ValueId extra = rest ? child(rest, {trail, words_.name(KeywordTable::kAdditional)}) : any;
     if (!needed.empty())
         each_item(required, [&](PyObject* key) { return !needed.contains(*text_of(key)) || member(key, extra); });
     parts.node.objects.push_back(builder_.plain_object(std::move(members), extra));
@@ -261,8 +258,8 @@ void SchemaReader::add_object(const KeywordView& look, uint32_t trail, Parts& pa
 void SchemaReader::add_array(const KeywordView& look, uint32_t trail, Parts& parts) {
     PyObject *items = look[KeywordTable::kItems], *prefix = look[KeywordTable::kPrefix],
              *least = look[KeywordTable::kLeast], *most = look[KeywordTable::kMost];
-    PyObject *name = words_.items.ptr(), *list = prefix;
-    if (prefix) name = words_.prefix.ptr();
+    PyObject *name = words_.name(KeywordTable::kItems), *list = prefix;
+    if (prefix) name = words_.name(KeywordTable::kPrefix);
     if (items && PyList_CheckExact(items)) {  // before 2020-12
         list = items;
         items = look[KeywordTable::kRest];
@@ -271,7 +268,8 @@ void SchemaReader::add_array(const KeywordView& look, uint32_t trail, Parts& par
     for (Py_ssize_t k = 0; list && k < PyList_GET_SIZE(list); ++k)
         first.push_back(child(PyList_GET_ITEM(list, k), {.from = trail, .keyword = name, .index = k}));
     const ValueId value =
-        items ? child(items, {trail, list == look[KeywordTable::kItems] ? words_.rest.ptr() : words_.items.ptr()})
+        items ? child(items, {trail, list == look[KeywordTable::kItems] ? words_.name(KeywordTable::kRest)
+                                                                        : words_.name(KeywordTable::kItems)})
               : any;
     const uint32_t low = least ? *count_of(least) : 0;
     int64_t high = most ? int64_t{*count_of(most)} : -1;

@@ -6,10 +6,11 @@
 // reader walks the same dicts and defines the same values. What it does not know for certain, an invalid schema too, it
 // hands back as deferred, with the way that leads there: reading that, and every error, is Python's.
 //
-// Invariants: a reader reads only documents without base URIs (a place is its dict), in strict mode; it runs no Python
-// code, so what it borrows stays alive. It lets other threads run between two schemas only where `gives_way` says that
-// nobody else can change the document. A schema is looked at as far as its shape goes (`shape_of`) before anything of
-// it is defined; two dicts have one value only if they are one object, or leaves that say the same.
+// Invariants: a reader reads only documents without base URIs (a place is its dict), and enforces all that it reads; it
+// runs no Python code, so what it borrows stays alive. It lets other threads run between two schemas only where
+// `gives_way` says that nobody else can change the document. A schema is looked at as far as its shape goes
+// (`shape_of`) before anything of it is defined; two dicts have one value only if they are one object, or leaves that
+// say the same.
 #pragma once
 #include <algorithm>
 #include <mutex>

@@ -1,5 +1,6 @@
 #include "python/schema_shape.hpp"
 
+#include <algorithm>
 #include <bit>
 
 namespace schemagen {
@@ -71,31 +72,18 @@ bool append_value(std::string& key, PyObject* value, bool may_be_list) {
 
 // ---- words --------------------------------------------------------------------------------------------------------
 
-KeywordTable::KeywordTable(const nb::list& own, const nb::list& others) {
-    static constexpr std::pair<std::string_view, Word> kKnown[] = {{"type", kType},
-                                                                   {"enum", kEnum},
-                                                                   {"properties", kProperties},
-                                                                   {"required", kRequired},
-                                                                   {"additionalProperties", kAdditional},
-                                                                   {"items", kItems},
-                                                                   {"prefixItems", kPrefix},
-                                                                   {"additionalItems", kRest},
-                                                                   {"$ref", kReference},
-                                                                   {"minItems", kLeast},
-                                                                   {"maxItems", kMost},
-                                                                   {"anyOf", kAnyOf},
-                                                                   {"oneOf", kOneOf},
-                                                                   {"allOf", kAllOf}};
+KeywordTable::KeywordTable(const nb::list& self_contained, const nb::list& others) {
+    for (std::string_view name : kNames) names_.emplace_back(name.data(), name.size());
     auto add = [&](const nb::list& names, Word otherwise) {
         for (nb::handle name : names) {
-            Word word = otherwise;
-            for (auto [known, meaning] : kKnown)
-                if (text_of(name.ptr()) == known) word = meaning;
+            auto known = std::find(kNames.begin() + 1, kNames.end(), text_of(name.ptr()));
+            const Word word = known == kNames.end() ? otherwise : static_cast<Word>(known - kNames.begin());
             meanings_.push_back(word);
             numbers_[name] = nb::int_(meanings_.size());
+            if (otherwise == kSelf) self_contained_ |= 1u << word;
         }
     };
-    add(own, kSelf);
+    add(self_contained, kSelf);
     add(others, kOther);
     if (meanings_.size() > UINT8_MAX) throw nb::value_error("too many keywords");
 }
@@ -124,11 +112,6 @@ bool KeywordView::only(std::initializer_list<KeywordTable::Word> words) const {
     uint32_t rest = has_;
     for (auto word : words) rest &= ~(1u << word);
     return rest == 0;
-}
-
-bool KeywordView::is_leaf() const {
-    using W = KeywordTable;
-    return only({W::kType, W::kEnum, W::kLeast, W::kMost, W::kSelf});
 }
 
 std::optional<uint8_t> KeywordView::kinds() const {

@@ -3,6 +3,7 @@
 #pragma once
 #include <nanobind/nanobind.h>
 
+#include <array>
 #include <cstdint>
 #include <initializer_list>
 #include <optional>
@@ -15,8 +16,8 @@ namespace schemagen {
 
 namespace nb = nanobind;
 
-// The names of keywords. `own`: those that look at nothing but their own value; `others`: all that assert something
-// else. Every other name is an annotation.
+// The names of keywords, as schemagen/schema/keyword_table.py has them. `self_contained`: those that look at nothing
+// but their own value; `others`: all else that means something. Every other name is an annotation.
 class KeywordTable {
 public:
     enum Word : uint8_t {
@@ -39,17 +40,28 @@ public:
         kOther
     };
 
-    KeywordTable(const nb::list& own, const nb::list& others);
-    // What a name is, and which of the own ones; kNone for an annotation.
+    // The keywords that are read here, by Word; a test holds them against Python's.
+    static constexpr std::array<std::string_view, kSelf> kNames = {"",           "type",        "enum",
+                                                                   "properties", "required",    "additionalProperties",
+                                                                   "items",      "prefixItems", "additionalItems",
+                                                                   "$ref",       "minItems",    "maxItems",
+                                                                   "anyOf",      "oneOf",       "allOf"};
+
+    static std::vector<std::string> names() { return {kNames.begin() + 1, kNames.end()}; }
+
+    KeywordTable(const nb::list& self_contained, const nb::list& others);
+    // What a name is, and its number among those that are no annotations; kNone for an annotation.
     std::pair<Word, uint8_t> find(PyObject* name) const;
 
-    // What the ways down are called.
-    const nb::str properties{"properties"}, additional{"additionalProperties"}, items{"items"}, prefix{"prefixItems"},
-        rest{"additionalItems"}, any_of{"anyOf"}, one_of{"oneOf"}, all_of{"allOf"};
+    PyObject* name(Word word) const { return names_[word].ptr(); }  // borrowed
+    // Whether all of some keywords, bits by Word, look at nothing but their own value.
+    bool are_self_contained(uint32_t words) const { return (words & ~self_contained_) == 0; }
 
 private:
     nb::dict numbers_;  // from 1 on: small ones, of which all threads use the same objects without counting
     std::vector<Word> meanings_;
+    std::vector<nb::str> names_;
+    uint32_t self_contained_ = 0;
 };
 
 // The JSON types, as bits.
@@ -72,8 +84,7 @@ public:
     PyObject* operator[](KeywordTable::Word word) const { return given_[word]; }
     bool only(std::initializer_list<KeywordTable::Word> words) const;
 
-    // Nothing but keywords that look at their own value.
-    bool is_leaf() const;
+    bool is_leaf(const KeywordTable& words) const { return words.are_self_contained(has_); }
     // The types it names, all where it names none; nothing where that is no list of types.
     std::optional<uint8_t> kinds() const;
     // Objects and arrays of the plain sort, and whole types beside them. `draft`: which words for items count.

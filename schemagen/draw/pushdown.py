@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 
 from schemagen.draw.drawing import Drawing, Edge, Node
 from schemagen.regex import ast
+from schemagen.schema.keyword_table import DEFINITIONS
 from schemagen.schema.nodes import ANY, NEVER, ArrayDisjunct, NumberDisjunct, ObjectDisjunct, SchemaRef, StringDisjunct
 
 if TYPE_CHECKING:
@@ -108,12 +109,12 @@ class _Pushdown:
             return kind
         record = self.normaliser.record(expression)
         above, _, last = record.pointer.rpartition("/")
-        if above.rpartition("/")[2] in {"$defs", "definitions"}:
+        if above.rpartition("/")[2] in DEFINITIONS:
             return last
         schema = record.schema if isinstance(record.schema, dict) else {}
         for part in (schema, *schema.get("anyOf", ()), *schema.get("oneOf", ())):
             if isinstance(part, dict) and "$ref" in part:
-                place = self.normaliser.reference(record, part["$ref"])
+                place = self.normaliser.subschemas.reference(record, part["$ref"])
                 if disjunct in self.containers(place):
                     return self.title(place, disjunct)
         title = schema.get("title")

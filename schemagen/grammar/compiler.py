@@ -7,9 +7,9 @@ import marshal
 import os
 import re
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias
 
-from schemagen.arguments import check_flag, check_folder, kind_of
+from schemagen.arguments import check_flag, kind_of
 from schemagen.engine.options import DEFAULT_LIMITS, Limits, Options, PropertyOrder, WhitespacePolicy
 from schemagen.errors import LimitError, OptionError, UnsatisfiableSchemaError, VocabularyError
 from schemagen.grammar.context_free_specs import ContextFree
@@ -50,8 +50,7 @@ __all__ = [
 ]
 
 
-#: "memory", None or the path of a folder.
-Cache: TypeAlias = "str | os.PathLike[str] | None"
+Cache: TypeAlias = Literal["memory"] | None
 
 
 _memory = GrammarMemory()
@@ -80,7 +79,7 @@ def cache_info() -> CacheInfo:
 
 
 def clear_cache() -> None:
-    """Forget the grammars that `compile` keeps in memory; grammars in use and files are not touched."""
+    """Forget the grammars that `compile` keeps in memory; those in use are not touched."""
     _memory.clear()
 
 
@@ -112,10 +111,7 @@ def compile(  # noqa: A001, PLR0913 - the field's verb, as in re.compile; option
         resources: Documents by URI that `$ref` may lead to; nothing is ever fetched.
         limits: Bounds on the work; the defaults stop hostile schemas in seconds.
         cache: "memory" keeps the last grammars, up to 256 MB and 1024 of them, so that compiling the same thing again costs
-            microseconds (`cache_info`, `clear_cache`). A path is a folder, made where it is missing, in which the next process
-            finds the grammar, too: one file for each schema, for all vocabularies. Nobody else should be able to write to it; a
-            leading ``~`` is the home directory. A str is a path if it holds a separator or names a folder that is there. None
-            keeps nothing. The reference engine writes no files.
+            microseconds (`cache_info`, `clear_cache`). None keeps nothing.
         engine: "native" is the compiled core, "reference" pure Python without recursion, "auto" native where it is installed.
 
     Raises:
@@ -128,14 +124,12 @@ def compile(  # noqa: A001, PLR0913 - the field's verb, as in re.compile; option
 
     Warns:
         UserWarning: A schema has no keyword of JSON Schema, which is valid, and allows any value.
-        RuntimeWarning: The folder of the cache cannot be written; the grammar is compiled all the same.
 
     Cost: about 0.1 ms and 20 us per sub-schema; automaton states are made when they are first needed.
     """
     check_layout(property_order, whitespace)
-    _check_arguments(vocabulary, engine, strict, resources, limits)
+    _check_arguments(vocabulary, engine, strict, resources, limits, cache)
     spec = _understood(spec)
-    folder = _folder_of(cache)
     options = Options(property_order=property_order, whitespace=whitespace, limits=limits or DEFAULT_LIMITS)
     frozen = _freeze(spec)
     documents = _NOTHING if resources is None else _freeze(dict(resources))
@@ -149,7 +143,6 @@ def compile(  # noqa: A001, PLR0913 - the field's verb, as in re.compile; option
             strict,
             documents.key,
             engine,
-            folder,
         )
         if cache is not None and frozen.key is not None and documents.key is not None
         else None
@@ -176,7 +169,7 @@ def compile(  # noqa: A001, PLR0913 - the field's verb, as in re.compile; option
         if collecting:
             gc.disable()
             _pauses.append(True)
-        grammar = _compile(frozen, vocabulary, options, arguments, None if key is None else folder)
+        grammar = _compile(frozen, vocabulary, options, arguments)
     except RecursionError as error:
         raise LimitError(
             "the schema is nested deeper than Python's recursion limit",
@@ -247,11 +240,13 @@ def check_layout(property_order: Any, whitespace: Any) -> None:
     _check_whitespace(whitespace)
 
 
-def _check_arguments(vocabulary: Any, engine: Any, strict: Any, resources: Any, limits: Any) -> None:
+def _check_arguments(vocabulary: Any, engine: Any, strict: Any, resources: Any, limits: Any, cache: Any) -> None:
     """Refuse what is no argument of `compile`."""
     if engine not in _ENGINES:
         raise mistyped("engine", engine, _ENGINES)
     check_flag("strict", strict)
+    if cache is not None and cache != "memory":
+        raise _no_cache(cache)
     if limits is not None and not isinstance(limits, Limits):
         fix = "give schemagen.Limits(max_states=...)"
         if isinstance(limits, dict) and limits and all(isinstance(name, str) for name in limits):
@@ -265,6 +260,14 @@ def _check_arguments(vocabulary: Any, engine: Any, strict: Any, resources: Any, 
         )
     if not hasattr(type(vocabulary), "fingerprint"):
         raise _no_vocabulary(vocabulary)
+
+
+def _no_cache(cache: Any) -> OptionError:
+    return OptionError(
+        f"cache={cache!r:.80}",
+        why="grammars are kept in memory; what a folder keeps from process to process is a vocabulary",
+        fix="choose 'memory' or None; give a folder to schemagen.load or Vocabulary.from_tokenizer",
+    )
 
 
 def _no_vocabulary(given: Any) -> VocabularyError:
@@ -286,19 +289,6 @@ def _check_whitespace(whitespace: Any) -> None:
         return
     choices = ", ".join(map(repr, POLICIES))
     raise OptionError(f"whitespace={whitespace!r:.80}", fix=f"choose one of {choices}, or give a schemagen.Layout")
-
-
-def _folder_of(cache: Any) -> str | None:
-    """Return the folder that files are kept in, None for none."""
-    if cache is None or cache == "memory":
-        return None
-    check_folder(cache)
-    folder: str = os.fspath(cache)
-    if folder[0] == "~":
-        from pathlib import Path
-
-        return str(Path(folder).expanduser())
-    return folder
 
 
 class FrozenSpec(NamedTuple):
@@ -354,14 +344,11 @@ def _arguments_of(tp: Any) -> tuple[Any, ...] | None:
     return tuple((each, _arguments_of(each)) for each in given) if isinstance(given, tuple) else None
 
 
-def _compile(
-    frozen: FrozenSpec, vocabulary: Vocabulary, options: Options, arguments: dict[str, Any], folder: str | None
-) -> Grammar:
+def _compile(frozen: FrozenSpec, vocabulary: Vocabulary, options: Options, arguments: dict[str, Any]) -> Grammar:
     spec, chosen = frozen.value, choose_engine(arguments["engine"])
-    folder = folder if chosen == "native" else None
     if isinstance(spec, Regex | Choice):
         try:
-            made = pattern_engine(spec, vocabulary, options, chosen, folder)
+            made = pattern_engine(spec, vocabulary, options, chosen)
         except UnsatisfiableSchemaError as error:
             raise unwritable(spec) or error from error
         return Grammar(frozen, vocabulary, arguments, engine=chosen, implementation=made)
@@ -376,7 +363,7 @@ def _compile(
     if HAS_LOCK and frozen.marshalled is not None and len(frozen.marshalled) > LARGE:
         spec = snapshot(spec)
     source = read_source(spec if target is None else target.schema, arguments, target, frozen.marshalled)
-    made, is_exact = json_engine(source, styled(options, target), vocabulary, chosen, folder)
+    made, is_exact = json_engine(source, styled(options, target), vocabulary, chosen)
     return Grammar(
         frozen,
         vocabulary,

@@ -1,13 +1,12 @@
 """From a spec to an engine: the ways there are, in the order in which they are tried.
 
-A schema comes to an engine by the first of these ways that is open: a file of the folder cache; the core alone, where it can
-read the whole schema; the core and the front end in turns; the front end for the reference engine. Patterns and choices have
-two: the core, or the reference engine; so have grammar texts, if they are not recursive.
+A schema comes to an engine by the first of these ways that is open: the core alone, where it can read the whole schema; the
+core and the front end in turns; the front end alone. Patterns and choices have two: the core, or the reference engine; so have
+grammar texts, if they are not recursive.
 """
 
 from __future__ import annotations
 
-import marshal
 import sys
 import warnings
 from dataclasses import replace
@@ -32,9 +31,7 @@ if TYPE_CHECKING:
 
     from schemagen.engine.native.fast_reader import CorePass
     from schemagen.engine.native.lowering import JsonLowering
-    from schemagen.engine.native.program import Recorder
     from schemagen.engine.protocol import Engine
-    from schemagen.grammar.file_cache import GrammarEntry
     from schemagen.regex import ast
     from schemagen.schema.normalise import Dialect, Normaliser
     from schemagen.types.reflection import Target
@@ -117,46 +114,33 @@ class _FrontEnd(NamedTuple):
 
 @lru_cache(maxsize=1)
 def _front_end() -> _FrontEnd:
-    """Import it when it is first needed, for a grammar from a file does without; once, for importing has its price, too."""
+    """Import it when it is first needed, for a pattern does without; once, for importing has its price, too."""
     from schemagen.engine.native.lowering import JsonLowering, begin, constraint_of
     from schemagen.schema.normalise import Normaliser
 
     return _FrontEnd(Normaliser, JsonLowering, begin, constraint_of)
 
 
-def json_engine(
-    source: _Source, options: Options, vocabulary: Vocabulary, engine: str, folder: str | None
-) -> tuple[Engine, bool]:
+def json_engine(source: _Source, options: Options, vocabulary: Vocabulary, engine: str) -> tuple[Engine, bool]:
     """Return the engine of a schema, and whether nothing is left to a check of the finished value."""
-    entry = None
-    if folder is not None:
-        documents = [source.schema, source.resources]
-        tables = _rust_tables() if _has_pattern_dialect(documents) else ""
-        entry = _cache_entry(folder, documents, options, "schema", source.dialect, source.strict, tables)
-        kept = _load_cached(entry, options, vocabulary)
-        if kept is not None:
-            return kept
     try:
-        if engine == "native" and entry is None and source.strict and source.resources is None:
+        if engine == "native" and source.resources is None:
             begun = _compile_in_core(source, options, vocabulary)
             if begun is not None:
                 return begun
-        recorder = _recorder(entry, options) if engine == "native" else None
-        made, is_exact = _compile_in_python(source, options, vocabulary, engine, recorder)
+        return _compile_in_python(source, options, vocabulary, engine)
     except UnsatisfiableSchemaError as error:
         from schemagen.engine.native.unsatisfiable import explained
 
         circumstances = {"dialect": source.dialect, "resources": source.resources, "native": engine == "native"}
         raise explained(error, source.schema, options, **circumstances) from None
-    _store(entry, recorder, is_exact=is_exact)
-    return made, is_exact
 
 
 def _compile_in_core(source: _Source, options: Options, vocabulary: Vocabulary) -> tuple[Engine, bool] | None:
     """Return the engine of a schema that the core begins to read, None where the front end has to read all of it.
 
     The front end drops alternatives that lie inside others, with all that is below, before the core would know. So what is
-    wrong with a schema, and whether anything is, only the front end can tell.
+    wrong with a schema, what has to be left to a check, and whether anything is or has, only the front end can tell.
     """
     begun = _front_end().begin(source.schema, source.marshalled, source.dialect, options)
     if begun is None:
@@ -164,9 +148,10 @@ def _compile_in_core(source: _Source, options: Options, vocabulary: Vocabulary) 
     if begun.is_whole:
         return _front_end().constraint_of(begun, vocabulary), True
     try:
-        return _compile_in_python(source, options, vocabulary, "native", begun=begun)
+        made, is_exact = _compile_in_python(source, options, vocabulary, "native", begun=begun)
     except (InvalidSchemaError, UnsupportedSchemaError, PatternError):
         return None
+    return (made, True) if is_exact else None
 
 
 def _compile_in_python(
@@ -174,14 +159,13 @@ def _compile_in_python(
     options: Options,
     vocabulary: Vocabulary,
     engine: str,
-    recorder: Recorder | None = None,
     begun: CorePass | None = None,
 ) -> tuple[Engine, bool]:
     normaliser = source.normaliser(options)
     made: Engine
     try:
         if engine == "native":
-            made = _front_end().JsonLowering(normaliser, options, recorder, begun).compile(vocabulary)
+            made = _front_end().JsonLowering(normaliser, options, begun).compile(vocabulary)
         else:
             if options.property_order == "any":
                 raise unordered("no finite automaton of this engine has keys in any order", "use engine='native'")
@@ -206,53 +190,6 @@ def json_regex(normaliser: Normaliser, options: Options) -> ast.Regex:
     from schemagen.schema.text import json_text, page_of
 
     return json_text(normaliser, page_of(options.whitespace, options.max_indent, options.max_gap, options.number_style))
-
-
-def _rust_tables() -> str:
-    """Return which tables decide what a pattern of Rust's means: those of the installed pydantic-core."""
-    from schemagen.regex.rust_sets import unicode_version
-
-    return unicode_version()
-
-
-def _has_pattern_dialect(documents: Any) -> bool:
-    """Whether a document names the dialect of a pattern somewhere."""
-    try:
-        return b"x-pattern-dialect" in marshal.dumps(documents, 2)
-    except ValueError:  # no plain values: there is no file for it either
-        return False
-
-
-def _cache_entry(folder: str | None, source: Any, options: Options, *reading: Any) -> GrammarEntry | None:
-    """Return the place of a grammar in the folder of the cache, if there is one."""
-    if folder is None:
-        return None
-    from schemagen.grammar.file_cache import entry_of
-
-    return entry_of(folder, source, options, *reading)
-
-
-def _load_cached(entry: GrammarEntry | None, options: Options, vocabulary: Vocabulary) -> tuple[Engine, bool] | None:
-    """Return the engine that a file holds and whether it is exact, None without such a file."""
-    program = None if entry is None else entry.read()
-    if program is None:
-        return None
-    from schemagen.engine.native.program import builder_of, replay
-
-    return replay(program, builder_of(options), vocabulary)
-
-
-def _recorder(entry: GrammarEntry | None, options: Options) -> Recorder | None:
-    if entry is None:
-        return None
-    from schemagen.engine.native.lowering import recorder_of
-
-    return recorder_of(options)
-
-
-def _store(entry: GrammarEntry | None, recorder: Recorder | None, *, is_exact: bool) -> None:
-    if entry is not None and recorder is not None:
-        entry.write(recorder.program(is_exact=is_exact))
 
 
 def reference_engine(regex: ast.Regex, vocabulary: Vocabulary, limits: Limits) -> Engine:
@@ -378,32 +315,21 @@ def unwritable(spec: Regex | Choice[Any]) -> UnsatisfiableSchemaError | None:
     return UnsatisfiableSchemaError("no text can match the pattern", why=why, fix=fix)
 
 
-def pattern_engine(
-    spec: Regex | Choice[Any], vocabulary: Vocabulary, options: Options, engine: str, folder: str | None
-) -> Engine:
+def pattern_engine(spec: Regex | Choice[Any], vocabulary: Vocabulary, options: Options, engine: str) -> Engine:
     """Return the engine of a pattern or of choices."""
     if engine != "native":
         return reference_engine(pattern_of(spec), vocabulary, options.limits)
     from schemagen.engine.native.lowering import compile_choices, compile_pattern
 
-    source, dialect = (spec.pattern, spec.dialect) if isinstance(spec, Regex) else (list(spec.options), "")
-    tables = _rust_tables() if folder is not None and dialect == "rust" else ""
-    entry = _cache_entry(folder, source, options, type(spec).__name__, dialect, tables)
-    kept = _load_cached(entry, options, vocabulary)
-    if kept is not None:
-        return kept[0]
-    recorder = _recorder(entry, options)
-    made = None
     if isinstance(spec, Choice) and len(spec.options) > MANY_CHOICES:
-        made = compile_choices(spec.options, vocabulary, options, recorder)
-    if made is None:
-        made = compile_pattern(pattern_of(spec), vocabulary, options, recorder)
-    _store(entry, recorder, is_exact=True)
-    return made
+        made = compile_choices(spec.options, vocabulary, options)
+        if made is not None:
+            return made
+    return compile_pattern(pattern_of(spec), vocabulary, options)
 
 
 def context_free_engine(spec: ContextFree, vocabulary: Vocabulary, options: Options, engine: str) -> Engine:
-    """Return the engine of a grammar text; it is written to no folder."""
+    """Return the engine of a grammar text."""
     if engine != "native":
         return reference_engine(pattern_of(spec), vocabulary, options.limits)
     from schemagen.engine.native.context_free import compile_context_free

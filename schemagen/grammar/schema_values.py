@@ -60,11 +60,10 @@ def warn_of_names(schema: Mapping[Any, Any]) -> None:
     """Warn of a schema without any keyword that JSON Schema knows: it is valid, and allows any value."""
     if not schema or not _COMMON.isdisjoint(schema) or not all(isinstance(name, str) for name in schema):
         return
-    from schemagen.schema.keywords import ANNOTATIONS, COMPANIONS, KEYWORDS
+    from schemagen.schema.keyword_table import TABLE
     from schemagen.schema.report_log import unknown_keyword
 
-    known = (KEYWORDS, COMPANIONS, ANNOTATIONS)
-    if any(name in names or name.startswith("x-") for name in schema for names in known):
+    if any(name in TABLE or name.startswith("x-") for name in schema):
         return
     inner = [name for name, value in schema.items() if isinstance(value, dict) and not _COMMON.isdisjoint(value)]
     alike = unknown_keyword(str(next(iter(schema)))).partition(": ")[2]

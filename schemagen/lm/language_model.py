@@ -40,8 +40,7 @@ class LanguageModel(SingleAnswers, BatchAnswers, StreamedAnswers, ToolCaller):
     Args:
         model: With the ``generate`` of transformers' `GenerationMixin`.
         tokenizer: Its tokenizer.
-        cache: A folder in which the vocabulary and compiled grammars are kept for the next process; see
-            `schemagen.compile` and `Vocabulary.from_tokenizer`.
+        cache: A folder in which the vocabulary is kept for the next process; see `Vocabulary.from_tokenizer`.
 
     Attributes:
         model: As given.
@@ -77,8 +76,7 @@ class LanguageModel(SingleAnswers, BatchAnswers, StreamedAnswers, ToolCaller):
         Raises:
             SchemaError: As `schemagen.compile`.
         """
-        cache = "memory" if self.cache is None else self.cache
-        return compile_grammar(spec, self.vocabulary, whitespace=whitespace, property_order=property_order, cache=cache)
+        return compile_grammar(spec, self.vocabulary, whitespace=whitespace, property_order=property_order)
 
     def generate_text(
         self,

@@ -34,8 +34,8 @@ def load(
         device_map: As in transformers; "auto" spreads the model over the accelerators with accelerate, and means the
             CPU on a machine without one.
         dtype: As in transformers; "auto" is the type of the stored weights.
-        cache: A folder in which the vocabulary and compiled grammars are kept for the next process (the weights are
-            transformers' business: ``cache_dir``).
+        cache: A folder in which the vocabulary is kept for the next process (the weights are transformers' business:
+            ``cache_dir``).
         from_pretrained_kwargs: Passed on to ``AutoModelForCausalLM.from_pretrained``. ``revision``, ``token``,
             ``trust_remote_code``, ``subfolder``, ``cache_dir`` and ``local_files_only`` go to the tokenizer as well.
 
@@ -70,7 +70,7 @@ def from_transformers(
     Args:
         model: Anything with the ``generate`` of transformers' `GenerationMixin`, or a pipeline for text generation.
         tokenizer: Its tokenizer; a pipeline has one.
-        cache: A folder in which the vocabulary and compiled grammars are kept for the next process.
+        cache: A folder in which the vocabulary is kept for the next process.
 
     Raises:
         OptionError: One of them is something else.

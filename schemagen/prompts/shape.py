@@ -13,18 +13,14 @@ import json
 from collections.abc import Mapping
 from typing import Any
 
+from schemagen.schema.keyword_table import TABLE
+
 SHAPE_INSTRUCTION = "Answer with JSON only, of this shape:"
 """The sentence between the caller's prompt and the shape."""
 
 _MAX_DEPTH = 40
 _MAX_INLINE = 600
 _BOUNDS = (("minimum", ">="), ("exclusiveMinimum", ">"), ("maximum", "<="), ("exclusiveMaximum", "<"))
-_TYPED_BY = {
-    "object": ("properties", "additionalProperties", "patternProperties", "required", "propertyNames"),
-    "array": ("items", "prefixItems", "minItems", "maxItems", "uniqueItems"),
-    "string": ("pattern", "format", "minLength", "maxLength"),
-    "number": ("minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum", "multipleOf"),
-}
 
 
 def shape_text(schema: Mapping[str, Any] | bool) -> str:
@@ -114,7 +110,8 @@ def _wrapped(text: str) -> str:
 
 def _guess_type(schema: Mapping[str, Any]) -> str:
     """Infer the type that the keywords of an untyped schema speak of; empty if there is none."""
-    return next((kind for kind, keys in _TYPED_BY.items() if any(key in schema for key in keys)), "")
+    found = {TABLE[key].of for key in schema if key in TABLE}
+    return next((kind for kind in ("object", "array", "string", "number") if kind in found), "")
 
 
 class _Writer:

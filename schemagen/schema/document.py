@@ -16,6 +16,7 @@ from urllib.parse import unquote, urljoin, urlsplit
 
 from schemagen.arguments import kind_of
 from schemagen.errors import InvalidSchemaError
+from schemagen.schema.keyword_table import DATA, named
 from schemagen.schema.nodes import SchemaRef
 
 if TYPE_CHECKING:
@@ -318,15 +319,17 @@ def _anchors_of(contents: Any) -> Iterator[str]:
                 yield name
             if is_root and node.get("$recursiveAnchor") is True:
                 yield ""
-            stack.extend((value, False) for key, value in node.items() if key not in _DATA_KEYS)
+            stack.extend((value, False) for key, value in node.items() if key not in DATA)
 
 
-_ID_KEYS = frozenset({"$id", "id", "$anchor", "$dynamicAnchor", "$dynamicRef", "$recursiveRef"})
-_DATA_KEYS = frozenset({"enum", "const", "default", "examples", "example"})
+_ID_KEYS = named(lambda row: row.names_base)
 #: In what marshal makes of a schema (a text is "u", four bytes of length, UTF-8; a value follows its key): one of the keys
 #: above before a text, or a `$ref` that is no local pointer. Not to find them is proof that `mentions_ids` need not look;
 #: a search instead of a walk, and a fast one because all begin with the same byte, but for the "id" of draft 4.
-_SUSPECT = re.compile(rb"\$(?:(?:id|anchor|dynamicAnchor|dynamicRef|recursiveRef)u|refu....(?!#/))", re.DOTALL)
+_SUSPECT = re.compile(
+    rb"\$(?:(?:%s)u|refu....(?!#/))" % "|".join(key[1:] for key in sorted(_ID_KEYS) if key[0] == "$").encode(),
+    re.DOTALL,
+)
 _OLD_ID = b"\x02\0\0\0idu"
 
 
@@ -366,7 +369,7 @@ def _needs_registry(schema: Any) -> bool:
                 if reference != "#" and not reference.startswith("#/"):
                     return True
                 refers = True
-            stack.extend(value for key, value in node.items() if key not in _DATA_KEYS)
+            stack.extend(value for key, value in node.items() if key not in DATA)
     return is_named and refers
 
 

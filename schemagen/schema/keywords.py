@@ -2,6 +2,7 @@
 
 A function reads one keyword of one schema object and adds what it says to a `Node`: constraints on one JSON type go into
 the disjunct of that type, everything that applies to the whole value (`allOf`, `$ref`, `enum`, ...) is added as an expression.
+Which keywords there are, and all that is not their meaning, is in `schemagen.schema.keyword_table`.
 Keywords that need each other (`properties` with `patternProperties` and `additionalProperties`) are only stored here and
 combined by `Node.local_value`.
 """
@@ -46,9 +47,10 @@ from schemagen.schema.numbers.spans import EXACT_INTEGERS
 from schemagen.schema.strings import PYTHON_PREFIX, is_asserted
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Mapping
+    from collections.abc import Collection, Mapping
 
     from schemagen.schema.document import Subschema
+    from schemagen.schema.subschemas import Subschemas
 
 #: An extension: whose syntax the `pattern` beside it is in. The schemas of types carry it where it is not ECMA-262.
 PATTERN_DIALECT = "x-pattern-dialect"
@@ -73,27 +75,11 @@ _OTHER_NAMES = {
 
 
 class Reader(Protocol):
-    """What keywords need from the normaliser."""
+    """What keywords need from the normaliser, besides sub-schemas."""
 
     @property
     def dialect(self) -> str:
         """Which reading of formats is wanted."""
-        ...
-
-    def place(self, parent: Subschema, schema: Any, *tokens: str) -> SchemaRef:
-        """Return the place of a sub-schema."""
-        ...
-
-    def expression(self, parent: Subschema, schema: Any, *tokens: str) -> Expression:
-        """Return what a sub-schema allows: its place, or the set itself where that is known already."""
-        ...
-
-    def reference(self, parent: Subschema, uri: str) -> SchemaRef:
-        """Return the place that a reference leads to."""
-        ...
-
-    def dynamic_reference(self, parent: Subschema, uri: str) -> SchemaRef:
-        """Return the place that a dynamic reference leads to from here."""
         ...
 
     def const(self, value: Any) -> Const:
@@ -118,6 +104,7 @@ class Node:
     """What the keywords of one schema object have said so far."""
 
     reader: Reader
+    places: Subschemas
     record: Subschema
     schema: Mapping[str, Any]
     types: frozenset[str] = TYPES
@@ -152,7 +139,7 @@ class Node:
             return ANY
         if schema is False:
             return NEVER
-        return self.reader.expression(self.record, schema, *tokens)
+        return self.places.expression(self.record, schema, *tokens)
 
     def invalid(self, keyword: str, value: Any, expected: str, fix: str = "") -> InvalidSchemaError:
         """Return the error for a keyword with a value of the wrong kind."""
@@ -419,7 +406,7 @@ def ref(node: Node, value: Any) -> None:
     """`$ref`: the schema that the reference leads to."""
     if not isinstance(value, str):
         raise node.invalid("$ref", value, "a URI reference")
-    target = node.reader.reference(node.record, value)
+    target = node.places.reference(node.record, value)
     node.references.append(target)
     node.conjuncts.append(target)
 
@@ -597,8 +584,8 @@ def max_properties(node: Node, value: Any) -> None:
 
 
 def _when_present(node: Node, key: str, consequence: Expression) -> None:
-    absent = node.reader.place(node.record, {"properties": {key: False}}, "dependencies", key, "absent")
-    present = node.reader.place(node.record, {"required": [key]}, "dependencies", key, "present")
+    absent = node.places.place(node.record, {"properties": {key: False}}, "dependencies", key, "absent")
+    present = node.places.place(node.record, {"required": [key]}, "dependencies", key, "present")
     node.conjuncts.append(union_of(absent, intersection_of(present, consequence)))
 
 
@@ -606,7 +593,7 @@ def dependent_required(node: Node, value: Any) -> None:
     """`dependentRequired`: keys that other keys call for."""
     for key, names in _mapping(node, "dependentRequired", value).items():
         demanded = _names(node, "dependentRequired", names)
-        consequence = node.reader.place(node.record, {"required": demanded}, "dependentRequired", key)
+        consequence = node.places.place(node.record, {"required": demanded}, "dependentRequired", key)
         _when_present(node, key, consequence)
 
 
@@ -622,7 +609,7 @@ def dependencies(node: Node, value: Any) -> None:
         names = [what] if isinstance(what, str) else what
         if isinstance(names, list):
             demanded = _names(node, "dependencies", names)
-            _when_present(node, key, node.reader.place(node.record, {"required": demanded}, "dependencies", key))
+            _when_present(node, key, node.places.place(node.record, {"required": demanded}, "dependencies", key))
         else:
             _when_present(node, key, node.child(what, "dependencies", key))
 
@@ -643,7 +630,7 @@ def dynamic_ref(node: Node, value: Any) -> None:
     """`$dynamicRef`: the outermost schema that was passed through and has the same dynamic anchor."""
     if not isinstance(value, str):
         raise node.invalid("$dynamicRef", value, "a URI reference")
-    target = node.reader.dynamic_reference(node.record, value)
+    target = node.places.dynamic_reference(node.record, value)
     node.references.append(target)
     node.conjuncts.append(target)
 
@@ -653,76 +640,3 @@ def recursive_ref(node: Node, value: Any) -> None:
     if value != "#":
         raise node.invalid("$recursiveRef", value, '"#"')
     dynamic_ref(node, value)
-
-
-#: keyword -> (function, first draft that has it). The order is that of application: `properties` before `required`.
-KEYWORDS: dict[str, tuple[Callable[[Node, Any], None], int]] = {
-    "type": (type_, 4),
-    "enum": (enum, 4),
-    "const": (const, 6),
-    "$ref": (ref, 4),
-    "allOf": (all_of, 4),
-    "anyOf": (any_of, 4),
-    "oneOf": (one_of, 4),
-    "not": (not_, 4),
-    "if": (if_, 7),
-    "minimum": (minimum, 4),
-    "maximum": (maximum, 4),
-    "exclusiveMinimum": (exclusive_minimum, 4),
-    "exclusiveMaximum": (exclusive_maximum, 4),
-    "multipleOf": (multiple_of, 4),
-    "minLength": (min_length, 4),
-    "maxLength": (max_length, 4),
-    "pattern": (pattern, 4),
-    "format": (format_, 4),
-    "prefixItems": (prefix_items, 2020),
-    "items": (items, 4),
-    "minItems": (min_items, 4),
-    "maxItems": (max_items, 4),
-    "uniqueItems": (unique_items, 4),
-    "contains": (contains, 6),
-    "properties": (properties, 4),
-    "patternProperties": (pattern_properties, 4),
-    "additionalProperties": (additional_properties, 4),
-    "propertyNames": (property_names, 6),
-    "required": (required, 4),
-    "minProperties": (min_properties, 4),
-    "maxProperties": (max_properties, 4),
-    "dependencies": (dependencies, 4),
-    "dependentRequired": (dependent_required, 2019),
-    "dependentSchemas": (dependent_schemas, 2019),
-    "unevaluatedProperties": (unevaluated_properties, 2019),
-    "unevaluatedItems": (unevaluated_items, 2019),
-    "$dynamicRef": (dynamic_ref, 2020),
-    "$recursiveRef": (recursive_ref, 2019),
-}
-_ORDER = {name: index for index, name in enumerate(KEYWORDS)}
-#: Read together with the keyword they belong to.
-COMPANIONS = frozenset({"then", "else", "additionalItems", "minContains", "maxContains", PATTERN_DIALECT})
-#: They assert nothing: names, places of definitions, and what is said to readers, by JSON Schema or by OpenAPI.
-ANNOTATIONS = frozenset(
-    (
-        *(
-            "$schema",
-            "$id",
-            "id",
-            "$anchor",
-            "$dynamicAnchor",
-            "$recursiveAnchor",
-            "$vocabulary",
-            "$comment",
-            "$defs",
-            "definitions",
-        ),
-        *("title", "description", "default", "examples", "deprecated", "readOnly", "writeOnly"),
-        *("contentEncoding", "contentMediaType", "contentSchema", "example", "discriminator", "externalDocs", "xml"),
-    )
-)
-
-
-def asserted(schema: Mapping[str, Any], draft: int) -> list[str]:
-    """Return the keywords of a schema that its draft has, in the order of application."""
-    if draft <= 7 and "$ref" in schema:  # before 2019-09 a reference hides its siblings
-        return ["$ref"]
-    names = sorted(KEYWORDS.keys() & schema.keys(), key=_ORDER.__getitem__)
-    return [name for name in names if KEYWORDS[name][1] <= draft]

@@ -11,7 +11,7 @@ import marshal
 from collections import OrderedDict
 from typing import TYPE_CHECKING, Any
 
-from schemagen.schema.keywords import COMPANIONS, KEYWORDS, PATTERN_DIALECT
+from schemagen.schema.keyword_table import COMPANIONS, OTHER_KEYWORDS, READERS, SELF_CONTAINED
 from schemagen.threads.forking import brief_lock
 
 if TYPE_CHECKING:
@@ -19,12 +19,7 @@ if TYPE_CHECKING:
 
 LeafKey = tuple[Any, ...]
 
-#: Keywords that look at nothing but their own value. `uniqueItems` is left out: its errors name the place.
-_NUMERIC = ("minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum", "multipleOf")
-_SIZES = ("minLength", "maxLength", "minItems", "maxItems", "minProperties", "maxProperties")
 _LISTS = ("type", "enum")
-SELF_CONTAINED = frozenset(("type", "enum", "const", "pattern", PATTERN_DIALECT, "format", *_NUMERIC, *_SIZES))
-OTHER_KEYWORDS = (KEYWORDS.keys() | COMPANIONS) - SELF_CONTAINED
 #: Longest value of a keyword in a key, in bytes: a large enum is seldom seen twice.
 _MAX_BYTES = 512
 _MAX_LEAVES = 4096
@@ -46,7 +41,7 @@ def leaf_key(schema: dict[str, Any]) -> LeafKey | None:
 
 def sole_reference(schema: dict[str, Any], draft: int) -> str | None:
     """Return the reference of a schema that says nothing else; before 2019-09 a reference hides what stands beside it."""
-    if draft > 7 and (len(KEYWORDS.keys() & schema) > 1 or not COMPANIONS.isdisjoint(schema)):
+    if draft > 7 and (len(READERS.keys() & schema) > 1 or not COMPANIONS.isdisjoint(schema)):
         return None
     reference = schema.get("$ref")
     return reference if isinstance(reference, str) else None

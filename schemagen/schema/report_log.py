@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from difflib import get_close_matches
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 from urllib.parse import unquote
 
 from schemagen.schema.document import Subschema, escape
-from schemagen.schema.keywords import ANNOTATIONS, COMPANIONS, KEYWORDS, asserted
-from schemagen.schema.leaves import leaf_key, sole_reference
-from schemagen.schema.ordinary import children, is_ordinary
+from schemagen.schema.keyword_table import ANNOTATIONS, COMPANIONS, READERS, TABLE, asserted
 from schemagen.schema.report import Entry, Report
 from schemagen.schema.strings import is_asserted
 
@@ -21,7 +20,7 @@ class ReportLog:
     """The sub-schemas that were read, and what had to be left to a check of the finished value.
 
     A compilation only notes what it reads; most reports are never looked at. Leaves and references count as read with the
-    schema that they stand in; those of an ordinary schema are not even noted, for they are found again.
+    schema that they stand in.
 
     Args:
         dialect: Whose reading of formats counts.
@@ -51,7 +50,7 @@ class ReportLog:
 
     def report(self) -> Report:
         """Return what became of every keyword that was read, in the order of reading."""
-        records = [record for read in self._read for record in _with_leaves(read)]
+        records = [_record(read) for read in self._read]
         targets = _targets(records)
         entries: dict[tuple[str, str], Entry] = {}
         for record in records:
@@ -60,11 +59,9 @@ class ReportLog:
         return Report(tuple((entries | self._left).values()))
 
 
-def _with_leaves(read: Subschema | tuple[Subschema, tuple[str, ...], Any]) -> Iterator[Subschema]:
-    """Yield the record of what was read, and those of the leaves in it."""
-    record = read if isinstance(read, Subschema) else Subschema(read[2], read[0], read[1], read[0].draft)
-    yield record
-    yield from _leaves(record)
+def _record(read: Subschema | tuple[Subschema, tuple[str, ...], Any]) -> Subschema:
+    """Return the record of what was read."""
+    return read if isinstance(read, Subschema) else Subschema(read[2], read[0], read[1], read[0].draft)
 
 
 def _targets(records: Iterable[Subschema]) -> frozenset[str]:
@@ -76,14 +73,6 @@ def _targets(records: Iterable[Subschema]) -> frozenset[str]:
             steps = unquote(reference[1:]).split("/")
             found.update("/".join(steps[: count + 1]) for count in range(1, len(steps)))
     return frozenset(found)
-
-
-def _leaves(record: Subschema) -> Iterator[Subschema]:
-    """Yield the leaves and references in an ordinary schema."""
-    if record.base is None and is_ordinary(record.schema):
-        for steps, child in children(record.schema):
-            if leaf_key(child) is not None or sole_reference(child, record.draft) is not None:
-                yield Subschema(child, record, steps, record.draft)
 
 
 def _entries(record: Subschema, dialect: str, targets: frozenset[str]) -> Iterator[Entry]:
@@ -104,12 +93,12 @@ def _entries(record: Subschema, dialect: str, targets: frozenset[str]) -> Iterat
             yield Entry(pointer, name, "unknown", unknown_keyword(name))
 
 
+@lru_cache(maxsize=1024)
 def unknown_keyword(name: str) -> str:
     """Say why a keyword means nothing, and which one may be meant."""
-    if name in KEYWORDS:
+    if name in READERS:
         return "a keyword of later drafts"
-    known = [*KEYWORDS, *COMPANIONS, *ANNOTATIONS]
-    alike = get_close_matches(name, known, n=1, cutoff=0.75)
+    alike = get_close_matches(name, TABLE, n=1, cutoff=0.75)
     return "not a keyword of JSON Schema" + (f": did you mean {alike[0]!r}?" if alike else "")
 
 

@@ -165,7 +165,7 @@ def test_both_ways_read_the_same(
 ) -> None:
     """Grammars have the same masks and report, whoever reads the schema; with two errors in it, either may be told."""
     schema = Writer(seed).document()
-    options = {"property_order": "any" if seed % 3 == 0 else "schema"}
+    options: dict[str, Any] = {"property_order": "any" if seed % 3 == 0 else "schema", "strict": seed % 2 == 0}
     core = compiled(schema, bundled_vocabulary, **options)
     monkeypatch.setattr(native, "plain_draft", lambda *_: None)
     python = compiled(schema, bundled_vocabulary, **options)
@@ -188,6 +188,34 @@ def test_the_ways_differ(monkeypatch: pytest.MonkeyPatch, bundled_vocabulary: sc
     monkeypatch.setattr(native, "plain_draft", lambda *_: None)
     schemagen.compile({"type": "object"}, bundled_vocabulary, cache=None)
     assert len(made) == 1
+
+
+BACK_REFERENCE = {"type": "string", "pattern": r"^(a|b)\1$"}
+
+
+@pytest.mark.parametrize(
+    ("schema", "text"),
+    [
+        ({"type": "object", "properties": {"a": BACK_REFERENCE}, "additionalProperties": False}, '{"a": "ab"}'),
+        ({"anyOf": [{"type": "integer"}, BACK_REFERENCE]}, '"ab"'),
+        ({"type": "array", "items": {"not": {"type": "array", "uniqueItems": True}}}, "[[1, 2]]"),
+    ],
+)
+def test_what_is_left_to_a_check_is_known(
+    schema: Any, text: str, monkeypatch: pytest.MonkeyPatch, bundled_vocabulary: schemagen.Vocabulary
+) -> None:
+    """With strict=False either way leaves the same to the check, and a strict compilation afterwards refuses it."""
+    core = schemagen.compile(schema, bundled_vocabulary, cache=None, strict=False)
+    with pytest.raises(schemagen.SchemagenError):
+        schemagen.compile(schema, bundled_vocabulary, cache=None)
+    monkeypatch.setattr(native, "plain_draft", lambda *_: None)
+    python = schemagen.compile(schema, bundled_vocabulary, cache=None, strict=False)
+    assert core.report == python.report
+    for grammar in (core, python):
+        assert grammar.matcher().accept_bytes(text.encode())
+        with pytest.raises(schemagen.ValidationFailed):
+            grammar.validate(text)
+    assert list(masks(core, 1)) == list(masks(python, 1))
 
 
 class Key(str):

@@ -207,14 +207,6 @@ def test_tokens_behind_something_else(script):
     assert harness.tokens_of(SentencePiece(), "") == []
 
 
-def test_compile(script, tokenizer, tmp_path):
-    """`compile.py` compares compiling, writing and replaying, for schemas of all sizes."""
-    found = run(script, "compile", tokenizer, tmp_path / "c.json", "--sample", "6", "--repeats", "1")
-    assert [row["schemas"] for row in found["rows"]] == ["smallest third", "middle third", "largest third", "all"]
-    assert all(row["count"] > 0 and row["replay / compile"] > 0 and row["write / compile"] > 0 for row in found["rows"])
-    assert found["compile_ms"]["p50"] > 0
-
-
 def test_vocabulary(script, tokenizer, tmp_path):
     """`vocabulary.py` times each step beside loading the tokenizer."""
     rows = run(script, "vocabulary", tokenizer, tmp_path / "v.json", "--repeats", "1")["rows"]

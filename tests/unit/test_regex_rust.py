@@ -7,7 +7,6 @@ import json
 import pickle
 import random
 import re
-from pathlib import Path
 from typing import Annotated, Any
 
 import pytest
@@ -436,16 +435,6 @@ def test_a_regex_is_its_pattern_and_its_dialect(dialect: Any) -> None:
     assert (spec == schemagen.Regex(r"\d")) == (dialect == "python")
     assert accepts(spec, "٣") == (dialect != "ecma-262")
     assert re.compile(schemagen.to_regex(spec)).fullmatch("٣") is not None or dialect == "ecma-262"
-
-
-def test_dialects_have_files_of_their_own(tmp_path: Path) -> None:
-    """A folder of grammars does not hand out one dialect for another."""
-    for dialect in ("python", "ecma-262", "rust"):
-        for _ in range(2):
-            grammar = schemagen.compile(schemagen.Regex("^a$", dialect), BYTES, cache=tmp_path)
-            matcher = grammar.matcher()
-            assert matcher.accept_bytes(b"a")
-    assert len(list(tmp_path.iterdir())) == 3
 
 
 def test_unknown_dialects_are_refused() -> None:

@@ -18,7 +18,7 @@ from dataclasses import replace
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
-from schemagen.engine.native.program import CANONICAL, EMPTY_NODE
+from schemagen.engine.native.builder import CANONICAL, EMPTY_NODE
 from schemagen.errors import LimitError
 from schemagen.regex import ast
 from schemagen.regex.surrogates import has_surrogates
@@ -38,8 +38,9 @@ from schemagen.schema.numbers.rules import EXACT_DIGITS, caps_of, fitting, span_
 from schemagen.schema.strings import string_pattern
 
 if TYPE_CHECKING:
-    from schemagen.engine.native.lowering import JsonLowering
+    from schemagen.engine.native.scalars import ScalarLowering
     from schemagen.schema.nodes import StringDisjunct
+    from schemagen.schema.normalise import Normaliser
     from schemagen.schema.numbers.expressions import NumberStyle
 
 #: Arrays and objects inside items are looked into so deep; what is deeper counts as endless.
@@ -61,12 +62,14 @@ class DistinctItems:
     """Bounds on the length of arrays whose items differ.
 
     Args:
-        lowering: Of the schema; it spells scalars for the core.
+        normaliser: Of the schema.
+        scalars: Spells scalars for the core.
     """
 
-    def __init__(self, lowering: JsonLowering) -> None:
-        self._lowering = lowering
-        self._builder = lowering.builder
+    def __init__(self, normaliser: Normaliser, scalars: ScalarLowering) -> None:
+        self._normaliser = normaliser
+        self._scalars = scalars
+        self._builder = scalars.builder
 
     def most(self, disjunct: ArrayDisjunct) -> int | None:
         """Return how many items an array may have, None for no end.
@@ -130,7 +133,7 @@ class DistinctItems:
         Raises:
             UncountedError: There are finitely many, arrays or objects among them.
         """
-        value = self._lowering.normaliser.value(expression)
+        value = self._normaliser.value(expression)
         strings = self._strings(value.strings)
         numbers = None if strings is None else self._numbers(value.numbers)
         if strings is None or numbers is None:
@@ -173,15 +176,15 @@ class DistinctItems:
             return None
         if all(disjunct.values is not None for disjunct in disjuncts):
             return len({text for disjunct in disjuncts for text in disjunct.values or () if not has_surrogates(text)})
-        nodes = [self._lowering.patterns.lower(string_pattern(disjunct), CANONICAL) for disjunct in disjuncts]
-        found = self._builder.count_words(self._lowering.any_of(nodes), MAX_COUNTED_STRINGS)
+        nodes = [self._scalars.patterns.lower(string_pattern(disjunct), CANONICAL) for disjunct in disjuncts]
+        found = self._builder.count_words(self._scalars.any_of(nodes), MAX_COUNTED_STRINGS)
         return found if found < MAX_COUNTED_STRINGS else None
 
     # --- numbers -----------------------------------------------------------------------------------------------------
 
     def _numbers(self, disjuncts: tuple[NumberDisjunct, ...]) -> int | None:
         """Return how many numbers the disjuncts have together."""
-        plain = replace(self._lowering.options.number_style, exponents=False)
+        plain = replace(self._scalars.style, exponents=False)
         if len(disjuncts) == 1 and (many := _many_multiples(disjuncts[0], plain)) is not None:
             return many if many <= MOST else None
         found: set[Fraction] = set()
@@ -201,13 +204,13 @@ class DistinctItems:
             return len(found)
         texts = self._builder.literals([decimal_text(number).encode() for number in sorted(doubtful)])
         written = self._builder.count_words(
-            self._builder.conjunction([self._lowering.any_of(nodes), texts]), MAX_COUNTED_STRINGS
+            self._builder.conjunction([self._scalars.any_of(nodes), texts]), MAX_COUNTED_STRINGS
         )
         return len(found) - len(doubtful) + written
 
     def _plain_node(self, disjunct: NumberDisjunct, plain: NumberStyle) -> int:
         try:
-            return self._lowering.number(disjunct, plain)
+            return self._scalars.number(disjunct, plain)
         except LimitError:  # there are numbers, but only exponents write them
             return EMPTY_NODE
 
@@ -225,7 +228,7 @@ class DistinctItems:
 
     def _hides(self, disjunct: NumberDisjunct, plain: NumberStyle) -> bool:
         """Whether there may be numbers that only an exponent can write."""
-        styled = fitting(disjunct, self._lowering.options.number_style)
+        styled = fitting(disjunct, self._scalars.style)
         if disjunct.values is not None or not styled.exponents or (disjunct.integer and not styled.integer_fraction):
             return False
         step, span = step_of(disjunct), span_of(disjunct)

@@ -2,7 +2,7 @@
 
 The core reads objects, arrays, leaves, unions of these and local references from the dicts themselves, with the meaning that
 `schemagen.schema` gives them, and hands back what else it meets. Both ways define the same language; the long way is taken for
-recordings, reports and explanations, and the tests compare the two.
+errors, reports and explanations, and the tests compare the two.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from schemagen.schema.document import DIALECTS, draft_of, mentions_ids
-from schemagen.schema.leaves import OTHER_KEYWORDS, SELF_CONTAINED
+from schemagen.schema.keyword_table import OTHER_KEYWORDS, SELF_CONTAINED
 from schemagen.schema.nodes import SchemaRef
 from schemagen.schema.normalise import Normaliser
 
@@ -170,7 +170,7 @@ class Reading:
         """Return what the core left over as expressions; the ways that it tells begin at a place."""
         left = []
         for value, schema, reference, tokens, key in told:
-            expression = self._normaliser.below(place, schema, reference, tokens)
+            expression = self._normaliser.subschemas.below(place, schema, reference, tokens)
             left.append(Deferred(value, expression, not tokens or self._is(expression, schema), key))
         return left
 

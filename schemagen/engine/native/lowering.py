@@ -1,22 +1,21 @@
 """The compiled engine: expressions and regexes handed to `schemagen._core`, one value at a time.
 
-Everything that has a meaning is decided above (`schemagen.schema`); here it is only spelled for the core: patterns become
-kernel nodes in the encoding they are read in, values become disjuncts of the pushdown automaton, keys that are not declared
-become disjoint classes of keys.
+Everything that has a meaning is decided above (`schemagen.schema`); here it is only spelled for the core: values become
+disjuncts of the pushdown automaton, scalars (`scalars`) and patterns (`node_cache`) kernel nodes in the encoding they are read
+in, keys that are not declared disjoint classes of keys (`key_classes`).
 """
 
 from __future__ import annotations
 
-from dataclasses import replace
-from fractions import Fraction
-from json.encoder import encode_basestring
 from typing import TYPE_CHECKING, Any
 
+from schemagen.engine.native.builder import CANONICAL, UTF8, builder_of
 from schemagen.engine.native.counters import NO_COUNTS, Counters
 from schemagen.engine.native.distinct import DistinctItems, UncountedError
 from schemagen.engine.native.fast_reader import CorePass, Deferred, Reading, basic_values, plain_draft, primitive_nodes
-from schemagen.engine.native.node_cache import NODE_CACHES, RECORDED_CACHES, PatternLowering, Strings
-from schemagen.engine.native.program import CANONICAL, EMPTY_NODE, JSON, UTF8, Recorder, builder_of
+from schemagen.engine.native.key_classes import KeyClasses
+from schemagen.engine.native.node_cache import NODE_CACHES, PatternLowering, Strings
+from schemagen.engine.native.scalars import ScalarLowering, canonical
 from schemagen.errors import LimitError, UnsatisfiableSchemaError
 from schemagen.regex import ast
 from schemagen.regex.derivatives import matches
@@ -27,42 +26,20 @@ from schemagen.schema.nodes import (
     ArrayDisjunct,
     Expression,
     KeyRule,
-    NumberDisjunct,
     ObjectDisjunct,
     Resolved,
     SchemaRef,
-    StringDisjunct,
-    ValueSet,
     intersection_of,
 )
-from schemagen.schema.normalise import Normaliser
-from schemagen.schema.numbers.rules import (
-    NumberRule,
-    caps_of,
-    fitting,
-    nothing_between,
-    range_rules,
-    span_of,
-    step_of,
-    step_rules,
-    value_rules,
-)
-from schemagen.schema.scalars import listed_numbers, plain_texts
-from schemagen.schema.strings import string_pattern
 from schemagen.threads.free_threading import LARGE
 
 if TYPE_CHECKING:
     from schemagen import _core
     from schemagen.engine.options import Limits, Options
-    from schemagen.schema.document import Subschema
     from schemagen.schema.formats.table import Dialect
-    from schemagen.schema.numbers.expressions import NumberStyle
+    from schemagen.schema.normalise import Normaliser
     from schemagen.vocabulary import Vocabulary
 
-#: From this length on the characters of a pattern are counted beside its automaton; those of a format, whose own lengths (of a
-#: label, of a local part) make most of its states, only from the other one on.
-MIN_COUNTED_LENGTH, LONG_FORMAT = 12, 48
-MAX_KEY_CLASSES = 64
 NOT_COUNTED = (
     "the items are arrays or objects of which there are finitely many, or each place has its own few values, or contains "
     "counts some of a few values, or numbers are so large that only an exponent writes them; whether enough different ones "
@@ -75,49 +52,19 @@ MAX_LITERAL = 4096
 CHECK_EVERY = 8
 
 
-def canonical(text: str) -> bytes | None:
-    """Return the bytes between the quotes of a string as json.dumps writes it; None for lone surrogates."""
-    try:
-        return encode_basestring(text)[1:-1].encode()  # json.dumps(text, ensure_ascii=False), without its set-up
-    except UnicodeEncodeError:
-        return None
-
-
-def check_key_classes(count: int) -> None:
-    """Stop where patterns overlap too much.
-
-    Raises:
-        LimitError: More than `MAX_KEY_CLASSES`.
-    """
-    if count > MAX_KEY_CLASSES:
-        raise LimitError(
-            f"{count} classes of keys by the patterns they match, limit {MAX_KEY_CLASSES}",
-            why="every combination of patternProperties that a key may match is a class of its own",
-            fix="use patterns that exclude each other",
-        )
-
-
-def recorder_of(options: Options) -> Recorder:
-    """Return what makes one grammar and notes the calls."""
-    builder = builder_of(options)
-    return Recorder(builder, RECORDED_CACHES.of(builder))
-
-
 def begin(schema: Any, marshalled: bytes | None, dialect: Dialect, options: Options) -> CorePass | None:
-    """Let the core read a schema as far as it goes; None for a schema that it is not to read.
-
-    What is not enforced must be an error: the core leaves nothing to a check afterwards.
-    """
+    """Let the core read a schema as far as it goes, with all of that enforced; None for one that it is not to read."""
     draft = plain_draft(schema, marshalled)
     if draft is None:
         return None
     builder = builder_of(options)
-    starts = NODE_CACHES.of(builder).starts_of(options.number_style, dialect)
+    cache = NODE_CACHES.of(builder)
+    starts = cache.starts_of(options.number_style, dialect)
     start = starts.get(draft)
     if start is None:
-        lowering = JsonLowering(Normaliser({}), options, builder)
-        basics = [lowering.scalars(value) for value in basic_values(draft, dialect)]
-        start = starts.setdefault(draft, primitive_nodes(basics, lowering.scalars(ANYTHING)[0]))
+        scalars = ScalarLowering(builder, cache, options.number_style)
+        basics = [scalars.lower(value) for value in basic_values(draft, dialect)]
+        start = starts.setdefault(draft, primitive_nodes(basics, scalars.lower(ANYTHING)[0]))
     # A schema without bytes is that of a type: nobody changes it. Of a large one the compiler has made a copy.
     gives_way = marshalled is None or len(marshalled) > LARGE
     return CorePass(builder, start, schema, draft, options.limits, gives_way=gives_way)
@@ -142,23 +89,16 @@ class JsonLowering:
     Args:
         normaliser: Of the schema.
         options: Of the compilation.
-        builder: A fresh one for these options, if there is one.
         begun: What the core has made of the schema, if it has begun.
     """
 
-    def __init__(
-        self,
-        normaliser: Normaliser,
-        options: Options,
-        builder: _core.Builder | Recorder | None = None,
-        begun: CorePass | None = None,
-    ) -> None:
+    def __init__(self, normaliser: Normaliser, options: Options, begun: CorePass | None = None) -> None:
         self.normaliser = normaliser
         self.options = options
-        self.builder = begun.builder if begun is not None else builder_of(options) if builder is None else builder
-        self._lowered = NODE_CACHES.of(self.builder)
-        self.patterns = PatternLowering(self.builder, self._lowered)
-        self._leaves = self._lowered.scalars.setdefault(options.number_style, {})
+        self.builder = builder_of(options) if begun is None else begun.builder
+        cache = NODE_CACHES.of(self.builder)
+        self.scalars = ScalarLowering(self.builder, cache, options.number_style)
+        self._leaves = cache.scalars.setdefault(options.number_style, {})
         self._values: dict[Expression, int] = {NEVER: 0}
         self._always: dict[Expression, OptionLists] = {NEVER: [[]]}  # without counters: the value, wherever it stands
         self._waiting: list[tuple[Expression, int]] = []
@@ -206,10 +146,9 @@ class JsonLowering:
 
     def _check_limits(self) -> None:
         limits: Limits = self.options.limits
-        count = len(self._values) if isinstance(self.builder, Recorder) else self.builder.value_count
-        if count > limits.max_states:
+        if self.builder.value_count > limits.max_states:
             raise LimitError(
-                f"{count} different sub-schemas, limit {limits.max_states}",
+                f"{self.builder.value_count} different sub-schemas, limit {limits.max_states}",
                 fix="raise schemagen.Limits(max_states=...)",
             )
         self.normaliser.check_time()
@@ -238,12 +177,8 @@ class JsonLowering:
         if self._reading is not None and isinstance(expression, SchemaRef) and expression not in self._strange:
             self._note(self._reading.read(expression, known))
             return
-        record = None if self._reading is not None else self.normaliser.ordinary_container(expression)
-        if record is not None:
-            self._define_ordinary(known, record)
-            return
         value = self.normaliser.value(expression)
-        scalars = self.scalars(value)
+        scalars = self.scalars.lower(value)
         if not value.arrays and not value.objects:
             self._remember(expression, known, scalars)
         self.builder.define_value(
@@ -258,7 +193,7 @@ class JsonLowering:
         if isinstance(expression, Resolved):
             self._leaves[expression] = scalars
         key = self._keys.get(known)
-        if key is not None and self._reading is not None:
+        if key is not None and self._reading is not None and self.normaliser.is_exact:
             self._reading.keep(key, *scalars)
 
     def _note(self, leftovers: list[Deferred]) -> None:
@@ -275,123 +210,8 @@ class JsonLowering:
         """Spell any value at all: the undeclared members of most objects."""
         scalars = self._leaves.get(ANY)
         if scalars is None:
-            scalars = self._leaves[ANY] = self.scalars(ANYTHING)
+            scalars = self._leaves[ANY] = self.scalars.lower(ANYTHING)
         self.builder.define_any(known, scalars[0])
-
-    def _define_ordinary(self, known: int, record: Subschema) -> None:
-        """Spell an ordinary object or array as it is read, without the disjunct that it is: most containers of most schemas."""
-        if record.schema["type"] == "array":
-            items = self.normaliser.items(record)
-            self.builder.define_array(known, self._value(items), 0 if items is NEVER else -1)
-            return
-        members = self.normaliser.members(record)
-        if members is None:
-            self.builder.define_value(known, EMPTY_NODE, [], [], [])
-            return
-        required = set(members.required)
-        properties: list[tuple[bytes, bool, int]] = []
-        for key, value in members.declared.items():
-            spelled = canonical(key)
-            if spelled is not None:
-                properties.append((spelled, key in required, self._value(value)))
-            elif key in required:
-                self.builder.define_value(known, EMPTY_NODE, [], [], [])
-                return
-        self.builder.define_object(known, properties, self._value(members.additional))
-
-    # --- scalars -----------------------------------------------------------------------------------------------------
-
-    def scalars(self, value: ValueSet) -> tuple[int, Strings]:
-        """Return the node of the numbers and literals of a value, and its strings."""
-        return (self._bare(value), self._strings(value.strings))
-
-    def _bare(self, value: ValueSet) -> int:
-        if not (value.null or value.true or value.false or value.numbers):
-            return EMPTY_NODE
-        nodes: list[int] = []
-        if value.null or value.true or value.false:
-            there = ((b"null", value.null), (b"true", value.true), (b"false", value.false))
-            nodes.append(self.builder.literals([name for name, is_there in there if is_there]))
-        nodes.extend(self.number(disjunct, self.options.number_style) for disjunct in value.numbers)
-        return self.any_of(nodes)
-
-    def any_of(self, nodes: list[int]) -> int:
-        """Return the union of nodes."""
-        if len(nodes) == 1:
-            return nodes[0]
-        return self.builder.alternation(nodes) if nodes else EMPTY_NODE
-
-    def number(self, disjunct: NumberDisjunct, style: NumberStyle) -> int:
-        """Return the node of a disjunct's texts in a style."""
-        if disjunct.values is not None:  # an enum, seldom seen twice
-            texts, others = plain_texts(disjunct, style)
-            nodes = [self.builder.literals([text.encode() for text in texts])] if texts else []
-            if others or not texts:
-                nodes.append(self.patterns.lower(listed_numbers(replace(disjunct, values=others), style), UTF8))
-            return self.any_of(nodes)
-        node = self._lowered.numbers.get((style, disjunct))
-        if node is None:
-            node = self._lowered.numbers[style, disjunct] = self._range(disjunct, style)
-        return node
-
-    def _range(self, disjunct: NumberDisjunct, style: NumberStyle) -> int:
-        style = fitting(disjunct, style)
-        caps = caps_of(span_of(disjunct), step_of(disjunct), style)
-        texts = self._rules(range_rules(disjunct, style, caps))
-        if texts == EMPTY_NODE and (error := nothing_between(span_of(disjunct), step_of(disjunct))) is not None:
-            raise error
-        steps = sorted(disjunct.not_multiples | ({Fraction(1)} if disjunct.integer is False else frozenset()))
-        outside = [step_rules(step, style, caps) for step in steps]
-        outside += [value_rules(value, style, caps) for value in sorted(disjunct.not_values)]
-        if not outside:
-            return texts
-        return self.builder.conjunction([texts, *(self.builder.complement(self._rules(rules)) for rules in outside)])
-
-    def _rules(self, rules: list[NumberRule]) -> int:
-        return self.any_of(
-            [
-                self.builder.number(
-                    list(rule.ends),
-                    rule.inside,
-                    (rule.divisor, rule.power),
-                    (rule.integer_digits, rule.fraction_digits, rule.exact_digits),
-                    rule.forms,
-                )
-                for rule in rules
-            ]
-        )
-
-    def _strings(self, disjuncts: tuple[StringDisjunct, ...]) -> Strings:
-        if not disjuncts:
-            return []
-        counted = [self._counted(disjunct) for disjunct in disjuncts if self._is_free(disjunct)]
-        if len(counted) == len(disjuncts):
-            return counted
-        only = disjuncts[0]
-        long = LONG_FORMAT if only.formats else MIN_COUNTED_LENGTH
-        if len(disjuncts) == 1 and only.values is None and (only.max_length or 0) >= long and only.min_length <= 1:
-            # A register counts, where folded into the language each length would be a state for each of the pattern. The
-            # shortest way to an end tells what still fits; with a least length, gaps between the lengths could matter.
-            return [(self._string(replace(only, max_length=None)), 0, only.max_length or 0)]
-        merged = self.any_of([self._string(disjunct) for disjunct in disjuncts if not self._is_free(disjunct)])
-        return counted if merged == EMPTY_NODE else [*counted, (merged, 0, -1)]
-
-    @staticmethod
-    def _is_free(disjunct: StringDisjunct) -> bool:
-        return disjunct.values is None and disjunct.pattern == ast.ANY_STRING and not disjunct.formats
-
-    def _counted(self, disjunct: StringDisjunct) -> tuple[int, int, int]:
-        return (
-            self.builder.any_string(JSON),
-            disjunct.min_length,
-            -1 if disjunct.max_length is None else disjunct.max_length,
-        )
-
-    def _string(self, disjunct: StringDisjunct) -> int:
-        if disjunct.values is not None:
-            texts = [spelled for v in sorted(disjunct.values) if (spelled := canonical(v)) is not None]
-            return self.builder.literals(texts)
-        return self.patterns.lower(string_pattern(disjunct), JSON)
 
     # --- arrays ------------------------------------------------------------------------------------------------------
 
@@ -404,7 +224,7 @@ class JsonLowering:
             )
         most, unique, scarce = disjunct.max_items, disjunct.unique, frozenset[int]()
         if unique:
-            different = DistinctItems(self)
+            different = DistinctItems(self.normaliser, self.scalars)
             try:
                 most, scarce = different.most(disjunct), different.scarce(disjunct)
             except UncountedError:
@@ -469,9 +289,10 @@ class JsonLowering:
         if not disjunct.counts and disjunct.names is ast.ANY_STRING and _is_plain(disjunct.rules):
             extras = self._one_class(disjunct.rules)
             return self.builder.add_object(properties, extras, disjunct.min_properties, high, [True])
+        classes = KeyClasses(self.builder, self.scalars.patterns, self.normaliser.check_time)
         extras = [
-            (regex, is_open, self._options(counters, value, counted))
-            for regex, value, is_open, counted in self._extra_keys(disjunct, properties)
+            (keys.node, keys.is_open, self._options(counters, keys.value, keys.counted))
+            for keys in classes.of(disjunct, [spelled for spelled, _, _ in properties])
         ]
         return self.builder.add_object(properties, extras, disjunct.min_properties, high, counters.final())
 
@@ -479,81 +300,6 @@ class JsonLowering:
         """Return the keys that are not declared where no pattern tells them apart: one open class, or none."""
         value = rules[0].additional if rules else ANY
         return [] if value is NEVER else [(self.builder.any_string(CANONICAL), True, self._option(value))]
-
-    def _extra_keys(
-        self, disjunct: ObjectDisjunct, properties: list[tuple[bytes, bool, OptionLists]]
-    ) -> list[tuple[int, Expression, bool, list[Expression | None]]]:
-        """Split the keys that are not declared into disjoint classes by the patterns and counts they belong to."""
-        if any(not rule.patterns and rule.additional is NEVER for rule in disjunct.rules):
-            return []  # a closed object
-        build = self.builder
-        start = build.any_string(CANONICAL)
-        if disjunct.names != ast.ANY_STRING:
-            start = build.conjunction([start, self.patterns.lower(disjunct.names, CANONICAL)])
-        classes: list[tuple[int, tuple[Expression, ...]]] = [(start, ())]
-        for rule in disjunct.rules:
-            split: list[tuple[int, tuple[Expression, ...]]] = []
-            for regex, values in classes:
-                split.extend(self._split(regex, values, rule.patterns, rule.additional))
-            classes = split
-            check_key_classes(len(classes))
-        done: list[tuple[int, Expression, bool, list[Expression | None]]] = []
-        for regex, values in classes:
-            value = intersection_of(*values)
-            if value is NEVER:
-                continue
-            for node, counted in self._split_counts(regex, disjunct):
-                is_open = build.is_open(node)
-                rest = node if is_open else self._without(node, [spelled for spelled, _, _ in properties])
-                if is_open or not build.is_empty(rest):
-                    done.append((rest, value, is_open, counted))
-        return done
-
-    def _without(self, regex: int, keys: list[bytes]) -> int:
-        """Take the declared keys out of a class that may run out of keys; elsewhere the automaton tells them apart."""
-        build = self.builder
-        return build.conjunction([regex, build.complement(build.literals(keys))]) if keys else regex
-
-    def _split_counts(self, regex: int, disjunct: ObjectDisjunct) -> list[tuple[int, list[Expression | None]]]:
-        pieces: list[tuple[int, list[Expression | None]]] = [(regex, [])]
-        for count in disjunct.counts:
-            if count.names == ast.ANY_STRING:
-                pieces = [(node, [*counted, count.value]) for node, counted in pieces]
-                continue
-            pieces = [
-                (part, [*counted, count.value if hit else None])
-                for node, counted in pieces
-                for part, hit in self._halves(node, count.names)
-            ]
-        return pieces
-
-    def _split(
-        self,
-        regex: int,
-        values: tuple[Expression, ...],
-        patterns: tuple[tuple[ast.Regex, Expression], ...],
-        additional: Expression,
-    ) -> list[tuple[int, tuple[Expression, ...]]]:
-        pieces: list[tuple[int, tuple[Expression, ...]]] = [(regex, ())]
-        for pattern, value in patterns:
-            pieces = [
-                (part, (*hits, value) if hit else hits)
-                for node, hits in pieces
-                for part, hit in self._halves(node, pattern)
-            ]
-            check_key_classes(len(pieces))
-            self.normaliser.check_time()
-        return [(node, values + (hits or (additional,))) for node, hits in pieces]
-
-    def _halves(self, regex: int, pattern: ast.Regex) -> list[tuple[int, bool]]:
-        """Split keys into those that a pattern matches and the others; a half without keys is left out."""
-        build = self.builder
-        inside = self.patterns.lower(pattern, CANONICAL)
-        halves = (
-            (build.conjunction([regex, inside]), True),
-            (build.conjunction([regex, build.complement(inside)]), False),
-        )
-        return [(part, hit) for part, hit in halves if not build.is_empty(part)]
 
 
 def _is_plain(rules: tuple[KeyRule, ...]) -> bool:
@@ -570,9 +316,7 @@ def unsatisfiable() -> UnsatisfiableSchemaError:
     )
 
 
-def compile_choices(
-    texts: tuple[str, ...], vocabulary: Vocabulary, options: Options, recorder: Recorder | None = None
-) -> _core.Constraint | None:
+def compile_choices(texts: tuple[str, ...], vocabulary: Vocabulary, options: Options) -> _core.Constraint | None:
     """Return the constraint of one of many texts, made by the core at once; None where one is too long for that or no text.
 
     Cost: about 1 us a text; as expressions they would take 20 times as long.
@@ -583,19 +327,17 @@ def compile_choices(
         return None
     if max(map(len, spelled)) > MAX_LITERAL:
         return None
-    builder = builder_of(options) if recorder is None else recorder
+    builder = builder_of(options)
     return builder.regex(builder.literals(spelled), vocabulary.tables)
 
 
-def compile_pattern(
-    regex: ast.Regex, vocabulary: Vocabulary, options: Options, recorder: Recorder | None = None
-) -> _core.Constraint:
+def compile_pattern(regex: ast.Regex, vocabulary: Vocabulary, options: Options) -> _core.Constraint:
     """Return the constraint of a regular expression over the whole text.
 
     Raises:
         UnsatisfiableSchemaError: It matches no text.
     """
-    builder = builder_of(options) if recorder is None else recorder
+    builder = builder_of(options)
     node = PatternLowering(builder).lower(regex, UTF8)
     if builder.is_empty(node):
         raise UnsatisfiableSchemaError(

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from schemagen.engine.native.program import Call, Recorder
 from schemagen.regex import ast
 from schemagen.threads.forking import brief_lock
 
@@ -32,13 +31,12 @@ class NodeCache:
         generation: Of the kernel that the nodes belong to.
         patterns: Nodes by encoding and expression.
         numbers: Nodes by style and disjunct.
-        scalars: By style and leaf (`normalise.LEAVES`) or any value: the node of its literals and numbers, and its strings.
-        calls: How a node was made, if that is recorded.
+        scalars: By style and leaf (`leaves.LEAVES`) or any value: the node of its literals and numbers, and its strings.
         starts: What the core knows before it reads a schema, by style, dialect and draft; dicts in dicts, because a key that is
             the very object is found without a lock where threads run at once, and a tuple made for the question is not.
     """
 
-    __slots__ = ("calls", "generation", "numbers", "patterns", "scalars", "starts")
+    __slots__ = ("generation", "numbers", "patterns", "scalars", "starts")
 
     def __init__(self, generation: int | None = None) -> None:
         self.generation = generation
@@ -46,7 +44,6 @@ class NodeCache:
         self.patterns: dict[tuple[int, ast.Regex], int] = {}
         self.numbers: dict[tuple[NumberStyle, NumberDisjunct], int] = {}
         self.scalars: dict[NumberStyle, dict[Expression, tuple[int, Strings]]] = {}
-        self.calls: dict[int, Call] = {}
 
     def starts_of(self, style: NumberStyle, dialect: Dialect) -> dict[int, PrimitiveNodes]:
         """Return `starts` of a style and dialect, by draft."""
@@ -61,7 +58,7 @@ class NodeCache:
         scalars = sum(map(len, list(self.scalars.values())))
         starts = [drafts for dialects in list(self.starts.values()) for drafts in dialects.values()]
         scalars += sum(len(start.leaves) for drafts in starts for start in list(drafts.values()))
-        return len(self.patterns) + len(self.numbers) + scalars + len(self.calls)
+        return len(self.patterns) + len(self.numbers) + scalars
 
 
 class NodeCaches:
@@ -72,10 +69,8 @@ class NodeCaches:
         self._lowered = NodeCache()
         self._asked = 0
 
-    def of(self, builder: _core.Builder | Recorder) -> NodeCache:
+    def of(self, builder: _core.Builder) -> NodeCache:
         """Return the nodes of a builder's kernel; a compilation asks once, and what it got stays valid for it."""
-        if isinstance(builder, Recorder):
-            return builder.lowered
         generation: int | None = getattr(builder, "generation", None)
         if generation is None:  # a kernel of its own
             return NodeCache()
@@ -90,14 +85,12 @@ class NodeCaches:
 
 
 NODE_CACHES = NodeCaches()
-#: Of compilations that are recorded: how each of these nodes was made is known.
-RECORDED_CACHES = NodeCaches()
 
 
 class PatternLowering:
     """Regex values to kernel nodes, memoised per encoding."""
 
-    def __init__(self, builder: _core.Builder | Recorder, lowered: NodeCache | None = None) -> None:
+    def __init__(self, builder: _core.Builder, lowered: NodeCache | None = None) -> None:
         self.builder = builder
         self._memo = (NODE_CACHES.of(builder) if lowered is None else lowered).patterns
 

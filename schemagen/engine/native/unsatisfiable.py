@@ -84,7 +84,7 @@ def _has_values(
         check_time=deadline.check,
     )
     if pointer:
-        normaliser.root = normaliser.reference(normaliser.record(normaliser.root), "#" + quote(pointer))
+        normaliser.root = normaliser.subschemas.reference(normaliser.record(normaliser.root), "#" + quote(pointer))
     if native:
         from schemagen.engine.native.lowering import JsonLowering
 

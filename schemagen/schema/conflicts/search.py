@@ -21,7 +21,15 @@ from urllib.parse import unquote
 from schemagen.errors import LimitError
 from schemagen.schema.conflicts.words import Clash, Clause, Closed, words
 from schemagen.schema.document import draft_of, pointer_of
-from schemagen.schema.keywords import KEYWORDS
+from schemagen.schema.keyword_table import (
+    COMPANIONS,
+    NEGATING,
+    READERS,
+    SCHEMA_MAPS,
+    SELF_CONTAINED,
+    Holds,
+    named,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -33,17 +41,18 @@ MAX_BRANCHES = 3
 #: Steps from the root of the document to a schema.
 Path = tuple[str | int, ...]
 
-_SCHEMAS_BY_KEY = frozenset({"properties", "patternProperties", "dependentSchemas", "dependencies"})
-_SCHEMAS_BY_INDEX = frozenset({"allOf", "anyOf", "prefixItems", "items"})
-_SCHEMA_VALUED = frozenset({"items", "additionalItems", "additionalProperties", "contains", "propertyNames"})
-#: A schema that says nothing takes their place, so that keys and items stay declared.
-_WIDENED = frozenset({"items", "additionalItems", "additionalProperties"})
+#: The dialect of a pattern is none: without it the pattern asserts something else.
+_ASSERTING = READERS.keys() | (COMPANIONS - SELF_CONTAINED)
+_UNEVALUATED = named(lambda row: row.unevaluated)
 #: Less of their inside may allow more or less, so it is not touched.
-_OPAQUE = frozenset({"not", "oneOf", "if", "then", "else", "unevaluatedProperties", "unevaluatedItems"})
-_UNEVALUATED = frozenset({"unevaluatedProperties", "unevaluatedItems"})
+_OPAQUE = NEGATING | _UNEVALUATED | named(lambda row: row.companion_of in NEGATING)
+_SCHEMAS_BY_KEY = SCHEMA_MAPS & _ASSERTING
+_SCHEMAS_BY_INDEX = named(lambda row: Holds.SCHEMA_LIST in row.holds) - _OPAQUE
+_SCHEMA_VALUED = named(lambda row: Holds.SCHEMA in row.holds) - _OPAQUE
+#: A schema that says nothing takes their place, so that keys and items stay declared; `contains` asks for an item then.
+_WIDENED = _SCHEMA_VALUED - {"contains"}
 #: They speak about the same instance as the schema that they stand in.
-_IN_PLACE = frozenset({"allOf", "anyOf", "oneOf", "$ref", "dependentSchemas", "dependencies"})
-_ASSERTING = frozenset(KEYWORDS) | {"then", "else", "additionalItems", "minContains", "maxContains"}
+_IN_PLACE = named(lambda row: row.in_place)
 
 
 @dataclass(frozen=True, slots=True)
@@ -275,7 +284,7 @@ class _Search:
 
 
 def _says_nothing(keyword: str, value: Any) -> bool:
-    if keyword in _SCHEMA_VALUED and keyword != "contains":
+    if keyword in _WIDENED:
         return value is True or value == {}
     if keyword in {*_SCHEMAS_BY_KEY, *_SCHEMAS_BY_INDEX, "required", "dependentRequired"}:
         entries = list(value.values()) if isinstance(value, dict) else value

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from schemagen.regex.surrogates import surrogate_words
+from schemagen.schema.keyword_table import Holds, named
 from schemagen.schema.keywords import shown
 
 if TYPE_CHECKING:
@@ -13,9 +14,10 @@ if TYPE_CHECKING:
 
 #: Clauses and keys beyond these are not listed.
 MAX_SHOWN = 6
-_FORBIDDING = frozenset({"additionalProperties", "unevaluatedProperties", "propertyNames"})
+#: Their value `false` forbids keys.
+_FORBIDDING = named(lambda row: row.of == "object" and row.holds == Holds.SCHEMA)
 #: They speak about values of any type, so that a type beside them is part of the clash.
-_WHOLE = frozenset({"const", "enum", "not", "oneOf", "if", "$ref", "false"})
+_WHOLE = named(lambda row: not row.of and (row.self_contained or row.negates)) - {"type"} | {"$ref", "false"}
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,0 +1,88 @@
+"""Expressions that plainly have no value: a careful look along required parts, and never a long one."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from typing import TYPE_CHECKING, TypeAlias
+
+from schemagen.errors import LimitError
+from schemagen.regex import ast
+from schemagen.regex.derivatives import is_empty
+from schemagen.schema.strings import string_pattern
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from schemagen.schema.nodes import ArrayDisjunct, Expression, ObjectDisjunct, StringDisjunct, ValueSet
+
+#: How deep required parts are followed to see that nothing can satisfy them.
+MAX_LOOK = 6
+
+Evaluate: TypeAlias = "Callable[[Expression], ValueSet]"
+
+
+class InProgressError(Exception):
+    """A look ahead met an expression whose value is being worked out."""
+
+
+class PlainEmptiness:
+    """What is known to be empty of one schema.
+
+    Each question brings what evaluates expressions: an object that kept it would be one half of a cycle, which waits for the
+    garbage collector.
+    """
+
+    def __init__(self) -> None:
+        self._known: dict[Expression, bool] = {}
+        self._depth = 0
+
+    @property
+    def is_looking(self) -> bool:
+        """Whether a look is under way, which `InProgressError` ends."""
+        return self._depth > 0
+
+    def is_empty(self, expression: Expression, value_of: Evaluate) -> bool:
+        """Whether no value is in the expression, as far as a look along required parts shows.
+
+        What is still being evaluated further up, and what is met again below, counts as not empty.
+        """
+        known = self._known.get(expression)
+        if known is not None:
+            return known
+        if self._depth > MAX_LOOK:
+            return False
+        self._known[expression] = False
+        self._depth += 1
+        try:
+            value = value_of(expression)
+            empty = not (value.null or value.true or value.false or value.numbers)
+            empty = empty and all(map(_no_string, value.strings))
+            empty = empty and all(self._no_array(disjunct, value_of) for disjunct in value.arrays)
+            empty = empty and all(self.has_no_object(disjunct, value_of) for disjunct in value.objects)
+        except InProgressError:
+            del self._known[expression]
+            return False
+        finally:
+            self._depth -= 1
+        self._known[expression] = empty
+        return empty
+
+    def _no_array(self, disjunct: ArrayDisjunct, value_of: Evaluate) -> bool:
+        return any(
+            self.is_empty(disjunct.item(k), value_of) for k in range(min(disjunct.min_items, len(disjunct.prefix) + 1))
+        )
+
+    def has_no_object(self, disjunct: ObjectDisjunct, value_of: Evaluate) -> bool:
+        """Whether a required member plainly has no value."""
+        return any(self.is_empty(value, value_of) for key, value in disjunct.properties if key in disjunct.required)
+
+
+@lru_cache(maxsize=1024)
+def _no_string(disjunct: StringDisjunct) -> bool:
+    """Whether a disjunct plainly has no string; cached, for the same patterns return in most alternatives."""
+    if disjunct.values is not None or (disjunct.pattern == ast.ANY_STRING and not disjunct.formats):
+        return False
+    try:
+        return is_empty(string_pattern(disjunct), max_states=500)
+    except LimitError:
+        return False  # not plainly: the caller takes the careful way
