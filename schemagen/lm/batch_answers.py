@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, TypeVar, overload
 
-from schemagen.lm.front_doors import FrontDoors
 from schemagen.lm.threads import in_thread
 from schemagen.options import BatchOptions, names_of
 from schemagen.options.required import requires
+from schemagen.request.answers import AnswerForm
+from schemagen.request.settings import ModelAccess, Settings
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 
-class BatchAnswers(FrontDoors):
+class BatchAnswers(ModelAccess):
     """What a `LanguageModel` does with many prompts: `batch` returns values, `run_batch` values with their circumstances."""
 
     @overload
@@ -166,14 +167,13 @@ class BatchAnswers(FrontDoors):
             texts = [found.text for found in lm.run_batch(texts, Person) if not isinstance(found, Failure)]
             ```
         """
-        from schemagen.decode.option_names import check_names
-        from schemagen.lm.batch import Options, generate_batch, raise_misuse
+        from schemagen.lm.batch import Batch, generate_batch, raise_misuse
 
-        check_names(generate_kwargs, self.model, names_of(BatchOptions))
-        thinker = self._thinker(reasoning)
-        shown = (show_schema, chat_template, thinker)
-        options = Options(batch_size, retries, whitespace, property_order, *shown, generate_kwargs)
-        found = generate_batch(self._model, prompts, spec, seed=seed, progress=progress, options=options)
+        options = {"retries": retries, "reasoning": reasoning, **generate_kwargs}
+        settings = Settings.of(self, options, names_of(BatchOptions))
+        form = AnswerForm(whitespace, property_order, show_schema, chat_template)
+        batch = Batch(settings, form, batch_size)
+        found = generate_batch(batch, prompts, spec, seed=seed, progress=progress)
         raise_misuse(found)
         return found
 
