@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from schemagen.engine.options import PropertyOrder, WhitespacePolicy
     from schemagen.generation import Failure, Generation
     from schemagen.lm.front_doors import OtherSpec, PatternSpec, Prompt, TypedSpec
+    from schemagen.options import DecodingOptions
     from schemagen.prompts.reasoning import Reasoning
 
 T = TypeVar("T")
@@ -47,7 +48,7 @@ class BatchAnswers(ModelAccess):
         self, prompts: Iterable[Prompt], spec: TypeForm[T], **options: Unpack[BatchOptions]
     ) -> list[T | Failure]: ...
     @requires("prompts", "spec", call="lm.batch(prompts, Person)")
-    def batch(self, prompts: Iterable[Prompt], spec: Any, **options: Any) -> list[Any]:
+    def batch(self, prompts: Iterable[Prompt], spec: Any, **options: Unpack[BatchOptions]) -> list[Any]:
         """Return the model's answer to every prompt as a value, or the failure of its row, in the order of the prompts.
 
         Args:
@@ -90,7 +91,7 @@ class BatchAnswers(ModelAccess):
         self, prompts: Iterable[Prompt], spec: TypeForm[T], **options: Unpack[BatchOptions]
     ) -> list[T | Failure]: ...
     @requires("prompts", "spec", call="await lm.abatch(prompts, Person)")
-    async def abatch(self, prompts: Iterable[Prompt], spec: Any, **options: Any) -> list[Any]:
+    async def abatch(self, prompts: Iterable[Prompt], spec: Any, **options: Unpack[BatchOptions]) -> list[Any]:
         """Return what `batch` returns, and leave the event loop free meanwhile; the model works in a thread."""
         found: list[Any] = await in_thread(self.batch, prompts, spec, **options)
         return found
@@ -130,7 +131,7 @@ class BatchAnswers(ModelAccess):
         reasoning: bool | int | Reasoning = False,
         show_schema: bool = True,
         chat_template: bool = True,
-        **generate_kwargs: Any,
+        **generate_kwargs: Unpack[DecodingOptions],
     ) -> list[Any]:
         """Return what `run` returns for every prompt, or the failure of its row, in the order of the prompts.
 
@@ -198,7 +199,7 @@ class BatchAnswers(ModelAccess):
         self, prompts: Iterable[Prompt], spec: TypeForm[T], **options: Unpack[BatchOptions]
     ) -> list[Generation[T] | Failure]: ...
     @requires("prompts", "spec", call="await lm.arun_batch(prompts, Person)")
-    async def arun_batch(self, prompts: Iterable[Prompt], spec: Any, **options: Any) -> list[Any]:
+    async def arun_batch(self, prompts: Iterable[Prompt], spec: Any, **options: Unpack[BatchOptions]) -> list[Any]:
         """Return what `run_batch` returns, and leave the event loop free meanwhile; the model works in a thread."""
         found: list[Any] = await in_thread(self.run_batch, prompts, spec, **options)
         return found

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from schemagen.engine.options import PropertyOrder, WhitespacePolicy
     from schemagen.generation import Generation
     from schemagen.lm.front_doors import OtherSpec, Prompt, TextSpec, TypedSpec
+    from schemagen.options import DecodingOptions
     from schemagen.prompts.reasoning import Reasoning
 
 T = TypeVar("T")
@@ -37,7 +38,7 @@ class SingleAnswers(ModelAccess):
     @overload
     def __call__(self, prompt: Prompt, spec: TypeForm[T], **options: Unpack[GenerateOptions]) -> T: ...
     @requires("prompt", "spec", call="lm(prompt, Person)")
-    def __call__(self, prompt: Prompt, spec: Any, **options: Any) -> Any:
+    def __call__(self, prompt: Prompt, spec: Any, **options: Unpack[GenerateOptions]) -> Any:
         """Return the model's answer to the prompt as a value of `spec`; the same as `generate`.
 
         Args:
@@ -61,7 +62,7 @@ class SingleAnswers(ModelAccess):
     @overload
     def generate(self, prompt: Prompt, spec: TypeForm[T], **options: Unpack[GenerateOptions]) -> T: ...
     @requires("prompt", "spec", call="lm.generate(prompt, Person)")
-    def generate(self, prompt: Prompt, spec: Any, **options: Any) -> Any:
+    def generate(self, prompt: Prompt, spec: Any, **options: Unpack[GenerateOptions]) -> Any:
         """Return the model's answer to the prompt as a value of `spec`.
 
         Args:
@@ -85,7 +86,7 @@ class SingleAnswers(ModelAccess):
     @overload
     async def agenerate(self, prompt: Prompt, spec: TypeForm[T], **options: Unpack[GenerateOptions]) -> T: ...
     @requires("prompt", "spec", call="await lm.agenerate(prompt, Person)")
-    async def agenerate(self, prompt: Prompt, spec: Any, **options: Any) -> Any:
+    async def agenerate(self, prompt: Prompt, spec: Any, **options: Unpack[GenerateOptions]) -> Any:
         """Return what `generate` returns, and leave the event loop free meanwhile; the model works in a thread."""
         found: Generation[Any] = await in_thread(self.run, prompt, spec, **options)
         return found.value
@@ -111,7 +112,7 @@ class SingleAnswers(ModelAccess):
         reasoning: bool | int | Reasoning = False,
         show_schema: bool = True,
         chat_template: bool = True,
-        **generate_kwargs: Any,
+        **generate_kwargs: Unpack[DecodingOptions],
     ) -> Generation[Any]:
         """Return the model's answer as a value of `spec`, with its text, tokens, time and masked mass.
 
@@ -155,7 +156,7 @@ class SingleAnswers(ModelAccess):
     @overload
     async def arun(self, prompt: Prompt, spec: TypeForm[T], **options: Unpack[GenerateOptions]) -> Generation[T]: ...
     @requires("prompt", "spec", call="await lm.arun(prompt, Person)")
-    async def arun(self, prompt: Prompt, spec: Any, **options: Any) -> Generation[Any]:
+    async def arun(self, prompt: Prompt, spec: Any, **options: Unpack[GenerateOptions]) -> Generation[Any]:
         """Return what `run` returns, and leave the event loop free meanwhile; the model works in a thread."""
         found: Generation[Any] = await in_thread(self.run, prompt, spec, **options)
         return found

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from schemagen.events import Event
     from schemagen.lm.front_doors import OtherSpec, Prompt, TextSpec, TypedSpec
     from schemagen.lm.stream import Stream
+    from schemagen.options import DecodingOptions
     from schemagen.prompts.reasoning import Reasoning
 
 T = TypeVar("T")
@@ -48,7 +49,7 @@ class StreamedAnswers(ModelAccess):
         reasoning: bool | int | Reasoning = False,
         show_schema: bool = True,
         chat_template: bool = True,
-        **generate_kwargs: Any,
+        **generate_kwargs: Unpack[DecodingOptions],
     ) -> Stream[Any]:
         """Return the events of a generation while it goes on: fields that begin, grow and are complete, and the value.
 
@@ -111,7 +112,7 @@ class StreamedAnswers(ModelAccess):
         self, prompt: Prompt, spec: TypeForm[T], **options: Unpack[StreamOptions]
     ) -> AsyncGenerator[Event[T], None]: ...
     @requires("prompt", "spec", call="lm.astream(prompt, Person)")
-    def astream(self, prompt: Prompt, spec: Any, **options: Any) -> AsyncGenerator[Event[Any], None]:
+    def astream(self, prompt: Prompt, spec: Any, **options: Unpack[StreamOptions]) -> AsyncGenerator[Event[Any], None]:
         """Yield what `stream` yields, and leave the event loop free meanwhile; arguments and errors as there.
 
         Cancelling the task that iterates, or ``aclose()``, stops the model at its next token.

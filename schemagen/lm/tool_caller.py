@@ -99,7 +99,7 @@ class ToolCaller(ModelAccess):
         parallel: bool = False,
         retries: int = 0,
         profile: str | Profile | None = None,
-        **options: Any,
+        **options: Unpack[ChatOptions],
     ) -> ToolCall | list[ToolCall] | str:
         """Return the call of a tool that the model makes of the prompt, its arguments validated; nothing runs yet.
 
@@ -218,7 +218,7 @@ class ToolCaller(ModelAccess):
         tool_choice: ToolChoice = "auto",
         parallel: bool = False,
         profile: str | Profile | None = None,
-        **options: Any,
+        **options: Unpack[ChatOptions],
     ) -> CallStream[Any]:
         """Return the events of an answer while it is written: words, and calls with their arguments; nothing runs.
 
