@@ -12,11 +12,10 @@ from schemagen.calling.calls import ToolCall, ToolResult
 from schemagen.calling.incremental import AnswerReader
 from schemagen.calling.request import ModelTurn, refusal_of
 from schemagen.decode.event_stream import EventStream, events_of
-from schemagen.errors import ValidationFailed
 from schemagen.events import CallEvent, Completed, ReasoningDelta, StepStarted, ToolReturned
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncGenerator, Generator, Iterable, Sequence
+    from collections.abc import AsyncGenerator, Generator, Iterable, Iterator, Sequence
 
     from schemagen.calling.chat import Chat, Conversation
     from schemagen.calling.reading import RawCall
@@ -80,37 +79,31 @@ class CallStream(EventStream[CallEvent[T]], Generic[T]):
             raise refusal_of(call, 1)
         return call
 
-    def _read(self, token_ids: Sequence[int]) -> None:
+    def _read(self, token_ids: Sequence[int]) -> Iterator[CallEvent[T]]:
         """Turn tokens into events; arguments that are refused are raised after those that were there before them."""
         self._count += len(token_ids)
         if self._thoughts is not None:
             thought, _ = self._thoughts.feed(token_ids)
             if thought:
-                self._waiting.append(ReasoningDelta(thought))
+                yield ReasoningDelta(thought)
             self._held += token_ids
             if not self._thoughts.is_over:
                 return
             token_ids, self._held = self._held, []
         try:
             self._reader.read(token_ids)
-        except ValidationFailed as error:
-            self._refusal = error
-        self._waiting.extend(self._reader.events())
+        finally:
+            yield from self._reader.events()
 
-    def _end(self, decoded: Decoded) -> None:
+    def _end(self, decoded: Decoded) -> Iterator[CallEvent[T]]:
         """Read what no streamer was told, and say what it all comes to."""
-        self._read(decoded.token_ids[self._count :])
-        if self._refusal is not None:
-            return
+        yield from self._read(decoded.token_ids[self._count :])
         try:
             self._reader.finish()
-        except ValidationFailed as error:
-            self._refusal = error
-        self._waiting.extend(self._reader.events())
-        if self._refusal is None:
-            turn = ModelTurn(self.words, tuple(self.found))
-            value = self._request.value_of(turn)
-            self._waiting.append(Completed(self._request.generation(value, self._request.split(decoded))))
+        finally:
+            yield from self._reader.events()
+        value = self._request.value_of(ModelTurn(self.words, tuple(self.found)))
+        yield Completed(self._request.generation(value, self._request.split(decoded)))
 
 
 def chat_events(conversation: Conversation) -> Generator[ChatEvent[Chat], None, None]:

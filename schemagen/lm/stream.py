@@ -19,7 +19,7 @@ from schemagen.streaming.partial import snapshot
 from schemagen.types.reflection import is_type
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
 
     from schemagen.decode.loop import Decoded
     from schemagen.request.answers import AnswerRequest
@@ -83,42 +83,43 @@ class Stream(EventStream[Event[T]], Generic[T]):
         """What was read so far, exactly as it was generated; whole characters only."""
         return self._reader.text
 
-    def _read(self, token_ids: Sequence[int]) -> None:
+    def _read(self, token_ids: Sequence[int]) -> Iterator[Event[T]]:
         """Turn tokens into events."""
         if self._thoughts is None:
             data = self._request.grammar.vocabulary.decode(token_ids)
         else:
             thought, data = self._thoughts.feed(token_ids)
             if thought:
-                self._waiting.append(ReasoningDelta(thought))
-        self._read_text(self._characters.decode(data))
+                yield ReasoningDelta(thought)
+        yield from self._read_text(self._characters.decode(data))
 
-    def _end(self, decoded: Decoded) -> None:
+    def _end(self, decoded: Decoded) -> Iterator[Event[T]]:
         """Read what no streamer was told, and validate the whole."""
         output = self._request.split(decoded)
-        self._read_text(output.text[len(self._reader.text) :])
-        if self._refusal is not None:
-            return
-        self._say(self._reader.finish())
+        yield from self._read_text(output.text[len(self._reader.text) :])
+        events = list(self._with_snapshot(self._reader.finish()))
         generation = self._request.judge(output)
         assert isinstance(generation, Generation), "a stream has no retries"
-        self._waiting.append(Completed(generation))
+        yield from events
+        yield Completed(generation)
 
-    def _read_text(self, piece: str) -> None:
+    def _read_text(self, piece: str) -> Iterator[Event[T]]:
         """Turn text into events; a field that its type refuses is raised after those that were there before it."""
+        refusal = None
         try:
             events = self._reader.feed(piece)
         except ValidationFailed as error:
             error.text = self.text
-            self._refusal = error
-            events = self._reader.feed("")
-        self._say(events)
+            refusal, events = error, self._reader.feed("")
+        yield from self._with_snapshot(events)
+        if refusal is not None:
+            raise refusal
 
-    def _say(self, events: list[FieldEvent]) -> None:
-        """Queue events, and what there is after them."""
-        self._waiting.extend(events)
+    def _with_snapshot(self, events: list[FieldEvent]) -> Iterator[Event[T]]:
+        """Yield events, and what there is after them."""
+        yield from events
         reader = self._reader
         if not self._partials or not events or (isinstance(reader, JsonReader) and reader.is_over):
             return
         value = snapshot(reader, self._types) if isinstance(reader, JsonReader) else reader.text
-        self._waiting.append(Snapshot(cast("Any", value)))
+        yield Snapshot(cast("Any", value))
