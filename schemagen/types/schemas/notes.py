@@ -64,7 +64,12 @@ class NotedSchemas(GenerateJsonSchema):
         return self.resolve_ref_schema(value) if "$ref" in value else value
 
     @property
+    def configuration(self) -> Any:
+        """The configuration of the class that the schema belongs to."""
+        return self._config
+
+    @property
     def strings_change(self) -> bool:
         """Whether the configuration changes the strings that are read."""
-        config = self._config
+        config = self.configuration
         return bool(config.str_strip_whitespace or config.str_to_lower or config.str_to_upper)

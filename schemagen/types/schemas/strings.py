@@ -26,16 +26,16 @@ class StringSchemas(NotedSchemas):
         """A string; where spaces at its ends are cut off before its length is checked it has none."""
         result = super().str_schema(schema)
         if "pattern" in result:
-            engine = schema.get("regex_engine", self._config.regex_engine)
+            engine = schema.get("regex_engine", self.configuration.regex_engine)
             result.update(pattern_keywords(schema["pattern"], engine))
-        strips = schema.get("strip_whitespace", self._config.str_strip_whitespace)
+        strips = schema.get("strip_whitespace", self.configuration.str_strip_whitespace)
         if strips and result.keys() & {"minLength", "pattern"}:
             result["allOf"] = [{"pattern": TRIMMED_PATTERN}]
         return result
 
     def bytes_schema(self, schema: Any) -> Json:
         """Bytes: UTF-8 text, base64 or hexadecimal, as the configuration reads them; lengths count bytes."""
-        return bytes_schema(self._config.val_json_bytes, schema.get("min_length"), schema.get("max_length"))
+        return bytes_schema(self.configuration.val_json_bytes, schema.get("min_length"), schema.get("max_length"))
 
     def json_schema(self, schema: Any) -> Json:
         """A string that holds JSON: the compact texts of the inner type, as a pattern."""
