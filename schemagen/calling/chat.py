@@ -25,8 +25,6 @@ if TYPE_CHECKING:
 #: "auto": the model decides; "required": it must call; "none": it must not; else: it must call this, or one of these.
 ToolChoice = Any
 _MODES = ("auto", "required", "none")
-#: What the methods of `schemagen.lm.tool_caller` take by name.
-_BY_NAME = ("tool_choice", "parallel", "retries", "profile", "max_steps", "timeout_s", "approve")
 
 
 @dataclass(frozen=True, slots=True)

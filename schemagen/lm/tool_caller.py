@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias, overload
 
 from schemagen.lm.threads import in_thread
-from schemagen.options import CallOptions, ChatOptions, ConversationOptions, StreamCallOptions, names_of
+from schemagen.options import CallOptions, ChatOptions, StreamCallOptions, names_of
 from schemagen.options.required import requires
 from schemagen.prompts.messages import as_messages
 from schemagen.request.pipeline import complete_request
@@ -28,8 +28,28 @@ if TYPE_CHECKING:
     ToolChoice: TypeAlias = Literal["auto", "required", "none"] | ToolLike | Sequence[ToolLike | str]
 
 
-#: What the methods below take by name.
-_BY_NAME = names_of(ConversationOptions) | {"retries"}
+class ChatArguments(ChatOptions, total=False):
+    """What `stream_chat` and `astream_chat` take by name, as `chat` does.
+
+    Attributes:
+        tool_choice: What may be called in the first step.
+        parallel: Whether there may be several calls at once.
+        max_steps: Answers of the model, the last one included.
+        timeout_s: Seconds that a tool may take.
+        approve: Asked before a tool runs.
+        profile: The wire format, if it is not to be told from the chat template.
+    """
+
+    tool_choice: ToolChoice
+    parallel: bool
+    max_steps: int
+    timeout_s: float | None
+    approve: Callable[[ToolCall], bool] | None
+    profile: str | Profile | None
+
+
+#: What the methods below take by name, and what may be misspelt.
+_BY_NAME = names_of(ChatArguments) | {"retries"}
 
 
 class ToolCaller(ModelAccess):
@@ -368,7 +388,7 @@ class ToolCaller(ModelAccess):
 
     @requires("prompt", call="lm.stream_chat(prompt, [function])")
     def stream_chat(
-        self, prompt: Prompt, tools: Iterable[ToolLike] = (), **options: Unpack[ConversationOptions]
+        self, prompt: Prompt, tools: Iterable[ToolLike] = (), **options: Unpack[ChatArguments]
     ) -> Generator[ChatEvent[Chat], None, None]:
         """Yield what happens in a `chat`: the events of every answer, as `stream_call` has them, and the results of calls.
 
@@ -382,7 +402,7 @@ class ToolCaller(ModelAccess):
 
     @requires("prompt", call="lm.astream_chat(prompt, [function])")
     def astream_chat(
-        self, prompt: Prompt, tools: Iterable[ToolLike] = (), **options: Unpack[ConversationOptions]
+        self, prompt: Prompt, tools: Iterable[ToolLike] = (), **options: Unpack[ChatArguments]
     ) -> AsyncGenerator[ChatEvent[Chat], None]:
         """Yield what `stream_chat` yields, without blocking the event loop; calls run as in `achat`."""
         from schemagen.calling.stream import achat_events

@@ -12,9 +12,7 @@ from typing import TYPE_CHECKING, Any, TypedDict
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from schemagen.calling import Profile, ToolCall
     from schemagen.engine.options import PropertyOrder, WhitespacePolicy
-    from schemagen.lm.tool_caller import ToolChoice
     from schemagen.prompts.reasoning import Reasoning
 
 
@@ -163,26 +161,6 @@ class ChatOptions(DecodingOptions, total=False):
 
     seed: int | None
     reasoning: bool | int | Reasoning
-
-
-class ConversationOptions(ChatOptions, total=False):
-    """Options of `stream_chat` and `astream_chat`, which are those of `chat` and all that it names itself.
-
-    Attributes:
-        tool_choice: What may be called in the first step.
-        parallel: Whether there may be several calls at once.
-        max_steps: Answers of the model, the last one included.
-        timeout_s: Seconds that a tool may take.
-        approve: Asked before a tool runs.
-        profile: The wire format, if it is not to be told from the chat template.
-    """
-
-    tool_choice: ToolChoice
-    parallel: bool
-    max_steps: int
-    timeout_s: float | None
-    approve: Callable[[ToolCall], bool] | None
-    profile: str | Profile | None
 
 
 class StreamCallOptions(ChatOptions, total=False):

@@ -1,8 +1,8 @@
 """The walk of a request, the same under every method of a `LanguageModel` that asks the model for something.
 
 1. `Settings.of` reads the options of the call: names, values, how to think, how often to ask.
-2. A `Request` is made of a prompt and what the answer has to be: an `AnswerRequest` of a spec, which is compiled, or a
-   `CallRequest` of tools, whose wire format is. It holds the messages and the constraint.
+2. A `Request` is made of a prompt and what the answer has to be: an `AnswerRequest` of a spec, or a `CallRequest` of tools.
+   The constraint is compiled here, and the shape of the answer joins the messages.
 3. `Request.prepare` writes the prompt as the model reads it, in tokens: a `Prepared`.
 4. `Prepared.decode` has the model write a text of the constraint: a `Decoded`.
 5. `Request.complete` takes the thoughts off and validates the rest. That gives a `Generation`; or, where a validator refuses
@@ -14,10 +14,10 @@ What the methods do with these steps:
 - `batch` takes steps 2, 3 and 5 for each row, and step 4 for all rows together; the requests of step 5 are the next round.
 - `stream` and `stream_call` take step 4 in a thread and turn the tokens into events; step 5 gives the last event.
 - `chat` is one `CallRequest` for each turn; the results of its calls are among the messages of the next one.
-- `generate_text` and `render` need no answer, and stop at the prompt of step 3.
+- `generate_text` and `render` want the prompt alone: they render and encode it with the functions that step 3 uses.
 
 A request never changes, so it may be shared, and made again. Rejected: one object that keeps its attempts, which a batch would
-have to take apart again; and steps as methods of `LanguageModel`, which every door then called in an order of its own.
+have to take apart again; and steps as methods of `LanguageModel`, which every method would call in an order of its own.
 """
 
 from __future__ import annotations
