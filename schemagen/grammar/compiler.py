@@ -7,7 +7,6 @@ import marshal
 import os
 import re
 from collections.abc import Mapping
-from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 from schemagen.arguments import check_flag, check_folder, kind_of
@@ -33,8 +32,6 @@ from schemagen.schema.layouts import POLICIES, Layout
 from schemagen.threads.free_threading import HAS_LOCK, LARGE, snapshot
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from schemagen.vocabulary import Vocabulary
 
 __all__ = [
@@ -139,9 +136,10 @@ def compile(  # noqa: A001, PLR0913 - the field's verb, as in re.compile; option
     options = Options(property_order=property_order, whitespace=whitespace, limits=limits or DEFAULT_LIMITS)
     frozen = _freeze(spec)
     documents = _NOTHING if resources is None else _freeze(dict(resources))
-    given = (property_order, whitespace, options.limits, strict, engine, folder)
-    key = None if cache is None else _memory_key(frozen, documents, (vocabulary.fingerprint, *given))
-    if key is not None:
+    key = None
+    if cache is not None and frozen.key is not None and documents.key is not None:
+        reading = (property_order, whitespace, options.limits, strict, documents.key, engine, folder)
+        key = (frozen.key, vocabulary.fingerprint, reading)
         known = _memory.get(key)
         if known is not None:
             return known
@@ -153,43 +151,40 @@ def compile(  # noqa: A001, PLR0913 - the field's verb, as in re.compile; option
         "limits": options.limits,
         "engine": engine,
     }
-    try:
-        with _without_collector():
-            grammar = _compile(frozen, vocabulary, options, arguments, None if key is None else folder)
-    except RecursionError as error:
-        raise LimitError(
-            "the schema is nested deeper than Python's recursion limit",
-            fix="flatten it, or raise sys.setrecursionlimit",
-        ) from error
+    grammar = _compile_without_collector(frozen, vocabulary, options, arguments, None if key is None else folder)
     _refuse_unwritable(grammar)
     return grammar if key is None else _memory.put(key, grammar)
 
 
-@contextmanager
-def _without_collector() -> Iterator[None]:
-    """Turn the garbage collector off for a compilation.
+def _compile_without_collector(
+    frozen: FrozenSpec, vocabulary: Vocabulary, options: Options, arguments: dict[str, Any], folder: str | None
+) -> Grammar:
+    """Compile with the garbage collector turned off.
 
     What is made on the way has no cycles and is gone in the end, but a collector that looks in between counts it as old and
     soon looks through all objects of the process: 0.1 s where transformers is loaded, at one in some 500 schemas. The switch is
     one for all threads: of several compilations the first to end turns it on again, so that it is never off for long; a thread
     that turns it in this short time, too, may find it turned back. Without the interpreter's lock there is nothing to gain:
     that collector has no old objects, and looks only when there are a quarter more of them.
+
+    Raises:
+        LimitError: The schema is nested deeper than Python calls may be.
     """
     collecting = HAS_LOCK and gc.isenabled()
     try:
         if collecting:
             gc.disable()
             _pauses.append(True)
-        yield
+        return _compile(frozen, vocabulary, options, arguments, folder)
+    except RecursionError as error:
+        raise LimitError(
+            "the schema is nested deeper than Python's recursion limit",
+            fix="flatten it, or raise sys.setrecursionlimit",
+        ) from error
     finally:
         if collecting:
             gc.enable()
             del _pauses[-1:]
-
-
-def _memory_key(frozen: FrozenSpec, documents: FrozenSpec, others: tuple[Any, ...]) -> tuple[Any, ...] | None:
-    """Return what a grammar is remembered by; None if the spec or a document cannot be."""
-    return None if frozen.key is None or documents.key is None else (frozen.key, documents.key, *others)
 
 
 def _refuse_unwritable(grammar: Grammar) -> None:

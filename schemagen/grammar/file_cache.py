@@ -30,6 +30,7 @@ from importlib import resources
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from schemagen.grammar.schema_values import frames_inside
 from schemagen.vocabulary import storage
 
 if TYPE_CHECKING:
@@ -75,7 +76,8 @@ class GrammarEntry:
         except OSError as error:
             # The same text every time, so that Python shows it once.
             reason = f"{type(error).__name__}: {error.strerror}"
-            warnings.warn(f"grammars are not cached in {path.parent}: {reason}", RuntimeWarning, stacklevel=6)
+            told = f"grammars are not cached in {path.parent}: {reason}"
+            warnings.warn(told, RuntimeWarning, stacklevel=frames_inside())
 
     def _head(self, program: bytes) -> bytes:
         return MAGIC + self.key + hashlib.sha256(program).digest()
