@@ -6,23 +6,20 @@ import asyncio
 from contextlib import aclosing
 from dataclasses import replace
 from itertools import count
-from typing import TYPE_CHECKING, Any, Generic, TypeVar, cast
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from schemagen.calling.calls import ToolCall, ToolResult
-from schemagen.calling.chat import refusal_of
 from schemagen.calling.incremental import AnswerReader
+from schemagen.calling.request import ModelTurn, refusal_of
 from schemagen.decode.event_stream import EventStream, events_of
-from schemagen.errors import ValidationFailed
 from schemagen.events import CallEvent, Completed, ReasoningDelta, StepStarted, ToolReturned
-from schemagen.generation import Generation
-from schemagen.prompts.reasoning import split_reasoning
-from schemagen.prompts.reasoning_grammar import ReasoningGrammar
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncGenerator, Generator, Iterable, Sequence
+    from collections.abc import AsyncGenerator, Generator, Iterable, Iterator, Sequence
 
-    from schemagen.calling.chat import CallRequest, Chat, Conversation, ToolChoice
+    from schemagen.calling.chat import Chat, Conversation
     from schemagen.calling.reading import RawCall
+    from schemagen.calling.request import CallRequest
     from schemagen.decode.loop import Decoded
     from schemagen.events import ChatEvent
 
@@ -35,33 +32,15 @@ class CallStream(EventStream[CallEvent[T]], Generic[T]):
     It starts, stops and is closed as `schemagen.lm.stream.Stream` is. Made by `LanguageModel.stream_call`.
 
     Args:
-        asking: Whom to ask, and how.
-        messages: The chat.
-        choice: What may be called, as for `LanguageModel.call`.
-        strict: Whether arguments that a validator refuses are an error. If not, the last event has a `ToolResult` in place of
-            the call.
+        request: What is asked. Where it is not strict, the last event has a `ModelTurn`, with a `ToolResult` in place of a call
+            whose arguments a validator refuses.
     """
 
-    def __init__(
-        self, request: CallRequest, messages: Sequence[Any], choice: ToolChoice, *, strict: bool = True
-    ) -> None:
-        from schemagen.decode.loop import check_streamed_options
-
-        check_streamed_options(request.generate_kwargs)
-        wire, inputs = request.prepare(messages, choice)
-        lm, grammar, options = request.lm, cast("Any", wire.sequence), request.generate_kwargs
-
-        def generate(streamer: Any) -> Decoded:
-            from schemagen.decode.loop import decode
-
-            return decode(lm.model, inputs, grammar, streamer=streamer, **options)
-
-        super().__init__(generate)
-        self._asking = request
-        self._strict = strict
-        self._reader = AnswerReader(wire.sequence, self._judge, strict=strict)
-        self._thinking = wire.sequence if isinstance(wire.sequence, ReasoningGrammar) else None
-        self._thoughts = None if self._thinking is None else self._thinking.reader()
+    def __init__(self, request: CallRequest) -> None:
+        super().__init__(request.prepare().decode)
+        self._request = request
+        self._reader = AnswerReader(request.wire.sequence, self._judge, strict=request.form.strict)
+        self._thoughts = None if request.thinking is None else request.thinking.reader()
         self._held: list[int] = []  # tokens of thoughts, which say nothing of the answer
         self._count = 0
 
@@ -95,91 +74,70 @@ class CallStream(EventStream[CallEvent[T]], Generic[T]):
         Raises:
             ValidationFailed: Its arguments are refused, and that is an error.
         """
-        validate_call = self._asking.validate_call(written, content)
-        if self._strict and isinstance(validate_call, ToolResult):
-            raise refusal_of(validate_call, 1)
-        return validate_call
+        call = self._request.validate_call(written, content)
+        if self._request.form.strict and isinstance(call, ToolResult):
+            raise refusal_of(call, 1)
+        return call
 
-    def _read(self, token_ids: Sequence[int]) -> None:
+    def _read(self, token_ids: Sequence[int]) -> Iterator[CallEvent[T]]:
         """Turn tokens into events; arguments that are refused are raised after those that were there before them."""
         self._count += len(token_ids)
         if self._thoughts is not None:
             thought, _ = self._thoughts.feed(token_ids)
             if thought:
-                self._waiting.append(ReasoningDelta(thought))
+                yield ReasoningDelta(thought)
             self._held += token_ids
             if not self._thoughts.is_over:
                 return
             token_ids, self._held = self._held, []
         try:
             self._reader.read(token_ids)
-        except ValidationFailed as error:
-            self._refusal = error
-        self._waiting.extend(self._reader.events())
+        finally:
+            yield from self._reader.events()
 
-    def _end(self, decoded: Decoded) -> None:
+    def _end(self, decoded: Decoded) -> Iterator[CallEvent[T]]:
         """Read what no streamer was told, and say what it all comes to."""
-        self._read(decoded.token_ids[self._count :])
-        if self._refusal is not None:
-            return
+        yield from self._read(decoded.token_ids[self._count :])
         try:
             self._reader.finish()
-        except ValidationFailed as error:
-            self._refusal = error
-        self._waiting.extend(self._reader.events())
-        if self._refusal is None:
-            text, thoughts, thought_tokens = split_reasoning(decoded, self._thinking)
-            facts = (text, decoded.token_ids, decoded.prompt_tokens, decoded.seconds, decoded.masked_mass, 1)
-            self._waiting.append(Completed(Generation(self._value(), *facts, thoughts, thought_tokens)))
-
-    def _value(self) -> Any:
-        """What the answer is, as `LanguageModel.call` returns it."""
-        found = self.found
-        if not found:
-            return self.words
-        return found if self._asking.parallel else found[0]
+        finally:
+            yield from self._reader.events()
+        value = self._request.value_of(ModelTurn(self.words, tuple(self.found)))
+        yield Completed(self._request.generation(value, self._request.split(decoded)))
 
 
-def chat_events(
-    request: CallRequest, conversation: Conversation, *, timeout_s: float | None
-) -> Generator[ChatEvent[Chat], None, None]:
+def chat_events(conversation: Conversation) -> Generator[ChatEvent[Chat], None, None]:
     """Yield what happens in a chat, its calls run one after another."""
     for step in count():
         yield StepStarted(step)
-        with CallStream[Any](request, conversation.messages, conversation.choice, strict=False) as answer:
+        with CallStream[Any](conversation.request()) as answer:
             for event in answer:
                 if not isinstance(event, Completed):
                     yield event
                     continue
-                chat = conversation.take(answer.words, answer.found)
+                chat = conversation.take(event.generation.value)
                 if chat is not None:
                     yield Completed(replace(event.generation, value=chat))
                     return
-        yield from _returned(conversation.give([call.run(timeout_s=timeout_s) for call in conversation.calls]))
+        yield from _returned(
+            conversation.give([call.run(timeout_s=conversation.timeout_s) for call in conversation.calls])
+        )
 
 
-async def achat_events(
-    request: CallRequest, conversation: Conversation, *, timeout_s: float | None
-) -> AsyncGenerator[ChatEvent[Chat], None]:
+async def achat_events(conversation: Conversation) -> AsyncGenerator[ChatEvent[Chat], None]:
     """Yield what happens in a chat, the calls of an answer run at the same time, and the model in a thread."""
     for step in count():
         yield StepStarted(step)
-        answers: list[CallStream[Any]] = []
-
-        def ask() -> CallStream[Any]:
-            answers.append(CallStream[Any](request, conversation.messages, conversation.choice, strict=False))  # noqa: B023
-            return answers[-1]  # noqa: B023 - it is called before the next turn
-
-        async with aclosing(events_of(ask)) as events:
+        async with aclosing(events_of(lambda: CallStream[Any](conversation.request()))) as events:
             async for event in events:
                 if not isinstance(event, Completed):
                     yield event
                     continue
-                chat = conversation.take(answers[-1].words, answers[-1].found)
+                chat = conversation.take(event.generation.value)
                 if chat is not None:
                     yield Completed(replace(event.generation, value=chat))
                     return
-        results = await asyncio.gather(*(call.arun(timeout_s=timeout_s) for call in conversation.calls))
+        results = await asyncio.gather(*(call.arun(timeout_s=conversation.timeout_s) for call in conversation.calls))
         for returned in _returned(conversation.give(results)):
             yield returned
 

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from schemagen.engine.options import WhitespacePolicy
+    from schemagen.options import BatchOptions
 
 app = typer.Typer(
     name="schemagen",
@@ -145,13 +146,12 @@ def batch(  # noqa: PLR0913 - every option is a parameter
     """Generate an instance of SPEC for every line of INPUT; rows that fail harm no others."""
     from schemagen.cli.batch import run_batch
     from schemagen.cli.batch_record import BatchRecord
-    from schemagen.lm.batch import Options
 
     if spec == source == "-":
         raise typer.BadParameter("standard input cannot be both SPEC and INPUT")
-    budget = {} if max_new_tokens is None else {"max_new_tokens": max_new_tokens}
-    sampling = {} if seed is None else {"do_sample": True}
-    options = Options(batch_size=batch_size, retries=retries, generate_kwargs={**budget, **sampling})
+    options: BatchOptions = {"batch_size": batch_size, "retries": retries, "max_new_tokens": max_new_tokens}
+    if seed is not None:
+        options["do_sample"] = True
     target = read_spec(spec)
     record = BatchRecord.of(spec, target, model=model, max_new_tokens=max_new_tokens, seed=seed)
     if not run_batch(target, source, output=output, record=record, resume=resume, model=model, options=options):

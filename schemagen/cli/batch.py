@@ -21,8 +21,10 @@ from schemagen.cli.generation import load_model
 from schemagen.cli.specs import read_text
 from schemagen.errors import GenerationError
 from schemagen.generation import Failure, Generation
-from schemagen.lm.batch import Options, generate_batch
+from schemagen.lm.batch import Batch, generate_batch
 from schemagen.lm.progress import ProgressBar
+from schemagen.options import BatchOptions, names_of
+from schemagen.request.settings import Settings
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -63,7 +65,7 @@ def run_batch(
     record: BatchRecord,
     resume: bool,
     model: str | None,
-    options: Options,
+    options: BatchOptions,
 ) -> bool:
     """Generate a value for every line of the input; return whether there is one for each.
 
@@ -80,13 +82,13 @@ def run_batch(
             record.check(output, prompts)
         _rewrite(output, kept.values(), record.about(prompts))
     todo = [row for row in rows if row.index not in kept]
-    lm = load_model(model)
+    batch = _batch(load_model(model), options)
     failed = 0
     with ProgressBar(len(todo), wanted=None) as bar:
-        size = (options.batch_size or _ROWS) * _WINDOW
+        size = (batch.batch_size or _ROWS) * _WINDOW
         for start in range(0, len(todo), size):
             window = todo[start : start + size]
-            found = _outcomes(lm, target, window, seed=record.seed, options=options)
+            found = _outcomes(batch, target, window, seed=record.seed)
             _append(output, [line_of(row, outcome) for row, outcome in zip(window, found, strict=True)])
             for outcome in found:
                 failed += isinstance(outcome, Failure)
@@ -96,14 +98,18 @@ def run_batch(
     return not failed
 
 
-def _outcomes(
-    lm: LanguageModel, target: Any, rows: Sequence[Row], *, seed: int | None, options: Options
-) -> list[Generation[Any] | Failure]:
+def _batch(lm: LanguageModel, options: BatchOptions) -> Batch:
+    """Return what the rows have in common."""
+    given = {name: value for name, value in options.items() if name != "batch_size"}
+    return Batch(Settings.of(lm, given, names_of(BatchOptions)), batch_size=options.get("batch_size"))
+
+
+def _outcomes(batch: Batch, target: Any, rows: Sequence[Row], *, seed: int | None) -> list[Generation[Any] | Failure]:
     """Generate the rows of a window; a line without a prompt has failed before."""
     asked = [row for row in rows if row.prompt is not None]
     prompts = [row.prompt for row in asked]
     seeds = None if seed is None else [seed + row.index for row in asked]
-    generated = generate_batch(lm, prompts, target, seed=seeds, progress=False, options=options)
+    generated = generate_batch(batch, prompts, target, seed=seeds, progress=False)
     found = {row.index: outcome for row, outcome in zip(asked, generated, strict=True)}
     return [found[row.index] if row.index in found else _without_prompt(row) for row in rows]
 

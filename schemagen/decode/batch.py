@@ -17,8 +17,6 @@ import traceback
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-import torch
-
 from schemagen.decode.batch_size import cut, rows_that_fit
 from schemagen.decode.logits_processor import BatchProcessor
 from schemagen.decode.loop import (
@@ -30,6 +28,7 @@ from schemagen.decode.loop import (
     default_budget,
     finish,
     generate_rows,
+    inputs_of,
 )
 from schemagen.decode.row_sampling import can_sample_rows, samples
 from schemagen.decode.speculation import can_read_ahead, decode_greedily, memory_of
@@ -37,6 +36,8 @@ from schemagen.errors import GenerationError, LogitsError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
+
+    import torch
 
     from schemagen.engine.protocol import Constraint
 
@@ -163,7 +164,7 @@ def _generate(
     grammars = [row.grammar for row in rows]
     ends = sorted({end for grammar in grammars for end in grammar.vocabulary.eos_token_ids})
     pad = ends[0] if pad_token_id is None else pad_token_id
-    inputs = _padded([row.token_ids for row in rows], pad, model.device)
+    inputs = inputs_of([row.token_ids for row in rows], pad, model.device)
     width = inputs["input_ids"].shape[1]
     budget = budget_of(model, options, width)
     started = time.perf_counter()
@@ -204,14 +205,3 @@ def _result(row: Row, generated: list[int], options: dict[str, Any], seconds: fl
     except GenerationError as error:
         return error
     return Decoded(text, tuple(generated[:used]), len(row.token_ids), seconds, None)
-
-
-def _padded(prompts: Sequence[tuple[int, ...]], pad: int, device: torch.device) -> dict[str, torch.Tensor]:
-    """Put prompts into one tensor, padded on the left; ``generate`` derives the positions from the attention mask."""
-    width = max(len(prompt) for prompt in prompts)
-    input_ids = [[pad] * (width - len(prompt)) + list(prompt) for prompt in prompts]
-    attention_mask = [[0] * (width - len(prompt)) + [1] * len(prompt) for prompt in prompts]
-    return {
-        "input_ids": torch.tensor(input_ids, dtype=torch.int64, device=device),
-        "attention_mask": torch.tensor(attention_mask, dtype=torch.int64, device=device),
-    }

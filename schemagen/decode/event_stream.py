@@ -8,15 +8,15 @@ from collections import deque
 from typing import TYPE_CHECKING, Generic, TypeVar
 
 from schemagen.decode.stream import TokenStream
+from schemagen.errors import ValidationFailed
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncGenerator, Callable, Sequence
+    from collections.abc import AsyncGenerator, Callable, Iterable, Sequence
     from typing import Any
 
     from typing_extensions import Self
 
     from schemagen.decode.loop import Decoded
-    from schemagen.errors import ValidationFailed
 
 E = TypeVar("E")
 
@@ -87,22 +87,33 @@ class EventStream(ABC, Generic[E]):
             raise self._refusal
         step = self._tokens.take()
         if isinstance(step, list):
-            self._read(step)
+            self._queue(self._read(step))
         elif step is None:
             self._over = True
         else:
-            self._end(step)
+            self._queue(self._end(step))
             if self._refusal is None:
                 self._over = True
                 self._tokens.close()
 
-    @abstractmethod
-    def _read(self, token_ids: Sequence[int]) -> None:
-        """Queue the events of some tokens; a refusal is kept for when these were asked for."""
+    def _queue(self, events: Iterable[E]) -> None:
+        """Keep events; a refusal behind them is kept for when they were asked for."""
+        try:
+            self._waiting.extend(events)
+        except ValidationFailed as error:
+            self._refusal = error
 
     @abstractmethod
-    def _end(self, decoded: Decoded) -> None:
-        """Queue the events of what no streamer was told, and the last one."""
+    def _read(self, token_ids: Sequence[int]) -> Iterable[E]:
+        """Yield the events of some tokens.
+
+        Raises:
+            ValidationFailed: A part is complete, and refused.
+        """
+
+    @abstractmethod
+    def _end(self, decoded: Decoded) -> Iterable[E]:
+        """Yield the events of what no streamer was told, and the last one; errors as for `_read`."""
 
 
 async def events_of(open_stream: Callable[[], EventStream[E]]) -> AsyncGenerator[E, None]:

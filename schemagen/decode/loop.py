@@ -102,6 +102,17 @@ def decode(
     return Decoded(text, tuple(generated[:used]), prompt_tokens, seconds, processor.masked_mass)
 
 
+def inputs_of(prompts: Sequence[tuple[int, ...]], pad: int, device: torch.device) -> dict[str, torch.Tensor]:
+    """Put prompts into one tensor, padded on the left; ``generate`` derives the positions from the attention mask."""
+    width = max(len(prompt) for prompt in prompts)
+    input_ids = [[pad] * (width - len(prompt)) + list(prompt) for prompt in prompts]
+    attention_mask = [[0] * (width - len(prompt)) + [1] * len(prompt) for prompt in prompts]
+    return {
+        "input_ids": torch.tensor(input_ids, dtype=torch.int64, device=device),
+        "attention_mask": torch.tensor(attention_mask, dtype=torch.int64, device=device),
+    }
+
+
 def generate_rows(
     model: Any,
     inputs: dict[str, torch.Tensor],
@@ -277,18 +288,16 @@ _NOT_STREAMED = {
 }
 
 
-def check_streamed_options(given: Mapping[str, Any], tokenizer: Any = None) -> dict[str, Any]:
-    """Return what `check_options` returns; refuse options that a stream cannot have, and those that it refuses.
+def check_streamed(given: Mapping[str, Any]) -> None:
+    """Refuse options that a stream cannot have.
 
     Raises:
         OptionError: There is one.
     """
-    found = check_options(given, tokenizer)
     for name, why in _NOT_STREAMED.items():
         harmless = {"num_beams": 1, "retries": 0}.get(name)
         if given.get(name) is not None and given[name] != harmless:
             raise OptionError(f"{name}={given[name]!r:.80} in a stream", why=why, fix="leave it out, or do not stream")
-    return found
 
 
 def context_of(model: Any) -> int | None:

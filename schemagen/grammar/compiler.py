@@ -133,21 +133,10 @@ def compile(  # noqa: A001, PLR0913 - the field's verb, as in re.compile; option
     options = Options(property_order=property_order, whitespace=whitespace, limits=limits or DEFAULT_LIMITS)
     frozen = _freeze(spec)
     documents = _NOTHING if resources is None else _freeze(dict(resources))
-    key = (
-        (
-            frozen.key,
-            vocabulary.fingerprint,
-            property_order,
-            whitespace,
-            options.limits,
-            strict,
-            documents.key,
-            engine,
-        )
-        if cache is not None and frozen.key is not None and documents.key is not None
-        else None
-    )
-    if key is not None:
+    key = None
+    if cache is not None and frozen.key is not None and documents.key is not None:
+        reading = (property_order, whitespace, options.limits, strict, documents.key, engine)
+        key = (frozen.key, vocabulary.fingerprint, reading)
         known = _memory.get(key)
         if known is not None:
             return known
@@ -159,17 +148,31 @@ def compile(  # noqa: A001, PLR0913 - the field's verb, as in re.compile; option
         "limits": options.limits,
         "engine": engine,
     }
-    # What is made on the way has no cycles and is gone in the end, but a collector that looks in between counts it as old
-    # and soon looks through all objects of the process: 0.1 s where transformers is loaded, at one in some 500 schemas. The
-    # switch is one for all threads: of several compilations the first to end turns it on again, so that it is never off for
-    # long; a thread that turns it in this short time, too, may find it turned back. Without the interpreter's lock there is
-    # nothing to gain: that collector has no old objects, and looks only when there are a quarter more of them.
+    grammar = _compile_without_collector(frozen, vocabulary, options, arguments)
+    _refuse_unwritable(grammar)
+    return grammar if key is None else _memory.put(key, grammar)
+
+
+def _compile_without_collector(
+    frozen: FrozenSpec, vocabulary: Vocabulary, options: Options, arguments: dict[str, Any]
+) -> Grammar:
+    """Compile with the garbage collector turned off.
+
+    What is made on the way has no cycles and is gone in the end, but a collector that looks in between counts it as old and
+    soon looks through all objects of the process: 0.1 s where transformers is loaded, at one in some 500 schemas. The switch is
+    one for all threads: of several compilations the first to end turns it on again, so that it is never off for long; a thread
+    that turns it in this short time, too, may find it turned back. Without the interpreter's lock there is nothing to gain:
+    that collector has no old objects, and looks only when there are a quarter more of them.
+
+    Raises:
+        LimitError: The schema is nested deeper than Python calls may be.
+    """
     collecting = HAS_LOCK and gc.isenabled()
     try:
         if collecting:
             gc.disable()
             _pauses.append(True)
-        grammar = _compile(frozen, vocabulary, options, arguments)
+        return _compile(frozen, vocabulary, options, arguments)
     except RecursionError as error:
         raise LimitError(
             "the schema is nested deeper than Python's recursion limit",
@@ -179,8 +182,6 @@ def compile(  # noqa: A001, PLR0913 - the field's verb, as in re.compile; option
         if collecting:
             gc.enable()
             del _pauses[-1:]
-    _refuse_unwritable(grammar)
-    return grammar if key is None else _memory.put(key, grammar)
 
 
 def _refuse_unwritable(grammar: Grammar) -> None:

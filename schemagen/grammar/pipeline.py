@@ -22,6 +22,7 @@ from schemagen.errors import (
     UnsupportedSchemaError,
 )
 from schemagen.grammar.context_free_specs import ContextFree
+from schemagen.grammar.schema_values import frames_inside
 from schemagen.grammar.specs import Choice, Regex, no_spec
 from schemagen.schema.numbers.rules import MAX_EXPONENT
 from schemagen.schema.report import Entry, Report
@@ -272,7 +273,7 @@ def _warn_slow() -> None:
         f"schemagen runs without its compiled core ({why}): the pure-Python engine is slow and knows no recursion. To mend "
         f"it, {fix}.",
         RuntimeWarning,
-        stacklevel=4,
+        stacklevel=frames_inside(),
     )
 
 

@@ -76,7 +76,7 @@ def warn_of_names(schema: Mapping[Any, Any]) -> None:
     warnings.warn(
         f"the schema has no keyword of JSON Schema and allows any value; its names are {_listed(schema)}. {fix}",
         UserWarning,
-        stacklevel=_frames_inside(),
+        stacklevel=frames_inside(),
     )
 
 
@@ -133,7 +133,7 @@ def _listed(names: Mapping[Any, Any]) -> str:
     return ", ".join(listed[:_MOST_FIELDS]) + (", ..." if len(listed) > _MOST_FIELDS else "")
 
 
-def _frames_inside() -> int:
+def frames_inside() -> int:
     """Return the stack level of whoever called the package, seen from the function that asks."""
     level, frame = 1, sys._getframe(1)  # noqa: SLF001 - `warnings` has no such option before Python 3.12
     while frame.f_back is not None and frame.f_globals.get("__name__", "").partition(".")[0] == "schemagen":

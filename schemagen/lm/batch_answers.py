@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, TypeVar, overload
 
-from schemagen.lm.front_doors import FrontDoors
 from schemagen.lm.threads import in_thread
 from schemagen.options import BatchOptions, names_of
 from schemagen.options.required import requires
+from schemagen.request.answers import AnswerForm
+from schemagen.request.settings import ModelAccess, Settings
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -17,12 +18,13 @@ if TYPE_CHECKING:
     from schemagen.engine.options import PropertyOrder, WhitespacePolicy
     from schemagen.generation import Failure, Generation
     from schemagen.lm.front_doors import OtherSpec, PatternSpec, Prompt, TypedSpec
+    from schemagen.options import DecodingOptions
     from schemagen.prompts.reasoning import Reasoning
 
 T = TypeVar("T")
 
 
-class BatchAnswers(FrontDoors):
+class BatchAnswers(ModelAccess):
     """What a `LanguageModel` does with many prompts: `batch` returns values, `run_batch` values with their circumstances."""
 
     @overload
@@ -46,7 +48,7 @@ class BatchAnswers(FrontDoors):
         self, prompts: Iterable[Prompt], spec: TypeForm[T], **options: Unpack[BatchOptions]
     ) -> list[T | Failure]: ...
     @requires("prompts", "spec", call="lm.batch(prompts, Person)")
-    def batch(self, prompts: Iterable[Prompt], spec: Any, **options: Any) -> list[Any]:
+    def batch(self, prompts: Iterable[Prompt], spec: Any, **options: Unpack[BatchOptions]) -> list[Any]:
         """Return the model's answer to every prompt as a value, or the failure of its row, in the order of the prompts.
 
         Args:
@@ -89,7 +91,7 @@ class BatchAnswers(FrontDoors):
         self, prompts: Iterable[Prompt], spec: TypeForm[T], **options: Unpack[BatchOptions]
     ) -> list[T | Failure]: ...
     @requires("prompts", "spec", call="await lm.abatch(prompts, Person)")
-    async def abatch(self, prompts: Iterable[Prompt], spec: Any, **options: Any) -> list[Any]:
+    async def abatch(self, prompts: Iterable[Prompt], spec: Any, **options: Unpack[BatchOptions]) -> list[Any]:
         """Return what `batch` returns, and leave the event loop free meanwhile; the model works in a thread."""
         found: list[Any] = await in_thread(self.batch, prompts, spec, **options)
         return found
@@ -129,7 +131,7 @@ class BatchAnswers(FrontDoors):
         reasoning: bool | int | Reasoning = False,
         show_schema: bool = True,
         chat_template: bool = True,
-        **generate_kwargs: Any,
+        **generate_kwargs: Unpack[DecodingOptions],
     ) -> list[Any]:
         """Return what `run` returns for every prompt, or the failure of its row, in the order of the prompts.
 
@@ -166,14 +168,13 @@ class BatchAnswers(FrontDoors):
             texts = [found.text for found in lm.run_batch(texts, Person) if not isinstance(found, Failure)]
             ```
         """
-        from schemagen.decode.option_names import check_names
-        from schemagen.lm.batch import Options, generate_batch, raise_misuse
+        from schemagen.lm.batch import Batch, generate_batch, raise_misuse
 
-        check_names(generate_kwargs, self.model, names_of(BatchOptions))
-        thinker = self._thinker(reasoning)
-        shown = (show_schema, chat_template, thinker)
-        options = Options(batch_size, retries, whitespace, property_order, *shown, generate_kwargs)
-        found = generate_batch(self._model, prompts, spec, seed=seed, progress=progress, options=options)
+        options = {"retries": retries, "reasoning": reasoning, **generate_kwargs}
+        settings = Settings.of(self, options, names_of(BatchOptions))
+        form = AnswerForm(whitespace, property_order, show_schema, chat_template)
+        batch = Batch(settings, form, batch_size)
+        found = generate_batch(batch, prompts, spec, seed=seed, progress=progress)
         raise_misuse(found)
         return found
 
@@ -198,7 +199,7 @@ class BatchAnswers(FrontDoors):
         self, prompts: Iterable[Prompt], spec: TypeForm[T], **options: Unpack[BatchOptions]
     ) -> list[Generation[T] | Failure]: ...
     @requires("prompts", "spec", call="await lm.arun_batch(prompts, Person)")
-    async def arun_batch(self, prompts: Iterable[Prompt], spec: Any, **options: Any) -> list[Any]:
+    async def arun_batch(self, prompts: Iterable[Prompt], spec: Any, **options: Unpack[BatchOptions]) -> list[Any]:
         """Return what `run_batch` returns, and leave the event loop free meanwhile; the model works in a thread."""
         found: list[Any] = await in_thread(self.run_batch, prompts, spec, **options)
         return found

@@ -1,9 +1,8 @@
-"""`FrontDoors`: what the four parts of a `LanguageModel` share, and the types of prompts and specs that all of them take."""
+"""The types of prompts and specs that the front doors of a `LanguageModel` take."""
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     import re
@@ -15,9 +14,6 @@ if TYPE_CHECKING:
     from schemagen.grammar.context_free_specs import ContextFree
     from schemagen.grammar.grammar import Grammar
     from schemagen.grammar.specs import Choice, Regex
-    from schemagen.lm.language_model import LanguageModel
-    from schemagen.prompts.reasoning import Reasoning
-    from schemagen.prompts.reasoning_grammar import ReasoningFormat
 
     T = TypeVar("T")
     Message: TypeAlias = Mapping[str, Any]
@@ -30,31 +26,3 @@ if TYPE_CHECKING:
     TextSpec: TypeAlias = PatternSpec | list[str] | tuple[str, ...]
     #: Specs whose values no type checker knows.
     OtherSpec: TypeAlias = Mapping[str, Any] | bool | Grammar
-
-
-class FrontDoors(ABC):
-    """Front doors of a `LanguageModel` that belong together, and what they need of it."""
-
-    model: Any
-    tokenizer: Any
-
-    @property
-    def _model(self) -> LanguageModel:
-        """The model that this is a part of."""
-        return cast("LanguageModel", self)
-
-    @abstractmethod
-    def _grammar(self, spec: Any, **options: Any) -> Grammar:
-        """Return the grammar of a spec, which may be one already."""
-
-    @abstractmethod
-    def _thinker(self, reasoning: bool | int | Reasoning) -> ReasoningFormat | None:
-        """Return how the model is to think before it answers; None: not at all."""
-
-    @abstractmethod
-    def _messages(self, prompt: Prompt, grammar: Grammar, *, show_schema: bool) -> list[dict[str, Any]]:
-        """Return the chat to render, with what the answer has to be."""
-
-    @abstractmethod
-    def _encode(self, text: str, templated: bool) -> dict[str, Any]:
-        """Return the tokens of a rendered prompt, on the device of the model."""

@@ -6,14 +6,14 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from schemagen.arguments import check_folder
-from schemagen.errors import VocabularyError
 from schemagen.grammar.compiler import compile as compile_grammar
-from schemagen.grammar.grammar import Grammar
 from schemagen.lm.batch_answers import BatchAnswers
 from schemagen.lm.single_answers import SingleAnswers
 from schemagen.lm.streamed_answers import StreamedAnswers
 from schemagen.lm.tool_caller import ToolCaller
-from schemagen.prompts.messages import as_messages, check_flags, render, with_shape, with_texts
+from schemagen.prompts.messages import as_messages, render
+from schemagen.request.answers import AnswerForm
+from schemagen.request.settings import Settings, reasoning_format, token_ids_of
 from schemagen.threads.forking import without_property_locks
 
 if TYPE_CHECKING:
@@ -22,10 +22,10 @@ if TYPE_CHECKING:
     from typing_extensions import Unpack
 
     from schemagen.engine.options import PropertyOrder, WhitespacePolicy
+    from schemagen.grammar.grammar import Grammar
     from schemagen.lm.front_doors import Prompt
     from schemagen.options import DecodingOptions
     from schemagen.prompts.reasoning import Reasoning
-    from schemagen.prompts.reasoning_grammar import ReasoningFormat
     from schemagen.vocabulary import Vocabulary
 
 
@@ -97,17 +97,14 @@ class LanguageModel(SingleAnswers, BatchAnswers, StreamedAnswers, ToolCaller):
             chat_template: As for `run`.
             generate_kwargs: As for `run`.
         """
-        from schemagen.decode.loop import check_options, decode_freely
-        from schemagen.decode.option_names import check_names
+        from schemagen.decode.loop import decode_freely, inputs_of
 
-        check_names(generate_kwargs, self.model, ("seed", "chat_template"))
-        check_flags(chat_template=chat_template)
-        options = check_options(generate_kwargs, self.tokenizer)
-        messages = (
-            as_messages(prompt) if spec is None else self._messages(prompt, self._grammar(spec), show_schema=True)
-        )
-        inputs = self._encode(*render(self.tokenizer, messages, chat_template=chat_template))
-        token_ids = decode_freely(self.model, inputs, seed=seed, **options)
+        settings = Settings.of(self, {"seed": seed, **generate_kwargs}, ("seed", "chat_template"))
+        form = AnswerForm(chat_template=chat_template)
+        messages = as_messages(prompt) if spec is None else form.messages(prompt, form.grammar(self, spec))
+        text, templated = render(self.tokenizer, messages, chat_template=chat_template)
+        inputs = inputs_of([token_ids_of(self, text, templated=templated)], 0, self.model.device)
+        token_ids = decode_freely(self.model, inputs, seed=settings.seed, **settings.generate_kwargs)
         return str(self.tokenizer.decode(token_ids, skip_special_tokens=True))
 
     def render(
@@ -120,53 +117,11 @@ class LanguageModel(SingleAnswers, BatchAnswers, StreamedAnswers, ToolCaller):
         chat_template: bool = True,
     ) -> str:
         """Return the exact text that `run` sends to the model; arguments as for `run`."""
-        check_flags(show_schema=show_schema, chat_template=chat_template)
-        grammar = self._grammar(spec)
-        messages = self._messages(prompt, grammar, show_schema=show_schema)
-        thinker = self._thinker(reasoning)
+        form = AnswerForm(show_schema=show_schema, chat_template=chat_template)
+        messages = form.messages(prompt, form.grammar(self, spec))
+        thinker = reasoning_format(self, reasoning)
         return render(self.tokenizer, messages, chat_template=chat_template, thinker=thinker)[0]
 
     def __repr__(self) -> str:
         """Show the model and the width of its logits."""
         return f"LanguageModel({type(self.model).__name__}, vocabulary={self.vocabulary.size})"
-
-    def _grammar(self, spec: Any, **options: Any) -> Grammar:
-        if not isinstance(spec, Grammar):
-            return self.compile(spec, **options)
-        if spec.vocabulary != self.vocabulary:
-            raise VocabularyError(
-                f"the grammar is over {spec.vocabulary!r}, the model over {self.vocabulary!r}",
-                why="its masks would allow other tokens than they mean",
-                fix="compile it with schemagen.compile(spec, lm.vocabulary)",
-            )
-        return spec
-
-    def _thinker(self, reasoning: bool | int | Reasoning) -> ReasoningFormat | None:
-        """How the model is to think before it answers; None: not at all."""
-        if reasoning is False:
-            return None
-        from schemagen.prompts.reasoning_grammar import ReasoningFormat
-
-        return ReasoningFormat.of(reasoning, self.tokenizer, self.vocabulary)
-
-    def _messages(self, prompt: Prompt, grammar: Grammar, *, show_schema: bool) -> list[dict[str, Any]]:
-        """The chat to render, with what the answer has to be."""
-        messages = as_messages(prompt)
-        if not show_schema:
-            return messages
-        schema = grammar.schema
-        return with_texts(messages, grammar.spec) if schema is None else with_shape(messages, schema)
-
-    @property
-    def _tokenizer_kwargs(self) -> dict[str, bool]:
-        """Options of the tokenizer: no warning of a text that is refused for its length, which says more and what to do."""
-        from schemagen.decode.loop import context_of
-
-        context, longest = context_of(self.model), getattr(self.tokenizer, "model_max_length", 0)
-        return {} if context is None or longest < context else {"verbose": False}
-
-    def _encode(self, text: str, templated: bool) -> dict[str, Any]:
-        """Tokenize on the device of the model; a template has written its special tokens already."""
-        encoded = self.tokenizer(text, return_tensors="pt", add_special_tokens=not templated, **self._tokenizer_kwargs)
-        # Some tokenizers add token_type_ids, which causal models refuse.
-        return {key: encoded[key].to(self.model.device) for key in ("input_ids", "attention_mask")}

@@ -2,32 +2,28 @@
 
 from __future__ import annotations
 
-from itertools import count
 from typing import TYPE_CHECKING, Any, TypeVar, overload
 
-from schemagen.arguments import check_count
-from schemagen.errors import ValidationFailed
-from schemagen.generation import Generation
-from schemagen.grammar.refusals import after_attempts, reasons
-from schemagen.lm.front_doors import FrontDoors
 from schemagen.lm.threads import in_thread
 from schemagen.options import GenerateOptions, names_of
 from schemagen.options.required import requires
-from schemagen.prompts.messages import check_flags, render, with_correction
-from schemagen.prompts.reasoning import split_reasoning
+from schemagen.request.answers import AnswerForm, AnswerRequest
+from schemagen.request.pipeline import complete_request
+from schemagen.request.settings import ModelAccess, Settings
 
 if TYPE_CHECKING:
     from typing_extensions import TypeForm, Unpack
 
     from schemagen.engine.options import PropertyOrder, WhitespacePolicy
-    from schemagen.engine.protocol import Constraint
+    from schemagen.generation import Generation
     from schemagen.lm.front_doors import OtherSpec, Prompt, TextSpec, TypedSpec
+    from schemagen.options import DecodingOptions
     from schemagen.prompts.reasoning import Reasoning
 
 T = TypeVar("T")
 
 
-class SingleAnswers(FrontDoors):
+class SingleAnswers(ModelAccess):
     """What a `LanguageModel` does with one prompt.
 
     Calling the model and `generate` return the value, `run` returns the value with its circumstances.
@@ -42,7 +38,7 @@ class SingleAnswers(FrontDoors):
     @overload
     def __call__(self, prompt: Prompt, spec: TypeForm[T], **options: Unpack[GenerateOptions]) -> T: ...
     @requires("prompt", "spec", call="lm(prompt, Person)")
-    def __call__(self, prompt: Prompt, spec: Any, **options: Any) -> Any:
+    def __call__(self, prompt: Prompt, spec: Any, **options: Unpack[GenerateOptions]) -> Any:
         """Return the model's answer to the prompt as a value of `spec`; the same as `generate`.
 
         Args:
@@ -66,7 +62,7 @@ class SingleAnswers(FrontDoors):
     @overload
     def generate(self, prompt: Prompt, spec: TypeForm[T], **options: Unpack[GenerateOptions]) -> T: ...
     @requires("prompt", "spec", call="lm.generate(prompt, Person)")
-    def generate(self, prompt: Prompt, spec: Any, **options: Any) -> Any:
+    def generate(self, prompt: Prompt, spec: Any, **options: Unpack[GenerateOptions]) -> Any:
         """Return the model's answer to the prompt as a value of `spec`.
 
         Args:
@@ -90,7 +86,7 @@ class SingleAnswers(FrontDoors):
     @overload
     async def agenerate(self, prompt: Prompt, spec: TypeForm[T], **options: Unpack[GenerateOptions]) -> T: ...
     @requires("prompt", "spec", call="await lm.agenerate(prompt, Person)")
-    async def agenerate(self, prompt: Prompt, spec: Any, **options: Any) -> Any:
+    async def agenerate(self, prompt: Prompt, spec: Any, **options: Unpack[GenerateOptions]) -> Any:
         """Return what `generate` returns, and leave the event loop free meanwhile; the model works in a thread."""
         found: Generation[Any] = await in_thread(self.run, prompt, spec, **options)
         return found.value
@@ -116,7 +112,7 @@ class SingleAnswers(FrontDoors):
         reasoning: bool | int | Reasoning = False,
         show_schema: bool = True,
         chat_template: bool = True,
-        **generate_kwargs: Any,
+        **generate_kwargs: Unpack[DecodingOptions],
     ) -> Generation[Any]:
         """Return the model's answer as a value of `spec`, with its text, tokens, time and masked mass.
 
@@ -146,34 +142,10 @@ class SingleAnswers(FrontDoors):
             BudgetError: ``max_new_tokens`` is below what the shortest text takes.
             ValidationFailed: A custom validator, or the check of a keyword, refused the value, also after ``retries``.
         """
-        from schemagen.decode.loop import check_options, decode
-        from schemagen.decode.option_names import check_names
-
-        check_names(generate_kwargs, self.model, names_of(GenerateOptions))
-        generate_kwargs = check_options(generate_kwargs, self.tokenizer)
-        check_count("retries", retries, least=0)
-        check_flags(show_schema=show_schema, chat_template=chat_template)
-        grammar = self._grammar(spec, whitespace=whitespace, property_order=property_order)
-        thinker = self._thinker(reasoning)
-        thinking = None if thinker is None else thinker.before(grammar)
-        constraint: Constraint = thinking or grammar
-        messages = self._messages(prompt, grammar, show_schema=show_schema)
-        seconds = 0.0
-        for attempt in count(1):
-            inputs = self._encode(*render(self.tokenizer, messages, chat_template=chat_template, thinker=thinker))
-            found = decode(self.model, inputs, constraint, seed=seed, **generate_kwargs)
-            seconds += found.seconds
-            text, thoughts, thought_tokens = split_reasoning(found, thinking)
-            try:
-                value = grammar.validate(text)
-            except ValidationFailed as error:
-                if attempt > retries:
-                    raise after_attempts(error, text, attempt) from error.error
-                messages = with_correction(messages, text, reasons(error))
-            else:
-                facts = (text, found.token_ids, found.prompt_tokens, seconds, found.masked_mass, attempt)
-                return Generation(value, *facts, thoughts, thought_tokens)
-        raise AssertionError("count() has no end")
+        options = {"retries": retries, "seed": seed, "reasoning": reasoning, **generate_kwargs}
+        settings = Settings.of(self, options, names_of(GenerateOptions))
+        form = AnswerForm(whitespace, property_order, show_schema, chat_template)
+        return complete_request(AnswerRequest.of(settings, form, prompt, form.grammar(self, spec)))
 
     @overload
     async def arun(self, prompt: Prompt, spec: TypedSpec[T], **options: Unpack[GenerateOptions]) -> Generation[T]: ...
@@ -184,7 +156,7 @@ class SingleAnswers(FrontDoors):
     @overload
     async def arun(self, prompt: Prompt, spec: TypeForm[T], **options: Unpack[GenerateOptions]) -> Generation[T]: ...
     @requires("prompt", "spec", call="await lm.arun(prompt, Person)")
-    async def arun(self, prompt: Prompt, spec: Any, **options: Any) -> Generation[Any]:
+    async def arun(self, prompt: Prompt, spec: Any, **options: Unpack[GenerateOptions]) -> Generation[Any]:
         """Return what `run` returns, and leave the event loop free meanwhile; the model works in a thread."""
         found: Generation[Any] = await in_thread(self.run, prompt, spec, **options)
         return found

@@ -13,19 +13,16 @@ from schemagen.decode.event_stream import EventStream
 from schemagen.errors import ValidationFailed
 from schemagen.events import Completed, Delta, Event, FieldEvent, Path, ReasoningDelta, Snapshot
 from schemagen.generation import Generation
-from schemagen.grammar.refusals import after_attempts
-from schemagen.prompts.reasoning import split_reasoning
 from schemagen.streaming.field_types import FieldTypes
 from schemagen.streaming.json_reader import JsonReader
 from schemagen.streaming.partial import snapshot
 from schemagen.types.reflection import is_type
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Iterator, Sequence
 
     from schemagen.decode.loop import Decoded
-    from schemagen.grammar.grammar import Grammar
-    from schemagen.prompts.reasoning_grammar import ReasoningGrammar
+    from schemagen.request.answers import AnswerRequest
 
 T = TypeVar("T")
 
@@ -68,16 +65,14 @@ class Stream(EventStream[Event[T]], Generic[T]):
 
     def __init__(
         self,
-        grammar: Grammar,
-        generate: Callable[[Any], Decoded],
+        request: AnswerRequest,
         *,
-        thinking: ReasoningGrammar | None = None,
         partials: bool = False,
     ) -> None:
-        super().__init__(generate)
-        self._grammar = grammar
-        self._thinking = thinking
-        self._thoughts = None if thinking is None else thinking.reader()
+        super().__init__(request.prepare().decode)
+        self._request = request
+        self._thoughts = None if request.thinking is None else request.thinking.reader()
+        grammar = request.grammar
         self._types = FieldTypes(grammar.spec if is_type(grammar.spec) else None)
         self._reader: _Reader = _TextReader() if grammar.schema is None else JsonReader(self._types.complete)
         self._characters = codecs.getincrementaldecoder("utf-8")("replace")
@@ -88,45 +83,43 @@ class Stream(EventStream[Event[T]], Generic[T]):
         """What was read so far, exactly as it was generated; whole characters only."""
         return self._reader.text
 
-    def _read(self, token_ids: Sequence[int]) -> None:
+    def _read(self, token_ids: Sequence[int]) -> Iterator[Event[T]]:
         """Turn tokens into events."""
         if self._thoughts is None:
-            data = self._grammar.vocabulary.decode(token_ids)
+            data = self._request.grammar.vocabulary.decode(token_ids)
         else:
             thought, data = self._thoughts.feed(token_ids)
             if thought:
-                self._waiting.append(ReasoningDelta(thought))
-        self._read_text(self._characters.decode(data))
+                yield ReasoningDelta(thought)
+        yield from self._read_text(self._characters.decode(data))
 
-    def _end(self, decoded: Decoded) -> None:
+    def _end(self, decoded: Decoded) -> Iterator[Event[T]]:
         """Read what no streamer was told, and validate the whole."""
-        text, thoughts, thought_tokens = split_reasoning(decoded, self._thinking)
-        self._read_text(text[len(self._reader.text) :])
-        if self._refusal is not None:
-            return
-        self._say(self._reader.finish())
-        try:
-            value = self._grammar.validate(text)
-        except ValidationFailed as error:
-            raise after_attempts(error, text, 1) from error.error
-        facts = (text, decoded.token_ids, decoded.prompt_tokens, decoded.seconds, decoded.masked_mass, 1)
-        self._waiting.append(Completed(Generation(value, *facts, thoughts, thought_tokens)))
+        output = self._request.split(decoded)
+        yield from self._read_text(output.text[len(self._reader.text) :])
+        events = list(self._with_snapshot(self._reader.finish()))
+        generation = self._request.judge(output)
+        assert isinstance(generation, Generation), "a stream has no retries"
+        yield from events
+        yield Completed(generation)
 
-    def _read_text(self, piece: str) -> None:
+    def _read_text(self, piece: str) -> Iterator[Event[T]]:
         """Turn text into events; a field that its type refuses is raised after those that were there before it."""
+        refusal = None
         try:
             events = self._reader.feed(piece)
         except ValidationFailed as error:
             error.text = self.text
-            self._refusal = error
-            events = self._reader.feed("")
-        self._say(events)
+            refusal, events = error, self._reader.feed("")
+        yield from self._with_snapshot(events)
+        if refusal is not None:
+            raise refusal
 
-    def _say(self, events: list[FieldEvent]) -> None:
-        """Queue events, and what there is after them."""
-        self._waiting.extend(events)
+    def _with_snapshot(self, events: list[FieldEvent]) -> Iterator[Event[T]]:
+        """Yield events, and what there is after them."""
+        yield from events
         reader = self._reader
         if not self._partials or not events or (isinstance(reader, JsonReader) and reader.is_over):
             return
         value = snapshot(reader, self._types) if isinstance(reader, JsonReader) else reader.text
-        self._waiting.append(Snapshot(cast("Any", value)))
+        yield Snapshot(cast("Any", value))

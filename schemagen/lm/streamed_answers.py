@@ -5,28 +5,27 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, TypeVar, overload
 
 from schemagen.arguments import check_flag
-from schemagen.lm.front_doors import FrontDoors
 from schemagen.options import StreamOptions, names_of
 from schemagen.options.required import requires
-from schemagen.prompts.messages import check_flags, render
+from schemagen.request.answers import AnswerForm, AnswerRequest
+from schemagen.request.settings import ModelAccess, Settings
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator
 
     from typing_extensions import TypeForm, Unpack
 
-    from schemagen.decode.loop import Decoded
     from schemagen.engine.options import PropertyOrder, WhitespacePolicy
-    from schemagen.engine.protocol import Constraint
     from schemagen.events import Event
     from schemagen.lm.front_doors import OtherSpec, Prompt, TextSpec, TypedSpec
     from schemagen.lm.stream import Stream
+    from schemagen.options import DecodingOptions
     from schemagen.prompts.reasoning import Reasoning
 
 T = TypeVar("T")
 
 
-class StreamedAnswers(FrontDoors):
+class StreamedAnswers(ModelAccess):
     """What a `LanguageModel` says while it answers."""
 
     @overload
@@ -50,7 +49,7 @@ class StreamedAnswers(FrontDoors):
         reasoning: bool | int | Reasoning = False,
         show_schema: bool = True,
         chat_template: bool = True,
-        **generate_kwargs: Any,
+        **generate_kwargs: Unpack[DecodingOptions],
     ) -> Stream[Any]:
         """Return the events of a generation while it goes on: fields that begin, grow and are complete, and the value.
 
@@ -88,25 +87,13 @@ class StreamedAnswers(FrontDoors):
                         print(generation.value)
             ```
         """
-        from schemagen.decode.loop import check_streamed_options, decode
-        from schemagen.decode.option_names import check_names
         from schemagen.lm.stream import Stream
 
-        generate_kwargs = check_streamed_options(generate_kwargs, self.tokenizer)
-        check_names(generate_kwargs, self.model, names_of(StreamOptions))
+        options = {"seed": seed, "reasoning": reasoning, **generate_kwargs}
+        settings = Settings.of(self, options, names_of(StreamOptions), streamed=True)
         check_flag("partials", partials)
-        check_flags(show_schema=show_schema, chat_template=chat_template)
-        grammar = self._grammar(spec, whitespace=whitespace, property_order=property_order)
-        thinker = self._thinker(reasoning)
-        thinking = None if thinker is None else thinker.before(grammar)
-        constraint: Constraint = thinking or grammar
-        messages = self._messages(prompt, grammar, show_schema=show_schema)
-        inputs = self._encode(*render(self.tokenizer, messages, chat_template=chat_template, thinker=thinker))
-
-        def generate(streamer: Any) -> Decoded:
-            return decode(self.model, inputs, constraint, seed=seed, streamer=streamer, **generate_kwargs)
-
-        return Stream(grammar, generate, thinking=thinking, partials=partials)
+        form = AnswerForm(whitespace, property_order, show_schema, chat_template)
+        return Stream(AnswerRequest.of(settings, form, prompt, form.grammar(self, spec)), partials=partials)
 
     @overload
     def astream(
@@ -125,7 +112,7 @@ class StreamedAnswers(FrontDoors):
         self, prompt: Prompt, spec: TypeForm[T], **options: Unpack[StreamOptions]
     ) -> AsyncGenerator[Event[T], None]: ...
     @requires("prompt", "spec", call="lm.astream(prompt, Person)")
-    def astream(self, prompt: Prompt, spec: Any, **options: Any) -> AsyncGenerator[Event[Any], None]:
+    def astream(self, prompt: Prompt, spec: Any, **options: Unpack[StreamOptions]) -> AsyncGenerator[Event[Any], None]:
         """Yield what `stream` yields, and leave the event loop free meanwhile; arguments and errors as there.
 
         Cancelling the task that iterates, or ``aclose()``, stops the model at its next token.

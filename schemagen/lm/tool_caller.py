@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias, overload
 
-from schemagen.arguments import check_seconds
-from schemagen.lm.front_doors import FrontDoors
 from schemagen.lm.threads import in_thread
+from schemagen.options import CallOptions, ChatOptions, StreamCallOptions, names_of
 from schemagen.options.required import requires
+from schemagen.prompts.messages import as_messages
+from schemagen.request.pipeline import complete_request
+from schemagen.request.settings import ModelAccess, Settings
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Callable, Generator, Iterable, Mapping, Sequence
@@ -15,11 +17,10 @@ if TYPE_CHECKING:
     from typing_extensions import Unpack
 
     from schemagen.calling import Profile, Tool, ToolCall
-    from schemagen.calling.chat import CallRequest, Chat, Conversation
+    from schemagen.calling.chat import Chat, Conversation
     from schemagen.calling.stream import CallStream
     from schemagen.events import CallEvent, ChatEvent
     from schemagen.lm.front_doors import Prompt
-    from schemagen.options import CallOptions, ChatOptions, StreamCallOptions
 
     #: A tool, a function, a pydantic model, or a dict as in OpenAI's API.
     ToolLike: TypeAlias = Tool[..., Any] | Callable[..., Any] | Mapping[str, Any]
@@ -27,7 +28,31 @@ if TYPE_CHECKING:
     ToolChoice: TypeAlias = Literal["auto", "required", "none"] | ToolLike | Sequence[ToolLike | str]
 
 
-class ToolCaller(FrontDoors):
+class ChatArguments(ChatOptions, total=False):
+    """What `stream_chat` and `astream_chat` take by name, as `chat` does.
+
+    Attributes:
+        tool_choice: What may be called in the first step.
+        parallel: Whether there may be several calls at once.
+        max_steps: Answers of the model, the last one included.
+        timeout_s: Seconds that a tool may take.
+        approve: Asked before a tool runs.
+        profile: The wire format, if it is not to be told from the chat template.
+    """
+
+    tool_choice: ToolChoice
+    parallel: bool
+    max_steps: int
+    timeout_s: float | None
+    approve: Callable[[ToolCall], bool] | None
+    profile: str | Profile | None
+
+
+#: What the methods below take by name, and what may be misspelt.
+_BY_NAME = names_of(ChatArguments) | {"retries"}
+
+
+class ToolCaller(ModelAccess):
     """What a `LanguageModel` does with tools."""
 
     @overload
@@ -94,7 +119,7 @@ class ToolCaller(FrontDoors):
         parallel: bool = False,
         retries: int = 0,
         profile: str | Profile | None = None,
-        **options: Any,
+        **options: Unpack[ChatOptions],
     ) -> ToolCall | list[ToolCall] | str:
         """Return the call of a tool that the model makes of the prompt, its arguments validated; nothing runs yet.
 
@@ -120,16 +145,29 @@ class ToolCaller(FrontDoors):
             SchemaError: A parameter cannot be constrained.
             GenerationError: As `run`.
         """
-        from schemagen.calling import chat
+        from schemagen.calling.chat import resolve
+        from schemagen.calling.request import CallForm, CallRequest
 
-        request = chat.CallRequest.of(self._model, tools, parallel=parallel, profile=profile, generate_kwargs=options)
-        found: ToolCall | list[ToolCall] | str = chat.call(request, prompt, tool_choice, retries=retries)
+        settings = Settings.of(self, {"retries": retries, **options}, names_of(CallOptions), beside=_BY_NAME)
+        form = CallForm.of(self, tools, parallel=parallel, profile=profile)
+        request = CallRequest.of(settings, form, as_messages(prompt), resolve(form.tools, tool_choice))
+        found: ToolCall | list[ToolCall] | str = complete_request(request).value
         return found
 
     @requires("prompt", "tools", call="await lm.acall(prompt, [function])")
-    async def acall(self, prompt: Prompt, tools: Iterable[ToolLike], **options: Any) -> ToolCall | list[ToolCall] | str:
+    async def acall(
+        self,
+        prompt: Prompt,
+        tools: Iterable[ToolLike],
+        *,
+        tool_choice: ToolChoice = "auto",
+        parallel: bool = False,
+        **options: Unpack[CallOptions],
+    ) -> ToolCall | list[ToolCall] | str:
         """Return what `call` returns, and leave the event loop free meanwhile; the model works in a thread."""
-        found: ToolCall | list[ToolCall] | str = await in_thread(self.call, prompt, tools, **options)
+        found: ToolCall | list[ToolCall] | str = await in_thread(
+            self.call, prompt, tools, tool_choice=tool_choice, parallel=parallel, **options
+        )
         return found
 
     @overload
@@ -200,7 +238,7 @@ class ToolCaller(FrontDoors):
         tool_choice: ToolChoice = "auto",
         parallel: bool = False,
         profile: str | Profile | None = None,
-        **options: Any,
+        **options: Unpack[ChatOptions],
     ) -> CallStream[Any]:
         """Return the events of an answer while it is written: words, and calls with their arguments; nothing runs.
 
@@ -234,18 +272,23 @@ class ToolCaller(FrontDoors):
                     case CallCompleted(index, call):
                         print(call())
         """
-        from schemagen.calling import chat
+        from schemagen.calling.chat import resolve
+        from schemagen.calling.request import CallForm, CallRequest
         from schemagen.calling.stream import CallStream
-        from schemagen.decode.loop import check_streamed_options
-        from schemagen.prompts.messages import as_messages
 
-        check_streamed_options(options)
-        request = chat.CallRequest.of(self._model, tools, parallel=parallel, profile=profile, generate_kwargs=options)
-        return CallStream(request, as_messages(prompt), tool_choice)
+        settings = Settings.of(self, options, names_of(StreamCallOptions), beside=_BY_NAME, streamed=True)
+        form = CallForm.of(self, tools, parallel=parallel, profile=profile)
+        return CallStream(CallRequest.of(settings, form, as_messages(prompt), resolve(form.tools, tool_choice)))
 
     @requires("prompt", "tools", call="lm.astream_call(prompt, [function])")
     def astream_call(
-        self, prompt: Prompt, tools: Iterable[ToolLike], **options: Any
+        self,
+        prompt: Prompt,
+        tools: Iterable[ToolLike],
+        *,
+        tool_choice: ToolChoice = "auto",
+        parallel: bool = False,
+        **options: Unpack[StreamCallOptions],
     ) -> AsyncGenerator[CallEvent[Any], None]:
         """Yield what `stream_call` yields, and leave the event loop free meanwhile; arguments and errors as there.
 
@@ -254,8 +297,7 @@ class ToolCaller(FrontDoors):
         from schemagen.decode.event_stream import events_of
 
         def start() -> CallStream[Any]:
-            found: CallStream[Any] = self.stream_call(prompt, tools, **options)
-            return found
+            return self.stream_call(prompt, tools, tool_choice=tool_choice, parallel=parallel, **options)
 
         return events_of(start)
 
@@ -297,10 +339,18 @@ class ToolCaller(FrontDoors):
         """
         from schemagen.calling import chat
 
-        given: dict[str, Any] = {"parallel": parallel, "max_steps": max_steps, "approve": approve, "profile": profile}
-        given |= {"tool_choice": tool_choice, "timeout_s": timeout_s, **options}
-        request, steps, _ = self._conversation(prompt, tools, **given)
-        return chat.run(request, steps, timeout_s=timeout_s)
+        conversation = self._conversation(
+            prompt,
+            tools,
+            tool_choice=tool_choice,
+            parallel=parallel,
+            max_steps=max_steps,
+            timeout_s=timeout_s,
+            approve=approve,
+            profile=profile,
+            **options,
+        )
+        return chat.run(conversation)
 
     @requires("prompt", call="await lm.achat(prompt, [function])")
     async def achat(  # noqa: PLR0913 - as `chat`
@@ -323,14 +373,22 @@ class ToolCaller(FrontDoors):
         """
         from schemagen.calling import chat
 
-        given: dict[str, Any] = {"parallel": parallel, "max_steps": max_steps, "approve": approve, "profile": profile}
-        given |= {"tool_choice": tool_choice, "timeout_s": timeout_s, **options}
-        request, steps, _ = self._conversation(prompt, tools, **given)
-        return await chat.arun(request, steps, timeout_s=timeout_s)
+        conversation = self._conversation(
+            prompt,
+            tools,
+            tool_choice=tool_choice,
+            parallel=parallel,
+            max_steps=max_steps,
+            timeout_s=timeout_s,
+            approve=approve,
+            profile=profile,
+            **options,
+        )
+        return await chat.arun(conversation)
 
     @requires("prompt", call="lm.stream_chat(prompt, [function])")
     def stream_chat(
-        self, prompt: Prompt, tools: Iterable[ToolLike] = (), **options: Any
+        self, prompt: Prompt, tools: Iterable[ToolLike] = (), **options: Unpack[ChatArguments]
     ) -> Generator[ChatEvent[Chat], None, None]:
         """Yield what happens in a `chat`: the events of every answer, as `stream_call` has them, and the results of calls.
 
@@ -340,18 +398,16 @@ class ToolCaller(FrontDoors):
         """
         from schemagen.calling.stream import chat_events
 
-        request, steps, timeout_s = self._conversation(prompt, tools, **options)
-        return chat_events(request, steps, timeout_s=timeout_s)
+        return chat_events(self._conversation(prompt, tools, streamed=True, **options))
 
     @requires("prompt", call="lm.astream_chat(prompt, [function])")
     def astream_chat(
-        self, prompt: Prompt, tools: Iterable[ToolLike] = (), **options: Any
+        self, prompt: Prompt, tools: Iterable[ToolLike] = (), **options: Unpack[ChatArguments]
     ) -> AsyncGenerator[ChatEvent[Chat], None]:
         """Yield what `stream_chat` yields, without blocking the event loop; calls run as in `achat`."""
         from schemagen.calling.stream import achat_events
 
-        request, steps, timeout_s = self._conversation(prompt, tools, **options)
-        return achat_events(request, steps, timeout_s=timeout_s)
+        return achat_events(self._conversation(prompt, tools, streamed=True, **options))
 
     def _conversation(  # noqa: PLR0913 - as `chat`
         self,
@@ -364,12 +420,15 @@ class ToolCaller(FrontDoors):
         timeout_s: float | None = None,
         approve: Callable[[ToolCall], bool] | None = None,
         profile: str | Profile | None = None,
-        **options: Any,
-    ) -> tuple[CallRequest, Conversation, float | None]:
+        streamed: bool = False,
+        **options: Unpack[ChatOptions],
+    ) -> Conversation:
         """Read the arguments of `chat`."""
-        from schemagen.calling import chat
+        from schemagen.calling.chat import Conversation
+        from schemagen.calling.request import CallForm
 
-        check_seconds("timeout_s", timeout_s)
-        request = chat.CallRequest.of(self._model, tools, parallel=parallel, profile=profile, generate_kwargs=options)
-        steps = chat.Conversation(prompt, choice=tool_choice, max_steps=max_steps, approve=approve)
-        return request, steps, timeout_s
+        settings = Settings.of(self, options, names_of(ChatOptions), beside=_BY_NAME, streamed=streamed)
+        form = CallForm.of(self, tools, parallel=parallel, profile=profile, strict=False)
+        return Conversation(
+            settings, form, prompt, choice=tool_choice, max_steps=max_steps, timeout_s=timeout_s, approve=approve
+        )

@@ -135,7 +135,7 @@ class BatchOptions(AnswerOptions, total=False):
 
     retries: int
     seed: int | Sequence[int] | None
-    batch_size: int
+    batch_size: int | None
     progress: bool | None
 
 

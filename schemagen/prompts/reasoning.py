@@ -3,14 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 from schemagen.arguments import check_count
 from schemagen.errors import OptionError
-
-if TYPE_CHECKING:
-    from schemagen.decode.loop import Decoded
-    from schemagen.prompts.reasoning_grammar import ReasoningGrammar
 
 #: Tokens of thoughts where nobody says how many.
 DEFAULT_MAX_TOKENS = 1024
@@ -60,8 +55,3 @@ def as_reasoning(given: bool | int | Reasoning | None) -> Reasoning | None:
     if given is None or isinstance(given, bool):
         return Reasoning() if given else None
     return given if isinstance(given, Reasoning) else Reasoning(check_count("reasoning", given))
-
-
-def split_reasoning(found: Decoded, thinking: ReasoningGrammar | None) -> tuple[str, str | None, int]:
-    """Return the text of an answer, the thoughts before it, and how many tokens these are."""
-    return (found.text, None, 0) if thinking is None else thinking.split(found.token_ids)

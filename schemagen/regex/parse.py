@@ -100,7 +100,7 @@ class Parser:
 
     def __init__(self, pattern: str, *, python: bool, flags: Flags | None = None) -> None:
         self.cursor = Cursor(pattern, python, flags=flags or Flags())
-        self._open = [Group("group", 0, self.cursor.flags)]
+        self.open_groups = [Group("group", 0, self.cursor.flags)]
         self._names: set[str] = set()
 
     def parse(self) -> Syntax:
@@ -121,18 +121,21 @@ class Parser:
                 cursor.position = skipped.end()
                 continue
             special.get(cursor.peek(), self._atom)()
-        if len(self._open) > 1:
-            raise cursor.invalid("group '(' is never closed", self._open[-1].position, fix="add ')', or write '\\('")
-        return self._finish(self._open[0]).node
+        if len(self.open_groups) > 1:
+            raise cursor.invalid(
+                "group '(' is never closed", self.open_groups[-1].position, fix="add ')', or write '\\('"
+            )
+        return self._finish(self.open_groups[0]).node
 
-    def _push(self, node: Syntax, height: int, position: int, *, repeatable: bool = True) -> None:
+    def push(self, node: Syntax, height: int, position: int, *, repeatable: bool = True) -> None:
+        """Add a node to the innermost open group."""
         if height > MAX_HEIGHT:
             raise LimitError(
                 f"the pattern nests {height} operators inside one another, limit {MAX_HEIGHT}",
                 at=f"position {position} of a pattern of {len(self.cursor.pattern)} characters",
                 fix="flatten the groups and repetitions of the pattern",
             )
-        group = self._open[-1]
+        group = self.open_groups[-1]
         group.items.append(_Item(node, height, position, repeatable))
         group.repeated = False
 
@@ -142,7 +145,7 @@ class Parser:
         found = _PLAIN_RUN.match(cursor.pattern, cursor.position)
         if found is None or cursor.flags.ignore_case or cursor.flags.verbose:
             return False
-        self._push(concat(*map(_character, found.group())), 0, cursor.position)
+        self.push(concat(*map(_character, found.group())), 0, cursor.position)
         cursor.position = found.end()
         return True
 
@@ -153,19 +156,19 @@ class Parser:
         if character == "\\":
             node = atom_escape(cursor)
             is_anchor = cursor.pattern[start + 1] in "bBAzZ"
-            self._push(node, 0, start, repeatable=not is_anchor)
+            self.push(node, 0, start, repeatable=not is_anchor)
             return
         if character == "[":
-            self._push(character_class(cursor), 0, start)
+            self.push(character_class(cursor), 0, start)
             return
         cursor.position += 1
         if character in "^$":
-            self._push(self._anchor(character), 0, start, repeatable=False)
+            self.push(self._anchor(character), 0, start, repeatable=False)
         elif character == ".":
-            self._push(ANY_CHAR if cursor.flags.dot_all else Chars(invert_ranges(cursor.line_ends)), 0, start)
+            self.push(ANY_CHAR if cursor.flags.dot_all else Chars(invert_ranges(cursor.line_ends)), 0, start)
         else:
             point = ord(character)
-            self._push(Chars(folded(cursor, ((point, point),))), 0, start)
+            self.push(Chars(folded(cursor, ((point, point),))), 0, start)
 
     def _anchor(self, character: str) -> Syntax:
         """Return `^` or `$` as an assertion."""
@@ -180,7 +183,7 @@ class Parser:
     def _next_alternative(self) -> None:
         """Step over ``|``."""
         self.cursor.position += 1
-        group = self._open[-1]
+        group = self.open_groups[-1]
         group.alternatives.append(self._sequence(group))
         group.items, group.repeated = [], False
 
@@ -203,18 +206,18 @@ class Parser:
     def _close(self) -> None:
         """Step over ``)``."""
         cursor = self.cursor
-        if len(self._open) == 1:
+        if len(self.open_groups) == 1:
             raise cursor.invalid("')' closes no group", cursor.position, fix="write '\\)' for ')'")
         cursor.position += 1
-        group = self._open.pop()
+        group = self.open_groups.pop()
         cursor.flags = group.flags
         item = self._finish(group)
         if group.kind == "group":
-            self._push(item.node, item.height, group.position)
+            self.push(item.node, item.height, group.position)
             return
         build = look_ahead if group.kind == "ahead" else look_behind
         node = build(item.node, negative=group.negative, position=group.position)
-        self._push(node, item.height + 2, group.position)
+        self.push(node, item.height + 2, group.position)
 
     def _open_group(self) -> None:
         """Step over ``(`` and what says which kind of group it is."""
@@ -232,7 +235,7 @@ class Parser:
                 return
             elif not cursor.skip(":") and not self._name(start) and not self._inline_flags(start):
                 return
-        self._open.append(group)
+        self.open_groups.append(group)
 
     def _comment(self, start: int) -> None:
         """Step over the rest of ``(?#...)``."""
@@ -289,7 +292,7 @@ class Parser:
 
     def _at_start(self) -> bool:
         """Return whether nothing but flags and comments has been read."""
-        return len(self._open) == 1 and not self._open[0].items and not self._open[0].alternatives
+        return len(self.open_groups) == 1 and not self.open_groups[0].items and not self.open_groups[0].alternatives
 
     def _quantifier(self) -> None:
         """Step over a quantifier and repeat the last item."""
@@ -300,7 +303,7 @@ class Parser:
             self._atom()
             return
         text = cursor.pattern[start : cursor.position]
-        group = self._open[-1]
+        group = self.open_groups[-1]
         if not group.items or not group.items[-1].repeatable:
             raise cursor.invalid(
                 f"nothing to repeat before {text!r}", start, fix=f"write '\\{text[0]}' for {text[0]!r}"
@@ -317,7 +320,7 @@ class Parser:
         cursor.skip("?")  # a lazy quantifier prefers other matches, the language is the same
         item = group.items.pop()
         height = item.height if isinstance(item.node, ZERO_WIDTH) else item.height + 1
-        self._push(loop(item.node, *bounds, item.position), height, item.position)
+        self.push(loop(item.node, *bounds, item.position), height, item.position)
         group.repeated = True
 
     def _bounds(self) -> tuple[int, int | None] | None:
@@ -329,10 +332,10 @@ class Parser:
         found = _COUNT.match(cursor.pattern, cursor.position)
         if found is None or found.group() == "{}" or (found.group() == "{,}" and not cursor.python):
             return None
-        low = self._count(found.group(1) or "0")
+        low = self.count_of(found.group(1) or "0")
         high = low if found.group(2) is None else None
         if found.group(3):
-            high = self._count(found.group(3))
+            high = self.count_of(found.group(3))
         if high is not None and high < low:
             raise cursor.invalid(
                 f"repetition {found.group()!r} is out of order", cursor.position, fix="swap its bounds"
@@ -340,7 +343,7 @@ class Parser:
         cursor.position = found.end()
         return low, high
 
-    def _count(self, digits: str) -> int:
+    def count_of(self, digits: str) -> int:
         """Return a counter as a number."""
         significant = digits.lstrip("0") or "0"
         if len(significant) > 10 or int(significant) > MAX_COUNT:

@@ -124,19 +124,19 @@ class RustParser(Parser):
         if character == "\\":
             found = self._assertion() or self._escape()
             node = Chars(self._folded((with_surrogates(found, found),))) if isinstance(found, int) else found
-            self._push(Chars(node) if isinstance(node, tuple) else node, 0, start)
+            self.push(Chars(node) if isinstance(node, tuple) else node, 0, start)
             return
         if character == "[":
-            self._push(Chars(self._class()), 0, start)
+            self.push(Chars(self._class()), 0, start)
             return
         cursor.position += 1
         if character in "^$":
-            self._push(self._anchor(character), 0, start)
+            self.push(self._anchor(character), 0, start)
         elif character == ".":
             ends = _EITHER_END if cursor.flags.crlf else NEWLINE
-            self._push(ANY_CHAR if cursor.flags.dot_all else Chars(invert_ranges(ends)), 0, start)
+            self.push(ANY_CHAR if cursor.flags.dot_all else Chars(invert_ranges(ends)), 0, start)
         else:
-            self._push(Chars(self._folded((with_surrogates(ord(character), ord(character)),))), 0, start)
+            self.push(Chars(self._folded((with_surrogates(ord(character), ord(character)),))), 0, start)
 
     def _folded(self, ranges: Ranges) -> Ranges:
         """Return ``ranges`` as the flag ``i`` widens them here."""
@@ -369,7 +369,7 @@ class RustParser(Parser):
             cursor.position = named.end()
         elif is_special and not self._group_flags(group.position):
             return
-        self._open.append(group)
+        self.open_groups.append(group)
 
     def _group_flags(self, start: int) -> bool:
         """Step over ``?i-s:`` or ``?i)``, set the flags, and say whether a group opens."""
@@ -391,13 +391,13 @@ class RustParser(Parser):
         cursor = self.cursor
         start = cursor.position
         bounds = self._bounds()
-        group = self._open[-1]
+        group = self.open_groups[-1]
         if bounds is None or not group.items:
             raise cursor.invalid(f"nothing to repeat, or no count, at {cursor.peek()!r}", start)
         cursor.skip("?")  # lazy, or with the flag U greedy: another match, the same language
         item = group.items.pop()
         height = item.height if isinstance(item.node, ZERO_WIDTH) else item.height + 1
-        self._push(loop(item.node, *bounds, item.position), height, item.position)
+        self.push(loop(item.node, *bounds, item.position), height, item.position)
 
     def _bounds(self) -> tuple[int, int | None] | None:
         """Step over the quantifier and return its bounds; None if it is none."""
@@ -408,9 +408,9 @@ class RustParser(Parser):
         found = _COUNT.match(cursor.pattern, cursor.position)
         if found is None:
             return None
-        low = self._count(found.group(1))
+        low = self.count_of(found.group(1))
         high = low if found.group(2) is None else None
         if found.group(3):
-            high = self._count(found.group(3))
+            high = self.count_of(found.group(3))
         cursor.position = found.end()
         return low, high

@@ -22,6 +22,7 @@ from schemagen.errors import (
     ValidationFailed,
 )
 from schemagen.prompts.shape import SHAPE_INSTRUCTION
+from schemagen.request.settings import token_ids_of
 from tests.models import wants
 
 
@@ -328,11 +329,27 @@ def test_a_refused_value_is_a_validation_failure(make_lm, tokenizer):
     assert caught.value.at == "/number"
 
 
+class Recorder:
+    """The tokenizer of a model, which keeps the texts that it is given."""
+
+    def __init__(self, lm, texts):
+        assert lm.vocabulary, "read before"
+        self.tokenizer = lm.tokenizer
+        self.texts = texts
+
+    def __getattr__(self, name):
+        """Be the tokenizer in everything else."""
+        return getattr(self.tokenizer, name)
+
+    def __call__(self, text, **options):
+        self.texts.append(text)
+        return self.tokenizer(text, **options)
+
+
 def change_its_mind(lm, tokenizer):
     """Let the model want 7 for its first prompt and 8 for later ones; return the prompts, as they come."""
     prompts = []
-    encode_prompt = lm._encode
-    lm._encode = lambda text, templated: prompts.append(text) or encode_prompt(text, templated)
+    lm.tokenizer = Recorder(lm, prompts)
 
     def distort(logits):
         return wants(tokenizer, "7" if len(prompts) < 2 else "8")(logits)
@@ -450,8 +467,8 @@ def test_an_empty_chat_is_refused(lm):
 
 def test_no_special_token_is_doubled(templated, tokenizer):
     """A template writes its own special tokens, so the tokenizer adds none."""
-    encoded = templated._encode("<eos>x", templated=True)
-    assert encoded["input_ids"].tolist() == [[tokenizer.eos_token_id, *tokenizer("x")["input_ids"]]]
+    token_ids = token_ids_of(templated, "<eos>x", templated=True)
+    assert token_ids == (tokenizer.eos_token_id, *tokenizer("x")["input_ids"])
 
 
 def test_unconstrained_text(lm):
@@ -462,8 +479,7 @@ def test_unconstrained_text(lm):
 def test_unconstrained_text_of_a_type(bundled_lm):
     """With a type, `generate_text` sends what `generate` sends: a shape that the model knows makes it write an instance."""
     asked = []
-    encode = bundled_lm._encode
-    with patch.object(bundled_lm, "_encode", lambda *rendered: asked.append(rendered) or encode(*rendered)):
+    with patch.object(bundled_lm, "tokenizer", Recorder(bundled_lm, asked)):
         text = bundled_lm.generate_text("Thirty-six", Point)
         bundled_lm("Thirty-six", Point)
     assert asked[0] == asked[1]

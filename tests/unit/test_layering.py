@@ -31,6 +31,7 @@ LAYERS = (
     "decode",
     "streaming",
     "prompts",
+    "request",
     "calling",
     "lm",
     "structured",
@@ -63,6 +64,7 @@ THIRD_PARTIES = {
     "decode": {"numpy", "torch", "transformers"},
     "streaming": {"pydantic", "pydantic_core"},
     "prompts": {"pydantic", "pydantic_core"},
+    "request": set(),
     "calling": {"numpy", "pydantic", "pydantic_core", "docstring_parser"},
     "lm": {"numpy", "torch", "transformers", "tokenizers", "accelerate", "safetensors", "pydantic", "rich"},
     "structured": {"pydantic"},
@@ -141,6 +143,81 @@ def test_a_wrong_import_is_seen() -> None:
     )
     names = [name for _, name in runtime_imports(ast.parse(source))]
     assert names == ["rich", "schemagen.events", "schemagen.lm"]
+
+
+# ---- private names --------------------------------------------------------------------------------------------------
+
+#: Names with an underscore that belong to others and are read all the same: where, what, and for want of what.
+PRIVATE = {
+    ("decode/continuous.py", "_true_initial_tokens"): "transformers has no public name for the length of a prompt",
+    ("decode/continuous.py", "_request_counter"): "nor for the number of a request",
+    ("decode/continuous.py", "_retrieve_processors_kwargs"): "nor for reading its processors again",
+    ("decode/generate_call.py", "_getframe"): "documented, if not by its name",
+    ("grammar/schema_values.py", "_getframe"): "documented, if not by its name",
+    ("grammar/specs.py", "_type"): "pydantic has no public name for what a TypeAdapter is of",
+    ("types/schemas/notes.py", "_config"): "nor pydantic for the configuration that its generator is in",
+    ("schema/document.py", "_base_uri"): "referencing has no public name for where a resolver stands",
+}
+#: The public methods of named tuples.
+OF_TUPLES = {"_replace", "_asdict", "_fields", "_make"}
+
+
+def own_names(tree: ast.Module) -> set[str]:
+    """What a module defines: functions, classes, variables, and attributes of what it makes."""
+    found = set()
+    for node in ast.walk(tree):
+        if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)):
+            found.add(node.name)
+        elif isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
+            found.add(node.id)
+        elif isinstance(node, ast.Attribute) and isinstance(node.ctx, ast.Store) and is_own(node.value):
+            found.add(node.attr)
+    return found
+
+
+def is_own(node: ast.AST) -> bool:
+    """Whether an expression is the object or class that the code belongs to."""
+    return isinstance(node, ast.Name) and node.id in {"self", "cls"}
+
+
+def foreign_private_names(tree: ast.Module) -> list[tuple[int, str]]:
+    """Line and name of each name with an underscore that a module uses and does not define."""
+    own = own_names(tree) | OF_TUPLES
+    found = []
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Attribute):
+            found.append((node.lineno, node.attr))
+        elif isinstance(node, ast.ImportFrom):
+            found += [(node.lineno, alias.name) for alias in node.names if alias.name != "_core"]
+    return [(line, name) for line, name in found if is_private(name) and name not in own]
+
+
+def is_private(name: str) -> bool:
+    """Whether a name says that it is nobody else's."""
+    return name.startswith("_") and not name.endswith("__")
+
+
+def test_private_names_stay_at_home() -> None:
+    """No module uses a name with an underscore of another; what has no public name elsewhere is listed, and used."""
+    found = {
+        (path.relative_to(PACKAGE).as_posix(), name): line
+        for path in modules()
+        for line, name in foreign_private_names(ast.parse(path.read_text(encoding="utf-8")))
+    }
+    wrong = [f"schemagen/{path}:{line}: {name}" for (path, name), line in found.items() if (path, name) not in PRIVATE]
+    assert not wrong, "\n".join(wrong)
+    assert not PRIVATE.keys() - found.keys(), "no longer used: take it off the list"
+
+
+def test_a_private_name_is_seen() -> None:
+    """Names of other objects, modules and base classes count, own ones do not."""
+    source = (
+        "from schemagen.lm import _hidden\nfrom schemagen import _core\n"
+        "class A(B):\n    def f(self, other):\n        self._mine = other._mine + self._of_base + other._theirs\n"
+        "        return self._mine + other.model._deep + other.__class__\n"
+    )
+    names = [name for _, name in foreign_private_names(ast.parse(source))]
+    assert sorted(names) == ["_deep", "_hidden", "_of_base", "_theirs"]
 
 
 # ---- the core -------------------------------------------------------------------------------------------------------

@@ -8,9 +8,9 @@ from schemagen.context_free.items import Symbol, items_of
 from schemagen.context_free.simplify import simplified
 from schemagen.context_free.syntax import NOTHING, Lexeme, Rule, Terminal, Text
 from schemagen.context_free.texts import is_plain, nonempty
+from schemagen.engine.native.builder import EMPTY_NODE, UTF8, builder_of
 from schemagen.engine.native.lowering import compile_pattern
 from schemagen.engine.native.node_cache import PatternLowering
-from schemagen.engine.native.program import EMPTY_NODE, UTF8, builder_of
 from schemagen.errors import UnsatisfiableSchemaError
 from schemagen.regex import ast
 from schemagen.regex.text import to_python_re

@@ -1,0 +1,200 @@
+"""`CallRequest`: a prompt, and the tools that the answer may call; a turn of a chat is one as well."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from pydantic import ValidationError
+
+from schemagen.arguments import check_flag
+from schemagen.calling.calls import ToolCall, ToolResult, new_id, reasons
+from schemagen.calling.history import call_message, render_chat
+from schemagen.calling.tools import Tool, as_tools
+from schemagen.calling.wire import build, special_markers
+from schemagen.calling.wire_profiles import Profile, detect_profile, find_profile
+from schemagen.errors import ValidationFailed
+from schemagen.grammar.compiler import compile as compile_grammar
+from schemagen.request.pipeline import Refusal, Request
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from schemagen.calling.reading import RawCall
+    from schemagen.calling.wire import Wire
+    from schemagen.decode.loop import Decoded
+    from schemagen.engine.protocol import Constraint
+    from schemagen.request.pipeline import Output
+    from schemagen.request.settings import ModelAccess, Settings
+
+
+class Choice(NamedTuple):
+    """What an answer may be.
+
+    Attributes:
+        tools: Those that may be called.
+        may_answer: Whether there may be an answer without a call.
+        may_call: Whether there may be calls.
+    """
+
+    tools: tuple[Tool[..., Any], ...]
+    may_answer: bool
+    may_call: bool
+
+
+@dataclass(frozen=True, slots=True)
+class ModelTurn:
+    """One answer of the model: words, and calls; a result with the reasons where a validator refuses the arguments."""
+
+    text: str
+    found: tuple[ToolCall | ToolResult, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class CallForm:
+    """How calls are written, and what the prompt says of them.
+
+    Attributes:
+        tools: All tools; the prompt describes them.
+        parallel: Whether an answer may hold several calls.
+        profile: The wire format.
+        strict: Whether the value of an answer is its calls, so that arguments which a validator refuses are a refusal of the
+            answer. If not, the value is the `ModelTurn`, and the chat goes on.
+    """
+
+    tools: tuple[Tool[..., Any], ...]
+    parallel: bool
+    profile: Profile
+    strict: bool = True
+
+    @classmethod
+    def of(
+        cls,
+        lm: ModelAccess,
+        tools: Iterable[Any],
+        *,
+        parallel: bool,
+        profile: str | Profile | None,
+        strict: bool = True,
+    ) -> CallForm:
+        """Read the arguments of `LanguageModel.call`.
+
+        Raises:
+            ToolError: Something is no tool, or the profile is not known.
+            OptionError: ``parallel`` is neither True nor False.
+        """
+        found = find_profile(profile) if isinstance(profile, str) else profile
+        check_flag("parallel", parallel)
+        return cls(as_tools(tools), parallel, found or detect_profile(lm.tokenizer), strict)
+
+    def wire(self, settings: Settings, choice: Choice) -> Wire:
+        """Return what may be answered.
+
+        Raises:
+            SchemaError: The arguments of a tool cannot be compiled.
+            ToolError: A tool cannot be written in the wire format.
+        """
+        vocabulary = settings.lm.vocabulary
+        specials = special_markers(self.profile, settings.lm.tokenizer, vocabulary)
+        flags = {"may_answer": choice.may_answer, "may_call": choice.may_call, "parallel": self.parallel}
+        return build(self.profile, choice.tools, vocabulary, specials, **flags)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CallRequest(Request):
+    """One attempt at an answer that may call tools.
+
+    Attributes:
+        form: How calls are written.
+        wire: What may be answered, thoughts included.
+        must_call: Whether the answer will be a call.
+    """
+
+    form: CallForm
+    wire: Wire
+    must_call: bool
+
+    @classmethod
+    def of(cls, settings: Settings, form: CallForm, messages: Sequence[Any], choice: Choice) -> CallRequest:
+        """Return the first attempt; errors as for `CallForm.wire`."""
+        wire, thinking = form.wire(settings, choice), None
+        if settings.thinker is not None:
+            thinking = settings.thinker.before_parts(wire.sequence)
+            wire = replace(wire, sequence=thinking)
+        return cls(
+            settings=settings,
+            messages=[*messages],
+            thinking=thinking,
+            form=form,
+            wire=wire,
+            must_call=not choice.may_answer,
+        )
+
+    @property
+    def constraint(self) -> Constraint:
+        """What the model may write, thoughts included."""
+        return self.wire.sequence
+
+    def render(self) -> tuple[str, bool]:
+        """Return the text that the model reads, and whether a chat template wrote it."""
+        tokenizer, form = self.settings.lm.tokenizer, self.form
+        options: dict[str, Any] = {"must_call": self.must_call, "thinker": self.settings.thinker}
+        return render_chat(tokenizer, self.messages, form.tools, form.profile, **options)
+
+    def read(self, output: Output) -> Any:
+        """Return the value of an answer, or a `Refusal`."""
+        return self.value_of(self.turn(output.decoded))
+
+    def turn(self, decoded: Decoded) -> ModelTurn:
+        """Return the words and calls of an answer."""
+        answer = self.wire.read(decoded.token_ids)
+        found = [
+            self.validate_call(written, "" if index else answer.text) for index, written in enumerate(answer.calls)
+        ]
+        return ModelTurn(answer.text, tuple(found))
+
+    def value_of(self, turn: ModelTurn) -> Any:
+        """Return what an answer comes to: its calls, its words where there are none, or a `Refusal`."""
+        if not self.form.strict:
+            return turn
+        refused = [entry for entry in turn.found if isinstance(entry, ToolResult)]
+        if refused:
+            told = messages_of(turn.text, turn.found, refused)
+            return Refusal([*self.messages, *told], refusal_of(refused[0], self.attempt))
+        if not turn.found:
+            return turn.text
+        return [*turn.found] if self.form.parallel else turn.found[0]
+
+    def validate_call(self, written: RawCall, content: str) -> ToolCall | ToolResult:
+        """Return a call; a result with the reasons if a validator refuses its arguments."""
+        tool, text, call_id = written.tool, written.json, written.id or new_id()
+        try:
+            arguments = compile_grammar(tool.spec, self.settings.lm.vocabulary).validate(text)
+        except ValidationFailed as refusal:
+            return ToolResult(ToolCall(tool, json.loads(text), text, content, call_id), None, refusal.error)
+        return ToolCall(tool, arguments, text, content, call_id)
+
+
+def messages_of(
+    text: str, found: Iterable[ToolCall | ToolResult], results: Iterable[ToolResult]
+) -> list[dict[str, Any]]:
+    """Return the message with the calls, and those with their results."""
+    calls = [entry.call if isinstance(entry, ToolResult) else entry for entry in found]
+    asked = call_message([(entry.id, entry.name, entry.json) for entry in calls], text)
+    return [asked, *(result.to_message() for result in results)]
+
+
+def refusal_of(result: ToolResult, attempts: int) -> ValidationFailed:
+    """Return the error of a call whose arguments a validator refused."""
+    error = result.error
+    assert isinstance(error, ValidationError), "only validators refuse arguments"
+    return ValidationFailed(
+        f"a validator refused the arguments of {result.call.name}: {reasons(error)}",
+        text=result.call.json,
+        error=error,
+        attempts=attempts,
+        at=result.call.name,
+        why=f"the text satisfies the schema; {attempts} attempt(s), {error.error_count()} complaint(s)",
+        fix="state the rule in the types of the parameters (bounds, pattern, Literal), or allow more retries",
+    )

@@ -1,0 +1,123 @@
+"""`AnswerRequest`: a prompt, and the type, schema, pattern or choice that the answer is a value of."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from schemagen.errors import ValidationFailed, VocabularyError
+from schemagen.grammar.grammar import Grammar
+from schemagen.grammar.refusals import after_attempts, reasons
+from schemagen.prompts.messages import as_messages, check_flags, render, with_correction, with_shape, with_texts
+from schemagen.request.pipeline import Refusal, Request
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from schemagen.engine.options import PropertyOrder, WhitespacePolicy
+    from schemagen.engine.protocol import Constraint
+    from schemagen.prompts.messages import Message
+    from schemagen.request.pipeline import Output
+    from schemagen.request.settings import ModelAccess, Settings
+
+
+@dataclass(frozen=True, slots=True)
+class AnswerForm:
+    """How an answer is laid out, and what the prompt says of it.
+
+    Attributes:
+        whitespace: As for `schemagen.compile`.
+        property_order: As for `schemagen.compile`.
+        show_schema: Whether the shape of the schema, the choices or the pattern are appended to the prompt.
+        chat_template: Whether the chat template of the tokenizer is used.
+
+    Raises:
+        OptionError: ``show_schema`` or ``chat_template`` is neither True nor False.
+    """
+
+    whitespace: WhitespacePolicy = "flexible"
+    property_order: PropertyOrder = "schema"
+    show_schema: bool = True
+    chat_template: bool = True
+
+    def __post_init__(self) -> None:
+        """Refuse flags that are none."""
+        check_flags(show_schema=self.show_schema, chat_template=self.chat_template)
+
+    def grammar(self, lm: ModelAccess, spec: Any) -> Grammar:
+        """Return the grammar of a spec, which may be one already.
+
+        Raises:
+            SchemaError: As `schemagen.compile`.
+            VocabularyError: It is one over the vocabulary of another model.
+        """
+        if not isinstance(spec, Grammar):
+            return lm.compile(spec, whitespace=self.whitespace, property_order=self.property_order)
+        if spec.vocabulary != lm.vocabulary:
+            raise VocabularyError(
+                f"the grammar is over {spec.vocabulary!r}, the model over {lm.vocabulary!r}",
+                why="its masks would allow other tokens than they mean",
+                fix="compile it with schemagen.compile(spec, lm.vocabulary)",
+            )
+        return spec
+
+    def messages(self, prompt: str | Sequence[Message], grammar: Grammar) -> list[dict[str, Any]]:
+        """Return the chat to render, with what the answer has to be.
+
+        Raises:
+            GenerationError: The prompt is none.
+        """
+        messages = as_messages(prompt)
+        if not self.show_schema:
+            return messages
+        schema = grammar.schema
+        return with_texts(messages, grammar.spec) if schema is None else with_shape(messages, schema)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AnswerRequest(Request):
+    """One attempt at a value of a grammar.
+
+    Attributes:
+        grammar: What the answer must be.
+        chat_template: Whether the chat template of the tokenizer is used.
+    """
+
+    grammar: Grammar
+    chat_template: bool = True
+
+    @classmethod
+    def of(
+        cls, settings: Settings, form: AnswerForm, prompt: str | Sequence[Message], grammar: Grammar
+    ) -> AnswerRequest:
+        """Return the first attempt.
+
+        Raises:
+            GenerationError: The prompt is none.
+            OptionError: The vocabulary cannot write what ends the thoughts.
+        """
+        return cls(
+            settings=settings,
+            messages=form.messages(prompt, grammar),
+            grammar=grammar,
+            chat_template=form.chat_template,
+            thinking=None if settings.thinker is None else settings.thinker.before(grammar),
+        )
+
+    @property
+    def constraint(self) -> Constraint:
+        """What the model may write, thoughts included."""
+        return self.grammar if self.thinking is None else self.thinking
+
+    def render(self) -> tuple[str, bool]:
+        """Return the text that the model reads, and whether a chat template wrote it."""
+        settings = self.settings
+        return render(settings.lm.tokenizer, self.messages, chat_template=self.chat_template, thinker=settings.thinker)
+
+    def read(self, output: Output) -> Any:
+        """Return the value of an answer, or a `Refusal`."""
+        try:
+            return self.grammar.validate(output.text)
+        except ValidationFailed as error:
+            messages = with_correction(self.messages, output.text, reasons(error))
+            return Refusal(messages, after_attempts(error, output.text, self.attempt))

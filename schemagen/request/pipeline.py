@@ -1,0 +1,195 @@
+"""The walk of a request, the same under every method of a `LanguageModel` that asks the model for something.
+
+1. `Settings.of` reads the options of the call: names, values, how to think, how often to ask.
+2. A `Request` is made of a prompt and what the answer has to be: an `AnswerRequest` of a spec, or a `CallRequest` of tools.
+   The constraint is compiled here, and the shape of the answer joins the messages.
+3. `Request.prepare` writes the prompt as the model reads it, in tokens: a `Prepared`.
+4. `Prepared.decode` has the model write a text of the constraint: a `Decoded`.
+5. `Request.complete` takes the thoughts off and validates the rest. That gives a `Generation`; or, where a validator refuses
+   the answer, the `Request` to make instead, which tells the model why; or the error, after the last attempt.
+
+What the methods do with these steps:
+
+- ``lm(...)``, `generate`, `run` and `call` are `complete_request`, which takes steps 3 to 5 until there is a `Generation`.
+- `batch` takes steps 2, 3 and 5 for each row, and step 4 for all rows together; the requests of step 5 are the next round.
+- `stream` and `stream_call` take step 4 in a thread and turn the tokens into events; step 5 gives the last event.
+- `chat` is one `CallRequest` for each turn; the results of its calls are among the messages of the next one.
+- `generate_text` and `render` want the prompt alone: they render and encode it with the functions that step 3 uses.
+
+A request never changes, so it may be shared, and made again. Rejected: one object that keeps its attempts, which a batch would
+have to take apart again; and steps as methods of `LanguageModel`, which every method would call in an order of its own.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+from schemagen.generation import Generation
+from schemagen.request.settings import token_ids_of
+
+if TYPE_CHECKING:
+    from typing_extensions import Self
+
+    from schemagen.decode.loop import Decoded
+    from schemagen.engine.protocol import Constraint
+    from schemagen.errors import ValidationFailed
+    from schemagen.prompts.reasoning_grammar import ReasoningGrammar
+    from schemagen.request.settings import Settings
+
+
+@dataclass(frozen=True, slots=True)
+class Prepared:
+    """A prompt as the model reads it, and what may follow.
+
+    Attributes:
+        settings: Whom to ask, and the options.
+        token_ids: The prompt.
+        constraint: What the text must be.
+    """
+
+    settings: Settings
+    token_ids: tuple[int, ...]
+    constraint: Constraint
+
+    def decode(self, streamer: Any = None) -> Decoded:
+        """Have the model write a text.
+
+        Args:
+            streamer: Told the tokens as they come.
+
+        Raises:
+            GenerationError: As `schemagen.decode.loop.decode`.
+        """
+        from schemagen.decode.loop import decode, inputs_of
+
+        settings = self.settings
+        streaming = {} if streamer is None else {"streamer": streamer}
+        inputs = inputs_of([self.token_ids], 0, settings.lm.model.device)
+        options = {**settings.generate_kwargs, **streaming}
+        return decode(settings.lm.model, inputs, self.constraint, seed=settings.seed, **options)
+
+
+@dataclass(frozen=True, slots=True)
+class Output:
+    """What the model wrote, the thoughts taken off.
+
+    Attributes:
+        decoded: All of it.
+        text: The answer.
+        reasoning: The thoughts; None if there are none to be had.
+        reasoning_tokens: How many of the tokens are thoughts.
+    """
+
+    decoded: Decoded
+    text: str
+    reasoning: str | None = None
+    reasoning_tokens: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Refusal:
+    """An answer that a validator refuses.
+
+    Attributes:
+        messages: The chat to go on with: the answer, and what is wrong with it.
+        error: What is raised if there are no attempts left.
+    """
+
+    messages: list[dict[str, Any]]
+    error: ValidationFailed
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Request(ABC):
+    """One attempt at an answer.
+
+    Attributes:
+        settings: Whom to ask, and the options.
+        messages: The chat.
+        thinking: The grammar of the thoughts and the answer; None: no thoughts.
+        attempt: From 1.
+        seconds: Spent on the attempts before.
+    """
+
+    settings: Settings
+    messages: list[dict[str, Any]]
+    thinking: ReasoningGrammar | None = None
+    attempt: int = 1
+    seconds: float = 0.0
+
+    @property
+    @abstractmethod
+    def constraint(self) -> Constraint:
+        """What the model may write, thoughts included."""
+
+    @abstractmethod
+    def render(self) -> tuple[str, bool]:
+        """Return the text that the model reads, and whether a chat template wrote it."""
+
+    @abstractmethod
+    def read(self, output: Output) -> Any:
+        """Return the value of an answer, or a `Refusal`."""
+
+    def prepare(self) -> Prepared:
+        """Return the prompt in tokens, and what may follow it.
+
+        Raises:
+            GenerationError: The chat template refuses the messages.
+            OptionError: It leaves no place for thoughts.
+        """
+        text, templated = self.render()
+        return Prepared(self.settings, token_ids_of(self.settings.lm, text, templated=templated), self.constraint)
+
+    def split(self, decoded: Decoded) -> Output:
+        """Take the thoughts off what the model wrote."""
+        if self.thinking is None:
+            return Output(decoded, decoded.text)
+        return Output(decoded, *self.thinking.split(decoded.token_ids))
+
+    def complete(self, decoded: Decoded) -> Generation[Any] | Self:
+        """Return what `judge` makes of all that the model wrote."""
+        return self.judge(self.split(decoded))
+
+    def judge(self, output: Output) -> Generation[Any] | Self:
+        """Return the generation of an answer, or what to ask instead.
+
+        Raises:
+            ValidationFailed: A validator refused it, and there are no attempts left.
+        """
+        value = self.read(output)
+        if not isinstance(value, Refusal):
+            return self.generation(value, output)
+        if self.attempt > self.settings.retries:
+            raise value.error from value.error.error
+        seconds = self.seconds + output.decoded.seconds
+        return replace(self, messages=value.messages, attempt=self.attempt + 1, seconds=seconds)
+
+    def generation(self, value: Any, output: Output) -> Generation[Any]:
+        """Return a value with its circumstances."""
+        decoded = output.decoded
+        return Generation(
+            value,
+            text=output.text,
+            token_ids=decoded.token_ids,
+            prompt_tokens=decoded.prompt_tokens,
+            seconds=self.seconds + decoded.seconds,
+            masked_mass=decoded.masked_mass,
+            attempts=self.attempt,
+            reasoning=output.reasoning,
+            reasoning_tokens=output.reasoning_tokens,
+        )
+
+
+def complete_request(request: Request) -> Generation[Any]:
+    """Ask until there is a value.
+
+    Raises:
+        GenerationError: As `schemagen.decode.loop.decode`.
+        ValidationFailed: A validator refused every attempt.
+    """
+    outcome: Generation[Any] | Request = request
+    while isinstance(outcome, Request):
+        outcome = outcome.complete(outcome.prepare().decode())
+    return outcome

@@ -1,0 +1,118 @@
+"""`Settings`: whom a request asks, and the options of the call, read once."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from schemagen.arguments import check_count
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Mapping
+
+    from typing_extensions import Self
+
+    from schemagen.engine.options import PropertyOrder, WhitespacePolicy
+    from schemagen.grammar.grammar import Grammar
+    from schemagen.prompts.reasoning_grammar import ReasoningFormat
+    from schemagen.vocabulary import Vocabulary
+
+
+class ModelAccess(ABC):
+    """What a request needs of a `LanguageModel`, which is made of parts that are this much of it.
+
+    Attributes:
+        model: With the ``generate`` of transformers.
+        tokenizer: Its tokenizer.
+    """
+
+    model: Any
+    tokenizer: Any
+
+    @property
+    @abstractmethod
+    def vocabulary(self) -> Vocabulary:
+        """The bytes of every token."""
+
+    @abstractmethod
+    def compile(
+        self, spec: Any, *, whitespace: WhitespacePolicy = "flexible", property_order: PropertyOrder = "schema"
+    ) -> Grammar:
+        """Return the grammar of a type, schema, `Regex` or `Choice` over this vocabulary."""
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """What all attempts, rows and turns of a call have in common.
+
+    Attributes:
+        lm: The model.
+        generate_kwargs: For ``model.generate``, checked.
+        thinker: How the model thinks before it answers; None: not at all.
+        retries: How often to ask again when a validator refuses an answer.
+        seed: For sampling; None where nothing need be reproducible.
+    """
+
+    lm: ModelAccess
+    generate_kwargs: Mapping[str, Any]
+    thinker: ReasoningFormat | None = None
+    retries: int = 0
+    seed: int | None = None
+
+    @classmethod
+    def of(
+        cls,
+        lm: ModelAccess,
+        options: Mapping[str, Any],
+        known: Collection[str],
+        *,
+        beside: Collection[str] = (),
+        streamed: bool = False,
+    ) -> Self:
+        """Read the options of a call.
+
+        Args:
+            lm: The model.
+            options: ``reasoning``, ``retries``, ``seed``, and those of ``model.generate``.
+            known: Names that the method takes, beside those of transformers.
+            beside: Names that the method takes by itself, and that may be misspelt.
+            streamed: Whether the answer is streamed, so that some options cannot be had.
+
+        Raises:
+            OptionError: A name is not known, a value cannot be meant, or the model cannot be asked to think.
+        """
+        from schemagen.decode.loop import check_options, check_streamed
+        from schemagen.decode.option_names import check_names
+
+        if streamed:
+            check_streamed(options)
+        check_names(options, lm.model, known, beside=beside)
+        checked = check_options(options, lm.tokenizer)
+        retries = check_count("retries", checked.pop("retries", 0), least=0)
+        seed = checked.pop("seed", None)
+        thinker = reasoning_format(lm, checked.pop("reasoning", False))
+        return cls(lm, checked, thinker, retries, seed)
+
+
+def reasoning_format(lm: ModelAccess, reasoning: Any) -> ReasoningFormat | None:
+    """Return how a model is to think before it answers; None: not at all.
+
+    Raises:
+        OptionError: It cannot be meant, or the model's chat template knows no thoughts.
+    """
+    if reasoning is False:
+        return None
+    from schemagen.prompts.reasoning_grammar import ReasoningFormat
+
+    return ReasoningFormat.of(reasoning, lm.tokenizer, lm.vocabulary)
+
+
+def token_ids_of(lm: ModelAccess, text: str, *, templated: bool) -> tuple[int, ...]:
+    """Return the tokens of a prompt as the model reads it; a chat template has written its special tokens already."""
+    from schemagen.decode.loop import context_of
+
+    # A prompt that is too long is refused with more words than the tokenizer's own warning has.
+    context, longest = context_of(lm.model), getattr(lm.tokenizer, "model_max_length", 0)
+    quiet = {} if context is None or longest < context else {"verbose": False}
+    return tuple(lm.tokenizer(text, add_special_tokens=not templated, **quiet)["input_ids"])

@@ -1,0 +1,72 @@
+"""`ObjectSchemas`: models, dataclasses, TypedDicts, their fields, and unions that a tag tells apart."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from schemagen.types.schemas.notes import NotedSchemas, noted
+
+if TYPE_CHECKING:
+    from schemagen.types.schemas.notes import Json
+
+
+class ObjectSchemas(NotedSchemas):
+    """Schemas of objects, which are closed unless the class says otherwise."""
+
+    def model_schema(self, schema: Any) -> Json:
+        """A model: a closed object, or whatever the root of a RootModel is."""
+        result = super().model_schema(schema)
+        return result if schema.get("root_model") else _closed(result)
+
+    def dataclass_schema(self, schema: Any) -> Json:
+        """A dataclass: a closed object."""
+        return _closed(super().dataclass_schema(schema))
+
+    def typed_dict_schema(self, schema: Any) -> Json:
+        """A TypedDict: a closed object."""
+        return _closed(super().typed_dict_schema(schema))
+
+    def model_field_schema(self, schema: Any) -> Json:
+        """A field of a model."""
+        self._refuse_nested_alias(schema)
+        return super().model_field_schema(schema)
+
+    def dataclass_field_schema(self, schema: Any) -> Json:
+        """A field of a dataclass."""
+        self._refuse_nested_alias(schema)
+        return super().dataclass_field_schema(schema)
+
+    def typed_dict_field_schema(self, schema: Any) -> Json:
+        """A field of a TypedDict."""
+        self._refuse_nested_alias(schema)
+        return super().typed_dict_field_schema(schema)
+
+    def _refuse_nested_alias(self, schema: Any) -> None:
+        """Refuse a field that is only reachable through an `AliasPath` of several steps."""
+        alias = schema.get("validation_alias")
+        if not isinstance(alias, list):
+            return
+        paths = alias if alias and isinstance(alias[0], list) else [alias]
+        if all(len(path) > 1 for path in paths):
+            self.handle_invalid_for_json_schema(schema, f"a field found only by the alias path {paths[0]}")
+
+    def tagged_union_schema(self, schema: Any) -> Json:
+        """A discriminated union: the tag is required even where the class has a default for it."""
+        result = super().tagged_union_schema(schema)
+        if not result["oneOf"]:
+            self.handle_invalid_for_json_schema(schema, "a union without any member that JSON can express")
+        # The members exclude each other by their tag, so `anyOf` says the same and costs less to decide.
+        union: Json = {"anyOf": result["oneOf"]}
+        tag = result.get("discriminator", {}).get("propertyName")
+        if tag is not None:
+            return {**union, "required": [tag]}
+        if callable(schema["discriminator"]):
+            return union
+        return noted(union, self.note([f"discriminator {schema['discriminator']}"]))
+
+
+def _closed(result: Json) -> Json:
+    """Close an object against keys that it does not name."""
+    if result.get("type") == "object":
+        result.setdefault("additionalProperties", False)
+    return result
