@@ -15,6 +15,10 @@ namespace {
 
 constexpr uint16_t kEither = 0, kBeforeComma = 1, kBeforeClose = 2;  // Configuration::gap behind a value
 
+const char* shown_space(const ByteSet& one) {
+    return one.has(' ') ? "a space" : one.has('\n') ? "a line break" : one.has('\t') ? "a tab" : "a carriage return";
+}
+
 bool is_gap(const Configuration& config) {
     return config.mode != kString && config.mode != kLiteral && config.mode != kKey;
 }
@@ -171,11 +175,7 @@ std::string Gaps::layout_refusal(const Configuration& config, uint8_t byte, std:
     if (gap_is_read(config, byte) || (config.mode == kAfter && closes && !states_.may_close(config.frame))) return "";
     const ByteSet wanted = gap_bytes(config);
     if (wanted.size() != 1) return layout + "...) wants " + (wanted.size() ? "whitespace" : "something else") + " here";
-    return layout + "...) wants " +
-           (wanted.has(' ')    ? "a space"
-            : wanted.has('\n') ? "a line break"
-            : wanted.has('\t') ? "a tab"
-                               : "a carriage return");
+    return layout + "...) wants " + shown_space(wanted);
 }
 
 bool Gaps::gap(Configuration& config, uint8_t byte, bool line_breaks) const {
