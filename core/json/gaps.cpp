@@ -65,13 +65,19 @@ uint8_t Gaps::byte_of(const Gap& gap, uint64_t at) const {
 
 // Read one character of whitespace, where kAny or kFixed has some.
 bool Gaps::step_gap(Configuration& config, uint8_t byte) const {
-    if (program_.options.whitespace == Whitespace::kAny) return config.gap < program_.options.max_gap && ++config.gap;
+    if (program_.options.whitespace == Whitespace::kAny) {
+        if (config.gap >= program_.options.max_gap) return false;
+        ++config.gap;
+        return true;
+    }
     if (program_.options.whitespace != Whitespace::kFixed || config.mode == kDone) return false;
     if (config.mode == kAfter) return step_gap_after_value(config, byte);
     // A line break in an empty container promises that something follows.
     if ((config.mode == kFirstItem || config.mode == kFirstKey) && config.frame->state->more.none()) return false;
     const Gap gap = gap_of(config);
-    return config.count < size_of(gap) && byte == byte_of(gap, config.count) && ++config.count;
+    if (config.count >= size_of(gap) || byte != byte_of(gap, config.count)) return false;
+    ++config.count;
+    return true;
 }
 
 // Of a comma and a closing bracket those stay possible whose gap goes on with this byte.

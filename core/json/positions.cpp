@@ -16,6 +16,7 @@ namespace {
 // Sorted, each once.
 std::vector<ValueId> values_of(const std::vector<Move>& moves) {
     std::vector<ValueId> values;
+    values.reserve(moves.size());
     for (const Move& move : moves) values.push_back(move.value);
     std::sort(values.begin(), values.end());
     values.erase(std::unique(values.begin(), values.end()), values.end());

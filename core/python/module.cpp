@@ -615,7 +615,7 @@ void make_tables(VocabularyTables* self, const nb::list& tokens, const std::vect
         views.emplace_back(PyBytes_AS_STRING(token.ptr()), static_cast<size_t>(PyBytes_GET_SIZE(token.ptr())));
     }
     nb::gil_scoped_release release;  // the caller's list keeps the bytes
-    new (self) VocabularyTables(std::move(views), eos);
+    new (self) VocabularyTables(views, eos);
 }
 
 void bind_vocabulary(nb::module_& m) {

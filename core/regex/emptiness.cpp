@@ -130,8 +130,10 @@ bool Kernel::WordSearch::step_in_breadth() {
 int8_t Kernel::emptiness_by_parts(const Node& node) const {
     if (node.nullable) return 0;
     auto of = [this](NodeId part) { return nodes_[part].emptiness; };
-    if (node.kind == Kind::kConcat)
-        return of(node.a) == 1 || of(node.b) == 1 ? 1 : of(node.a) == 0 && of(node.b) == 0 ? 0 : -1;
+    if (node.kind == Kind::kConcat) {
+        if (of(node.a) == 1 || of(node.b) == 1) return 1;
+        return static_cast<int8_t>(of(node.a) == 0 && of(node.b) == 0 ? 0 : -1);
+    }
     if (node.kind == Kind::kRepeat) return of(node.a);
     if (node.kind != Kind::kOr && node.kind != Kind::kAnd) return -1;
     // One part with words is enough for the one kind, one without words for the other.

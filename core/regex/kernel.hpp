@@ -28,7 +28,8 @@ public:
     // Characters of the shortest word, of a character that was begun what is left counts as one. Nothing where the
     // shape of the node does not tell: with & or ~, with bytes that need not be characters.
     std::optional<uint32_t> least_chars(NodeId node);
-    size_t memory_bytes() const;  // about
+    // About, with what this class remembers. NOLINTNEXTLINE(bugprone-derived-method-shadowing-base-method)
+    size_t memory_bytes() const;
 
 private:
     NodeId repeated_any(NodeId node) const;  // the any-string that repeats the same character as the node; kEmpty: none

@@ -134,7 +134,7 @@ NodeId Nodes::complement(NodeId inner) {
     return intern({.kind = Kind::kNot, .nullable = nullable, .boolean = true, .a = inner});
 }
 
-NodeId Nodes::alternation(std::vector<NodeId> parts) {
+NodeId Nodes::alternation(const std::vector<NodeId>& parts) {
     std::vector<NodeId> flat;
     for (NodeId part : parts) {
         if (part == kEmpty) continue;
@@ -162,7 +162,7 @@ NodeId Nodes::alternation(std::vector<NodeId> parts) {
     return intern({.kind = Kind::kOr, .nullable = nullable, .boolean = boolean}, flat);
 }
 
-NodeId Nodes::conjunction(std::vector<NodeId> parts) {
+NodeId Nodes::conjunction(const std::vector<NodeId>& parts) {
     std::vector<NodeId> flat;
     for (NodeId part : parts) {
         if (part == kEmpty) return kEmpty;
@@ -189,7 +189,7 @@ NodeId Nodes::conjunction(std::vector<NodeId> parts) {
             return kEmpty;
     }
     if (std::binary_search(flat.begin(), flat.end(), kEpsilon)) return nullable ? kEpsilon : kEmpty;
-    if (Merger(*this).intersect_pair(flat)) return conjunction(std::move(flat));
+    if (Merger(*this).intersect_pair(flat)) return conjunction(flat);
     if (flat.empty()) return anything_;
     if (flat.size() == 1) return flat[0];
     return intern({.kind = Kind::kAnd, .nullable = nullable, .boolean = true}, flat);
@@ -223,7 +223,7 @@ NodeId Nodes::literals(std::vector<std::string> texts) {
             parts.push_back(concat(byte_set(one_byte(byte)), build(i, j, depth + 1)));
             i = j;
         }
-        return alternation(std::move(parts));
+        return alternation(parts);
     };
     return texts.empty() ? kEmpty : build(0, texts.size(), 0);
 }
@@ -244,7 +244,7 @@ NodeId Nodes::without_exponents(NodeId id) {
     if (node.kind != Kind::kOr && node.kind != Kind::kAnd) return id;
     std::vector<NodeId> parts = kids_of(node);
     for (NodeId& part : parts) part = without_exponents(part);
-    return node.kind == Kind::kOr ? alternation(std::move(parts)) : conjunction(std::move(parts));
+    return node.kind == Kind::kOr ? alternation(parts) : conjunction(parts);
 }
 
 // States that nothing completes are the empty language, so that a node is live.
@@ -285,7 +285,7 @@ NodeId Nodes::derivative(NodeId id, uint8_t byte) {
         case Kind::kAnd: {
             std::vector<NodeId> parts = kids_of(node);
             for (NodeId& part : parts) part = derivative(part, byte);
-            return node.kind == Kind::kOr ? alternation(std::move(parts)) : conjunction(std::move(parts));
+            return node.kind == Kind::kOr ? alternation(parts) : conjunction(parts);
         }
     }
     return kEmpty;

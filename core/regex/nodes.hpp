@@ -114,8 +114,8 @@ public:
 
     NodeId chars(Encoding encoding, Ranges ranges);
     NodeId concat(NodeId left, NodeId right);
-    NodeId alternation(std::vector<NodeId> parts);
-    NodeId conjunction(std::vector<NodeId> parts);
+    NodeId alternation(const std::vector<NodeId>& parts);
+    NodeId conjunction(const std::vector<NodeId>& parts);
     NodeId complement(NodeId inner);
     NodeId repeat(NodeId inner, uint32_t low, uint32_t high);
     NodeId byte_set(const std::array<uint64_t, 4>& set);

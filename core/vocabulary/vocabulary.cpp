@@ -28,7 +28,7 @@ size_t utf8_length(uint32_t c) { return c < 0x80 ? 1 : c < 0x800 ? 2 : c < 0x100
 uint8_t utf8_byte(uint32_t c, size_t k) {
     static constexpr uint8_t kLead[] = {0, 0, 0xC0, 0xE0, 0xF0};
     const size_t length = utf8_length(c);
-    const uint32_t bits = c >> 6 * (length - 1 - k);
+    const uint32_t bits = c >> 6 * (length - 1 - k);  // NOLINT(clang-analyzer-core.BitwiseShift): k < length
     return static_cast<uint8_t>(k == 0 ? kLead[length] | bits : 0x80 | (bits & 0x3F));
 }
 
@@ -269,7 +269,7 @@ bool has_two_quotes(std::string_view text) { return std::count(text.begin(), tex
 
 }  // namespace
 
-VocabularyTables::VocabularyTables(std::vector<std::string_view> tokens, std::vector<uint32_t> eos)
+VocabularyTables::VocabularyTables(const std::vector<std::string_view>& tokens, std::vector<uint32_t> eos)
     : eos_(std::move(eos)) {
     size_t total = 0;
     for (auto token : tokens) total += token.size();
@@ -382,7 +382,7 @@ void VocabularyTables::rank_plain(const std::vector<std::pair<uint32_t, uint8_t>
 }
 
 void VocabularyTables::collect_tails(const std::vector<uint32_t>& sorted) {
-    tail_texts_.push_back({});
+    tail_texts_.emplace_back();
     tail_index_.emplace(std::string_view(), 0);
     std::vector<uint32_t> order;
     for (uint32_t id : sorted) {
