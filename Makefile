@@ -22,6 +22,8 @@ DEV       := $(VENV)/.schemagen-dev
 SOURCES   := $(shell find schemagen core -name '*.py' -o -name '*.cpp' -o -name '*.hpp' -o -name '*.h' -o -path 'schemagen/lm/bundled/*' -type f)
 
 CPP       := $(shell find core -name '*.cpp' -o -name '*.hpp')
+# What clang-tidy looks at: the sources, and through them the headers (make check TIDY=core/json/gaps.cpp).
+TIDY      ?= $(filter %.cpp,$(CPP))
 
 # Sanitizers: the runtime must be loaded before Python, libstdc++ beside it so that exceptions are intercepted.
 CXX         ?= c++
@@ -108,10 +110,13 @@ test-all: test ## Everything of `test`, then the slow tests, then the core under
 pytest: core ## Run the tests alone, on all cores (TESTS=tests/unit ARGS="-x -n 0")
 	$(BIN)/python -m pytest -n auto $(TESTS) $(ARGS)
 
-check: $(DEV) ## Lint, types and spelling: ruff, mypy, pyright, clang-format, codespell
+check: $(DEV) $(BUILD)/build.ninja ## Lint, types and spelling: ruff, mypy, pyright, clang-format, clang-tidy, codespell
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/clang-format --dry-run --Werror $(CPP)
+	@echo '$(BIN)/clang-tidy -p $(BUILD) --quiet $(TIDY)'
+	@printf '%s\n' $(TIDY) | xargs -P $(JOBS) -n 2 $(BIN)/clang-tidy -p $(BUILD) --quiet 2>$(BUILD)/clang-tidy.log \
+	  || { cat $(BUILD)/clang-tidy.log; exit 1; }
 	$(BIN)/mypy
 	$(BIN)/pyright --pythonpath $(BIN)/python
 	$(BIN)/codespell

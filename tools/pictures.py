@@ -4,7 +4,8 @@
     python tools/pictures.py NAME ...   only these
 
 Pictures of automata are laid out by `dot`; what it is given is noted in each file by its digest, so that a test sees an
-outdated picture without `dot`. They are made to stand in a page: drawn in the colour of the text, whatever that is.
+outdated picture without `dot`. The picture of the architecture (architecture.py) needs none. They are made to stand in a
+page: drawn in the colour of the text, whatever that is.
 """
 
 from __future__ import annotations
@@ -39,6 +40,10 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 ROOT = Path(__file__).parents[1]
+sys.path.insert(0, str(ROOT / "tools"))
+
+import architecture
+
 FOLDER = ROOT / "docs" / "pictures"
 
 FLOAT = Regex(r"([0-9]*)?\.?[0-9]*")
@@ -213,15 +218,22 @@ def recorded(name: str) -> str:
     return f"<!-- tools/pictures.py {digest(written)} -->\n{svg}"
 
 
+# --- the sources -----------------------------------------------------------------------------------------------------
+
+MAPS: dict[str, Callable[[], str]] = {"architecture": architecture.drawing}
+
+
 # --- all of them -----------------------------------------------------------------------------------------------------
 
-ALL = (*DRAWINGS, *TERMINALS)
+ALL = (*DRAWINGS, *TERMINALS, *MAPS)
 
 
 def digest_of(name: str) -> str:
     """Return what a picture of what the code does now is recognised by."""
     if name in DRAWINGS:
         return digest(DRAWINGS[name]().dot())
+    if name in MAPS:
+        return digest(MAPS[name]())
     return digest(TERMINALS[name]().export_text(styles=True))
 
 
@@ -238,6 +250,16 @@ def drawn(drawing: Drawing) -> str:
     return f"<!-- tools/pictures.py {digest(drawing.dot())} -->\n{svg.rstrip()}\n"
 
 
+def made(name: str) -> str:
+    """Return a picture as it stands in its file."""
+    if name in DRAWINGS:
+        return drawn(DRAWINGS[name]())
+    if name in TERMINALS:
+        return recorded(name)
+    svg = MAPS[name]()
+    return f"<!-- tools/pictures.py {digest(svg)} -->\n{svg}\n"
+
+
 def main() -> None:
     """Write the pictures that are asked for."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
@@ -248,8 +270,7 @@ def main() -> None:
         parser.error(f"there is no picture {', '.join(sorted(unknown))}")
     FOLDER.mkdir(exist_ok=True)
     for name in names:
-        svg = drawn(DRAWINGS[name]()) if name in DRAWINGS else recorded(name)
-        (FOLDER / f"{name}.svg").write_text(svg, encoding="utf-8")
+        (FOLDER / f"{name}.svg").write_text(made(name), encoding="utf-8")
         sys.stderr.write(f"docs/pictures/{name}.svg\n")
 
 

@@ -122,50 +122,64 @@ uint32_t StringMasks::hub_of(uint32_t state) {
     return 0;
 }
 
+// A draft that starts as the mask of another state, and what is told from that.
+struct StringMasks::Difference {
+    Draft& draft;
+    const StringInner& model;
+    std::vector<uint32_t> tokens = {};  // that do not end where those of the model do
+
+    uint32_t* words() {
+        if (draft.words.empty()) draft.words = *model.words;
+        return draft.words.data();
+    }
+    void drop(std::span<const uint32_t> refused) {
+        for (uint32_t token : refused) {
+            if (!has_bit(model.words->data(), token)) continue;
+            clear_bit(words(), token);
+            --draft.made.allowed;
+            if (draft.counting) tokens.push_back(token);
+        }
+    }
+    void allow(uint32_t token) {
+        if (has_bit(model.words->data(), token)) return;
+        set_bit(words(), token);
+        ++draft.made.allowed;
+    }
+    // The lengths of all other tokens are those of the model.
+    void copy_counted() {
+        std::sort(tokens.begin(), tokens.end());
+        for (const CountedToken& counted : model.counted)
+            if (!std::binary_search(tokens.begin(), tokens.end(), counted.token)) draft.made.counted.push_back(counted);
+    }
+};
+
 // Walk the state and the hub side by side, down to where nothing differs any more.
 void StringMasks::inner_by_difference(Draft& draft, uint32_t hub) {
     auto model = inner(hub, draft.counting, draft.tables);
     draft.made.words = model->words;
     draft.made.allowed = model->allowed;
+    Difference difference{draft, *model};
     const Trie& trie = draft.tables.all();
     struct Place {
         uint32_t state, other, chars;
-    };
-    std::vector<uint32_t> differing;  // tokens that do not end where the hub's do
-    auto own = [&] {
-        if (draft.words.empty()) draft.words = *model->words;
-        return draft.words.data();
     };
     descend(trie, Place{draft.from, hub, 0}, [&](const Place& before, uint8_t byte, uint32_t node, Place& at) {
         at = {dfa_.next(before.state, byte), dfa_.next(before.other, byte), before.chars};
         if (at.state == at.other) return false;
         if (!at.state) {
-            for (uint32_t token : trie.tokens_below(node)) {
-                if (!has_bit(model->words->data(), token)) continue;
-                clear_bit(own(), token);
-                --draft.made.allowed;
-                if (draft.counting) differing.push_back(token);
-            }
+            difference.drop(trie.tokens_below(node));
             return false;
         }
         at.chars += draft.counting && dfa_.boundary(at.state);
         for (uint32_t token : trie.tokens_at(node)) {
-            if (!has_bit(model->words->data(), token)) {
-                set_bit(own(), token);
-                ++draft.made.allowed;
-            }
+            difference.allow(token);
             if (!draft.counting) continue;
-            differing.push_back(token);
+            difference.tokens.push_back(token);
             draft.made.counted.push_back({token, at.chars + needed(at.state)});
         }
         return !settled(draft, at.state, node) || !settled(draft, at.other, node);
     });
-    if (draft.counting) {
-        std::sort(differing.begin(), differing.end());
-        for (const CountedToken& counted : model->counted)
-            if (!std::binary_search(differing.begin(), differing.end(), counted.token))
-                draft.made.counted.push_back(counted);
-    }
+    if (draft.counting) difference.copy_counted();
     if (!draft.words.empty()) draft.made.words = shared(draft.words);
 }
 

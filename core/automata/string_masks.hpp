@@ -103,6 +103,7 @@ public:
 
 private:
     struct Draft;
+    struct Difference;
     uint32_t free_beside(uint32_t state);
     uint32_t hub_of(uint32_t state);
     void inner_by_difference(Draft& draft, uint32_t hub);

@@ -15,6 +15,10 @@ namespace {
 
 constexpr uint16_t kEither = 0, kBeforeComma = 1, kBeforeClose = 2;  // Configuration::gap behind a value
 
+const char* shown_space(const ByteSet& one) {
+    return one.has(' ') ? "a space" : one.has('\n') ? "a line break" : one.has('\t') ? "a tab" : "a carriage return";
+}
+
 bool is_gap(const Configuration& config) {
     return config.mode != kString && config.mode != kLiteral && config.mode != kKey;
 }
@@ -61,13 +65,19 @@ uint8_t Gaps::byte_of(const Gap& gap, uint64_t at) const {
 
 // Read one character of whitespace, where kAny or kFixed has some.
 bool Gaps::step_gap(Configuration& config, uint8_t byte) const {
-    if (program_.options.whitespace == Whitespace::kAny) return config.gap < program_.options.max_gap && ++config.gap;
+    if (program_.options.whitespace == Whitespace::kAny) {
+        if (config.gap >= program_.options.max_gap) return false;
+        ++config.gap;
+        return true;
+    }
     if (program_.options.whitespace != Whitespace::kFixed || config.mode == kDone) return false;
     if (config.mode == kAfter) return step_gap_after_value(config, byte);
     // A line break in an empty container promises that something follows.
     if ((config.mode == kFirstItem || config.mode == kFirstKey) && config.frame->state->more.none()) return false;
     const Gap gap = gap_of(config);
-    return config.count < size_of(gap) && byte == byte_of(gap, config.count) && ++config.count;
+    if (config.count >= size_of(gap) || byte != byte_of(gap, config.count)) return false;
+    ++config.count;
+    return true;
 }
 
 // Of a comma and a closing bracket those stay possible whose gap goes on with this byte.
@@ -171,11 +181,7 @@ std::string Gaps::layout_refusal(const Configuration& config, uint8_t byte, std:
     if (gap_is_read(config, byte) || (config.mode == kAfter && closes && !states_.may_close(config.frame))) return "";
     const ByteSet wanted = gap_bytes(config);
     if (wanted.size() != 1) return layout + "...) wants " + (wanted.size() ? "whitespace" : "something else") + " here";
-    return layout + "...) wants " +
-           (wanted.has(' ')    ? "a space"
-            : wanted.has('\n') ? "a line break"
-            : wanted.has('\t') ? "a tab"
-                               : "a carriage return");
+    return layout + "...) wants " + shown_space(wanted);
 }
 
 bool Gaps::gap(Configuration& config, uint8_t byte, bool line_breaks) const {

@@ -210,41 +210,46 @@ uint32_t MinBytes::min_bytes_position(uint32_t id, uint32_t depth, bool repeated
 uint32_t MinBytes::min_bytes_key(const Configuration& config) {
     const FrameState* state = config.frame->state;
     const ObjectSet& set = *positions_[state->position]->objects;
-    uint32_t best = kFar, beside_extra = kFar;
     // A key that is required costs nothing more, so no other one can be nearer.
     if (const uint32_t key = program_.options.fixed.lines ? kNoKey : rest_.next_required(config); key != kNoKey)
         if (const Needed rest = needed(state, rest_.only_slot(state)); rest.any == 0)
             return plus(rest.bytes, (rest.count - 1) * gaps_.comma_bytes() - set.trie[config.node].depth);
+    uint32_t best = kFar, beside_extra = kFar;
     for (uint32_t slot = 0; slot < set.disjuncts.size(); ++slot) {
         if (!state->alive[slot]) continue;
-        const ObjectDisjunct& disjunct = program_.objects[set.disjuncts[slot]];
-        Needed rest = needed(state, slot), others = without_any(rest);
+        const Needed rest = needed(state, slot), others = without_any(rest);
         beside_extra =
             std::min(beside_extra, plus(others.bytes, others.count * gaps_.comma_bytes() + gaps_.closing_bytes(state)));
-        if (config.node == kNoNode) continue;
-        const TrieNode& node = set.trie[config.node];
-        for (uint32_t key = node.low; key < node.high; ++key) {
-            if (!bit(state->offered + size_t{slot} * set.words, key) || !set.options[slot][key]) continue;
-            uint32_t place = set.place[slot][key];
-            bool required = place != kNoKey && disjunct.properties[place].required;
-            others = required ? rest : without_any(rest);
-            if (required) {
-                others.bytes -= gaps_.line_bytes(state->depth) + set.keys[key].size() + 2 + gaps_.colon_bytes() +
-                                min_bytes_option(disjunct.properties[place].options, state->depth);
-                --others.count;
-            }
-            uint64_t own = set.keys[key].size() - node.depth + 1 + gaps_.colon_bytes() +
-                           min_bytes_option(*set.options[slot][key], state->depth);
-            best = std::min(best,
-                            plus(own + others.bytes, others.count * gaps_.comma_bytes() + gaps_.closing_bytes(state)));
-        }
+        if (config.node != kNoNode) best = std::min(best, min_bytes_declared(state, slot, set.trie[config.node], rest));
     }
-    if (config.state) {
-        uint32_t shortest = kFar;
-        for (uint32_t k = 0; k < set.components.size(); ++k)
-            if (program_.dfa().state(config.state).alive[k])
-                shortest = std::min(shortest, program_.dfa().bytes_to_accept(config.state, k));
-        best = std::min(best, plus(uint64_t{shortest} + 2 + gaps_.colon_bytes(), beside_extra));
+    if (!config.state) return best;
+    uint32_t shortest = kFar;
+    for (uint32_t k = 0; k < set.components.size(); ++k)
+        if (program_.dfa().state(config.state).alive[k])
+            shortest = std::min(shortest, program_.dfa().bytes_to_accept(config.state, k));
+    return std::min(best, plus(uint64_t{shortest} + 2 + gaps_.colon_bytes(), beside_extra));
+}
+
+// From inside a declared key of a slot, which asks for `rest`.
+uint32_t MinBytes::min_bytes_declared(const FrameState* state, uint32_t slot, const TrieNode& node,
+                                      const Needed& rest) const {
+    const ObjectSet& set = *positions_[state->position]->objects;
+    const ObjectDisjunct& disjunct = program_.objects[set.disjuncts[slot]];
+    uint32_t best = kFar;
+    for (uint32_t key = node.low; key < node.high; ++key) {
+        if (!bit(state->offered + size_t{slot} * set.words, key) || !set.options[slot][key]) continue;
+        const uint32_t place = set.place[slot][key];
+        const bool required = place != kNoKey && disjunct.properties[place].required;
+        Needed others = required ? rest : without_any(rest);
+        if (required) {
+            others.bytes -= gaps_.line_bytes(state->depth) + set.keys[key].size() + 2 + gaps_.colon_bytes() +
+                            min_bytes_option(disjunct.properties[place].options, state->depth);
+            --others.count;
+        }
+        const uint64_t own = set.keys[key].size() - node.depth + 1 + gaps_.colon_bytes() +
+                             min_bytes_option(*set.options[slot][key], state->depth);
+        best =
+            std::min(best, plus(own + others.bytes, others.count * gaps_.comma_bytes() + gaps_.closing_bytes(state)));
     }
     return best;
 }

@@ -49,6 +49,7 @@ private:
     uint32_t min_bytes_rest(const FrameState* state, bool opened);
     uint32_t min_bytes_position(uint32_t id, uint32_t depth, bool repeated = false) const;
     uint32_t min_bytes_key(const Configuration& config);
+    uint32_t min_bytes_declared(const FrameState* state, uint32_t slot, const TrieNode& node, const Needed& rest) const;
     uint32_t min_bytes_string(const Configuration& config);
     uint32_t min_bytes_literal(const Configuration& config);
     uint64_t min_bytes_first(const Configuration& config);

@@ -11,6 +11,20 @@
 
 namespace schemagen {
 
+namespace {
+
+// Sorted, each once.
+std::vector<ValueId> values_of(const std::vector<Move>& moves) {
+    std::vector<ValueId> values;
+    values.reserve(moves.size());
+    for (const Move& move : moves) values.push_back(move.value);
+    std::sort(values.begin(), values.end());
+    values.erase(std::unique(values.begin(), values.end()), values.end());
+    return values;
+}
+
+}  // namespace
+
 Positions::Positions(JsonMachine& machine) : program_(machine.program) {}
 
 // ---- positions ----------------------------------------------------------------------------------------------------
@@ -34,10 +48,7 @@ uint32_t Positions::child(std::vector<Move> moves) {
     for (const Move& move : moves) hash = mix(mix(hash, move.value), move.slot);
     uint32_t known = child_index_.find(hash, [&](uint32_t other) { return children[other].moves == moves; });
     if (known != HashIndex::kNone) return known;
-    std::vector<ValueId> distinct;
-    for (const Move& move : moves) distinct.push_back(move.value);
-    std::sort(distinct.begin(), distinct.end());
-    distinct.erase(std::unique(distinct.begin(), distinct.end()), distinct.end());
+    std::vector<ValueId> distinct = values_of(moves);
     if (distinct.size() > kMaxSlots) throw LimitExceeded("max_alternatives", distinct.size(), kMaxSlots);
     Child made;
     for (const Move& move : moves)
@@ -93,22 +104,24 @@ void Positions::prepare_literal(Position& p) {
     if (!components.empty()) p.literal_start = program_.dfa().intern(components, false);
 }
 
+// A slot for each state of a disjunct that may stand at a position.
+template <class Set>
+void Positions::add_slots(Set& set, uint32_t disjunct, size_t states, size_t owner) {
+    if (set.disjuncts.size() + states > kMaxSlots)
+        throw LimitExceeded("max_alternatives", set.disjuncts.size() + states, kMaxSlots);
+    set.initial.set(set.disjuncts.size());
+    for (uint32_t s = 0; s < states; ++s) {
+        set.disjuncts.push_back(disjunct);
+        set.state.push_back(s);
+        set.owner.push_back(static_cast<uint16_t>(owner));
+    }
+}
+
 void Positions::prepare_arrays(Position& p) {
     auto set = std::make_unique<ArraySet>();
-    for (size_t k = 0; k < p.values.size(); ++k) {
-        for (uint32_t id : program_.values[p.values[k]].arrays) {
-            if (!program_.array_live(id, 0, 0)) continue;
-            size_t states = program_.arrays[id].final.size();
-            if (set->disjuncts.size() + states > kMaxSlots)
-                throw LimitExceeded("max_alternatives", set->disjuncts.size() + states, kMaxSlots);
-            set->initial.set(set->disjuncts.size());
-            for (uint32_t s = 0; s < states; ++s) {
-                set->disjuncts.push_back(id);
-                set->state.push_back(s);
-                set->owner.push_back(static_cast<uint16_t>(k));
-            }
-        }
-    }
+    for (size_t k = 0; k < p.values.size(); ++k)
+        for (uint32_t id : program_.values[p.values[k]].arrays)
+            if (program_.array_live(id, 0, 0)) add_slots(*set, id, program_.arrays[id].final.size(), k);
     if (set->disjuncts.empty()) return;
     for (uint32_t id : set->disjuncts) {
         const ArrayDisjunct& disjunct = program_.arrays[id];
@@ -122,55 +135,53 @@ void Positions::prepare_arrays(Position& p) {
 
 void Positions::prepare_objects(Position& p) {
     auto set = std::make_unique<ObjectSet>();
-    size_t disjuncts = 0;
-    for (size_t k = 0; k < p.values.size(); ++k) {
-        for (uint32_t id : program_.values[p.values[k]].objects) {
-            if (!program_.object_productive(program_.objects[id])) continue;
-            size_t states = program_.objects[id].final.size();
-            if (set->disjuncts.size() + states > kMaxSlots)
-                throw LimitExceeded("max_alternatives", set->disjuncts.size() + states, kMaxSlots);
-            set->initial.set(set->disjuncts.size());
-            ++disjuncts;
-            for (uint32_t s = 0; s < states; ++s) {
-                set->disjuncts.push_back(id);
-                set->state.push_back(s);
-                set->owner.push_back(static_cast<uint16_t>(k));
-            }
-        }
-    }
-    if (!disjuncts) return;
-    // 1) Every declared key of every disjunct, sorted, as a trie.
-    for (size_t slot = 0; slot < set->disjuncts.size(); ++slot)
-        for (const Property& property : program_.objects[set->disjuncts[slot]].properties)
-            if (set->state[slot] == 0) set->keys.push_back(property.key);
-    std::sort(set->keys.begin(), set->keys.end());
-    set->keys.erase(std::unique(set->keys.begin(), set->keys.end()), set->keys.end());
-    set->words = static_cast<uint32_t>((set->keys.size() + 63) / 64);
-    build_trie(*set);
+    for (size_t k = 0; k < p.values.size(); ++k)
+        for (uint32_t id : program_.values[p.values[k]].objects)
+            if (program_.object_productive(program_.objects[id]))
+                add_slots(*set, id, program_.objects[id].final.size(), k);
+    if (set->disjuncts.empty()) return;
     for (uint32_t id : set->disjuncts) {
-        bool bounded = program_.objects[id].max_properties != kUnbounded || program_.objects[id].final.size() > 1;
-        set->most_count = bounded ? kUnbounded : std::max(set->most_count, program_.objects[id].min_properties);
+        const ObjectDisjunct& disjunct = program_.objects[id];
+        bool bounded = disjunct.max_properties != kUnbounded || disjunct.final.size() > 1;
+        set->most_count = bounded ? kUnbounded : std::max(set->most_count, disjunct.min_properties);
     }
-    // 2) What each slot asks of each key, and of the keys that no disjunct declares.
-    NodeId others = disjuncts > 1 ? program_.kernel().complement(program_.kernel().literals(set->keys)) : kEmpty;
-    std::vector<NodeId> components;
+    list_keys(*set);
     for (uint32_t slot = 0; slot < set->disjuncts.size(); ++slot) place_keys(*set, slot);
-    for (uint32_t slot = 0; slot < set->disjuncts.size(); ++slot) {
-        if (set->state[slot] != 0) continue;
-        const ObjectDisjunct& disjunct = program_.objects[set->disjuncts[slot]];
+    start_extra_keys(*set);
+    p.objects = std::move(set);
+}
+
+// Every declared key of every disjunct, sorted, as a trie.
+void Positions::list_keys(ObjectSet& set) {
+    for (size_t slot = 0; slot < set.disjuncts.size(); ++slot)
+        for (const Property& property : program_.objects[set.disjuncts[slot]].properties)
+            if (set.state[slot] == 0) set.keys.push_back(property.key);
+    std::sort(set.keys.begin(), set.keys.end());
+    set.keys.erase(std::unique(set.keys.begin(), set.keys.end()), set.keys.end());
+    set.words = static_cast<uint32_t>((set.keys.size() + 63) / 64);
+    build_trie(set);
+}
+
+// The automaton of the keys that no disjunct declares.
+void Positions::start_extra_keys(ObjectSet& set) {
+    Kernel& kernel = program_.kernel();
+    const bool many = set.initial.count() > 1;
+    const NodeId others = many ? kernel.complement(kernel.literals(set.keys)) : kEmpty;
+    std::vector<NodeId> components;
+    for (uint32_t slot = 0; slot < set.disjuncts.size(); ++slot) {
+        if (set.state[slot] != 0) continue;
+        const ObjectDisjunct& disjunct = program_.objects[set.disjuncts[slot]];
         for (uint32_t e = 0; e < disjunct.extras.size(); ++e) {
-            bool open = disjunct.extras[e].open;
-            NodeId regex = disjuncts > 1 && !open ? program_.kernel().conjunction({disjunct.extras[e].regex, others})
-                                                  : disjunct.extras[e].regex;
-            if (program_.kernel().is_empty(regex)) continue;
+            const ExtraKeys& extra = disjunct.extras[e];
+            const NodeId regex = many && !extra.open ? kernel.conjunction({extra.regex, others}) : extra.regex;
+            if (kernel.is_empty(regex)) continue;
             components.push_back(regex);
-            set->components.emplace_back(static_cast<uint16_t>(slot), e);
-            set->tracks_keys |= !disjunct.extras[e].open;
+            set.components.emplace_back(static_cast<uint16_t>(slot), e);
+            set.tracks_keys |= !extra.open;
         }
     }
     if (components.size() > kMaxSlots) throw LimitExceeded("max_alternatives", components.size(), kMaxSlots);
-    if (!components.empty()) set->extra_start = program_.dfa().intern(components, false);
-    p.objects = std::move(set);
+    if (!components.empty()) set.extra_start = program_.dfa().intern(components, false);
 }
 
 // Where a slot has each key: declared, in a class of extra keys, or nowhere.

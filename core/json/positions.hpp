@@ -96,7 +96,11 @@ private:
     void prepare_literal(Position& p);
     void prepare_arrays(Position& p);
     void prepare_objects(Position& p);
+    template <class Set>
+    static void add_slots(Set& set, uint32_t disjunct, size_t states, size_t owner);
+    void list_keys(ObjectSet& set);
     void place_keys(ObjectSet& set, uint32_t slot);
+    void start_extra_keys(ObjectSet& set);
     void build_trie(ObjectSet& set);
 
     JsonProgram& program_;

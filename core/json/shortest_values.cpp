@@ -88,56 +88,73 @@ std::string ShortestValues::first_string(const StringDisjunct& disjunct, uint32_
     return out + '"';
 }
 
+// What is known of the shortest text of a value while its alternatives are gone through.
+struct ShortestValues::Search {
+    uint32_t least;   // bytes of the shortest text
+    size_t ways = 0;  // alternatives as short as that
+    bool clear = true;
+    Shortest found = {};
+
+    void take_text(std::string text) {
+        clear &= !text.empty();
+        if (++ways == 1 || text < found.text) found.text = std::move(text), found.kind = Shortest::kText;
+    }
+};
+
 // Find the shortest text of a value whose parts were asked before: they are shorter.
 void ShortestValues::find_shortest(ValueId id) {
     const ValueNode& value = program_.values[id];
-    Shortest& out = texts[id];
     if (!tells_shortest()) return;
-    const uint32_t least = min_bytes_.of_value[id];
-    size_t ways = 0;  // as short as `least`
-    bool clear = true;
-    auto take = [&](std::string text) {
-        clear &= !text.empty();
-        if (++ways == 1 || text < out.text) out.text = std::move(text), out.kind = Shortest::kText;
-    };
+    Search search{min_bytes_.of_value[id]};
+    find_scalars(value, search);
+    for (uint32_t disjunct : value.arrays) enter_array(disjunct, search);
+    for (uint32_t disjunct : value.objects) enter_object(disjunct, search);
+    if (!search.clear || search.ways == 0) return;
+    Shortest& out = search.found;
+    if (out.kind == Shortest::kText) out.tokens = (*count_tokens_)(out.text);
+    if (out.tokens < kFar) texts[id] = std::move(out);
+}
+
+void ShortestValues::find_scalars(const ValueNode& value, Search& search) const {
+    LazyDfa& dfa = program_.dfa();
     if (value.literal != kEmpty) {
-        const uint32_t start = program_.dfa().intern({value.literal}, false);
+        const uint32_t start = dfa.intern({value.literal}, false);
         std::string text;
-        if (start && program_.dfa().bytes_to_accept(start, 0) == least)
-            take(first_word(start, 0, least, text) ? text : "");
+        if (start && dfa.bytes_to_accept(start, 0) == search.least)
+            search.take_text(first_word(start, 0, search.least, text) ? text : "");
     }
     for (const StringDisjunct& disjunct : value.strings) {
         if (!program_.string_possible(disjunct)) continue;
-        const uint32_t shortest =
-            program_.kernel().is_any_string(disjunct.regex)
-                ? 0
-                : program_.dfa().bytes_to_accept(program_.dfa().intern({disjunct.regex}, false), 0);
-        if (plus(2, std::max(shortest, disjunct.min_chars)) == least) take(first_string(disjunct, least));
+        const uint32_t shortest = program_.kernel().is_any_string(disjunct.regex)
+                                      ? 0
+                                      : dfa.bytes_to_accept(dfa.intern({disjunct.regex}, false), 0);
+        if (plus(2, std::max(shortest, disjunct.min_chars)) == search.least)
+            search.take_text(first_string(disjunct, search.least));
     }
-    // The members of a disjunct that is as short as the value are shorter, so they were asked before.
-    auto enter = [&](Shortest::Kind kind, uint32_t disjunct, const Needed& needed, char opening) {
-        if (min_bytes_.closed(needed) != least) return;
-        const bool first = ++ways == 1 || (out.kind == Shortest::kText && opening < out.text[0]);
-        clear &= ways == 1 || out.kind == Shortest::kText;
-        const Required inside = kind == Shortest::kArray ? required_items(program_.arrays[disjunct], 0, 0, 0)
-                                                         : required_members(disjunct, 0);
-        clear &= inside.unclear == 0;
-        if (!first) return;
-        out.kind = kind;
-        out.disjunct = disjunct;
-        out.text = opening;
-        out.tokens = plus(2, inside.tokens + uint64_t{inside.count ? inside.count - 1 : 0} * comma_tokens);
-    };
-    for (uint32_t disjunct : value.arrays)
-        enter(Shortest::kArray, disjunct, min_bytes_.needed_items(program_.arrays[disjunct], 0, 0, 0), '[');
-    for (uint32_t disjunct : value.objects)
-        enter(Shortest::kObject, disjunct, min_bytes_.needed_members(program_.objects[disjunct], nullptr, 0), '{');
-    if (!clear || ways == 0) {
-        out = {};
-    } else if (out.kind == Shortest::kText) {
-        out.tokens = (*count_tokens_)(out.text);
-    }
-    if (out.tokens >= kFar) out = {};
+}
+
+// The members of a disjunct that is as short as the value are shorter, so they were asked before.
+void ShortestValues::enter_array(uint32_t id, Search& search) const {
+    const ArrayDisjunct& disjunct = program_.arrays[id];
+    if (min_bytes_.closed(min_bytes_.needed_items(disjunct, 0, 0, 0)) == search.least)
+        enter(search, Shortest::kArray, id, required_items(disjunct, 0, 0, 0));
+}
+
+void ShortestValues::enter_object(uint32_t id, Search& search) {
+    if (min_bytes_.closed(min_bytes_.needed_members(program_.objects[id], nullptr, 0)) == search.least)
+        enter(search, Shortest::kObject, id, required_members(id, 0));
+}
+
+void ShortestValues::enter(Search& search, Shortest::Kind kind, uint32_t disjunct, const Required& inside) const {
+    Shortest& out = search.found;
+    const char opening = kind == Shortest::kArray ? '[' : '{';
+    const bool first = ++search.ways == 1 || (out.kind == Shortest::kText && opening < out.text[0]);
+    search.clear &= (search.ways == 1 || out.kind == Shortest::kText) && inside.unclear == 0;
+    if (!first) return;
+    out.kind = kind;
+    out.disjunct = disjunct;
+    out.text = opening;
+    out.tokens = plus(2, inside.tokens + uint64_t{inside.count ? inside.count - 1 : 0} * comma_tokens);
 }
 
 const Shortest* ShortestValues::only_option(const std::vector<Option>& options) const {
@@ -303,36 +320,18 @@ uint32_t ShortestValues::peak(const ValueNode& value) const {
 // How many bytes a token can add to what is needed. It can only do so where it begins something that is not required,
 // or one alternative where another is shorter.
 void ShortestValues::settle_growth() {
-    std::vector<bool> extra(program_.values.size(), false);  // values that may stand where none is required
-    auto mark = [&](const std::vector<Option>& options) {
-        for (const Option& option : options) extra[option.value] = true;
-    };
-    uint64_t local = 0, longest_key = 0;
+    std::vector<bool> extra(program_.values.size(), false);
+    uint64_t longest_key = 0;
+    for (const ObjectPlan& plan : plans) longest_key = std::max<uint64_t>(longest_key, plan.longest_key);
     bool known = tells_shortest();
-    for (size_t a = 0; a < program_.objects.size(); ++a) {
-        const ObjectDisjunct& disjunct = program_.objects[a];
-        known &= disjunct.final.size() == 1 && plans[a].from[0].count >= disjunct.min_properties;
-        longest_key = std::max<uint64_t>(longest_key, plans[a].longest_key);
-        for (const Property& property : disjunct.properties)
-            if (!property.required || property.options.size() != 1 || property.options[0].size() != 1)
-                for (const auto& options : property.options) mark(options);
-        for (const ExtraKeys& keys : disjunct.extras) {
-            bool possible = false;
-            for (const auto& options : keys.options)
-                mark(options), possible |= min_bytes_.min_bytes_option(options, 0) < kFar;
-            known &= !possible || (keys.open && program_.kernel().is_any_string(keys.regex));
-        }
+    for (size_t id = 0; id < program_.objects.size(); ++id) known &= mark_extra_members(id, extra);
+    for (const ArrayDisjunct& disjunct : program_.arrays) known &= mark_extra_items(disjunct, extra);
+    if (!known) {
+        growth_ = {};
+        return;
     }
-    for (const ArrayDisjunct& disjunct : program_.arrays) {
-        known &= disjunct.final.size() == 1 && !disjunct.unique;
-        for (size_t k = 0; k < disjunct.prefix.size(); ++k)
-            for (const auto& options : disjunct.prefix[k])
-                if (k >= disjunct.min_items || options.size() != 1) mark(options);
-        if (disjunct.max_items > disjunct.min_items)
-            for (const auto& options : disjunct.items) mark(options);
-    }
-    uint64_t opened = 0, begun = 0;
-    for (ValueId id = 0; id < program_.values.size() && known; ++id) {
+    uint64_t local = 0, opened = 0, begun = 0;
+    for (ValueId id = 0; id < program_.values.size(); ++id) {
         const ValueNode& value = program_.values[id];
         if (!value.productive) continue;
         local = std::max<uint64_t>(local, peak(value));
@@ -341,23 +340,55 @@ void ShortestValues::settle_growth() {
         if (ways == 1 && !extra[id]) continue;
         if (extra[id])
             begun = std::max<uint64_t>(begun, texts[id].kind == Shortest::kUnclear ? kFar : min_bytes_.of_value[id]);
-        for (uint32_t disjunct : value.objects)
-            opened = std::max<uint64_t>(opened,
-                                        most_opened(min_bytes_.needed_members(program_.objects[disjunct], nullptr, 0),
-                                                    required_members(disjunct, 0)));
-        for (uint32_t disjunct : value.arrays)
-            opened = std::max<uint64_t>(opened, most_opened(min_bytes_.needed_items(program_.arrays[disjunct], 0, 0, 0),
-                                                            required_items(program_.arrays[disjunct], 0, 0, 0)));
+        opened = std::max<uint64_t>(opened, most_opened(value));
     }
-    constexpr uint64_t kExtraKey =
-        24;                         // bytes of a key of any name that was begun and is not used, its quote and colon
-    constexpr uint64_t kComma = 4;  // of a member that is not required, with its space
-    growth_.opened = known ? plus(opened, 0) : kFar;
-    growth_.local = known ? plus(std::max(local, begun + longest_key + kExtraKey), kComma) : kFar;
+    // Bytes of a key of any name that was begun and is not used, its quote and colon; of the comma of a member that is
+    // not required, with its space.
+    constexpr uint64_t kExtraKey = 24, kComma = 4;
+    growth_.opened = plus(opened, 0);
+    growth_.local = plus(std::max(local, begun + longest_key + kExtraKey), kComma);
 }
 
-uint32_t ShortestValues::most_opened(const Needed& needed, const Required& required) const {
-    return required.unclear ? kFar : min_bytes_.closed(needed);
+void ShortestValues::mark(const std::vector<Option>& options, std::vector<bool>& extra) {
+    for (const Option& option : options) extra[option.value] = true;
+}
+
+// Mark the values that may stand where an object requires none. false: what its members can add is not known.
+bool ShortestValues::mark_extra_members(size_t id, std::vector<bool>& extra) const {
+    const ObjectDisjunct& disjunct = program_.objects[id];
+    bool known = disjunct.final.size() == 1 && plans[id].from[0].count >= disjunct.min_properties;
+    for (const Property& property : disjunct.properties)
+        if (!property.required || property.options.size() != 1 || property.options[0].size() != 1)
+            for (const auto& options : property.options) mark(options, extra);
+    for (const ExtraKeys& keys : disjunct.extras) {
+        bool possible = false;
+        for (const auto& options : keys.options)
+            mark(options, extra), possible |= min_bytes_.min_bytes_option(options, 0) < kFar;
+        known &= !possible || (keys.open && program_.kernel().is_any_string(keys.regex));
+    }
+    return known;
+}
+
+bool ShortestValues::mark_extra_items(const ArrayDisjunct& disjunct, std::vector<bool>& extra) {
+    for (size_t k = 0; k < disjunct.prefix.size(); ++k)
+        for (const auto& options : disjunct.prefix[k])
+            if (k >= disjunct.min_items || options.size() != 1) mark(options, extra);
+    if (disjunct.max_items > disjunct.min_items)
+        for (const auto& options : disjunct.items) mark(options, extra);
+    return disjunct.final.size() == 1 && !disjunct.unique;
+}
+
+// Bytes that the opening bracket of a container of the value can add.
+uint32_t ShortestValues::most_opened(const ValueNode& value) {
+    uint32_t most = 0;
+    auto open = [&](const Needed& needed, const Required& required) {
+        most = std::max(most, required.unclear ? kFar : min_bytes_.closed(needed));
+    };
+    for (uint32_t id : value.objects)
+        open(min_bytes_.needed_members(program_.objects[id], nullptr, 0), required_members(id, 0));
+    for (uint32_t id : value.arrays)
+        open(min_bytes_.needed_items(program_.arrays[id], 0, 0, 0), required_items(program_.arrays[id], 0, 0, 0));
+    return most;
 }
 
 uint32_t ShortestValues::growth(uint32_t brackets) const {

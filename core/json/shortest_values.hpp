@@ -67,7 +67,12 @@ public:
 private:
     bool follow_word(uint32_t state, uint32_t component, uint32_t length, std::string& out) const;
     std::string first_string(const StringDisjunct& disjunct, uint32_t length) const;
+    struct Search;
     void find_shortest(ValueId id);
+    void find_scalars(const ValueNode& value, Search& search) const;
+    void enter_array(uint32_t id, Search& search) const;
+    void enter_object(uint32_t id, Search& search);
+    void enter(Search& search, Shortest::Kind kind, uint32_t disjunct, const Required& inside) const;
     const Shortest* only_option(const std::vector<Option>& options) const;
     const std::vector<Required>& required_sums(uint32_t disjunct);
     Required price(const Property& property) const;
@@ -75,7 +80,10 @@ private:
     void settle_all(const CountTokens& tokens);
     uint32_t peak(const ValueNode& value) const;
     void settle_growth();
-    uint32_t most_opened(const Needed& needed, const Required& required) const;
+    static void mark(const std::vector<Option>& options, std::vector<bool>& extra);
+    bool mark_extra_members(size_t id, std::vector<bool>& extra) const;
+    static bool mark_extra_items(const ArrayDisjunct& disjunct, std::vector<bool>& extra);
+    uint32_t most_opened(const ValueNode& value);
 
     JsonProgram& program_;
     Gaps& gaps_;

@@ -20,6 +20,13 @@ bool was_used(const Configuration& config) {
     return false;
 }
 
+// The one space of a spaced layout.
+bool step_space(Configuration& config, uint8_t byte) {
+    if (byte != ' ' || config.gap != 0) return false;
+    config.gap = 1;
+    return true;
+}
+
 }  // namespace
 
 Stepper::Stepper(JsonMachine& machine)
@@ -77,7 +84,7 @@ bool Stepper::step_value(Configuration& config, uint8_t byte, Arena& arena) {
         if (program_.options.whitespace >= Whitespace::kAny) return gaps_.step_gap(config, byte);
         if (config.gap == UINT16_MAX) return false;
         if (program_.options.whitespace == Whitespace::kSpaced && config.mode != kFirstItem)
-            return byte == ' ' && config.gap == 0 && (config.gap = 1);
+            return step_space(config, byte);
         return gaps_.gap(config, byte, config.mode != kValue);
     }
     if (program_.options.whitespace == Whitespace::kSpaced && config.gap == 0 && config.mode != kFirstItem)
@@ -197,7 +204,7 @@ bool Stepper::step_before_key(Configuration& config, uint8_t byte, Arena& arena)
     const FrameState* frame = config.frame->state;
     bool spaced = program_.options.whitespace == Whitespace::kSpaced && config.mode == kNextKey;
     if (is_space(byte)) {
-        if (spaced) return byte == ' ' && config.gap == 0 && (config.gap = 1);
+        if (spaced) return step_space(config, byte);
         return program_.options.whitespace >= Whitespace::kAny ? gaps_.step_gap(config, byte)
                                                                : gaps_.gap(config, byte, true);
     }
@@ -339,7 +346,8 @@ bool Stepper::step_after(Configuration& config, uint8_t byte, Arena& arena) {
         return true;
     }
     if (!states_.may_close(config.frame)) return false;
-    if (byte == (object ? '}' : ']')) return gaps_.gap_is_read(config, byte) && close_container(config, byte, arena);
+    if (byte == static_cast<uint8_t>(object ? '}' : ']'))
+        return gaps_.gap_is_read(config, byte) && close_container(config, byte, arena);
     return is_space(byte) && gaps_.gap(config, byte, true);
 }
 

@@ -38,7 +38,7 @@ std::string text_since(const KeyByte* last, const KeyByte* start) {
 
 std::string_view store(const std::string& text, Arena& arena) {
     char* to = static_cast<char*>(arena.allocate(text.size() + 1));
-    std::memcpy(to, text.data(), text.size());
+    std::copy_n(text.data(), text.size(), to);
     return {to, text.size()};
 }
 
@@ -161,7 +161,7 @@ NodeId UniqueItems::spelled(std::vector<std::u32string> texts) {
             parts.push_back(program_.kernel().concat(program_.kernel().chars(Encoding::kJson, {{code, code}}), rest));
             i = j;
         }
-        return program_.kernel().alternation(std::move(parts));
+        return program_.kernel().alternation(parts);
     };
     return texts.empty() ? kEmpty : build(0, texts.size(), 0);
 }
@@ -174,8 +174,9 @@ uint32_t UniqueItems::string_start_without(const Position& p, const ValueList& f
     if (texts.empty() || !p.string_start) return p.string_start;
     NodeId others = program_.kernel().complement(spelled(std::move(texts)));
     std::vector<NodeId> components;
-    for (uint32_t k = 0; k < p.strings.size(); ++k)
-        components.push_back(program_.kernel().conjunction({p.strings[k].regex, others}));
+    components.reserve(p.strings.size() + 1);
+    for (const StringDisjunct& disjunct : p.strings)
+        components.push_back(program_.kernel().conjunction({disjunct.regex, others}));
     if (p.counted) components.push_back(program_.kernel().any_string(Encoding::kJson));
     return program_.dfa().intern(components, p.counted);
 }
@@ -206,15 +207,16 @@ uint32_t UniqueItems::literal_start_without(const Position& p, const ValueList& 
     if (out.empty() || !p.literal_start) return p.literal_start;
     if (exponents) {
         std::array<uint64_t, 4> plain{}, mark{};
-        for (unsigned byte : std::string_view("-+.0123456789")) plain[byte >> 6] |= 1ull << (byte & 63);
-        for (unsigned byte : std::string_view("eE")) mark[byte >> 6] |= 1ull << (byte & 63);
+        for (uint8_t byte : {'-', '+', '.', '0', '1', '2', '3', '4', '5', '6', '7', '8', '9'})
+            plain[byte >> 6] |= 1ull << (byte & 63);
+        for (uint8_t byte : {'e', 'E'}) mark[byte >> 6] |= 1ull << (byte & 63);
         NodeId mantissa = program_.kernel().repeat(program_.kernel().byte_set(plain), 1, kUnbounded);
         out.push_back(program_.kernel().concat(
             mantissa,
             program_.kernel().concat(program_.kernel().byte_set(mark),
                                      program_.kernel().repeat(program_.kernel().byte_set(plain), 0, kUnbounded))));
     }
-    NodeId others = program_.kernel().complement(program_.kernel().alternation(std::move(out)));
+    NodeId others = program_.kernel().complement(program_.kernel().alternation(out));
     std::vector<NodeId> components;
     for (uint32_t k = 0; k < p.literal_owner.size(); ++k) {
         const NodeId start = program_.dfa().component(p.literal_start, k);

@@ -172,7 +172,7 @@ private:
         std::string out = "{";
         for (const auto& [key, text] : members) {
             if (out.size() > 1) out += ',';
-            out += key + ':' + text;
+            out.append(key).append(1, ':').append(text);
         }
         return out + '}';
     }

@@ -158,7 +158,8 @@ public:
         if (left_ == 0) return kNone;
         uint32_t node;
         do {
-            node = (by_promise_ = !by_promise_) ? most_promising() : of_next_type();
+            by_promise_ = !by_promise_;
+            node = by_promise_ ? most_promising() : of_next_type();
         } while (taken_[node]);
         taken_[node] = true;
         --left_;

@@ -242,9 +242,9 @@ void Masks::inner_within(const StringInner& inner, uint32_t room, uint32_t* word
     }
 }
 
+// The tokens of a string: those that stay inside, and by the state at its closing quote those that leave it.
 void Masks::add_string(LocalMask& mask, const StringBody& body, const Configuration& config, Arena& arena) {
     mask.inner = strings_.inner(body.state, body.bounded, tables_);
-    // 1) Tokens that stay inside.
     if (body.bounded) {
         inner_within(*mask.inner, body.room, workspace_->words.data());
         mask.allowed = count_bits(workspace_->words.data(), tables_.words());
@@ -253,7 +253,16 @@ void Masks::add_string(LocalMask& mask, const StringBody& body, const Configurat
         mask.allowed = mask.inner->allowed;
         std::copy_n(mask.base, tables_.words(), workspace_->words.begin());
     }
-    // 2) Tokens that leave it. A key that is declared is not an extra one.
+    const std::vector<uint32_t> declared = declared_keys(config);
+    const auto all_exits = strings_.exits(body.state, body.counting, tables_);
+    for (const StringExit& exit : *all_exits) {
+        Configuration behind = config;
+        if (view_.close_string(behind, exit.state, exit.chars, arena)) add_exit(mask, exit, declared, behind, arena);
+    }
+}
+
+// The tokens that close a declared key, sorted: they are not those of an extra one.
+std::vector<uint32_t> Masks::declared_keys(const Configuration& config) {
     std::vector<uint32_t> nodes, declared;
     view_.declared_closings(config, tables_.all(), nodes);
     for (uint32_t node : nodes) {
@@ -261,32 +270,33 @@ void Masks::add_string(LocalMask& mask, const StringBody& body, const Configurat
         declared.insert(declared.end(), below.begin(), below.end());
     }
     std::sort(declared.begin(), declared.end());
+    return declared;
+}
+
+// The tokens, but for those of `declared`, that leave a string at one state, by what may follow its closing quote.
+void Masks::add_exit(LocalMask& mask, const StringExit& exit, const std::vector<uint32_t>& declared,
+                     const Configuration& behind, Arena& arena) {
     auto is_extra = [&](uint32_t token) {
         return declared.empty() || !std::binary_search(declared.begin(), declared.end(), token);
     };
-    const auto all_exits = strings_.exits(body.state, body.counting, tables_);
-    for (const StringExit& exit : *all_exits) {
-        Configuration behind = config;
-        if (!view_.close_string(behind, exit.state, exit.chars, arena)) continue;
-        if (behind.outside) {
-            for (auto [tail, token] : exit.tails)
-                if (is_extra(token)) mask.unclear.push_back(token);
-            continue;
-        }
-        auto follow = local_tails(behind, arena);
-        for (uint32_t tail : follow->unclear)
-            for (auto [own, token] : exit.tails)
-                if (own == tail && is_extra(token)) mask.unclear.push_back(token);
+    if (behind.outside) {
         for (auto [tail, token] : exit.tails)
-            if (has_bit(follow->words.data(), tail) && is_extra(token)) add(mask, token);
-        for (const Exits& exits : follow->exits) {
-            Exits& own = exits_of(mask.exits, exits.how);
-            for (auto [tail, token] : exit.tails) {
-                auto it = std::lower_bound(exits.pairs.begin(), exits.pairs.end(), tail,
-                                           [](auto pair, uint32_t wanted) { return pair.second < wanted; });
-                if (it != exits.pairs.end() && it->second == tail && is_extra(token))
-                    own.pairs.emplace_back(it->first, token);
-            }
+            if (is_extra(token)) mask.unclear.push_back(token);
+        return;
+    }
+    auto follow = local_tails(behind, arena);
+    for (uint32_t tail : follow->unclear)
+        for (auto [own, token] : exit.tails)
+            if (own == tail && is_extra(token)) mask.unclear.push_back(token);
+    for (auto [tail, token] : exit.tails)
+        if (has_bit(follow->words.data(), tail) && is_extra(token)) add(mask, token);
+    for (const Exits& exits : follow->exits) {
+        Exits& own = exits_of(mask.exits, exits.how);
+        for (auto [tail, token] : exit.tails) {
+            auto it = std::lower_bound(exits.pairs.begin(), exits.pairs.end(), tail,
+                                       [](auto pair, uint32_t wanted) { return pair.second < wanted; });
+            if (it != exits.pairs.end() && it->second == tail && is_extra(token))
+                own.pairs.emplace_back(it->first, token);
         }
     }
 }

@@ -78,6 +78,9 @@ private:
     void add(LocalMask& mask, uint32_t token);
     void inner_within(const StringInner& inner, uint32_t room, uint32_t* words) const;
     void add_string(LocalMask& mask, const StringBody& body, const Configuration& from, Arena& arena);
+    std::vector<uint32_t> declared_keys(const Configuration& config);
+    void add_exit(LocalMask& mask, const StringExit& exit, const std::vector<uint32_t>& declared,
+                  const Configuration& behind, Arena& arena);
     void add_walk(LocalMask& mask, const Configuration& from, Arena& arena);
     std::shared_ptr<const LocalTails> local_tails(const Configuration& behind, Arena& arena);
     uint32_t tails(const Configuration& inside, uint32_t how, Arena& arena);

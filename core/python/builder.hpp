@@ -34,7 +34,7 @@ public:
         std::tuple<std::string, std::string, std::string, std::string>;  // before and behind a comma, a colon
 
     Builder(bool any_order, int whitespace, uint32_t max_indent, uint64_t max_states, double max_seconds,
-            uint32_t max_gap, Separators separators, std::optional<std::string> indent)
+            uint32_t max_gap, Separators separators, const std::optional<std::string>& indent)
         : shared_(SharedAutomata::current()) {
         auto& [before_comma, after_comma, before_colon, after_colon] = separators;
         FixedLayout fixed{std::move(before_comma), std::move(after_comma), std::move(before_colon),

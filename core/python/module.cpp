@@ -73,15 +73,17 @@ std::string shown(double number) {
     return {text, end};
 }
 
+void raise_too_long(const LimitExceeded& e) {
+    char passed[64];
+    const auto end = std::to_chars(passed, passed + sizeof passed, e.reached, std::chars_format::fixed, 1).ptr;
+    raise_ours("LimitError",
+               "one call has worked for " + std::string(passed, end) + " s, limit " + shown(e.limit) + " s",
+               "each call on a grammar may take as long as its limits allow, whatever the schema",
+               "raise schemagen.Limits(max_seconds=...) or make the schema smaller");
+}
+
 void raise_limit(const LimitExceeded& e) {
-    if (e.knob == "max_seconds") {
-        char passed[64];
-        const auto end = std::to_chars(passed, passed + sizeof passed, e.reached, std::chars_format::fixed, 1).ptr;
-        return raise_ours("LimitError",
-                          "one call has worked for " + std::string(passed, end) + " s, limit " + shown(e.limit) + " s",
-                          "each call on a grammar may take as long as its limits allow, whatever the schema",
-                          "raise schemagen.Limits(max_seconds=...) or make the schema smaller");
-    }
+    if (e.knob == "max_seconds") return raise_too_long(e);
     std::string fact =
         shown(e.reached) + " automaton states or alternatives were needed, the limit is " + shown(e.limit);
     if (e.nodes)
@@ -301,90 +303,126 @@ nb::object explain(Matcher& matcher, int64_t id) {
     return nb::steal(PyUnicode_DecodeUTF8(text.data(), static_cast<Py_ssize_t>(text.size()), "backslashreplace"));
 }
 
-// Until none runs any more. A signal meanwhile makes them stop.
-void wait_for_helpers(std::mutex& mutex, std::condition_variable& ended, const size_t& running, std::atomic<bool>& stop,
-                      std::exception_ptr& failed) {
-    Work::Waiting waiting;
-    std::unique_lock lock(mutex);
-    while (!ended.wait_for(lock, std::chrono::milliseconds(20), [&] { return running == 0; })) {
-        if (stop || !waiting.sees_signals()) continue;
-        lock.unlock();
-        try {
-            waiting.look();
-        } catch (...) {
-            failed = std::current_exception();
-            stop = true;
-        }
-        lock.lock();
-    }
-}
+struct Row {
+    Matcher& matcher;
+    int64_t number;  // in the bitmask
+    uint32_t* words;
+    uint32_t budget;
+};
 
-// Rows of several matchers, without the interpreter's lock; that of a text which has ended allows EOS alone. What went
-// wrong in any row is thrown in the end.
-void fill_rows(const std::vector<Matcher*>& matchers, const nb::object& bitmask, const std::vector<int64_t>& rows,
-               size_t threads, const std::vector<std::optional<int64_t>>& budgets) {
-    if (rows.size() != matchers.size() || (!budgets.empty() && budgets.size() != matchers.size()))
-        throw nb::value_error("each matcher needs a row and a budget");
-    const Bitmask array = bitmask_of(bitmask);
-    std::vector<uint32_t*> words;
-    std::vector<size_t> open;
-    std::vector<uint32_t> most(matchers.size(), Matcher::kNoBudget);
-    for (size_t k = 0; k < budgets.size(); ++k) most[k] = budget_of(budgets[k]);
-    for (size_t k = 0; k < matchers.size(); ++k) {
-        words.push_back(row_of(array, matchers[k]->tables(), rows[k]));
-        if (!matchers[k]->terminated()) {
-            open.push_back(k);
-            continue;
-        }
-        std::fill_n(words[k], matchers[k]->tables().words(), 0);
-        for (uint32_t eos : matchers[k]->tables().eos()) words[k][eos >> 5] |= 1u << (eos & 31);
-    }
-    std::exception_ptr failed;
+// Masks of several rows, made by several threads without the interpreter's lock.
+class RowFiller {
+public:
+    explicit RowFiller(std::vector<Row> rows) : rows_(std::move(rows)) {}
+    // What went wrong in any row is thrown in the end.
+    void fill(size_t threads);
+
+private:
+    static constexpr size_t kAtOnce = 4;
+    void help();  // what a further thread does
+    void fill_some();
+    bool fill_row(const Row& row);
+    void wait_for_helpers();
+
+    std::vector<Row> rows_;
+    std::atomic<size_t> next_{0};
+    std::atomic<bool> stop_{false};
+    std::mutex mutex_;  // of the following
+    std::condition_variable ended_;
+    std::exception_ptr failed_;
+    size_t running_ = 0;  // helpers
+};
+
+void RowFiller::fill(size_t threads) {
     {
         Work call;
         Work::release();
-        std::atomic<size_t> next{0};
-        std::atomic<bool> stop{false};
-        std::mutex mutex;
-        std::condition_variable ended;
-        auto note = [&] {
-            std::lock_guard lock(mutex);
-            if (!failed) failed = std::current_exception();
-        };
-        auto work = [&] {
-            constexpr size_t kAtOnce = 4;
-            for (size_t begin; !stop && (begin = next.fetch_add(kAtOnce)) < open.size();)
-                for (size_t at = begin; at < std::min(begin + kAtOnce, open.size()); ++at) try {
-                        const size_t k = open[at];
-                        if (!matchers[k]->fill(words[k], most[k]))
-                            refuse_dead_end(*matchers[k], "no token is allowed in row " + std::to_string(rows[k]));
-                    } catch (const Stopped&) {
-                        return;
-                    } catch (const Interrupted&) {
-                        std::lock_guard lock(mutex);
-                        failed = std::current_exception();  // counts more than what went wrong in a row
-                        stop = true;
-                        return;
-                    } catch (...) {
-                        note();
-                    }
-        };
-        const size_t together = std::min(threads, (open.size() + 7) / 8);
-        size_t running = together ? together - 1 : 0;
+        const size_t together = std::min(threads, (rows_.size() + 2 * kAtOnce - 1) / (2 * kAtOnce));
+        running_ = together ? together - 1 : 0;
         std::vector<std::thread> helpers;
-        for (size_t k = 1; k < together; ++k)
-            helpers.emplace_back([&] {
-                Helper helper(stop);
-                work();
-                std::lock_guard lock(mutex);
-                --running;
-                ended.notify_one();
-            });
-        work();
-        wait_for_helpers(mutex, ended, running, stop, failed);
+        for (size_t k = 1; k < together; ++k) helpers.emplace_back([this] { help(); });
+        fill_some();
+        wait_for_helpers();
         for (std::thread& helper : helpers) helper.join();
     }
-    if (failed) std::rethrow_exception(failed);
+    if (failed_) std::rethrow_exception(failed_);
+}
+
+void RowFiller::help() {
+    Helper helper(stop_);
+    fill_some();
+    std::lock_guard lock(mutex_);
+    --running_;
+    ended_.notify_one();
+}
+
+void RowFiller::fill_some() {
+    for (size_t begin; !stop_ && (begin = next_.fetch_add(kAtOnce)) < rows_.size();)
+        for (size_t k = begin; k < std::min(begin + kAtOnce, rows_.size()); ++k)
+            if (!fill_row(rows_[k])) return;
+}
+
+// Returns false where the others need not be filled any more.
+bool RowFiller::fill_row(const Row& row) try {
+    if (!row.matcher.fill(row.words, row.budget))
+        refuse_dead_end(row.matcher, "no token is allowed in row " + std::to_string(row.number));
+    return true;
+} catch (const Stopped&) {
+    return false;
+} catch (const Interrupted&) {
+    std::lock_guard lock(mutex_);
+    failed_ = std::current_exception();  // counts more than what went wrong in a row
+    stop_ = true;
+    return false;
+} catch (...) {
+    std::lock_guard lock(mutex_);
+    if (!failed_) failed_ = std::current_exception();
+    return true;
+}
+
+// Until none runs any more. A signal meanwhile makes them stop.
+void RowFiller::wait_for_helpers() {
+    Work::Waiting waiting;
+    std::unique_lock lock(mutex_);
+    while (!ended_.wait_for(lock, std::chrono::milliseconds(20), [this] { return running_ == 0; })) {
+        if (stop_ || !waiting.sees_signals()) continue;
+        lock.unlock();
+        std::exception_ptr interrupted;
+        try {
+            waiting.look();
+        } catch (...) {
+            interrupted = std::current_exception();
+        }
+        lock.lock();
+        if (!interrupted) continue;
+        failed_ = interrupted;
+        stop_ = true;
+    }
+}
+
+// The mask of a text that has ended: EOS alone.
+void allow_eos_alone(const VocabularyTables& tables, uint32_t* words) {
+    std::fill_n(words, tables.words(), 0);
+    for (uint32_t eos : tables.eos()) set_bit(words, eos);
+}
+
+void fill_rows(const std::vector<Matcher*>& matchers, const nb::object& bitmask, const std::vector<int64_t>& numbers,
+               size_t threads, const std::vector<std::optional<int64_t>>& budgets) {
+    if (numbers.size() != matchers.size() || (!budgets.empty() && budgets.size() != matchers.size()))
+        throw nb::value_error("each matcher needs a row and a budget");
+    const Bitmask array = bitmask_of(bitmask);
+    std::vector<uint32_t> most(matchers.size(), Matcher::kNoBudget);
+    for (size_t k = 0; k < budgets.size(); ++k) most[k] = budget_of(budgets[k]);
+    std::vector<Row> rows;
+    for (size_t k = 0; k < matchers.size(); ++k) {
+        const VocabularyTables& tables = matchers[k]->tables();
+        uint32_t* words = row_of(array, tables, numbers[k]);
+        if (matchers[k]->terminated())
+            allow_eos_alone(tables, words);
+        else
+            rows.push_back({*matchers[k], numbers[k], words, most[k]});
+    }
+    RowFiller(std::move(rows)).fill(threads);
 }
 
 // Bytes that JSON values take, about, written out: what stands in several places counts in each. It stops above `most`.
@@ -433,6 +471,27 @@ bool is_rows(const Floats& logits, bool written) {
     return !written || logits.shape(0) < 2 || logits.stride(0) >= static_cast<int64_t>(logits.shape(1));
 }
 
+void check_masks(const Bitmask& bitmask, const Floats& scores, size_t covered) {
+    if (bitmask.dtype() != nb::dtype<int32_t>() || bitmask.ndim() != 2 || bitmask.shape(0) != scores.shape(0) ||
+        (bitmask.shape(1) > 1 && bitmask.stride(1) != 1))
+        throw ShapeError("a row of int32 words is needed for each of " + std::to_string(scores.shape(0)) +
+                         " rows of logits");
+    if (covered > scores.shape(1) || covered > bitmask.shape(1) * 32)
+        throw ShapeError(std::to_string(covered) + " tokens for " + std::to_string(bitmask.shape(1)) + " words and " +
+                         std::to_string(scores.shape(1)) + " logits a row");
+}
+
+// Of `count` rows, those that are named.
+std::vector<bool> chosen_of(const std::vector<int64_t>& rows, size_t count) {
+    std::vector<bool> chosen(count);
+    for (int64_t row : rows) {
+        if (row < 0 || static_cast<size_t>(row) >= count)
+            throw ShapeError("row " + std::to_string(row) + " of " + std::to_string(count));
+        chosen[static_cast<size_t>(row)] = true;
+    }
+    return chosen;
+}
+
 // The rows from which no token can be chosen (with `repair`). None, and nothing is done, for what is no matrix of
 // floats in plain memory; the caller knows a slower way.
 std::optional<std::vector<size_t>> mask_logits_of(const nb::object& scores_object, const nb::object& out_object,
@@ -451,18 +510,8 @@ std::optional<std::vector<size_t>> mask_logits_of(const nb::object& scores_objec
         throw ShapeError("the masked logits are not like the logits");
     const size_t count = scores.shape(0);
     const Bitmask bitmask = bitmask_of(bitmask_object);
-    if (bitmask.dtype() != nb::dtype<int32_t>() || bitmask.ndim() != 2 || bitmask.shape(0) != count ||
-        (bitmask.shape(1) > 1 && bitmask.stride(1) != 1))
-        throw ShapeError("a row of int32 words is needed for each of " + std::to_string(count) + " rows of logits");
-    if (covered > scores.shape(1) || covered > bitmask.shape(1) * 32)
-        throw ShapeError(std::to_string(covered) + " tokens for " + std::to_string(bitmask.shape(1)) + " words and " +
-                         std::to_string(scores.shape(1)) + " logits a row");
-    std::vector<bool> masked(count);
-    for (int64_t row : rows) {
-        if (row < 0 || static_cast<size_t>(row) >= count)
-            throw ShapeError("row " + std::to_string(row) + " of " + std::to_string(count));
-        masked[static_cast<size_t>(row)] = true;
-    }
+    check_masks(bitmask, scores, covered);
+    const std::vector<bool> masked = chosen_of(rows, count);
     const LogitRows logits{scores.data(), out.data(), scores.stride(0), out.stride(0), scores.shape(1)};
     const MaskRows masks{static_cast<const uint32_t*>(bitmask.data()), bitmask.stride(0), covered, ends};
     std::vector<size_t> broken;
@@ -558,22 +607,20 @@ namespace schemagen {
 
 namespace {
 
+void make_tables(VocabularyTables* self, const nb::list& tokens, const std::vector<uint32_t>& eos) {
+    std::vector<std::string_view> views;
+    views.reserve(tokens.size());
+    for (nb::handle token : tokens) {
+        if (!PyBytes_Check(token.ptr())) throw nb::type_error("tokens must be bytes");
+        views.emplace_back(PyBytes_AS_STRING(token.ptr()), static_cast<size_t>(PyBytes_GET_SIZE(token.ptr())));
+    }
+    nb::gil_scoped_release release;  // the caller's list keeps the bytes
+    new (self) VocabularyTables(views, eos);
+}
+
 void bind_vocabulary(nb::module_& m) {
     nb::class_<VocabularyTables>(m, "VocabularyTables")
-        .def(
-            "__init__",
-            [](VocabularyTables* self, const nb::list& tokens, const std::vector<uint32_t>& eos) {
-                std::vector<std::string_view> views;
-                views.reserve(tokens.size());
-                for (nb::handle token : tokens) {
-                    if (!PyBytes_Check(token.ptr())) throw nb::type_error("tokens must be bytes");
-                    views.emplace_back(PyBytes_AS_STRING(token.ptr()),
-                                       static_cast<size_t>(PyBytes_GET_SIZE(token.ptr())));
-                }
-                nb::gil_scoped_release release;  // the caller's list keeps the bytes
-                new (self) VocabularyTables(std::move(views), eos);
-            },
-            "tokens"_a, "eos_token_ids"_a)
+        .def("__init__", &make_tables, "tokens"_a, "eos_token_ids"_a)
         .def_prop_ro("size", &VocabularyTables::size)
         .def_prop_ro("memory_bytes", &VocabularyTables::memory_bytes)
         .def_prop_ro("trie_nodes", [](const VocabularyTables& t) { return t.all().size(); })
@@ -644,72 +691,123 @@ void bind_constraint(nb::module_& m) {
         });
 }
 
+std::string repr(const Matcher& matcher) {
+    return "Matcher(steps=" + std::to_string(matcher.steps()) +
+           ", terminated=" + (matcher.terminated() ? "True)" : "False)");
+}
+
+nb::object refuse_pickle(Matcher&) {
+    raise_ours("MatcherError", "a matcher cannot be pickled", "it is a place in the automaton of this process",
+               "for a copy call fork() or copy.deepcopy(matcher); elsewhere compile the same spec, and accept the same "
+               "tokens");
+    throw nb::python_error();
+}
+
+std::optional<uint32_t> tokens_to_finish(Matcher& matcher) {
+    const uint32_t tokens = matcher.tokens_to_finish();
+    return tokens == Completions::kNever ? std::nullopt : std::optional(tokens);
+}
+
+nb::bytes shortest_completion(Matcher& matcher) {
+    const std::string text = matcher.shortest_completion();
+    return nb::bytes(text.data(), text.size());
+}
+
+bool accept_bytes(Matcher& matcher, const nb::bytes& data) { return matcher.accept_bytes(view(data)); }
+
+bool accept_object(Matcher& matcher, const nb::object& given) {
+    return accept_token(matcher, token_of("accept_token", given));
+}
+
+nb::object explain_object(Matcher& matcher, const nb::object& given) {
+    return explain(matcher, token_of("explain", given));
+}
+
+Matcher deep_copy(Matcher& matcher, const nb::object&) { return matcher.fork(); }
+
+nb::tuple eos_of(const Matcher& matcher) { return nb::tuple(nb::cast(matcher.tables().eos())); }
+
+// A matcher is for one thread at a time; where there is no lock of the interpreter, a second one waits for its turn.
 void bind_matcher(nb::module_& m) {
-    // A matcher is for one thread at a time; where there is no lock of the interpreter, a second one waits for its
-    // turn.
     nb::class_<Matcher>(m, "Matcher")
         .def("fill_next_token_bitmask", &fill, "bitmask"_a.none(), "row"_a = 0, nb::kw_only(), "budget"_a = nb::none(),
              nb::lock_self())
         .def("fill_next_token_bitmask", &fill_object, "bitmask"_a.none(), "row"_a.none() = 0, nb::kw_only(),
              "budget"_a.none() = nb::none(), nb::lock_self())
         .def("accept_token", &accept_token, "token_id"_a, nb::lock_self())
-        .def(
-            "accept_token",
-            [](Matcher& self, const nb::object& given) { return accept_token(self, token_of("accept_token", given)); },
-            "token_id"_a.none(), nb::lock_self())
-        .def(
-            "accept_bytes", [](Matcher& self, const nb::bytes& data) { return self.accept_bytes(view(data)); },
-            "data"_a, nb::lock_self())
+        .def("accept_token", &accept_object, "token_id"_a.none(), nb::lock_self())
+        .def("accept_bytes", &accept_bytes, "data"_a, nb::lock_self())
         .def("accept_bytes", &refuse_bytes, "data"_a.none())
-        .def(
-            "__repr__",
-            [](const Matcher& self) {
-                return "Matcher(steps=" + std::to_string(self.steps()) +
-                       ", terminated=" + (self.terminated() ? "True)" : "False)");
-            },
-            nb::lock_self())
+        .def("__repr__", &repr, nb::lock_self())
         .def("is_accepting", &Matcher::accepting, nb::lock_self())
         .def("is_terminated", &Matcher::terminated, nb::lock_self())
         .def("rollback", &roll_back, "count"_a = 1, nb::lock_self())
         .def("rollback", &roll_back_object, "count"_a.none(), nb::lock_self())
-        .def("__reduce__",
-             [](Matcher&) -> nb::object {
-                 raise_ours("MatcherError", "a matcher cannot be pickled",
-                            "it is a place in the automaton of this process",
-                            "for a copy call fork() or copy.deepcopy(matcher); elsewhere compile the same spec, and "
-                            "accept the same tokens");
-                 throw nb::python_error();
-             })
+        .def("__reduce__", &refuse_pickle)
         .def("fork", &Matcher::fork, nb::lock_self())
         .def("__copy__", &Matcher::fork, nb::lock_self())
-        .def(
-            "__deepcopy__", [](Matcher& matcher, const nb::object&) { return matcher.fork(); }, "memo"_a,
-            nb::lock_self())
+        .def("__deepcopy__", &deep_copy, "memo"_a, nb::lock_self())
         .def("reset", &Matcher::reset, nb::lock_self())
-        .def(
-            "tokens_to_finish",
-            [](Matcher& self) -> std::optional<uint32_t> {
-                uint32_t tokens = self.tokens_to_finish();
-                return tokens == Completions::kNever ? std::nullopt : std::optional<uint32_t>(tokens);
-            },
-            nb::lock_self())
+        .def("tokens_to_finish", &tokens_to_finish, nb::lock_self())
         .def("least_bytes", &Matcher::least_bytes, nb::lock_self())
-        .def(
-            "shortest_completion",
-            [](Matcher& self) {
-                std::string text = self.shortest_completion();
-                return nb::bytes(text.data(), text.size());
-            },
-            nb::lock_self())
-        .def_prop_ro("eos_token_ids", [](const Matcher& self) { return nb::tuple(nb::cast(self.tables().eos())); })
+        .def("shortest_completion", &shortest_completion, nb::lock_self())
+        .def_prop_ro("eos_token_ids", &eos_of)
         .def("forced_run", &Matcher::forced_run, "most"_a = 64, nb::lock_self())
         .def("place", &Matcher::place, nb::lock_self())
         .def("forced_tokens", &forced_tokens, nb::lock_self())
         .def("allowed_tokens", &allowed_tokens, nb::lock_self())
         .def("explain", &explain, "token_id"_a, nb::lock_self())
-        .def(
-            "explain", [](Matcher& self, const nb::object& given) { return explain(self, token_of("explain", given)); },
-            "token_id"_a.none(), nb::lock_self());
+        .def("explain", &explain_object, "token_id"_a.none(), nb::lock_self());
+}
+
+size_t mask_count(const TokenTable& table) {
+    Work call;
+    WorkLock lock(table.mutex);
+    return table.masks().size();
+}
+
+size_t expand(TokenTable& table, size_t most) {
+    Work call;
+    WorkLock lock(table.mutex);
+    return table.expand(most);
+}
+
+void check_state(const TokenTable& table, uint32_t state) {
+    if (state >= table.size()) throw nb::value_error("there is no such state");
+}
+
+void expand_state(TokenTable& table, uint32_t state) {
+    Work call;
+    WorkLock lock(table.mutex);
+    check_state(table, state);
+    table.expand_state(state);
+}
+
+auto classes_of(const TokenTable& t) {
+    return read_table(t, [&] { return std::vector<size_t>{t.tables().size()}; }, [&](int32_t* out) { t.classes(out); });
+}
+
+auto transitions_of(const TokenTable& t, const std::vector<uint32_t>& states) {
+    auto shape = [&] {
+        for (uint32_t state : states) check_state(t, state);
+        return std::vector<size_t>{states.size(), t.class_count()};
+    };
+    return read_table(t, shape, [&](int32_t* out) { t.transitions(states, out); });
+}
+
+auto needed_of(const TokenTable& t) {
+    return of_states(t, [&](uint32_t state) { return std::min<uint32_t>(t.needed(state), INT32_MAX); });
+}
+
+auto masks_of(const TokenTable& t, size_t first) {
+    auto shape = [&] {
+        first = std::min(first, t.masks().size());
+        return std::vector<size_t>{t.masks().size() - first, t.tables().words()};
+    };
+    return read_table(t, shape, [&](int32_t* out) {
+        for (size_t k = first; k < t.masks().size(); ++k)
+            out = std::copy(t.masks()[k].begin(), t.masks()[k].end(), out);
+    });
 }
 
 void bind_token_table(nb::module_& m) {
@@ -720,64 +818,17 @@ void bind_token_table(nb::module_& m) {
         .def_prop_ro("leads_out", locked(&TokenTable::leads_out))
         .def_prop_ro("class_count", locked(&TokenTable::class_count))
         .def_prop_ro("memory_bytes", locked(&TokenTable::memory_bytes))
-        .def_prop_ro("mask_count",
-                     [](const TokenTable& t) {
-                         Work call;
-                         WorkLock lock(t.mutex);
-                         return t.masks().size();
-                     })
+        .def_prop_ro("mask_count", &mask_count)
         .def("__len__", locked(&TokenTable::size))
-        .def(
-            "expand",
-            [](TokenTable& t, size_t most) {
-                Work call;
-                WorkLock lock(t.mutex);
-                return t.expand(most);
-            },
-            "most"_a)
-        .def("expand_state",
-             [](TokenTable& t, uint32_t state) {
-                 Work call;
-                 WorkLock lock(t.mutex);
-                 if (state >= t.size()) throw nb::value_error("there is no such state");
-                 t.expand_state(state);
-             })
+        .def("expand", &expand, "most"_a)
+        .def("expand_state", &expand_state)
         .def("state_of", &state_of, "matcher"_a)
-        .def("classes",
-             [](const TokenTable& t) {
-                 return read_table(
-                     t, [&] { return std::vector<size_t>{t.tables().size()}; }, [&](int32_t* out) { t.classes(out); });
-             })
-        .def(
-            "transitions",
-            [](const TokenTable& t, const std::vector<uint32_t>& states) {
-                auto shape = [&] {
-                    for (uint32_t state : states)
-                        if (state >= t.size()) throw nb::value_error("there is no such state");
-                    return std::vector<size_t>{states.size(), t.class_count()};
-                };
-                return read_table(t, shape, [&](int32_t* out) { t.transitions(states, out); });
-            },
-            "states"_a)
+        .def("classes", &classes_of)
+        .def("transitions", &transitions_of, "states"_a)
         .def("mask_ids", [](const TokenTable& t) { return of_states(t, [&](uint32_t s) { return t.mask_of(s); }); })
         .def("ready", [](const TokenTable& t) { return of_states(t, [&](uint32_t s) { return t.is_ready(s); }); })
-        .def("needed",
-             [](const TokenTable& t) {
-                 return of_states(t, [&](uint32_t s) { return std::min<uint32_t>(t.needed(s), INT32_MAX); });
-             })
-        .def(
-            "masks",
-            [](const TokenTable& t, size_t first) {
-                auto shape = [&] {
-                    first = std::min(first, t.masks().size());
-                    return std::vector<size_t>{t.masks().size() - first, t.tables().words()};
-                };
-                return read_table(t, shape, [&](int32_t* out) {
-                    for (size_t k = first; k < t.masks().size(); ++k)
-                        out = std::copy(t.masks()[k].begin(), t.masks()[k].end(), out);
-                });
-            },
-            "first"_a = 0);
+        .def("needed", &needed_of)
+        .def("masks", &masks_of, "first"_a = 0);
 }
 
 void bind_functions(nb::module_& m) {

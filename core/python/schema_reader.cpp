@@ -43,9 +43,9 @@ std::optional<ValueNode> Leaves::find(const std::string& key) const {
     return found == known_.end() ? std::nullopt : std::optional(found->second);
 }
 
-void Leaves::put(const std::string& key, ValueNode node) {
+void Leaves::put(const std::string& key, const ValueNode& node) {
     std::lock_guard lock(mutex_);
-    if (known_.size() < kMost) known_.try_emplace(key, std::move(node));
+    if (known_.size() < kMost) known_.try_emplace(key, node);
 }
 
 size_t Leaves::size() const {

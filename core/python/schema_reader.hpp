@@ -34,7 +34,7 @@ public:
     explicit Leaves(const std::vector<std::pair<NodeId, Builder::Strings>>& basics);
     const ValueNode& basic(size_t kind) const { return basics_[kind]; }
     std::optional<ValueNode> find(const std::string& key) const;
-    void put(const std::string& key, ValueNode node);
+    void put(const std::string& key, const ValueNode& node);
     size_t size() const;
 
 private:

@@ -28,7 +28,8 @@ public:
     // Characters of the shortest word, of a character that was begun what is left counts as one. Nothing where the
     // shape of the node does not tell: with & or ~, with bytes that need not be characters.
     std::optional<uint32_t> least_chars(NodeId node);
-    size_t memory_bytes() const;  // about
+    // About, with what this class remembers. NOLINTNEXTLINE(bugprone-derived-method-shadowing-base-method)
+    size_t memory_bytes() const;
 
 private:
     NodeId repeated_any(NodeId node) const;  // the any-string that repeats the same character as the node; kEmpty: none
@@ -38,10 +39,18 @@ private:
             longest;  // characters of the shortest word, the longest completion, and the longest word
         bool exact;   // `shortest` is
     };
+    class WordSearch;
     Finish finish(NodeId node);
+    Finish finish_concat(NodeId node);
+    Finish finish_repeat(const Node& node);
+    Finish finish_alternation(const Node& node);
+    Finish finish_conjunction(const Node& node);
     bool lengths_clash(NodeId node);
     bool find_open(NodeId node);
+    bool has_plain_ascii(const Node& chars) const;
     uint32_t shortest_of(const Node& node) const;
+    uint32_t shortest_of_chars(const Node& node) const;
+    std::pair<uint32_t, uint32_t> kid_lengths(const Node& node, const std::vector<uint32_t>& lengths) const;
     uint32_t shortest_at_most_of(const Node& node) const;
     int8_t emptiness_by_parts(const Node& node) const;
 

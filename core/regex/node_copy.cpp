@@ -35,8 +35,8 @@ NodeId Nodes::adopted(const Nodes& from, NodeId id, const std::unordered_map<Nod
         case Kind::kConcat: return concat(parts[0], parts[1]);
         case Kind::kRepeat: return repeat(parts[0], node.b, node.c);
         case Kind::kNot: return complement(parts[0]);
-        case Kind::kOr: return alternation(std::move(parts));
-        case Kind::kAnd: return conjunction(std::move(parts));
+        case Kind::kOr: return alternation(parts);
+        case Kind::kAnd: return conjunction(parts);
     }
     return kEmpty;
 }
@@ -60,6 +60,7 @@ std::vector<NodeId> Nodes::adopt(const Nodes& from, const std::vector<NodeId>& r
         if (nodes_[made].emptiness < 0) nodes_[made].emptiness = from.nodes_[node].emptiness;
     }
     std::vector<NodeId> out;
+    out.reserve(roots.size());
     for (NodeId root : roots) out.push_back(own.at(root));
     return out;
 }

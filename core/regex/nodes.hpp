@@ -21,6 +21,7 @@
 #include <vector>
 
 #include "regex/numbers.hpp"
+#include "regex/ranges.hpp"
 #include "util/bytes.hpp"
 #include "util/hash_index.hpp"
 #include "util/limits.hpp"
@@ -29,8 +30,6 @@
 namespace schemagen {
 
 using NodeId = uint32_t;
-using RangesId = uint32_t;
-using Ranges = std::vector<std::pair<uint32_t, uint32_t>>;
 
 constexpr NodeId kEmpty = 0;
 constexpr NodeId kEpsilon = 1;
@@ -81,13 +80,19 @@ struct Budget {
     }
 };
 
+// The set of one byte.
+inline std::array<uint64_t, 4> one_byte(uint8_t byte) {
+    std::array<uint64_t, 4> set{};
+    set[byte >> 6] = 1ull << (byte & 63);
+    return set;
+}
+
 using ByteCuts = std::array<uint64_t, 4>;  // bit b: byte b may behave differently from byte b - 1
 using CharsRow = std::array<NodeId, 256>;
 
-class Nodes {
+// What is seen to before a node is made: who pays for it, and that nobody reads meanwhile.
+class WriteControl {
 public:
-    Nodes();
-
     // Charge what is made from now on to `budget` (nullptr: to nobody); returns the one charged before.
     Budget* charge(Budget* budget) { return std::exchange(budget_, budget); }
     Budget* budget() const { return budget_; }
@@ -99,10 +104,18 @@ public:
     std::atomic<bool> has_readers{false};
     void (*upgrade_lock)() = nullptr;
 
+protected:
+    Budget* budget_ = nullptr;
+};
+
+class Nodes : public WriteControl {
+public:
+    Nodes();
+
     NodeId chars(Encoding encoding, Ranges ranges);
     NodeId concat(NodeId left, NodeId right);
-    NodeId alternation(std::vector<NodeId> parts);
-    NodeId conjunction(std::vector<NodeId> parts);
+    NodeId alternation(const std::vector<NodeId>& parts);
+    NodeId conjunction(const std::vector<NodeId>& parts);
     NodeId complement(NodeId inner);
     NodeId repeat(NodeId inner, uint32_t low, uint32_t high);
     NodeId byte_set(const std::array<uint64_t, 4>& set);
@@ -139,25 +152,19 @@ protected:
         uint32_t kids = 0, kid_count = 0;
     };
 
+    class Speller;  // derivatives of characters
+    class Merger;   // parts of | and & that are one
     NodeId intern(Node node, const std::vector<NodeId>& kids = {});
-    RangesId intern_ranges(Ranges ranges);
     NodeId chars_node(Phase phase, Ranges ranges, uint32_t a = 0, uint32_t b = 0);
     const CharsRow& chars_row(NodeId node);
-    NodeId chars_derivative(const Node& node, const Ranges& ranges, uint8_t byte);
-    NodeId start_derivative(const Ranges& ranges, uint8_t byte, Phase phase);
-    NodeId escape_derivative(const Ranges& ranges, uint8_t byte, bool canonical);
-    NodeId hex_absolute_derivative(const Node& node, const Ranges& ranges, uint8_t byte);
     NodeId number_node(const NumberState& state);
     std::vector<NodeId> kids_of(const Node& node) const;
-    void merge_heads(std::vector<NodeId>& parts);
-    bool merge_pair(NodeId left, NodeId right, NodeId& merged);
     ByteCuts compute_cuts(NodeId node);
 
     std::vector<Node> nodes_;
     std::vector<NodeId> kid_pool_;
     HashIndex index_;
-    std::deque<Ranges> ranges_;
-    HashIndex ranges_index_;
+    RangesTable ranges_;
     std::vector<std::array<uint64_t, 4>> byte_sets_;
     Numbers numbers_;
     std::deque<ByteCuts> cuts_;
@@ -165,7 +172,6 @@ protected:
     std::deque<CharsRow> rows_;
     NodeId any_[3];
     NodeId anything_;  // every byte string: the complement of nothing
-    Budget* budget_ = nullptr;
 };
 
 }  // namespace schemagen

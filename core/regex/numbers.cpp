@@ -105,49 +105,59 @@ uint32_t Numbers::intern(const NumberState& state) {
 
 std::optional<NumberState> Numbers::step(const NumberState& s, uint8_t byte) const {
     using enum NumberPhase;
-    NumberState next = s;
-    const bool in_exponent = s.phase >= kExponent,
-               mantissa = s.phase == kZero || s.phase == kInteger || s.phase == kFraction;
     switch (byte) {
         case '-':
-        case '+':
-            if (s.phase == kStart && byte == '-') {
-                next.phase = kSign;
-            } else if (s.phase == kExponent) {
-                next.phase = kExponentSign;
-            } else {
-                return std::nullopt;
-            }
-            next.negative = byte == '-';
-            return next;
-        case '.':
-            if ((s.phase != kZero && s.phase != kInteger) ||
-                !(rules_[s.rule].forms & (NumberRule::kPoint | NumberRule::kExponent)) ||
-                !rules_[s.rule].fraction_digits)
-                return std::nullopt;
-            next.phase = kPoint;
-            return next;
+        case '+': return sign(s, byte == '-');
+        case '.': return point(s);
         case 'e':
-        case 'E': {
-            if (!mantissa || !(rules_[s.rule].forms & NumberRule::kExponent) || !exact(s)) return std::nullopt;
-            const Interval range = exponents(s);
-            if (range.empty()) return std::nullopt;
-            // What the mantissa was no longer matters, nor to which rule it belonged.
-            return NumberState{.phase = kExponent,
-                               .least = static_cast<int16_t>(range.least),
-                               .most = static_cast<int16_t>(range.most)};
-        }
+        case 'E': return begin_exponent(s);
         default: break;
     }
     if (byte < '0' || byte > '9') return std::nullopt;
     const uint32_t d = byte - '0';
-    if (!in_exponent) return digit(next, d);
+    return s.phase >= kExponent ? exponent_digit(s, d) : digit(s, d);
+}
+
+std::optional<NumberState> Numbers::sign(NumberState s, bool negative) {
+    using enum NumberPhase;
+    if (s.phase == kStart && negative)
+        s.phase = kSign;
+    else if (s.phase == kExponent)
+        s.phase = kExponentSign;
+    else
+        return std::nullopt;
+    s.negative = negative;
+    return s;
+}
+
+std::optional<NumberState> Numbers::point(NumberState s) const {
+    using enum NumberPhase;
+    const NumberRule& rule = rules_[s.rule];
+    if ((s.phase != kZero && s.phase != kInteger) || !(rule.forms & (NumberRule::kPoint | NumberRule::kExponent)) ||
+        !rule.fraction_digits)
+        return std::nullopt;
+    s.phase = kPoint;
+    return s;
+}
+
+// What the mantissa was no longer matters behind it, nor to which rule it belonged.
+std::optional<NumberState> Numbers::begin_exponent(const NumberState& s) const {
+    using enum NumberPhase;
+    const bool mantissa = s.phase == kZero || s.phase == kInteger || s.phase == kFraction;
+    if (!mantissa || !(rules_[s.rule].forms & NumberRule::kExponent) || !exact(s)) return std::nullopt;
+    const Interval range = exponents(s);
+    if (range.empty()) return std::nullopt;
+    return NumberState{
+        .phase = kExponent, .least = static_cast<int16_t>(range.least), .most = static_cast<int16_t>(range.most)};
+}
+
+std::optional<NumberState> Numbers::exponent_digit(NumberState s, uint32_t d) {
     const uint32_t value = static_cast<uint32_t>(s.exponent) * 10 + d;
     if (value > kMaxExponent || s.digits + 1u > kMostExponentDigits) return std::nullopt;
-    next.phase = kExponentDigits;
-    next.exponent = static_cast<int16_t>(value);
-    ++next.digits;
-    return next;
+    s.phase = NumberPhase::kExponentDigits;
+    s.exponent = static_cast<int16_t>(value);
+    ++s.digits;
+    return s;
 }
 
 std::optional<NumberState> Numbers::digit(NumberState s, uint32_t d) const {
@@ -192,20 +202,8 @@ void Numbers::append(NumberState& s, uint32_t d) const {
 }
 
 bool Numbers::differs(const NumberState& s, uint8_t byte) const {
-    switch (byte) {
-        case '+':
-        case '+' + 1:
-        case '-':
-        case '.':
-        case '/':
-        case '0':
-        case ':':
-        case 'E':
-        case 'F':
-        case 'e':
-        case 'f': return true;
-        default: break;
-    }
+    static constexpr std::string_view kForms = "+,-./0:EFef";  // with the bytes behind them
+    if (kForms.find(static_cast<char>(byte)) != std::string_view::npos) return true;
     if (byte < '0' || byte > '9') return false;
     if (s.phase >= NumberPhase::kExponent) return true;
     const bool tied =
@@ -312,6 +310,25 @@ bool Numbers::completes(const NumberState& s) const {
     return false;
 }
 
+// What divisibility asks of `more` further digits, the last one worth 10^last: that they and `rest` together are a
+// multiple of `modulus`. Those that have to be zeros are taken off `more`. false: no digits do.
+bool Numbers::divides(const NumberState& s, int32_t last, uint32_t& more, uint64_t& modulus, uint64_t& rest) const {
+    const NumberRule& rule = rules_[s.rule];
+    modulus = rule.divisor;
+    if (last >= rule.power) {
+        modulus = reduced(modulus, static_cast<uint64_t>(last - rule.power));
+    } else if (auto needed = static_cast<uint32_t>(rule.power - last); needed <= more) {
+        more -= needed;
+    } else {
+        needed -= more;
+        more = 0;
+        if (needed > s.zeros || times(s.rest, power_mod(s.zeros - needed, modulus), modulus)) return false;
+        modulus = 1;
+    }
+    rest = times(s.rest % modulus, power_mod(uint64_t{s.zeros} + more, modulus), modulus);
+    return true;
+}
+
 // Whether some value inside has the digits so far, the first one worth 10^first, and `more` further ones, the last one
 // worth 10^last.
 bool Numbers::reaches(const NumberState& s, uint32_t more, int32_t last, int32_t first, bool is_whole) const {
@@ -327,20 +344,8 @@ bool Numbers::reaches(const NumberState& s, uint32_t more, int32_t last, int32_t
         last += static_cast<int32_t>(more - free);
         more = free;
     }
-    uint64_t modulus = rule.divisor ? rule.divisor : 1, rest = 0;
-    if (rule.divisor) {
-        if (last >= rule.power) {
-            modulus = reduced(modulus, static_cast<uint64_t>(last - rule.power));
-        } else if (auto needed = static_cast<uint32_t>(rule.power - last); needed <= more) {
-            more -= needed;
-        } else {
-            needed -= more;
-            more = 0;
-            if (needed > s.zeros || times(s.rest, power_mod(s.zeros - needed, modulus), modulus)) return false;
-            modulus = 1;
-        }
-        rest = times(s.rest % modulus, power_mod(uint64_t{s.zeros} + more, modulus), modulus);
-    }
+    uint64_t modulus = 1, rest = 0;
+    if (rule.divisor && !divides(s, last, more, modulus, rest)) return false;
     // The further digits as a number lie between two numbers; how many there are, and the lower one modulo the divisor.
     const bool low_tied = low_near && !s.low, high_tied = high_near && !s.high;
     int64_t difference = 0;

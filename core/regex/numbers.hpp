@@ -108,6 +108,10 @@ private:
         bool empty() const { return least > most; }
     };
     const NumberSide& side(const NumberState& s) const { return rules_[s.rule].sides[s.negative]; }
+    static std::optional<NumberState> sign(NumberState s, bool negative);
+    std::optional<NumberState> point(NumberState s) const;
+    std::optional<NumberState> begin_exponent(const NumberState& s) const;
+    static std::optional<NumberState> exponent_digit(NumberState s, uint32_t d);
     std::optional<NumberState> digit(NumberState s, uint32_t d) const;
     void append(NumberState& s, uint32_t d) const;
     Interval exponents(const NumberState& s) const;
@@ -117,6 +121,7 @@ private:
     uint32_t shortest(const NumberState& s, uint32_t most, uint32_t& work) const;
     bool ends_in(const NumberState& s, uint32_t bytes, uint32_t& work) const;
     bool ends_with_exponent(const NumberState& s, uint32_t more, int32_t first, uint32_t bytes) const;
+    bool divides(const NumberState& s, int32_t last, uint32_t& more, uint64_t& modulus, uint64_t& rest) const;
     bool reaches(const NumberState& s, uint32_t more, int32_t last, int32_t first, bool is_whole) const;
 
     std::vector<NumberRule> rules_;

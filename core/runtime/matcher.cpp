@@ -109,25 +109,32 @@ std::string Matcher::forced_bytes(size_t most) {
     return making([&] {
         std::string forced;
         const Scope scope(*arena_);
-        Automaton& automaton = constraint_->automaton();
         Configuration at = config();
-        while (forced.size() < most && !automaton.accepting(at)) {
-            const ByteSet possible = automaton.next_bytes(at);
-            Configuration only;
-            uint8_t byte = 0;
-            size_t ways = 0;
-            for (unsigned b = 0; b < 256 && ways < 2; ++b) {
-                if (!possible.has(static_cast<uint8_t>(b))) continue;
-                Configuration next = at;
-                if (!automaton.step(next, static_cast<uint8_t>(b), *arena_)) continue;
-                if (ways++ == 0) only = next, byte = static_cast<uint8_t>(b);
-            }
-            if (ways != 1) break;
-            forced.push_back(static_cast<char>(byte));
-            at = only;
+        while (forced.size() < most && !constraint_->automaton().accepting(at)) {
+            const std::optional<uint8_t> byte = step_if_forced(at);
+            if (!byte) break;
+            forced.push_back(static_cast<char>(*byte));
         }
         return forced;
     });
+}
+
+// Read the one byte that can follow, if there is only one.
+std::optional<uint8_t> Matcher::step_if_forced(Configuration& at) {
+    Automaton& automaton = constraint_->automaton();
+    const ByteSet possible = automaton.next_bytes(at);
+    Configuration only;
+    std::optional<uint8_t> found;
+    for (unsigned b = 0; b < 256; ++b) {
+        const auto byte = static_cast<uint8_t>(b);
+        Configuration next = at;
+        if (!possible.has(byte) || !automaton.step(next, byte, *arena_)) continue;
+        if (found) return std::nullopt;
+        only = next;
+        found = byte;
+    }
+    if (found) at = only;
+    return found;
 }
 
 std::vector<uint32_t> Matcher::forced_run(size_t most) {

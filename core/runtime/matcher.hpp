@@ -5,6 +5,7 @@
 #pragma once
 #include <atomic>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -72,6 +73,7 @@ private:
     void sync();
     void settle(Configuration& config, Arena& arena);
     bool advance(std::string_view bytes);
+    std::optional<uint8_t> step_if_forced(Configuration& at);
 
     std::shared_ptr<Constraint> constraint_;
     std::vector<std::shared_ptr<const Arena>> shared_;  // frames of the matchers this one was forked from

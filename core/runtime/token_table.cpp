@@ -158,30 +158,13 @@ void TokenTable::fill_row(uint32_t id) {
 
 void TokenTable::read_row(uint32_t id) {
     Automaton& automaton = constraint_->automaton();
-    const Trie& trie = constraint_->tables->all();
     const Configuration config = states_[id].config;
     std::vector<uint32_t> words(constraint_->tables->words());
     Arena::Mark mark = arena_.mark();
     constraint_->masks().fill(config, words.data(), arena_);
     states_[id].mask = intern_mask(std::move(words));
-    std::vector<std::pair<uint32_t, uint32_t>> targets;  // (token, state)
-    std::vector<Found> found;                            // first token to each new state
-    Configuration last;
-    uint32_t target = kDead;
-    walk_tokens(automaton, trie, config, arena_, [&](uint32_t node, const Configuration& next) {
-        if (target == kDead || next.frame != config.frame || !same_place(last, next)) {
-            bool fresh;
-            target = intern(next, fresh);
-            if (fresh) {
-                found.push_back({target, trie.tokens_at(node).front()});
-                states_[target].needed = constraint_->completions().tokens(next, arena_);
-            }
-            leads_out_ |= target == kHost;
-        }
-        for (uint32_t token : trie.tokens_at(node)) targets.emplace_back(token, target);
-        last = next;
-        if (next.frame != config.frame) target = kDead;  // its frames go with the next step
-    });
+    std::vector<Found> found;
+    const std::vector<std::pair<uint32_t, uint32_t>> targets = follow_tokens(config, found);
     arena_.release(mark);
     // The walk has given its frames back: what is kept is read once more.
     for (auto [state, token] : found) {
@@ -196,6 +179,48 @@ void TokenTable::read_row(uint32_t id) {
     row[kEnd] = automaton.accepting(config) ? kOver : kDead;
     states_[id].row = std::move(row);
     states_[id].ready = true;
+}
+
+// (token, state) for each token that can be read, and the first token to each state that is new.
+std::vector<std::pair<uint32_t, uint32_t>> TokenTable::follow_tokens(const Configuration& config,
+                                                                     std::vector<Found>& found) {
+    const Trie& trie = constraint_->tables->all();
+    std::vector<std::pair<uint32_t, uint32_t>> targets;
+    Configuration last;
+    uint32_t target = kDead;
+    walk_tokens(constraint_->automaton(), trie, config, arena_, [&](uint32_t node, const Configuration& next) {
+        if (target == kDead || next.frame != config.frame || !same_place(last, next)) {
+            bool fresh;
+            target = intern(next, fresh);
+            if (fresh) {
+                found.push_back({target, trie.tokens_at(node).front()});
+                states_[target].needed = constraint_->completions().tokens(next, arena_);
+            }
+            leads_out_ |= target == kHost;
+        }
+        for (uint32_t token : trie.tokens_at(node)) targets.emplace_back(token, target);
+        last = next;
+        if (next.frame != config.frame) target = kDead;  // its frames go with the next step
+    });
+    return targets;
+}
+
+// The class of each group of tokens: the one they are in, if they are all of it, or else a new one.
+std::vector<uint32_t> TokenTable::classes_of_groups(const std::vector<std::pair<uint32_t, uint32_t>>& ways,
+                                                    const std::vector<uint32_t>& sizes) {
+    std::vector<uint32_t> classes;
+    for (size_t g = 0; g < ways.size(); ++g) {
+        const uint32_t old = ways[g].first;
+        if (old != kNever && sizes[g] == members_[old]) {
+            classes.push_back(old);
+            continue;
+        }
+        classes.push_back(static_cast<uint32_t>(origin_.size()));
+        origin_.push_back(old);
+        members_.push_back(sizes[g]);
+        members_[old] -= sizes[g];
+    }
+    return classes;
 }
 
 // Make all tokens of a class agree on where they lead, and note where.
@@ -220,18 +245,7 @@ void TokenTable::split_classes(const std::vector<std::pair<uint32_t, uint32_t>>&
         group_of[k] = group;
         ++sizes[group];
     }
-    std::vector<uint32_t> class_of_group(ways.size());
-    for (size_t g = 0; g < ways.size(); ++g) {
-        uint32_t old = ways[g].first;
-        if (old != kNever && sizes[g] == members_[old]) {
-            class_of_group[g] = old;
-            continue;
-        }
-        class_of_group[g] = static_cast<uint32_t>(origin_.size());
-        origin_.push_back(old);
-        members_.push_back(sizes[g]);
-        members_[old] -= sizes[g];
-    }
+    const std::vector<uint32_t> class_of_group = classes_of_groups(ways, sizes);
     for (size_t k = 0; k < targets.size(); ++k)
         if (group_of[k] != kNoGroup) class_of_[targets[k].first] = class_of_group[group_of[k]];
     row.assign(origin_.size(), kDead);

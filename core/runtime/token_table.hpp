@@ -78,6 +78,9 @@ private:
     uint32_t intern(const Configuration& config, bool& fresh);
     void fill_row(uint32_t state);
     void read_row(uint32_t state);
+    std::vector<std::pair<uint32_t, uint32_t>> follow_tokens(const Configuration& config, std::vector<Found>& found);
+    std::vector<uint32_t> classes_of_groups(const std::vector<std::pair<uint32_t, uint32_t>>& ways,
+                                            const std::vector<uint32_t>& sizes);
     void split_classes(const std::vector<std::pair<uint32_t, uint32_t>>& targets, std::vector<uint32_t>& row);
     uint32_t intern_mask(std::vector<uint32_t> words);
 

@@ -65,7 +65,8 @@ TEST(the_shortest_number_is_found_by_arithmetic) {
         bool read = true;
         for (char digit : std::to_string(value)) {
             const auto next = numbers.step(state, static_cast<uint8_t>(digit));
-            if (!(read = next.has_value())) break;
+            read = next.has_value();
+            if (!read) break;
             state = *next;
         }
         CHECK((read && numbers.accepts(state)) == (value % 7 == 0));

@@ -37,7 +37,8 @@ TEST(a_key_table_numbers_keys_in_their_order) {
     KeyTable table;
     std::mt19937_64 random(1);
     std::vector<std::vector<uint64_t>> keys;
-    for (int k = 0; k < 2000; ++k) keys.push_back(std::vector<uint64_t>(random() % 5, random()));
+    keys.reserve(2000);
+    for (int k = 0; k < 2000; ++k) keys.emplace_back(random() % 5, random());
     keys.erase(std::remove_if(keys.begin(), keys.end(), [](const auto& key) { return key.empty(); }), keys.end());
     for (uint32_t k = 0; k < keys.size(); ++k) {
         CHECK(table.find(keys[k]) == KeyTable::kNone);

@@ -8,7 +8,7 @@ TEST(the_trie_of_a_vocabulary_finds_every_token) {
     const VocabularyTables tables(tokens, {6});
     const Trie& trie = tables.all();
     for (uint32_t id = 0; id < 6; ++id) {
-        const uint32_t node = trie.find(std::string(tokens[id]));
+        const uint32_t node = trie.find(tokens[id]);
         CHECK(node != Trie::kNone);
         CHECK(trie.tokens_at(node).size() == 1 && trie.tokens_at(node)[0] == id);
     }

@@ -1,5 +1,6 @@
 // A hash table from content to the id it was interned under: open addressing, ids and a part of their hashes only.
 #pragma once
+#include <cstddef>
 #include <cstdint>
 #include <vector>
 

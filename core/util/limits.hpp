@@ -8,8 +8,13 @@ namespace schemagen {
 
 // A limit stopped the work. `knob` is the field of schemagen.Limits, or what the core itself cannot do.
 struct LimitExceeded : std::runtime_error {
-    LimitExceeded(std::string knob_, double reached_, double limit_, bool worn_ = false)
-        : std::runtime_error(knob_), knob(std::move(knob_)), reached(reached_), limit(limit_), worn(worn_) {}
+    template <class Reached, class Limit>
+    LimitExceeded(std::string knob_, Reached reached_, Limit limit_, bool worn_ = false)
+        : std::runtime_error(knob_),
+          knob(std::move(knob_)),
+          reached(static_cast<double>(reached_)),
+          limit(static_cast<double>(limit_)),
+          worn(worn_) {}
     std::string knob;
     double reached, limit;
     bool worn;  // by what was made for earlier texts, perhaps: a grammar that starts anew may do what was asked

@@ -28,7 +28,7 @@ size_t utf8_length(uint32_t c) { return c < 0x80 ? 1 : c < 0x800 ? 2 : c < 0x100
 uint8_t utf8_byte(uint32_t c, size_t k) {
     static constexpr uint8_t kLead[] = {0, 0, 0xC0, 0xE0, 0xF0};
     const size_t length = utf8_length(c);
-    const uint32_t bits = c >> 6 * (length - 1 - k);
+    const uint32_t bits = c >> 6 * (length - 1 - k);  // NOLINT(clang-analyzer-core.BitwiseShift): k < length
     return static_cast<uint8_t>(k == 0 ? kLead[length] | bits : 0x80 | (bits & 0x3F));
 }
 
@@ -157,6 +157,109 @@ Trie build(const Text& text, const std::vector<uint32_t>& sorted) {
     return trie;
 }
 
+// What tokens are made of: down the trie for what leads to a node, and up again for what lies behind it.
+class SliceCutter {
+public:
+    SliceCutter(const Trie& trie, size_t words)
+        : sliced(Slice::kCount * (Slice::kRanks + 1) * words),
+          trie_(trie),
+          words_(words),
+          paths_(trie.root() + 1),
+          rests_(trie.root() + 1) {}
+
+    void walk_down();
+    SliceTree walk_up();
+
+    std::vector<uint32_t> sliced;                     // [slice, characters] bit sets of tokens, as in VocabularyTables
+    std::vector<std::pair<uint32_t, uint8_t>> plain;  // tokens with their characters
+
+private:
+    struct Path {
+        Utf8State reading;
+        uint8_t chars = 0;            // begun
+        Slice::Set own = kEvery;      // of the character that ends here
+        Slice::Set through = kEvery;  // of all characters so far
+    };
+    // What lies behind a node, the tokens that end there included; `whole`: and these end with a whole character.
+    struct Rest {
+        Slice::Set any, whole;
+    };
+    uint32_t* rank(size_t slice, size_t chars) {
+        return sliced.data() + (slice * (Slice::kRanks + 1) + std::min(chars, Slice::kRanks)) * words_;
+    }
+    static Path path_of(const Path& before, uint8_t byte);
+    void enter_children(uint32_t parent);
+    void note_tokens(uint32_t node);
+    void leave(uint32_t node, SliceTree& slices);
+
+    const Trie& trie_;
+    size_t words_;
+    std::vector<Path> paths_;
+    std::vector<Rest> rests_;
+};
+
+void SliceCutter::walk_down() {
+    enter_children(trie_.root());
+    for (uint32_t node = 0; node < trie_.root(); ++node) enter_children(node);
+    for (size_t k = 0; k < Slice::kCount; ++k)
+        for (size_t chars = 1; chars <= Slice::kRanks; ++chars)
+            for (size_t w = 0; w < words_; ++w) rank(k, chars)[w] |= rank(k, chars - 1)[w];
+}
+
+SliceCutter::Path SliceCutter::path_of(const Path& before, uint8_t byte) {
+    Path path;
+    path.reading = read(before.reading, byte);
+    path.chars = static_cast<uint8_t>(std::min(before.chars + begins_character(byte), +Slice::kMany));
+    if (path.reading.missing == 0) path.own = slices_of(path.reading.value);
+    if (path.reading.missing == Utf8State::kBroken || path.chars == Slice::kMany) path.own = 0;
+    path.through = before.through & path.own;
+    return path;
+}
+
+void SliceCutter::enter_children(uint32_t parent) {
+    for (uint32_t c = trie_.first_child[parent]; c < trie_.first_child[parent + 1]; ++c) {
+        Path& path = paths_[trie_.child[c]];
+        path = path_of(paths_[parent], trie_.child_byte[c]);
+        if (!path.reading.missing && path.through) note_tokens(trie_.child[c]);
+    }
+}
+
+void SliceCutter::note_tokens(uint32_t node) {
+    const Path& path = paths_[node];
+    for (uint32_t id : trie_.tokens_at(node)) {
+        plain.emplace_back(id, path.chars);
+        for (unsigned left = unsigned{path.through} & kSlices; left; left &= left - 1)
+            set_bit(rank(static_cast<size_t>(std::countr_zero(left)), path.chars), id);
+    }
+}
+
+SliceTree SliceCutter::walk_up() {
+    const uint32_t root = trie_.root();
+    SliceTree slices{std::vector<Slice::Set>(root + 1), std::vector<Slice::Set>(root + 1),
+                     std::vector<uint8_t>(root + 1)};
+    for (uint32_t node = root; node-- > 0;) leave(node, slices);
+    leave(root, slices);
+    return slices;
+}
+
+void SliceCutter::leave(uint32_t node, SliceTree& slices) {
+    Rest rest{kEvery, kEvery};
+    int chars = 0;
+    for (uint32_t c = trie_.first_child[node]; c < trie_.first_child[node + 1]; ++c) {
+        const uint32_t child = trie_.child[c];
+        rest.any &= paths_[child].own & rests_[child].any;
+        rest.whole &= paths_[child].own & rests_[child].whole;
+        chars = std::max(chars, slices.chars[child] + begins_character(trie_.child_byte[c]));
+    }
+    const Utf8State& reading = paths_[node].reading;
+    slices.chars[node] = static_cast<uint8_t>(std::min(chars, +Slice::kMany));
+    slices.below[node] = reading.missing == 0 ? rest.any & kSlices : 0;
+    if (reading.missing && node != trie_.root() && !trie_.tokens_at(node).empty())
+        rest = {static_cast<Slice::Set>(rest.any & slices_of_partial(reading)), 0};
+    slices.through[node] = paths_[node].through & rest.whole & kSlices;
+    rests_[node] = rest;
+}
+
 // Whether a tail can follow a value or key in JSON text.
 bool may_follow(std::string_view tail) {
     return tail.empty() || std::string_view(" \n\r\t,:]}").find(tail[0]) != std::string_view::npos;
@@ -166,7 +269,7 @@ bool has_two_quotes(std::string_view text) { return std::count(text.begin(), tex
 
 }  // namespace
 
-VocabularyTables::VocabularyTables(std::vector<std::string_view> tokens, std::vector<uint32_t> eos)
+VocabularyTables::VocabularyTables(const std::vector<std::string_view>& tokens, std::vector<uint32_t> eos)
     : eos_(std::move(eos)) {
     size_t total = 0;
     for (auto token : tokens) total += token.size();
@@ -259,70 +362,12 @@ const std::vector<Slice::Spelling>& Slice::beyond_ascii_spelled() {
     return spellings;
 }
 
-// What tokens are made of: down the trie for what leads to a node, and up again for what lies behind it.
 void VocabularyTables::cut_slices() {
-    struct Path {
-        Utf8State reading;
-        uint8_t chars = 0;            // begun
-        Slice::Set own = kEvery;      // of the character that ends here
-        Slice::Set through = kEvery;  // of all characters so far
-    };
-    const uint32_t size = all_.root();
-    std::vector<Path> paths(size + 1);
-    std::vector<std::pair<uint32_t, uint8_t>> plain;  // tokens with their characters
-    sliced_.assign(Slice::kCount * (Slice::kRanks + 1) * words(), 0);
-    auto rank = [this](size_t slice, size_t chars) {
-        return sliced_.data() + (slice * (Slice::kRanks + 1) + std::min(chars, Slice::kRanks)) * words();
-    };
-    auto enter_children = [&](uint32_t parent) {
-        for (uint32_t c = all_.first_child[parent]; c < all_.first_child[parent + 1]; ++c) {
-            const Path& before = paths[parent];
-            Path& path = paths[all_.child[c]];
-            path.reading = read(before.reading, all_.child_byte[c]);
-            path.chars =
-                static_cast<uint8_t>(std::min(before.chars + begins_character(all_.child_byte[c]), +Slice::kMany));
-            if (path.reading.missing == 0) path.own = slices_of(path.reading.value);
-            if (path.reading.missing == Utf8State::kBroken || path.chars == Slice::kMany) path.own = 0;
-            path.through = before.through & path.own;
-            if (path.reading.missing || !path.through) continue;
-            for (uint32_t id : all_.tokens_at(all_.child[c])) {
-                plain.emplace_back(id, path.chars);
-                for (unsigned left = unsigned{path.through} & kSlices; left; left &= left - 1)
-                    set_bit(rank(static_cast<size_t>(std::countr_zero(left)), path.chars), id);
-            }
-        }
-    };
-    enter_children(size);
-    for (uint32_t node = 0; node < size; ++node) enter_children(node);
-    for (size_t k = 0; k < Slice::kCount; ++k)
-        for (size_t chars = 1; chars <= Slice::kRanks; ++chars)
-            for (size_t w = 0; w < words(); ++w) rank(k, chars)[w] |= rank(k, chars - 1)[w];
-    rank_plain(plain);
-    // What lies behind a node, the tokens that end there included; `whole`: and these end with a whole character.
-    struct Rest {
-        Slice::Set any, whole;
-    };
-    std::vector<Rest> rests(size + 1);
-    slices_ = {std::vector<Slice::Set>(size + 1), std::vector<Slice::Set>(size + 1), std::vector<uint8_t>(size + 1)};
-    auto leave = [&](uint32_t node) {
-        Rest rest{kEvery, kEvery};
-        int chars = 0;
-        for (uint32_t c = all_.first_child[node]; c < all_.first_child[node + 1]; ++c) {
-            const uint32_t child = all_.child[c];
-            rest.any &= paths[child].own & rests[child].any;
-            rest.whole &= paths[child].own & rests[child].whole;
-            chars = std::max(chars, slices_.chars[child] + begins_character(all_.child_byte[c]));
-        }
-        const Utf8State& reading = paths[node].reading;
-        slices_.chars[node] = static_cast<uint8_t>(std::min(chars, +Slice::kMany));
-        slices_.below[node] = reading.missing == 0 ? rest.any & kSlices : 0;
-        if (reading.missing && node != size && !all_.tokens_at(node).empty())
-            rest = {static_cast<Slice::Set>(rest.any & slices_of_partial(reading)), 0};
-        slices_.through[node] = paths[node].through & rest.whole & kSlices;
-        rests[node] = rest;
-    };
-    for (uint32_t node = size; node-- > 0;) leave(node);
-    leave(size);
+    SliceCutter cutter(all_, words());
+    cutter.walk_down();
+    sliced_ = std::move(cutter.sliced);
+    rank_plain(cutter.plain);
+    slices_ = cutter.walk_up();
 }
 
 // Longer tokens than kLengthRanks do not count as plain.
@@ -337,7 +382,7 @@ void VocabularyTables::rank_plain(const std::vector<std::pair<uint32_t, uint8_t>
 }
 
 void VocabularyTables::collect_tails(const std::vector<uint32_t>& sorted) {
-    tail_texts_.push_back({});
+    tail_texts_.emplace_back();
     tail_index_.emplace(std::string_view(), 0);
     std::vector<uint32_t> order;
     for (uint32_t id : sorted) {

@@ -107,7 +107,7 @@ public:
     static constexpr uint32_t kLengthRanks = 64;
     using Ending = std::pair<uint32_t, uint32_t>;  // (tail, token)
 
-    VocabularyTables(std::vector<std::string_view> tokens, std::vector<uint32_t> eos);
+    VocabularyTables(const std::vector<std::string_view>& tokens, std::vector<uint32_t> eos);
     VocabularyTables(const VocabularyTables&) = delete;  // `tail_index_` points into `bytes_`
     VocabularyTables& operator=(const VocabularyTables&) = delete;
 

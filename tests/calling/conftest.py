@@ -70,17 +70,19 @@ class ScriptedModel:
         say = (lambda _: None) if streamer is None else streamer.put
         say(input_ids)
         wanted = iter(self.tokenizer.encode(self.lines.pop(0), add_special_tokens=False))
+        eos = self.tokenizer.eos_token_id
+        off_script = torch.zeros(1, self.get_output_embeddings().out_features)  # come to an end
+        off_script[0, eos] = 1
+        off_script[0, self.tokenizer.convert_tokens_to_ids(list('"]}'))] += 0.5
         for _step in range(max_new_tokens):
-            scores = torch.zeros(1, self.get_output_embeddings().out_features)
-            scores[0, next(wanted, self.tokenizer.eos_token_id)] = 2
-            scores[0, self.tokenizer.eos_token_id] += 1
-            scores[0, self.tokenizer.convert_tokens_to_ids(list('"]}'))] += 0.5  # off script: come to an end
+            scores = off_script.clone()
+            scores[0, next(wanted, eos)] += 2
             for processor in logits_processor:
                 scores = processor(input_ids, scores)
             input_ids = torch.cat([input_ids, scores.argmax(dim=-1, keepdim=True)], dim=1)
             self.steps += 1
             say(input_ids[:, -1])
-            if int(input_ids[0, -1]) == self.tokenizer.eos_token_id:
+            if int(input_ids[0, -1]) == eos:
                 break
         return input_ids
 

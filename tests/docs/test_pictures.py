@@ -31,6 +31,28 @@ def test_terminal_is_up_to_date(name: str) -> None:
     assert pictures.digest_of(name) in (PICTURES / f"{name}.svg").read_text(encoding="utf-8")
 
 
+@pytest.mark.parametrize("name", pictures.MAPS)
+def test_map_is_up_to_date(name: str) -> None:
+    """A map shows the folders and imports there are today; otherwise run `python tools/pictures.py`."""
+    assert pictures.made(name) == (PICTURES / f"{name}.svg").read_text(encoding="utf-8")
+
+
+def test_a_map_has_every_package_above_what_it_imports() -> None:
+    """Of the package and of the core, each unit stands once, and imports from the rows below it only."""
+    architecture = pictures.architecture
+    for units, known in (
+        (architecture.packages(), {"engine", "grammar"}),
+        (architecture.folders(), {"regex", "masks"}),
+    ):
+        rows = architecture.rows_of(units)
+        below: set[str] = set()
+        for row in rows:
+            assert all(unit.imports <= below for unit in row)
+            below |= {unit.name for unit in row}
+        assert sorted(below) == sorted(unit.name for unit in units)
+        assert known <= below
+
+
 def test_no_picture_is_left_over() -> None:
     """Each file is made by the tool, and stands in a page."""
     names = {path.stem for path in PICTURES.iterdir()}
@@ -46,7 +68,7 @@ def test_a_picture_asks_nobody(path: Path) -> None:
     assert not re.search(r"<script|@import|@font-face|url\((?!#)|href=\"(?!#)", text)
 
 
-@pytest.mark.parametrize("name", pictures.DRAWINGS)
+@pytest.mark.parametrize("name", [*pictures.DRAWINGS, *pictures.MAPS])
 def test_a_drawing_has_the_colour_of_the_page(name: str) -> None:
     """Lines and letters are drawn in the colour of the text, so that they are seen on a light and on a dark ground."""
     colours = set(re.findall(r'(?:fill|stroke)="([^"]*)"', (PICTURES / f"{name}.svg").read_text(encoding="utf-8")))

@@ -203,7 +203,7 @@ def test_thoughts_have_their_own_room():
     lm = make_lm()
     lm.model.script([ids(lm, *["a"] * 2000)], [ids(lm, *["a"] * 2000)])
     assert lm.run("Well?", Mood, reasoning=True).reasoning == "a" * 1024
-    assert lm.run("Well?", Mood, reasoning=Reasoning(1500)).reasoning == "a" * 1500
+    assert lm.run("Well?", Mood, reasoning=Reasoning(1100)).reasoning == "a" * 1100
 
 
 # --- masks --------------------------------------------------------------------------------------------------------------

@@ -160,15 +160,17 @@ def check_mask(matcher, vocabulary, rng, sample):
     """The mask says what `accept_bytes` does, for a sample of all ids and for those in the mask; return the ids in it."""
     mask = mask_of(matcher, vocabulary)
     allowed = np.flatnonzero(mask)
-    assert allowed.tolist() == matcher.allowed_tokens()
-    assert len(allowed), "the mask is never empty"
+    ids = allowed.tolist()
+    assert ids == matcher.allowed_tokens()
+    assert ids, "the mask is never empty"
     assert mask[list(vocabulary.eos_token_ids)].tolist() == [matcher.is_accepting()] * len(vocabulary.eos_token_ids)
-    inside = allowed.tolist() if len(allowed) <= MASK_CAP else rng.sample(allowed.tolist(), MASK_CAP)
+    inside = ids if len(ids) <= MASK_CAP else rng.sample(ids, MASK_CAP)
     drawn = range(vocabulary.size) if sample >= vocabulary.size else rng.sample(range(vocabulary.size), sample)
-    for token in {*inside, *drawn} - set(vocabulary.eos_token_ids):
-        data = vocabulary.tokens[token]
+    chosen, tokens = list({*inside, *drawn} - set(vocabulary.eos_token_ids)), vocabulary.tokens
+    for token, is_allowed in zip(chosen, mask[chosen].tolist(), strict=True):
+        data = tokens[token]
         expected = bool(data) and matcher.fork().accept_bytes(data)
-        assert mask[token] == expected, f"{token} {data!r}: mask {mask[token]}, bytes {expected}"
+        assert is_allowed == expected, f"{token} {data!r}: mask {is_allowed}, bytes {expected}"
     return allowed
 
 

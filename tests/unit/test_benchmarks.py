@@ -53,10 +53,17 @@ def run(script, name, tokenizer, out, *more):
     return record["results"]
 
 
+def page_of(script, folder):
+    """The page made of the results in a folder."""
+    page = script("page")
+    return page.render(page.load(folder))
+
+
 def test_masks(script, tokenizer, tmp_path):
-    """`masks.py` judges every schema with every engine, and compares times and memory."""
+    """`masks.py` judges every schema with every engine, and compares times and memory; the page shows it."""
     engines = ["schemagen", *PEERS]
-    found = run(script, "masks", tokenizer, tmp_path / "m.json", "--sample", "5", "--engines", *engines)
+    out = tmp_path / "m.json"
+    found = run(script, "masks", tokenizer, out, "--sample", "5", "--engines", *engines)
     assert list(found["engines"]) == engines
     ours = found["engines"]["schemagen"]
     assert ours["verdicts"] == {"pass": 5}
@@ -65,6 +72,10 @@ def test_masks(script, tokenizer, tmp_path):
     assert ours["memory_bytes"]["peak"] >= ours["memory_bytes"]["baseline"] > 0
     assert found["common"]["masks"] >= found["common"]["schemas"] > 0
     assert list(found["ratios"]) == [f"schemagen / {name}" for name in PEERS]
+    script("verdicts").main([str(out), "--out", str(tmp_path / "coverage.json")])
+    page = page_of(script, tmp_path)
+    assert "`benchmarks/results/m.json`" in page
+    assert all(f"schemagen / {peer}" in page for peer in PEERS)
 
 
 def test_masks_of_a_file(script, tokenizer, tmp_path):
@@ -128,6 +139,7 @@ def test_decode_overhead(script, tokenizer, tmp_path):
         assert all(row["ratio"] == 1 for row in model["rows"] if row["processor"] == "unconstrained")
         assert all(row["processor_ms"] > 0 for row in model["rows"] if row["processor"] != "unconstrained")
         assert model["skipped"] == {}
+    assert "`benchmarks/results/d.json`" in page_of(script, tmp_path)
 
 
 def test_device_overhead(script, tokenizer, tmp_path):
@@ -173,6 +185,7 @@ def test_memory(script, tokenizer, tmp_path):
     assert found["grammars"] == 5
     assert found["used_bytes"]["avg"] >= found["fresh_bytes"]["avg"] > 0
     assert {"baseline", "now", "peak", "growth"} == found["process_bytes"].keys()
+    assert "`benchmarks/results/m.json`" in page_of(script, tmp_path)
 
 
 def test_batch(script, tokenizer, tmp_path):
@@ -184,6 +197,7 @@ def test_batch(script, tokenizer, tmp_path):
     ]
     assert all(row["batch / single"] > 0 and row["threads / single"] > 0 for row in rows)
     assert found["new"]["one_thread_ms"] > 0 < found["new"]["threads / one thread"]
+    assert "`benchmarks/results/b.json`" in page_of(script, tmp_path)
 
 
 def test_tokens_behind_something_else(script):
@@ -213,6 +227,7 @@ def test_vocabulary(script, tokenizer, tmp_path):
     assert rows[0]["what"].endswith("load the tokenizer")
     assert {"schemagen: from_tokenizer", "schemagen: tables of the core"} <= {row["what"] for row in rows}
     assert all(row["ms"] > 0 for row in rows)
+    assert "`benchmarks/results/v.json`" in page_of(script, tmp_path)
 
 
 def test_stress(script, tokenizer, tmp_path):
@@ -223,6 +238,7 @@ def test_stress(script, tokenizer, tmp_path):
     assert row["steps"] == 30
     assert row["walk_us"]["max"] > 0
     assert row["grammar_bytes"] > 0
+    assert "`benchmarks/results/s.json`" in page_of(script, tmp_path)
 
 
 @pytest.mark.parametrize(("case", "verdict"), [("die", "crash"), ("sleep", "timeout"), ("answer", "done")])
@@ -286,23 +302,6 @@ def test_page_is_made_from_the_results(script):
     rendered = page.render(page.load())
     assert page.PAGE.read_text(encoding="utf-8") == rendered, "run python benchmarks/page.py"
     assert "{{" not in rendered
-
-
-def test_page_shows_every_kind_of_result(script, tokenizer, tmp_path):
-    """Each script's result becomes a table that names its file."""
-    for name, more in (("memory", ["--sample", "3"]), ("batch", ["--rounds", "2"]), ("vocabulary", ["--repeats", "1"])):
-        run(script, name, tokenizer, tmp_path / f"{name}.json", *more)
-    run(script, "masks", tokenizer, tmp_path / "masks.json", "--sample", "2", "--engines", "schemagen", *PEERS)
-    run(script, "stress", tokenizer, tmp_path / "stress.json", "--steps", "5", "--only", "any JSON")
-    small = ["--batches", "1", "--steps", "2", "--repeats", "1", "--hidden", "64", "--layers", "1", "--device", "cpu"]
-    run(script, "decode_overhead", tokenizer, tmp_path / "decode_overhead.json", *small, "--processors", "schemagen")
-    script("verdicts").main([str(tmp_path / "masks.json"), "--out", str(tmp_path / "coverage.json")])
-    page = script("page")
-    rendered = page.render(page.load(tmp_path))
-    assert "No result is committed" not in rendered
-    for name in ("masks", "decode_overhead", "memory", "batch", "vocabulary", "stress"):
-        assert f"`benchmarks/results/{name}.json`" in rendered
-    assert all(f"schemagen / {peer}" in rendered for peer in PEERS)
 
 
 def test_keywords(script, tokenizer, tmp_path):

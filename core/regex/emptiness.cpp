@@ -1,0 +1,171 @@
+// Whether a language has a word. Its parts mostly tell; where & or ~ occur, its derivatives are searched for one that
+// takes the empty text.
+#include <algorithm>
+#include <array>
+#include <unordered_set>
+
+#include "regex/kernel.hpp"
+
+namespace schemagen {
+
+namespace {
+
+// The order in which bytes are tried: letters and digits first.
+constexpr std::array<uint8_t, 256> kOrder = [] {
+    std::array<uint8_t, 256> order{};
+    size_t k = 0;
+    auto likely = [](unsigned byte) { return byte >= '0' && byte <= 'z' && byte != '\\'; };
+    for (unsigned byte = 'z' + 1; byte-- > '0';)
+        if (likely(byte)) order[k++] = static_cast<uint8_t>(byte);
+    for (unsigned byte = 0; byte < 256; ++byte)
+        if (!likely(byte)) order[k++] = static_cast<uint8_t>(byte);
+    return order;
+}();
+
+// One byte of each interval, and where an interval is cut by the order above, one of each part.
+bool is_first(const ByteCuts& cut, uint8_t byte) {
+    return byte == 0 || byte == '0' || byte == '\\' + 1 || byte == '\\' || byte == 'z' + 1 ||
+           (cut[byte >> 6] >> (byte & 63) & 1);
+}
+
+}  // namespace
+
+// Depth-first search for a nullable derivative, one derivative at a time: bounds are reached along one path. Where that
+// goes astray (a search that reads a thousand characters too many first), a search in breadth helps: after a while it
+// has its turn, and then goes on beside the other, at about the same cost, since its steps are larger. If either ends
+// without finding one, every node that it saw is empty.
+class Kernel::WordSearch {
+public:
+    WordSearch(Kernel& kernel, NodeId start);
+    bool finds_word();
+
+private:
+    struct Open {
+        NodeId node;
+        uint16_t at;  // index into kOrder of the next byte to try
+    };
+    bool step_in_depth();
+    bool step_in_breadth();
+    NodeId next_unseen(Open& open);
+    bool has_word(NodeId node) const { return nodes_[node].nullable || nodes_[node].emptiness == 0; }
+
+    Kernel& kernel_;
+    std::vector<Node>& nodes_;
+    NodeId start_;
+    std::vector<Open> path_;
+    std::unordered_set<NodeId> seen_;
+    std::vector<NodeId> queue_;
+    std::unordered_set<NodeId> queued_;
+    size_t front_ = 0;
+};
+
+Kernel::WordSearch::WordSearch(Kernel& kernel, NodeId start)
+    : kernel_(kernel),
+      nodes_(kernel.nodes_),
+      start_(start),
+      path_{{start, 0}},
+      seen_{start},
+      queue_{start},
+      queued_{start} {}
+
+bool Kernel::WordSearch::finds_word() {
+    constexpr uint64_t kLate = 64, kTurn = 64, kStride = 16;
+    const Budget* budget = kernel_.budget();
+    const uint64_t limit = budget ? budget->max_nodes / Budget::kNodesPerState : UINT64_MAX;
+    for (uint64_t steps = 0; !path_.empty() && front_ < queue_.size(); ++steps) {
+        poll();
+        if (step_in_depth()) return true;
+        if (steps >= kLate && (steps < kLate + kTurn || steps % kStride == 0) && step_in_breadth()) return true;
+        if (seen_.size() > limit)
+            throw LimitExceeded("max_states", static_cast<double>(seen_.size()), static_cast<double>(limit));
+    }
+    for (NodeId node : path_.empty() ? seen_ : queued_) nodes_[node].emptiness = 1;
+    return false;
+}
+
+bool Kernel::WordSearch::step_in_depth() {
+    if (has_word(path_.back().node)) {
+        for (const Open& step : path_) nodes_[step.node].emptiness = 0;
+        return true;
+    }
+    if (const NodeId next = next_unseen(path_.back()); next != kEmpty)
+        path_.push_back({next, 0});
+    else
+        path_.pop_back();
+    return false;
+}
+
+// The next derivative that was not met before and may have words; kEmpty: none is left.
+NodeId Kernel::WordSearch::next_unseen(Open& open) {
+    const ByteCuts& cut = kernel_.cuts(open.node);
+    while (open.at < 256) {
+        const uint8_t byte = kOrder[open.at++];
+        if (!is_first(cut, byte)) continue;
+        const NodeId next = kernel_.derivative(open.node, byte);
+        if (next == kEmpty || nodes_[next].emptiness == 1 || !seen_.insert(next).second) continue;
+        if (!kernel_.lengths_clash(next)) return next;
+        nodes_[next].emptiness = 1;
+    }
+    return kEmpty;
+}
+
+bool Kernel::WordSearch::step_in_breadth() {
+    const NodeId node = queue_[front_++];
+    if (has_word(node)) {
+        nodes_[start_].emptiness = 0;
+        return true;
+    }
+    const ByteCuts& cut = kernel_.cuts(node);
+    for (uint8_t byte : kOrder) {
+        if (!is_first(cut, byte)) continue;
+        const NodeId next = kernel_.derivative(node, byte);
+        if (next != kEmpty && nodes_[next].emptiness != 1 && queued_.insert(next).second &&
+            !kernel_.lengths_clash(next))
+            queue_.push_back(next);
+    }
+    return false;
+}
+
+// What is known of its parts may tell it, as where one alternative of many has & or ~ in it: -1 if it does not.
+int8_t Kernel::emptiness_by_parts(const Node& node) const {
+    if (node.nullable) return 0;
+    auto of = [this](NodeId part) { return nodes_[part].emptiness; };
+    if (node.kind == Kind::kConcat) {
+        if (of(node.a) == 1 || of(node.b) == 1) return 1;
+        return static_cast<int8_t>(of(node.a) == 0 && of(node.b) == 0 ? 0 : -1);
+    }
+    if (node.kind == Kind::kRepeat) return of(node.a);
+    if (node.kind != Kind::kOr && node.kind != Kind::kAnd) return -1;
+    // One part with words is enough for the one kind, one without words for the other.
+    const int8_t enough = node.kind == Kind::kOr ? 0 : 1;
+    bool all_else = node.kind == Kind::kOr;
+    for (NodeId kid : kids_of(node)) {
+        if (of(kid) == enough) return enough;
+        all_else &= of(kid) == 1;
+    }
+    return all_else ? 1 : -1;
+}
+
+// Whether one language of several asks for more characters than another one has room for: a pattern beside a length. It
+// spares the search below every path that was led astray, which is nearly all of it.
+bool Kernel::lengths_clash(NodeId id) {
+    if (nodes_[id].kind != Kind::kAnd) return false;
+    uint32_t least = 0, most = kUnbounded;
+    for (NodeId kid : kids_of(nodes_[id])) {
+        if (nodes_[kid].boolean) continue;  // would have to be searched itself
+        const Finish part = finish(kid);
+        if (part.exact) least = std::max(least, part.shortest);
+        most = std::min(most, part.longest);
+    }
+    return least > most;
+}
+
+bool Kernel::is_empty(NodeId id) {
+    if (nodes_[id].emptiness >= 0) return nodes_[id].emptiness == 1;
+    before_write();
+    if (int8_t told = emptiness_by_parts(nodes_[id]); told >= 0) return (nodes_[id].emptiness = told) == 1;
+    if (lengths_clash(id)) return (nodes_[id].emptiness = 1) == 1;
+    return !WordSearch(*this, id).finds_word();
+}
+
+}  // namespace schemagen
