@@ -162,6 +162,7 @@ public:
             complete(done);
         }
         std::vector<std::pair<FrameId, VectorId>> out;
+        out.reserve(active_.size() + 1);
         for (Active& active : active_) out.emplace_back(active.frame, parser_.vector_of(std::move(active.items)));
         call(out);
         std::sort(out.begin(), out.end(), [&](auto a, auto b) {
@@ -279,6 +280,7 @@ ParserState FrameParser::united(ParserState one, ParserState other) {
         }
     }
     std::vector<std::pair<FrameId, VectorId>> active;
+    active.reserve(frames.size());
     for (auto& [key, items] : frames) active.emplace_back(key.second, vector_of(std::move(items)));
     const ParserState out = intern_state(active, accepting(one) || accepting(other));
     unions_.insert(one, other, out);

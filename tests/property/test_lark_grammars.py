@@ -308,9 +308,10 @@ def test_the_standard_library_is_python(python: "Python", module: str) -> None:
         ("if x:\n\ty\n        z\n", True),  # a tabulator counts for eight
         ("f(\n1,\n    2)\n", True),  # line breaks in brackets mean nothing
         ("if x:\ny\n", False),
-        ("  x\n", False),
+        ("  x\n", True),  # a line is only told apart by the break before it
         ("while x:\n    if y:\n        z\n# a comment\n    else:\n        pass\n", True),
-        ("def f():\n    return", True),  # the end of the text ends a line, and closes all blocks
+        ("def f():\n    return\n", True),  # the end of the text closes all blocks
+        ("def f():\n    return", False),
     ],
 )
 def test_lines_make_blocks(python: "Python", text: str, read: bool) -> None:
