@@ -53,8 +53,8 @@ XGRAMMAR = [
     Case("free text and tags", f'root ::= TagDispatch(("<t>", t))\n{CALL}', ["", "hi", "<t>{}", "a<t>{{}}b<t>{}", "<t", "<t>{}<t"], ["<t>", "<t>x", "a<t>{}<t>"]),
     Case("tags once", f'root ::= TagDispatch(("<t>", t), loop_after_dispatch=false) "."\n{CALL}', [".", "a.b.", "a<t>{}."], ["a<t>{}b."]),
     Case("two tags", f'root ::= TagDispatch(("<t>", t), ("<u>", u))\n{CALL}u ::= [0-9]', ["<u>1<t>{}", "<u", "x<u>2y"], ["<u>{}", "<t>1"]),
-    Case("a tag within a tag", f'root ::= TagDispatch(("<t>", t), ("t>", u))\n{CALL}u ::= [0-9]', ["<t>{}", "<t>1", "t>1"], ["t>{}"]),
-    Case("a tag that begins with a tag", f'root ::= TagDispatch(("ab", t), ("a", u))\n{CALL}u ::= [0-9]', ["a1", "xa1"], ["ab{}", "a"]),
+    Case("a tag within a tag", f'root ::= TagDispatch(("<t>", t), ("t>", u))\n{CALL}u ::= [0-9]', ["<t>{}", "t>1"], ["t>{}", "<t>1", "<t>"]),
+    Case("a tag that begins with a tag", f'root ::= TagDispatch(("ab", t), ("a", u))\n{CALL}u ::= [0-9]', ["a1", "xa1", "ab{}"], ["ab1", "a", "ab", "ac"]),
     Case("a tag that is begun twice", f'root ::= TagDispatch(("aab", t))\n{CALL}', ["aaab{}", "aa", "aaab{}aa"], ["aaab"]),
     Case("excludes", f'root ::= TagDispatch(("<t>", t), excludes=("bad", "</end>",)) "</end>"\n{CALL}', ["x</end>", "ba<t>{}d</end>"], ["bad</end>", "x</end></end>", "<t>{}bad</end>"]),
     Case("no tags", 'root ::= TagDispatch(excludes=("b"))', ["", "aca"], ["b", "ab"]),
@@ -131,21 +131,35 @@ def test_masks_are_exact(spec: EBNF, text: str) -> None:
     check_masks_along(spec, text)
 
 
+def occurrences(text: str, words: list[str]) -> list[tuple[int, int]]:
+    """Where each of the words stands."""
+    return [(at, at + len(word)) for word in words for at in range(len(text)) if text.startswith(word, at)]
+
+
 def dispatches(text: str, tags: list[str], excludes: list[str]) -> bool:
-    """The definition of TagDispatch, whose rules are the text "1": character by character, the first tag to be complete."""
-    free = ""
-    for at, character in enumerate(text):
-        free += character
-        if any(exclude in free for exclude in excludes):
-            return False
-        if any(free.endswith(tag) for tag in tags):
-            return text[at + 1 : at + 2] == "1" and dispatches(text[at + 2 :], tags, excludes)
-    return True
+    """The definition of TagDispatch, whose rules are the text "1"."""
+    found, excluded = occurrences(text, tags), occurrences(text, excludes)
+    if not found and not excluded:
+        return True
+    return any(
+        text.startswith("1", end)
+        and not any(other < begin and there <= end for other, there in found)
+        and not any(there <= end for _, there in excluded)
+        and dispatches(text[end + 1 :], tags, excludes)
+        for begin, end in found
+    )
 
 
 @pytest.mark.parametrize(
     ("tags", "excludes"),
-    [(["ab"], []), (["aab", "b1"], ["bb"]), (["aba", "ba"], ["11"]), (["ab", "a1a"], ["b1b", "aaa"])],
+    [
+        (["ab"], []),
+        (["aab", "b1"], ["bb"]),
+        (["aba", "ba"], ["11"]),
+        (["a", "ab", "bab"], []),
+        (["aa", "ab", "bb"], ["b1"]),
+        (["ab", "a1a"], ["b1b", "aaa"]),
+    ],
 )
 def test_tags_are_dispatched_as_defined(tags: list[str], excludes: list[str]) -> None:
     """All short texts."""
