@@ -59,9 +59,9 @@ class _ByHeads(Notation):
 class _Xgrammar(_ByHeads):
     """A reader of xgrammar's EBNF."""
 
-    rule_name = re.compile(r"[a-zA-Z_][a-zA-Z0-9_.-]*")
-    rule_head = re.compile(r"[a-zA-Z_][a-zA-Z0-9_.-]*\s*(?:\[[^\]\n]*\])?\s*::=")
-    blank = re.compile(r"(?:\s|#[^\n]*)*")
+    rule_name = re.compile(r"[a-zA-Z_.-][a-zA-Z0-9_.-]*")
+    rule_head = re.compile(r"[a-zA-Z_.-][a-zA-Z0-9_.-]*\s*(?:\[[^\]\n]*\])?\s*::=")
+    blank = re.compile(r"(?:\s|#[^\r\n]*)*")
 
     def head(self) -> str:
         """Read the name of a rule and ``::=``; its options are refused."""
@@ -116,14 +116,11 @@ class _Xgrammar(_ByHeads):
         found = Arguments(macro, at)
         self.scanner.match(self.blank)
         while not self.scanner.take(")"):
-            begin = self.scanner.at
             value = self._value()
             self.scanner.match(self.blank)
             if isinstance(value, Name) and self.scanner.take("="):
                 self.scanner.match(self.blank)
                 found.named[value.text] = self._value()
-            elif found.named:
-                raise self.scanner.error("an argument without a name behind named ones", begin, fix="put it first")
             else:
                 found.positional.append(value)
             self.scanner.match(self.blank)
