@@ -85,6 +85,7 @@ W3C = [
     Case("signs in a set", "root ::= [-'()+,./:=?;!*#@$_%]+", ["-'()", "#@%"], ["&", "x"]),
     Case("repetitions", "root ::= 'a'? 'b'* ('c' | 'd')+", ["acd", "bbc"], ["a", "aac"]),
     Case("comments", "/* a * b */ root /* c */ ::= 'a' /* 'b' */ 'c' /**/", ["ac"], ["abc"]),
+    Case("comments within heads", "root ::= a\na /* b\n */ ::= 'x'\nb\n::= 'y'", ["x"], ["xy"]),
     Case("numbers of productions", "[1] root ::= a+\n[2]   a ::= 'x'\n[2a]  b ::= 'y'", ["xx"], ["xx2", "y"]),
     Case("a set of digits at the end of a body", "root ::= 'a' [1]\na ::= 'x'", ["a1"], ["a"]),
     Case("names that end before a dash", "root ::= A-b- A\nA-b ::= [ab]\nA ::= 'a'", ["b"], ["a", "ba"]),
