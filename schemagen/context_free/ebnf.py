@@ -40,7 +40,7 @@ _INTEGER = re.compile(r"[0-9]{1,18}(?![0-9])")
 class _ByHeads(Notation):
     """A notation whose rules end where the next line begins with ``name ::=``."""
 
-    #: ``name ::=`` with what else may stand there.
+    #: A name, with what else may stand before ``::=``.
     rule_head: ClassVar[re.Pattern[str]]
 
     def skip(self, depth: int) -> None:  # noqa: ARG002 - line breaks are blanks everywhere
@@ -50,18 +50,24 @@ class _ByHeads(Notation):
     def rule_ends(self, depth: int) -> bool:  # noqa: ARG002 - a group that is still open is an error there
         """A rule ends where the next one begins."""
         text, at = self.scanner.text, self.scanner.at
-        if self.scanner.at_end or self.rule_head.match(text, at) is None:
+        head = self.rule_head.match(text, at)
+        if head is None or not text.startswith("::=", self._behind_blanks(head.end())):
             return self.scanner.at_end
-        before = self.blank.match(text, text.rfind("\n", 0, at) + 1, at)
-        return before is not None and before.end() == at
+        return self._behind_blanks(text.rfind("\n", 0, at) + 1, at) == at
+
+    def _behind_blanks(self, at: int, end: int | None = None) -> int:
+        """Return the end of the blanks at an offset."""
+        text = self.scanner.text
+        found = self.blank.match(text, at, len(text) if end is None else end)
+        return at if found is None else found.end()
 
 
 class _Xgrammar(_ByHeads):
     """A reader of xgrammar's EBNF."""
 
-    rule_name = re.compile(r"[a-zA-Z_][a-zA-Z0-9_.-]*")
-    rule_head = re.compile(r"[a-zA-Z_][a-zA-Z0-9_.-]*\s*(?:\[[^\]\n]*\])?\s*::=")
-    blank = re.compile(r"(?:\s|#[^\n]*)*")
+    rule_name = re.compile(r"[a-zA-Z_.-][a-zA-Z0-9_.-]*")
+    rule_head = re.compile(r"[a-zA-Z_.-][a-zA-Z0-9_.-]*(?:\s*\[[^\]\n]*\](?=\s*::=))?")
+    blank = re.compile(r"(?:\s|#[^\r\n]*)*")
 
     def head(self) -> str:
         """Read the name of a rule and ``::=``; its options are refused."""
@@ -116,14 +122,11 @@ class _Xgrammar(_ByHeads):
         found = Arguments(macro, at)
         self.scanner.match(self.blank)
         while not self.scanner.take(")"):
-            begin = self.scanner.at
             value = self._value()
             self.scanner.match(self.blank)
             if isinstance(value, Name) and self.scanner.take("="):
                 self.scanner.match(self.blank)
                 found.named[value.text] = self._value()
-            elif found.named:
-                raise self.scanner.error("an argument without a name behind named ones", begin, fix="put it first")
             else:
                 found.positional.append(value)
             self.scanner.match(self.blank)
@@ -192,7 +195,7 @@ class _W3c(_ByHeads):
     """A reader of the notation of the W3C's specifications."""
 
     rule_name = re.compile(r"[^\W\d](?:[\w.-]*\w)?")
-    rule_head = re.compile(r"(?:\[[0-9]+[a-z]?\]\s*)?[^\W\d][\w.-]*\s*::=")
+    rule_head = re.compile(r"(?:\[[0-9]+[a-z]?\]\s*)?[^\W\d][\w.-]*")
     blank = re.compile(r"(?:\s|/\*(?:[^*]|\*(?!/))*\*/)*")
     has_counts = False
 

@@ -31,8 +31,9 @@ class _Gbnf(Notation):
     """A reader of GBNF."""
 
     rule_name = re.compile(r"[a-zA-Z0-9_-]+")
-    blank = re.compile(r"(?:\s|#[^\n]*)*")
+    blank = re.compile(r"(?:\s|#[^\r\n]*)*")
     stacks_operators = True
+    has_empty_alternatives = True
     has_open_low = True
 
     def skip(self, depth: int) -> None:

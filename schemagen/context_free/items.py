@@ -21,6 +21,9 @@ Symbol: TypeAlias = "Rule | Terminal | Text"
 #: Symbols of one rule, repetitions written out.
 MAX_POSITIONS = 50_000
 
+#: Pairs of neighbours in one rule: each of n optional symbols in a row has all those behind it as neighbours.
+MAX_NEIGHBOURS = 1_000_000
+
 
 @dataclass(slots=True)
 class Items:
@@ -50,6 +53,7 @@ class _Positions:
     def __init__(self) -> None:
         self.symbols: list[Symbol] = []
         self.follow: list[set[int]] = []
+        self._neighbours = 0
 
     def part(self, expression: Expression) -> _Part:
         if isinstance(expression, Sequence):
@@ -80,12 +84,23 @@ class _Positions:
         self.follow.append(set())
         return _Part(here, here, nullable=False)
 
+    def link(self, last: frozenset[int], first: frozenset[int]) -> None:
+        """Let every position of ``first`` follow every one of ``last``."""
+        self._neighbours += len(last) * len(first)
+        if self._neighbours > MAX_NEIGHBOURS:
+            raise LimitError(
+                f"a rule in which more than {MAX_NEIGHBOURS:,} pairs of symbols may be neighbours",
+                why="many optional symbols in a row, or large alternatives one after the other",
+                fix="use rules for parts of it",
+            )
+        for position in last:
+            self.follow[position] |= first
+
     def join(self, parts: list[_Part]) -> _Part:
         """The parts one after the other."""
         out = _Part(frozenset(), frozenset(), nullable=True)
         for part in parts:
-            for position in out.last:
-                self.follow[position] |= part.first
+            self.link(out.last, part.first)
             out = _Part(
                 out.first | part.first if out.nullable else out.first,
                 out.last | part.last if part.nullable else part.last,
@@ -98,8 +113,7 @@ class _Positions:
         low, high = expression.low, expression.high
         if high is None:
             parts = [self.part(expression.inner) for _ in range(max(low, 1))]
-            for position in parts[-1].last:
-                self.follow[position] |= parts[-1].first
+            self.link(parts[-1].last, parts[-1].first)
             if low == 0:
                 parts[-1].nullable = True
             return self.join(parts)
@@ -150,7 +164,13 @@ def _merged(edges: list[list[tuple[Symbol, int]]], accepting: set[int], count: i
             break
         same = new
     numbers = {item: number for number, item in enumerate(dict.fromkeys(same))}
+    names = {symbol: repr(symbol) for symbol in {symbol for leaving in edges for symbol, _ in leaving}}
     return Items(
-        [sorted({(symbol, numbers[same[to]]) for symbol, to in edges[item]}, key=repr) for item in numbers],
+        [
+            sorted(
+                {(symbol, numbers[same[to]]) for symbol, to in edges[item]}, key=lambda edge: (names[edge[0]], edge[1])
+            )
+            for item in numbers
+        ],
         {numbers[item] for item in numbers if item in accepting},
     )

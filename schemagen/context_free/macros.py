@@ -1,7 +1,8 @@
 """The macros of xgrammar's EBNF, written as rules.
 
-`TagDispatch`: free text in which the first tag to be complete hands over to its rule, again and again. Free text with its tag
-is regular: it ends with the tag, and no shorter beginning of it holds one.
+`TagDispatch`: free text in which the first tag hands over to its rule, again and again. Of tags within one another the one
+that begins first counts, and what has begun may go on as a longer one. Free text up to a tag is regular: it holds no tag, and
+does not end with the beginning of one that would be complete by the end of this one.
 
 `Substring`: any run of chunks, as the suffix automaton of their list (Blumer et al. 1985): one rule for each state, at most
 twice as many as chunks.
@@ -208,12 +209,10 @@ def _tag_dispatch(macro: _Macro) -> Expression:
             raise macro.error(
                 f"excludes {exclude!r}, which is within {within[0]!r}", "exclude longer texts, or drop the tag"
             )
-    reached = [end for end in ends if not any(other in end[:-1] for other in ends)]
-    free = ast.complement(_containing([*ends, *excludes]))
-    dispatched = [
-        sequence(_free_text_to(tag, free, excludes), Rule(rule.text)) for tag, rule in pairs if tag in reached
-    ]
-    stopped = [_free_text_to(stop, free, excludes) for stop in stops if stop in reached]
+    literals = [*ends, *excludes]
+    free = ast.complement(_containing(literals))
+    dispatched = [sequence(_free_text_to(tag, free, literals), Rule(rule.text)) for tag, rule in pairs]
+    stopped = [_free_text_to(stop, free, literals) for stop in stops]
     last = alternatives(*stopped, *([Text(free)] if macro.flag("stop_eos", default=True) else []))
     if macro.flag("loop_after_dispatch", default=True):
         return sequence(repeat(alternatives(*dispatched), 0, None), last)
@@ -235,15 +234,11 @@ def _containing(literals: list[str]) -> ast.Regex:
     return ast.concat(ast.ANY_STRING, ast.union(*map(ast.literal, literals)), ast.ANY_STRING)
 
 
-def _free_text_to(tag: str, free: ast.Regex, excludes: list[str]) -> Expression:
-    """Free text up to the first tag, which is this one, and the tag."""
-    return Text(
-        ast.conjunction(
-            ast.concat(free, ast.ANY_CHAR),
-            ast.concat(ast.ANY_STRING, ast.literal(tag)),
-            ast.complement(_containing(excludes)),
-        )
-    )
+def _free_text_to(tag: str, free: ast.Regex, others: list[str]) -> Expression:
+    """Free text and a tag, without another literal that begins before the tag and is complete by its end."""
+    begun = {other[:cut] for other in others for cut in range(1, len(other)) if tag.startswith(other[cut:])}
+    ending = ast.concat(ast.ANY_STRING, ast.union(*map(ast.literal, sorted(begun))))
+    return Text(ast.concat(ast.conjunction(free, ast.complement(ending)), ast.literal(tag)))
 
 
 def _over_tokens(macro: _Macro) -> Expression:

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, ClassVar
 from schemagen.context_free.scanner import MAX_NESTING, Scanner
 from schemagen.context_free.simplify import productive
 from schemagen.context_free.syntax import (
+    EMPTY_TEXT,
     NOTHING,
     ContextFreeGrammar,
     Expression,
@@ -64,6 +65,8 @@ class Notation(ABC):
     #: Whether ``{m,n}`` is a repetition, and whether m may be left out.
     has_counts: ClassVar[bool] = True
     has_open_low: ClassVar[bool] = False
+    #: Whether the empty text may be written as nothing at all.
+    has_empty_alternatives: ClassVar[bool] = False
 
     def __init__(self, text: str) -> None:
         self.scanner = Scanner(text)
@@ -166,6 +169,8 @@ class Notation(ABC):
         while True:
             self.skip(depth)
             if self.rule_ends(depth) or self.scanner.sees("|") or self.scanner.sees(")"):
+                if not parts and not self.has_empty_alternatives:
+                    raise self.scanner.unexpected("a symbol", fix='write "" for the empty text')
                 return sequence(*parts)
             parts.append(self.item(depth))
 
@@ -232,6 +237,8 @@ class Notation(ABC):
                 fix="give the inner ones names, as rules",
             )
         self.scanner.match(self.blank)
+        if self.scanner.take(")"):
+            return EMPTY_TEXT
         part = self.alternatives(depth + 1)
         if not self.scanner.take(")"):
             raise self.scanner.error("a group is never closed", at, fix="write ')' at its end")

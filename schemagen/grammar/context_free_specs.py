@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from abc import abstractmethod
+from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -18,7 +18,7 @@ _DIALECTS = ("xgrammar", "w3c")
 
 
 @dataclass(frozen=True)
-class ContextFree:
+class ContextFree(ABC):
     """Text that a context-free grammar derives; the base of every grammar language.
 
     Args:

@@ -48,6 +48,9 @@ CASES: dict[str, Callable[[], object]] = {
         }
     ),
     "a type without a JSON form": compiling(Callable[[int], int]),
+    "a rule that is not there": compiling(schemagen.GBNF("root ::= itme+\nitem ::= [a-z]+")),
+    "a token in a grammar": compiling(schemagen.GBNF('root ::= "a"\n  | <think>')),
+    "a grammar of no text": compiling(schemagen.GBNF('root ::= "(" root ")"')),
     "a decoded end": lambda: VOCABULARY.decode([10_000]),
 }
 

@@ -32,7 +32,7 @@ XGRAMMAR = [
     Case("any character", "root ::= [^] [^]", ["a\n", "é😀"], ["a"]),
     Case("a negated set", "root ::= [^0-9]+", ["a\n"], ["1"]),
     Case("an empty group", 'root ::= "a" ( ) "b"', ["ab"], ["a b"]),
-    Case("names with dots and dashes", 'root ::= a.b a-b\na.b ::= "x"\na-b ::= "y"', ["xy"], ["x"]),
+    Case("names with dots and dashes", 'root ::= a.b a-b .c\na.b ::= "x"\na-b ::= "y"\n.c ::= "z"', ["xyz"], ["xy"]),
     Case("a body over lines", 'root ::= "a"\n  "b"\n  | "c"\nx ::= "d"', ["ab", "c"], ["a", "abd"]),
     Case("rules in any order", 'x ::= "d"\nroot ::= x+ # more\n', ["dd"], [""]),
     Case("repetitions", 'root ::= "a"? "b"* "c"+ "d"{2} "e"{1,2} "f"{1,}', ["cddef", "abbccddeeff"], ["cdef", "cddeeef"]),
@@ -46,6 +46,8 @@ XGRAMMAR = [
     Case("flags", 'root ::= Regex("a.[k]", flags="is")', ["A\nK", "axk"], ["a\n\u212a"]),
     Case("the body of a JSON string", r'root ::= Regex("[^a]+", json_string=true)', ["bc", "é"], ['b"', "b\\n", "b\n", "a", ""]),
     Case("no body of a JSON string", r'root ::= Regex("[^a]+", json_string=false)', ['b"'], ["a"]),
+    Case("arguments in any order", 'root ::= Regex(json_string=true, "a*")', ["aa"], ["b"]),
+    Case("comments to the end of a line", 'root ::= "a" # x\r "b" # y\r\n # z ::= "', ["ab"], ["a"]),
     Case("runs of chunks", 'root ::= "<" Substring("abc", "de", "fg") ">"', ["<>", "<abc>", "<de>", "<defg>", "<abcdefg>"], ["<ab>", "<cde>", "<abcfg>"]),
     Case("runs of chunks that return", 'root ::= Substring("a", "b", "a", "b", "c")', ["abab", "babc", "c", "abc"], ["ba" * 2, "cc"]),
     Case("runs of no chunks", "root ::= Substring()", [""], ["a"]),
@@ -53,8 +55,8 @@ XGRAMMAR = [
     Case("free text and tags", f'root ::= TagDispatch(("<t>", t))\n{CALL}', ["", "hi", "<t>{}", "a<t>{{}}b<t>{}", "<t", "<t>{}<t"], ["<t>", "<t>x", "a<t>{}<t>"]),
     Case("tags once", f'root ::= TagDispatch(("<t>", t), loop_after_dispatch=false) "."\n{CALL}', [".", "a.b.", "a<t>{}."], ["a<t>{}b."]),
     Case("two tags", f'root ::= TagDispatch(("<t>", t), ("<u>", u))\n{CALL}u ::= [0-9]', ["<u>1<t>{}", "<u", "x<u>2y"], ["<u>{}", "<t>1"]),
-    Case("a tag within a tag", f'root ::= TagDispatch(("<t>", t), ("t>", u))\n{CALL}u ::= [0-9]', ["<t>{}", "<t>1", "t>1"], ["t>{}"]),
-    Case("a tag that begins with a tag", f'root ::= TagDispatch(("ab", t), ("a", u))\n{CALL}u ::= [0-9]', ["a1", "xa1"], ["ab{}", "a"]),
+    Case("a tag within a tag", f'root ::= TagDispatch(("<t>", t), ("t>", u))\n{CALL}u ::= [0-9]', ["<t>{}", "t>1"], ["t>{}", "<t>1", "<t>"]),
+    Case("a tag that begins with a tag", f'root ::= TagDispatch(("ab", t), ("a", u))\n{CALL}u ::= [0-9]', ["a1", "xa1", "ab{}"], ["ab1", "a", "ab", "ac"]),
     Case("a tag that is begun twice", f'root ::= TagDispatch(("aab", t))\n{CALL}', ["aaab{}", "aa", "aaab{}aa"], ["aaab"]),
     Case("excludes", f'root ::= TagDispatch(("<t>", t), excludes=("bad", "</end>",)) "</end>"\n{CALL}', ["x</end>", "ba<t>{}d</end>"], ["bad</end>", "x</end></end>", "<t>{}bad</end>"]),
     Case("no tags", 'root ::= TagDispatch(excludes=("b"))', ["", "aca"], ["b", "ab"]),
@@ -83,6 +85,7 @@ W3C = [
     Case("signs in a set", "root ::= [-'()+,./:=?;!*#@$_%]+", ["-'()", "#@%"], ["&", "x"]),
     Case("repetitions", "root ::= 'a'? 'b'* ('c' | 'd')+", ["acd", "bbc"], ["a", "aac"]),
     Case("comments", "/* a * b */ root /* c */ ::= 'a' /* 'b' */ 'c' /**/", ["ac"], ["abc"]),
+    Case("comments within heads", "root ::= a\na /* b\n */ ::= 'x'\nb\n::= 'y'", ["x"], ["xy"]),
     Case("numbers of productions", "[1] root ::= a+\n[2]   a ::= 'x'\n[2a]  b ::= 'y'", ["xx"], ["xx2", "y"]),
     Case("a set of digits at the end of a body", "root ::= 'a' [1]\na ::= 'x'", ["a1"], ["a"]),
     Case("names that end before a dash", "root ::= A-b- A\nA-b ::= [ab]\nA ::= 'a'", ["b"], ["a", "ba"]),
@@ -131,21 +134,35 @@ def test_masks_are_exact(spec: EBNF, text: str) -> None:
     check_masks_along(spec, text)
 
 
+def occurrences(text: str, words: list[str]) -> list[tuple[int, int]]:
+    """Where each of the words stands."""
+    return [(at, at + len(word)) for word in words for at in range(len(text)) if text.startswith(word, at)]
+
+
 def dispatches(text: str, tags: list[str], excludes: list[str]) -> bool:
-    """The definition of TagDispatch, whose rules are the text "1": character by character, the first tag to be complete."""
-    free = ""
-    for at, character in enumerate(text):
-        free += character
-        if any(exclude in free for exclude in excludes):
-            return False
-        if any(free.endswith(tag) for tag in tags):
-            return text[at + 1 : at + 2] == "1" and dispatches(text[at + 2 :], tags, excludes)
-    return True
+    """The definition of TagDispatch, whose rules are the text "1"."""
+    found, excluded = occurrences(text, tags), occurrences(text, excludes)
+    if not found and not excluded:
+        return True
+    return any(
+        text.startswith("1", end)
+        and not any(other < begin and there <= end for other, there in found)
+        and not any(there <= end for _, there in excluded)
+        and dispatches(text[end + 1 :], tags, excludes)
+        for begin, end in found
+    )
 
 
 @pytest.mark.parametrize(
     ("tags", "excludes"),
-    [(["ab"], []), (["aab", "b1"], ["bb"]), (["aba", "ba"], ["11"]), (["ab", "a1a"], ["b1b", "aaa"])],
+    [
+        (["ab"], []),
+        (["aab", "b1"], ["bb"]),
+        (["aba", "ba"], ["11"]),
+        (["a", "ab", "bab"], []),
+        (["aa", "ab", "bb"], ["b1"]),
+        (["ab", "a1a"], ["b1b", "aaa"]),
+    ],
 )
 def test_tags_are_dispatched_as_defined(tags: list[str], excludes: list[str]) -> None:
     """All short texts."""
@@ -201,10 +218,13 @@ XGRAMMAR_MISTAKES = [
     Mistake(r'root ::= "\x110000"', 1, 11, "U+110000 is no character"),
     Mistake("root ::= []", 1, 10, "a set without characters"),
     Mistake("root ::= [b-a]", 1, 11, "runs backwards"),
-    Mistake("root ::= .", 1, 10, "'.' stands where a symbol is expected"),
+    Mistake("root ::= .", 1, 10, "the rule '.' is not defined"),
     Mistake('root ::= "a"++', 1, 14, "a repetition of a repetition"),
     Mistake('root ::= "a"{,2}', 1, 13, "a repetition that cannot be read"),
     Mistake('root ::= "a"{2,1}', 1, 13, "at least 2 and at most 1"),
+    Mistake('root ::= "a" |', 1, 15, "the grammar ends where a symbol is expected"),
+    Mistake('root ::= ("a" | | "b")', 1, 17, "where a symbol is expected"),
+    Mistake('root ::=\na ::= "b"', 2, 1, "where a symbol is expected"),
     Mistake('root ::= ("a"\nb ::= "c"', 1, 10, "a group is never closed"),
     Mistake('root ::= "a" b ::= "c"', 1, 16, "where a symbol is expected"),
     Mistake('1a ::= "a"', 1, 1, "where the name of a rule is expected"),
@@ -217,7 +237,6 @@ XGRAMMAR_MISTAKES = [
     Mistake('root ::= Regex("a", flags="x")', 1, 10, "flags that are not known"),
     Mistake('root ::= Regex("a", json_string=1)', 1, 10, "neither true nor false"),
     Mistake('root ::= Regex("a", case=true)', 1, 10, "has no argument 'case'"),
-    Mistake('root ::= Regex(json_string=true, "a")', 1, 34, "an argument without a name behind named ones"),
     Mistake("root ::= Regex([a])", 1, 16, "where a literal, an integer"),
     Mistake('root ::= Regex("a"', 1, 19, "the grammar ends where ',' or ')' is expected"),
     Mistake('root ::= Substring("a", 1)', 1, 10, "a chunk that is no literal"),
@@ -249,6 +268,7 @@ W3C_MISTAKES = [
     Mistake("root ::= 'a'{2}", 1, 13, "'{2}' stands where"),
     Mistake("root ::= 'a'*+", 1, 14, "a repetition of a repetition"),
     Mistake("root ::= 'a' -", 1, 15, "the grammar ends where a symbol is expected"),
+    Mistake("root ::= 'a' | \nb ::= 'c'", 2, 1, "where a symbol is expected"),
     Mistake("root ::= - 'a'", 1, 10, "where a symbol is expected"),
     Mistake("root ::= 'a' - b", 1, 16, "the rule 'b' is not defined"),
     Mistake("root ::= /* 'a'", 1, 10, "where a symbol is expected"),

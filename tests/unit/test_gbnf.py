@@ -197,8 +197,9 @@ NESTED = 'root ::= r\nr ::= "(" r ")" | "x"\n'
         ('root ::= "a"{99999999999999999999}', "a repetition counts to 99999999999999999999"),
         ('root ::= "a"{4294967296}', "a repetition counts to 4294967296"),
         (NESTED.replace("::= r\n", "::= r{60000}\n"), "a rule of more than 50,000 symbols"),
+        (NESTED.replace("::= r\n", "::= " + "r? " * 20_000 + "\n"), "more than 1,000,000 pairs of symbols"),
     ],
-    ids=["closed groups", "open groups", "length", "count", "count of 33 bits", "count of a rule"],
+    ids=["closed groups", "open groups", "length", "count", "count of 33 bits", "count of a rule", "optional symbols"],
 )
 def test_limits(grammar: str, words: str) -> None:
     """What is too large is an error, and soon."""
