@@ -30,7 +30,8 @@ ParserState IndentingParser::intern(ParserState inner, const std::vector<uint32_
 
 ParserState IndentingParser::break_line(ParserState state, uint32_t width) {
     std::vector<uint32_t> context(contexts_[states_[state].context].begin(), contexts_[states_[state].context].end());
-    if (context[0]) return state;
+    if (context[0] || width == Indentation::kAnyWidth)
+        return context[0] && width == Indentation::kAnyWidth ? state : kNoParse;
     ParserState inner = inner_->shift(states_[state].inner, indentation_.newline);
     if (inner && width > context.back()) {
         context.push_back(width);

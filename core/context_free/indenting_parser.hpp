@@ -18,6 +18,7 @@
 namespace schemagen {
 
 struct Indentation {
+    static constexpr uint32_t kAnyWidth = UINT32_MAX;     // of line breaks between brackets
     SymbolId newline, indent, dedent;                     // as the parser inside reads them
     std::vector<std::pair<SymbolId, uint32_t>> newlines;  // as they are written, with their widths; sorted
     std::vector<SymbolId> opening, closing;               // brackets

@@ -122,10 +122,31 @@ uint32_t Strands::min_bytes(const Strand& strand) {
     return best;
 }
 
+// Whether a byte keeps all that was promised, and goes on with the lexeme or is ignored behind it: so a strand can be
+// finished, wherever the parser is that reads all of its lexemes.
+bool Strands::keeps_soon(LexerState lexer, Promise promise) {
+    if (const uint32_t known = kept_soon_.find(lexer, promise); known != PairMap::kNone) return known != 0;
+    std::vector<LexemeId> ignored;
+    for (SymbolId terminal = 0; terminal < grammar_.terminal_count(); ++terminal)
+        if (grammar_.is_ignored(terminal))
+            for (LexemeId lexeme : grammar_.lexemes_of(terminal)) ignored.push_back(lexeme);
+    const LexerState behind = lexer_.start(sets_.intern(std::move(ignored)));
+    bool found = false;
+    for (unsigned b = 0; b < 256 && !found; ++b) {
+        const auto byte = static_cast<uint8_t>(b);
+        found = lexer_.next(lexer, byte) && lexer_.keep(promise, byte) == kNoPromise;
+        if (found || !lexer_.next(behind, byte)) continue;
+        for (size_t k = 0; k < lexer_.ends(lexer).size() && !found; ++k)
+            found = lexer_.keep(lexer_.both(promise, lexer_.ends(lexer)[k].promise), byte) == kNoPromise;
+    }
+    kept_soon_.insert(lexer, promise, found);
+    return found;
+}
+
 // A search for a way to an end, or to where nothing is promised any more, from which there always is one. What is
 // closest to an end goes first.
 bool Strands::can_finish(const Strand& strand) {
-    if (!strand.promise) return true;
+    if (!strand.promise || keeps_soon(strand.lexer, strand.promise)) return true;
     const uint32_t id = finishing_.intern(std::vector<uint32_t>{strand.parser, strand.lexer, strand.promise});
     if (const uint32_t known = finished_.find(id, 0); known != PairMap::kNone) return known != 0;
     std::set<std::pair<uint32_t, Strand>> todo{{0, strand}};

@@ -48,6 +48,7 @@ private:
     static constexpr size_t kMostTried = 20'000;
     void follow(const Strand& strand, uint8_t byte, std::vector<Strand>& out);
     bool ends_well(const Strand& strand);
+    bool keeps_soon(LexerState lexer, Promise promise);
     uint32_t min_bytes(const Strand& strand);
     void unite(std::vector<Strand>& strands);
 
@@ -59,6 +60,7 @@ private:
     InternedLists places_;     // [place]: strands, flat
     PairMap steps_;            // (place, byte) -> place
     InternedLists finishing_;  // strands asked for
+    PairMap kept_soon_;        // (lexer, promise) -> whether
     PairMap finished_;         // (of those, 0) -> whether they can be finished
 };
 

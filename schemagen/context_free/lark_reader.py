@@ -90,7 +90,10 @@ def _indentation(indenter: Any) -> Indentation | None:
         Terminal(newline),
         Terminal(indenter.INDENT_type),
         Terminal(indenter.DEDENT_type),
-        {Terminal(f"{newline} at {width}"): width for width in range(MAX_INDENTATION + 1)},
+        {
+            Terminal(f"{newline} between brackets"): None,
+            **{Terminal(f"{newline} at {width}"): width for width in range(MAX_INDENTATION + 1)},
+        },
         tuple(map(Terminal, indenter.OPEN_PAREN_types)),
         tuple(map(Terminal, indenter.CLOSE_PAREN_types)),
         indenter.tab_len,
@@ -107,6 +110,9 @@ def _by_width(ways: list[tuple[Terminal, Lexeme]], indentation: Indentation | No
             out.append((terminal, lexeme))
             continue
         for at, width in indentation.widths.items():
+            if width is None:
+                out.append((at, lexeme))
+                continue
             ends = ast.concat(ast.ANY_STRING, ast.literal("\n"), _blanks(width, indentation.tab))
             text = ast.conjunction(lexeme.text, _before_mark(ends) if lexeme.marked else ends)
             out.append((at, Lexeme(text, lexeme.longer, lexeme.marked)))

@@ -29,7 +29,10 @@ from schemagen.errors import UnsupportedPatternError
 from schemagen.regex import ast, parse_python
 
 if sys.version_info >= (3, 11):
-    from re import _constants as codes, _parser as parser
+    from re import (
+        _constants as codes,  # what `re` reads patterns with, under other names before 3.11
+        _parser as parser,
+    )
 else:
     import sre_constants as codes
     import sre_parse as parser

@@ -172,7 +172,8 @@ class Indentation:
         newline: The terminal of a line break in the rules.
         indent: The terminal in the rules that begins a block.
         dedent: The one that ends it.
-        widths: The terminals of line breaks as they are written, and how far right the line behind them begins.
+        widths: The terminals of line breaks as they are written, and how far right the line behind them begins; None for the
+            one between brackets.
         opening: Brackets between which line breaks mean nothing.
         closing: What closes them.
         tab: How many blanks a tabulator counts for.
@@ -181,7 +182,7 @@ class Indentation:
     newline: Terminal
     indent: Terminal
     dedent: Terminal
-    widths: dict[Terminal, int]
+    widths: dict[Terminal, int | None]
     opening: tuple[Terminal, ...]
     closing: tuple[Terminal, ...]
     tab: int = 8

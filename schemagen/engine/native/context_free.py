@@ -27,6 +27,8 @@ if TYPE_CHECKING:
     _Tables = tuple[list[list[tuple[int, bool, int]]], list[tuple[int, int]], list[list[int]], int, int]
 
 _SHOWN = 40
+#: Of line breaks between brackets, for the core.
+ANY_WIDTH = 2**32 - 1
 
 
 class _Lowering:
@@ -91,7 +93,7 @@ class _Lowering:
         numbers = self._numbers
         return (
             (numbers[given.newline], numbers[given.indent], numbers[given.dedent]),
-            [(numbers[symbol], width) for symbol, width in given.widths.items()],
+            [(numbers[symbol], ANY_WIDTH if width is None else width) for symbol, width in given.widths.items()],
             [numbers[symbol] for symbol in given.opening if symbol in numbers],
             [numbers[symbol] for symbol in given.closing if symbol in numbers],
         )
