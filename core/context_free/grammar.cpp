@@ -41,6 +41,7 @@ void ContextFreeGrammar::finish(SymbolId start, Kernel& kernel) {
     find_nullable();
     close_items();
     measure(kernel);
+    find_follow();
 }
 
 // A rule may be empty if an accepting item can be reached from its first one by rules that may be empty.
@@ -99,6 +100,51 @@ void ContextFreeGrammar::measure(Kernel& kernel) {
             changed = changed || best < min_bytes_[item];
             min_bytes_[item] = best;
         }
+    }
+}
+
+// The sets of the textbooks, with items for productions: what may begin behind a symbol, and what may follow the rule
+// where that may be nothing.
+void ContextFreeGrammar::find_follow() {
+    auto add = [](std::vector<bool>& to, const std::vector<bool>& from) {
+        bool changed = false;
+        for (size_t k = 0; k < to.size(); ++k)
+            if (from[k] && !to[k]) to[k] = changed = true;
+        return changed;
+    };
+    std::vector<std::vector<bool>> first(item_count(), std::vector<bool>(terminal_count_));
+    for (bool changed = true; changed;) {
+        changed = false;
+        for (auto item = static_cast<ItemId>(item_count()); item-- > 0;) {
+            poll();
+            for (const Edge& edge : edges_[item]) {
+                if (is_rule(edge.symbol))
+                    changed = add(first[item], first[first_item(edge.symbol)]) || changed;
+                else if (!first[item][edge.symbol])
+                    first[item][edge.symbol] = changed = true;
+                if (nullable(edge.symbol)) changed = add(first[item], first[edge.target]) || changed;
+            }
+        }
+    }
+    follow_.assign(names_.size(), ignored_);
+    for (bool changed = true; changed;) {
+        changed = false;
+        for (ItemId item = 0; item < item_count(); ++item) {
+            poll();
+            for (const Edge& edge : edges_[item]) {
+                changed = add(follow_[edge.symbol], first[edge.target]) || changed;
+                if (ends_[edge.target]) changed = add(follow_[edge.symbol], follow_[rule_of_[item]]) || changed;
+            }
+        }
+    }
+    // What is not in the rules is read where somebody else says so, as line breaks by width are.
+    for (SymbolId terminal = 0; terminal < terminal_count_; ++terminal) {
+        bool in_rules = false;
+        for (const auto& edges : edges_)
+            for (const Edge& edge : edges) in_rules = in_rules || edge.symbol == terminal;
+        if (!in_rules) follow_[terminal].assign(terminal_count_, true);
+        for (SymbolId other = 0; other < terminal_count_; ++other)
+            if (!in_rules && !ignored_[terminal]) follow_[other][terminal] = true;
     }
 }
 

@@ -71,6 +71,8 @@ public:
     bool ends(ItemId item) const { return ends_[item]; }  // whether one of its closure is accepting
     // Fewest bytes from the item to the end of its rule (Knuth 1977), as far as `Kernel::shortest` is exact.
     uint32_t min_bytes(ItemId item) const { return min_bytes_[item]; }
+    // The terminals that may stand behind one in some text, those that are ignored among them.
+    const std::vector<bool>& follow(SymbolId terminal) const { return follow_[terminal]; }
     size_t memory_bytes() const;
 
     static constexpr uint32_t kFar = UINT32_MAX / 4;
@@ -79,6 +81,7 @@ private:
     void find_nullable();
     void close_items();
     void measure(Kernel& kernel);
+    void find_follow();
 
     SymbolId start_ = 0;
     uint32_t terminal_count_ = 0;
@@ -93,6 +96,7 @@ private:
     std::vector<std::vector<Edge>> edges_;           // [item]
     std::vector<std::vector<ItemId>> closures_;      // [item]
     std::vector<uint32_t> min_bytes_;                // [item]
+    std::vector<std::vector<bool>> follow_;          // [symbol][terminal]
 };
 
 }  // namespace schemagen

@@ -76,7 +76,7 @@ void LexemeMasks::make_room() {
     lexer_masks_.clear();
     scans_.clear();
     kept_.clear();
-    classes_.forget_answers();
+    classes_.forget();
     bytes_ = 0;
 }
 

@@ -82,24 +82,27 @@ const LexemeScans::Branch& LexemeScans::branch(LexerState state, uint32_t node) 
 LexemeScans::Branch LexemeScans::walk(LexerState state, uint32_t node) {
     struct Level {
         LexerState state;
-        std::vector<Cut> cuts;
+        size_t cuts, cuts_end;
         uint32_t at, end;
     };
     const Trie& trie = tables_.all();
     Branch out;
     std::vector<Level> levels;
-    auto open = [&](LexerState reached, uint32_t at, std::vector<Cut> cuts) {
+    TailClasses::CutStack cuts;
+    // The cuts from `begin` on are those that were kept on the way to the node.
+    auto open = [&](LexerState reached, uint32_t at, size_t begin) {
         const auto tokens = trie.tokens_at(at);
         out.inner.insert(out.inner.end(), tokens.begin(), tokens.end());
         if (!trie.has_children(at)) return;
         const auto length = static_cast<uint32_t>(levels.size() + 1);
         for (const Lexer::End& end : lexer_.ends(reached))
             cuts.push_back({end.lexeme, length, end.promise, end.promise});
-        levels.push_back({reached, std::move(cuts), trie.first_child[at], trie.first_child[at + 1]});
+        levels.push_back({reached, begin, cuts.size(), trie.first_child[at], trie.first_child[at + 1]});
     };
-    open(state, node, {});
+    open(state, node, 0);
     while (!levels.empty()) {
         Level& level = levels.back();
+        cuts.resize(level.cuts_end);
         if (level.at == level.end) {
             levels.pop_back();
             continue;
@@ -107,17 +110,37 @@ LexemeScans::Branch LexemeScans::walk(LexerState state, uint32_t node) {
         poll();
         const uint32_t k = level.at++;
         const LexerState next = lexer_.next(level.state, trie.child_byte[k]);
-        std::vector<Cut> cuts;
-        if (!level.cuts.empty()) TailClasses::keep(lexer_, level.cuts, trie.child_byte[k], cuts);
-        if (next)
-            open(next, trie.child[k], std::move(cuts));
-        else
-            for (const Cut& cut : cuts)
-                classes_.add_below(trie.child[k], static_cast<uint32_t>(levels.size() + 1), cut, out.leaving);
+        TailClasses::keep(lexer_, cuts, level.cuts, level.cuts_end, levels.size(), trie.child_byte[k]);
+        if (next) {
+            open(next, trie.child[k], level.cuts_end);
+            continue;
+        }
+        for (size_t c = level.cuts_end; c < cuts.size(); ++c)
+            classes_.add_below(trie.child[k], static_cast<uint32_t>(levels.size() + 1), cuts[c], out.leaving);
     }
     out.inner.shrink_to_fit();
     out.leaving.shrink_to_fit();
     return out;
+}
+
+// Tokens by the class of their tails.
+void LexemeScans::group(const TailClasses::Tails& leaving, LexemeScan& scan) {
+    std::vector<std::vector<uint32_t>> groups;
+    std::vector<TailClass> classes;
+    for (auto [tail, token] : leaving) {
+        if (group_of_.size() <= tail) group_of_.resize(tail + 1, kNoGroup);
+        if (group_of_[tail] == kNoGroup) {
+            group_of_[tail] = static_cast<uint32_t>(groups.size());
+            groups.emplace_back();
+            classes.push_back(tail);
+        }
+        groups[group_of_[tail]].push_back(token);
+    }
+    scan.leaving.reserve(groups.size());
+    for (size_t k = 0; k < groups.size(); ++k) {
+        group_of_[classes[k]] = kNoGroup;
+        scan.leaving.push_back({classes[k], sets_.kept(std::move(groups[k]), tables_.words())});
+    }
 }
 
 std::shared_ptr<LexemeScan> LexemeScans::scan(LexerState alone) {
@@ -133,13 +156,7 @@ std::shared_ptr<LexemeScan> LexemeScans::scan(LexerState alone) {
     }
     auto out = std::make_shared<LexemeScan>();
     end_before(alone, inner, *out, leaving);
-    std::sort(leaving.begin(), leaving.end());
-    for (size_t begin = 0, end = 0; begin < leaving.size(); begin = end) {
-        std::vector<uint32_t> tokens;
-        for (; end < leaving.size() && leaving[end].first == leaving[begin].first; ++end)
-            tokens.push_back(leaving[end].second);
-        out->leaving.push_back({leaving[begin].first, sets_.kept(std::move(tokens), tables_.words())});
-    }
+    group(leaving, *out);
     bytes_ += sizeof(LexemeScan) + out->leaving.size() * sizeof(LexemeScan::Group);
     out->inner = sets_.kept(inner);
     return out;

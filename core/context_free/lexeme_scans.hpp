@@ -64,6 +64,7 @@ private:
     std::shared_ptr<LexemeScan> scan(LexerState alone);
     const Branch& branch(LexerState state, uint32_t node);
     Branch walk(LexerState state, uint32_t node);
+    void group(const TailClasses::Tails& leaving, LexemeScan& scan);
     void end_before(LexerState alone, const TokenSet::Words& inner, LexemeScan& scan, TailClasses::Tails& leaving);
 
     Lexer& lexer_;
@@ -73,6 +74,8 @@ private:
     std::unordered_map<LexerState, std::shared_ptr<const LexemeScan>> scans_;
     PairMap branch_index_;  // (state, node) -> branch
     std::deque<Branch> branches_;
+    static constexpr uint32_t kNoGroup = UINT32_MAX;
+    std::vector<uint32_t> group_of_;  // [class], while one scan is grouped
     size_t bytes_ = 0;
 };
 

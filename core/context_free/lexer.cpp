@@ -85,6 +85,23 @@ const ByteSet& Lexer::next_bytes(LexerState state) {
     return *states_[state].next_bytes;
 }
 
+bool Lexer::may_follow(LexemeId lexeme, uint8_t byte) {
+    const SymbolId terminal = grammar_.lexemes()[lexeme].terminal;
+    if (behind_.empty()) behind_.resize(grammar_.terminal_count());
+    if (!behind_[terminal]) {
+        ByteSet bytes;
+        const std::vector<bool>& follow = grammar_.follow(terminal);
+        for (LexemeId id = 0; id < grammar_.lexemes().size(); ++id) {
+            const Lexeme& next = grammar_.lexemes()[id];
+            if (!follow[next.terminal]) continue;
+            const ByteSet& own = next_bytes(alone({id, next.text, next.longer}));
+            for (size_t w = 0; w < bytes.words.size(); ++w) bytes.words[w] |= own.words[w];
+        }
+        behind_[terminal] = std::make_unique<ByteSet>(bytes);
+    }
+    return behind_[terminal]->has(byte);
+}
+
 // ---- promises -----------------------------------------------------------------------------------------------------
 
 NodeId Lexer::after_mark(NodeId text) {

@@ -60,6 +60,9 @@ public:
     // Lower bound of the bytes to the end of a component.
     uint32_t min_bytes(const Component& component) { return kernel_.shortest(component.text); }
 
+    // Whether what may stand behind a lexeme can begin with a byte, wherever the parser is.
+    bool may_follow(LexemeId lexeme, uint8_t byte);
+
     // What is left of a promise behind a byte; kBroken: the byte must not come.
     Promise keep(Promise promise, uint8_t byte);
     Promise both(Promise one, Promise other);
@@ -87,10 +90,11 @@ private:
     const LexemeSets& sets_;
     Kernel& kernel_;
     Allowance& allowance_;
-    InternedLists keys_;                      // [state]: components, flat
-    std::deque<State> states_;                // [state]
-    std::vector<std::unique_ptr<Row>> rows_;  // [state]
-    NodeId unmarked_;                         // any text without the mark
+    std::vector<std::unique_ptr<ByteSet>> behind_;  // [terminal], when it was asked for
+    InternedLists keys_;                            // [state]: components, flat
+    std::deque<State> states_;                      // [state]
+    std::vector<std::unique_ptr<Row>> rows_;        // [state]
+    NodeId unmarked_;                               // any text without the mark
     std::unordered_map<NodeId, bool> anything_;
     std::vector<LexerState> starts_;  // [set]
     // [promise]: sorted, twice a node that the rest must not begin with, or twice one that it must be of and 1

@@ -33,6 +33,7 @@ void Strands::follow(const Strand& strand, uint8_t byte, std::vector<Strand>& ou
         add(strand.parser, lexer, lexer_.keep(strand.promise, byte));
     for (size_t k = 0; k < lexer_.ends(strand.lexer).size(); ++k) {
         const Lexer::End end = lexer_.ends(strand.lexer)[k];
+        if (!lexer_.may_follow(end.lexeme, byte)) continue;
         const Promise promise = lexer_.keep(lexer_.both(strand.promise, end.promise), byte);
         if (promise == kBroken) continue;
         if (const ParserState behind = this->behind(strand.parser, end.lexeme))

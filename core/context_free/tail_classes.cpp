@@ -30,10 +30,13 @@ LexerState TailClasses::start() {
     return start_;
 }
 
-void TailClasses::keep(Lexer& lexer, const std::vector<Cut>& before, uint8_t byte, std::vector<Cut>& kept) {
-    for (const Cut& cut : before)
+void TailClasses::keep(Lexer& lexer, CutStack& cuts, size_t begin, size_t end, size_t length, uint8_t byte) {
+    for (size_t k = begin; k < end; ++k) {
+        const Cut cut = cuts[k];
+        if (cut.length == length && !lexer.may_follow(cut.lexeme, byte)) continue;
         if (const Promise left = lexer.keep(cut.left, byte); left != kBroken)
-            kept.push_back({cut.lexeme, cut.length, cut.promise, left});
+            cuts.push_back({cut.lexeme, cut.length, cut.promise, left});
+    }
 }
 
 // ---- one tail -----------------------------------------------------------------------------------------------------
@@ -62,6 +65,7 @@ TailClass TailClasses::cut(std::string_view tail, Promise promise) {
         if (!state || promise == kBroken || read == tail.size()) break;
         for (size_t k = 0; k < lexer_.ends(state).size(); ++k) {
             const Lexer::End end = lexer_.ends(state)[k];
+            if (!lexer_.may_follow(end.lexeme, static_cast<uint8_t>(tail[read]))) continue;
             const TailClass behind = of(tail.substr(read), lexer_.both(promise, end.promise));
             if (behind) cuts.emplace_back(end.lexeme, behind);
         }
@@ -85,6 +89,7 @@ TailClass TailClasses::interned(LexerState state, Promise promise, std::vector<s
 }
 
 TailClass TailClasses::ending_in(LexerState state) {
+    if (!state) return kNoClass;
     if (ending_in_.size() <= state) ending_in_.resize(lexer_.state_count(), kUnknown);
     if (ending_in_[state] == kUnknown) ending_in_[state] = interned(state, kNoPromise, {});
     return ending_in_[state];
@@ -92,73 +97,111 @@ TailClass TailClasses::ending_in(LexerState state) {
 
 // ---- those below a node -------------------------------------------------------------------------------------------
 
-void TailClasses::add_token(uint32_t token, LexerState state, Promise promise, const std::vector<Cut>& cuts,
-                            Tails& tails) {
-    TailClass tail = kNoClass;
-    if (cuts.empty() && !promise) {
-        tail = ending_in(state);
-    } else {
-        std::vector<std::pair<LexemeId, TailClass>> behind;
-        const std::string_view text = tables_.token(token);
-        for (const Cut& cut : cuts)
-            if (cut.length < text.size())
-                if (const TailClass rest = of(text.substr(cut.length), cut.promise))
-                    behind.emplace_back(cut.lexeme, rest);
-        tail = interned(state, state ? promise : kNoPromise, std::move(behind));
-    }
-    if (tail) tails.emplace_back(tail, token);
-}
+// Reads the tokens below a node from the start of a lexeme on, each level of the trie with the cuts that it has.
+class TailClasses::Walk {
+public:
+    Walk(TailClasses& classes, Tails& tails)
+        : classes_(classes), lexer_(classes.lexer_), trie_(classes.tables_.all()), tails_(tails) {}
 
-void TailClasses::add_below(uint32_t node, uint32_t depth, const Cut& cut, Tails& tails) {
-    struct Level {
-        LexerState state;
-        Promise promise;
-        std::vector<Cut> cuts;  // behind the one that all of this follows
-        uint32_t at, end;
-    };
-    const Trie& trie = tables_.all();
-    const auto below = trie.tokens_below(node);
-    if (below.empty()) return;
-    std::vector<Level> levels;
-    // Reads a byte into `next`; false: nothing can come of it.
-    auto read = [&](const Level& from, uint8_t byte, uint32_t length, Level& next) {
-        next.state = lexer_.next(from.state, byte);
-        next.promise = lexer_.keep(from.promise, byte);
+    void start(Promise promise) { levels_.push_back({classes_.start(), promise, 0, 0, 0, 0}); }
+    // Reads a byte that leads to a node; false: nothing can come of it. `length`: bytes of the token with it.
+    bool read(uint8_t byte, uint32_t length) {
+        const Level from = levels_.back();
+        cuts_.resize(from.cuts_end);
+        Level next{lexer_.next(from.state, byte), lexer_.keep(from.promise, byte), cuts_.size(), 0, 0, 0};
         if (next.promise == kBroken) next.state = kNoLexeme, next.promise = kNoPromise;
-        next.cuts.clear();
-        keep(lexer_, from.cuts, byte, next.cuts);
+        keep(lexer_, cuts_, from.cuts, from.cuts_end, length - 1, byte);
         for (size_t k = 0; k < lexer_.ends(next.state).size(); ++k) {
             const Lexer::End end = lexer_.ends(next.state)[k];
             const Promise both = lexer_.both(next.promise, end.promise);
-            next.cuts.push_back({end.lexeme, length, both, both});
+            cuts_.push_back({end.lexeme, length, both, both});
         }
-        return next.state || !next.cuts.empty();
+        next.cuts_end = cuts_.size();
+        if (!next.state && next.cuts == next.cuts_end) return false;
+        levels_.push_back(next);
+        return true;
+    }
+    void open(uint32_t node) {
+        Level& level = levels_.back();
+        for (uint32_t token : trie_.tokens_at(node)) add(token, level);
+        level.at = trie_.first_child[node];
+        level.end = trie_.first_child[node + 1];
+    }
+    // All that is below the node on top; `depth`: bytes to it.
+    void run(uint32_t depth) {
+        const size_t top = levels_.size();
+        while (levels_.size() >= top) {
+            poll();
+            Level& level = levels_.back();
+            if (level.at == level.end) {
+                levels_.pop_back();
+                continue;
+            }
+            const uint32_t k = level.at++;
+            if (read(trie_.child_byte[k], depth + static_cast<uint32_t>(levels_.size() - top) + 1))
+                open(trie_.child[k]);
+        }
+    }
+
+private:
+    struct Level {
+        LexerState state;
+        Promise promise;
+        size_t cuts, cuts_end;  // of cuts_
+        uint32_t at, end;       // children
     };
-    Level level{start(), cut.promise, {}, 0, 0}, next{};
+    void add(uint32_t token, const Level& level) {
+        TailClass tail = kNoClass;
+        if (level.cuts == level.cuts_end && !level.promise) {
+            tail = classes_.ending_in(level.state);
+        } else {
+            behind_.clear();
+            const std::string_view text = classes_.tables_.token(token);
+            for (size_t k = level.cuts; k < level.cuts_end; ++k)
+                if (const Cut cut = cuts_[k]; cut.length < text.size())
+                    if (const TailClass rest = classes_.of(text.substr(cut.length), cut.promise))
+                        behind_.emplace_back(cut.lexeme, rest);
+            tail = behind_.empty() && !level.promise
+                       ? classes_.ending_in(level.state)
+                       : classes_.interned(level.state, level.state ? level.promise : kNoPromise, behind_);
+        }
+        if (tail) tails_.emplace_back(tail, token);
+    }
+
+    TailClasses& classes_;
+    Lexer& lexer_;
+    const Trie& trie_;
+    Tails& tails_;
+    std::vector<Level> levels_;
+    CutStack cuts_;
+    std::vector<std::pair<LexemeId, TailClass>> behind_;
+};
+
+void TailClasses::add_below(uint32_t node, uint32_t depth, const Cut& cut, Tails& tails) {
+    const auto below = tables_.all().tokens_below(node);
+    if (below.empty()) return;
     const std::string_view text = tables_.token(below[0]);
-    for (uint32_t at = cut.length; at < depth; ++at) {
-        if (!read(level, static_cast<uint8_t>(text[at]), at + 1, next)) return;
-        std::swap(level, next);
-    }
-    auto open = [&](Level& opened, uint32_t top) {
-        for (uint32_t token : trie.tokens_at(top)) add_token(token, opened.state, opened.promise, opened.cuts, tails);
-        opened.at = trie.first_child[top];
-        opened.end = trie.first_child[top + 1];
-    };
-    open(level, node);
-    levels.push_back(std::move(level));
-    while (!levels.empty()) {
-        poll();
-        Level& top = levels.back();
-        if (top.at == top.end) {
-            levels.pop_back();
-            continue;
+    // Where the lexeme ends right before the node and nothing stays promised, this is the same for all lexemes.
+    const auto byte = static_cast<uint8_t>(text[cut.length]);
+    const bool shared = cut.length + 1 == depth && lexer_.keep(cut.promise, byte) == kNoPromise;
+    if (shared)
+        if (const auto it = below_.find(node); it != below_.end()) {
+            tails.insert(tails.end(), it->second.begin(), it->second.end());
+            return;
         }
-        const uint32_t k = top.at++;
-        if (!read(top, trie.child_byte[k], depth + static_cast<uint32_t>(levels.size()), next)) continue;
-        open(next, trie.child[k]);
-        if (next.at != next.end) levels.push_back(std::move(next));
+    const size_t begin = tails.size();
+    Walk walk(*this, tails);
+    walk.start(shared ? kNoPromise : cut.promise);
+    uint32_t at = cut.length;
+    while (at < depth && walk.read(static_cast<uint8_t>(text[at]), at + 1)) ++at;
+    if (at == depth) {
+        walk.open(node);
+        walk.run(depth);
     }
+    if (!shared) return;
+    const Tails& made =
+        below_.emplace(node, Tails(tails.begin() + static_cast<ptrdiff_t>(begin), tails.end())).first->second;
+    below_bytes_ += made.size() * sizeof(made[0]) + 64;
 }
 
 // ---- the parser ---------------------------------------------------------------------------------------------------
@@ -185,7 +228,8 @@ bool TailClasses::may_follow(ParserState state, TailClass tail) {
 }
 
 size_t TailClasses::memory_bytes() const {
-    size_t bytes = classes_.memory_bytes() + answers_.memory_bytes() + ending_in_.capacity() * sizeof(TailClass);
+    size_t bytes =
+        below_bytes_ + classes_.memory_bytes() + answers_.memory_bytes() + ending_in_.capacity() * sizeof(TailClass);
     for (const auto& known : known_) bytes += known.size() * 48;
     return bytes;
 }

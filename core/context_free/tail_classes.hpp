@@ -42,11 +42,17 @@ public:
     void add_below(uint32_t node, uint32_t depth, const Cut& cut, Tails& tails);
     // Whether such a tail may follow a state of the parser.
     bool may_follow(ParserState state, TailClass tail);
-    void forget_answers() { answers_.clear(); }
+    // What can be found again.
+    void forget() {
+        answers_.clear();
+        below_.clear();
+        below_bytes_ = 0;
+    }
     size_t memory_bytes() const;
 
-    // Ends that a lexeme may have before the next byte, less those that it would break; appended.
-    static void keep(Lexer& lexer, const std::vector<Cut>& before, uint8_t byte, std::vector<Cut>& kept);
+    // Adds those of the cuts [begin, end) on top that a byte keeps; `length`: bytes of the token before it.
+    using CutStack = std::vector<Cut>;
+    static void keep(Lexer& lexer, CutStack& cuts, size_t begin, size_t end, size_t length, uint8_t byte);
 
 private:
     LexerState start();  // of any lexeme
@@ -55,7 +61,7 @@ private:
     TailClass cut(std::string_view tail, Promise promise);
     TailClass interned(LexerState state, Promise promise, std::vector<std::pair<LexemeId, TailClass>> cuts);
     TailClass ending_in(LexerState state);
-    void add_token(uint32_t token, LexerState state, Promise promise, const std::vector<Cut>& cuts, Tails& tails);
+    class Walk;
 
     Parser& parser_;
     LexemeSets& sets_;
@@ -67,7 +73,9 @@ private:
     InternedLists classes_;
     std::vector<TailClass> ending_in_;  // [state of the lexer], kUnknown if not asked for
     std::vector<std::unordered_map<std::string_view, TailClass>> known_;  // [promise]
-    PairMap answers_;                                                     // (state, class) -> whether
+    std::unordered_map<uint32_t, Tails> below_;  // [node]: of the tokens below it, if a lexeme ends right before it
+    size_t below_bytes_ = 0;
+    PairMap answers_;  // (state, class) -> whether
 };
 
 }  // namespace schemagen
