@@ -4,6 +4,8 @@
 
 #include "context_free/frame_parser.hpp"
 #include "context_free/lexeme_masks.hpp"
+#include "context_free/liveness.hpp"
+#include "context_free/pruning_parser.hpp"
 #include "util/shown.hpp"
 
 namespace schemagen {
@@ -15,9 +17,10 @@ ContextFreeAutomaton::ContextFreeAutomaton(std::shared_ptr<SharedAutomata> share
       grammar_(std::move(grammar)),
       parsing_(std::move(parsing)),
       sets_(grammar_.lexemes().size()),
-      parser_(make_parser()),
       lexer_(grammar_, sets_, shared_->kernel, allowance_),
-      strands_(grammar_, *parser_, sets_, lexer_, allowance_) {
+      adjacency_(grammar_, shared_->kernel, lexer_),
+      parser_(make_parser()),
+      strands_(grammar_, *parser_, sets_, lexer_, allowance_, is_lively()) {
     set_facets({.masks = this});
 }
 
@@ -27,8 +30,14 @@ std::unique_ptr<Parser> ContextFreeAutomaton::make_parser() {
         parser = std::make_unique<LrParser>(grammar_, *parsing_.tables, sets_, allowance_);
     else
         parser = std::make_unique<FrameParser>(grammar_, sets_, allowance_);
-    if (!parsing_.indentation) return parser;
-    return std::make_unique<IndentingParser>(grammar_, *parsing_.indentation, sets_, allowance_, std::move(parser));
+    if (parsing_.indentation)
+        parser =
+            std::make_unique<IndentingParser>(grammar_, *parsing_.indentation, sets_, allowance_, std::move(parser));
+    return std::make_unique<PruningParser>(grammar_, sets_, adjacency_, std::move(parser));
+}
+
+bool ContextFreeAutomaton::is_lively() {
+    return Liveness(grammar_, parsing_.indentation.get(), adjacency_).is_lively();
 }
 
 std::shared_ptr<Automaton> ContextFreeAutomaton::renewed(std::shared_ptr<SharedAutomata> shared) {

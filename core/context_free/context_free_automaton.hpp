@@ -9,6 +9,7 @@
 #include "automata/automaton.hpp"
 #include "automata/mask_factory.hpp"
 #include "automata/shared_automata.hpp"
+#include "context_free/adjacency.hpp"
 #include "context_free/indenting_parser.hpp"
 #include "context_free/lr_parser.hpp"
 #include "context_free/strands.hpp"
@@ -27,6 +28,8 @@ public:
     ContextFreeAutomaton(std::shared_ptr<SharedAutomata> shared, ContextFreeGrammar grammar, Parsing parsing,
                          const Allowance& allowance);
     std::shared_ptr<Automaton> renewed(std::shared_ptr<SharedAutomata> shared) override;
+    // Whether the grammar has a text.
+    bool has_texts() { return strands_.has_texts(); }
     Configuration start() override;
     bool step(Configuration& config, uint8_t byte, Arena& arena) override;
     bool accepting(const Configuration& config) override { return strands_.accepting(config.state); }
@@ -38,6 +41,7 @@ public:
 
 private:
     std::unique_ptr<Parser> make_parser();
+    bool is_lively();
     std::unique_ptr<MaskEngine> make_masks(const VocabularyTables& tables) override;
 
     std::shared_ptr<SharedAutomata> shared_;
@@ -45,8 +49,9 @@ private:
     ContextFreeGrammar grammar_;
     Parsing parsing_;
     LexemeSets sets_;
-    std::unique_ptr<Parser> parser_;
     Lexer lexer_;
+    Adjacency adjacency_;
+    std::unique_ptr<Parser> parser_;
     Strands strands_;
 };
 

@@ -58,7 +58,7 @@ void LexemeMasks::add_next(ParserState behind, const LexemeScan& scan, Words& wo
         if (has_bit(scan.beginning->data(), token)) set_bit(words.data(), token);
 }
 
-// A promise is left: token by token.
+// Token by token.
 void LexemeMasks::read_all(const Strand& strand, uint32_t* words) {
     descend(tables_.all(), strands_.place_of(strand), [&](PlaceId at, uint8_t byte, uint32_t node, PlaceId& next) {
         poll();
@@ -87,7 +87,7 @@ uint32_t LexemeMasks::fill(const Configuration& config, uint32_t* words, Arena&)
     make_room();
     Words all(tables_.words(), 0);
     for (const Strand& strand : strands_[place]) {
-        if (strand.promise)
+        if (strand.promise || !strands_.is_lively())
             read_all(strand, all.data());
         else
             strand_mask(strand.parser, strand.lexer).add_to(all.data(), all.size());

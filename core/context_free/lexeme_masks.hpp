@@ -8,8 +8,8 @@
 //   | those whose tail may follow behind the lexeme              by class of tails (tail_classes.hpp)
 //   | the mask of the parser behind the lexeme, at the start     if the lexeme may end here, and as far as it promised
 //
-// and the mask of a place that of its strands. All of it is exact; where a strand has a promise left, which is rare,
-// the vocabulary is read token by token.
+// and the mask of a place that of its strands. All of it is exact; where a strand has a promise left, or the grammar is
+// not lively (liveness.hpp), both of which are rare, the vocabulary is read token by token.
 #pragma once
 #include <cstdint>
 #include <memory>

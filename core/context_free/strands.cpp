@@ -9,8 +9,8 @@
 namespace schemagen {
 
 Strands::Strands(const ContextFreeGrammar& grammar, Parser& parser, LexemeSets& sets, Lexer& lexer,
-                 Allowance& allowance)
-    : grammar_(grammar), parser_(parser), sets_(sets), lexer_(lexer), allowance_(allowance) {
+                 Allowance& allowance, bool is_lively)
+    : grammar_(grammar), parser_(parser), sets_(sets), lexer_(lexer), allowance_(allowance), is_lively_(is_lively) {
     // The start is told from a place where the same may be read of a lexeme that has begun.
     const ParserState start = parser_.start();
     places_.intern(std::vector<uint32_t>{start, lexer_.start(parser_.viable(start)), kNoPromise, 0});
@@ -144,10 +144,13 @@ bool Strands::keeps_soon(LexerState lexer, Promise promise) {
     return found;
 }
 
-// A search for a way to an end, or to where nothing is promised any more, from which there always is one. What is
-// closest to an end goes first.
+bool Strands::can_surely_finish(const Strand& strand) {
+    return is_lively_ && (!strand.promise || keeps_soon(strand.lexer, strand.promise));
+}
+
+// A search for a way to an end, or to where there always is one. What is closest to an end goes first.
 bool Strands::can_finish(const Strand& strand) {
-    if (!strand.promise || keeps_soon(strand.lexer, strand.promise)) return true;
+    if (can_surely_finish(strand)) return true;
     const uint32_t id = finishing_.intern(std::vector<uint32_t>{strand.parser, strand.lexer, strand.promise});
     if (const uint32_t known = finished_.find(id, 0); known != PairMap::kNone) return known != 0;
     std::set<std::pair<uint32_t, Strand>> todo{{0, strand}};
@@ -162,7 +165,7 @@ bool Strands::can_finish(const Strand& strand) {
             std::vector<Strand> next;
             follow(at, static_cast<uint8_t>(byte), next);
             for (const Strand& each : next) {
-                found = found || !each.promise;
+                found = found || (is_lively_ && !each.promise);
                 if (seen.insert(each).second) todo.emplace(min_bytes(each), each);
             }
         }

@@ -28,7 +28,8 @@ constexpr PlaceId kNoPlace = 0, kStartPlace = 1;
 
 class Strands {
 public:
-    Strands(const ContextFreeGrammar& grammar, Parser& parser, LexemeSets& sets, Lexer& lexer, Allowance& allowance);
+    Strands(const ContextFreeGrammar& grammar, Parser& parser, LexemeSets& sets, Lexer& lexer, Allowance& allowance,
+            bool is_lively);
     std::vector<Strand> operator[](PlaceId place) const;
     PlaceId place_of(const Strand& strand);
     PlaceId step(PlaceId place, uint8_t byte);
@@ -42,6 +43,10 @@ public:
     }
     // Whether the text can be finished, whatever the promise.
     bool can_finish(const Strand& strand);
+    // Whether what has no promise to keep always can (liveness.hpp).
+    bool is_lively() const { return is_lively_; }
+    // Whether there is a text at all.
+    bool has_texts() { return accepting(kStartPlace) || can_finish((*this)[kStartPlace].front()); }
     size_t memory_bytes() const { return places_.memory_bytes() + finished_.memory_bytes() + steps_.memory_bytes(); }
 
 private:
@@ -51,12 +56,14 @@ private:
     bool keeps_soon(LexerState lexer, Promise promise);
     uint32_t min_bytes(const Strand& strand);
     void unite(std::vector<Strand>& strands);
+    bool can_surely_finish(const Strand& strand);
 
     const ContextFreeGrammar& grammar_;
     Parser& parser_;
     LexemeSets& sets_;
     Lexer& lexer_;
     Allowance& allowance_;
+    const bool is_lively_;
     InternedLists places_;     // [place]: strands, flat
     PairMap steps_;            // (place, byte) -> place
     InternedLists finishing_;  // strands asked for

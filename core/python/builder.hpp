@@ -243,7 +243,7 @@ public:
     std::shared_ptr<Constraint> json(std::shared_ptr<VocabularyTables> tables) {
         return constraint(json_, std::move(tables));
     }
-    // A grammar that is finished here. Terminals are (name, ignored), lexemes (terminal, text, what it must not go on
+    // A grammar that is finished here; null: it has no text. Terminals are (name, ignored), lexemes (terminal, text, what it must not go on
     // as, marked), rules (name, items, edges, accepting items), as `ContextFreeGrammar` has them.
     using Lexemes = std::vector<std::tuple<SymbolId, NodeId, NodeId, bool>>;
     using Rule =
@@ -270,9 +270,10 @@ public:
         grammar.finish(start, shared_->kernel);
         const Allowance allowance{budget_.max_states, max_alternatives};
         Parsing parsing{lr ? read(*lr) : nullptr, indents ? read(*indents) : nullptr};
-        return constraint(
-            std::make_shared<ContextFreeAutomaton>(shared_, std::move(grammar), std::move(parsing), allowance),
-            std::move(tables));
+        auto automaton =
+            std::make_shared<ContextFreeAutomaton>(shared_, std::move(grammar), std::move(parsing), allowance);
+        if (!automaton->has_texts()) return nullptr;
+        return constraint(std::move(automaton), std::move(tables));
     }
     static std::shared_ptr<const Indentation> read(const Indents& given) {
         const auto& [symbols, newlines, opening, closing] = given;

@@ -94,7 +94,7 @@ void raise_limit(const LimitExceeded& e) {
     raise_ours("LimitError", fact,
                e.alone ? "this one text needs more than the limits of its grammar allow; other texts go on"
                        : "the constraint needs more work than its limits allow",
-               fixed ? "tell alternatives apart by the first key, or split the schema"
+               fixed ? "tell alternatives apart sooner, by the first key or terminal, or split the schema"
                      : "raise schemagen.Limits(" + e.knob + "=...) or make the schema smaller");
 }
 

@@ -28,6 +28,8 @@ public:
     // Characters of the shortest word, of a character that was begun what is left counts as one. Nothing where the
     // shape of the node does not tell: with & or ~, with bytes that need not be characters.
     std::optional<uint32_t> least_chars(NodeId node);
+    // A superset of the bytes that its words are made of.
+    ByteSet used_bytes(NodeId node) const;
     // About, with what this class remembers. NOLINTNEXTLINE(bugprone-derived-method-shadowing-base-method)
     size_t memory_bytes() const;
 
@@ -48,6 +50,7 @@ private:
     bool lengths_clash(NodeId node);
     bool find_open(NodeId node);
     bool has_plain_ascii(const Node& chars) const;
+    ByteSet used_by_chars(const Node& node) const;
     uint32_t shortest_of(const Node& node) const;
     uint32_t shortest_of_chars(const Node& node) const;
     std::pair<uint32_t, uint32_t> kid_lengths(const Node& node, const std::vector<uint32_t>& lengths) const;

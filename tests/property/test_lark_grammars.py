@@ -15,7 +15,7 @@ from schemagen.context_free.lark_reader import grammar_of  # noqa: E402
 from schemagen.engine.native.context_free import compile_context_free  # noqa: E402
 from schemagen.engine.options import DEFAULT_LIMITS, Options  # noqa: E402
 from schemagen.engine.protocol import Matcher  # noqa: E402
-from schemagen.errors import UnsatisfiableSchemaError, UnsupportedPatternError  # noqa: E402
+from schemagen.errors import LimitError, UnsatisfiableSchemaError, UnsupportedPatternError  # noqa: E402
 from schemagen.testing import brute_force_mask  # noqa: E402
 
 WORDS = [
@@ -42,6 +42,7 @@ WORDS = [
 TOKENS = [b"", *(bytes([byte]) for byte in range(32, 127)), *(word.encode() for word in WORDS)]
 VOCABULARY = Vocabulary(TOKENS, eos_token_ids=[0])
 MASKED = 3
+LONGEST_END = 6
 
 WAYS = [
     ("earley", "dynamic"),
@@ -192,6 +193,45 @@ GRAMMARS = {
         "a,;[]b",
         5,
     ),
+    "a longest match that leaves nothing": (
+        r"""
+        start: A "a" | "b" A "b" | C+ "d"
+        A: /a+/
+        C: /bc?/
+        """,
+        "abcd",
+        6,
+    ),
+    "no end behind a longest match": (
+        r"""
+        start: A rest
+        rest: "b" start | "a"
+        A: /a+/
+        """,
+        "ab",
+        7,
+    ),
+    "one way to go on": (
+        r"""
+        start: A "a" | B
+        A: /x|ya+/
+        B: /yab/
+        """,
+        "xyab",
+        6,
+    ),
+    "what is ignored up to the end of a line": (
+        r"""
+        start: ("a" "b" N?)+
+        N: /\n+/
+        C: /#[^\n]*/
+        S: /_+/
+        %ignore C
+        %ignore S
+        """,
+        "ab#_\n",
+        5,
+    ),
     "letters of any case": (
         r"""
         start: ("if"i | NAME)+
@@ -218,6 +258,19 @@ def texts(
         yield from texts(behind, characters, longest, text + character)
 
 
+def can_end(matcher: Matcher, characters: str, within: int) -> bool:
+    """Whether a few characters more make a text."""
+    if matcher.is_accepting():
+        return True
+    if not within:
+        return False
+    behind = [matcher.fork() for _ in characters]
+    return any(
+        each.accept_bytes(character.encode()) and can_end(each, characters, within - 1)
+        for each, character in zip(behind, characters, strict=True)
+    )
+
+
 def parses(parser: "lark.Lark", text: str) -> bool:
     """Whether lark reads a text."""
     try:
@@ -240,6 +293,10 @@ def test_we_read_what_lark_reads(name: str, parser: str, lexer: str) -> None:
         with pytest.raises(UnsupportedPatternError, match="assertion"):
             grammar_of(theirs)
         return
+    if name == "no end behind a longest match" and parser == "lalr":
+        with pytest.raises(LimitError):  # its stack grows with each text that is tried
+            compile_context_free(grammar_of(theirs), VOCABULARY, Options(limits=DEFAULT_LIMITS))
+        return
     try:
         start = compile_context_free(grammar_of(theirs), VOCABULARY, Options(limits=DEFAULT_LIMITS)).matcher()
     except UnsatisfiableSchemaError:
@@ -248,6 +305,7 @@ def test_we_read_what_lark_reads(name: str, parser: str, lexer: str) -> None:
         assert (matcher is not None and matcher.is_accepting()) == parses(theirs, text), text
         if matcher is not None and len(text) <= MASKED:
             assert set(matcher.allowed_tokens()) == brute_force_mask(matcher, VOCABULARY), text
+            assert can_end(matcher, characters, LONGEST_END), text
 
 
 # --- Python, whose lines make blocks -----------------------------------------------------------------------------------
@@ -312,6 +370,7 @@ def test_the_standard_library_is_python(python: "Python", module: str) -> None:
         ("while x:\n    if y:\n        z\n# a comment\n    else:\n        pass\n", True),
         ("def f():\n    return\n", True),  # the end of the text closes all blocks
         ("def f():\n    return", False),
+        ("def #", False),  # the line could not end there
     ],
 )
 def test_lines_make_blocks(python: "Python", text: str, read: bool) -> None:

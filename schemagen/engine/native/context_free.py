@@ -144,16 +144,12 @@ def compile_context_free(grammar: ContextFreeGrammar, vocabulary: Vocabulary, op
         grammar = simplified(grammar)
     body = grammar.rules[grammar.start]
     if body == NOTHING:
-        raise UnsatisfiableSchemaError(
-            f"no text can be derived from {grammar.start!r}",
-            why="each of its alternatives needs a rule that derives none either",
-            fix="give the rule an alternative that ends",
-        )
+        raise _without_texts(grammar.start, "each of its alternatives needs a rule that derives none either")
     if isinstance(body, Text):
         return compile_pattern(body.regex, vocabulary, options)
     builder = builder_of(options)
     lowering = _Lowering(grammar, builder)
-    return builder.context_free(
+    constraint = builder.context_free(
         [(_name(symbol), getattr(symbol, "name", None) in grammar.ignored) for symbol in lowering.terminals],
         lowering.lexemes(),
         lowering.rules(),
@@ -162,4 +158,15 @@ def compile_context_free(grammar: ContextFreeGrammar, vocabulary: Vocabulary, op
         vocabulary.tables,
         lowering.tables(),
         lowering.indents(),
+    )
+    if constraint is None:
+        raise _without_texts(
+            grammar.start, "its lexer takes what the rules need: the longest match of a terminal comes first"
+        )
+    return constraint
+
+
+def _without_texts(start: str, why: str) -> UnsatisfiableSchemaError:
+    return UnsatisfiableSchemaError(
+        f"no text can be derived from {start!r}", why=why, fix="give the rule an alternative that ends"
     )

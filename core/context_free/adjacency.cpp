@@ -1,0 +1,94 @@
+#include "context_free/adjacency.hpp"
+
+#include <unordered_map>
+
+#include "util/work.hpp"
+
+namespace schemagen {
+
+const ByteSet& Adjacency::first_bytes(LexemeId id) {
+    auto& known = known_[id].first;
+    if (!known) {
+        const Lexeme& lexeme = grammar_.lexemes()[id];
+        known = std::make_unique<ByteSet>(lexer_.next_bytes(lexer_.alone({id, lexeme.text, lexeme.longer})));
+    }
+    return *known;
+}
+
+const ByteSet& Adjacency::longer_bytes(LexemeId id) {
+    auto& known = known_[id].longer;
+    if (!known) known = std::make_unique<ByteSet>(kernel_.used_bytes(grammar_.lexemes()[id].longer));
+    return *known;
+}
+
+const Adjacency::Walk& Adjacency::walk(LexemeId id) {
+    auto& known = known_[id].walk;
+    if (known) return *known;
+    known = std::make_unique<Walk>();
+    const Lexeme& lexeme = grammar_.lexemes()[id];
+    Walk walk{{lexer_.alone({id, lexeme.text, lexeme.longer})}, {{}}};
+    std::unordered_map<LexerState, uint32_t> numbers{{walk.states[0], 0}};
+    for (uint32_t at = 0; at < walk.states.size(); ++at) {
+        poll();
+        if (walk.states.size() > kMostStates) return *known;
+        const Lexer::Component component = lexer_.components(walk.states[at]).front();
+        const ByteCuts text = kernel_.cuts(component.text), longer = kernel_.cuts(component.longer);
+        for (unsigned byte = 0; byte < 256; ++byte) {
+            if (byte && !((text[byte / 64] | longer[byte / 64]) >> (byte % 64) & 1)) continue;
+            const LexerState next = lexer_.next(walk.states[at], static_cast<uint8_t>(byte));
+            if (!next) continue;
+            const auto [it, is_new] = numbers.try_emplace(next, static_cast<uint32_t>(walk.states.size()));
+            if (is_new) walk.states.push_back(next), walk.before.emplace_back();
+            walk.before[it->second].push_back(at);
+        }
+    }
+    *known = std::move(walk);
+    return *known;
+}
+
+// Whether each state of a lexeme leads to one that ends well.
+template <class EndsWell>
+bool Adjacency::reaches(LexemeId lexeme, const EndsWell& ends_well) {
+    const Walk& walk = this->walk(lexeme);
+    std::vector<bool> reached(walk.states.size());
+    std::vector<uint32_t> todo;
+    auto reach = [&](uint32_t state) {
+        if (!reached[state]) reached[state] = true, todo.push_back(state);
+    };
+    for (uint32_t state = 0; state < walk.states.size(); ++state)
+        for (const Lexer::End& end : lexer_.ends(walk.states[state]))
+            if (ends_well(end.promise)) reach(state);
+    for (size_t at = 0; at < todo.size(); ++at)
+        for (uint32_t state : walk.before[todo[at]]) reach(state);
+    return !todo.empty() && todo.size() == walk.states.size();
+}
+
+// Whether a byte that a lexeme begins with keeps a promise for good.
+bool Adjacency::is_kept(Promise promise, LexemeId next) {
+    const ByteSet& first = first_bytes(next);
+    for (unsigned byte = 0; byte < 256; ++byte)
+        if (first.has(static_cast<uint8_t>(byte)) && lexer_.keep(promise, static_cast<uint8_t>(byte)) == kNoPromise)
+            return true;
+    return false;
+}
+
+bool Adjacency::may_follow(LexemeId lexeme, LexemeId next) {
+    if (const uint32_t known = followed_.find(lexeme, next); known != PairMap::kNone) return known != 0;
+    const Lexeme& first = grammar_.lexemes()[lexeme];
+    bool may = !first.marked && first.longer == kEmpty;
+    for (size_t w = 0; w < 4 && !may && !first.marked; ++w)
+        may = (first_bytes(next).words[w] & ~longer_bytes(lexeme).words[w]) != 0;
+    if (!may) may = reaches(lexeme, [&](Promise promise) { return is_kept(promise, next); });
+    followed_.insert(lexeme, next, may);
+    return may;
+}
+
+bool Adjacency::may_be_last(LexemeId lexeme) {
+    if (!grammar_.lexemes()[lexeme].marked) return true;
+    if (const uint32_t known = last_.find(lexeme, 0); known != PairMap::kNone) return known != 0;
+    const bool may = reaches(lexeme, [&](Promise promise) { return lexer_.may_end(promise); });
+    last_.insert(lexeme, 0, may);
+    return may;
+}
+
+}  // namespace schemagen

@@ -1,0 +1,154 @@
+#include "context_free/liveness.hpp"
+
+#include <algorithm>
+#include <bit>
+#include <map>
+
+#include "util/work.hpp"
+
+namespace schemagen {
+
+Liveness::Liveness(const ContextFreeGrammar& grammar, const Indentation* indentation, Adjacency& adjacency)
+    : grammar_(grammar), indentation_(indentation), adjacency_(adjacency) {}
+
+std::vector<LexemeId> Liveness::lexemes_of(SymbolId terminal) const {
+    std::vector<LexemeId> out(grammar_.lexemes_of(terminal).begin(), grammar_.lexemes_of(terminal).end());
+    if (!indentation_ || terminal != indentation_->newline) return out;
+    for (const auto& [newline, width] : indentation_->newlines)
+        out.insert(out.end(), grammar_.lexemes_of(newline).begin(), grammar_.lexemes_of(newline).end());
+    return out;
+}
+
+bool Liveness::may_be_behind(LexemeId lexeme, LexemeId next) {
+    if (adjacency_.may_follow(lexeme, next)) return true;
+    for (SymbolId ignored = 0; ignored < grammar_.terminal_count(); ++ignored)
+        if (grammar_.is_ignored(ignored))
+            for (LexemeId between : grammar_.lexemes_of(ignored))
+                if (adjacency_.may_follow(lexeme, between) && adjacency_.may_follow(between, next)) return true;
+    return false;
+}
+
+// Whichever way the one is read, some way to read the other may follow.
+bool Liveness::may_follow(SymbolId terminal, SymbolId next) {
+    const std::vector<LexemeId> after = lexemes_of(next);
+    for (LexemeId lexeme : lexemes_of(terminal))
+        if (std::none_of(after.begin(), after.end(), [&](LexemeId each) { return may_be_behind(lexeme, each); }))
+            return false;
+    return true;
+}
+
+// false: there are too many.
+bool Liveness::find_classes() {
+    const uint32_t count = grammar_.terminal_count();
+    std::vector<SymbolId> read;
+    for (SymbolId terminal = 0; terminal < count; ++terminal)
+        if (!grammar_.is_ignored(terminal) && !lexemes_of(terminal).empty()) read.push_back(terminal);
+    std::map<SymbolId, std::pair<std::vector<bool>, std::vector<bool>>> neighbours;
+    for (SymbolId terminal : read) {
+        poll();
+        for (SymbolId next : read) {
+            const bool may = may_follow(terminal, next);
+            neighbours[terminal].first.push_back(may);
+            neighbours[next].second.push_back(may);
+        }
+    }
+    class_of_.assign(count, kNotRead);
+    if (indentation_) class_of_[indentation_->indent] = class_of_[indentation_->dedent] = kNoText;
+    std::map<std::pair<std::vector<bool>, std::vector<bool>>, uint32_t> classes;
+    for (SymbolId terminal : read) {
+        const std::vector<LexemeId> lexemes = lexemes_of(terminal);
+        neighbours[terminal].first.push_back(std::all_of(
+            lexemes.begin(), lexemes.end(), [&](LexemeId lexeme) { return adjacency_.may_be_last(lexeme); }));
+        const auto next = static_cast<uint32_t>(classes.size() + 1);
+        class_of_[terminal] = classes.try_emplace(neighbours[terminal], next).first->second;
+    }
+    class_count_ = classes.size() + 1;
+    if (class_count_ > kMostClasses) return false;
+    followed_.assign(class_count_, 0);
+    followed_[0] = ~Classes{0};
+    last_ = 1;
+    for (SymbolId terminal : read) {
+        if (neighbours[terminal].first.back()) last_ |= Classes{1} << class_of_[terminal];
+        for (size_t k = 0; k < read.size(); ++k)
+            if (neighbours[terminal].first[k]) followed_[class_of_[terminal]] |= Classes{1} << class_of_[read[k]];
+    }
+    return true;
+}
+
+// How the rule of an item may end that goes on over an edge.
+Liveness::Classes Liveness::ends_over(const ContextFreeGrammar::Edge& edge, unsigned last) const {
+    if (!grammar_.is_rule(edge.symbol)) {
+        const uint32_t own = class_of_[edge.symbol];
+        if (own == kNoText) return ends_of(edge.target, last);
+        return own != kNotRead && followed_[last] >> own & 1 ? ends_of(edge.target, own) : 0;
+    }
+    Classes out = 0;
+    for (Classes inner = ends_of(grammar_.first_item(edge.symbol), last); inner; inner &= inner - 1)
+        out |= ends_of(edge.target, static_cast<unsigned>(std::countr_zero(inner)));
+    return out;
+}
+
+void Liveness::find_ends() {
+    ends_.assign(grammar_.item_count() * class_count_, 0);
+    for (bool changed = true; changed;) {
+        changed = false;
+        for (auto item = static_cast<ItemId>(grammar_.item_count()); item-- > 0;) {
+            poll();
+            for (unsigned last = 0; last < class_count_; ++last) {
+                Classes out = ends_of(item, last) | (grammar_.accepting(item) ? Classes{1} << last : 0);
+                for (const auto& edge : grammar_.edges(item)) out |= ends_over(edge, last);
+                changed = changed || out != ends_of(item, last);
+                ends_[item * class_count_ + last] = out;
+            }
+        }
+    }
+}
+
+// Whether each item has an end behind what may have been read last there.
+bool Liveness::all_end() {
+    std::vector<Classes> entered(grammar_.item_count());
+    std::vector<ItemId> todo;
+    bool well = true;
+    auto enter = [&](ItemId item, Classes lasts) {
+        if (!(lasts & ~entered[item])) return;
+        entered[item] |= lasts;
+        todo.push_back(item);
+    };
+    auto go_on = [&](ItemId target, Classes lasts) {
+        for (Classes rest = lasts; rest; rest &= rest - 1)
+            well = well && ends_of(target, static_cast<unsigned>(std::countr_zero(rest)));
+        enter(target, lasts);
+    };
+    enter(grammar_.first_item(grammar_.start()), 1);
+    while (well && !todo.empty()) {
+        poll();
+        const ItemId item = todo.back();
+        todo.pop_back();
+        for (const auto& edge : grammar_.edges(item)) {
+            const bool is_rule = grammar_.is_rule(edge.symbol);
+            if (is_rule) enter(grammar_.first_item(edge.symbol), entered[item]);
+            Classes lasts = 0;
+            for (Classes rest = entered[item]; rest; rest &= rest - 1) {
+                const auto last = static_cast<unsigned>(std::countr_zero(rest));
+                const uint32_t own = is_rule ? kNoText : class_of_[edge.symbol];
+                if (is_rule)
+                    lasts |= ends_of(grammar_.first_item(edge.symbol), last);
+                else if (own == kNoText)
+                    lasts |= Classes{1} << last;
+                else if (own != kNotRead && followed_[last] >> own & 1)
+                    lasts |= Classes{1} << own;
+            }
+            go_on(edge.target, lasts);
+        }
+    }
+    const Classes ends = ends_of(grammar_.first_item(grammar_.start()), 0);
+    return well && ends && !(ends & ~last_);
+}
+
+bool Liveness::is_lively() {
+    if (!find_classes()) return false;
+    find_ends();
+    return all_end();
+}
+
+}  // namespace schemagen

@@ -1,0 +1,40 @@
+#include "context_free/pruning_parser.hpp"
+
+#include <algorithm>
+
+namespace schemagen {
+
+// Without those that nothing can stand behind, neither at once nor behind others that are ignored.
+std::vector<LexemeId> PruningParser::pruned(LexemeSets::SetId set, bool may_end) {
+    std::vector<LexemeId> kept, open;
+    for (LexemeId lexeme : sets_[set])
+        (grammar_.is_ignored(grammar_.lexemes()[lexeme].terminal) ? open : kept).push_back(lexeme);
+    for (bool changed = true; changed;) {
+        changed = false;
+        for (size_t k = open.size(); k-- > 0;) {
+            const bool goes_on = (may_end && adjacency_.may_be_last(open[k])) ||
+                                 std::any_of(kept.begin(), kept.end(),
+                                             [&](LexemeId next) { return adjacency_.may_follow(open[k], next); });
+            if (!goes_on) continue;
+            kept.push_back(open[k]);
+            open.erase(open.begin() + static_cast<ptrdiff_t>(k));
+            changed = true;
+        }
+    }
+    return kept;
+}
+
+LexemeSets::SetId PruningParser::viable(ParserState state) {
+    if (viable_.size() <= state) viable_.resize(state + 1, kUnknown);
+    if (viable_[state] != kUnknown) return viable_[state];
+    const LexemeSets::SetId set = inner_->viable(state);
+    uint32_t out = pruned_.find(set, 0);
+    if (out == PairMap::kNone) pruned_.insert(set, 0, out = sets_.intern(pruned(set, false)));
+    if (out != set && inner_->accepting(state)) {
+        out = pruned_.find(set, 1);
+        if (out == PairMap::kNone) pruned_.insert(set, 1, out = sets_.intern(pruned(set, true)));
+    }
+    return viable_[state] = out;
+}
+
+}  // namespace schemagen

@@ -1,0 +1,41 @@
+// A parser that reads nothing which it could not go on from.
+//
+// What is ignored leaves the parser where it is. So it must not be read where none of what may come next can stand
+// behind it, as a comment up to the end of a line behind Python's `def`, where no line may end.
+#pragma once
+#include <memory>
+#include <utility>
+#include <vector>
+
+#include "context_free/adjacency.hpp"
+#include "context_free/parser.hpp"
+
+namespace schemagen {
+
+class PruningParser final : public Parser {
+public:
+    PruningParser(const ContextFreeGrammar& grammar, LexemeSets& sets, Adjacency& adjacency,
+                  std::unique_ptr<Parser> inner)
+        : grammar_(grammar), sets_(sets), adjacency_(adjacency), inner_(std::move(inner)) {}
+    ParserState start() override { return inner_->start(); }
+    ParserState shift(ParserState state, SymbolId terminal) override { return inner_->shift(state, terminal); }
+    LexemeSets::SetId viable(ParserState state) override;
+    bool accepting(ParserState state) override { return inner_->accepting(state); }
+    ParserState united(ParserState one, ParserState other) override { return inner_->united(one, other); }
+    uint32_t min_bytes(ParserState state) override { return inner_->min_bytes(state); }
+    std::vector<SymbolId> open_rules(ParserState state) const override { return inner_->open_rules(state); }
+    size_t memory_bytes() const override { return inner_->memory_bytes() + viable_.capacity() * sizeof(viable_[0]); }
+
+private:
+    static constexpr uint32_t kUnknown = UINT32_MAX;
+    std::vector<LexemeId> pruned(LexemeSets::SetId set, bool may_end);
+
+    const ContextFreeGrammar& grammar_;
+    LexemeSets& sets_;
+    Adjacency& adjacency_;
+    std::unique_ptr<Parser> inner_;
+    std::vector<LexemeSets::SetId> viable_;  // [state], kUnknown if not asked for
+    PairMap pruned_;                         // (set, whether the text may end) -> set
+};
+
+}  // namespace schemagen
