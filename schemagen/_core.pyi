@@ -84,7 +84,9 @@ class Builder:
         tables: VocabularyTables,
         lr: tuple[list[list[tuple[int, bool, int]]], list[tuple[int, int]], list[list[int]], int, int] | None = None,
         indents: tuple[tuple[int, int, int], list[tuple[int, int]], list[int], list[int]] | None = None,
+        embedded: list[tuple[int, Constraint]] = ...,
     ) -> Constraint | None: ...
+    def shares(self, constraint: Constraint) -> bool: ...
     def regex(self, node: int, tables: VocabularyTables) -> Constraint: ...
 
 class KeywordTable:

@@ -63,9 +63,8 @@ bool Adjacency::reaches(LexemeId lexeme, const EndsWell& ends_well) {
     return !todo.empty() && todo.size() == walk.states.size();
 }
 
-// Whether a byte that a lexeme begins with keeps a promise for good.
-bool Adjacency::is_kept(Promise promise, LexemeId next) {
-    const ByteSet& first = first_bytes(next);
+// Whether one of some bytes keeps a promise for good.
+bool Adjacency::is_kept(Promise promise, const ByteSet& first) {
     for (unsigned byte = 0; byte < 256; ++byte)
         if (first.has(static_cast<uint8_t>(byte)) && lexer_.keep(promise, static_cast<uint8_t>(byte)) == kNoPromise)
             return true;
@@ -74,13 +73,17 @@ bool Adjacency::is_kept(Promise promise, LexemeId next) {
 
 bool Adjacency::may_follow(LexemeId lexeme, LexemeId next) {
     if (const uint32_t known = followed_.find(lexeme, next); known != PairMap::kNone) return known != 0;
-    const Lexeme& first = grammar_.lexemes()[lexeme];
-    bool may = !first.marked && first.longer == kEmpty;
-    for (size_t w = 0; w < 4 && !may && !first.marked; ++w)
-        may = (first_bytes(next).words[w] & ~longer_bytes(lexeme).words[w]) != 0;
-    if (!may) may = reaches(lexeme, [&](Promise promise) { return is_kept(promise, next); });
+    const bool may = may_be_before(lexeme, first_bytes(next));
     followed_.insert(lexeme, next, may);
     return may;
+}
+
+bool Adjacency::may_be_before(LexemeId id, const ByteSet& first) {
+    const Lexeme& lexeme = grammar_.lexemes()[id];
+    if (!lexeme.marked && lexeme.longer == kEmpty) return true;
+    for (size_t w = 0; w < first.words.size() && !lexeme.marked; ++w)
+        if (first.words[w] & ~longer_bytes(id).words[w]) return true;
+    return reaches(id, [&](Promise promise) { return is_kept(promise, first); });
 }
 
 bool Adjacency::may_be_last(LexemeId lexeme) {

@@ -13,11 +13,19 @@
 
 namespace schemagen {
 
+// A terminal that no lexeme reads (guests.hpp), and the bytes that its texts begin with.
+struct ForeignTerminal {
+    SymbolId terminal;
+    ByteSet first;
+};
+
 class Adjacency {
 public:
     Adjacency(const ContextFreeGrammar& grammar, Kernel& kernel, Lexer& lexer)
         : grammar_(grammar), kernel_(kernel), lexer_(lexer), known_(grammar.lexemes().size()) {}
     bool may_follow(LexemeId lexeme, LexemeId next);
+    // The same for what begins with some bytes, and makes no lexeme.
+    bool may_be_before(LexemeId lexeme, const ByteSet& first);
     // Whether the text may end behind it.
     bool may_be_last(LexemeId lexeme);
 
@@ -34,7 +42,7 @@ private:
     const ByteSet& first_bytes(LexemeId lexeme);
     const ByteSet& longer_bytes(LexemeId lexeme);
     const Walk& walk(LexemeId lexeme);
-    bool is_kept(Promise promise, LexemeId next);
+    bool is_kept(Promise promise, const ByteSet& first);
     template <class EndsWell>
     bool reaches(LexemeId lexeme, const EndsWell& ends_well);
 

@@ -33,16 +33,20 @@ std::unique_ptr<Parser> ContextFreeAutomaton::make_parser() {
     if (parsing_.indentation)
         parser =
             std::make_unique<IndentingParser>(grammar_, *parsing_.indentation, sets_, allowance_, std::move(parser));
-    return std::make_unique<PruningParser>(grammar_, sets_, adjacency_, std::move(parser));
+    return std::make_unique<PruningParser>(grammar_, parsing_.foreign, sets_, adjacency_, std::move(parser));
 }
 
 bool ContextFreeAutomaton::is_lively() {
-    return Liveness(grammar_, parsing_.indentation.get(), adjacency_).is_lively();
+    return Liveness(grammar_, parsing_.indentation.get(), parsing_.foreign, adjacency_).is_lively();
 }
 
 std::shared_ptr<Automaton> ContextFreeAutomaton::renewed(std::shared_ptr<SharedAutomata> shared) {
+    return renewed_host(std::move(shared));
+}
+
+std::unique_ptr<ContextFreeAutomaton> ContextFreeAutomaton::renewed_host(std::shared_ptr<SharedAutomata> shared) {
     ContextFreeGrammar grammar = grammar_.moved_to(shared->kernel, shared_->kernel);
-    return std::make_shared<ContextFreeAutomaton>(std::move(shared), std::move(grammar), parsing_,
+    return std::make_unique<ContextFreeAutomaton>(std::move(shared), std::move(grammar), parsing_,
                                                   Allowance{allowance_.max_states, allowance_.max_alternatives});
 }
 

@@ -20,6 +20,7 @@ namespace schemagen {
 struct Parsing {
     std::shared_ptr<const LrTables> tables;          // null: every text that the grammar derives
     std::shared_ptr<const Indentation> indentation;  // null: line breaks mean nothing
+    std::vector<ForeignTerminal> foreign;
 };
 
 class ContextFreeAutomaton final : public Automaton, MaskFactory {
@@ -28,6 +29,15 @@ public:
     ContextFreeAutomaton(std::shared_ptr<SharedAutomata> shared, ContextFreeGrammar grammar, Parsing parsing,
                          const Allowance& allowance);
     std::shared_ptr<Automaton> renewed(std::shared_ptr<SharedAutomata> shared) override;
+    std::unique_ptr<ContextFreeAutomaton> renewed_host(std::shared_ptr<SharedAutomata> shared);
+    // Its parts, for those that read more than it does.
+    const ContextFreeGrammar& grammar() const { return grammar_; }
+    Parser& parser() { return *parser_; }
+    Lexer& lexer() { return lexer_; }
+    Strands& strands() { return strands_; }
+    const Allowance& allowance() const { return allowance_; }
+    std::unique_ptr<MaskEngine> make_masks(const VocabularyTables& tables) override;
+
     // Whether the grammar has a text.
     bool has_texts() { return strands_.has_texts(); }
     Configuration start() override;
@@ -42,7 +52,6 @@ public:
 private:
     std::unique_ptr<Parser> make_parser();
     bool is_lively();
-    std::unique_ptr<MaskEngine> make_masks(const VocabularyTables& tables) override;
 
     std::shared_ptr<SharedAutomata> shared_;
     Allowance allowance_;

@@ -8,8 +8,15 @@
 
 namespace schemagen {
 
-Liveness::Liveness(const ContextFreeGrammar& grammar, const Indentation* indentation, Adjacency& adjacency)
-    : grammar_(grammar), indentation_(indentation), adjacency_(adjacency) {}
+Liveness::Liveness(const ContextFreeGrammar& grammar, const Indentation* indentation,
+                   const std::vector<ForeignTerminal>& foreign, Adjacency& adjacency)
+    : grammar_(grammar), indentation_(indentation), foreign_(foreign), adjacency_(adjacency) {}
+
+const ForeignTerminal* Liveness::foreign(SymbolId terminal) const {
+    for (const ForeignTerminal& each : foreign_)
+        if (each.terminal == terminal) return &each;
+    return nullptr;
+}
 
 std::vector<LexemeId> Liveness::lexemes_of(SymbolId terminal) const {
     std::vector<LexemeId> out(grammar_.lexemes_of(terminal).begin(), grammar_.lexemes_of(terminal).end());
@@ -28,8 +35,22 @@ bool Liveness::may_be_behind(LexemeId lexeme, LexemeId next) {
     return false;
 }
 
+bool Liveness::may_be_before(LexemeId lexeme, const ForeignTerminal& next) {
+    if (adjacency_.may_be_before(lexeme, next.first)) return true;
+    for (SymbolId ignored = 0; ignored < grammar_.terminal_count(); ++ignored)
+        if (grammar_.is_ignored(ignored))
+            for (LexemeId between : grammar_.lexemes_of(ignored))
+                if (adjacency_.may_follow(lexeme, between) && adjacency_.may_be_before(between, next.first))
+                    return true;
+    return false;
+}
+
 // Whichever way the one is read, some way to read the other may follow.
 bool Liveness::may_follow(SymbolId terminal, SymbolId next) {
+    if (const ForeignTerminal* guest = foreign(next)) {
+        const std::vector<LexemeId> before = lexemes_of(terminal);
+        return std::all_of(before.begin(), before.end(), [&](LexemeId each) { return may_be_before(each, *guest); });
+    }
     const std::vector<LexemeId> after = lexemes_of(next);
     for (LexemeId lexeme : lexemes_of(terminal))
         if (std::none_of(after.begin(), after.end(), [&](LexemeId each) { return may_be_behind(lexeme, each); }))
@@ -42,7 +63,8 @@ bool Liveness::find_classes() {
     const uint32_t count = grammar_.terminal_count();
     std::vector<SymbolId> read;
     for (SymbolId terminal = 0; terminal < count; ++terminal)
-        if (!grammar_.is_ignored(terminal) && !lexemes_of(terminal).empty()) read.push_back(terminal);
+        if (!grammar_.is_ignored(terminal) && (foreign(terminal) || !lexemes_of(terminal).empty()))
+            read.push_back(terminal);
     std::map<SymbolId, std::pair<std::vector<bool>, std::vector<bool>>> neighbours;
     for (SymbolId terminal : read) {
         poll();

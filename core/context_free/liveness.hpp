@@ -20,7 +20,8 @@ namespace schemagen {
 class Liveness {
 public:
     // `indentation`: null if line breaks mean nothing.
-    Liveness(const ContextFreeGrammar& grammar, const Indentation* indentation, Adjacency& adjacency);
+    Liveness(const ContextFreeGrammar& grammar, const Indentation* indentation,
+             const std::vector<ForeignTerminal>& foreign, Adjacency& adjacency);
     bool is_lively();
 
 private:
@@ -30,6 +31,8 @@ private:
     std::vector<LexemeId> lexemes_of(SymbolId terminal) const;
     bool may_follow(SymbolId terminal, SymbolId next);
     bool may_be_behind(LexemeId lexeme, LexemeId next);
+    bool may_be_before(LexemeId lexeme, const ForeignTerminal& next);
+    const ForeignTerminal* foreign(SymbolId terminal) const;
     bool find_classes();
     Classes ends_of(ItemId item, unsigned last) const { return ends_[item * class_count_ + last]; }
     Classes ends_over(const ContextFreeGrammar::Edge& edge, unsigned last) const;
@@ -38,6 +41,7 @@ private:
 
     const ContextFreeGrammar& grammar_;
     const Indentation* indentation_;
+    const std::vector<ForeignTerminal>& foreign_;
     Adjacency& adjacency_;
     size_t class_count_ = 1;          // class 0: nothing was read yet
     std::vector<uint32_t> class_of_;  // [terminal]; kNoText: it changes nothing, kNotRead: it is never there

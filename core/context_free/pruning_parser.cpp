@@ -5,7 +5,7 @@
 namespace schemagen {
 
 // Without those that nothing can stand behind, neither at once nor behind others that are ignored.
-std::vector<LexemeId> PruningParser::pruned(LexemeSets::SetId set, bool may_end) {
+std::vector<LexemeId> PruningParser::pruned(LexemeSets::SetId set, bool may_end, const ByteSet& foreign) {
     std::vector<LexemeId> kept, open;
     for (LexemeId lexeme : sets_[set])
         (grammar_.is_ignored(grammar_.lexemes()[lexeme].terminal) ? open : kept).push_back(lexeme);
@@ -13,6 +13,7 @@ std::vector<LexemeId> PruningParser::pruned(LexemeSets::SetId set, bool may_end)
         changed = false;
         for (size_t k = open.size(); k-- > 0;) {
             const bool goes_on = (may_end && adjacency_.may_be_last(open[k])) ||
+                                 (foreign.size() && adjacency_.may_be_before(open[k], foreign)) ||
                                  std::any_of(kept.begin(), kept.end(),
                                              [&](LexemeId next) { return adjacency_.may_follow(open[k], next); });
             if (!goes_on) continue;
@@ -24,17 +25,24 @@ std::vector<LexemeId> PruningParser::pruned(LexemeSets::SetId set, bool may_end)
     return kept;
 }
 
+LexemeSets::SetId PruningParser::without_dead_ends(ParserState state, LexemeSets::SetId set) {
+    ByteSet foreign;
+    for (const ForeignTerminal& each : foreign_)
+        if (inner_->shift(state, each.terminal))
+            for (size_t w = 0; w < foreign.words.size(); ++w) foreign.words[w] |= each.first.words[w];
+    if (foreign.size()) return sets_.intern(pruned(set, inner_->accepting(state), foreign));
+    uint32_t out = pruned_.find(set, 0);
+    if (out == PairMap::kNone) pruned_.insert(set, 0, out = sets_.intern(pruned(set, false, foreign)));
+    if (out == set || !inner_->accepting(state)) return out;
+    out = pruned_.find(set, 1);
+    if (out == PairMap::kNone) pruned_.insert(set, 1, out = sets_.intern(pruned(set, true, foreign)));
+    return out;
+}
+
 LexemeSets::SetId PruningParser::viable(ParserState state) {
     if (viable_.size() <= state) viable_.resize(state + 1, kUnknown);
-    if (viable_[state] != kUnknown) return viable_[state];
-    const LexemeSets::SetId set = inner_->viable(state);
-    uint32_t out = pruned_.find(set, 0);
-    if (out == PairMap::kNone) pruned_.insert(set, 0, out = sets_.intern(pruned(set, false)));
-    if (out != set && inner_->accepting(state)) {
-        out = pruned_.find(set, 1);
-        if (out == PairMap::kNone) pruned_.insert(set, 1, out = sets_.intern(pruned(set, true)));
-    }
-    return viable_[state] = out;
+    if (viable_[state] == kUnknown) viable_[state] = without_dead_ends(state, inner_->viable(state));
+    return viable_[state];
 }
 
 }  // namespace schemagen

@@ -14,9 +14,9 @@ namespace schemagen {
 
 class PruningParser final : public Parser {
 public:
-    PruningParser(const ContextFreeGrammar& grammar, LexemeSets& sets, Adjacency& adjacency,
-                  std::unique_ptr<Parser> inner)
-        : grammar_(grammar), sets_(sets), adjacency_(adjacency), inner_(std::move(inner)) {}
+    PruningParser(const ContextFreeGrammar& grammar, const std::vector<ForeignTerminal>& foreign, LexemeSets& sets,
+                  Adjacency& adjacency, std::unique_ptr<Parser> inner)
+        : grammar_(grammar), foreign_(foreign), sets_(sets), adjacency_(adjacency), inner_(std::move(inner)) {}
     ParserState start() override { return inner_->start(); }
     ParserState shift(ParserState state, SymbolId terminal) override { return inner_->shift(state, terminal); }
     LexemeSets::SetId viable(ParserState state) override;
@@ -28,14 +28,16 @@ public:
 
 private:
     static constexpr uint32_t kUnknown = UINT32_MAX;
-    std::vector<LexemeId> pruned(LexemeSets::SetId set, bool may_end);
+    std::vector<LexemeId> pruned(LexemeSets::SetId set, bool may_end, const ByteSet& foreign);
+    LexemeSets::SetId without_dead_ends(ParserState state, LexemeSets::SetId set);
 
     const ContextFreeGrammar& grammar_;
+    const std::vector<ForeignTerminal>& foreign_;
     LexemeSets& sets_;
     Adjacency& adjacency_;
     std::unique_ptr<Parser> inner_;
     std::vector<LexemeSets::SetId> viable_;  // [state], kUnknown if not asked for
-    PairMap pruned_;                         // (set, whether the text may end) -> set
+    PairMap pruned_;                         // (set, whether the text may end) -> set, where nothing foreign follows
 };
 
 }  // namespace schemagen

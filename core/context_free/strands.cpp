@@ -60,20 +60,31 @@ PlaceId Strands::place_of(const Strand& strand) {
     return places_.intern(std::vector<uint32_t>{strand.parser, strand.lexer, strand.promise});
 }
 
+PlaceId Strands::place_of(std::vector<Strand> strands) {
+    std::erase_if(strands, [&](const Strand& strand) { return !can_finish(strand); });
+    if (strands.size() > 1) unite(strands);
+    allowance_.check_alternatives(strands.size());
+    std::vector<uint32_t> flat;
+    for (const Strand& strand : strands) flat.insert(flat.end(), {strand.parser, strand.lexer, strand.promise});
+    const size_t known = places_.size();
+    const PlaceId place = places_.intern(flat);
+    if (place == known) allowance_.add_state();
+    return place;
+}
+
 PlaceId Strands::step(PlaceId place, uint8_t byte) {
     if (const uint32_t known = steps_.find(place, byte); known != PairMap::kNone) return known;
     std::vector<Strand> out;
     for (const Strand& strand : (*this)[place]) follow(strand, byte, out);
-    std::erase_if(out, [&](const Strand& strand) { return !can_finish(strand); });
-    if (out.size() > 1) unite(out);
-    allowance_.check_alternatives(out.size());
-    std::vector<uint32_t> flat;
-    for (const Strand& strand : out) flat.insert(flat.end(), {strand.parser, strand.lexer, strand.promise});
-    const size_t known = places_.size();
-    const PlaceId next = places_.intern(flat);
-    if (next == known) allowance_.add_state();
+    const PlaceId next = place_of(std::move(out));
     steps_.insert(place, byte, next);
     return next;
+}
+
+PlaceId Strands::step(PlaceId place, uint8_t byte, std::vector<Strand> others) {
+    if (others.empty()) return step(place, byte);
+    for (const Strand& strand : (*this)[place]) follow(strand, byte, others);
+    return place_of(std::move(others));
 }
 
 bool Strands::ends_well(const Strand& strand) {

@@ -33,6 +33,8 @@ public:
     std::vector<Strand> operator[](PlaceId place) const;
     PlaceId place_of(const Strand& strand);
     PlaceId step(PlaceId place, uint8_t byte);
+    // The same with strands that come from elsewhere.
+    PlaceId step(PlaceId place, uint8_t byte, std::vector<Strand> others);
     bool accepting(PlaceId place);
     ByteSet next_bytes(PlaceId place);
     uint32_t min_bytes(PlaceId place);
@@ -56,6 +58,7 @@ private:
     bool keeps_soon(LexerState lexer, Promise promise);
     uint32_t min_bytes(const Strand& strand);
     void unite(std::vector<Strand>& strands);
+    PlaceId place_of(std::vector<Strand> strands);
     bool can_surely_finish(const Strand& strand);
 
     const ContextFreeGrammar& grammar_;

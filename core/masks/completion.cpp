@@ -36,20 +36,11 @@ Completions::Completions(Automaton& automaton, const VocabularyTables& tables)
 
 // Asked for when it is needed: most grammars never search, and reading the roots of a large trie takes a while.
 void Completions::prepare() {
-    if (ready_) return;
-    const Trie& trie = tables_.all();
-    for (uint32_t k = trie.first_child[trie.root()]; k < trie.first_child[trie.root() + 1]; ++k)
-        if (!trie.tokens_at(trie.child[k]).empty()) bytes_.add(trie.child_byte[k]);
-    // A text that is told without a search must not need a byte that is no token. Bytes that begin no character do not
-    // matter.
-    spells_all_ = true;
-    for (unsigned byte = ' '; byte < 0xF5; ++byte)
-        spells_all_ &= bytes_.has(static_cast<uint8_t>(byte)) || byte == 0xC0 || byte == 0xC1;
+    if (spelling_) return;
+    spelling_.emplace(tables_);
     longest_ = std::max(tables_.longest_token(), 1u);
-    guide_.settle_shortest(
-        [this](const std::string& text) { return spells_all_ ? fewest_tokens(text)[0] : Automaton::kFar; });
+    guide_.settle_shortest([this](const std::string& text) { return spelling_->count(text); });
     growth_ = guide_.growth(tables_.most_brackets());
-    ready_ = true;
 }
 
 // ---- configurations -------------------------------------------------------------------------------------------------
@@ -94,7 +85,7 @@ Completions::Found Completions::search(const Configuration& start, uint32_t limi
         left = least == 0 ? 0 : id != kNone ? known_[id].upper : Automaton::kFar;
         if (left <= most) return true;
         ByteSet bytes = automaton_.next_bytes(config);
-        for (size_t w = 0; w < 4; ++w) levels_.back().bytes.words[w] = bytes.words[w] & bytes_.words[w];
+        for (size_t w = 0; w < 4; ++w) levels_.back().bytes.words[w] = bytes.words[w] & spelling_->bytes().words[w];
         return false;
     };
     bool found = enter(start, limit, arena.mark());
@@ -219,7 +210,7 @@ bool Completions::greedy_search(const Configuration& start, Arena& arena) {
         if (automaton_.accepting(config)) return keep_way_to(reached, node), true;
         const ByteSet bytes = automaton_.next_bytes(config);
         for (unsigned byte = 0; byte < 256; ++byte) {
-            if (!bytes.has(static_cast<uint8_t>(byte)) || !bytes_.has(static_cast<uint8_t>(byte))) continue;
+            if (!bytes.has(static_cast<uint8_t>(byte)) || !spelling_->bytes().has(static_cast<uint8_t>(byte))) continue;
             poll();
             ++steps_;
             Arena::Mark before = arena.mark();
@@ -309,23 +300,6 @@ std::string Completions::completion_text(const Configuration& config, Arena& are
     return out;
 }
 
-// [k]: the fewest tokens that spell the text from byte k on.
-std::vector<uint32_t> Completions::fewest_tokens(const std::string& text) const {
-    const Trie& trie = tables_.all();
-    std::vector<uint32_t> fewest(text.size() + 1, Automaton::kFar);
-    fewest.back() = 0;
-    for (size_t begin = text.size(); begin-- > 0;) {
-        poll();
-        uint32_t node = trie.root();
-        for (size_t at = begin; at < text.size(); ++at) {
-            node = trie.child_of(node, static_cast<uint8_t>(text[at]));
-            if (node == Trie::kNone) break;
-            if (!trie.tokens_at(node).empty()) fewest[begin] = std::min(fewest[begin], 1 + fewest[at + 1]);
-        }
-    }
-    return fewest;
-}
-
 uint32_t Completions::tokens(const Configuration& config, Arena& arena) {
     make_room();
     return needed(config, arena);
@@ -338,7 +312,7 @@ uint32_t Completions::needed(const Configuration& config, Arena& arena) {
     std::string text;
     if (work_ > 0 && is_wide(most(config)) && guide_.write_shortest(config, text)) {
         spend(text.size());
-        const uint32_t told = fewest_tokens(text)[0];
+        const uint32_t told = spelling_->fewest_tokens(text)[0];
         if (id != kNone) known_[id].tokens = told;
         return told;
     }
@@ -352,7 +326,7 @@ uint32_t Completions::needed(const Configuration& config, Arena& arena) {
         if (id != kNone && work_ > 0) known_[id].tokens = kNever;
         return kNever;
     }
-    std::vector<uint32_t> fewest = fewest_tokens(text);
+    std::vector<uint32_t> fewest = spelling_->fewest_tokens(text);
     for (size_t k = 0; k < ids.size(); ++k)
         if (ids[k] != kNone && known_[ids[k]].tokens == kUnasked) known_[ids[k]].tokens = fewest[k];
     return fewest[0];
@@ -455,7 +429,7 @@ bool Completions::is_far(const Configuration& config, uint32_t budget) const {
 uint32_t Completions::keep_to_text(const Configuration& config, uint32_t* words, Arena& arena) {
     const Trie& trie = tables_.all();
     const std::string text = completion_text(config, arena);
-    std::vector<uint32_t> fewest = fewest_tokens(text);
+    std::vector<uint32_t> fewest = spelling_->fewest_tokens(text);
     std::vector<uint32_t> kept;
     uint32_t node = trie.root();
     for (size_t at = 0; at < text.size(); ++at) {
@@ -479,7 +453,9 @@ void Completions::make_room() {
 }
 
 uint32_t Completions::most(const Configuration& config) {
-    return automaton_.accepting(config) ? 0 : spells_all_ ? guide_.most_tokens(config) : Automaton::kFar;
+    return automaton_.accepting(config)           ? 0
+           : spelling_ && spelling_->spells_all() ? guide_.most_tokens(config)
+                                                  : Automaton::kFar;
 }
 
 uint32_t Completions::least_bytes(const Configuration& config) {

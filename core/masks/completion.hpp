@@ -15,11 +15,13 @@
 #pragma once
 #include <algorithm>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "automata/automaton.hpp"
 #include "automata/completion_guide.hpp"
+#include "masks/spelling.hpp"
 #include "util/key_table.hpp"
 #include "vocabulary/vocabulary.hpp"
 
@@ -87,7 +89,6 @@ private:
     bool follow(const Configuration& config, Arena& arena, std::string& text, std::vector<uint32_t>& ids);
     uint32_t needed(const Configuration& config, Arena& arena);
     std::string completion_text(const Configuration& config, Arena& arena);
-    std::vector<uint32_t> fewest_tokens(const std::string& text) const;
     uint32_t most(const Configuration& config);
     bool is_surely_far(const Configuration& config, uint32_t budget) const;
     bool fits(const Configuration& config, uint32_t budget, Arena& arena);
@@ -102,9 +103,7 @@ private:
     Automaton& automaton_;
     CompletionGuide& guide_;
     const VocabularyTables& tables_;
-    ByteSet bytes_;  // that are tokens
-    bool ready_ = false;
-    bool spells_all_ = false;            // every byte of JSON is a token
+    std::optional<Spelling> spelling_;   // once prepared
     uint32_t growth_ = Automaton::kFar;  // Automaton::growth
     uint32_t longest_ = 1;               // bytes of a token
     std::vector<uint64_t> scratch_;

@@ -14,7 +14,7 @@
 
 #include "automata/regex_automaton.hpp"
 #include "automata/shared_automata.hpp"
-#include "context_free/context_free_automaton.hpp"
+#include "context_free/embedding_automaton.hpp"
 #include "json/json_automaton.hpp"
 #include "runtime/matcher.hpp"
 #include "vocabulary/vocabulary.hpp"
@@ -48,6 +48,8 @@ public:
         SharedAutomata::clear_out();
     }
     uint64_t generation() const { return shared_->generation; }
+    // Whether a constraint can be embedded in what is built.
+    bool shares(Constraint& constraint) const { return constraint.lives_in(shared_); }
 
     NodeId chars(int encoding, const std::vector<uint32_t>& flat) {
         const Call call(*this);
@@ -243,11 +245,14 @@ public:
     std::shared_ptr<Constraint> json(std::shared_ptr<VocabularyTables> tables) {
         return constraint(json_, std::move(tables));
     }
-    // A grammar that is finished here; null: it has no text. Terminals are (name, ignored), lexemes (terminal, text, what it must not go on
-    // as, marked), rules (name, items, edges, accepting items), as `ContextFreeGrammar` has them.
+    // A grammar that is finished here; null: it has no text. Terminals are (name, ignored), lexemes (terminal, text,
+    // what it must not go on as, marked), rules (name, items, edges, accepting items), as `ContextFreeGrammar` has
+    // them.
     using Lexemes = std::vector<std::tuple<SymbolId, NodeId, NodeId, bool>>;
     using Rule =
         std::tuple<std::string, uint32_t, std::vector<std::tuple<uint32_t, SymbolId, uint32_t>>, std::vector<uint32_t>>;
+    // Terminals that are read by a constraint, which cannot be used any more.
+    using EmbeddedConstraints = std::vector<std::pair<SymbolId, std::shared_ptr<Constraint>>>;
     // Actions by state (symbol, reduces, target), productions (rule, length), lexemes by state, start and end state, as
     // `LrTables` has them.
     using Tables =
@@ -260,7 +265,14 @@ public:
     std::shared_ptr<Constraint> context_free(const std::vector<std::pair<std::string, bool>>& terminals,
                                              const Lexemes& lexemes, const std::vector<Rule>& rules, SymbolId start,
                                              uint32_t max_alternatives, std::shared_ptr<VocabularyTables> tables,
-                                             const std::optional<Tables>& lr, const std::optional<Indents>& indents) {
+                                             const std::optional<Tables>& lr, const std::optional<Indents>& indents,
+                                             const EmbeddedConstraints& embedded) {
+        Guests guests;
+        for (const auto& [terminal, inner] : embedded) {
+            std::shared_ptr<Automaton> automaton = inner->give_automaton(shared_);
+            if (!automaton) throw nb::value_error("an embedded constraint of another generation");
+            guests.push_back({terminal, std::move(automaton), {}, {}});
+        }
         const Call call(*this);
         ContextFreeGrammar grammar;
         for (const auto& [name, ignored] : terminals) grammar.add_terminal(name, ignored);
@@ -269,11 +281,16 @@ public:
         for (const auto& [name, items, edges, accepting] : rules) grammar.add_rule(name, items, edges, accepting);
         grammar.finish(start, shared_->kernel);
         const Allowance allowance{budget_.max_states, max_alternatives};
-        Parsing parsing{lr ? read(*lr) : nullptr, indents ? read(*indents) : nullptr};
-        auto automaton =
-            std::make_shared<ContextFreeAutomaton>(shared_, std::move(grammar), std::move(parsing), allowance);
-        if (!automaton->has_texts()) return nullptr;
-        return constraint(std::move(automaton), std::move(tables));
+        Parsing parsing{lr ? read(*lr) : nullptr, indents ? read(*indents) : nullptr, {}};
+        for (Guest& guest : guests) {
+            guest.find_ends(dynamic_cast<const JsonAutomaton*>(guest.automaton.get()) != nullptr);
+            parsing.foreign.push_back({guest.terminal, guest.first});
+        }
+        auto host = std::make_unique<ContextFreeAutomaton>(shared_, std::move(grammar), std::move(parsing), allowance);
+        if (!host->has_texts()) return nullptr;
+        if (guests.empty()) return constraint(std::move(host), std::move(tables));
+        return constraint(std::make_shared<EmbeddingAutomaton>(shared_, std::move(host), std::move(guests)),
+                          std::move(tables));
     }
     static std::shared_ptr<const Indentation> read(const Indents& given) {
         const auto& [symbols, newlines, opening, closing] = given;

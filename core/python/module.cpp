@@ -656,7 +656,9 @@ void bind_builder(nb::module_& m) {
         .def("productive", &Builder::productive)
         .def("json", &Builder::json)
         .def("context_free", &Builder::context_free, "terminals"_a, "lexemes"_a, "rules"_a, "start"_a,
-             "max_alternatives"_a, "tables"_a, "lr"_a = nb::none(), "indents"_a = nb::none())
+             "max_alternatives"_a, "tables"_a, "lr"_a = nb::none(), "indents"_a = nb::none(),
+             "embedded"_a = Builder::EmbeddedConstraints())
+        .def("shares", &Builder::shares)
         .def("regex", &Builder::regex);
 }
 

@@ -16,11 +16,25 @@ void Constraint::renew() {
     ++epoch_;
 }
 
+bool Constraint::lives_in(const std::shared_ptr<SharedAutomata>& shared) {
+    const Work call(budget.max_seconds);
+    const WorkLock lock(mutex);
+    return engine_->shared == shared;
+}
+
+std::shared_ptr<Automaton> Constraint::give_automaton(const std::shared_ptr<SharedAutomata>& to) {
+    const Work call(budget.max_seconds);
+    const WorkLock lock(mutex);
+    if (engine_->shared != to) return nullptr;
+    given_ = true;
+    return engine_->automaton;
+}
+
 // False: it is at work, and sees by itself that it has to move.
 bool Constraint::move_out() {
     if (!mutex.try_lock()) return false;
     const std::unique_lock lock(mutex, std::adopt_lock);
-    if (engine_->shared->is_closing()) renew();
+    if (!given_ && engine_->shared->is_closing()) renew();
     return true;
 }
 

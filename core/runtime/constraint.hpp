@@ -37,6 +37,10 @@ struct Constraint final : ForkSafe, Tenant {
     Completions& completions() { return engine_->completions; }
     uint64_t epoch() const { return epoch_; }
     uint64_t memory_bytes();
+    // Its automaton, for another constraint over the same shared automata; null: it lives in others. This constraint
+    // cannot be used any more.
+    bool lives_in(const std::shared_ptr<SharedAutomata>& shared);
+    std::shared_ptr<Automaton> give_automaton(const std::shared_ptr<SharedAutomata>& to);
     uint64_t begin_anew();  // a new epoch, for tests; returns its number
 
     // Do a task that may have to make something new, beginning with `sync`, which brings the one who asks into this
@@ -84,6 +88,7 @@ private:
 
     std::unique_ptr<Engine> engine_;
     uint64_t epoch_ = 1;
+    bool given_ = false;                     // its automaton belongs to another constraint
     std::atomic<uint64_t> memory_bytes_{0};  // as of when it was last asked for
 };
 

@@ -294,6 +294,17 @@ VocabularyTables::VocabularyTables(const std::vector<std::string_view>& tokens, 
 }
 
 // The ids of tokens with text, sorted by it. Their first eight bytes as one number decide nearly every comparison.
+Trie VocabularyTables::tokens_with(const ByteSet& bytes, size_t behind) const {
+    std::vector<uint32_t> kept;
+    for (uint32_t id : all_.tokens) {
+        const std::string_view text = token(id);
+        const auto end = text.end() - static_cast<ptrdiff_t>(std::min(behind, text.size()));
+        if (std::any_of(text.begin(), end, [&](char byte) { return bytes.has(static_cast<uint8_t>(byte)); }))
+            kept.push_back(id);
+    }
+    return build([this](uint32_t id) { return token(id); }, kept);
+}
+
 std::vector<uint32_t> VocabularyTables::in_order() const {
     struct Entry {
         uint64_t head;

@@ -118,6 +118,8 @@ public:
     }
     const std::vector<uint32_t>& eos() const { return eos_; }
     const Trie& all() const { return all_; }
+    // Of the tokens that have a certain byte, behind which there are at least `behind` bytes more.
+    Trie tokens_with(const ByteSet& bytes, size_t behind) const;
 
     // Plain tokens, by code points. Longer ones than `kLengthRanks` do not count as plain.
     bool is_plain(uint32_t id) const { return has_bit(plain_.back().data(), id); }

@@ -12,7 +12,7 @@ Source: the regular right parts of LaLonde 1977, which repetitions and alternati
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Union as _Union
+from typing import Any, Union as _Union
 
 from schemagen.regex import ast
 from schemagen.regex.hashing import HashedOnce, hashed_once
@@ -199,6 +199,7 @@ class ContextFreeGrammar:
         ignored: Terminals that may stand before, between and behind all others.
         tables: How a parser reads it that does not read all of it; None: every text that it derives.
         indentation: How lines make blocks; None: they do not.
+        embedded: Terminals whose texts are those of another spec, such as the JSON values of a schema.
     """
 
     start: str
@@ -207,3 +208,4 @@ class ContextFreeGrammar:
     ignored: frozenset[str] = frozenset()
     tables: LrTables | None = None
     indentation: Indentation | None = None
+    embedded: dict[str, Any] = field(default_factory=dict)

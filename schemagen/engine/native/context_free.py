@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from schemagen.context_free.items import Symbol, items_of
 from schemagen.context_free.simplify import simplified
@@ -11,12 +11,12 @@ from schemagen.context_free.texts import is_plain, nonempty
 from schemagen.engine.native.builder import EMPTY_NODE, UTF8, builder_of
 from schemagen.engine.native.lowering import compile_pattern
 from schemagen.engine.native.node_cache import PatternLowering
-from schemagen.errors import UnsatisfiableSchemaError
+from schemagen.errors import LimitError, UnsatisfiableSchemaError
 from schemagen.regex import ast
 from schemagen.regex.text import to_python_re
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
     from schemagen import _core
     from schemagen.context_free.syntax import ContextFreeGrammar
@@ -134,8 +134,23 @@ def _name(symbol: Symbol) -> str:
     return text if len(text) <= _SHOWN else f"{text[:_SHOWN]}..."
 
 
-def compile_context_free(grammar: ContextFreeGrammar, vocabulary: Vocabulary, options: Options) -> _core.Constraint:
+#: How often the automata that all grammars share are replaced while one grammar is compiled, at most.
+MOST_GENERATIONS = 8
+
+
+def compile_context_free(
+    grammar: ContextFreeGrammar,
+    vocabulary: Vocabulary,
+    options: Options,
+    embed: Callable[[Any], _core.Constraint] | None = None,
+) -> _core.Constraint:
     """Return the constraint of a context-free grammar.
+
+    Args:
+        grammar: Its rules.
+        vocabulary: Of the model.
+        options: Of the compilation.
+        embed: Compiles a spec that is embedded, for this grammar alone.
 
     Raises:
         UnsatisfiableSchemaError: It derives no text.
@@ -147,7 +162,7 @@ def compile_context_free(grammar: ContextFreeGrammar, vocabulary: Vocabulary, op
         raise _without_texts(grammar.start, "each of its alternatives needs a rule that derives none either")
     if isinstance(body, Text):
         return compile_pattern(body.regex, vocabulary, options)
-    builder = builder_of(options)
+    builder, guests = _with_guests(grammar.embedded, options, embed)
     lowering = _Lowering(grammar, builder)
     constraint = builder.context_free(
         [(_name(symbol), getattr(symbol, "name", None) in grammar.ignored) for symbol in lowering.terminals],
@@ -158,12 +173,33 @@ def compile_context_free(grammar: ContextFreeGrammar, vocabulary: Vocabulary, op
         vocabulary.tables,
         lowering.tables(),
         lowering.indents(),
+        [
+            (lowering.number_of(Terminal(name)), constraint)
+            for name, constraint in guests.items()
+            if Terminal(name) in lowering.terminals
+        ],
     )
     if constraint is None:
         raise _without_texts(
             grammar.start, "its lexer takes what the rules need: the longest match of a terminal comes first"
         )
     return constraint
+
+
+def _with_guests(
+    specs: dict[str, Any], options: Options, embed: Callable[[Any], _core.Constraint] | None
+) -> tuple[_core.Builder, dict[str, _core.Constraint]]:
+    """Return a builder, and what is embedded over the same automata as it."""
+    for _ in range(MOST_GENERATIONS):
+        guests = {} if embed is None else {name: embed(spec) for name, spec in specs.items()}
+        builder = builder_of(options)
+        if all(map(builder.shares, guests.values())):
+            return builder, guests
+    raise LimitError(
+        "the automata that all grammars share were replaced again and again",
+        why="other threads compile so much meanwhile that what is embedded never lies beside its grammar",
+        fix="compile fewer grammars at once",
+    )
 
 
 def _without_texts(start: str, why: str) -> UnsatisfiableSchemaError:

@@ -1,0 +1,214 @@
+#include "context_free/embedding_automaton.hpp"
+
+#include <algorithm>
+#include <cstring>
+
+#include "automata/container_view.hpp"
+#include "context_free/embedding_masks.hpp"
+
+namespace schemagen {
+
+namespace {
+
+struct GuestList {
+    size_t count;
+    GuestStrand strands[1];  // of `count`
+};
+
+void add_all(ByteSet& to, const ByteSet& from) {
+    for (size_t w = 0; w < to.words.size(); ++w) to.words[w] |= from.words[w];
+}
+
+}  // namespace
+
+// Of a JSON value the first byte tells the last one: brackets and quotes come in pairs.
+void Guest::find_ends(bool is_json) {
+    Arena arena;
+    for (unsigned byte = 0; byte < 256; ++byte) {
+        Configuration config = automaton->start();
+        if (automaton->step(config, static_cast<uint8_t>(byte), arena)) first.add(static_cast<uint8_t>(byte));
+    }
+    static constexpr std::pair<std::string_view, std::string_view> kEnds[] = {
+        {"{", "}"}, {"[", "]"}, {"\"", "\""}, {"-0123456789", "0123456789"}, {"tf", "e"}, {"n", "l"}};
+    if (!is_json) last.words.fill(~0ull);
+    for (const auto& [firsts, lasts] : kEnds)
+        for (char each : firsts)
+            if (is_json && first.has(static_cast<uint8_t>(each)))
+                for (char end : lasts) last.add(static_cast<uint8_t>(end));
+}
+
+EmbeddingAutomaton::EmbeddingAutomaton(std::shared_ptr<SharedAutomata> shared,
+                                       std::unique_ptr<ContextFreeAutomaton> host, Guests guests)
+    : shared_(std::move(shared)), host_(std::move(host)), guests_(std::move(guests)) {
+    set_facets({.guide = this, .masks = this});
+}
+
+std::shared_ptr<Automaton> EmbeddingAutomaton::renewed(std::shared_ptr<SharedAutomata> shared) {
+    Guests guests = guests_;
+    for (Guest& guest : guests) guest.automaton = guest.automaton->renewed(shared);
+    return std::make_shared<EmbeddingAutomaton>(shared, host_->renewed_host(shared), std::move(guests));
+}
+
+// ---- configurations -----------------------------------------------------------------------------------------------
+
+std::span<const GuestStrand> EmbeddingAutomaton::strands_of(const Configuration& config) {
+    if (!config.frame) return {};
+    // The frames of this automaton are lists of guests, and nothing else.
+    const auto* list = reinterpret_cast<const GuestList*>(config.frame);
+    return {list->strands, list->count};
+}
+
+Configuration EmbeddingAutomaton::with(PlaceId place, std::span<const GuestStrand> strands, Arena& arena) {
+    Configuration out;
+    out.state = place;
+    if (strands.empty()) return out;
+    auto* list = static_cast<GuestList*>(arena.allocate(sizeof(GuestList) + sizeof(GuestStrand) * strands.size()));
+    list->count = strands.size();
+    std::uninitialized_copy(strands.begin(), strands.end(), list->strands);
+    out.frame = reinterpret_cast<const Frame*>(list);
+    return out;
+}
+
+// ---- reading ------------------------------------------------------------------------------------------------------
+
+template <class Visit>
+void EmbeddingAutomaton::each_gap(PlaceId place, const Visit& visit) {
+    Strands& strands = host_->strands();
+    if (place == kStartPlace) visit(strands[place].front().parser, kNoPromise);
+    for (const Strand& strand : strands[place]) {
+        const std::vector<Lexer::End> ends = host_->lexer().ends(strand.lexer);
+        for (const Lexer::End& end : ends)
+            if (const ParserState behind = strands.behind(strand.parser, end.lexeme))
+                visit(behind, host_->lexer().both(strand.promise, end.promise));
+    }
+}
+
+// The guests that may begin where the parser is, each once.
+void EmbeddingAutomaton::enter(ParserState at, Promise promise, Step& step) {
+    for (uint32_t k = 0; k < guests_.size(); ++k) {
+        if (!guests_[k].first.has(step.byte)) continue;
+        const ParserState behind = host_->parser().shift(at, guests_[k].terminal);
+        const Promise left = host_->lexer().keep(promise, step.byte);
+        if (!behind || left == kBroken) continue;
+        const bool known = std::any_of(step.entered.begin(), step.entered.end(), [&](const GuestStrand& each) {
+            return each.behind == behind && each.guest == k && each.promise == left;
+        });
+        if (!known) step.entered.push_back({behind, k, left, 0, guests_[k].automaton->start()});
+    }
+}
+
+void EmbeddingAutomaton::go_on(const GuestStrand& strand, Step& step) {
+    Automaton& automaton = *guests_[strand.guest].automaton;
+    GuestStrand next = strand;
+    ++next.length;
+    if (!automaton.step(next.inner, step.byte, step.arena)) return;
+    // A step may leave work open (container_view.hpp), which is done where few tokens go on.
+    ContainerView* view = automaton.facets().containers;
+    if (view && step.byte == ',') view->settle(next.inner, step.arena);
+    step.guests.push_back(next);
+}
+
+// What may follow a guest that ends before the byte.
+void EmbeddingAutomaton::leave(const GuestStrand& strand, Step& step) {
+    Lexer& lexer = host_->lexer();
+    if (!has_ended(strand)) return;
+    enter(strand.behind, strand.promise, step);
+    const Promise left = lexer.keep(strand.promise, step.byte);
+    const LexerState begun = lexer.next(lexer.start(host_->parser().viable(strand.behind)), step.byte);
+    if (begun && left != kBroken) step.lexemes.push_back({strand.behind, begun, left});
+}
+
+bool EmbeddingAutomaton::step(Configuration& config, uint8_t byte, Arena& arena) {
+    Step step{byte, arena, {}, {}, {}};
+    for (const GuestStrand& strand : strands_of(config)) {
+        GuestStrand next = strand;
+        next.promise = host_->lexer().keep(strand.promise, byte);
+        if (next.promise != kBroken && next.guest != GuestStrand::kGap) go_on(next, step);
+        leave(strand, step);
+    }
+    each_gap(config.state, [&](ParserState at, Promise promise) { enter(at, promise, step); });
+    for (const GuestStrand& strand : step.entered) go_on(strand, step);
+    host_->allowance().check_alternatives(step.guests.size());
+    config = with(host_->strands().step(config.state, byte, std::move(step.lexemes)), step.guests, arena);
+    return config.state != kNoPlace || config.frame;
+}
+
+bool EmbeddingAutomaton::accepting(const Configuration& config) {
+    if (host_->accepting(config)) return true;
+    for (const GuestStrand& strand : strands_of(config))
+        if (has_ended(strand) && host_->lexer().may_end(strand.promise) && host_->parser().accepting(strand.behind))
+            return true;
+    return false;
+}
+
+ByteSet EmbeddingAutomaton::next_bytes(const Configuration& config) {
+    ByteSet out = host_->next_bytes(config);
+    auto add_guests = [&](ParserState at) {
+        for (const Guest& guest : guests_)
+            if (host_->parser().shift(at, guest.terminal)) add_all(out, guest.first);
+    };
+    each_gap(config.state, [&](ParserState at, Promise) { add_guests(at); });
+    for (const GuestStrand& strand : strands_of(config)) {
+        if (strand.guest != GuestStrand::kGap) add_all(out, guests_[strand.guest].automaton->next_bytes(strand.inner));
+        if (!has_ended(strand)) continue;
+        add_guests(strand.behind);
+        Lexer& lexer = host_->lexer();
+        add_all(out, lexer.next_bytes(lexer.start(host_->parser().viable(strand.behind))));
+    }
+    return out;
+}
+
+uint32_t EmbeddingAutomaton::min_bytes(const Configuration& config) {
+    if (accepting(config)) return 0;
+    uint32_t best = config.state == kNoPlace ? kFar : host_->min_bytes(config);
+    for (const GuestStrand& strand : strands_of(config)) {
+        const uint32_t inner = guests_[strand.guest].automaton->min_bytes(strand.inner);
+        best = std::min(best, std::min(inner, kFar) + std::min(host_->parser().min_bytes(strand.behind), kFar));
+    }
+    each_gap(config.state, [&](ParserState at, Promise) {
+        for (const Guest& guest : guests_)
+            if (const ParserState behind = host_->parser().shift(at, guest.terminal))
+                best = std::min(best, guest.automaton->min_bytes(guest.automaton->start()) +
+                                          std::min(host_->parser().min_bytes(behind), kFar));
+    });
+    return std::max(best, 1u);
+}
+
+bool EmbeddingAutomaton::identity(const Configuration& config, bool exact, std::vector<uint64_t>& key) {
+    key.push_back(uint64_t{config.state} << 1 | exact);
+    for (const GuestStrand& strand : strands_of(config)) {
+        key.push_back(uint64_t{strand.behind} << 32 | strand.promise);
+        key.push_back(strand.guest);
+        const size_t before = key.size();
+        if (!guests_[strand.guest].automaton->identity(strand.inner, exact, key)) return false;
+        key.push_back(key.size() - before);
+    }
+    return true;
+}
+
+std::string EmbeddingAutomaton::refusal(const Configuration& config, uint8_t byte, std::string_view text,
+                                        Arena& arena) {
+    const std::span<const GuestStrand> strands = strands_of(config);
+    if (strands.empty()) return host_->refusal(config, byte, text, arena);
+    const GuestStrand& first = strands.front();
+    const std::string_view own = text.substr(text.size() - std::min<size_t>(text.size(), first.length));
+    std::string out = guests_[first.guest].automaton->refusal(first.inner, byte, own, arena);
+    return config.state == kNoPlace ? out : out + "; and " + host_->refusal(config, byte, text, arena);
+}
+
+uint64_t EmbeddingAutomaton::memory_bytes() const {
+    uint64_t bytes = host_->memory_bytes();
+    for (const Guest& guest : guests_) bytes += guest.automaton->memory_bytes();
+    return bytes;
+}
+
+void EmbeddingAutomaton::settle_shortest(const CountTokens& tokens) {
+    if (std::exchange(is_settled_, true)) return;
+    for (const Guest& guest : guests_) guide_of(*guest.automaton).settle_shortest(tokens);
+}
+
+std::unique_ptr<MaskEngine> EmbeddingAutomaton::make_masks(const VocabularyTables& tables) {
+    return std::make_unique<EmbeddingMasks>(*this, tables, shared_->strings);
+}
+
+}  // namespace schemagen

@@ -1,0 +1,25 @@
+// Automata of other languages that a context-free grammar has in it: JSON values of a schema, say.
+//
+// For the parser a guest is a terminal, which no lexeme reads. Its text begins where the terminal may stand and ends
+// wherever the guest's automaton accepts; in between the guest is on its own.
+#pragma once
+#include <memory>
+#include <vector>
+
+#include "automata/automaton.hpp"
+#include "context_free/parser.hpp"
+
+namespace schemagen {
+
+struct Guest {
+    SymbolId terminal;
+    std::shared_ptr<Automaton> automaton;
+    ByteSet first;  // bytes that its texts begin with
+    ByteSet last;   // a superset of those that they end with
+
+    void find_ends(bool is_json);
+};
+
+using Guests = std::vector<Guest>;
+
+}  // namespace schemagen

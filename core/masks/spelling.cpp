@@ -1,0 +1,31 @@
+#include "masks/spelling.hpp"
+
+#include <algorithm>
+
+namespace schemagen {
+
+Spelling::Spelling(const VocabularyTables& tables) : tables_(tables) {
+    const Trie& trie = tables.all();
+    for (uint32_t k = trie.first_child[trie.root()]; k < trie.first_child[trie.root() + 1]; ++k)
+        if (!trie.tokens_at(trie.child[k]).empty()) bytes_.add(trie.child_byte[k]);
+    for (unsigned byte = ' '; byte < 0xF5; ++byte)
+        spells_all_ &= bytes_.has(static_cast<uint8_t>(byte)) || byte == 0xC0 || byte == 0xC1;
+}
+
+std::vector<uint32_t> Spelling::fewest_tokens(const std::string& text) const {
+    const Trie& trie = tables_.all();
+    std::vector<uint32_t> fewest(text.size() + 1, Automaton::kFar);
+    fewest.back() = 0;
+    for (size_t begin = text.size(); begin-- > 0;) {
+        poll();
+        uint32_t node = trie.root();
+        for (size_t at = begin; at < text.size(); ++at) {
+            node = trie.child_of(node, static_cast<uint8_t>(text[at]));
+            if (node == Trie::kNone) break;
+            if (!trie.tokens_at(node).empty()) fewest[begin] = std::min(fewest[begin], 1 + fewest[at + 1]);
+        }
+    }
+    return fewest;
+}
+
+}  // namespace schemagen

@@ -1,0 +1,29 @@
+// How few tokens spell a text.
+#pragma once
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "automata/automaton.hpp"
+#include "vocabulary/vocabulary.hpp"
+
+namespace schemagen {
+
+class Spelling {
+public:
+    explicit Spelling(const VocabularyTables& tables);
+    const ByteSet& bytes() const { return bytes_; }  // that are tokens
+    // Whether every byte of JSON is a token. Bytes that begin no character do not matter.
+    bool spells_all() const { return spells_all_; }
+    // [k]: the fewest tokens that spell the text from byte k on; kFar and above: none do.
+    std::vector<uint32_t> fewest_tokens(const std::string& text) const;
+    // Of the whole text, where every text can be spelled; kFar elsewhere.
+    uint32_t count(const std::string& text) const { return spells_all_ ? fewest_tokens(text)[0] : Automaton::kFar; }
+
+private:
+    const VocabularyTables& tables_;
+    ByteSet bytes_;
+    bool spells_all_ = true;
+};
+
+}  // namespace schemagen
