@@ -174,17 +174,29 @@ def _ends_over(items: Items, nullable: set[str]) -> bool:
     return False
 
 
-def terminal_fsms(parser: Parser, *, max_states: int = 20_000, max_seconds: float = 30.0) -> dict[Terminal | Text, FSM]:
+def fsms_of(
+    grammar: ContextFreeGrammar,
+    items: Mapping[str, Items],
+    *,
+    max_states: int = 20_000,
+    max_seconds: float = 30.0,
+) -> dict[Terminal | Text, FSM]:
     """Return the machine over bytes of each terminal and text of a grammar, live states only.
+
+    Args:
+        grammar: The grammar.
+        items: The items of its rules.
+        max_states: Most states of a machine, as in `byte_fsm`.
+        max_seconds: Most seconds for a machine.
 
     Raises:
         UnsupportedGrammarError: A terminal is read by the longest match, or by what follows it.
         LimitError: A limit stopped the work.
     """
-    symbols = {symbol for items in parser.items.values() for edges in items.edges for symbol, _ in edges}
-    symbols |= {Terminal(name) for name in parser.grammar.ignored}
+    symbols = {symbol for rule in items.values() for edges in rule.edges for symbol, _ in edges}
+    symbols |= {Terminal(name) for name in grammar.ignored}
     return {
-        symbol: byte_fsm(_language(parser.grammar, symbol), max_states=max_states, max_seconds=max_seconds)
+        symbol: byte_fsm(_language(grammar, symbol), max_states=max_states, max_seconds=max_seconds)
         for symbol in sorted((each for each in symbols if not isinstance(each, Rule)), key=repr)
     }
 

@@ -36,7 +36,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Literal, TypeAlias
 
 from schemagen.context_free.syntax import Terminal, Text
-from schemagen.engine.reference.frames import Frame, Parser, terminal_fsms
+from schemagen.engine.reference.frames import Frame, Parser, fsms_of
 from schemagen.engine.reference.fsm import final_states, rows_of, start_of, symbols_of
 
 if TYPE_CHECKING:
@@ -186,7 +186,7 @@ class Domino:
     def __init__(self, grammar: ContextFreeGrammar, vocabulary: Vocabulary) -> None:
         self.vocabulary = vocabulary
         self.parser = Parser(grammar)
-        self.scanner = Scanner(terminal_fsms(self.parser))
+        self.scanner = Scanner(fsms_of(self.parser.grammar, self.parser.items))
         self.trees = construct_trees(self.scanner, vocabulary)
         self._ignored = {Terminal(name) for name in grammar.ignored}
 
