@@ -332,7 +332,23 @@ def pattern_engine(spec: Regex | Choice[Any], vocabulary: Vocabulary, options: O
 def context_free_engine(spec: ContextFree, vocabulary: Vocabulary, options: Options, engine: str) -> Engine:
     """Return the engine of a grammar text."""
     if engine != "native":
-        return reference_engine(pattern_of(spec), vocabulary, options.limits)
+        return _context_free_in_python(spec, vocabulary, options.limits)
     from schemagen.engine.native.context_free import compile_context_free
 
     return compile_context_free(spec.rules(), vocabulary, options)
+
+
+def _context_free_in_python(spec: ContextFree, vocabulary: Vocabulary, limits: Limits) -> Engine:
+    """Return the engine in pure Python of a grammar text: the index if its rules are one expression, frames if not."""
+    from schemagen.context_free.simplify import simplified
+    from schemagen.context_free.syntax import EMPTY_TEXT, Text
+    from schemagen.engine.reference.context_free import ContextFreeEngine
+
+    grammar = spec.rules()
+    states = min(limits.max_states, MAX_REFERENCE_STATES)
+    if grammar.tables is None:
+        simple = simplified(grammar)
+        body = simple.rules[simple.start]
+        if isinstance(body, Text) or body == EMPTY_TEXT:
+            return reference_engine(pattern_of(spec), vocabulary, limits)
+    return ContextFreeEngine(grammar, vocabulary, max_states=states, max_seconds=limits.max_seconds)

@@ -22,6 +22,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
+from weakref import WeakValueDictionary
 
 from schemagen.context_free.items import Items, Symbol, items_of
 from schemagen.context_free.simplify import called, productive, substituted
@@ -55,7 +56,7 @@ class Frame:
         is_complete: Whether the symbols so far are a whole text.
     """
 
-    __slots__ = ("is_complete", "places", "waiting")
+    __slots__ = ("__weakref__", "is_complete", "places", "waiting")
 
     def __init__(self) -> None:
         self.places: set[Place] = set()
@@ -82,7 +83,7 @@ class Parser:
         self.grammar = without_dead_rules(grammar)
         self.items: dict[str, Items] = {name: items_of(body) for name, body in self.grammar.rules.items()}
         self._nullable = nullable_rules(self.items)
-        self._known: dict[frozenset[Place], Frame] = {}
+        self._known: WeakValueDictionary[frozenset[Place], Frame] = WeakValueDictionary()
         self.outside = Frame()
         self.start = self._frame(frozenset([Place(grammar.start, 0, self.outside)]))
 
@@ -93,9 +94,10 @@ class Parser:
             reads: Symbols, each with the frame in front of it.
         """
         places = frozenset(place for frame, symbol in reads for place in frame.waiting.get(symbol, ()))
-        if places not in self._known and places:
-            self._known[places] = self._frame(places)
-        return self._known.get(places)
+        if not places:
+            return None
+        known = self._known.get(places)
+        return self._known.setdefault(places, self._frame(places)) if known is None else known
 
     def _frame(self, places: frozenset[Place]) -> Frame:
         """Return the frame of these places, of what they call, and of what goes on where they may end."""
