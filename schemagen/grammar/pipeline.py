@@ -1,8 +1,7 @@
 """From a spec to an engine: the ways there are, in the order in which they are tried.
 
 A schema comes to an engine by the first of these ways that is open: the core alone, where it can read the whole schema; the
-core and the front end in turns; the front end alone. Patterns and choices have two: the core, or the reference engine; so have
-grammar texts, if they are not recursive.
+core and the front end in turns; the front end alone. Patterns, choices and grammar texts have two: the core, or the reference engine.
 """
 
 from __future__ import annotations
@@ -270,7 +269,7 @@ def _warn_slow() -> None:
     """Say once that the compiled core is missing."""
     why, fix = _core_missing("it was installed without one")
     warnings.warn(
-        f"schemagen runs without its compiled core ({why}): the pure-Python engine is slow and knows no recursion. To mend "
+        f"schemagen runs without its compiled core ({why}): the pure-Python engine is slow and knows no recursive schemas. To mend "
         f"it, {fix}.",
         RuntimeWarning,
         stacklevel=frames_inside(),
