@@ -1,7 +1,8 @@
 """From a spec to an engine: the ways there are, in the order in which they are tried.
 
 A schema comes to an engine by the first of these ways that is open: the core alone, where it can read the whole schema; the
-core and the front end in turns; the front end alone. Patterns, choices and grammar texts have two: the core, or the reference engine.
+core and the front end in turns; the front end alone. Patterns, choices and grammar texts have two: the core, or the
+reference engine.
 """
 
 from __future__ import annotations
@@ -269,8 +270,8 @@ def _warn_slow() -> None:
     """Say once that the compiled core is missing."""
     why, fix = _core_missing("it was installed without one")
     warnings.warn(
-        f"schemagen runs without its compiled core ({why}): the pure-Python engine is slow and knows no recursive schemas. To mend "
-        f"it, {fix}.",
+        f"schemagen runs without its compiled core ({why}): the pure-Python engine is slow and knows no recursive schemas. "
+        f"To mend it, {fix}.",
         RuntimeWarning,
         stacklevel=frames_inside(),
     )

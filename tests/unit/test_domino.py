@@ -188,12 +188,24 @@ class TestLongestMatch:
             Domino(self.grammar(longest=True), VOCABULARY)
 
     def test_where_it_would_differ(self):
-        """Two names in a row: under the longest match there is no such text without a blank."""
-        name = parse_python("[ab]+")
-        rule = sequence(self.NAME, self.NAME)
-        vocabulary = Vocabulary.from_tokens(["a", "b", None], eos_token_ids=[2])
-        free = ContextFreeGrammar("S", {"S": rule}, {"name": (Lexeme(name),)})
-        checker = Domino(free, vocabulary).checker()
-        assert checker.update(0)
-        assert checker.update(1)
-        assert checker.mask() == {0, 1, 2} == engine_mask(free, vocabulary, "ab")
+        """Behind "xif" the paper's scanner has a name and the keyword; under the longest match it is one name."""
+        blank = Terminal("ws")
+        tokens = ("x", "i", "f", " ")
+        vocabulary = Vocabulary.from_tokens([*tokens, None], eos_token_ids=[4])
+        name = parse_python("[a-z]+")
+
+        def grammar(lexeme):
+            return ContextFreeGrammar(
+                "S",
+                {"S": sequence(self.NAME, self.IF)},
+                {"name": (lexeme,), "if": (Lexeme(parse_python("if")),), blank.name: (Lexeme(parse_python(" +")),)},
+                ignored=frozenset([blank.name]),
+            )
+
+        checker = Domino(grammar(Lexeme(name)), vocabulary).checker()
+        for token_id in (0, 1, 2):
+            assert checker.update(token_id)
+        assert shown(checker.mask(), tokens) == {"x", "i", "f", " ", "EOS"}
+        assert checker.mask() == engine_mask(grammar(Lexeme(name)), vocabulary, "xif")
+        longest = engine_mask(grammar(Lexeme(name, longer=name)), vocabulary, "xif")
+        assert shown(longest, tokens) == {"x", "i", "f", " "}

@@ -2,13 +2,13 @@
 
 Behind some bytes of a text, texts and terminals of the grammar are open, each with the frame in front of it and the
 state of its machine. A byte moves all of them on. Those that may end there are read by the parser (`frames.py`), all at
-once, which gives the frame of this place; what may begin there is open from then on. That is Earley's algorithm with
+once, which gives the frame that ends here; what may begin there is open from then on. That is Earley's algorithm with
 characters for symbols. The mask walks the tokens along a trie, and asks nothing but what is behind each byte.
 
 It is the oracle of the compiled core: other data structures, no simplified grammar, no lexer, no tails.
 
-Invariants: machines have live states only and the parser keeps the viable prefix property, so a place that is reached
-    has an end.
+Invariants: machines have live states only and the parser keeps the viable prefix property, so a configuration that is
+    reached has an end.
 A lexer's longest match would break that, because what follows could rule out every end; such terminals are refused.
 
 Cost: of a byte O(n^2) for a text of n bytes, as in Earley's algorithm; of a mask that for each node of the trie.
@@ -39,7 +39,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class Configuration:
     """Where a text is behind some bytes.
 
     Attributes:
@@ -114,10 +114,10 @@ class ContextFreeEngine(ByteEngine):
         fsms = fsms_of(self._parser.grammar, self._parser.items, max_states=max_states, max_seconds=max_seconds)
         self._machines = {symbol: _Machine(fsm, self.byte_tokens) for symbol, fsm in fsms.items()}
         self._ignored = tuple(Terminal(name) for name in sorted(grammar.ignored))
-        self.start = Place(frozenset([self._parser.start]), frozenset())
+        self.start = Configuration(frozenset([self._parser.start]), frozenset())
 
-    def after(self, state: Place, byte: int) -> Place | None:
-        """Return the place behind a byte; None if the byte cannot follow."""
+    def after(self, state: Configuration, byte: int) -> Configuration | None:
+        """Return the configuration behind a byte; None if the byte cannot follow."""
         opened: set[tuple[Frame, Terminal | Text, int]] = set()
         reads: list[tuple[Frame, Symbol]] = []
         frames: set[Frame] = set()
@@ -133,32 +133,32 @@ class ContextFreeEngine(ByteEngine):
                 frames |= {frame} if symbol in self._ignored else set()
         advanced = self._parser.advance(reads)
         frames |= {advanced} if advanced is not None else set()
-        return Place(frozenset(frames), frozenset(opened)) if frames or opened else None
+        return Configuration(frozenset(frames), frozenset(opened)) if frames or opened else None
 
-    def _readable(self, state: Place) -> Iterator[tuple[Frame, Terminal | Text, int]]:
-        """Yield what is open at a place, and what may begin there."""
+    def _readable(self, state: Configuration) -> Iterator[tuple[Frame, Terminal | Text, int]]:
+        """Yield what is open, and what may begin there."""
         yield from state.open
         for frame in state.frames:
             for symbol in (*frame.expected(), *self._ignored):
                 yield frame, symbol, self._machines[symbol].start
 
-    def bytes_after(self, state: Place) -> list[int]:
-        """Return the bytes that can follow a place, ascending."""
+    def bytes_after(self, state: Configuration) -> list[int]:
+        """Return the bytes that can follow, ascending."""
         return sorted({byte for _, symbol, at in self._readable(state) for byte in self._machines[symbol].rows[at]})
 
-    def is_final(self, state: Place) -> bool:
-        """Whether the text may end at a place."""
+    def is_final(self, state: Configuration) -> bool:
+        """Whether the text may end."""
         return any(frame.is_complete for frame in state.frames)
 
-    def mask(self, state: Place) -> Mask:
-        """Return the tokens allowed at a place, EOS ids included if the text may end there."""
+    def mask(self, state: Configuration) -> Mask:
+        """Return the tokens allowed next, EOS ids included if the text may end."""
         ids = list(self.vocabulary.eos_token_ids) if self.is_final(state) else []
-        todo: list[tuple[Any, Place]] = [(self._trie, state)]
+        todo: list[tuple[Any, Configuration]] = [(self._trie, state)]
         while todo:
-            node, place = todo.pop()
+            node, at = todo.pop()
             ids.extend(node[1])
             for byte, child in node[0].items():
-                following = self.after(place, byte)
+                following = self.after(at, byte)
                 if following is not None:
                     todo.append((child, following))
         return Mask.of(sorted(ids), self.vocabulary.size)
@@ -177,7 +177,7 @@ class ContextFreeEngine(ByteEngine):
 
     # --- the shortest way to an end ----------------------------------------------------------------------------------
 
-    def bytes_to_end(self, state: Place) -> int | None:
+    def bytes_to_end(self, state: Configuration) -> int | None:
         """Return how many bytes that are tokens it takes to the nearest end; None if these do not suffice.
 
         It is the shortest path from rule to calling rule (Dijkstra 1959): what a rule still needs is known for each

@@ -190,7 +190,7 @@ class _Construction:
                     raise UnsupportedGrammarError(
                         f"the rule {name!r} is left recursive",
                         why="its pushdown automaton would push return addresses without reading",
-                        fix="write it with a repetition, or use `frames.Parser`",
+                        fix="write it with a repetition, or use engine='reference'",
                     )
                 seen.add(callee)
                 todo.append(callee)

@@ -153,7 +153,7 @@ class Fst:
 ROOT: tuple[Any, ...] = ()
 
 
-def detokenizer(vocabulary: Mapping[Label, Sequence[Any]]) -> Fst:
+def detokenizer(vocabulary: Mapping[Any, Sequence[Any]]) -> Fst:
     """Return T_V, which reads tokens and writes their characters (section 2.3).
 
     A token's characters are written on the way down a trie, whose edges read nothing; the last one reads the token and
@@ -206,7 +206,7 @@ def _moves(automaton: Fsa, transducer: Fst, here: tuple[State, State]) -> Iterab
                 yield read, (target, following)
 
 
-def adapted(automaton: Fsa, vocabulary: Mapping[Label, Sequence[Any]]) -> Fsa:
+def adapted(automaton: Fsa, vocabulary: Mapping[Any, Sequence[Any]]) -> Fsa:
     """Return the deterministic automaton over tokens of an automaton over characters: the method of section 2.4."""
     return composed(automaton, detokenizer(vocabulary)).trimmed().determinized()
 
