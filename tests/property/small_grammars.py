@@ -1,6 +1,7 @@
 """Random grammars over a and b, the texts that they derive by the definition, and the masks that follow from these."""
 
 import random
+from dataclasses import replace
 from functools import lru_cache
 from itertools import product
 
@@ -17,12 +18,15 @@ from schemagen.context_free.syntax import (
     repeat,
     sequence,
 )
+from schemagen.engine.options import DEFAULT_LIMITS, Options
 from schemagen.regex import ast, matches, parse_python
 
 #: The tokens, with EOS in front: single characters, and pieces that end in the middle of everything.
 TOKENS = (b"", b"a", b"b", b"ab", b"ba", b"aab", b"bb", b"aaa", b"abab")
 VOCABULARY = Vocabulary(list(TOKENS), eos_token_ids=[0])
 EOS = 0
+#: Random grammars are more ambiguous than any that somebody would write.
+OPTIONS = Options(limits=replace(DEFAULT_LIMITS, max_alternatives=1_000_000))
 #: The longest texts that are derived.
 LONGEST = 7
 WORDS = ["".join(word) for length in range(LONGEST + 1) for word in product("ab", repeat=length)]

@@ -5,10 +5,9 @@ import random
 import pytest
 
 from schemagen.engine.native.context_free import compile_context_free
-from schemagen.engine.options import DEFAULT_LIMITS, Options
 from schemagen.engine.reference.subterminals import Domino
 from schemagen.errors import UnsatisfiableSchemaError
-from tests.property.small_grammars import EOS, TOKENS, VOCABULARY, certain_mask, derived, random_grammar
+from tests.property.small_grammars import EOS, OPTIONS, TOKENS, VOCABULARY, certain_mask, derived, random_grammar
 
 
 def check(seed: int) -> None:
@@ -16,7 +15,7 @@ def check(seed: int) -> None:
     grammar = random_grammar(seed)
     words = derived(grammar)
     try:
-        constraint = compile_context_free(grammar, VOCABULARY, Options(limits=DEFAULT_LIMITS))
+        constraint = compile_context_free(grammar, VOCABULARY, OPTIONS)
     except UnsatisfiableSchemaError:
         assert not words
         with pytest.raises(UnsatisfiableSchemaError):
@@ -45,3 +44,10 @@ def test_random_grammars(block: int) -> None:
     """Fifty of them in each block."""
     for seed in range(50 * block, 50 * block + 50):
         check(seed)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("block", range(10, 30))
+def test_more_random_grammars(block: int) -> None:
+    """Many more of the same."""
+    test_random_grammars(block)

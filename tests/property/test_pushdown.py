@@ -5,12 +5,11 @@ import random
 import pytest
 
 from schemagen.engine.native.context_free import compile_context_free
-from schemagen.engine.options import DEFAULT_LIMITS, Options
 from schemagen.engine.reference.pushdown import composed, pda_of
 from schemagen.engine.reference.pushdown_index import map_states_to_vocab, mask
 from schemagen.engine.reference.transducers import detokenizer
 from schemagen.errors import LimitError, UnsatisfiableSchemaError, UnsupportedGrammarError
-from tests.property.small_grammars import EOS, TOKENS, VOCABULARY, certain_mask, derived, random_grammar
+from tests.property.small_grammars import EOS, OPTIONS, TOKENS, VOCABULARY, certain_mask, derived, random_grammar
 
 T_V = detokenizer({token_id: token for token_id, token in enumerate(TOKENS) if token})
 
@@ -28,7 +27,7 @@ def check(seed: int) -> tuple[bool, bool]:
         sigma = None
     over_tokens = composed(pda, T_V)
     words = derived(grammar)
-    constraint = compile_context_free(grammar, VOCABULARY, Options(limits=DEFAULT_LIMITS))
+    constraint = compile_context_free(grammar, VOCABULARY, OPTIONS)
     source = random.Random(seed)
     for _ in range(3):
         matcher, configurations, plain, text = constraint.matcher(), over_tokens.start(), pda.start(), ""

@@ -5,12 +5,12 @@ import random
 import pytest
 
 from schemagen.engine.native.context_free import compile_context_free
-from schemagen.engine.options import DEFAULT_LIMITS, Options
 from schemagen.engine.reference.context_free import ContextFreeEngine
 from schemagen.errors import UnsatisfiableSchemaError
 from tests.property.small_grammars import (
     EOS,
     LONGEST,
+    OPTIONS,
     TOKENS,
     VOCABULARY,
     WORDS,
@@ -29,13 +29,13 @@ def check(seed: int) -> None:
     except UnsatisfiableSchemaError:
         assert not words
         with pytest.raises(UnsatisfiableSchemaError):
-            compile_context_free(grammar, VOCABULARY, Options(limits=DEFAULT_LIMITS))
+            compile_context_free(grammar, VOCABULARY, OPTIONS)
         return
     source = random.Random(seed)
     for word in source.sample(WORDS, 40):
         matcher = engine.matcher()
         assert (matcher.accept_bytes(word.encode()) and matcher.is_accepting()) == (word in words), (seed, word)
-    constraint = compile_context_free(grammar, VOCABULARY, Options(limits=DEFAULT_LIMITS))
+    constraint = compile_context_free(grammar, VOCABULARY, OPTIONS)
     for _ in range(2):
         ours, theirs, text = engine.matcher(), constraint.matcher(), ""
         while len(text) < LONGEST:
@@ -57,3 +57,10 @@ def test_random_grammars(block: int) -> None:
     """Fifty of them in each block."""
     for seed in range(50 * block, 50 * block + 50):
         check(seed)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("block", range(10, 60))
+def test_more_random_grammars(block: int) -> None:
+    """Many more of the same."""
+    test_random_grammars(block)

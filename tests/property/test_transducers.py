@@ -37,3 +37,10 @@ def test_random_expressions(block: int) -> None:
     """Fifty of them in each block."""
     for seed in range(50 * block, 50 * block + 50):
         check(seed)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("block", range(10, 100))
+def test_more_random_expressions(block: int) -> None:
+    """Many more of the same."""
+    test_random_expressions(block)
