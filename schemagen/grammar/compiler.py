@@ -112,7 +112,8 @@ def compile(  # noqa: A001, PLR0913 - the field's verb, as in re.compile; option
         limits: Bounds on the work; the defaults stop hostile schemas in seconds.
         cache: "memory" keeps the last grammars, up to 256 MB and 1024 of them, so that compiling the same thing again costs
             microseconds (`cache_info`, `clear_cache`). None keeps nothing.
-        engine: "native" is the compiled core, "reference" pure Python without recursion, "auto" native where it is installed.
+        engine: "native" is the compiled core, "reference" pure Python without recursive schemas, "auto" native where it
+            is installed.
 
     Raises:
         SchemaError: The spec is no type and no schema, is invalid, cannot be enforced, or has no instance.

@@ -62,8 +62,8 @@ class ContextFree(ABC):
             return body.regex if isinstance(body, Text) else EPSILON
         raise UnsupportedGrammarError(
             "the grammar is no regular expression",
-            why="its rules call themselves, or are too large to be written out: only the compiled core reads it",
-            fix="use engine='native', and draw 'mask'",
+            why="its rules call themselves, or are too large to be written out",
+            fix="compile the grammar itself, and draw 'mask'",
         )
 
 

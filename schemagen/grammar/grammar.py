@@ -224,8 +224,10 @@ class Grammar:
 
     def _as_reference(self) -> ReferenceEngine:
         """Return the engine whose automaton is built whole."""
-        if self.engine == "reference":
-            return cast("ReferenceEngine", self._implementation)
+        from schemagen.engine.reference.index import ReferenceEngine
+
+        if isinstance(self._implementation, ReferenceEngine):
+            return self._implementation
         if self.schema is not None and self._arguments["property_order"] == "any":
             raise unordered("no finite automaton of a picture has keys in any order", "draw 'pushdown' or 'mask'")
         try:

@@ -1,8 +1,8 @@
 """From a spec to an engine: the ways there are, in the order in which they are tried.
 
 A schema comes to an engine by the first of these ways that is open: the core alone, where it can read the whole schema; the
-core and the front end in turns; the front end alone. Patterns and choices have two: the core, or the reference engine; so have
-grammar texts, if they are not recursive.
+core and the front end in turns; the front end alone. Patterns, choices and grammar texts have two: the core, or the
+reference engine.
 """
 
 from __future__ import annotations
@@ -270,8 +270,8 @@ def _warn_slow() -> None:
     """Say once that the compiled core is missing."""
     why, fix = _core_missing("it was installed without one")
     warnings.warn(
-        f"schemagen runs without its compiled core ({why}): the pure-Python engine is slow and knows no recursion. To mend "
-        f"it, {fix}.",
+        f"schemagen runs without its compiled core ({why}): the pure-Python engine is slow and knows no recursive schemas. "
+        f"To mend it, {fix}.",
         RuntimeWarning,
         stacklevel=frames_inside(),
     )
@@ -332,7 +332,23 @@ def pattern_engine(spec: Regex | Choice[Any], vocabulary: Vocabulary, options: O
 def context_free_engine(spec: ContextFree, vocabulary: Vocabulary, options: Options, engine: str) -> Engine:
     """Return the engine of a grammar text."""
     if engine != "native":
-        return reference_engine(pattern_of(spec), vocabulary, options.limits)
+        return _context_free_in_python(spec, vocabulary, options.limits)
     from schemagen.engine.native.context_free import compile_context_free
 
     return compile_context_free(spec.rules(), vocabulary, options)
+
+
+def _context_free_in_python(spec: ContextFree, vocabulary: Vocabulary, limits: Limits) -> Engine:
+    """Return the engine in pure Python of a grammar text: the index if its rules are one expression, frames if not."""
+    from schemagen.context_free.simplify import simplified
+    from schemagen.context_free.syntax import EMPTY_TEXT, Text
+    from schemagen.engine.reference.context_free import ContextFreeEngine
+
+    grammar = spec.rules()
+    states = min(limits.max_states, MAX_REFERENCE_STATES)
+    if grammar.tables is None:
+        simple = simplified(grammar)
+        body = simple.rules[simple.start]
+        if isinstance(body, Text) or body == EMPTY_TEXT:
+            return reference_engine(pattern_of(spec), vocabulary, limits)
+    return ContextFreeEngine(grammar, vocabulary, max_states=states, max_seconds=limits.max_seconds)

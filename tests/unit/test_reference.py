@@ -12,12 +12,11 @@ import schemagen
 from schemagen.engine.protocol import Engine, Matcher
 from schemagen.engine.reference.fsm import byte_fsm
 from schemagen.engine.reference.index import (
-    MAX_FORCED,
     ReferenceEngine,
     find_sub_sequences,
     map_states_to_vocab,
-    show_bytes,
 )
+from schemagen.engine.reference.matcher import MAX_FORCED, show_bytes
 from schemagen.engine.reference.utf8 import utf8_ranges
 from schemagen.errors import (
     BitmaskShapeError,
