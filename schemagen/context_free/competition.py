@@ -5,10 +5,11 @@ otherwise the longest match of any of them is taken, as each terminal that has i
 which others are expected beside it. The others that always are, wherever it stands, are found from the rules:
 
 - beside an item stand those that the rules called there begin with, and what follows if they may be empty;
-- at the start of a rule, and behind a rule within another, what stood beside in every case: what the rule could go on with
-  instead, or be followed by.
+- at the start of a rule, what stood beside in every case where it is called;
+- behind a symbol, where the same symbol leads from the items that stood beside; and behind a rule, what the rule could go on
+  with instead, or be followed by.
 
-These are equations over sets of terminals, whose greatest solution holds for every text. Where what stands beside depends on
+These are equations over sets of items, whose greatest solution holds for every text. Where what stands beside depends on
 the text before, only what always does competes: then more texts are accepted than by such a lexer, never fewer.
 
 Source: of this project; the items are those of Earley 1970, the solution is that of Knaster and Tarski.
@@ -43,11 +44,11 @@ from schemagen.regex import ast
 from schemagen.regex.derivatives import is_empty
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Hashable, Iterable, Iterator, Mapping
 
     from schemagen.context_free.items import Items
 
-#: Terminals times items of a grammar.
+#: Items of a grammar, squared.
 MAX_CELLS = 400_000_000
 
 _ANYTHING_MORE = ast.repeat(ast.ANY_CHAR, 1, None)
@@ -91,107 +92,153 @@ class Places:
 
 
 class _Solver:
-    """Equations ``value = base | (source & source & ...)`` over bit sets, solved for the greatest values."""
+    """Equations ``value = base | (source & source & ...) | moved(other)`` over bit sets, solved for the greatest values."""
 
-    def __init__(self) -> None:
+    def __init__(self, moves: Mapping[Hashable, Mapping[int, int]]) -> None:
+        self._moves = moves
         self.base: list[int] = []
         self.sources: list[list[int]] = []
+        self.moved: list[tuple[int, Hashable] | None] = []
 
-    def add(self, base: int = 0) -> int:
+    def add(self, base: int = 0, moved: tuple[int, Hashable] | None = None) -> int:
         """Return a new unknown."""
         self.base.append(base)
         self.sources.append([])
+        self.moved.append(moved)
         return len(self.base) - 1
 
     def solved(self, everything: int) -> list[int]:
-        """Return the values; an unknown without sources is its base."""
-        values = [everything if sources else base for base, sources in zip(self.base, self.sources, strict=True)]
+        """Return the values."""
+        values = [everything] * len(self.base)
         users: list[list[int]] = [[] for _ in values]
-        for unknown, sources in enumerate(self.sources):
-            for source in sources:
+        for unknown, (sources, moved) in enumerate(zip(self.sources, self.moved, strict=True)):
+            for source in sources if moved is None else (*sources, moved[0]):
                 users[source].append(unknown)
-        todo = [unknown for unknown, sources in enumerate(self.sources) if sources]
+        todo = list(range(len(values)))
         while todo:
             unknown = todo.pop()
-            value = self.base[unknown] | reduce(int.__and__, (values[each] for each in self.sources[unknown]))
+            value = self._value(unknown, values)
             if value != values[unknown]:
                 values[unknown] = value
                 todo.extend(users[unknown])
         return values
 
+    def _value(self, unknown: int, values: list[int]) -> int:
+        value, moved = self.base[unknown], self.moved[unknown]
+        if self.sources[unknown]:
+            value |= reduce(int.__and__, (values[each] for each in self.sources[unknown]))
+        if moved is not None:
+            moves = self._moves[moved[1]]
+            value |= reduce(int.__or__, (to for at, to in moves.items() if values[moved[0]] >> at & 1), 0)
+        return value
+
 
 class _Expected:
-    """The sets of terminals that stand beside each item."""
+    """The items that stand beside each item.
 
-    def __init__(self, start: str, rules: dict[str, Expression], bits: dict[str, int]) -> None:
+    Args:
+        start: The rule whose texts are meant.
+        rules: The bodies.
+        kinds: The numbers of the kinds of terminals, by place.
+    """
+
+    def __init__(self, start: str, rules: dict[str, Expression], kinds: dict[str, int]) -> None:
+        self._kinds = kinds
         self._items: dict[str, Items] = {name: items_of(body) for name, body in rules.items()}
-        self._bits = bits
-        self._start = start
-        self._everything = reduce(int.__or__, bits.values(), 0)
-        count = sum(len(items.edges) for items in self._items.values())
-        if count * self._everything.bit_length() > MAX_CELLS:
+        self._numbers = {
+            place: number
+            for number, place in enumerate(
+                (name, at) for name, items in self._items.items() for at in range(len(items.edges))
+            )
+        }
+        if len(self._numbers) ** 2 > MAX_CELLS:
             raise LimitError(
-                f"{self._everything.bit_length():,} terminals at {count:,} places, limit {MAX_CELLS:,} of both together",
-                why="which of them compete is worked out for each place",
+                f"a grammar of {len(self._numbers):,} items, limit {int(MAX_CELLS**0.5):,}",
+                why="which terminals compete is worked out for each of them",
                 fix="use terminals for parts of the grammar that are regular",
             )
+        self._everything = (1 << len(self._numbers)) - 1
+        self._start = start
+        self._edges = [
+            (name, self._numbers[name, at], symbol, self._numbers[name, to])
+            for name, items in self._items.items()
+            for at, edges in enumerate(items.edges)
+            for symbol, to in edges
+        ]
+        self._accepting = {
+            self._numbers[name, at]: name for name, items in self._items.items() for at in items.accepting
+        }
         self._nullable = self._find_nullable()
-        self._begins = self._find_begins()
+        self._rows = self._find_rows()
+        self._follow = self._find_follow()
+        for at, name in self._accepting.items():
+            self._rows[at] |= self._follow[name]
 
     def by_place(self) -> dict[str, int]:
-        """Return for each place what always stands beside the terminal there, itself included."""
-        follow = self._follow()
-        solver = _Solver()
-        nothing = solver.add()
-        beside = {
-            (name, at): solver.add(begins | (follow[name] if at in self._items[name].accepting else 0))
-            for name, row in self._begins.items()
-            for at, begins in enumerate(row)
-        }
-        solver.sources[beside[self._start, 0]].append(nothing)
-        reached = {(name, to) for name, _, _, to in self._edges()}
-        for name, at, symbol, to in self._edges():
-            if not isinstance(symbol, Rule):
-                solver.sources[beside[name, to]].append(nothing)
-                continue
-            callee = symbol.name
-            solver.sources[beside[callee, 0]].append(beside[name, at])
-            ends = [end for end in self._items[callee].accepting if end or (callee, 0) in reached]
-            solver.sources[beside[name, to]].extend(beside[callee, end] for end in ends)
-            if callee in self._nullable:
-                solver.sources[beside[name, to]].append(beside[name, at])
-        values = solver.solved(self._everything)
-        found: dict[str, int] = {}
-        for name, at, symbol, _ in self._edges():
+        """Return for each place the kinds that always stand beside the terminal there, itself included."""
+        beside = self._beside()
+        kinds = [0] * len(self._numbers)
+        for _, at, symbol, _ in self._edges:
             if isinstance(symbol, Terminal):
-                mask = values[beside[name, at]]
-                found[symbol.name] = found.get(symbol.name, mask) & mask
+                kinds[at] |= 1 << self._kinds[symbol.name]
+        known: dict[int, int] = {}
+        found: dict[str, int] = {}
+        for _, at, symbol, _ in self._edges:
+            if isinstance(symbol, Terminal):
+                if at not in known:
+                    known[at] = reduce(int.__or__, (kinds[each] for each in _bits(beside[at])))
+                found[symbol.name] = found.get(symbol.name, known[at]) & known[at]
         return found
 
-    def _follow(self) -> dict[str, int]:
-        """Return for each rule the terminals that always may follow it."""
-        solver = _Solver()
+    def _key(self, symbol: Expression) -> Hashable:
+        """Return what moves of all items are the same: places of one kind are."""
+        return self._kinds[symbol.name] if isinstance(symbol, Terminal) else symbol
+
+    def _beside(self) -> list[int]:
+        """Return for each item the items that always stand beside it."""
+        moves: dict[Hashable, dict[int, int]] = {}
+        for _, at, symbol, to in self._edges:
+            row = moves.setdefault(self._key(symbol), {})
+            row[at] = row.get(at, 0) | self._rows[to]
+        solver = _Solver(moves)
+        beside = [solver.add(row) for row in self._rows]
+        nothing = solver.add()
+        solver.sources[beside[self._numbers[self._start, 0]]].append(nothing)
+        reached = {to for _, _, _, to in self._edges}
+        ends: dict[str, list[int]] = {}
+        for at, name in self._accepting.items():
+            if at != self._numbers[name, 0] or at in reached:
+                ends.setdefault(name, []).append(beside[at])
+        for _, at, symbol, to in self._edges:
+            behind = solver.add(moved=(beside[at], self._key(symbol)))
+            solver.sources[beside[to]].append(behind)
+            if isinstance(symbol, Rule):
+                solver.sources[behind].extend(ends.get(symbol.name, ()))
+                solver.sources[beside[self._numbers[symbol.name, 0]]].append(beside[at])
+                if symbol.name in self._nullable:
+                    solver.sources[beside[to]].append(beside[at])
+        return solver.solved(self._everything)
+
+    def _find_follow(self) -> dict[str, int]:
+        """Return for each rule the items that always stand where it ends, as it is within others."""
+        solver = _Solver({})
         nothing = solver.add()
         follow = {name: solver.add() for name in self._items}
-        solver.sources[follow[self._start]].append(nothing)
-        for name, _, symbol, to in self._edges():
+        solver.sources[
+            follow[next(name for name, at in self._numbers if self._numbers[name, at] == self._start)]
+        ].append(nothing)
+        for name, _, symbol, to in self._edges:
             if isinstance(symbol, Rule):
-                behind = solver.add(self._begins[name][to])
-                solver.sources[behind].append(follow[name] if to in self._items[name].accepting else nothing)
+                behind = solver.add(self._rows[to])
+                solver.sources[behind].append(follow[name] if to in self._accepting else nothing)
                 solver.sources[follow[symbol.name]].append(behind)
         values = solver.solved(self._everything)
         return {name: values[unknown] for name, unknown in follow.items()}
 
-    def _edges(self) -> Iterator[tuple[str, int, Expression, int]]:
-        for name, items in self._items.items():
-            for at, edges in enumerate(items.edges):
-                for symbol, to in edges:
-                    yield name, at, symbol, to
-
     def _find_nullable(self) -> set[str]:
         """Return the rules that may be empty."""
         callers: dict[str, list[str]] = {}
-        for name, _, symbol, _ in self._edges():
+        for name, _, symbol, _ in self._edges:
             if isinstance(symbol, Rule):
                 callers.setdefault(symbol.name, []).append(name)
         found = {name for name, items in self._items.items() if 0 in items.accepting}
@@ -216,26 +263,30 @@ class _Expected:
                     todo.append(to)
         return False
 
-    def _find_begins(self) -> dict[str, list[int]]:
-        """Return for each item the terminals that the rest of its rule may begin with."""
-        begins = {name: [0] * len(items.edges) for name, items in self._items.items()}
-        users: dict[tuple[str, int], list[tuple[str, int]]] = {}
-        for name, at, symbol, to in self._edges():
-            if isinstance(symbol, Terminal):
-                begins[name][at] |= self._bits[symbol.name]
-            elif isinstance(symbol, Rule):
-                users.setdefault((symbol.name, 0), []).append((name, at))
+    def _find_rows(self) -> list[int]:
+        """Return for each item those that stand beside it because of what it goes on with."""
+        rows = [1 << at for at in range(len(self._numbers))]
+        users: dict[int, list[int]] = {}
+        for _, at, symbol, to in self._edges:
+            if isinstance(symbol, Rule):
+                users.setdefault(self._numbers[symbol.name, 0], []).append(at)
                 if symbol.name in self._nullable:
-                    users.setdefault((name, to), []).append((name, at))
-        todo = [(name, at) for name, row in begins.items() for at, mask in enumerate(row) if mask]
+                    users.setdefault(to, []).append(at)
+        todo = list(users)
         while todo:
-            name, at = todo.pop()
-            mask = begins[name][at]
-            for user, place in users.get((name, at), ()):
-                if begins[user][place] | mask != begins[user][place]:
-                    begins[user][place] |= mask
-                    todo.append((user, place))
-        return begins
+            used = todo.pop()
+            for at in users.get(used, ()):
+                if rows[at] | rows[used] != rows[at]:
+                    rows[at] |= rows[used]
+                    todo.append(at)
+        return rows
+
+
+def _bits(mask: int) -> Iterator[int]:
+    while mask:
+        low = mask & -mask
+        yield low.bit_length() - 1
+        mask ^= low
 
 
 # --- what a terminal matches beside others ---------------------------------------------------------------------------
@@ -305,6 +356,16 @@ def _before_first(kind: Kind, lazy: list[Kind]) -> ast.Regex:
     return ast.conjunction(kind.text, *(ast.complement(ast.concat(each.text, rest)) for each in ended))
 
 
+def _compete(kinds: list[Kind], *, longest: bool) -> bool:
+    """Whether some terminal matters to another, wherever they stand."""
+    return any(
+        _may_share(one.text, other.text)
+        for at, one in enumerate(kinds)
+        for other in kinds[:at]
+        if longest or one.lazy or other.lazy
+    )
+
+
 def resolved(
     start: str, rules: dict[str, Expression], places: Places, *, longest: bool
 ) -> tuple[dict[str, Expression], dict[str, tuple[Lexeme, ...]]]:
@@ -321,16 +382,16 @@ def resolved(
     """
     rules = _reachable(start, rules)
     numbers: dict[Kind, int] = {kind: number for number, kind in enumerate(dict.fromkeys(places.kinds.values()))}
-    bits = {name: 1 << numbers[kind] for name, kind in places.kinds.items()}
+    by_place = {name: numbers[kind] for name, kind in places.kinds.items()}
     masks: dict[str, int] = {}
-    if longest or any(kind.lazy for kind in numbers):
-        masks = _Expected(start, rules, bits).by_place()
+    if _compete(list(numbers), longest=longest):
+        masks = _Expected(start, rules, by_place).by_place()
     matches = _Matches(list(numbers), longest=longest)
     symbols: dict[tuple[Kind, Lexeme], Expression] = {}
     terminals: dict[str, tuple[Lexeme, ...]] = {}
     replaced: dict[str, Expression] = {}
     for name, kind in places.kinds.items():
-        lexeme = matches.lexeme(numbers[kind], masks.get(name, 0) | bits[name])
+        lexeme = matches.lexeme(numbers[kind], masks.get(name, 0) | 1 << numbers[kind])
         if (kind, lexeme) not in symbols:
             symbols[kind, lexeme] = _symbol(lexeme, places.labels[kind], terminals)
         replaced[name] = symbols[kind, lexeme]

@@ -206,22 +206,40 @@ class _Rules:
         if isinstance(node, Name) and not is_terminal_name(node.name):
             return self._call(scope, node, parameter)
         if isinstance(node, Series):
-            if node.condition is not None:
-                self._check_parameter(node.condition.name, node.condition.at, parameter)
-                if not holds(node.condition, parameter or 0):
-                    return NOTHING
-            return sequence(*(self._expression(scope, part, parameter) for part in node.parts))
+            return self._series(scope, node, parameter)
         if isinstance(node, Choice):
             return alternatives(*(self._expression(scope, part, parameter) for part in node.parts))
         if isinstance(node, Repetition):
-            return repeat(self._expression(scope, node.part, parameter), node.low, node.high)
+            return self._repeated(scope, node, parameter)
+        return self._leaf(scope, node)
+
+    def _leaf(self, scope: _Scope, node: Node) -> Expression:
+        """Return what a node stands for that calls no rules of its grammar."""
         if isinstance(node, Json):
             return sequence(self._json(node), self._ignored(scope))
         if isinstance(node, Embedded):
             return sequence(self.start_of(node.grammar, "start"), self._ignored(scope))
         if isinstance(node, Token):
             _token(self._scanner, node)
+        if isinstance(node, LiteralNode) and not node.text:
+            return EMPTY_TEXT
         return self._place(scope, scope.terminals.language(node), self._label(node))
+
+    def _series(self, scope: _Scope, node: Series, parameter: int | None) -> Expression:
+        if node.condition is not None:
+            self._check_parameter(node.condition.name, node.condition.at, parameter)
+            if not holds(node.condition, parameter or 0):
+                return NOTHING
+        return sequence(*(self._expression(scope, part, parameter) for part in node.parts))
+
+    def _repeated(self, scope: _Scope, node: Repetition, parameter: int | None) -> Expression:
+        """Return a repetition, the first round of a loop apart: what is expected beside it is not the same."""
+        low, high = node.low, node.high
+        first = self._expression(scope, node.part, parameter)
+        if high is not None or _has_loop(node.part):
+            return repeat(first, low, high)
+        again = sequence(first, repeat(self._expression(scope, node.part, parameter), max(low - 1, 0), None))
+        return repeat(again, min(low, 1), 1)
 
     def _json(self, node: Json) -> Expression:
         if not isinstance(node.schema, dict | bool):
@@ -231,13 +249,15 @@ class _Rules:
         return self._value(node.schema)
 
     def _place(self, scope: _Scope, regex: ast.Regex, label: str, *, lazy: bool = False) -> Expression:
-        """Return a terminal, and behind it what is ignored; or nothing at all, if it may be empty."""
+        """Return a terminal, and behind it what is ignored, be the terminal empty or not."""
         if lazy and is_nullable(regex):
-            return EMPTY_TEXT
+            regex = ast.EPSILON
+        if regex == ast.EPSILON:
+            return self._ignored(scope)
         if nonempty(regex) == ast.EMPTY:
-            return EMPTY_TEXT if is_nullable(regex) else NOTHING
-        read = sequence(self.places.add(regex, label, lazy=lazy), self._ignored(scope))
-        return alternatives(EMPTY_TEXT, read) if is_nullable(regex) else read
+            return NOTHING
+        read = self.places.add(regex, label, lazy=lazy)
+        return sequence(alternatives(EMPTY_TEXT, read) if is_nullable(regex) else read, self._ignored(scope))
 
     def _ignored(self, scope: _Scope) -> Expression:
         if scope.ignored == ast.EMPTY:
@@ -266,6 +286,13 @@ def _is_regular(node: Node) -> bool:
     if isinstance(node, Negation | Repetition):
         return _is_regular(node.part)
     return not isinstance(node, Json | Embedded | Token)
+
+
+def _has_loop(node: Node) -> bool:
+    """Whether there is a repetition without an end in an expression."""
+    if isinstance(node, Repetition):
+        return node.high is None or _has_loop(node.part)
+    return isinstance(node, Series | Choice) and any(map(_has_loop, node.parts))
 
 
 def _token(scanner: Scanner, node: Token) -> NoReturn:

@@ -48,7 +48,7 @@ _CONDITIONS = {
     "and": ("condition", "condition"),
     "or": ("condition", "condition"),
     "not": ("condition",),
-    **{name: ("range", "value") for name in _COMPARISONS},
+    **dict.fromkeys(_COMPARISONS, ("range", "value")),
     **{f"bit_count_{name}": ("range", "value") for name in _COMPARISONS},
 }
 

@@ -123,11 +123,11 @@ class Terminals:
         if isinstance(node, Series | Choice | Both):
             join = {Series: ast.concat, Choice: ast.union, Both: ast.conjunction}[type(node)]
             return join(*map(self.language, node.parts))
-        self._refuse(node)
+        raise self._no_terminal(node)
 
-    def _refuse(self, node: Json | Embedded | Token) -> NoReturn:
+    def _no_terminal(self, node: Json | Embedded | Token) -> Exception:
         what = {Json: "%json", Embedded: "%lark", Token: "a token"}[type(node)]
-        raise self._scanner.error(
+        return self._scanner.error(
             f"{what} in a terminal, or in a rule that is one",
             node.at,
             why="a terminal is a regular expression",
