@@ -224,9 +224,7 @@ class _Expected:
         solver = _Solver({})
         nothing = solver.add()
         follow = {name: solver.add() for name in self._items}
-        solver.sources[
-            follow[next(name for name, at in self._numbers if self._numbers[name, at] == self._start)]
-        ].append(nothing)
+        solver.sources[follow[self._start]].append(nothing)
         for name, _, symbol, to in self._edges:
             if isinstance(symbol, Rule):
                 behind = solver.add(self._rows[to])

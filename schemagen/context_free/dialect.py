@@ -42,6 +42,7 @@ from schemagen.context_free.simplify import productive
 from schemagen.context_free.syntax import (
     EMPTY_TEXT,
     NOTHING,
+    Alternatives,
     ContextFreeGrammar,
     Expression,
     Rule,
@@ -63,6 +64,9 @@ Lexer = Literal["longest", "any"]
 
 #: Rules, one with a parameter counted for each of its values.
 MAX_RULES = 50_000
+
+#: Alternatives that are repeated where they stand.
+MAX_ALTERNATIVES = 50
 
 
 class _Scope:
@@ -235,11 +239,20 @@ class _Rules:
     def _repeated(self, scope: _Scope, node: Repetition, parameter: int | None) -> Expression:
         """Return a repetition, the first round of a loop apart: what is expected beside it is not the same."""
         low, high = node.low, node.high
-        first = self._expression(scope, node.part, parameter)
+        first = self._round(scope, node.part, parameter)
         if high is not None or _has_loop(node.part):
             return repeat(first, low, high)
-        again = sequence(first, repeat(self._expression(scope, node.part, parameter), max(low - 1, 0), None))
+        again = sequence(first, repeat(self._round(scope, node.part, parameter), max(low - 1, 0), None))
         return repeat(again, min(low, 1), 1)
+
+    def _round(self, scope: _Scope, node: Node, parameter: int | None) -> Expression:
+        """Return what is repeated; many alternatives are a rule, for each of them may stand beside each other."""
+        body = self._expression(scope, node, parameter)
+        if not isinstance(body, Alternatives) or len(body.parts) <= MAX_ALTERNATIVES:
+            return body
+        name = f"{scope.prefix}round {len(self.rules)}"
+        self.rules[name] = body
+        return Rule(name)
 
     def _json(self, node: Json) -> Expression:
         if not isinstance(node.schema, dict | bool):

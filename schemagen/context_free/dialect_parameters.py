@@ -15,7 +15,7 @@ from schemagen.context_free.dialect_syntax import Function
 from schemagen.context_free.scanner import MAX_NESTING
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Mapping
 
     from schemagen.context_free.scanner import Scanner
 
@@ -70,7 +70,7 @@ def read_condition(scanner: Scanner, depth: int = 0) -> Function:
     return _function(scanner, _CONDITIONS, "a condition on the parameter", depth)
 
 
-def _function(scanner: Scanner, known: dict[str, tuple[str, ...]], wanted: str, depth: int) -> Function:
+def _function(scanner: Scanner, known: Mapping[str, tuple[str, ...]], wanted: str, depth: int) -> Function:
     scanner.match(_BLANKS)
     at = scanner.at
     name = scanner.match(_NAME)

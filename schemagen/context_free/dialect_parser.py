@@ -95,7 +95,8 @@ class DialectParser:
             else:
                 self._define(grammar, self._definition(depth))
             self.scanner.match(_BLANKS)
-            if not self.scanner.at_end and self.scanner.text[self.scanner.at] not in ("\r\n}" if depth else "\r\n"):
+            following = self.scanner.text[self.scanner.at : self.scanner.at + 1]
+            if following not in ("", "\r", "\n") and not (depth and following == "}"):
                 raise self.scanner.unexpected("a symbol or the end of the line")
 
     def _define(self, grammar: Grammar, definition: Definition) -> None:

@@ -24,6 +24,7 @@ from schemagen.context_free.dialect_syntax import (
     Substring,
     Token,
 )
+from schemagen.context_free.simplify import MAX_WRITTEN_OUT
 from schemagen.context_free.texts import MAX_HEIGHT, MAX_SIZE, size_of
 from schemagen.errors import InvalidPatternError, LimitError, UnsupportedPatternError
 from schemagen.regex import ast, parse_rust
@@ -53,6 +54,7 @@ class Terminals:
         self._grammar = grammar
         self._takes_lazy = takes_lazy
         self._known: dict[str, ast.Regex] = {}
+        self._written = 0
 
     def resolve(self) -> None:
         """Work out all terminals, those before the ones that they are used in.
@@ -91,9 +93,11 @@ class Terminals:
     def _checked(self, name: str, body: Node, at: int) -> ast.Regex:
         regex = self.language(body)
         size, height = size_of(regex)
-        if size > MAX_SIZE or height > MAX_HEIGHT:
+        self._written += size
+        if size > MAX_SIZE or height > MAX_HEIGHT or self._written > MAX_WRITTEN_OUT:
             raise self._scanner.limit(
-                f"the terminal {name!r} takes {size:,} operators, {height} deep, limit {MAX_SIZE:,} and {MAX_HEIGHT}",
+                f"the terminal {name!r} takes {size:,} operators, {height} deep, and all up to it {self._written:,}; the "
+                f"limits are {MAX_SIZE:,}, {MAX_HEIGHT} and {MAX_WRITTEN_OUT:,}",
                 at,
                 why="terminals are written out where they are used",
                 fix="make it smaller, or a rule",
