@@ -51,6 +51,9 @@ if TYPE_CHECKING:
 #: Items of a grammar, squared.
 MAX_CELLS = 400_000_000
 
+#: Terminals that begin alike of which each is asked whether it can be longer.
+MAX_TESTED = 16
+
 _ANYTHING_MORE = ast.repeat(ast.ANY_CHAR, 1, None)
 
 
@@ -95,7 +98,7 @@ class _Solver:
     """Equations ``value = base | (source & source & ...) | moved(other)`` over bit sets, solved for the greatest values."""
 
     def __init__(self, moves: Mapping[Hashable, Mapping[int, int]]) -> None:
-        self._moves = moves
+        self._moves = {symbol: (reduce(int.__or__, (1 << at for at in row)), row) for symbol, row in moves.items()}
         self.base: list[int] = []
         self.sources: list[list[int]] = []
         self.moved: list[tuple[int, Hashable] | None] = []
@@ -114,7 +117,7 @@ class _Solver:
         for unknown, (sources, moved) in enumerate(zip(self.sources, self.moved, strict=True)):
             for source in sources if moved is None else (*sources, moved[0]):
                 users[source].append(unknown)
-        todo = list(range(len(values)))
+        todo = list(reversed(range(len(values))))  # the first ones first: the others follow from them
         while todo:
             unknown = todo.pop()
             value = self._value(unknown, values)
@@ -128,8 +131,8 @@ class _Solver:
         if self.sources[unknown]:
             value |= reduce(int.__and__, (values[each] for each in self.sources[unknown]))
         if moved is not None:
-            moves = self._moves[moved[1]]
-            value |= reduce(int.__or__, (to for at, to in moves.items() if values[moved[0]] >> at & 1), 0)
+            begins, moves = self._moves[moved[1]]
+            value |= reduce(int.__or__, (moves[at] for at in _bits(values[moved[0]] & begins)), 0)
         return value
 
 
@@ -293,11 +296,16 @@ def _bits(mask: int) -> Iterator[int]:
 @lru_cache(maxsize=65536)
 def _may_share(one: ast.Regex, other: ast.Regex) -> bool:
     """Whether texts of two languages may begin alike; True where that is not seen at once."""
-    first, second = only_text(one), only_text(other)
+    first, second = _text(one), _text(other)
     if first is not None and second is not None:
         return first.startswith(second) or second.startswith(first)
     starts = _first(one), _first(other)
     return None in starts or bool(ast.intersect_ranges(starts[0] or (), starts[1] or ()))
+
+
+@lru_cache(maxsize=65536)
+def _text(regex: ast.Regex) -> str | None:
+    return only_text(regex)
 
 
 @lru_cache(maxsize=4096)
@@ -308,10 +316,7 @@ def _first(regex: ast.Regex) -> ast.Ranges | None:
 @lru_cache(maxsize=65536)
 def _goes_on_as(text: ast.Regex, longer: ast.Regex) -> bool:
     """Whether some text of the one language is longer than one of the other that it begins with."""
-    first, second = only_text(text), only_text(longer)
-    if first is not None and second is not None:
-        return second.startswith(first) and first != second
-    return _may_share(text, longer) and _meet(ast.concat(text, _ANYTHING_MORE), longer)
+    return _meet(ast.concat(text, _ANYTHING_MORE), longer)
 
 
 def _meet(one: ast.Regex, other: ast.Regex) -> bool:
@@ -342,8 +347,10 @@ class _Matches:
         text = _before_first(kind, lazy)
         if kind.lazy or not self._longest:
             return Lexeme(text)
-        longer = [_before_first(each, lazy) for each in beside if _goes_on_as(kind.text, each.text)]
-        return Lexeme(text, ast.union(*longer))
+        rivals = [each for each in beside if _may_share(kind.text, each.text)]
+        if len(rivals) <= MAX_TESTED:  # one that never is longer makes no difference, but for the time that it takes
+            rivals = [each for each in rivals if _goes_on_as(kind.text, each.text)]
+        return Lexeme(text, ast.union(*(_before_first(each, lazy) for each in rivals)))
 
 
 def _before_first(kind: Kind, lazy: list[Kind]) -> ast.Regex:

@@ -65,7 +65,7 @@ Lexer = Literal["longest", "any"]
 #: Rules, one with a parameter counted for each of its values.
 MAX_RULES = 50_000
 
-#: Alternatives that are repeated where they stand.
+#: Parts of a choice that is no rule of its own.
 MAX_ALTERNATIVES = 50
 
 
@@ -212,10 +212,28 @@ class _Rules:
         if isinstance(node, Series):
             return self._series(scope, node, parameter)
         if isinstance(node, Choice):
-            return alternatives(*(self._expression(scope, part, parameter) for part in node.parts))
+            return self._choice(scope, node, parameter)
         if isinstance(node, Repetition):
             return self._repeated(scope, node, parameter)
         return self._leaf(scope, node)
+
+    def _choice(self, scope: _Scope, node: Choice, parameter: int | None) -> Expression:
+        """Return a choice; behind terminals alone what is ignored stands once, which keeps long lists of keywords small."""
+        if not all(isinstance(part, Name | LiteralNode) and _is_regular(part) for part in node.parts):
+            return self._named(scope, alternatives(*(self._expression(scope, part, parameter) for part in node.parts)))
+        words = [part for part in node.parts if not (isinstance(part, LiteralNode) and not part.text)]
+        empty = [EMPTY_TEXT] if len(words) < len(node.parts) else []
+        languages = [(scope.terminals.language(part), self._label(part)) for part in words]
+        read = self._named(scope, alternatives(*(self._lexeme(regex, label) for regex, label in languages)))
+        return alternatives(*empty, sequence(read, self._ignored(scope)))
+
+    def _named(self, scope: _Scope, body: Expression) -> Expression:
+        """Return a choice as a rule if it is long: in a loop each part of it would be a neighbour of each."""
+        if not isinstance(body, Alternatives) or len(body.parts) <= MAX_ALTERNATIVES:
+            return body
+        name = f"{scope.prefix}choice {len(self.rules)}"
+        self.rules[name] = body
+        return Rule(name)
 
     def _leaf(self, scope: _Scope, node: Node) -> Expression:
         """Return what a node stands for that calls no rules of its grammar."""
@@ -239,20 +257,11 @@ class _Rules:
     def _repeated(self, scope: _Scope, node: Repetition, parameter: int | None) -> Expression:
         """Return a repetition, the first round of a loop apart: what is expected beside it is not the same."""
         low, high = node.low, node.high
-        first = self._round(scope, node.part, parameter)
+        first = self._expression(scope, node.part, parameter)
         if high is not None or _has_loop(node.part):
             return repeat(first, low, high)
-        again = sequence(first, repeat(self._round(scope, node.part, parameter), max(low - 1, 0), None))
+        again = sequence(first, repeat(self._expression(scope, node.part, parameter), max(low - 1, 0), None))
         return repeat(again, min(low, 1), 1)
-
-    def _round(self, scope: _Scope, node: Node, parameter: int | None) -> Expression:
-        """Return what is repeated; many alternatives are a rule, for each of them may stand beside each other."""
-        body = self._expression(scope, node, parameter)
-        if not isinstance(body, Alternatives) or len(body.parts) <= MAX_ALTERNATIVES:
-            return body
-        name = f"{scope.prefix}round {len(self.rules)}"
-        self.rules[name] = body
-        return Rule(name)
 
     def _json(self, node: Json) -> Expression:
         if not isinstance(node.schema, dict | bool):
@@ -263,14 +272,15 @@ class _Rules:
 
     def _place(self, scope: _Scope, regex: ast.Regex, label: str, *, lazy: bool = False) -> Expression:
         """Return a terminal, and behind it what is ignored, be the terminal empty or not."""
-        if lazy and is_nullable(regex):
-            regex = ast.EPSILON
-        if regex == ast.EPSILON:
-            return self._ignored(scope)
-        if nonempty(regex) == ast.EMPTY:
-            return NOTHING
+        return sequence(self._lexeme(regex, label, lazy=lazy), self._ignored(scope))
+
+    def _lexeme(self, regex: ast.Regex, label: str, *, lazy: bool = False) -> Expression:
+        """Return a terminal without what is ignored."""
+        is_optional = is_nullable(regex)
+        if nonempty(regex) == ast.EMPTY or (lazy and is_optional):
+            return EMPTY_TEXT if is_optional else NOTHING
         read = self.places.add(regex, label, lazy=lazy)
-        return sequence(alternatives(EMPTY_TEXT, read) if is_nullable(regex) else read, self._ignored(scope))
+        return alternatives(EMPTY_TEXT, read) if is_optional else read
 
     def _ignored(self, scope: _Scope) -> Expression:
         if scope.ignored == ast.EMPTY:

@@ -41,7 +41,7 @@ _LINES = re.compile(r"(?:\s|(?:#|//)[^\r\n]*)+")
 _NAME = re.compile(r"_*[a-zA-Z](?:[\w-]*\w)?", re.ASCII)
 _PREFIX = re.compile(r"!?\??")
 _DIRECTIVE = re.compile(r"%[a-z_]+")
-_PATTERN = re.compile(r"/((?:\\.|[^/\\\n])+)/([a-z]*)", re.DOTALL)
+_PATTERN = re.compile(r"/((?:\\.|[^/\\\n])+)/([a-z]*)|/((?:\\.|[^/\\])+)/([a-z]*x[a-z]*)", re.DOTALL)
 _COUNTS = re.compile(r"\{\s*([0-9]*)\s*(?:(,)\s*([0-9]*)\s*)?\}")
 _TILDE = re.compile(r"~[ \t]*([0-9]+)(?:[ \t]*\.\.[ \t]*([0-9]+))?")
 _OPERATORS = {"*": (0, None), "+": (1, None), "?": (0, 1)}
@@ -436,7 +436,7 @@ class DialectParser:
         found = self.scanner.match(_PATTERN)
         if found is None:
             raise self.scanner.error("a pattern is never closed", at, fix="write '/' at its end; a slash in it is \\/")
-        return Pattern(found[1], found[2], at)
+        return Pattern(found[1] or found[3], found[2] or found[4] or "", at)
 
     def _inline(self, directive: str, at: int, depth: int) -> Node:
         """Read the rest of ``%json {...}``, ``%regex {...}`` or ``%lark {...}``."""
