@@ -17,6 +17,8 @@ Source: of this project; the items are those of Earley 1970, the solution is tha
 
 from __future__ import annotations
 
+import itertools
+from bisect import bisect_left
 from dataclasses import dataclass, field
 from functools import lru_cache, reduce
 from typing import TYPE_CHECKING
@@ -333,14 +335,27 @@ class _Matches:
         self._kinds = kinds
         self._longest = longest
         self._known: dict[tuple[int, int], Lexeme] = {}
+        texts = [(None if kind.lazy else only_text(kind.text), number) for number, kind in enumerate(kinds)]
+        self._words = sorted((text, number) for text, number in texts if text is not None)
+        self._patterns = sum(1 << number for text, number in texts if text is None)
 
     def lexeme(self, number: int, mask: int) -> Lexeme:
         """Return how a kind is read beside those of a mask."""
         key = number, mask
         if key not in self._known:
-            beside = [kind for at, kind in enumerate(self._kinds) if mask >> at & 1]
-            self._known[key] = self._lexeme(self._kinds[number], beside)
+            kind = self._kinds[number]
+            mask &= self._patterns | self._longer_words(kind)
+            self._known[key] = self._lexeme(kind, [self._kinds[each] for each in _bits(mask)])
         return self._known[key]
+
+    def _longer_words(self, kind: Kind) -> int:
+        """Return the words that may be longer than a kind: for a word those that begin with it, itself included."""
+        text = only_text(kind.text)
+        if text is None:
+            return sum(1 << number for _, number in self._words)
+        begin = bisect_left(self._words, (text, 0))
+        found = itertools.takewhile(lambda word: word[0].startswith(text), itertools.islice(self._words, begin, None))
+        return reduce(int.__or__, (1 << number for _, number in found), 0)
 
     def _lexeme(self, kind: Kind, beside: list[Kind]) -> Lexeme:
         lazy = [each for each in beside if each.lazy]

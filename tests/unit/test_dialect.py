@@ -193,6 +193,9 @@ def lexed(text: str, kinds: dict[str, tuple[str, bool]]) -> bool:
         {"A": ("[ab]+", False), "s": ("c", True)},
         {"A": ("[abc]+", False), "s": ("[ab]*c", True)},
         {"A": ("ab|b", False), "s": ("aa?b", True), "t": ("a|bc", True)},
+        {"A": ("ab", False), "B": ("abc", False), "C": ("b", False), "s": ("ab", True), "t": ("ca", True)},
+        {"A": ("ab", False), "B": ("a", False), "C": ("abcb", False), "s": ("b", True)},
+        {"A": ("abc", False), "B": ("ca", False), "s": ("a", True), "t": ("ca*b", True)},
         {"A": ("a*b", False), "B": ("a", False), "C": ("ab+c", False)},
     ],
 )
