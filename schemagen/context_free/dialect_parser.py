@@ -443,7 +443,7 @@ class DialectParser:
         if directive == "%json":
             return Json(self._json(), at)
         if directive == "%regex":
-            return self._substring(at)
+            return _substring(self.scanner, self._json(), at)
         if directive != "%lark":
             raise self.scanner.error(
                 f"the directive {directive} within a rule", at, fix="use %json, %regex or %lark there"
@@ -454,23 +454,6 @@ class DialectParser:
         if not self.scanner.take("}"):
             raise self.scanner.error("a grammar within the grammar is never closed", at, fix="write '}' at its end")
         return Embedded(grammar, at)
-
-    def _substring(self, at: int) -> Node:
-        """Read what ``%regex`` takes runs of."""
-        given = self._json()
-        if isinstance(given, dict) and len(given) == 1:
-            (kind, value), *_ = given.items()
-            if kind == "substring_chars" and isinstance(value, str):
-                return Substring(tuple(value), at)
-            if kind == "substring_words" and isinstance(value, str):
-                return Substring(tuple(_WORDS.findall(value)), at)
-            if kind == "substring_chunks" and isinstance(value, list) and all(isinstance(v, str) for v in value):
-                return Substring(tuple(value), at)
-        raise self.scanner.error(
-            "%regex with something else than one kind of substring",
-            at,
-            fix='write {"substring_chunks": ["one", "two"]}, {"substring_words": "..."} or {"substring_chars": "..."}',
-        )
 
 
 class _StringEscapes(Escapes):
@@ -489,3 +472,20 @@ class _StringEscapes(Escapes):
 
 def _refuse(constant: str) -> None:
     raise ValueError(f"{constant} is no number of JSON")
+
+
+def _substring(scanner: Scanner, given: object, at: int) -> Substring:
+    """Return what ``%regex {...}`` takes runs of."""
+    if isinstance(given, dict) and len(given) == 1:
+        (kind, value), *_ = given.items()
+        if kind == "substring_chars" and isinstance(value, str):
+            return Substring(tuple(value), at)
+        if kind == "substring_words" and isinstance(value, str):
+            return Substring(tuple(_WORDS.findall(value)), at)
+        if kind == "substring_chunks" and isinstance(value, list) and all(isinstance(v, str) for v in value):
+            return Substring(tuple(value), at)
+    raise scanner.error(
+        "%regex with something else than one kind of substring",
+        at,
+        fix='write {"substring_chunks": ["one", "two"]}, {"substring_words": "..."} or {"substring_chars": "..."}',
+    )
