@@ -312,10 +312,10 @@ def _is_regular(node: Node) -> bool:
 
 
 def _has_loop(node: Node) -> bool:
-    """Whether there is a repetition without an end in an expression."""
+    """Whether there is a repetition without an end in an expression, or a grammar, which may have one."""
     if isinstance(node, Repetition):
         return node.high is None or _has_loop(node.part)
-    return isinstance(node, Series | Choice) and any(map(_has_loop, node.parts))
+    return isinstance(node, Embedded) or (isinstance(node, Series | Choice) and any(map(_has_loop, node.parts)))
 
 
 def _token(scanner: Scanner, node: Token) -> NoReturn:

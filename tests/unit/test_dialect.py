@@ -431,6 +431,7 @@ def test_what_is_too_large(grammar: str) -> None:
             "kw1 kw1f x",
         ),
         ("start: " + "|" * 10_000, ""),
+        ("start: " + "(%lark {start: " * 25 + '"a"' + "})+" * 25, "aa"),
     ],
     ids=lambda grammar: grammar[:20],
 )
