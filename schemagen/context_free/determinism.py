@@ -99,3 +99,14 @@ def first_characters(regex: ast.Regex) -> ast.Ranges | None:
     except _TooLongError:
         return None
     return ast.normalise_ranges(each for at in first for each in positions.sets[at])
+
+
+def only_text(regex: ast.Regex) -> str | None:
+    """Return the text of an expression that has one only, as far as that is seen at once."""
+    parts = regex.parts if isinstance(regex, ast.Concat) else (regex,)
+    text = ""
+    for part in parts:
+        if not isinstance(part, ast.Chars) or len(part.ranges) != 1 or part.ranges[0][0] != part.ranges[0][1]:
+            return None
+        text += chr(part.ranges[0][0])
+    return text or None

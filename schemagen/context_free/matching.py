@@ -23,7 +23,7 @@ import sys
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
-from schemagen.context_free.determinism import first_characters, is_deterministic
+from schemagen.context_free.determinism import first_characters, is_deterministic, only_text
 from schemagen.context_free.syntax import MARK, Lexeme
 from schemagen.errors import UnsupportedPatternError
 from schemagen.regex import ast, parse_python
@@ -158,19 +158,8 @@ def _first(pattern: str) -> str | ast.Ranges | None:
     if _looks_ahead(pattern):
         return None
     regex = parse_python(pattern)
-    text = _literal(regex)
+    text = only_text(regex)
     return first_characters(regex) if text is None else text
-
-
-def _literal(regex: ast.Regex) -> str | None:
-    """Return the text of an expression that has one only, as far as that is seen at once."""
-    parts = regex.parts if isinstance(regex, ast.Concat) else (regex,)
-    text = ""
-    for part in parts:
-        if not isinstance(part, ast.Chars) or len(part.ranges) != 1 or part.ranges[0][0] != part.ranges[0][1]:
-            return None
-        text += chr(part.ranges[0][0])
-    return text or None
 
 
 class _Marked:

@@ -28,7 +28,6 @@ from schemagen.context_free.syntax import (
 )
 from schemagen.errors import UnsatisfiableSchemaError
 from schemagen.regex.derivatives import is_empty
-from schemagen.regex.parse import MAX_COUNT
 
 if TYPE_CHECKING:
     from schemagen.regex import ast
@@ -200,20 +199,13 @@ class Notation(ABC):
         if found is None or not (found[1] or (self.has_open_low and found[3])):
             wanted = "{m}, {m,}, {,n} or {m,n}" if self.has_open_low else "{m}, {m,} or {m,n}"
             raise self.scanner.error("a repetition that cannot be read", at, fix=f"write {wanted}")
-        low = self._count(found[1] or "0", at)
-        high = low if not found[2] else self._count(found[3], at) if found[3] else None
+        low = self.scanner.count(found[1] or "0", at)
+        high = low if not found[2] else self.scanner.count(found[3], at) if found[3] else None
         if high is not None and high < low:
             raise self.scanner.error(
                 f"a repetition of at least {low} and at most {high}", at, fix=f"write {{{high},{low}}}"
             )
         return low, high
-
-    def _count(self, digits: str, at: int) -> int:
-        significant = digits.lstrip("0") or "0"
-        if len(significant) > 10 or int(significant) > MAX_COUNT:
-            shown = significant[:20]
-            raise self.scanner.limit(f"a repetition counts to {shown}, limit {MAX_COUNT}", at, fix="lower the bound")
-        return int(significant)
 
     def symbol(self, depth: int) -> Expression:
         """Read a group, a name or a terminal."""

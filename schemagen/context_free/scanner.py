@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from schemagen.errors import GrammarSyntaxError, LimitError, UnsupportedGrammarError
 from schemagen.regex.ast import MAX_CODE_POINT
+from schemagen.regex.parse import MAX_COUNT
 
 if TYPE_CHECKING:
     import re
@@ -92,6 +93,18 @@ class Scanner:
         rest = self.text[self.at : self.at + _SHOWN].split("\n", 1)[0]
         found = "the grammar ends" if self.at_end else f"{rest!r} stands" if rest else "the line ends"
         return self.error(f"{found} where {expected} is expected", fix=fix)
+
+    def count(self, digits: str, at: int) -> int:
+        """Return the count of a repetition.
+
+        Raises:
+            LimitError: It is too large.
+        """
+        significant = digits.lstrip("0") or "0"
+        if len(significant) > 10 or int(significant) > MAX_COUNT:
+            shown = significant[:20]
+            raise self.limit(f"a repetition counts to {shown}, limit {MAX_COUNT}", at, fix="lower the bound")
+        return int(significant)
 
     def code_point(self, digits: str, at: int) -> int:
         """Return the code point with these hexadecimal digits.

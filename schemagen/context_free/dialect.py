@@ -1,0 +1,377 @@
+r"""Grammars in the Lark dialect of llguidance and xgrammar, read to rules.
+
+The notation is lark's with more in it (`dialect_parser`): JSON Schemas, grammars within the grammar, regular operators on
+terminals, rules that are read as one terminal, rules with a parameter.
+
+Terminals that the parser expects at once are run side by side, and the longest match of any of them is taken; a rule with
+``[lazy]``, ``stop=`` or ``suffix=`` is a terminal whose first match ends it, and whatever runs beside it (`competition`). What
+is ignored may stand behind every terminal. Where llguidance and xgrammar differ:
+
+- The longest match is the longest in the text. llguidance goes on as long as any match might get longer, and gives up where it
+  does not: ``/[0-9]+(\.[0-9]+)?/ "."`` does not match ``1.`` there. xgrammar takes any match (``lexer="any"``).
+- What is ignored may stand behind the last terminal, and before ``%json``, as in xgrammar.
+- The text of ``stop=`` is a part of the text. llguidance takes it away again where a rule follows that begins with it.
+"""
+
+from __future__ import annotations
+
+import difflib
+from typing import TYPE_CHECKING, Literal, NoReturn
+
+from schemagen.context_free.competition import Places, resolved
+from schemagen.context_free.dialect_parameters import holds, value_of
+from schemagen.context_free.dialect_parser import DialectParser, is_terminal_name
+from schemagen.context_free.dialect_syntax import (
+    Both,
+    Choice,
+    Definition,
+    Embedded,
+    Grammar,
+    Json,
+    Literal as LiteralNode,
+    Name,
+    Negation,
+    Node,
+    Pattern,
+    Repetition,
+    Series,
+    Token,
+)
+from schemagen.context_free.dialect_terminals import Terminals, names
+from schemagen.context_free.simplify import productive
+from schemagen.context_free.syntax import (
+    EMPTY_TEXT,
+    NOTHING,
+    Alternatives,
+    ContextFreeGrammar,
+    Expression,
+    Rule,
+    alternatives,
+    repeat,
+    sequence,
+)
+from schemagen.context_free.texts import is_nullable, nonempty
+from schemagen.errors import UnsatisfiableSchemaError
+from schemagen.regex import ast
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from schemagen.context_free.scanner import Scanner
+
+#: How terminals are told apart: by the longest match, or any.
+Lexer = Literal["longest", "any"]
+
+#: Rules, one with a parameter counted for each of its values.
+MAX_RULES = 50_000
+
+#: Parts of a choice that is no rule of its own.
+MAX_ALTERNATIVES = 50
+
+
+class _Scope:
+    """One grammar: the whole text, or one within it.
+
+    Attributes:
+        grammar: Its definitions.
+        prefix: What its rules' names begin with, so that they are no others'.
+        terminals: The languages of its terminals.
+        ignored: What may stand between its terminals.
+    """
+
+    def __init__(self, scanner: Scanner, grammar: Grammar, prefix: str, *, takes_lazy: bool) -> None:
+        self.grammar = grammar
+        self.prefix = prefix
+        self._scanner = scanner
+        for definition in (*grammar.rules.values(), *grammar.terminals.values()):
+            self._check_names(definition)
+        self.terminals = Terminals(scanner, grammar, takes_lazy=takes_lazy)
+        self.terminals.resolve()
+        for node in grammar.ignored:
+            self._check_all(node)
+        self.ignored = nonempty(ast.union(*map(self.terminals.language, grammar.ignored)))
+
+    def _check_names(self, definition: Definition) -> None:
+        """Refuse names that are not defined."""
+        self._check_all(definition.body)
+        if definition.attributes.ending is not None:
+            self._check_all(definition.attributes.ending)
+
+    def _check_all(self, node: Node) -> None:
+        for name in names(node):
+            known = self.grammar.terminals if is_terminal_name(name.name) else self.grammar.rules
+            if name.name not in known:
+                what = "terminal" if is_terminal_name(name.name) else "rule"
+                close = difflib.get_close_matches(name.name, known, 1)
+                fix = f"did you mean {close[0]!r}?" if close else "define it"
+                if what == "terminal" and not close:
+                    fix = f"define it, or import it: %import common.{name.name}"
+                raise self._scanner.error(f"the {what} {name.name!r} is not defined", name.at, fix=fix)
+
+
+class _Rules:
+    """Rules that are made of definitions, those that are reached from the start."""
+
+    def __init__(self, scanner: Scanner, value: Callable[[dict[str, object] | bool], Expression], lexer: Lexer) -> None:
+        self.rules: dict[str, Expression] = {}
+        self.places = Places()
+        self._scanner = scanner
+        self._value = value
+        self._takes_lazy = lexer == "any"
+        self._todo: list[tuple[_Scope, str, int | None]] = []
+        self._scopes = 0
+
+    def start_of(self, grammar: Grammar, start: str) -> Expression:
+        """Return the call of the start rule of a grammar.
+
+        Raises:
+            GrammarError: It has none, or its definitions cannot be read.
+        """
+        prefix = f"{self._scopes}." if self._scopes else ""
+        self._scopes += 1
+        if start not in grammar.rules:
+            known = ", ".join(list(grammar.rules)[:8])
+            fix = f"name one of its rules as start: {known}" if known else f"write {start}: ..."
+            raise self._scanner.error(f"the grammar has no rule {start!r} to start from", grammar.at, fix=fix)
+        scope = _Scope(self._scanner, grammar, prefix, takes_lazy=self._takes_lazy)
+        call = self._call(scope, Name(start, grammar.rules[start].at), None)
+        return sequence(self._ignored(scope), call) if grammar.skips_first else call
+
+    def write_out(self) -> None:
+        """Make the bodies of all rules that are called.
+
+        Raises:
+            GrammarError: One of them cannot be read, or enforced.
+            LimitError: There are too many.
+        """
+        while self._todo:
+            scope, name, parameter = self._todo.pop()
+            key = _key(scope, name, parameter)
+            if key in self.rules:
+                continue
+            definition = scope.grammar.rules[name]
+            if len(self.rules) == MAX_RULES:
+                raise self._scanner.limit(
+                    f"more than {MAX_RULES:,} rules",
+                    definition.at,
+                    why="a rule with a parameter is one for each value",
+                    fix="use fewer values",
+                )
+            self.rules[key] = self._definition(scope, definition, parameter)
+
+    def _definition(self, scope: _Scope, definition: Definition, parameter: int | None) -> Expression:
+        attributes = definition.attributes
+        if attributes.max_tokens is not None:
+            _max_tokens(self._scanner, attributes.max_tokens)
+        if attributes.is_shortest or (attributes.makes_terminal and _is_regular(definition.body)):
+            return self._terminal_rule(scope, definition)
+        return self._expression(scope, definition.body, parameter)
+
+    def _terminal_rule(self, scope: _Scope, definition: Definition) -> Expression:
+        """Return a rule that is read as one terminal."""
+        attributes = definition.attributes
+        body, ending = definition.body, attributes.ending
+        for node in (body, ending):
+            if node is not None:
+                self._refuse_tokens(node)
+        regex = scope.terminals.language(body)
+        ends = ast.EPSILON if ending is None else scope.terminals.language(ending)
+        return self._place(scope, ast.concat(regex, ends), definition.name, lazy=attributes.lazy or ends != ast.EPSILON)
+
+    def _refuse_tokens(self, node: Node) -> None:
+        """Refuse tokens in a rule that is read as a terminal, for what they are."""
+        if isinstance(node, Token):
+            _token(self._scanner, node)
+        for part in getattr(node, "parts", ()):
+            self._refuse_tokens(part)
+
+    def _call(self, scope: _Scope, name: Name, parameter: int | None) -> Expression:
+        """Return the call of a rule, which may have a parameter."""
+        definition = scope.grammar.rules[name.name]
+        if definition.has_parameter != (name.argument is not None):
+            fact = "needs a parameter" if definition.has_parameter else "has no parameter"
+            fix = f"write {name.name}::0" if definition.has_parameter else f"define it as {name.name}::_ : ..."
+            raise self._scanner.error(f"the rule {name.name!r} {fact}", name.at, fix=fix)
+        given: int | None = None
+        if name.argument is not None:
+            self._check_parameter(name.argument.name, name.at, parameter)
+            given = value_of(name.argument, parameter or 0)
+        self._todo.append((scope, name.name, given))
+        return Rule(_key(scope, name.name, given))
+
+    def _check_parameter(self, function: str, at: int, parameter: int | None) -> None:
+        if function and parameter is None:
+            raise self._scanner.error(
+                "a function of a parameter in a rule without one", at, fix="write a number, or name::_ at the rule"
+            )
+
+    def _expression(self, scope: _Scope, node: Node, parameter: int | None) -> Expression:
+        """Return what a node of a body stands for."""
+        if isinstance(node, Name) and not is_terminal_name(node.name):
+            return self._call(scope, node, parameter)
+        if isinstance(node, Series):
+            return self._series(scope, node, parameter)
+        if isinstance(node, Choice):
+            return self._choice(scope, node, parameter)
+        if isinstance(node, Repetition):
+            return self._repeated(scope, node, parameter)
+        return self._leaf(scope, node)
+
+    def _choice(self, scope: _Scope, node: Choice, parameter: int | None) -> Expression:
+        """Return a choice; behind terminals alone what is ignored stands once, which keeps long lists of keywords small."""
+        if not all(isinstance(part, Name | LiteralNode) and _is_regular(part) for part in node.parts):
+            return self._named(scope, alternatives(*(self._expression(scope, part, parameter) for part in node.parts)))
+        words = [part for part in node.parts if not (isinstance(part, LiteralNode) and not part.text)]
+        empty = [EMPTY_TEXT] if len(words) < len(node.parts) else []
+        languages = [(scope.terminals.language(part), self._label(part)) for part in words]
+        read = self._named(scope, alternatives(*(self._lexeme(regex, label) for regex, label in languages)))
+        return alternatives(*empty, sequence(read, self._ignored(scope)))
+
+    def _named(self, scope: _Scope, body: Expression) -> Expression:
+        """Return a choice as a rule if it is long: in a loop each part of it would be a neighbour of each."""
+        if not isinstance(body, Alternatives) or len(body.parts) <= MAX_ALTERNATIVES:
+            return body
+        name = f"{scope.prefix}choice {len(self.rules)}"
+        self.rules[name] = body
+        return Rule(name)
+
+    def _leaf(self, scope: _Scope, node: Node) -> Expression:
+        """Return what a node stands for that calls no rules of its grammar."""
+        if isinstance(node, Json):
+            return sequence(self._json(node), self._ignored(scope))
+        if isinstance(node, Embedded):
+            return sequence(self.start_of(node.grammar, "start"), self._ignored(scope))
+        if isinstance(node, Token):
+            _token(self._scanner, node)
+        if isinstance(node, LiteralNode) and not node.text:
+            return EMPTY_TEXT
+        return self._place(scope, scope.terminals.language(node), self._label(node))
+
+    def _series(self, scope: _Scope, node: Series, parameter: int | None) -> Expression:
+        if node.condition is not None:
+            self._check_parameter(node.condition.name, node.condition.at, parameter)
+            if not holds(node.condition, parameter or 0):
+                return NOTHING
+        return sequence(*(self._expression(scope, part, parameter) for part in node.parts))
+
+    def _repeated(self, scope: _Scope, node: Repetition, parameter: int | None) -> Expression:
+        """Return a repetition, the first round of a loop apart: what is expected beside it is not the same."""
+        low, high = node.low, node.high
+        first = self._expression(scope, node.part, parameter)
+        if high is not None or _has_loop(node.part):
+            return repeat(first, low, high)
+        again = sequence(first, repeat(self._expression(scope, node.part, parameter), max(low - 1, 0), None))
+        return repeat(again, min(low, 1), 1)
+
+    def _json(self, node: Json) -> Expression:
+        if not isinstance(node.schema, dict | bool):
+            raise self._scanner.error(
+                "%json with something else than a JSON Schema", node.at, fix="write an object, true or false"
+            )
+        return self._value(node.schema)
+
+    def _place(self, scope: _Scope, regex: ast.Regex, label: str, *, lazy: bool = False) -> Expression:
+        """Return a terminal, and behind it what is ignored, be the terminal empty or not."""
+        return sequence(self._lexeme(regex, label, lazy=lazy), self._ignored(scope))
+
+    def _lexeme(self, regex: ast.Regex, label: str, *, lazy: bool = False) -> Expression:
+        """Return a terminal without what is ignored."""
+        is_optional = is_nullable(regex)
+        if nonempty(regex) == ast.EMPTY or (lazy and is_optional):
+            return EMPTY_TEXT if is_optional else NOTHING
+        read = self.places.add(regex, label, lazy=lazy)
+        return alternatives(EMPTY_TEXT, read) if is_optional else read
+
+    def _ignored(self, scope: _Scope) -> Expression:
+        if scope.ignored == ast.EMPTY:
+            return EMPTY_TEXT
+        return repeat(self.places.add(scope.ignored, "%ignore"), 0, 1 if scope.grammar.skips_once else None)
+
+    def _label(self, node: Node) -> str:
+        """Return what a terminal is called in messages."""
+        if isinstance(node, Name):
+            return node.name
+        if isinstance(node, LiteralNode):
+            return f"{node.text!r:.40}"
+        return f"/{node.regex:.40}/" if isinstance(node, Pattern) else "a terminal"
+
+
+def _key(scope: _Scope, name: str, parameter: int | None) -> str:
+    return f"{scope.prefix}{name}" if parameter is None else f"{scope.prefix}{name}::{parameter:#x}"
+
+
+def _is_regular(node: Node) -> bool:
+    """Whether an expression has nothing that no terminal can have."""
+    if isinstance(node, Name):
+        return is_terminal_name(node.name)
+    if isinstance(node, Series | Choice | Both):
+        return all(map(_is_regular, node.parts))
+    if isinstance(node, Negation | Repetition):
+        return _is_regular(node.part)
+    return not isinstance(node, Json | Embedded | Token)
+
+
+def _has_loop(node: Node) -> bool:
+    """Whether there is a repetition without an end in an expression, or a grammar, which may have one."""
+    if isinstance(node, Repetition):
+        return node.high is None or _has_loop(node.part)
+    return isinstance(node, Embedded) or (isinstance(node, Series | Choice) and any(map(_has_loop, node.parts)))
+
+
+def _token(scanner: Scanner, node: Token) -> NoReturn:
+    """Read a token of the vocabulary: not yet."""
+    raise scanner.unsupported(
+        f"the token {node.text} in a grammar",
+        node.at,
+        why="rules are read over characters, whichever tokens these are written with",
+        fix="write the characters of the token as a literal",
+    )
+
+
+def _max_tokens(scanner: Scanner, at: int) -> NoReturn:
+    """Bound a rule by the number of its tokens: not yet."""
+    raise scanner.unsupported(
+        "the attribute max_tokens",
+        at,
+        why="rules are read over characters, whichever tokens these are written with",
+        fix="bound the number of characters: /.{1,100}/",
+    )
+
+
+def read_dialect(
+    text: str,
+    *,
+    start: str = "start",
+    value: Callable[[dict[str, object] | bool], Expression],
+    lexer: Lexer = "longest",
+) -> ContextFreeGrammar:
+    """Return the rules of a grammar in the Lark dialect of llguidance and xgrammar.
+
+    Args:
+        text: The grammar.
+        start: The rule whose texts are meant.
+        value: Returns what ``%json {...}`` stands for, of its schema.
+        lexer: "longest": of the terminals that are expected at once the longest match is taken, as llguidance does. "any": a
+            terminal takes any of its texts, as in xgrammar.
+
+    Raises:
+        GrammarError: It cannot be read, or a part of it cannot be enforced; ``line`` and ``column`` say where.
+        UnsatisfiableSchemaError: It derives no text.
+        LimitError: It is too long, nested too deep, or counts too far.
+    """
+    parser = DialectParser(text)
+    grammar = parser.read()
+    made = _Rules(parser.scanner, value, lexer)
+    first = made.start_of(grammar, start)
+    name = "the text"
+    made.rules[name] = first
+    made.write_out()
+    rules, terminals = resolved(name, made.rules, made.places, longest=lexer == "longest")
+    if name not in productive(rules):
+        raise UnsatisfiableSchemaError(
+            f"no text can be derived from {start!r}",
+            at=parser.scanner.where(grammar.rules[start].at),
+            why="each of its alternatives needs a rule or terminal that has none either",
+            fix="give the rule an alternative that ends",
+        )
+    return ContextFreeGrammar(name, rules, terminals)

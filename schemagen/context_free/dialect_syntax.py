@@ -1,0 +1,216 @@
+"""Lark grammars as they are written: what `dialect_parser` reads and `dialect` gives a meaning.
+
+Every node keeps the offset in the text at which it begins, for errors.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Union as _Union
+
+
+@dataclass(frozen=True, slots=True)
+class Literal:
+    """``"text"`` or ``"text"i``."""
+
+    text: str
+    ignore_case: bool
+    at: int
+
+
+@dataclass(frozen=True, slots=True)
+class Range:
+    """``"a".."z"``: one character."""
+
+    low: str
+    high: str
+    at: int
+
+
+@dataclass(frozen=True, slots=True)
+class Pattern:
+    """``/regex/flags``."""
+
+    regex: str
+    flags: str
+    at: int
+
+
+@dataclass(frozen=True, slots=True)
+class Function:
+    """A function of the parameter of a rule, or a condition on it.
+
+    Attributes:
+        name: ``set_bit``, ``and``, ...; empty for a number or ``_``.
+        arguments: Numbers, ranges of bits (first, behind the last), and conditions.
+        at: Where it begins.
+    """
+
+    name: str
+    arguments: tuple[int | tuple[int, int] | Function, ...]
+    at: int
+
+
+@dataclass(frozen=True, slots=True)
+class Name:
+    """A rule or a terminal, a rule perhaps with a value for its parameter."""
+
+    name: str
+    at: int
+    argument: Function | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Json:
+    """``%json {...}``: a value of a JSON Schema."""
+
+    schema: object
+    at: int
+
+
+@dataclass(frozen=True, slots=True)
+class Substring:
+    """``%regex {"substring_...": ...}``: any run of the chunks."""
+
+    chunks: tuple[str, ...]
+    at: int
+
+
+@dataclass(frozen=True, slots=True)
+class Embedded:
+    """``%lark {...}``: a text of another grammar."""
+
+    grammar: Grammar
+    at: int
+
+
+@dataclass(frozen=True, slots=True)
+class Token:
+    """``<|name|>`` or ``<[1-3]>``: a token of the vocabulary."""
+
+    text: str
+    at: int
+
+
+@dataclass(frozen=True, slots=True)
+class Series:
+    """The parts one after the other, if a condition holds."""
+
+    parts: tuple[Node, ...]
+    condition: Function | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """Any of the parts."""
+
+    parts: tuple[Node, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Both:
+    """``A & B``: what all of the parts have."""
+
+    parts: tuple[Node, ...]
+    at: int
+
+
+@dataclass(frozen=True, slots=True)
+class Negation:
+    """``~A``: every text but those of the part."""
+
+    part: Node
+    at: int
+
+
+@dataclass(frozen=True, slots=True)
+class Repetition:
+    """``part`` from ``low`` to ``high`` times; None: without end."""
+
+    part: Node
+    low: int
+    high: int | None
+
+
+Node = _Union[  # noqa: UP007 - a runtime alias of forward names
+    Literal,
+    Range,
+    Pattern,
+    Name,
+    Json,
+    Substring,
+    Embedded,
+    Token,
+    Series,
+    Choice,
+    Both,
+    Negation,
+    Repetition,
+]
+
+
+@dataclass(frozen=True, slots=True)
+class Attributes:
+    """What stands in brackets behind the name of a rule.
+
+    Attributes:
+        lazy: Whether its first match ends it.
+        ending: What ends it: ``stop=`` or ``suffix=``.
+        max_tokens: Where ``max_tokens=`` stands.
+        temperature: Where ``temperature=`` stands.
+    """
+
+    lazy: bool = False
+    ending: Node | None = None
+    max_tokens: int | None = None
+    temperature: int | None = None
+
+    @property
+    def is_shortest(self) -> bool:
+        """Whether the rule is read as one terminal that is not just its body."""
+        return self.lazy or self.ending is not None
+
+    @property
+    def makes_terminal(self) -> bool:
+        """Whether the rule is read as one terminal, if it can be."""
+        return self.is_shortest or self.temperature is not None
+
+
+@dataclass(frozen=True, slots=True)
+class Definition:
+    """A rule or a terminal.
+
+    Attributes:
+        name: Its name, without ``?`` and ``!``.
+        body: What it stands for.
+        at: Where its name begins.
+        attributes: What stands in brackets behind the name.
+        has_parameter: Whether it is ``name::_``.
+    """
+
+    name: str
+    body: Node
+    at: int
+    attributes: Attributes = Attributes()
+    has_parameter: bool = False
+
+
+@dataclass(slots=True)
+class Grammar:
+    """One grammar, the whole text or a part of it in ``%lark {...}``.
+
+    Attributes:
+        at: Where it begins.
+        rules: By name.
+        terminals: By name, those that are imported too.
+        ignored: What may stand between terminals.
+        skips_first: Whether that may stand before the first terminal.
+        skips_once: Whether it is read once between two terminals, and not any number of times.
+    """
+
+    at: int = 0
+    rules: dict[str, Definition] = field(default_factory=dict)
+    terminals: dict[str, Definition] = field(default_factory=dict)
+    ignored: list[Node] = field(default_factory=list)
+    skips_first: bool = False
+    skips_once: bool = False

@@ -1,0 +1,224 @@
+"""The terminals of Lark grammars as regular languages."""
+
+from __future__ import annotations
+
+import re
+from functools import lru_cache
+from typing import TYPE_CHECKING, NoReturn
+
+from schemagen.context_free.dialect_parser import is_terminal_name
+from schemagen.context_free.dialect_syntax import (
+    Both,
+    Choice,
+    Embedded,
+    Grammar,
+    Json,
+    Literal,
+    Name,
+    Negation,
+    Node,
+    Pattern,
+    Range,
+    Repetition,
+    Series,
+    Substring,
+    Token,
+)
+from schemagen.context_free.simplify import MAX_WRITTEN_OUT
+from schemagen.context_free.texts import MAX_HEIGHT, MAX_SIZE, size_of
+from schemagen.errors import InvalidPatternError, LimitError, UnsupportedPatternError
+from schemagen.regex import ast, parse_rust
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from schemagen.context_free.scanner import Scanner
+
+_SPECIAL = re.compile(r"[\\.+*?()|\[\]{}^$#&~\-\s]")
+_FLAGS = frozenset("imsxu")
+#: What a pattern is made of, as far as it matters here: an escape, a class, a lazy repetition.
+_PIECES = re.compile(r"\\b|\\B|\\.|\[\^?\]?(?:\\.|\[:[^\]]*:\]|[^\]\\])*\]|(?:[*+?]|\{[0-9, ]*\})\?|.", re.DOTALL)
+
+
+class Terminals:
+    """The languages of the terminals of one grammar.
+
+    Args:
+        scanner: The text, for errors.
+        grammar: The grammar.
+        takes_lazy: Whether lazy repetitions are read; a lexer that takes any text of a pattern reads them as others.
+    """
+
+    def __init__(self, scanner: Scanner, grammar: Grammar, *, takes_lazy: bool) -> None:
+        self._scanner = scanner
+        self._grammar = grammar
+        self._takes_lazy = takes_lazy
+        self._known: dict[str, ast.Regex] = {}
+        self._written = 0
+
+    def resolve(self) -> None:
+        """Work out all terminals, those before the ones that they are used in.
+
+        Raises:
+            GrammarError: One of them cannot be read, or calls itself.
+            LimitError: One of them is too large.
+        """
+        open_terminals: dict[str, None] = {}
+        for root in self._grammar.terminals:
+            todo = [root]
+            while todo:
+                name = todo[-1]
+                definition = self._grammar.terminals[name]
+                missing = [each for each in names(definition.body) if self._is_missing(each)]
+                if name in self._known or not missing:
+                    todo.pop()
+                    open_terminals.pop(name, None)
+                    if name not in self._known:
+                        self._known[name] = self._checked(name, definition.body, definition.at)
+                    continue
+                open_terminals[name] = None
+                for each in missing:
+                    if each.name in open_terminals:
+                        raise self._scanner.error(
+                            f"the terminal {each.name!r} calls itself",
+                            each.at,
+                            why="a terminal is a regular expression",
+                            fix="make it a rule, with a small letter",
+                        )
+                todo.append(missing[0].name)
+
+    def _is_missing(self, name: Name) -> bool:
+        return name.name in self._grammar.terminals and name.name not in self._known
+
+    def _checked(self, name: str, body: Node, at: int) -> ast.Regex:
+        regex = self.language(body)
+        size, height = size_of(regex)
+        self._written += size
+        if size > MAX_SIZE or height > MAX_HEIGHT or self._written > MAX_WRITTEN_OUT:
+            raise self._scanner.limit(
+                f"the terminal {name!r} takes {size:,} operators, {height} deep, and all up to it {self._written:,}; the "
+                f"limits are {MAX_SIZE:,}, {MAX_HEIGHT} and {MAX_WRITTEN_OUT:,}",
+                at,
+                why="terminals are written out where they are used",
+                fix="make it smaller, or a rule",
+            )
+        return regex
+
+    def language(self, node: Node) -> ast.Regex:
+        """Return the language of an expression over terminals.
+
+        Raises:
+            GrammarError: It has something that no terminal can have.
+        """
+        if isinstance(node, Name):
+            return self._called(node)
+        if isinstance(node, Literal):
+            return self._literal(node)
+        if isinstance(node, Range):
+            return ast.chars((ord(node.low), ord(node.high)))
+        if isinstance(node, Pattern):
+            return self._pattern(node)
+        if isinstance(node, Substring):
+            return runs(node.chunks)
+        if isinstance(node, Negation):
+            return ast.complement(self.language(node.part))
+        if isinstance(node, Repetition):
+            return ast.repeat(self.language(node.part), node.low, node.high)
+        if isinstance(node, Series | Choice | Both):
+            join = {Series: ast.concat, Choice: ast.union, Both: ast.conjunction}[type(node)]
+            return join(*map(self.language, node.parts))
+        raise self._no_terminal(node)
+
+    def _no_terminal(self, node: Json | Embedded | Token) -> Exception:
+        what = {Json: "%json", Embedded: "%lark", Token: "a token"}[type(node)]
+        return self._scanner.error(
+            f"{what} in a terminal, or in a rule that is one",
+            node.at,
+            why="a terminal is a regular expression",
+            fix="use it in a rule without attributes",
+        )
+
+    def _called(self, node: Name) -> ast.Regex:
+        if is_terminal_name(node.name):
+            return self._known[node.name]
+        raise self._scanner.error(
+            f"the rule {node.name!r} in a terminal, or in a rule that is one",
+            node.at,
+            why="a terminal is a regular expression",
+            fix="use terminals only, whose names are in capitals",
+        )
+
+    def _literal(self, node: Literal) -> ast.Regex:
+        if not node.ignore_case:
+            return ast.literal(node.text)
+        return parse_rust(f"(?i){_SPECIAL.sub(_escaped, node.text)}", search=False) if node.text else ast.EPSILON
+
+    def _pattern(self, node: Pattern) -> ast.Regex:
+        unknown = sorted(set(node.flags) - _FLAGS)
+        if unknown:
+            raise self._scanner.error(
+                f"the flag {unknown[0]!r} of a pattern", node.at, fix="use some of i, m, s, x and u"
+            )
+        for piece in _PIECES.finditer(node.regex):
+            if piece[0] in (r"\b", r"\B"):
+                self._unsupported(node, piece, "a word boundary", "it depends on the text around the terminal")
+            if piece[0].endswith("?") and len(piece[0]) > 1 and piece[0][0] in "*+?{" and not self._takes_lazy:
+                why = "a terminal takes the longest match, whatever its repetitions say"
+                self._unsupported(node, piece, "a lazy repetition", why)
+        flags = f"(?{''.join(sorted(set(node.flags)))})" if node.flags else ""
+        try:
+            return parse_rust(flags + node.regex, search=False)
+        except InvalidPatternError as error:
+            at = node.at + 1 + max(0, (error.position or 0) - len(flags))
+            raise self._scanner.error(f"a pattern that cannot be read: {error.fact}", at, fix=error.fix) from error
+        except UnsupportedPatternError as error:
+            at = node.at + 1 + max(0, (error.position or 0) - len(flags))
+            raise self._scanner.unsupported(f"a pattern: {error.fact}", at, why=error.why, fix=error.fix) from error
+        except LimitError as error:
+            raise self._scanner.limit(f"a pattern: {error.fact}", node.at, why=error.why, fix=error.fix) from error
+
+    def _unsupported(self, node: Pattern, piece: re.Match[str], what: str, why: str) -> NoReturn:
+        fix = "write the terminal without it; a rule with [lazy] takes the shortest match"
+        raise self._scanner.unsupported(f"{what} {piece[0]!r}", node.at + 1 + piece.start(), why=why, fix=fix)
+
+
+def _escaped(found: re.Match[str]) -> str:
+    return f"\\x{{{ord(found[0]):x}}}"
+
+
+def names(node: Node) -> Iterator[Name]:
+    """Yield the names in an expression, but those of grammars within it."""
+    if isinstance(node, Name):
+        yield node
+    elif isinstance(node, Series | Choice | Both):
+        for part in node.parts:
+            yield from names(part)
+    elif isinstance(node, Negation | Repetition):
+        yield from names(node.part)
+
+
+@lru_cache(maxsize=64)
+def runs(chunks: tuple[str, ...]) -> ast.Regex:
+    """Return the language of all runs of some chunks, the empty one too: those of either half, and those over the middle."""
+    if len(chunks) <= 1:
+        return ast.optional(ast.literal("".join(chunks)))
+    left, right = chunks[: len(chunks) // 2], chunks[len(chunks) // 2 :]
+    return ast.union(runs(left), runs(right), ast.concat(_tails(left), _heads(right)))
+
+
+@lru_cache(maxsize=4096)
+def _heads(chunks: tuple[str, ...]) -> ast.Regex:
+    """Return the runs from the first chunk on."""
+    if len(chunks) <= 1:
+        return ast.optional(ast.literal("".join(chunks)))
+    left, right = chunks[: len(chunks) // 2], chunks[len(chunks) // 2 :]
+    return ast.union(_heads(left), ast.concat(ast.literal("".join(left)), _heads(right)))
+
+
+@lru_cache(maxsize=4096)
+def _tails(chunks: tuple[str, ...]) -> ast.Regex:
+    """Return the runs up to the last chunk."""
+    if len(chunks) <= 1:
+        return ast.optional(ast.literal("".join(chunks)))
+    left, right = chunks[: len(chunks) // 2], chunks[len(chunks) // 2 :]
+    return ast.union(_tails(right), ast.concat(_tails(left), ast.literal("".join(right))))

@@ -1,0 +1,440 @@
+"""The Lark dialect of llguidance and xgrammar: what each construct derives, and the error of each mistake with its place."""
+
+import itertools
+import re
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import pytest
+
+import schemagen
+from schemagen.context_free.common_terminals import COMMON
+from schemagen.context_free.dialect import Lexer, read_dialect
+from schemagen.context_free.dialect_parameters import holds, read_condition, read_value, value_of
+from schemagen.context_free.dialect_terminals import runs
+from schemagen.context_free.scanner import Scanner
+from schemagen.context_free.syntax import ContextFreeGrammar, Text
+from schemagen.errors import (
+    GrammarError,
+    GrammarSyntaxError,
+    LimitError,
+    UnsatisfiableSchemaError,
+    UnsupportedGrammarError,
+)
+from schemagen.grammar.context_free_specs import ContextFree
+from schemagen.regex import matches, parse_python, parse_rust
+from tests.grammars import BYTES, check_masks_along, derives
+
+
+def value_of_schema(schema: Any) -> Text:
+    """What %json stands for: here a regular expression."""
+    return Text(parse_python(schemagen.to_regex(schema)))
+
+
+@dataclass(frozen=True)
+class Dialect(ContextFree):
+    """A grammar of the dialect."""
+
+    lexer: Lexer = "longest"
+
+    def rules(self) -> ContextFreeGrammar:
+        return read_dialect(self.text, value=value_of_schema, lexer=self.lexer)
+
+
+class Case(NamedTuple):
+    """A grammar, texts that it derives, and texts that it does not."""
+
+    name: str
+    grammar: str
+    accepted: list[str]
+    rejected: list[str]
+
+
+TOOLS = r"""
+start: (foo | bar)* end
+end: TEXT
+foo_head[lazy]: TEXT "<f"
+foo: foo_head "=" /[0-9]+/ ";"
+bar_head[suffix="<f"]: TEXT
+bar: bar_head "-" ";"
+TEXT: /(.|\n)*/
+"""
+PERMUTATION = """
+start: p::0x0
+p::_ : "" %if is_ones([0:3])
+     | "a" p::set_bit(0) %if bit_clear(0)
+     | "b" p::set_bit(1) %if bit_clear(1)
+     | "c" p::set_bit(2) %if bit_clear(2)
+"""
+CASES = [
+    Case("a literal", 'start: "abc"', ["abc"], ["", "ab"]),
+    Case("escapes of JSON", r'start: "\"\\\/\b\f\n\r\t\u00e9\ud83d\ude00\x41"', ['"\\/\b\f\n\r\té😀A'], ["n"]),
+    Case("a literal in either case", 'start: "aß+"i', ["Aß+", "aß+", "Aẞ+"], ["aa", "aß"]),
+    Case("a range", 'start: "a".."c" "ä" .. "ü"', ["aö", "cü"], ["dö", "ay"]),
+    Case("a pattern", r"start: /[0-9]+\/\d/", ["12/3"], ["12/", "/3"]),
+    Case("flags of a pattern", "start: /a . # x\n/isx", ["A\n", "ax"], ["a . # x"]),
+    Case("a dot is no line break", "start: /a.b/", ["axb", "aéb"], ["a\nb"]),
+    Case("anchors are the ends of the terminal", "start: /^a$/ /b/", ["ab"], ["a", "a\nb"]),
+    Case("rules with signs and priorities", '?start.2: a -> one\n!a: "x" -> two\n | "y"', ["x", "y"], ["xy"]),
+    Case("names with dashes, digits and underscores", 'start: a-b _c1 _D\na-b: "x"\n_c1: "y"\n_D: "z"', ["xyz"], ["xy"]),
+    Case("comments", 'start: "a" // "b"\n # c\n  | "//" # "d"\n', ["a", "//"], ["ab", "b"]),
+    Case("bodies over lines", 'start: ("a"\n "b" |\n "c")\n  | "d"\n\n  | [\n"e"\n] "f"', ["ab", "c", "d", "ef", "f"], ["e", "a"]),
+    Case("empty alternatives", 'start: "a" ("b" |) x\nx:', ["ab", "a"], ["b"]),
+    Case("repetitions", 'start: "a"? "b"* "c"+ "d"~2 "e"~1..2 "f"{2} "g"{1,} "h"{,1} "i"{1,2}', ["cddeffgi", "abcddeeffgghii"], ["cddefgi", "cddeffgiii"]),
+    Case("zero times", 'start: "a"{0} "b"~0..1', ["", "b"], ["a"]),
+    Case("left recursion", 'start: start "+" N | N\nN: /[0-9]+/', ["1", "1+22+3"], ["", "1+"]),
+    Case("terminals of terminals", 'start: A\nA: B (C | "-") ~ 2\nB: "<"i\nC: /[a-c]/ | "x".."z"', ["<a-", "<zz"], ["<a", "<", "<ad"]),
+    Case("imports", "%import common.INT\n%import common.WORD -> W\n%import common (CNAME, \n WS_INLINE)\nstart: INT W WS_INLINE CNAME", ["1a _x9"], ["a1 x", "1ab"]),
+    Case("what is ignored", 'start: "a" B+\nB: "b" "c"\n%ignore / /\n%ignore "_"+', ["abc", "a bc_ _bc ", "a__bc"], [" abc", "ab c"]),
+    Case("what is ignored behind nothing", 'start: A b "c"\nA: "a"?\nb: "b"?\n%ignore /_/', ["c", "_c", "a_b_c_"], ["_ac"]),
+    Case("an ignored text at the start", '%llguidance {"allow_initial_skip": true}\n%ignore / /\nstart: "a"', ["a", "  a "], ["b"]),
+    Case("options of xgrammar", '%grammar_options {"allow_initial_skip": true, "no_forcing": false}\n%ignore / /\nstart: "a"', [" a"], [""]),
+    Case("an ignored text once", '%llguidance {"skip_repetition": "once"}\n%ignore /[ ]{1,2}/\nstart: "a" "b"', ["a b", "a  b", "ab"], ["a   b"]),
+    Case("the longest match of a terminal", 'start: A "b"\nA: /[ab]+/', [], ["ab", "abb"]),
+    Case("the longest match beside others", 'start: (A | B "!")*\nA: /a+/\nB: /a+b/', ["aa", "aab!", "aab!a"], ["ab", "aab"]),
+    Case("the longest match goes back", 'start: N "." N?\nN: /[0-9]+(\\.[0-9]+)?/', ["1.", "1.5.", "1.5.2"], ["1.5"]),
+    Case("a word only where it is expected", 'start: "if" N\nN: /[a-z]+/', ["iffy", "ifa"], ["if", "i"]),
+    Case("a word and a name at once", 'start: ("if" "!" | N)\nN: /[a-z]+/', ["if", "if!", "iffy"], ["iffy!"]),
+    Case("two ways to go on", 'start: A "b" | B "c"\nA: /a+/\nB: /a+b?/', ["abc", "ac"], ["ab"]),
+    Case("a loop that begins otherwise", 'start: "ab"* A+\nA: /[ab]/', ["aba", "b", "ba"], ["ab", ""]),
+    Case("a pattern that may be empty", 'start: A "b"\nA: /a*/', ["b", "aab"], ["a", ""]),
+    Case("the shortest match", 'start: s "b"\ns[lazy]: /.*e/', ["xeb", "eb"], ["xeeb", "xb"]),
+    Case("the shortest match is empty", 'start: s "b"\ns[lazy]: /a*/', ["b"], ["ab"]),
+    Case("a suffix", 'start: s "b"\ns[suffix="<e>", capture]: /.*/', ["<e>b", "x<e>b", "x<eb<e>b"], ["xb", "<e>x<e>b"]),
+    Case("a stop", 'start: s "b"\ns[stop=/[;.]/, stop_capture="end", capture="s"]: /[^b]*/', ["x;b", ".b"], ["x;;b", "xb"]),
+    Case("a stop at the end of the text", 'start: s\ns[stop=""]: /[a-z]+/', ["x", "xyz"], ["", "x1"]),
+    Case("a stop that is a terminal", 'start: s+\ns[stop=END]: /[a-z]*/\nEND: "." | "!"', ["a.", "a.b!"], ["a", "a.b"]),
+    Case("a rule that is a terminal", 'start: s "b"\ns[temperature=0.5]: "a" "c"\n%ignore / /', ["acb", "ac b"], ["a cb"]),
+    Case("tools", TOOLS, ["", "x", "x<f=12;y", "<f-;", "a<f-;b<f=1;", "<"], ["<f", "x<f=;", "<f=1", "<f-", "<f<f-;"]),
+    Case("what is in all of them", "start: A\nA: /[a-c]+/ & /.{2}/ | /d/ /e/ & /de?/", ["ab", "cc", "de"], ["a", "abc", "d"]),
+    Case("what is not", "start: A\nA: /[ab]*/ & ~/(?s:.*)bb(?s:.*)/", ["", "abab"], ["abb", "c"]),
+    Case("the complement binds first", 'start: A\nA: ~"a"+ & /[a-b]{1,2}/', ["b", "aa", "ab"], ["a", "aaa"]),
+    Case("operators in a rule", 'start: (/[a-c]+/ & ~"ab") "!"', ["c!", "abc!"], ["ab!", "ab"]),
+    Case("schemas", 'start: "<" %json {\n  "type": "integer"\n} ">" %json {"enum": [null, "x"]}', ["<12>null", '<0>"x"'], ["<>null", "<1.5>null"]),
+    Case("schemas and what is ignored", 'start: "a" %json {"const": 1} "b"\n%ignore / +/', ["a1b", "a 1 b"], [" a1b"]),
+    Case("runs of chunks", 'start: %regex {"substring_chunks": ["abc", "de", "fg"]}', ["", "abc", "abcde", "defg"], ["ab", "abcfg"]),
+    Case("runs of words", 'start: W "!"\nW: %regex {"substring_words": "foo bar. baz"}', ["foo bar!", ". baz!", "!"], ["fo!", "foo.!"]),
+    Case("runs of characters", 'start: %regex {"substring_chars": "abca"}', ["bca", "a", ""], ["ac", "aa"]),
+    Case("a grammar within", 'start: %lark { start: "a" b\n b: X "c"\n X: /x*/ } b "e"\nb: "d"', ["acde", "axxcde"], ["ade", "acce"]),
+    Case("each grammar ignores its own", 'start: "(" %lark {\n %ignore /_/\n start: "a" "b"\n} ")" "."\n%ignore / /', ["( a_b ) .", "(ab_)."], ["(a b).", "(ab)_."]),
+    Case("permutations", PERMUTATION, ["abc", "cab", "bca"], ["", "ab", "aba", "abca"]),
+    Case("counters", 'start: n::0\nn::_ : "a" n::incr([0:2]) %if lt(_, 3) | "b" n::decr([0:2]) %if not(is_zeros(_)) | "" %if eq([0:2], 0)', ["", "ab", "aabbab"], ["a", "b", "aaaabbbb"]),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
+def test_what_a_grammar_derives(case: Case) -> None:
+    """Each text is read as a whole, or is not."""
+    spec = Dialect(case.grammar)
+    assert [text for text in case.accepted if not derives(spec, text)] == []
+    assert [text for text in case.rejected if derives(spec, text)] == []
+
+
+ANY = [
+    Case("any match of a terminal", 'start: A "b"\nA: /[ab]+/', ["ab", "abb"], ["a"]),
+    Case("lazy repetitions are others", 'start: /"(.*?)"/ "!"', ['"a"!', '"a"b"!'], ['"a"']),
+    Case("the shortest match all the same", TOOLS, ["x<f=12;y", "<"], ["<f", "x<f=;"]),
+    Case("what is ignored", 'start: A "b"\nA: /a+/\n%ignore /a/', ["aab"], ["b"]),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("case", ANY, ids=lambda case: case.name)
+def test_what_a_grammar_derives_without_the_longest_match(case: Case) -> None:
+    """A terminal takes any of its texts."""
+    spec = Dialect(case.grammar, lexer="any")
+    assert [text for text in case.accepted if not derives(spec, text)] == []
+    assert [text for text in case.rejected if derives(spec, text)] == []
+
+
+@pytest.mark.parametrize(
+    ("grammar", "text"),
+    [
+        ('start: e\ne: e "+" e | "(" e ")" | N\nN: /[0-9]+/\n%ignore /-+/', "(1+--21)"),
+        (TOOLS, "ab<f=1;<f-;é"),
+        ('start: (A | B "!")*\nA: /a+/\nB: /a+b/', "aab!a"),
+        (PERMUTATION, "cab"),
+    ],
+)
+def test_masks_are_exact(grammar: str, text: str) -> None:
+    """Each mask along a text is what is found by trying every token."""
+    check_masks_along(Dialect(grammar), text)
+
+
+def lexed(text: str, kinds: dict[str, tuple[str, bool]]) -> bool:
+    """Whether a text is cut into terminals that are all expected at once, by the definition: the shortest lazy or the longest."""
+    at = 0
+    while at < len(text):
+        lazy = [
+            end
+            for pattern, is_lazy in kinds.values()
+            if is_lazy
+            for end in range(at + 1, len(text) + 1)
+            if re.fullmatch(pattern, text[at:end])
+        ]
+        before = min(lazy, default=len(text) + 1)
+        longest = [
+            end
+            for pattern, is_lazy in kinds.values()
+            if not is_lazy
+            for end in range(at + 1, min(before, len(text) + 1))
+            if re.fullmatch(pattern, text[at:end])
+        ]
+        if not lazy and not longest:
+            return False
+        at = before if lazy else max(longest)
+    return True
+
+
+@pytest.mark.parametrize(
+    "kinds",
+    [
+        {"A": ("aa", False), "B": ("aab|b", False)},
+        {"A": ("a|ab", False), "B": ("b+c", False), "C": ("abb", False)},
+        {"A": ("[ab]+", False), "s": ("c", True)},
+        {"A": ("[abc]+", False), "s": ("[ab]*c", True)},
+        {"A": ("ab|b", False), "s": ("aa?b", True), "t": ("a|bc", True)},
+        {"A": ("ab", False), "B": ("abc", False), "C": ("b", False), "s": ("ab", True), "t": ("ca", True)},
+        {"A": ("ab", False), "B": ("a", False), "C": ("abcb", False), "s": ("b", True)},
+        {"A": ("abc", False), "B": ("ca", False), "s": ("a", True), "t": ("ca*b", True)},
+        {"A": ("a*b", False), "B": ("a", False), "C": ("ab+c", False)},
+    ],
+)
+def test_terminals_that_are_expected_at_once(kinds: dict[str, tuple[str, bool]]) -> None:
+    """Of all texts up to five characters those are read that can be cut up by the definition."""
+    rules = "".join(f"{name}{'[lazy]' * lazy}: /{pattern}/\n" for name, (pattern, lazy) in kinds.items())
+    grammar = schemagen.compile(Dialect(f"start: ({' | '.join(kinds)})*\n{rules}"), BYTES)
+    for length in range(6):
+        for letters in itertools.product("abc", repeat=length):
+            text = "".join(letters)
+            matcher = grammar.matcher()
+            read = matcher.accept_bytes(text.encode()) and matcher.is_accepting()
+            assert read == lexed(text, kinds), text
+
+
+# --- the library -----------------------------------------------------------------------------------------------------
+
+#: Characters that the terminals of the library are about.
+SAMPLES = {
+    "numbers": ("1.e+-", 6),
+    "strings": ('"\\a\n', 6),
+    "comments": ("/*#-\n", 6),
+    "names": ("aZ_9 \t", 4),
+    "breaks": ("\r\n\f ", 5),
+}
+
+
+@pytest.mark.parametrize("name", COMMON)
+def test_terminals_of_the_library(name: str) -> None:
+    """Each terminal takes of a text what lark's own takes."""
+    lark = pytest.importorskip("lark")
+    grammar = f"start: {name}\n%import common.{name}"
+    (terminal,) = lark.Lark(grammar).terminals
+    theirs, ours = re.compile(terminal.pattern.to_regexp()), parse_rust(COMMON[name], search=False)
+    for letters, longest in SAMPLES.values():
+        for length in range(1, longest):
+            for text in map("".join, itertools.product(letters, repeat=length)):
+                found = theirs.match(text)
+                ends = [end for end in range(len(text) + 1) if matches(ours, text[:end])]
+                assert max(ends, default=None) == (found and found.end()), text
+
+
+def test_runs_of_chunks() -> None:
+    """All runs are found, and nothing else."""
+    chunks = ("a", "ab", "", "b", "a", "c", "ab")
+    language = runs(chunks)
+    expected = {"".join(chunks[i:j]) for i in range(len(chunks) + 1) for j in range(i, len(chunks) + 1)}
+    found = {"".join(t) for n in range(9) for t in itertools.product("abc", repeat=n) if matches(language, "".join(t))}
+    assert found == {each for each in expected if len(each) < 9}
+
+
+# --- parameters ------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("function", "parameter", "result"),
+    [
+        ("7", 1, 7),
+        ("0xFf", 1, 255),
+        ("_", 9, 9),
+        ("set_bit(3)", 1, 9),
+        ("clear_bit(0)", 9, 8),
+        ("bit_and(6)", 3, 2),
+        ("bit_or( 6 )", 3, 7),
+        ("incr([1:3])", 3, 5),
+        ("incr([1:3])", 6, 6),
+        ("decr([1:3])", 4, 2),
+        ("decr([1:3])", 1, 1),
+        ("incr(_)", 2**64 - 1, 2**64 - 1),
+    ],
+)
+def test_functions_of_a_parameter(function: str, parameter: int, result: int) -> None:
+    """Each function is what llguidance's page says."""
+    assert value_of(read_value(Scanner(function)), parameter) == result
+
+
+@pytest.mark.parametrize(
+    ("condition", "those_that_hold"),
+    [
+        ("true", {0, 1, 2, 3, 4, 5, 6, 7}),
+        ("true()", {0, 1, 2, 3, 4, 5, 6, 7}),
+        ("bit_clear(1)", {0, 1, 4, 5}),
+        ("bit_set(1)", {2, 3, 6, 7}),
+        ("is_ones([0:2])", {3, 7}),
+        ("is_zeros([1:3])", {0, 1}),
+        ("eq([1:3], 2)", {4, 5}),
+        ("ne(_, 2)", {0, 1, 3, 4, 5, 6, 7}),
+        ("lt(_, 3)", {0, 1, 2}),
+        ("le(_, 3)", {0, 1, 2, 3}),
+        ("gt([0:2], 2)", {3, 7}),
+        ("ge([0:2], 2)", {2, 3, 6, 7}),
+        ("bit_count_eq(_, 2)", {3, 5, 6}),
+        ("bit_count_ne(_, 1)", {0, 3, 5, 6, 7}),
+        ("bit_count_lt(_, 1)", {0}),
+        ("bit_count_le(_, 1)", {0, 1, 2, 4}),
+        ("bit_count_gt(_, 2)", {7}),
+        ("bit_count_ge(_, 2)", {3, 5, 6, 7}),
+        ("and(bit_set(0), bit_set(1))", {3, 7}),
+        ("or(bit_set(0), not(bit_set(1)))", {0, 1, 3, 4, 5, 7}),
+    ],
+)
+def test_conditions_on_a_parameter(condition: str, those_that_hold: set[int]) -> None:
+    """Each condition is what llguidance's page says."""
+    read = read_condition(Scanner(condition))
+    assert {parameter for parameter in range(8) if holds(read, parameter)} == those_that_hold
+
+
+# --- errors ----------------------------------------------------------------------------------------------------------
+
+ERRORS: list[tuple[str, type[GrammarError], int, int, str]] = [
+    ('start "a"', GrammarSyntaxError, 1, 7, "':' is expected"),
+    ('start: "a', GrammarSyntaxError, 1, 8, "never closed"),
+    (r'start: "\q"', GrammarSyntaxError, 1, 9, "escape"),
+    (r'start: "\ud800"', GrammarSyntaxError, 1, 9, "no character"),
+    ("start: /a", GrammarSyntaxError, 1, 8, "never closed"),
+    ("start: /a(b/", GrammarSyntaxError, 1, 10, "cannot be read"),
+    ("start: /a(b/i", GrammarSyntaxError, 1, 10, "cannot be read"),
+    ("start: /a/l", GrammarSyntaxError, 1, 8, "flag 'l'"),
+    ("start: /ab+?c/", UnsupportedGrammarError, 1, 11, "lazy repetition"),
+    (r"start: /[?]\bab/", UnsupportedGrammarError, 1, 12, "word boundary"),
+    ("start: /a(?=b)/", UnsupportedGrammarError, 1, 10, "look-around"),
+    ('start: ("a"', GrammarSyntaxError, 1, 8, "never closed"),
+    ('start: "a")', GrammarSyntaxError, 1, 11, "stands where"),
+    ('start: ["a")', GrammarSyntaxError, 1, 8, "never closed"),
+    ('start: "b".."a"', GrammarSyntaxError, 1, 8, "range"),
+    ('start: "a".."bc"', GrammarSyntaxError, 1, 8, "range"),
+    ('start: "a"{2,1}', GrammarSyntaxError, 1, 11, "at least 2"),
+    ('start: "a"{x}', GrammarSyntaxError, 1, 11, "cannot be read"),
+    ('start: "a"**', GrammarSyntaxError, 1, 12, "stands where"),
+    ("start: item\nitems: /a/", GrammarSyntaxError, 1, 8, "'item' is not defined"),
+    ("start: INT", GrammarSyntaxError, 1, 8, "'INT' is not defined"),
+    ("start: A\nA: b\nb: /x/", GrammarSyntaxError, 2, 4, "the rule 'b'"),
+    ("start: A\nA: B\nB: /x/ A", GrammarSyntaxError, 3, 8, "calls itself"),
+    ('start: "a"\nstart: "b"', GrammarSyntaxError, 2, 1, "defined twice"),
+    ("%import common.INT\nINT: /x/\nstart: INT", GrammarSyntaxError, 2, 1, "defined twice"),
+    ("%import common.NOPE", GrammarSyntaxError, 1, 16, "NOPE"),
+    ("%import common.INT -> int", GrammarSyntaxError, 1, 23, "no name of a terminal"),
+    ("%import .other.X", GrammarSyntaxError, 1, 9, "library"),
+    ("%import python.NAME", UnsupportedGrammarError, 1, 9, "import from"),
+    ("root: /a/", GrammarSyntaxError, 1, 1, "no rule 'start'"),
+    ("", GrammarSyntaxError, 1, 1, "no rule 'start'"),
+    ("%declare X", UnsupportedGrammarError, 1, 1, "%declare"),
+    ("start: /a/\n%override start: /b/", UnsupportedGrammarError, 2, 1, "%override"),
+    ("start: /a/\n%extend start: /b/", UnsupportedGrammarError, 2, 1, "%extend"),
+    ("%nope", GrammarSyntaxError, 1, 1, "not known"),
+    ("start: %nope {}", GrammarSyntaxError, 1, 8, "within a rule"),
+    ("start: x{/a/}\nx{p}: p", UnsupportedGrammarError, 1, 9, "template"),
+    ("x{p}: p", UnsupportedGrammarError, 1, 1, "template"),
+    ("start: A\nA.2: /a/", UnsupportedGrammarError, 2, 2, "priority"),
+    ("start[lazi]: /a/", GrammarSyntaxError, 1, 7, "'lazi'"),
+    ("start[lazy=1]: /a/", GrammarSyntaxError, 1, 7, "'lazy'"),
+    ("start[lazy stop]: /a/", GrammarSyntaxError, 1, 12, "',' or ']'"),
+    ("start[max_tokens=x]: /a/", GrammarSyntaxError, 1, 18, "a number"),
+    ("start[capture=x]: /a/", GrammarSyntaxError, 1, 7, "no string"),
+    ('start[stop="a", suffix="b"]: /a/', GrammarSyntaxError, 1, 17, "two of"),
+    ("A[lazy]: /a/", GrammarSyntaxError, 1, 1, "attributes"),
+    ("start[lazy]: x\nx: /a/", GrammarSyntaxError, 1, 14, "the rule 'x'"),
+    ("start[lazy]: %json {}", GrammarSyntaxError, 1, 14, "%json"),
+    ("start[lazy]: %lark {start: /a/}", GrammarSyntaxError, 1, 14, "%lark"),
+    ("start: A\nA: <|x|>", GrammarSyntaxError, 2, 4, "a token"),
+    ("start: <|x|>", UnsupportedGrammarError, 1, 8, "the token <|x|>"),
+    ("start: /a/ <[1-3]>", UnsupportedGrammarError, 1, 12, "the token <[1-3]>"),
+    ("start[lazy]: /a/ <|x|>", UnsupportedGrammarError, 1, 18, "the token <|x|>"),
+    ("start[max_tokens=3]: /a/", UnsupportedGrammarError, 1, 7, "max_tokens"),
+    ("start: @other", UnsupportedGrammarError, 1, 8, "@other"),
+    ("start: %json [1]", GrammarSyntaxError, 1, 8, "%json"),
+    ('start: %json {"a" 1}', GrammarSyntaxError, 1, 19, "no JSON"),
+    ('start: %json {"a": NaN}', GrammarSyntaxError, 1, 14, "NaN"),
+    ('start: %regex {"x": 1}', GrammarSyntaxError, 1, 8, "%regex"),
+    ('start: %lark { start: "a"', GrammarSyntaxError, 1, 8, "never closed"),
+    ('start: %lark { a: "a" }', GrammarSyntaxError, 1, 15, "no rule 'start'"),
+    ('start: "a" }', GrammarSyntaxError, 1, 12, "stands where"),
+    ('%llguidance {"nope": true}', GrammarSyntaxError, 1, 12, "'nope'"),
+    ("%llguidance []", GrammarSyntaxError, 1, 12, "object"),
+    ('%llguidance {"allow_invalid_utf8": true}', UnsupportedGrammarError, 1, 12, "allow_invalid_utf8"),
+    ('start: p::0\np: "a"', GrammarSyntaxError, 1, 8, "no parameter"),
+    ('start: p\np::_ : "a"', GrammarSyntaxError, 1, 8, "needs a parameter"),
+    ('start: p::_\np::_ : "a"', GrammarSyntaxError, 1, 8, "without one"),
+    ('start: "a" %if bit_set(0)', GrammarSyntaxError, 1, 16, "without one"),
+    ('start: p::0\np::_ : "a" %if nope(0)', GrammarSyntaxError, 2, 16, "'nope'"),
+    ('start: p::0\np::_ : "a" %if eq([2:1], 0)', GrammarSyntaxError, 2, 19, "bits"),
+    ('start: p::0\np::_ : "a" %if bit_set(64)', GrammarSyntaxError, 2, 24, "bit 64"),
+    ("start: p::18446744073709551616\np::_ : ", GrammarSyntaxError, 1, 11, "too large"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("grammar", "kind", "line", "column", "fact"), ERRORS, ids=[each[0] for each in ERRORS])
+def test_mistakes(grammar: str, kind: type[GrammarError], line: int, column: int, fact: str) -> None:
+    """Each mistake is told with its place and a way out."""
+    with pytest.raises(kind) as caught:
+        Dialect(grammar).rules()
+    assert (caught.value.line, caught.value.column) == (line, column), str(caught.value)
+    assert fact in caught.value.fact
+
+
+def test_what_derives_nothing() -> None:
+    """A grammar without any text is refused with the place of its start."""
+    for grammar in ('start: a\na: a "b"', "start: A\nA: /a/ & /b/", "start: p::1\np::_ : /a/ %if is_zeros(_)"):
+        with pytest.raises(UnsatisfiableSchemaError, match="no text can be derived from 'start'"):
+            Dialect(grammar).rules()
+
+
+@pytest.mark.parametrize(
+    "grammar",
+    [
+        "start: " + "(" * 10_000 + '"a"' + ")" * 10_000,
+        "start: " + "[" * 10_000,
+        "start: " + "%lark { start: " * 10_000,
+        "start: %json " + "[" * 100_000,
+        "start: %json " + '{"items":' * 20_000 + "true" + "}" * 20_000,
+        "start: T0\n" + "".join(f"T{i}: T{i + 1} T{i + 1}\n" for i in range(60)) + "T60: /a/",
+        "start: T0\n" + "".join(f'T{i}: T{i + 1} "b"\n' for i in range(5_000)) + "T5000: /a/",
+        'start: p::0\np::_ : "a" %if ' + "not(" * 10_000 + "true" + ")" * 10_000,
+        "start: (A{1,1000}){1,1000}\nA: /a+/",
+        'start: "a"{1,99999999999999999999}',
+        "#" * 1_000_001,
+    ],
+    ids=lambda grammar: grammar[:20],
+)
+def test_what_is_too_large(grammar: str) -> None:
+    """Hostile grammars end with an error."""
+    with pytest.raises(LimitError):
+        schemagen.compile(Dialect(grammar), BYTES)
+
+
+@pytest.mark.parametrize(
+    ("grammar", "text"),
+    [
+        ('start: "a"{1,1000000}', "aaa"),
+        ("start: r0\n" + "".join(f"r{i}: r{i + 1}\n" for i in range(3_000)) + "r3000: /a/", "a"),
+        (
+            "start: (" + " | ".join(f'"kw{i:x}"' for i in range(500)) + " | N)*\nN: /[a-z0-9]+/\n%ignore / +/",
+            "kw1 kw1f x",
+        ),
+        ("start: " + "|" * 10_000, ""),
+        ("start: " + "(%lark {start: " * 25 + '"a"' + "})+" * 25, "aa"),
+    ],
+    ids=lambda grammar: grammar[:20],
+)
+def test_what_is_large(grammar: str, text: str) -> None:
+    """Large grammars are read."""
+    assert derives(Dialect(grammar), text)
