@@ -10,7 +10,7 @@ import pytest
 import schemagen
 
 EXPORTED = {
-    "Choice", "EBNF", "Failure", "GBNF", "Generation", "Generator", "Grammar", "LanguageModel", "Layout", "Limits", "LogitsProcessor", "Partial", "Regex", "Structured", "Tool", "ToolCall",
+    "Choice", "EBNF", "Failure", "GBNF", "Generation", "Generator", "Grammar", "LanguageModel", "Lark", "Layout", "Limits", "LogitsProcessor", "Partial", "Regex", "Structured", "Tool", "ToolCall",
     "Vocabulary", "__version__",
     "allocate_token_bitmask", "apply_token_bitmask_inplace", "cache_info", "clear_cache", "compile", "errors", "events", "fill_next_token_bitmasks",
     "from_transformers", "load", "load_bundled", "set_default_lm", "structured", "to_regex", "tool",
