@@ -27,8 +27,8 @@ def test_all_is_what_was_decided() -> None:
 
 
 def test_the_surface_stays_small() -> None:
-    """At most thirty-three names beside the exceptions."""
-    assert len(EXPORTED) <= 33
+    """At most thirty-four names beside the exceptions."""
+    assert len(EXPORTED) <= 34
 
 
 @pytest.mark.parametrize("name", sorted(schemagen.__all__))
