@@ -74,7 +74,7 @@ def regex_of(spec: Any) -> ast.Regex:
         raise UnsupportedGrammarError(
             f"{spec!r:.80} cannot stand for a terminal: {error.fact}",
             why="what is bound to a terminal is read without a stack of its own",
-            fix="bind a pattern, choices, or a type without recursion; write recursive rules into the grammar",
+            fix="bind a pattern, choices, or a type without recursion whose keys are all declared",
         ) from error
     except RecursionError:
         raise LimitError(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property, partial
@@ -20,6 +21,7 @@ from schemagen.errors import (
 )
 from schemagen.grammar.context_free_specs import ContextFree
 from schemagen.grammar.embedded import expression_of, frozen_spec, regex_of
+from schemagen.grammar.specs import Choice
 
 if TYPE_CHECKING:
     import lark
@@ -294,16 +296,29 @@ def _definition(name: str, spec: Any) -> str:
     """Return a line by which lark reads a terminal as what is bound to it.
 
     Raises:
-        UnsupportedGrammarError: It cannot be written as a pattern.
+        UnsupportedGrammarError: It cannot be written as a pattern of lark.
     """
     from schemagen.regex.text import to_python_re
 
-    try:
-        pattern = to_python_re(regex_of(spec))
-    except (LimitError, RecursionError) as error:
-        raise UnsupportedGrammarError(
-            f"lark cannot read the texts of {name}",
-            why="they cannot be written as one pattern",
-            fix="lower the bounds of what is bound to it",
-        ) from error
-    return f"%override {name}: /{pattern.replace('/', chr(92) + '/')}/"
+    if isinstance(spec, Choice | tuple):
+        texts = spec.options if isinstance(spec, Choice) else spec
+        longest_first = sorted(texts, key=len, reverse=True)  # re takes the first that matches
+        pattern = "|".join(map(_escaped, longest_first))
+    else:
+        try:
+            pattern = to_python_re(regex_of(spec))
+        except (LimitError, RecursionError) as error:
+            raise _unreadable(name, "they cannot be written as one pattern", "lower its bounds") from error
+    if re.fullmatch(pattern, ""):
+        why = "the empty text is one of them, and lark has no empty terminals"
+        raise _unreadable(name, why, f"leave it out, and write [{name}] in the grammar")
+    written = pattern.replace("/", "\\/").replace("\n", "\\n")
+    return f"%override {name}: /{written}/"
+
+
+def _unreadable(name: str, why: str, fix: str) -> UnsupportedGrammarError:
+    return UnsupportedGrammarError(f"lark cannot read what is bound to {name}", why=why, fix=fix)
+
+
+def _escaped(text: str) -> str:
+    return "".join("\\n" if character == "\n" else re.escape(character) for character in text)

@@ -305,6 +305,19 @@ def test_something_bound_has_no_end_of_its_own() -> None:
     assert complete.parse("10").children == ["1"]
 
 
+def test_lark_finds_the_longest_of_some_choices() -> None:
+    """Also where a shorter one comes first; texts that are written with slashes and line breaks are found, too."""
+    spec = Lark('start: X ";"\n%declare X', bind={"X": Choice("1", "100", "a/b\\", "\n")})
+    for text in ("1;", "100;", "a/b\\;", "\n;"):
+        assert derives(spec, text)
+        assert spec.parse(text).children == [text[:-1]]
+    empty = Lark('start: X ";"\n%declare X', bind={"X": Choice("", "a")})
+    with pytest.raises(UnsupportedGrammarError, match="lark cannot read what is bound to X"):
+        empty.parse("a;")
+    pattern = Lark('start: X ";"\n%declare X', bind={"X": Regex("[/\n]+")})
+    assert pattern.parse("/\n/;").children == ["/\n/"]
+
+
 @pytest.mark.parametrize("text", ["", "a", "b", "ab"])
 def test_something_bound_may_be_empty(text: str) -> None:
     """It may then be left out, and a text of nothing but the empty one is left out always."""
