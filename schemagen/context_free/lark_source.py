@@ -120,7 +120,7 @@ def imported_lark(name: str = "lark") -> ModuleType:
         raise SchemagenError(
             "lark is not installed",
             why="it reads the grammars of schemagen.Lark",
-            fix='pip install "schemagen[lark]"',
+            fix='pip install "lark>=1.2,<2", which is what the extra `lark` of schemagen asks for',
             code="no-lark",
         ) from error
 

@@ -42,7 +42,7 @@ _DIALECTS = ("lark", "llguidance")
 class Lark(ContextFree):
     r"""Text that a grammar of lark derives: exactly what ``lark.Lark`` with the same options parses.
 
-    ``Lark('start: NAME "=" NUMBER\nNAME: /[a-z]+/\nNUMBER: /[0-9]+/')``. Lark is an extra: ``pip install "schemagen[lark]"``.
+    ``Lark('start: NAME "=" NUMBER\nNAME: /[a-z]+/\nNUMBER: /[0-9]+/')``. Lark itself is an extra.
 
     Args:
         grammar: The text, the path of a file (relative imports are found from there), or a ``lark.Lark``, which brings its
@@ -114,7 +114,7 @@ class Lark(ContextFree):
         for name, value in fields.items():
             object.__setattr__(self, name, value)
         if is_lark(grammar):
-            self.__dict__["_parser"] = grammar
+            object.__setattr__(self, "_parser", grammar)
         if dialect == "lark":
             imported_lark()
         elif parser is not None or lexer is not None or bind or keywords is not None:

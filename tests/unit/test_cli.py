@@ -547,7 +547,9 @@ def test_the_page_has_every_command() -> None:
     commands = [command.name or command.callback.__name__ for command in app.registered_commands]
     for name in commands:
         assert f"\n## {name}\n" in page
+    assert "\n## grammar check\n" in page
     known = "".join(run(name, "--help").output for name in commands) + run("--help").output
+    known += run("grammar", "check", "--help").output
     assert {option for option in re.findall(r"--[a-z][a-z-]*", page) if option not in known} == set()
 
 
