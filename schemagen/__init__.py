@@ -68,6 +68,7 @@ if TYPE_CHECKING:
     )
     from schemagen.grammar.context_free_specs import EBNF, GBNF
     from schemagen.grammar.grammar import Grammar
+    from schemagen.grammar.lark_spec import Lark
     from schemagen.grammar.specs import Choice, Regex
     from schemagen.lm.generator import Generator
     from schemagen.lm.language_model import LanguageModel
@@ -92,6 +93,7 @@ _HOMES = {
     "Generator": "schemagen.lm.generator",
     "Grammar": "schemagen.grammar.grammar",
     "LanguageModel": "schemagen.lm.language_model",
+    "Lark": "schemagen.grammar.lark_spec",
     "Layout": "schemagen.grammar.compiler",
     "Limits": "schemagen.grammar.compiler",
     "LogitsProcessor": "schemagen.decode",
@@ -133,6 +135,7 @@ __all__ = [
     "InvalidPatternError",
     "InvalidSchemaError",
     "LanguageModel",
+    "Lark",
     "Layout",
     "LimitError",
     "Limits",

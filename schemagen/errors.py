@@ -126,7 +126,7 @@ class UnsupportedPatternError(PatternError):
 
 
 class GrammarError(SchemagenError):
-    """A grammar (GBNF, EBNF) that cannot be used; `line` and `column` (both from 1) say where."""
+    """A grammar (GBNF, EBNF, Lark) that cannot be used; `line` and `column` (both from 1) say where."""
 
     default_code = "grammar-error"
 

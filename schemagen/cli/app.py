@@ -27,11 +27,15 @@ app = typer.Typer(
     rich_markup_mode=None,
 )
 
+grammar_app = typer.Typer(help="Look at grammars.", no_args_is_help=True, rich_markup_mode=None)
+app.add_typer(grammar_app, name="grammar")
+
 SpecArgument = Annotated[
     str,
     typer.Argument(
         metavar="SPEC",
-        help="A Python type as module:Class or FILE.py:Class, a JSON Schema or the path of one, or - for standard input.",
+        help="A Python type as module:Class or FILE.py:Class, a JSON Schema or the path of one, or - for standard input; "
+        "the path of a grammar: .gbnf, .ebnf, .lark.",
         show_default=False,
     ),
 ]
@@ -44,6 +48,22 @@ class Picture(str, Enum):
     PUSHDOWN = "pushdown"
     INDEX = "index"
     MASK = "mask"
+
+
+class LarkParser(str, Enum):
+    """The parsers of `schemagen.Lark`."""
+
+    EARLEY = "earley"
+    LALR = "lalr"
+
+
+class LarkLexer(str, Enum):
+    """Its lexers."""
+
+    DYNAMIC = "dynamic"
+    DYNAMIC_COMPLETE = "dynamic_complete"
+    CONTEXTUAL = "contextual"
+    BASIC = "basic"
 
 
 class Whitespace(str, Enum):
@@ -246,6 +266,22 @@ def draw(  # noqa: PLR0913 - every option is a parameter
     target = schemagen.Regex(spec) if regex else read_spec(spec)
     options = {"what": what and what.value, "after": after, "max_states": max_states, "max_tokens": max_tokens}
     draw_one(target, tokenizer=tokenizer, output=output, **options)
+
+
+@grammar_app.command()
+@render_errors()
+def check(
+    file: Annotated[Path, typer.Argument(help="A grammar: .gbnf, .ebnf or .lark.", show_default=False)],
+    start: Annotated[str | None, typer.Option(help="Of lark: the rule to start from.", show_default="start")] = None,
+    parser: Annotated[LarkParser | None, typer.Option(help="Of lark.", show_default="earley")] = None,
+    lexer: Annotated[LarkLexer | None, typer.Option(help="Of lark.", show_default="that of the parser")] = None,
+) -> None:
+    """Say what the grammar in FILE is and what is wrong with it, and print some of its shortest texts."""
+    from schemagen.cli.grammars import check_one
+
+    options = {"start": start, "parser": parser and parser.value, "lexer": lexer and lexer.value}
+    if not check_one(file, options):
+        raise typer.Exit(1)
 
 
 def main(arguments: Sequence[str] | None = None) -> None:

@@ -12,14 +12,15 @@ from typing import Any
 import typer
 
 from schemagen.errors import InvalidSchemaError
-from schemagen.grammar.context_free_specs import EBNF, GBNF
+from schemagen.grammar.context_free_specs import EBNF, GBNF, ContextFree
+from schemagen.grammar.lark_spec import Lark
 
 _NAME = r"[A-Za-z_][\w.]*"
 #: A module or the path of its file, then a name in it.
 _PYTHON_NAME = re.compile(rf"(?:{_NAME}|.*\.py):{_NAME}")
 
 #: Files of grammars -> what reads them.
-_GRAMMARS = {".gbnf": GBNF, ".ebnf": EBNF}
+GRAMMARS: dict[str, type[ContextFree]] = {".gbnf": GBNF, ".ebnf": EBNF, ".lark": Lark}
 
 _TYPES = "a Python type is module:Class, found from the current folder, or FILE.py:Class"
 
@@ -28,8 +29,8 @@ def read_spec(spec: str) -> Any:
     """Return the type, JSON Schema or grammar that the argument names.
 
     Args:
-        spec: `-` (JSON on standard input), JSON text, the path of a JSON file or of a grammar (.gbnf, .ebnf), `module:Class`
-            looked up from the current directory, or `FILE.py:Class`.
+        spec: `-` (JSON on standard input), JSON text, the path of a JSON file or of a grammar (.gbnf, .ebnf, .lark),
+            `module:Class` looked up from the current directory, or `FILE.py:Class`.
 
     Raises:
         typer.BadParameter: It is none of these, or the module or class is not there.
@@ -42,8 +43,9 @@ def read_spec(spec: str) -> Any:
     path = Path(spec)
     if path.suffix == ".py":
         raise typer.BadParameter(f"{spec!r} names no type: {_TYPES}")
-    if path.suffix in _GRAMMARS and path.is_file():
-        return _GRAMMARS[path.suffix](read_text(path))
+    if path.suffix in GRAMMARS and path.is_file():
+        reader: Any = GRAMMARS[path.suffix]
+        return Lark(path) if reader is Lark else reader(read_text(path))
     if path.is_file():
         return parse_json(read_text(path), str(path))
     if _PYTHON_NAME.fullmatch(spec):

@@ -8,18 +8,24 @@ terminals, and the terminals' patterns. What a terminal matches depends on the l
 `basic`             terminals are tried in lark's order, whatever the parser expects, and the first that matches is taken
 `contextual`        (LALR) the same among the terminals that the state of the parser expects
 
-Rules have no priorities here: they choose between trees of a text, not between texts.
+Rules have no priorities here: they choose between trees of a text, not between texts. A terminal that the grammar declares
+can be bound to an expression, which the Earley parser reads character by character: no lexer looks for its end.
 """
 
 from __future__ import annotations
 
+import re
 from collections import defaultdict
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
+from schemagen.context_free.lark_source import indents_of, place_of
 from schemagen.context_free.matching import matched, matched_whole
+from schemagen.context_free.reserved_words import reserved
 from schemagen.context_free.syntax import (
+    EMPTY_TEXT,
     MARK,
+    NOTHING,
     ContextFreeGrammar,
     Expression,
     Indentation,
@@ -27,40 +33,120 @@ from schemagen.context_free.syntax import (
     LrTables,
     Rule,
     Terminal,
+    Text,
     alternatives,
     sequence,
 )
-from schemagen.errors import UnsupportedGrammarError
+from schemagen.context_free.texts import is_nullable, nonempty
+from schemagen.errors import GrammarSyntaxError, LimitError, OptionError, UnsupportedGrammarError
 from schemagen.regex import ast
+from schemagen.regex.derivatives import is_empty
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
     from lark import Lark
 
+    Bound = Mapping[str, Callable[[], Expression]]
 
+
+#: Flags of `re` that can be written into a pattern.
+_LETTERS = {re.IGNORECASE: "i", re.MULTILINE: "m", re.DOTALL: "s", re.ASCII: "a"}
 #: The furthest right that a line may begin in a language with indentation.
 MAX_INDENTATION = 40
 
 
-def grammar_of(parser: Lark) -> ContextFreeGrammar:
+def grammar_of(parser: Lark, bound: Bound | None = None, *, reserve_words: bool = False) -> ContextFreeGrammar:
     """Return the grammar of a parser.
+
+    Args:
+        parser: The parser.
+        bound: What terminals that the grammar declares are texts of; asked for if it uses them.
+        reserve_words: Whether literals that other terminals match are reserved; see `reserved_words`.
 
     Raises:
         UnsupportedPatternError: A terminal cannot be read by an automaton.
-        UnsupportedGrammarError: Its tokens are changed by something else than an `Indenter` before they are parsed.
+        UnsupportedGrammarError: Its tokens are changed by something else than an `Indenter` before they are parsed, or
+            there is no Earley parser for what is bound.
+        GrammarSyntaxError: A terminal is declared and nothing is bound to it.
+        OptionError: A name is bound that the grammar does not declare.
     """
+    options = parser.options
+    indentation = _indentation(options.postlex)
+    bound_symbols = _bound(parser, bound or {}, indentation)
     bodies: dict[str, list[Expression]] = defaultdict(list)
     for rule in parser.rules:
-        bodies[str(rule.origin.name)].append(sequence(*map(_symbol, rule.expansion)))
+        symbols = (
+            bound_symbols[each.name][0] if each.name in bound_symbols else _symbol(each) for each in rule.expansion
+        )
+        bodies[str(rule.origin.name)].append(sequence(*symbols))
     rules = {name: alternatives(*alternative) for name, alternative in bodies.items()}
     ignored = frozenset(parser.ignore_tokens)
-    start = parser.options.start[0]
-    indentation = _indentation(parser.options.postlex)
-    if parser.options.parser == "lalr":
+    start = options.start[0]
+    if options.parser == "lalr":
         return ContextFreeGrammar(start, rules, {}, ignored, _tables(parser, indentation), indentation)
-    if parser.options.lexer == "basic":
-        ways = _by_width(_scanned(_lexer(parser)), indentation)
+    if options.lexer == "basic":
+        ways = _by_width(_scanned(_lexer(parser), parser), indentation)
         return ContextFreeGrammar(start, rules, _grouped(ways), ignored, None, indentation)
-    return ContextFreeGrammar(start, rules, _dynamic(parser, ignored), ignored)
+    terminals = _dynamic(parser, ignored)
+    if reserve_words:
+        terminals.update(
+            reserved({each.name: (_pattern(each, parser), each.pattern.type == "str") for each in parser.terminals})
+        )
+    terminals.update((name, ways) for name, (_, ways) in bound_symbols.items() if ways)
+    return ContextFreeGrammar(start, rules, terminals, ignored)
+
+
+def _bound(
+    parser: Any, bound: Bound, indentation: Indentation | None
+) -> dict[str, tuple[Expression, tuple[Lexeme, ...]]]:
+    """Return what stands in rules for each declared terminal that they use, and how it is read."""
+    defined = {terminal.name for terminal in parser.terminals}
+    made = set() if indentation is None else {indentation.indent.name, indentation.dedent.name}
+    used = dict.fromkeys(symbol.name for rule in parser.rules for symbol in rule.expansion if symbol.is_term)
+    used.update(dict.fromkeys(parser.ignore_tokens))
+    declared = {name for name, (tree, _) in parser.grammar.term_defs if tree is None} if bound else set()
+    for name in bound:
+        if name not in declared or name in defined:
+            why = "it has a definition" if name not in declared else "lark gives a literal this name, too"
+            raise OptionError(
+                f"bind={{{name!r}: ...}}",
+                why=why if name in defined else "the grammar does not declare it",
+                fix=f"write %declare {name}" if name not in declared else "declare it under another name",
+            )
+    for name in used:
+        if name not in defined and name not in made and name not in bound:
+            line, column = place_of(name, getattr(parser, "source_grammar", ""))
+            raise GrammarSyntaxError(
+                f"the terminal {name!r} is declared and has no texts",
+                why="%declare leaves them to whoever uses the grammar",
+                fix=f"give bind={{{name!r}: ...}}, a pattern, a type or another spec",
+                line=line,
+                column=column,
+            )
+    if bound and (parser.options.parser != "earley" or not parser.options.lexer.startswith("dynamic")):
+        raise UnsupportedGrammarError(
+            f"bind= with parser={parser.options.parser!r} and lexer={parser.options.lexer!r}",
+            why="their lexer looks for the end of each terminal, and a bound text is one wherever the parser takes it as such",
+            fix="use parser='earley' with one of its dynamic lexers",
+        )
+    return {name: _read_by_parser(name, bound[name]()) for name in used if name in bound}
+
+
+def _read_by_parser(name: str, expression: Expression) -> tuple[Expression, tuple[Lexeme, ...]]:
+    """Return the symbol of something bound, and how it is read: as a terminal, so that what is ignored may stand around it."""
+    if not isinstance(expression, Text):
+        return expression, ()
+    texts = nonempty(expression.regex)
+    symbol = NOTHING if _has_none(texts) else Terminal(name)
+    return alternatives(symbol, EMPTY_TEXT) if is_nullable(expression.regex) else symbol, (Lexeme(texts),)
+
+
+def _has_none(regex: ast.Regex) -> bool:
+    try:
+        return is_empty(regex)
+    except LimitError:
+        return False  # so many states are made of something
 
 
 def _lexer(parser: Any) -> Any:
@@ -73,30 +159,23 @@ def _indentation(indenter: Any) -> Indentation | None:
     """Return how an `Indenter` of lark makes blocks of lines; None for no indenter.
 
     Raises:
-        UnsupportedGrammarError: It is something else.
+        UnsupportedGrammarError: It is something else, or does more.
     """
     if indenter is None:
         return None
-    from lark.indenter import Indenter
-
-    if not isinstance(indenter, Indenter):
-        raise UnsupportedGrammarError(
-            f"postlex={indenter!r:.80}",
-            why="what it makes of the tokens is known to it alone",
-            fix="use an Indenter of lark, or write the grammar without postlex",
-        )
-    newline = indenter.NL_type
+    indents = indents_of(indenter)
+    newline = indents.newline
     return Indentation(
         Terminal(newline),
-        Terminal(indenter.INDENT_type),
-        Terminal(indenter.DEDENT_type),
+        Terminal(indents.indent),
+        Terminal(indents.dedent),
         {
             Terminal(f"{newline} between brackets"): None,
             **{Terminal(f"{newline} at {width}"): width for width in range(MAX_INDENTATION + 1)},
         },
-        tuple(map(Terminal, indenter.OPEN_PAREN_types)),
-        tuple(map(Terminal, indenter.CLOSE_PAREN_types)),
-        indenter.tab_len,
+        tuple(map(Terminal, indents.opening)),
+        tuple(map(Terminal, indents.closing)),
+        indents.tab,
     )
 
 
@@ -136,27 +215,47 @@ def _symbol(symbol: Any) -> Terminal | Rule:
     return Terminal(symbol.name) if symbol.is_term else Rule(str(symbol.name))
 
 
+def _pattern(terminal: Any, parser: Any) -> str:
+    """Return the pattern of a terminal, the flags of the parser written into it.
+
+    Raises:
+        UnsupportedGrammarError: A flag cannot be written into it.
+    """
+    pattern: str = terminal.pattern.to_regexp()
+    flags = parser.options.g_regex_flags
+    if not flags:
+        return pattern
+    letters = "".join(letter for flag, letter in _LETTERS.items() if flags & flag)
+    if flags & ~(sum(_LETTERS) | re.UNICODE):
+        raise UnsupportedGrammarError(
+            f"g_regex_flags={re.RegexFlag(flags)!r}",
+            why="they cannot be written into the patterns of terminals",
+            fix="use IGNORECASE, MULTILINE, DOTALL or ASCII, or write the patterns as they are meant",
+        )
+    return f"(?{letters}:{pattern})" if letters else pattern
+
+
 def _dynamic(parser: Lark, ignored: frozenset[str]) -> dict[str, tuple[Lexeme, ...]]:
     """Each terminal takes what it matches, whatever the others do."""
     complete = parser.options.lexer == "dynamic_complete"
     terminals: dict[str, tuple[Lexeme, ...]] = {}
     for terminal in parser.terminals:
-        pattern = terminal.pattern.to_regexp()
+        pattern = _pattern(terminal, parser)
         any_text = complete and terminal.name not in ignored
         terminals[terminal.name] = (matched_whole(pattern) if any_text else matched(pattern),)
     return terminals
 
 
-def _scanned(lexer: Any) -> list[tuple[Terminal, Lexeme]]:
+def _scanned(lexer: Any, parser: Any) -> list[tuple[Terminal, Lexeme]]:
     """Return the terminals of a lexer that takes the first one in its order, with the texts that make another one of it."""
     ways: list[tuple[Terminal, Lexeme]] = []
     earlier: list[str] = []
     for terminal in lexer.scanner.terminals:
-        pattern = terminal.pattern.to_regexp()
+        pattern = _pattern(terminal, parser)
         callback = lexer.callback.get(terminal.name)
         words: list[str] = []
         for word in () if callback is None else callback.scanner.terminals:
-            only = word.pattern.to_regexp()
+            only = _pattern(word, parser)
             ways.append((Terminal(word.name), matched(pattern, before=earlier, only=only, but_not=tuple(words))))
             words.append(only)
         ways.append((Terminal(terminal.name), matched(pattern, before=earlier, but_not=words)))
@@ -200,7 +299,7 @@ def _tables(parser: Any, indentation: Indentation | None) -> LrTables:
     for state in table["states"]:
         own = lexers[state]
         if id(own) not in known:
-            known[id(own)] = tuple(_by_width(_scanned(own), indentation))
+            known[id(own)] = tuple(_by_width(_scanned(own, parser), indentation))
         expected.append(known[id(own)])
     return LrTables(
         tuple(actions),

@@ -50,8 +50,9 @@ _CATEGORIES = {
     codes.CATEGORY_NOT_WORD: r"\W",
 }
 _ONE_CHARACTER = {codes.LITERAL, codes.NOT_LITERAL, codes.ANY, codes.IN}
-#: Repetitions with an end are written out.
+#: Repetitions with an end are written out, up to so many characters.
 MAX_COPIES = 200
+MAX_WRITTEN = 100_000
 
 
 @lru_cache(maxsize=1024)
@@ -184,6 +185,10 @@ class _Marked:
             fix="write the terminal without it",
         )
 
+    def _check(self, written: str) -> None:
+        if len(written) > MAX_WRITTEN:
+            raise self._refused("repetitions that take too long to be written out")
+
     # --- the parts, in which a mark may stand anywhere -----------------------------------------------------------------
 
     def _plain(self, tree: Iterable[tuple[Any, Any]], flags: int) -> str:
@@ -252,7 +257,10 @@ class _Marked:
         def one(behind: str) -> str:
             return f"(?:{self._sequence(list(inner), behind + rest, flags)})"
 
-        out = "".join(one(plain + _bounds(low - k - 1, high if endless else high - k - 1)) for k in range(low))
+        out = ""
+        for k in range(low):
+            out += one(plain + _bounds(low - k - 1, high if endless else high - k - 1))
+            self._check(out)
         if endless:
             again = one(plain + "*")
             return out + (f"{again}*(?!{plain}{plain}*{rest})" if greedy else f"(?:(?!{rest}){again})*")
@@ -261,6 +269,7 @@ class _Marked:
             bounds = _bounds(0, k)
             once = one(plain + bounds) + more
             more = f"(?:{once}|(?!{plain}{plain}{bounds}{rest}))" if greedy else f"(?:|(?!{rest}){once})"
+            self._check(more)
         return out + more
 
 

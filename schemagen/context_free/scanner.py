@@ -23,6 +23,20 @@ _SURROGATES = range(0xD800, 0xE000)
 _SHOWN = 40
 
 
+def check_length(text: str) -> None:
+    """Refuse a grammar text that is too long.
+
+    Raises:
+        LimitError: It is.
+    """
+    if len(text) > MAX_LENGTH:
+        raise LimitError(
+            f"a grammar of {len(text):,} characters, limit {MAX_LENGTH:,}",
+            why="a grammar of strangers must not take the process down",
+            fix="use repetitions, or split the grammar",
+        )
+
+
 class Scanner:
     """A grammar text and how far it has been read.
 
@@ -34,12 +48,7 @@ class Scanner:
     def __init__(self, text: str) -> None:
         self.text = text
         self.at = 0
-        if len(text) > MAX_LENGTH:
-            raise LimitError(
-                f"a grammar of {len(text):,} characters, limit {MAX_LENGTH:,}",
-                why="a grammar of strangers must not take the process down",
-                fix="use repetitions, or split the grammar",
-            )
+        check_length(text)
 
     @property
     def at_end(self) -> bool:

@@ -34,6 +34,7 @@ from schemagen.schema.layouts import POLICIES, Layout
 from schemagen.threads.free_threading import HAS_LOCK, LARGE, snapshot
 
 if TYPE_CHECKING:
+    from schemagen.regex import ast
     from schemagen.vocabulary import Vocabulary
 
 __all__ = [
@@ -95,12 +96,12 @@ def compile(  # noqa: A001, PLR0913 - the field's verb, as in re.compile; option
     cache: Cache = "memory",
     engine: EngineName = "auto",
 ) -> Grammar:
-    """Return the grammar of a type, JSON Schema, `Regex`, `Choice`, `GBNF` or `EBNF` over a vocabulary.
+    """Return the grammar of a type, JSON Schema, `Regex`, `Choice`, `GBNF`, `EBNF` or `Lark` over a vocabulary.
 
     Args:
         spec: Any type that pydantic's TypeAdapter takes (or a TypeAdapter), a JSON Schema (dict or bool), a `Regex`, a
-            `Choice`, or a grammar (`GBNF`, `EBNF`). A list of texts means a `Choice` of them, a compiled pattern of `re` a
-            `Regex` with its flags. A dict may be changed afterwards, but not by another thread in the meantime.
+            `Choice`, or a grammar (`GBNF`, `EBNF`, `Lark`). A list of texts means a `Choice` of them, a compiled pattern of
+            `re` a `Regex` with its flags. A dict may be changed afterwards, but not by another thread in the meantime.
         vocabulary: The tokens of the model.
         property_order: "schema" keeps keys in the order of declaration, additional keys last; "any" takes any order.
         whitespace: "flexible" takes compact, spaced and indented JSON, mixed; "compact" none; "spaced" the layout of
@@ -130,7 +131,7 @@ def compile(  # noqa: A001, PLR0913 - the field's verb, as in re.compile; option
     """
     check_layout(property_order, whitespace)
     _check_arguments(vocabulary, engine, strict, resources, limits, cache)
-    spec = _understood(spec)
+    spec = understood(spec)
     options = Options(property_order=property_order, whitespace=whitespace, limits=limits or DEFAULT_LIMITS)
     frozen = _freeze(spec)
     documents = _NOTHING if resources is None else _freeze(dict(resources))
@@ -204,7 +205,7 @@ def _refuse_unwritable(grammar: Grammar) -> None:
         )
 
 
-def _understood(spec: Any) -> Any:
+def understood(spec: Any) -> Any:
     """Return a spec in the form that is compiled: lists of texts and patterns of `re` are other names for ours.
 
     Raises:
@@ -399,9 +400,27 @@ def to_regex(
     """
     from schemagen.regex.text import to_python_re
 
-    spec = _understood(spec)
+    try:
+        return to_python_re(language_of(spec, whitespace=whitespace, resources=resources, depth=depth))
+    except RecursionError as error:
+        raise LimitError(
+            "the pattern is nested deeper than Python's recursion limit",
+            why="a bound of hundreds of digits is spelled out digit by digit",
+            fix="lower the bounds, or raise sys.setrecursionlimit; compile() needs no such pattern",
+        ) from error
+
+
+def language_of(
+    spec: Any,
+    *,
+    whitespace: WhitespacePolicy = "flexible",
+    resources: Mapping[str, Any] | None = None,
+    depth: int | None = None,
+) -> ast.Regex:
+    """Return the texts of a constraint as one regular expression; see `to_regex`."""
+    spec = understood(spec)
     if isinstance(spec, Regex | Choice | ContextFree):
-        return to_python_re(pattern_of(spec))
+        return pattern_of(spec)
     from schemagen.schema.normalise import Normaliser
     from schemagen.schema.text import json_text, page_of
 
@@ -414,11 +433,4 @@ def to_regex(
     _check_whitespace(whitespace)
     options = styled(Options(whitespace=whitespace), target)
     page = page_of(options.whitespace, options.max_indent, options.max_gap, options.number_style)
-    try:
-        return to_python_re(json_text(normaliser, page, depth=depth))
-    except RecursionError as error:
-        raise LimitError(
-            "the pattern is nested deeper than Python's recursion limit",
-            why="a bound of hundreds of digits is spelled out digit by digit",
-            fix="lower the bounds, or raise sys.setrecursionlimit; compile() needs no such pattern",
-        ) from error
+    return json_text(normaliser, page, depth=depth)

@@ -125,6 +125,7 @@ def other_specs(lm: schemagen.LanguageModel, grammar: schemagen.Grammar) -> None
     assert_type(lm("", schemagen.Regex("[0-9]+")), str)
     assert_type(lm("", schemagen.GBNF("root ::= [0-9]+")), str)
     assert_type(lm("", schemagen.EBNF("root ::= [0-9]+", dialect="w3c")), str)
+    assert_type(lm("", schemagen.Lark("start: X", parser="lalr")), str)
     assert_type(lm("", schemagen.Choice(["yes", "no"])), str)
     assert_type(lm("", schemagen.Choice("yes", "no")), str)
     assert_type(lm("", schemagen.Choice(Mood)), Mood)

@@ -547,7 +547,9 @@ def test_the_page_has_every_command() -> None:
     commands = [command.name or command.callback.__name__ for command in app.registered_commands]
     for name in commands:
         assert f"\n## {name}\n" in page
+    assert "\n## grammar check\n" in page
     known = "".join(run(name, "--help").output for name in commands) + run("--help").output
+    known += run("grammar", "check", "--help").output
     assert {option for option in re.findall(r"--[a-z][a-z-]*", page) if option not in known} == set()
 
 
@@ -599,3 +601,59 @@ def test_demo_gives_the_right_values() -> None:
     assert f"Without the constraint, {len(CASES)} of {cases} are." in shown
     assert shown.count("of the probability mass") == cases
     assert shown.count("unconstrained") == cases
+
+
+# --- grammars ------------------------------------------------------------------------------------------------------------
+
+
+def test_grammar_check_says_what_a_grammar_is(tmp_path: Path) -> None:
+    """Rules, recursion, what is odd, and its shortest texts."""
+    (tmp_path / "sum.gbnf").write_text('root ::= "1" ("+" root)?\nother ::= "x"\nloop ::= loop "y"\n')
+    result = run("grammar", "check", str(tmp_path / "sum.gbnf"))
+    assert result.exit_code == 0, result.output
+    lines = [line.split(None, 1) for line in result.stdout.splitlines()]
+    found = {line[0]: line[1] for line in lines if len(line) == 2}
+    assert found["notation"] == "GBNF, read character by character"
+    assert (found["rules"], found["recursive"]) == ("3", "root, loop")
+    assert found["problems"] == "no text can be derived from loop; root does not need other, loop"
+    assert found["texts"] == '"1"'
+
+
+def test_grammar_check_has_lark_parse_its_texts(tmp_path: Path) -> None:
+    """With the options that are given."""
+    pytest.importorskip("lark")
+    (tmp_path / "list.lark").write_text('list: "[" [item ("," item)*] "]"\nitem: list | /[a-z]/+\n%ignore " "\n')
+    result = run("grammar", "check", str(tmp_path / "list.lark"), "--start", "list", "--parser", "lalr")
+    assert result.exit_code == 0, result.output
+    assert "notation     lark, parser lalr, lexer contextual\n" in result.stdout
+    assert re.search(r"recursive +item, list\n", result.stdout)
+    assert re.search(r"lark parses +5 of 5 texts\n", result.stdout)
+
+
+def test_grammar_check_says_where_a_mistake_is(tmp_path: Path) -> None:
+    """Of each notation."""
+    pytest.importorskip("lark")
+    (tmp_path / "a.gbnf").write_text('root ::= "a" b')
+    (tmp_path / "a.lark").write_text('start: "a" b')
+    for name, place in (("a.gbnf", "line 1, column 14"), ("a.lark", "line 1, column 12")):
+        result = run("grammar", "check", str(tmp_path / name))
+        assert result.exit_code == 1
+        assert place in result.stderr
+
+
+def test_grammar_check_is_for_files_of_grammars(tmp_path: Path) -> None:
+    """Others, and options of lark for another notation, are wrong usage."""
+    (tmp_path / "a.gbnf").write_text('root ::= "a"')
+    (tmp_path / "a.json").write_text("{}")
+    assert run("grammar", "check", str(tmp_path / "a.json")).exit_code == 2
+    assert run("grammar", "check", str(tmp_path / "none.lark")).exit_code == 2
+    assert run("grammar", "check", str(tmp_path / "a.gbnf"), "--parser", "lalr").exit_code == 2
+
+
+def test_a_lark_file_is_a_spec(tmp_path: Path, fake_model: FakeModel) -> None:
+    """With the imports beside it."""
+    pytest.importorskip("lark")
+    (tmp_path / "a.lark").write_text('start: "a"')
+    result = run("generate", str(tmp_path / "a.lark"), "Which?")
+    assert result.exit_code == 0, result.output
+    assert fake_model.calls == [("Which?", schemagen.Lark(tmp_path / "a.lark"), {})]

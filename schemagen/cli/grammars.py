@@ -1,0 +1,151 @@
+"""`schemagen grammar check`: what a grammar is, what is odd about it, and a few of its texts."""
+
+from __future__ import annotations
+
+import json
+import random
+from typing import TYPE_CHECKING, Any
+
+import typer
+
+import schemagen
+from schemagen.cli.console import busy, show_facts
+from schemagen.cli.specs import GRAMMARS, read_text
+from schemagen.context_free.simplify import called, components, productive
+from schemagen.errors import ValidationFailed
+from schemagen.grammar.lark_spec import Lark
+from schemagen.testing import mask_of
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+    from pathlib import Path
+
+    from schemagen import Grammar
+    from schemagen.context_free.syntax import ContextFreeGrammar
+    from schemagen.grammar.context_free_specs import ContextFree
+
+#: Names, and texts, to show at most.
+_SHOWN_NAMES = 8
+_SHOWN_TEXTS = 5
+#: Random texts among which the shortest are shown, and the bytes of each.
+_WALKS = 12
+_LONGEST = 40
+
+
+def check_one(path: Path, options: dict[str, Any]) -> bool:
+    """Print what a grammar is, and return whether lark parses its texts, if it is one of lark.
+
+    Args:
+        path: The file; its suffix says in which notation it is.
+        options: Of the spec, those that are None left out.
+
+    Raises:
+        GrammarError: It cannot be read; ``line`` and ``column`` say where.
+    """
+    spec = _spec_of(path, {name: value for name, value in options.items() if value is not None})
+    with busy("reading the grammar"):
+        grammar = spec.rules()
+        texts = examples_of(spec)
+    refused = [text for text in texts if not _is_parsed(spec, text)]
+    facts = [("file", str(path)), ("notation", _notation(spec)), *facts_of(grammar)]
+    facts += [("" if at else "texts", json.dumps(text, ensure_ascii=False)) for at, text in enumerate(texts)]
+    if isinstance(spec, Lark):
+        parsed = f"{len(texts) - len(refused)} of {len(texts)} texts"
+        facts.append(("lark parses", parsed if not refused else f"{parsed}, not {json.dumps(refused[0])}"))
+    show_facts(facts)
+    return not refused
+
+
+def _spec_of(path: Path, options: dict[str, Any]) -> ContextFree:
+    reader: Any = GRAMMARS.get(path.suffix)
+    if reader is None or not path.is_file():
+        raise typer.BadParameter(f"{str(path)!r} is no file of a grammar: {', '.join(sorted(GRAMMARS))}")
+    if options and reader is not Lark:
+        raise typer.BadParameter(f"--{next(iter(options))} is for grammars of lark")
+    made: ContextFree = Lark(path, **options) if reader is Lark else reader(read_text(path))
+    return made
+
+
+def _notation(spec: ContextFree) -> str:
+    if isinstance(spec, Lark):
+        return f"lark, parser {spec.parser}, lexer {spec.lexer}"
+    return f"{type(spec).__name__}, read character by character"
+
+
+def facts_of(grammar: ContextFreeGrammar) -> list[tuple[str, str]]:
+    """Return the rules and terminals of a grammar, and what is odd about them."""
+    groups = list(components(grammar.rules))
+    # lark makes rules of its own for repetitions, with names that grammars cannot have
+    recursive = [
+        name
+        for group in groups
+        for name in sorted(group)
+        if (len(group) > 1 or name in called(grammar.rules[name])) and not name.startswith("__")
+    ]
+    written = [name for name in grammar.rules if not name.startswith("__")]
+    facts = [
+        ("start", grammar.start),
+        ("rules", str(len(written))),
+        ("recursive", _listed(recursive) if recursive else "no"),
+    ]
+    terminals = set(grammar.terminals)
+    if grammar.tables is not None:
+        terminals = {terminal.name for row in grammar.tables.expected for terminal, _ in row}
+    if terminals:
+        ignored = f", ignored: {_listed(sorted(grammar.ignored))}" if grammar.ignored else ""
+        facts.append(("terminals", f"{len(terminals)}{ignored}"))
+    return [*facts, ("problems", "; ".join(_problems(grammar, written)) or "none")]
+
+
+def _problems(grammar: ContextFreeGrammar, written: list[str]) -> list[str]:
+    """Return what is allowed, and hardly meant."""
+    found, todo = {grammar.start}, [grammar.start]
+    while todo:
+        new = called(grammar.rules[todo.pop()]) - found
+        found |= new
+        todo.extend(new)
+    alive = productive(grammar.rules)
+    unused = [name for name in written if name not in found]
+    empty = [name for name in written if name not in alive]
+    problems = [f"no text can be derived from {_listed(empty)}"] if empty else []
+    return problems + ([f"{grammar.start} does not need {_listed(unused)}"] if unused else [])
+
+
+def _listed(names: Iterable[str]) -> str:
+    names = list(names)
+    rest = f" and {len(names) - _SHOWN_NAMES} more" if len(names) > _SHOWN_NAMES else ""
+    return ", ".join(names[:_SHOWN_NAMES]) + rest
+
+
+def examples_of(spec: Any) -> list[str]:
+    """Return the shortest text of a grammar, and the shortest of some random ones."""
+    grammar = schemagen.compile(spec, schemagen.Vocabulary.byte_vocabulary())
+    first = grammar.matcher().shortest_completion()
+    walks = (_random_text(grammar, random.Random(seed)) for seed in range(_WALKS))  # noqa: S311 - examples, no secrets
+    texts = dict.fromkeys(text for text in (first, *walks) if text is not None)
+    return [text.decode() for text in sorted(texts, key=len)[:_SHOWN_TEXTS]]
+
+
+def _random_text(grammar: Grammar, choose: random.Random) -> bytes | None:
+    """Return a random text, of characters that can be read where there are some; None if no end is known in time."""
+    matcher, vocabulary = grammar.matcher(), grammar.vocabulary
+    text = b""
+    for left in range(max(_LONGEST, grammar.min_new_tokens or 0), 0, -1):
+        allowed = sorted(mask_of(matcher, vocabulary, budget=left))
+        readable = [token_id for token_id in allowed if vocabulary.tokens[token_id].decode("latin-1").isprintable()]
+        token_id = choose.choice([each for each in readable if each < ord("\x7f")] or allowed)
+        if token_id in vocabulary.eos_token_ids or (matcher.is_accepting() and choose.random() < 1 / 4):
+            return text
+        matcher.accept_token(token_id)
+        text += vocabulary.tokens[token_id]
+    return text if matcher.is_accepting() else None
+
+
+def _is_parsed(spec: ContextFree, text: str) -> bool:
+    if not isinstance(spec, Lark):
+        return True
+    try:
+        spec.parse(text)
+    except ValidationFailed:
+        return False
+    return True

@@ -1,0 +1,304 @@
+"""Lark itself: parsers made of a grammar text and options, what a parser was made of, and lark's errors as ours.
+
+A parser of lark holds functions and automata that cannot be compared or pickled. What it was made of can be: its text, and
+those of its options that say something (`LarkSource`). From that the same parser is made again.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from schemagen.context_free.scanner import check_length
+from schemagen.errors import (
+    GrammarError,
+    GrammarSyntaxError,
+    LimitError,
+    OptionError,
+    SchemagenError,
+    UnsupportedGrammarError,
+)
+
+if TYPE_CHECKING:
+    from types import ModuleType
+
+    from lark import Lark
+
+#: Options of lark that change neither texts nor trees.
+_INDIFFERENT = {"cache", "cache_grammar", "debug", "_plugins"}
+#: Those that `LarkSource` has by name.
+_NAMED = {"start", "parser", "lexer", "source_path"}
+_PLACE = re.compile(r",? at line (?P<line>\d+),? column (?P<column>\d+)(?: in [^\n]*?)?:?\s*(?:\n|$)")
+_MISSING = re.compile(r"(?:Rule|Terminal|Template) '(?P<name>\w+)' used but not defined")
+_START = re.compile(r"Using an undefined rule: NonTerminal\('(?P<name>.*)'\)")
+_COLLISION = re.compile(r"(?:Reduce/Reduce|Shift/Reduce) collision")
+_INVALID_TEXT = "it is no grammar in lark's language"
+
+
+class Indents(NamedTuple):
+    """What an `Indenter` of lark goes by."""
+
+    newline: str
+    opening: tuple[str, ...]
+    closing: tuple[str, ...]
+    indent: str
+    dedent: str
+    tab: int
+
+
+class PackageImports(NamedTuple):
+    """Where lark's `FromPackageLoader` finds grammars that are imported."""
+
+    package: str
+    folders: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class LarkSource:
+    """What a parser of lark is made of.
+
+    Attributes:
+        text: The grammar.
+        start: The rule whose texts are meant.
+        parser: "earley" or "lalr".
+        lexer: What finds the terminals, by lark's name.
+        path: The file of the grammar, from which relative imports are found; for one in a package its name, too.
+        options: Lark's other options that were given.
+    """
+
+    text: str
+    start: str
+    parser: str
+    lexer: str
+    path: str | tuple[str, str] | None = None
+    options: tuple[tuple[str, Any], ...] = ()
+
+    def parser_of(self, definitions: str = "", **options: Any) -> Lark:
+        r"""Return the parser.
+
+        Args:
+            definitions: More lines of the grammar.
+            options: Options of lark that count before those of the source.
+
+        Raises:
+            GrammarError: Lark does not take the grammar; ``line`` and ``column`` say where, as far as lark does.
+            LimitError: It is too long, or nested too deep.
+            SchemagenError: Lark is not installed.
+
+        Cost: lark's, about 1 ms for a line; for LALR more than linear in the rules.
+        """
+        check_length(self.text)
+        lark = imported_lark()
+        path: Any = self.path
+        if isinstance(path, tuple):
+            path = imported_lark("lark.load_grammar").PackageResource(*path)
+        given = {name: _theirs(value) for name, value in self.options}
+        given.update(start=self.start, parser=self.parser, lexer=self.lexer, source_path=path)
+        try:
+            made: Lark = lark.Lark(f"{self.text}\n{definitions}" if definitions else self.text, **{**given, **options})
+        except RecursionError:
+            raise LimitError(
+                "the grammar is nested deeper than lark can read it", fix="use rules for parts of it"
+            ) from None
+        except Exception as error:  # lark raises also what its own mistakes are, such as an IndexError for `x: x`
+            raise translated(error, self.text) from error
+        return made
+
+
+def imported_lark(name: str = "lark") -> ModuleType:
+    """Return a module of lark.
+
+    Raises:
+        SchemagenError: Lark is not installed.
+    """
+    from importlib import import_module
+
+    try:
+        return import_module(name)
+    except ImportError as error:
+        raise SchemagenError(
+            "lark is not installed",
+            why="it reads the grammars of schemagen.Lark",
+            fix='pip install "lark>=1.2,<2", which is what the extra `lark` of schemagen asks for',
+            code="no-lark",
+        ) from error
+
+
+def is_lark(value: Any) -> bool:
+    """Whether something is a parser of lark; lark is not imported for it."""
+    return any(base.__name__ == "Lark" and base.__module__ == "lark.lark" for base in type(value).__mro__)
+
+
+# --- what a parser was made of -------------------------------------------------------------------------------------------
+
+
+def source_of(parser: Lark) -> LarkSource:
+    """Return what a parser was made of.
+
+    Raises:
+        OptionError: It does not know its text, or has several starts.
+        UnsupportedGrammarError: Its options make it something that no automaton reads.
+    """
+    text = getattr(parser, "source_grammar", None)
+    if text is None:
+        raise OptionError(
+            f"{parser!r:.80} does not know its text",
+            why="it was loaded, or made of a Grammar",
+            fix="give a lark.Lark that was made of a text or file",
+        )
+    options: dict[str, Any] = parser.options.options
+    if len(options["start"]) != 1:
+        raise OptionError(
+            f"the parser starts from {', '.join(options['start'])}",
+            why="the texts of one rule are meant",
+            fix="give a lark.Lark with one start",
+        )
+    _refuse_options(options)
+    return LarkSource(
+        text,
+        options["start"][0],
+        options["parser"],
+        options["lexer"],
+        _path_of(options["source_path"] or parser.source_path),
+        tuple((name, _ours(name, value)) for name, value in sorted(options.items()) if _says_something(name, value)),
+    )
+
+
+def _refuse_options(options: dict[str, Any]) -> None:
+    """Refuse what changes the language in a way that is known to lark alone."""
+    refused = {
+        f"parser={options['parser']!r}": options["parser"] not in ("earley", "lalr"),
+        f"lexer={options['lexer']!r:.80}": not isinstance(options["lexer"], str),
+        "lexer_callbacks": bool(options["lexer_callbacks"]),
+        "regex=True": options["regex"],
+        "use_bytes": options["use_bytes"],
+    }
+    for name, is_refused in refused.items():
+        if is_refused:
+            raise UnsupportedGrammarError(
+                f"the parser has the option {name}",
+                why="its texts are known to lark alone: functions of yours, and other patterns than those of re, read them",
+                fix="leave the option out of the parser that is given here; Earley and LALR read texts of characters",
+            )
+
+
+def _path_of(path: Any) -> str | tuple[str, str] | None:
+    if path in (None, "<string>"):
+        return None
+    return (path[0], path[1]) if isinstance(path, tuple) else str(path)
+
+
+def _says_something(name: str, value: Any) -> bool:
+    defaults: dict[str, Any] = imported_lark("lark.lark").LarkOptions({}).options
+    resolved = {"ambiguity": "resolve", "priority": "normal"}
+    return name not in _INDIFFERENT | _NAMED and value not in (defaults[name], resolved.get(name, defaults[name]))
+
+
+def _ours(name: str, value: Any) -> Any:
+    """Return an option as something that can be compared and pickled, where it is of lark itself."""
+    if name == "postlex":
+        return indents_of(value)
+    if name != "import_paths":
+        return value
+    loader = imported_lark("lark.load_grammar").FromPackageLoader
+    return tuple(
+        PackageImports(each.pkg_name, tuple(each.search_paths)) if isinstance(each, loader) else each for each in value
+    )
+
+
+def _theirs(value: Any) -> Any:
+    """Return an option as lark takes it."""
+    if isinstance(value, Indents):
+        return _indenter(value)
+    if isinstance(value, tuple):
+        loader = imported_lark("lark.load_grammar").FromPackageLoader
+        return [loader(*each) if isinstance(each, PackageImports) else each for each in value]
+    return value
+
+
+def indents_of(indenter: Any) -> Indents:
+    """Return what an `Indenter` of lark goes by.
+
+    Raises:
+        UnsupportedGrammarError: It is something else, or does more than an `Indenter` does.
+    """
+    base = imported_lark("lark.indenter").Indenter
+    own = type(indenter)
+    if not isinstance(indenter, base) or any(
+        getattr(own, name) is not getattr(base, name) for name in ("process", "handle_NL", "_process", "always_accept")
+    ):
+        raise UnsupportedGrammarError(
+            f"postlex={indenter!r:.80}",
+            why="what it makes of the tokens is known to it alone",
+            fix="use an Indenter of lark as it is, or write the grammar without postlex",
+        )
+    return Indents(
+        indenter.NL_type,
+        tuple(indenter.OPEN_PAREN_types),
+        tuple(indenter.CLOSE_PAREN_types),
+        indenter.INDENT_type,
+        indenter.DEDENT_type,
+        indenter.tab_len,
+    )
+
+
+def _indenter(indents: Indents) -> Any:
+    base = imported_lark("lark.indenter").Indenter
+    names = {
+        "NL_type": indents.newline,
+        "OPEN_PAREN_types": list(indents.opening),
+        "CLOSE_PAREN_types": list(indents.closing),
+        "INDENT_type": indents.indent,
+        "DEDENT_type": indents.dedent,
+        "tab_len": indents.tab,
+    }
+    return type("Indents", (base,), names)()
+
+
+# --- errors ----------------------------------------------------------------------------------------------------------------
+
+
+def translated(error: Exception, text: str) -> GrammarError:
+    """Return an error that lark raised for a grammar as one of ours."""
+    said = str(error.args[0]) if error.args and isinstance(error.args[0], str) else str(error)
+    missing, start = _MISSING.search(said), _START.search(said)
+    if start is not None:
+        return GrammarSyntaxError(
+            f"the rule {start['name']!r} is not defined", why="the texts of this rule are meant", fix="give start="
+        )
+    if missing is not None:
+        line, column = place_of(missing["name"], text)
+        kind = "terminal" if missing["name"].isupper() else "rule"
+        return GrammarSyntaxError(f"the {kind} {missing['name']!r} is not defined", line=line, column=column)
+    if _COLLISION.search(said):
+        return UnsupportedGrammarError(
+            f"LALR cannot read the grammar: {_on_one_line(said)}",
+            why="after some texts the next terminal does not tell what was read",
+            fix="use parser='earley', or write the grammar without this conflict",
+        )
+    if isinstance(error, FileNotFoundError):
+        return GrammarSyntaxError(f"the grammar {error.filename!r} cannot be imported", why="there is no such file")
+    place = _PLACE.search(said)
+    line = int(place["line"]) if place else None
+    column = int(place["column"]) if place else None
+    fact = said[: place.start()] if place else _on_one_line(said)
+    if not fact or isinstance(error, (AssertionError, LookupError, AttributeError, TypeError)):
+        fact = f"lark fails over it with {type(error).__name__}{': ' if fact else ''}{fact}"
+    return GrammarSyntaxError(f"{fact[:1].lower()}{fact[1:]}", line=line, column=column, why=_INVALID_TEXT)
+
+
+def _on_one_line(said: str) -> str:
+    said = " ".join(said.split())
+    return said if len(said) <= 300 else f"{said[:300]}..."
+
+
+def place_of(name: str, text: str) -> tuple[int | None, int | None]:
+    """Return the line and column where a name is first used in a grammar, outside of comments and strings."""
+    comments = r"//[^\n]*|#[^\n]*"
+    strings = r'"(?:\\.|[^"\\\n])*"i?|/(?![/*])(?:\\.|[^/\\\n])+/[imslux]*'
+    for found in re.finditer(rf"{strings}|{comments}|(?<!\w)(?P<name>{re.escape(name)})(?!\w)", text):
+        if found["name"]:
+            before = text[: found.start()]
+            return before.count("\n") + 1, found.start() - before.rfind("\n")
+    return None, None

@@ -1,0 +1,324 @@
+"""`Lark`: grammars of lark as specs."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property, partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal
+
+from schemagen.arguments import kind_of
+from schemagen.context_free.lark_source import LarkSource, imported_lark, is_lark, source_of
+from schemagen.errors import (
+    LimitError,
+    OptionError,
+    OptionTypeError,
+    UnsupportedGrammarError,
+    ValidationFailed,
+)
+from schemagen.grammar.context_free_specs import ContextFree
+from schemagen.grammar.embedded import expression_of, frozen_spec, regex_of
+from schemagen.grammar.specs import Choice
+
+if TYPE_CHECKING:
+    import lark
+
+    from schemagen.context_free.syntax import ContextFreeGrammar
+    from schemagen.regex import ast
+
+LarkParser = Literal["earley", "lalr"]
+LarkLexer = Literal["dynamic", "dynamic_complete", "contextual", "basic"]
+LarkDialect = Literal["lark", "llguidance"]
+
+#: Parser -> the lexers that it works with, lark's default first.
+_LEXERS = {"earley": ("dynamic", "dynamic_complete", "basic"), "lalr": ("contextual", "basic")}
+_DIALECTS = ("lark", "llguidance")
+
+
+@dataclass(frozen=True, init=False, repr=False)
+class Lark(ContextFree):
+    r"""Text that a grammar of lark derives: exactly what ``lark.Lark`` with the same options parses.
+
+    ``Lark('start: NAME "=" NUMBER\nNAME: /[a-z]+/\nNUMBER: /[0-9]+/')``. Lark itself is an extra.
+
+    Args:
+        grammar: The text, the path of a file (relative imports are found from there), or a ``lark.Lark``, which brings its
+            options along: an ``Indenter`` as ``postlex``, import paths, flags of patterns. Of it the text and options are
+            kept, by which two of these specs are compared and pickled.
+        start: The rule whose texts are meant; "start" if None.
+        parser: "earley" reads any grammar, "lalr" those without conflicts, at less cost for a token; "earley" if None.
+        lexer: What a terminal is, see the guide on grammars. For Earley "dynamic" (if None), "dynamic_complete" or "basic";
+            for LALR "contextual" (if None) or "basic".
+        bind: For terminals that the grammar declares (``%declare NAME``) what their texts are: a `Regex`, a `Choice`, a type,
+            a JSON Schema, or another grammar, as long as it is not recursive. Only for Earley with a dynamic lexer, which
+            reads them without looking for their end.
+        dialect: "lark", or "llguidance" for the dialect of llguidance (and of xgrammar's ``from_lark``), in which no lexer
+            takes the longest match of ``parser`` and ``lexer``.
+        keywords: "reserved": a terminal such as ``NAME: /[a-z]+/`` takes no literal of the grammar, and none is read at the
+            beginning of a longer name. Only for Earley's lexer "dynamic", which has no reserved words.
+
+    Attributes:
+        text: The grammar.
+        start: The rule whose texts are meant.
+        parser: "earley" or "lalr".
+        lexer: The lexer, by its name.
+        bind: Names and what is bound to them.
+        dialect: "lark" or "llguidance".
+        keywords: "reserved" or None.
+        path: The file that the grammar is from, or None.
+        options: More options of the ``lark.Lark`` that was given.
+
+    Raises:
+        OptionError: An option is none of these, does not go with another one, or is given beside a ``lark.Lark``.
+        UnsupportedGrammarError: A ``lark.Lark`` has an option by which its texts are known to lark alone.
+        SchemagenError: Lark is not installed.
+    """
+
+    start: str
+    parser: LarkParser
+    lexer: LarkLexer
+    bind: tuple[tuple[str, Any], ...]
+    dialect: LarkDialect
+    keywords: Literal["reserved"] | None
+    path: str | tuple[str, str] | None
+    options: tuple[tuple[str, Any], ...]
+
+    def __init__(
+        self,
+        grammar: str | os.PathLike[str] | lark.Lark,
+        *,
+        start: str | None = None,
+        parser: LarkParser | None = None,
+        lexer: LarkLexer | None = None,
+        bind: Mapping[str, Any] | None = None,
+        dialect: LarkDialect = "lark",
+        keywords: Literal["reserved"] | None = None,
+    ) -> None:
+        _check_words(dialect, keywords)
+        given = {"start": start, "parser": parser, "lexer": lexer}
+        source = _instance(grammar, given, dialect) if is_lark(grammar) else _text(grammar, given)
+        fields = {
+            "text": source.text,
+            "start": source.start,
+            "parser": source.parser,
+            "lexer": source.lexer,
+            "bind": _bindings(bind),
+            "dialect": dialect,
+            "keywords": keywords,
+            "path": source.path,
+            "options": source.options,
+        }
+        for name, value in fields.items():
+            object.__setattr__(self, name, value)
+        if is_lark(grammar):
+            object.__setattr__(self, "_parser", grammar)
+        if dialect == "lark":
+            imported_lark()
+        elif parser is not None or lexer is not None or bind or keywords is not None:
+            raise OptionError(
+                f"dialect={dialect!r} with parser=, lexer=, bind= or keywords=",
+                why="in this dialect there is one way to read a text",
+                fix="leave them out, or use dialect='lark'",
+            )
+        if keywords is not None and source.lexer != "dynamic":
+            raise OptionError(
+                f"keywords='reserved' with lexer={source.lexer!r}",
+                why="basic and contextual lexers reserve words in their own way, and dynamic_complete takes any part of a name",
+                fix="use parser='earley' with lexer='dynamic', or leave keywords= out",
+            )
+
+    def rules(self) -> ContextFreeGrammar:
+        """Return the rules that the text is read as; see `ContextFree.rules`."""
+        if self.dialect == "llguidance":
+            from schemagen.context_free.dialect import read_dialect
+
+            return read_dialect(self.text, start=self.start, value=expression_of)
+        from schemagen.context_free.lark_reader import grammar_of
+
+        bound = {name: partial(expression_of, spec) for name, spec in self.bind}
+        return grammar_of(self._parser, bound, reserve_words=self.keywords is not None)
+
+    def regex(self) -> ast.Regex:
+        """Return the language of a grammar without lexer and recursion; see `ContextFree.regex`."""
+        if self.dialect == "llguidance":
+            return super().regex()
+        raise UnsupportedGrammarError(
+            "a grammar of lark is no regular expression",
+            why="where a terminal ends depends on what follows it",
+            fix="use engine='native', and draw 'mask'; as a pattern, write it as GBNF",
+        )
+
+    def parse(self, text: str) -> Any:
+        """Return lark's tree of a text.
+
+        It is what ``lark.Lark(...).parse`` returns. A terminal that something is bound to is found by the regular expression
+        of that: under the lexer "dynamic" it takes what `re` finds, mostly the longest match, also where a shorter one would
+        have to do. Keywords are not reserved here: lark has no such option.
+
+        Raises:
+            ValidationFailed: Lark does not parse it; ``error`` is lark's exception.
+            UnsupportedGrammarError: The dialect is not lark's, or what is bound is too large for a regular expression.
+            GrammarError: Lark does not take the grammar.
+
+        Cost: lark's, in Python; once for the parser, too, which is kept.
+        """
+        if not isinstance(text, str):
+            raise OptionTypeError(f"parse() got {kind_of(text)}", why="texts are characters", fix="give a str")
+        reader = self._reader
+        try:
+            return reader.parse(text)
+        except imported_lark().LarkError as error:
+            told = str(error).strip().splitlines() or [type(error).__name__]
+            raise ValidationFailed(
+                f"lark does not parse the text: {told[0]}",
+                text=text,
+                error=error,
+                why=self._why_not(text),
+                fix="give a whole text of this grammar",
+            ) from error
+
+    def _why_not(self, text: str) -> str:
+        if self.bind and self.lexer == "dynamic":
+            names = ", ".join(name for name, _ in self.bind)
+            return f"to lark {names} is a pattern, which takes the longest match; lexer='dynamic_complete' takes any"
+        return "" if text else "the text is empty"
+
+    @cached_property
+    def _parser(self) -> Any:
+        """Lark's parser, without what is bound."""
+        source = LarkSource(self.text, self.start, self.parser, self.lexer, self.path, self.options)
+        return source.parser_of()
+
+    @cached_property
+    def _reader(self) -> Any:
+        """The parser of `parse`."""
+        if self.dialect != "lark":
+            raise UnsupportedGrammarError(
+                f"parse() with dialect={self.dialect!r}",
+                why="lark does not read this dialect",
+                fix="parse the text yourself",
+            )
+        if not self.bind:
+            return self._parser
+        source = LarkSource(self.text, self.start, self.parser, self.lexer, self.path, self.options)
+        return source.parser_of("\n".join(_definition(name, spec) for name, spec in self.bind))
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Return what is pickled: parsers are made again."""
+        return {name: value for name, value in self.__dict__.items() if name not in ("_parser", "_reader")}
+
+    def __repr__(self) -> str:
+        """Return the call that makes it, as far as what it was made of can be written."""
+        default = _LEXERS.get(self.parser, ("",))[0]
+        said = {
+            "start": self.start != "start",
+            "parser": self.parser != "earley",
+            "lexer": self.lexer != default,
+            "bind": bool(self.bind),
+            "dialect": self.dialect != "lark",
+            "keywords": self.keywords is not None,
+            "path": self.path is not None,
+            "options": bool(self.options),
+        }
+        shown = [f"{name}={getattr(self, name)!r}" for name, is_said in said.items() if is_said]
+        return f"Lark({', '.join([repr(self.text), *shown])})"
+
+
+def _check_words(dialect: Any, keywords: Any) -> None:
+    if dialect not in _DIALECTS:
+        raise OptionError(f"dialect={dialect!r:.80}", fix=f"choose one of {', '.join(map(repr, _DIALECTS))}")
+    if keywords not in (None, "reserved"):
+        raise OptionError(f"keywords={keywords!r:.80}", fix="choose 'reserved' or None")
+
+
+def _instance(parser: Any, given: dict[str, Any], dialect: str) -> LarkSource:
+    """Return what a parser of lark was made of; no option may be given beside it."""
+    for name, value in [*given.items(), ("dialect", None if dialect == "lark" else dialect)]:
+        if value is not None:
+            raise OptionError(
+                f"{name}={value!r:.80} beside a lark.Lark",
+                why="it has its own options",
+                fix=f"give {name}= to lark.Lark(...), or give its text here",
+            )
+    return source_of(parser)
+
+
+def _text(grammar: Any, given: dict[str, Any]) -> LarkSource:
+    """Return a text, or that of a file, with its options."""
+    path = None
+    if isinstance(grammar, os.PathLike):
+        path = Path(grammar)
+        try:
+            grammar = path.read_text(encoding="utf-8-sig")
+        except (OSError, UnicodeDecodeError) as error:
+            raise OptionError(f"cannot read {str(path)!r}: {error}", fix="give the path of a grammar") from error
+    if not isinstance(grammar, str):
+        raise OptionTypeError(
+            f"the grammar of a Lark is {kind_of(grammar)}",
+            why="a grammar is a str, a pathlib.Path, or a lark.Lark",
+            fix="give one of these",
+        )
+    start, parser = given["start"] or "start", given["parser"] or "earley"
+    if not isinstance(start, str):
+        raise OptionTypeError(f"start={start!r:.80}", why=f"it is {kind_of(start)}", fix="give a name")
+    if parser not in _LEXERS:
+        raise OptionError(f"parser={parser!r:.80}", fix=f"choose one of {', '.join(map(repr, _LEXERS))}")
+    lexers = _LEXERS[parser]
+    lexer = lexers[0] if given["lexer"] is None else given["lexer"]
+    if lexer not in lexers:
+        raise OptionError(
+            f"lexer={lexer!r:.80}",
+            why=f"parser={parser!r} does not work with it",
+            fix=f"choose one of {', '.join(map(repr, lexers))}",
+        )
+    return LarkSource(grammar, start, parser, lexer, None if path is None else str(path.resolve()))
+
+
+def _bindings(bind: Any) -> tuple[tuple[str, Any], ...]:
+    if bind is None:
+        return ()
+    if not isinstance(bind, Mapping):
+        raise OptionTypeError(
+            f"bind={bind!r:.80}", why=f"it is {kind_of(bind)}", fix="give a dict: bind={'NAME': Regex(...)}"
+        )
+    for name in bind:
+        if not isinstance(name, str) or not name.isidentifier() or name != name.upper():
+            raise OptionError(
+                f"bind={{{name!r:.80}: ...}}", why="lark's terminals have names of capital letters", fix="use one"
+            )
+    return tuple((name, frozen_spec(spec)) for name, spec in bind.items())
+
+
+def _definition(name: str, spec: Any) -> str:
+    """Return a line by which lark reads a terminal as what is bound to it.
+
+    Raises:
+        UnsupportedGrammarError: It cannot be written as a pattern of lark.
+    """
+    from schemagen.regex.text import to_python_re
+
+    if isinstance(spec, Choice | tuple):
+        texts = spec.options if isinstance(spec, Choice) else spec
+        longest_first = sorted(texts, key=len, reverse=True)  # re takes the first that matches
+        pattern = "|".join(map(_escaped, longest_first))
+    else:
+        try:
+            pattern = to_python_re(regex_of(spec))
+        except (LimitError, RecursionError) as error:
+            raise _unreadable(name, "they cannot be written as one pattern", "lower its bounds") from error
+    if re.fullmatch(pattern, ""):
+        why = "the empty text is one of them, and lark has no empty terminals"
+        raise _unreadable(name, why, f"leave it out, and write [{name}] in the grammar")
+    written = pattern.replace("/", "\\/").replace("\n", "\\n")
+    return f"%override {name}: /{written}/"
+
+
+def _unreadable(name: str, why: str, fix: str) -> UnsupportedGrammarError:
+    return UnsupportedGrammarError(f"lark cannot read what is bound to {name}", why=why, fix=fix)
+
+
+def _escaped(text: str) -> str:
+    return "".join("\\n" if character == "\n" else re.escape(character) for character in text)

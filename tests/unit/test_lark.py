@@ -1,0 +1,555 @@
+"""Lark as a spec: options, files, what is bound, reserved words, trees, and the errors of mistakes."""
+
+import itertools
+import pickle
+import re
+import sys
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import pytest
+from pydantic import BaseModel
+
+lark = pytest.importorskip("lark")
+indenter = pytest.importorskip("lark.indenter")
+
+import schemagen  # noqa: E402 - below the import of what may be missing
+from schemagen import EBNF, GBNF, Choice, Lark, Regex  # noqa: E402
+from schemagen.context_free.scanner import MAX_LENGTH  # noqa: E402
+from schemagen.context_free.syntax import ContextFreeGrammar, Text  # noqa: E402
+from schemagen.errors import (  # noqa: E402
+    GrammarError,
+    GrammarSyntaxError,
+    LimitError,
+    OptionError,
+    OptionTypeError,
+    SchemagenError,
+    UnsupportedGrammarError,
+    ValidationFailed,
+)
+from schemagen.regex import parse_pattern  # noqa: E402
+from tests.grammars import BYTES, check_masks_along, derives  # noqa: E402
+
+STATEMENTS = r"""
+start: stmt+
+stmt: "if" NAME ":" | NAME "=" NAME ";"
+NAME: /[a-z]+/
+%ignore " "
+"""
+WAYS: list[tuple[Any, Any]] = [
+    ("earley", "dynamic"),
+    ("earley", "dynamic_complete"),
+    ("earley", "basic"),
+    ("lalr", "contextual"),
+    ("lalr", "basic"),
+]
+
+
+def parses(parser: "lark.Lark", text: str) -> bool:
+    """Whether lark reads a text."""
+    try:
+        parser.parse(text)
+    except lark.exceptions.LarkError:
+        return False
+    return True
+
+
+# --- what it reads, and by which lexer ---------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(("parser", "lexer"), WAYS)
+def test_each_way_to_read_is_larks(parser: Any, lexer: Any) -> None:
+    """Texts with keywords in the place of names, and masks along one of them."""
+    spec = Lark(STATEMENTS, parser=parser, lexer=lexer)
+    theirs = lark.Lark(STATEMENTS, parser=parser, lexer=lexer)
+    for text in (
+        "a = b;",
+        "if x:",
+        "ifx:",
+        "if = x;",
+        "x = if;",
+        "if if:",
+        "iffy = x; if a:",
+        "a=",
+        "",
+        "ab = c ;if d :",
+    ):
+        assert derives(spec, text) == parses(theirs, text), text
+    check_masks_along(spec, "ab = c;")
+
+
+def test_lexers_are_larks_defaults() -> None:
+    """Earley is dynamic, LALR contextual, and said or not they are the same."""
+    assert (Lark("start:").parser, Lark("start:").lexer) == ("earley", "dynamic")
+    assert Lark("start:", parser="lalr").lexer == "contextual"
+    assert Lark("start:") == Lark("start:", start="start", parser="earley", lexer="dynamic")
+    assert Lark("start:") != Lark("start:", parser="lalr")
+
+
+def test_any_rule_may_be_the_start() -> None:
+    """As lark's `start`."""
+    grammar = 'start: "a" rest\nrest: "b"*'
+    assert derives(Lark(grammar, start="rest"), "bb")
+    assert not derives(Lark(grammar, start="rest"), "abb")
+
+
+@pytest.mark.parametrize(
+    "spec",
+    [
+        Lark(STATEMENTS),
+        Lark(STATEMENTS, parser="lalr", lexer="basic"),
+        Lark(STATEMENTS, keywords="reserved"),
+        Lark("start: X\n%declare X", bind={"X": {"type": "integer"}}),
+        Lark("start: X Y\n%declare X Y", bind={"X": ["a", "b"], "Y": int}),
+        Lark("start: X", dialect="llguidance"),
+        Lark(lark.Lark(STATEMENTS, parser="lalr", maybe_placeholders=False, g_regex_flags=re.IGNORECASE)),
+    ],
+    ids=repr,
+)
+def test_a_spec_is_a_value(spec: Lark) -> None:
+    """It is equal to its copies, has their hash, and comes back from a pickle."""
+    again = pickle.loads(pickle.dumps(spec))  # noqa: S301
+    assert (again, hash(again), repr(again)) == (spec, hash(spec), repr(spec))
+    assert spec != Lark(STATEMENTS + "\n")
+    with pytest.raises(AttributeError):
+        spec.text = ""  # type: ignore[misc]
+
+
+def test_compiled_grammars_are_remembered_and_pickled() -> None:
+    """As those of all other specs."""
+    grammar = schemagen.compile(Lark(STATEMENTS), BYTES)
+    assert schemagen.compile(Lark(STATEMENTS), BYTES) is grammar
+    matcher = pickle.loads(pickle.dumps(grammar)).matcher()  # noqa: S301
+    assert matcher.accept_bytes(b"if x:")
+    assert grammar.validate("if x:") == "if x:"
+    assert [entry.keyword for entry in grammar.report] == ["lark"]
+
+
+# --- instances and files -------------------------------------------------------------------------------------------------
+
+
+def test_an_instance_brings_its_options() -> None:
+    """Parser, lexer, start, and flags of patterns."""
+    theirs = lark.Lark('begin: "a" B\nB: /b+/', start="begin", parser="lalr", g_regex_flags=re.IGNORECASE)
+    spec = pickle.loads(pickle.dumps(Lark(theirs)))  # noqa: S301
+    assert (spec.start, spec.parser, spec.lexer) == ("begin", "lalr", "contextual")
+    for text in ("ab", "aBb", "AB", "a"):
+        assert derives(spec, text) == parses(theirs, text), text
+    assert spec.parse("aBB") == theirs.parse("aBB")
+
+
+@pytest.mark.parametrize("name", ["start", "parser", "lexer"])
+def test_options_beside_an_instance_are_refused(name: str) -> None:
+    """They would be two answers to one question."""
+    given: dict[str, Any] = {name: {"start": "start", "parser": "lalr", "lexer": "basic"}[name]}
+    with pytest.raises(OptionError, match=f"{name}=.* beside a lark.Lark"):
+        Lark(lark.Lark('start: "a"'), **given)
+
+
+class Indents(indenter.Indenter):
+    """Blocks of two blanks."""
+
+    NL_type = "_NL"
+    OPEN_PAREN_types: list[str] = []  # noqa: RUF012 - as lark has it
+    CLOSE_PAREN_types: list[str] = []  # noqa: RUF012
+    INDENT_type = "_INDENT"
+    DEDENT_type = "_DEDENT"
+    tab_len = 4
+
+
+class OwnIndents(Indents):
+    """Does more than an `Indenter`."""
+
+    def handle_NL(self, token: Any) -> Any:  # noqa: N802 - lark's name
+        yield from super().handle_NL(token)
+
+
+TREE = "start: item+\nitem: NAME _NL [_INDENT item+ _DEDENT]\nNAME: /[a-z]+/\n_NL: /(\\n *)+/\n%declare _INDENT _DEDENT"
+
+
+def test_an_indenter_is_kept() -> None:
+    """Also by a pickle, and equal ones make equal specs."""
+    specs = [Lark(lark.Lark(TREE, parser="lalr", postlex=Indents())) for _ in range(2)]
+    assert specs[0] == specs[1]
+    spec = pickle.loads(pickle.dumps(specs[0]))  # noqa: S301
+    assert derives(spec, "a\n  b\n  c\nd\n")
+    assert not derives(spec, "a\n  b\n c\n")
+    assert [item.data for item in spec.parse("a\n  b\nc\n").children] == ["item", "item"]
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        ({"postlex": OwnIndents(), "parser": "lalr"}, "postlex"),
+        ({"parser": "cyk"}, "parser='cyk'"),
+        ({"parser": "lalr", "lexer_callbacks": {"NAME": str}}, "lexer_callbacks"),
+        ({"use_bytes": True}, "use_bytes"),
+    ],
+)
+def test_what_only_lark_can_know_is_refused(options: dict[str, Any], words: str) -> None:
+    """Options that change tokens by functions, or read no characters."""
+    grammar = TREE if "postlex" in options else "start: NAME\nNAME: /[a-z]+/"
+    with pytest.raises(UnsupportedGrammarError, match=words):
+        Lark(lark.Lark(grammar, **options))
+
+
+def test_instances_without_one_text_or_start_are_refused() -> None:
+    """What is meant could not be told."""
+    with pytest.raises(OptionError, match="starts from a, b"):
+        Lark(lark.Lark('a: "x"\nb: "y"', start=["a", "b"]))
+
+
+def test_relative_imports_are_found_beside_the_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """From any folder, and after a pickle."""
+    (tmp_path / "words.lark").write_text("WORD: /[a-z]+/\n")
+    (tmp_path / "main.lark").write_text('%import .words.WORD\nstart: WORD ("," WORD)*\n')
+    spec = Lark(tmp_path / "main.lark")
+    monkeypatch.chdir("/")
+    assert derives(pickle.loads(pickle.dumps(spec)), "ab,c")  # noqa: S301
+    assert spec.parse("ab,c").children == ["ab", "c"]
+    assert Lark(lark.Lark.open(str(tmp_path / "main.lark"))).path == spec.path
+
+
+def test_a_file_that_is_not_there() -> None:
+    """Is an error at once."""
+    with pytest.raises(OptionError, match="cannot read"):
+        Lark(Path("nowhere.lark"))
+
+
+# --- trees ---------------------------------------------------------------------------------------------------------------
+
+
+def test_parse_returns_larks_tree() -> None:
+    """The same as lark's own."""
+    spec = Lark('start: NAME "=" NAME\nNAME: /[a-z]+/', parser="lalr")
+    assert spec.parse("a=b") == lark.Lark(spec.text, parser="lalr").parse("a=b")
+    assert schemagen.compile(spec, BYTES).spec.parse("a=b").data == "start"
+
+
+def test_parse_says_why_not() -> None:
+    """With lark's exception."""
+    with pytest.raises(ValidationFailed, match="lark does not parse the text: No terminal matches '='") as caught:
+        Lark(STATEMENTS).parse("a = = b;")
+    assert isinstance(caught.value.error, lark.exceptions.UnexpectedInput)
+    with pytest.raises(OptionTypeError, match="a bytes"):
+        Lark(STATEMENTS).parse(b"a = b;")  # type: ignore[arg-type]
+
+
+# --- terminals that something is bound to --------------------------------------------------------------------------------
+
+
+class Point(BaseModel):
+    """A type whose JSON is regular."""
+
+    x: int
+    name: str
+
+
+class Tree(BaseModel):
+    """A type whose JSON is not."""
+
+    below: list["Tree"]
+
+
+CALL = 'start: NAME "(" [ARG ("," ARG)*] ")"\nNAME: /[a-z]+/\n%declare ARG\n%ignore " "'
+
+
+@pytest.mark.parametrize(
+    ("bound", "accepted", "rejected"),
+    [
+        (Regex("[0-9]+"), "f( 12 , 3)", "f(1 2)"),
+        (re.compile("[ab]c", re.IGNORECASE), "f(AC)", "f(A C)"),
+        (Choice("on", "off"), "f(on,off)", "f(of)"),
+        (["on", "off"], "f (on)", "f(o n)"),
+        (GBNF('root ::= "<" [a-z]* ">"'), "f(<x>,<>)", "f(<X>)"),
+        (EBNF("root ::= [0-9]+"), "f(1)", "f(x)"),
+        (Point, 'f({"x": 1, "name": "a b"})', 'f({"x": "1"})'),
+        (int, "f(-1)", "f(1.5)"),
+        ({"enum": ["a", 1]}, 'f("a", 1)', "f(a)"),
+        (True, "f(null)", "f(nul)"),
+    ],
+    ids=repr,
+)
+def test_a_declared_terminal_is_a_text_of_another_spec(bound: Any, accepted: str, rejected: str) -> None:
+    """What is ignored may stand around it, not within; lark finds it in the text."""
+    if bound is True:
+        with pytest.raises(UnsupportedGrammarError, match="recursive"):
+            schemagen.compile(Lark(CALL, bind={"ARG": bound}), BYTES)
+        return
+    spec = Lark(CALL, bind={"ARG": bound})
+    assert derives(spec, accepted)
+    assert derives(spec, "f()")
+    assert not derives(spec, rejected)
+    assert spec.parse(accepted).children[0] == "f"
+    with pytest.raises(ValidationFailed):
+        spec.parse(rejected)
+
+
+@pytest.mark.parametrize("lexer", ["dynamic", "dynamic_complete"])
+def test_masks_around_something_bound_are_exact(lexer: Any) -> None:
+    """Behind, within and in front of it."""
+    spec = Lark(CALL, lexer=lexer, bind={"ARG": Regex("(ab|-)*")})
+    check_masks_along(spec, "a( ab--ab , -)")
+    assert derives(spec, "f( , ab,)")  # the empty text is one of the pattern, too
+
+
+def test_something_bound_has_no_end_of_its_own() -> None:
+    """The parser reads it, so that what follows may begin like it; to lark it is a pattern, which takes the longest match."""
+    spec = Lark('start: N "0"\n%declare N', bind={"N": Regex("[0-9]+")})
+    for text in ("10", "1", "100", "0"):
+        assert derives(spec, text) == bool(re.fullmatch("[0-9]+0", text)), text
+    with pytest.raises(ValidationFailed, match="lexer='dynamic_complete' takes any"):
+        spec.parse("10")
+    complete = Lark(spec.text, lexer="dynamic_complete", bind={"N": Regex("[0-9]+")})
+    assert complete.parse("10").children == ["1"]
+
+
+def test_lark_finds_the_longest_of_some_choices() -> None:
+    """Also where a shorter one comes first; texts that are written with slashes and line breaks are found, too."""
+    spec = Lark('start: X ";"\n%declare X', bind={"X": Choice("1", "100", "a/b\\", "\n")})
+    for text in ("1;", "100;", "a/b\\;", "\n;"):
+        assert derives(spec, text)
+        assert spec.parse(text).children == [text[:-1]]
+    empty = Lark('start: X ";"\n%declare X', bind={"X": Choice("", "a")})
+    with pytest.raises(UnsupportedGrammarError, match="lark cannot read what is bound to X"):
+        empty.parse("a;")
+    pattern = Lark('start: X ";"\n%declare X', bind={"X": Regex("[/\n]+")})
+    assert pattern.parse("/\n/;").children == ["/\n/"]
+
+
+@pytest.mark.parametrize("text", ["", "a", "b", "ab"])
+def test_something_bound_may_be_empty(text: str) -> None:
+    """It may then be left out, and a text of nothing but the empty one is left out always."""
+    spec = Lark('start: FIRST SECOND "b"?\n%declare FIRST SECOND', bind={"FIRST": Regex("a?"), "SECOND": Choice("")})
+    assert derives(spec, text)
+
+
+@pytest.mark.parametrize("way", WAYS[2:], ids=str)
+def test_lexers_that_look_for_terminals_take_nothing_bound(way: tuple[Any, Any]) -> None:
+    """They would need to know where it ends."""
+    with pytest.raises(UnsupportedGrammarError, match="bind= with parser="):
+        schemagen.compile(Lark(CALL, parser=way[0], lexer=way[1], bind={"ARG": int}), BYTES)
+
+
+@pytest.mark.parametrize(
+    "bound",
+    [Tree, {"type": "array", "items": {"$ref": "#"}}, GBNF('root ::= "(" root? ")"'), Lark('start: "a"')],
+    ids=repr,
+)
+def test_what_needs_a_stack_is_not_bound(bound: Any) -> None:
+    """Until it can be."""
+    with pytest.raises(UnsupportedGrammarError, match="cannot stand for a terminal"):
+        schemagen.compile(Lark(CALL, bind={"ARG": bound}), BYTES)
+
+
+def test_names_that_are_not_declared_are_refused() -> None:
+    """What is bound to them would be lost."""
+    with pytest.raises(OptionError, match="it has a definition"):
+        schemagen.compile(Lark(CALL, bind={"ARG": int, "NAME": int}), BYTES)
+    with pytest.raises(OptionError, match="does not declare it"):
+        schemagen.compile(Lark(CALL, bind={"ARG": int, "OTHER": int}), BYTES)
+    with pytest.raises(OptionError, match="lark gives a literal this name"):
+        schemagen.compile(Lark('start: B "b"\n%declare B', bind={"B": int}), BYTES)
+
+
+# --- reserved words ------------------------------------------------------------------------------------------------------
+
+
+def test_the_table_of_reserved_words() -> None:
+    """As the guide has it."""
+    ways = [
+        Lark(STATEMENTS),
+        Lark(STATEMENTS, keywords="reserved"),
+        Lark(STATEMENTS, parser="lalr"),
+        Lark(STATEMENTS, parser="lalr", lexer="basic"),
+    ]
+    table = {
+        "if x:": "1111",
+        "x = y;": "1111",
+        "if = x;": "1000",
+        "x = if;": "1010",
+        "ifx:": "1000",
+        "ifx = y;": "1111",
+    }
+    found = {text: "".join(str(int(derives(spec, text))) for spec in ways) for text in table}
+    assert found == table
+
+
+def test_reserved_words_are_what_assertions_would_say() -> None:
+    """Every short text, read by lark with the reserved words written into the patterns by hand; and masks."""
+    spec = Lark(STATEMENTS, keywords="reserved")
+    by_hand = lark.Lark(
+        STATEMENTS.replace('"if"', "IF").replace("NAME: /[a-z]+/", "NAME: /(?!if(?![a-z]))[a-z]+/\nIF: /if(?![a-z])/")
+    )
+    for length in range(1, 6):
+        for characters in itertools.product("if=;: ", repeat=length):
+            text = "".join(characters)
+            assert derives(spec, text) == parses(by_hand, text), text
+    check_masks_along(spec, "if iffy: f = i;")
+
+
+def test_only_words_are_reserved() -> None:
+    """A terminal that takes blanks, or has no longer texts, is none of names; a literal of any case is a keyword in each."""
+    line = Lark('start: "say" LINE\nLINE: /[^;]+/', keywords="reserved")
+    assert derives(line, "say say")
+    kinds = Lark('start: KIND | "int" "!"\nKIND: /int|char/', keywords="reserved")
+    assert derives(kinds, "int")
+    case = Lark('start: ("if"i | NAME) ";"\nNAME: /[a-z]+/ | "IF"\n', keywords="reserved")
+    assert [text for text in ("if;", "IF;", "iF;", "iff;") if derives(case, text)] == ["if;", "IF;", "iF;", "iff;"]
+    assert case.parse("iF;").children == []
+
+
+@pytest.mark.parametrize("options", [{"parser": "lalr"}, {"lexer": "dynamic_complete"}, {"lexer": "basic"}], ids=repr)
+def test_reserved_words_are_for_the_dynamic_lexer(options: Any) -> None:
+    """The others have their own way."""
+    with pytest.raises(OptionError, match="keywords='reserved' with lexer="):
+        Lark(STATEMENTS, keywords="reserved", **options)
+
+
+# --- the other dialect ---------------------------------------------------------------------------------------------------
+
+
+def test_the_other_dialect_is_read_by_its_reader(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Which is told what the texts of a JSON Schema are."""
+    module = ModuleType("schemagen.context_free.dialect")
+
+    def read_dialect(text: str, *, start: str, value: Any) -> ContextFreeGrammar:
+        assert (text, start) == ("s: x", "s")
+        return ContextFreeGrammar(start, {start: value({"const": "a"})})
+
+    module.read_dialect = read_dialect  # type: ignore[attr-defined]
+    monkeypatch.setitem(sys.modules, "schemagen.context_free.dialect", module)
+    spec = Lark("s: x", start="s", dialect="llguidance")
+    assert spec.rules().rules["s"] == Text(parse_pattern('"a"', "python", search=False))
+    assert derives(spec, '"a"')
+    assert schemagen.to_regex(spec) == '"a"'
+    with pytest.raises(UnsupportedGrammarError, match="dialect='llguidance'"):
+        spec.parse('"a"')
+
+
+@pytest.mark.parametrize(
+    "options", [{"parser": "lalr"}, {"lexer": "basic"}, {"bind": {"X": int}}, {"keywords": "reserved"}]
+)
+def test_the_other_dialect_has_no_such_options(options: Any) -> None:
+    """There is one way to read it."""
+    with pytest.raises(OptionError, match="dialect='llguidance' with"):
+        Lark("start: X", dialect="llguidance", **options)
+
+
+# --- mistakes ------------------------------------------------------------------------------------------------------------
+
+MISTAKES = [
+    ('start: "a" b', 1, 12, "the rule 'b' is not defined"),
+    ('// b\nstart: "b"\n  | b', 3, 5, "the rule 'b' is not defined"),
+    ("start: B", 1, 8, "the terminal 'B' is not defined"),
+    ('start: "a" $', 1, 12, "unexpected input"),
+    ('start: "a" (\n\nx: "b"', 1, 13, "unclosed parenthesis"),
+    ('start: "a"\nx: [', 2, 5, "expecting a value"),
+    ('start: "', 1, 8, "unexpected input"),
+    ('start: A "b"\n%declare A', 1, 8, "the terminal 'A' is declared and has no texts"),
+    ('begin: "a"', None, None, "the rule 'start' is not defined"),
+    ("", None, None, "the rule 'start' is not defined"),
+    ('start: "a"\nstart: "b"', None, None, "rule 'start' defined more than once"),
+    ("start: /a(/", None, None, "missing \\)|unterminated subpattern"),
+    ("start: /a*/", None, None, "zero-width"),
+    ("start: A\nA: A", None, None, "recursion in terminal"),
+    ('start: A\nA: B "x"\n%declare B', None, None, "lark fails over it with AssertionError"),
+    ("%import nowhere.X\nstart: X", None, None, "the grammar 'nowhere.lark' cannot be imported"),
+]
+
+
+@pytest.mark.parametrize(("grammar", "line", "column", "words"), MISTAKES, ids=[mistake[3] for mistake in MISTAKES])
+def test_a_mistake_has_its_place(grammar: str, line: int | None, column: int | None, words: str) -> None:
+    """Where lark says one, or names what is missing."""
+    with pytest.raises(GrammarSyntaxError, match=words) as caught:
+        schemagen.compile(Lark(grammar), BYTES)
+    assert (caught.value.line, caught.value.column) == (line, column)
+
+
+def test_conflicts_are_no_mistakes() -> None:
+    """Earley reads what LALR cannot."""
+    grammar = 'start: a | b\na: "x"\nb: "x"'
+    with pytest.raises(UnsupportedGrammarError, match="LALR cannot read the grammar: Reduce/Reduce collision"):
+        schemagen.compile(Lark(grammar, parser="lalr"), BYTES)
+    assert derives(Lark(grammar), "x")
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        ({"parser": "cyk"}, "parser='cyk'"),
+        ({"lexer": "contextual"}, "does not work with it"),
+        ({"parser": "lalr", "lexer": "dynamic"}, "does not work with it"),
+        ({"start": 1}, "start=1"),
+        ({"dialect": "ebnf"}, "dialect='ebnf'"),
+        ({"keywords": "all"}, "keywords='all'"),
+        ({"bind": [int]}, "give a dict"),
+        ({"bind": {"name": int}}, "capital letters"),
+    ],
+)
+def test_options_are_checked_at_once(options: Any, words: str) -> None:
+    """Before anything is compiled."""
+    with pytest.raises(OptionError, match=words):
+        Lark("start: X", **options)
+
+
+def test_what_is_no_grammar_is_refused_at_once() -> None:
+    """A number, bytes."""
+    with pytest.raises(OptionTypeError, match="a grammar is a str, a pathlib"):
+        Lark(b"start: X")  # type: ignore[arg-type]
+
+
+def test_a_missing_lark_is_told_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """With what to install."""
+    monkeypatch.setitem(sys.modules, "lark", None)
+    with pytest.raises(SchemagenError, match=r'pip install "lark>=1\.2,<2"') as caught:
+        Lark('start: "a"')
+    assert caught.value.code == "no-lark"
+
+
+def test_a_grammar_of_lark_has_no_pattern() -> None:
+    """Its terminals end where a lexer says."""
+    with pytest.raises(UnsupportedGrammarError, match="no regular expression"):
+        schemagen.to_regex(Lark('start: "a"'))
+
+
+def test_a_terminal_with_a_back_reference_is_refused() -> None:
+    """As patterns are."""
+    with pytest.raises(schemagen.UnsupportedPatternError):
+        schemagen.compile(Lark(r"start: /(a|b)\1/"), BYTES)
+
+
+# --- grammars of strangers -----------------------------------------------------------------------------------------------
+
+
+def test_a_grammar_has_a_length() -> None:
+    """It is refused before lark sees it."""
+    with pytest.raises(LimitError, match="characters"):
+        schemagen.compile(Lark("start: " + '"a" ' * (MAX_LENGTH // 4)), BYTES)
+
+
+@pytest.mark.parametrize(
+    "grammar",
+    [
+        "start: " + "(" * 3000 + '"a"' + ")" * 3000,
+        "start: " + '["a" ' * 30 + "]" * 30,
+        'start: "a"~1000000..2000000',
+        "start: /a{1000000}/",
+        "start: /((a{100}){100}){100}/",
+    ],
+    ids=["nested deep", "optional parts", "counted far", "a long pattern", "a longer pattern"],
+)
+def test_hostile_grammars_end(grammar: str) -> None:
+    """In a result, or an error of ours."""
+    try:
+        schemagen.compile(Lark(grammar), BYTES).matcher().allowed_tokens()
+    except (GrammarError, LimitError, schemagen.PatternError) as error:
+        assert error.fact  # noqa: PT017 - either is right
+
+
+def test_a_pattern_of_nested_loops_is_read() -> None:
+    """Which makes `re` try for hours."""
+    spec = Lark("start: /(a*)*b/")
+    assert derives(spec, "a" * 500 + "b")
+    assert not derives(spec, "a" * 500)
