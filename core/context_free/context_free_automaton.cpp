@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "context_free/frame_parser.hpp"
+#include "context_free/guests.hpp"
 #include "context_free/lexeme_masks.hpp"
 #include "context_free/liveness.hpp"
 #include "context_free/pruning_parser.hpp"
@@ -37,7 +38,10 @@ std::unique_ptr<Parser> ContextFreeAutomaton::make_parser() {
 }
 
 bool ContextFreeAutomaton::is_lively() {
-    return Liveness(grammar_, parsing_.indentation.get(), parsing_.foreign, adjacency_).is_lively();
+    Liveness liveness(grammar_, parsing_.indentation.get(), parsing_.foreign, adjacency_);
+    const bool is_lively = liveness.is_lively();
+    if (!is_lively && !parsing_.foreign.empty()) throw NotLively(grammar_.name(liveness.stuck_rule()));
+    return is_lively;
 }
 
 std::shared_ptr<Automaton> ContextFreeAutomaton::renewed(std::shared_ptr<SharedAutomata> shared) {

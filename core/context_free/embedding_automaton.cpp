@@ -38,15 +38,15 @@ void Guest::find_ends(bool is_json) {
 }
 
 EmbeddingAutomaton::EmbeddingAutomaton(std::shared_ptr<SharedAutomata> shared,
-                                       std::unique_ptr<ContextFreeAutomaton> host, Guests guests)
-    : shared_(std::move(shared)), host_(std::move(host)), guests_(std::move(guests)) {
+                                       std::unique_ptr<ContextFreeAutomaton> host, Guests guests, bool is_settled)
+    : shared_(std::move(shared)), host_(std::move(host)), guests_(std::move(guests)), is_settled_(is_settled) {
     set_facets({.guide = this, .masks = this});
 }
 
 std::shared_ptr<Automaton> EmbeddingAutomaton::renewed(std::shared_ptr<SharedAutomata> shared) {
     Guests guests = guests_;
     for (Guest& guest : guests) guest.automaton = guest.automaton->renewed(shared);
-    return std::make_shared<EmbeddingAutomaton>(shared, host_->renewed_host(shared), std::move(guests));
+    return std::make_shared<EmbeddingAutomaton>(shared, host_->renewed_host(shared), std::move(guests), false);
 }
 
 // ---- configurations -----------------------------------------------------------------------------------------------

@@ -29,7 +29,7 @@ struct GuestStrand {
 class EmbeddingAutomaton final : public Automaton, MaskFactory, CompletionGuide {
 public:
     EmbeddingAutomaton(std::shared_ptr<SharedAutomata> shared, std::unique_ptr<ContextFreeAutomaton> host,
-                       Guests guests);
+                       Guests guests, bool is_settled);
     std::shared_ptr<Automaton> renewed(std::shared_ptr<SharedAutomata> shared) override;
     Configuration start() override { return host_->start(); }
     bool step(Configuration& config, uint8_t byte, Arena& arena) override;
@@ -42,7 +42,7 @@ public:
 
     const Guests& guests() const { return guests_; }
     ContextFreeAutomaton& host() { return *host_; }
-    // Before `min_bytes` of a guest is asked for, more than once does no harm.
+    // Before `min_bytes` of a guest is asked for; a second time changes nothing.
     void settle_shortest(const CountTokens& tokens) override;
     // The guests that are being read.
     static std::span<const GuestStrand> strands_of(const Configuration& config);
@@ -71,7 +71,7 @@ private:
     std::shared_ptr<SharedAutomata> shared_;
     std::unique_ptr<ContextFreeAutomaton> host_;
     Guests guests_;
-    bool is_settled_ = false;
+    bool is_settled_;  // see settle_shortest
 };
 
 }  // namespace schemagen

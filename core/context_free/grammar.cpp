@@ -9,6 +9,7 @@ namespace schemagen {
 SymbolId ContextFreeGrammar::add_terminal(std::string name, bool ignored) {
     names_.push_back(std::move(name));
     ignored_.push_back(ignored);
+    own_min_bytes_.push_back(0);
     lexemes_of_.emplace_back();
     return terminal_count_++;
 }
@@ -85,7 +86,7 @@ void ContextFreeGrammar::measure(Kernel& kernel) {
         of_terminal[lexeme.terminal] =
             std::min(of_terminal[lexeme.terminal], std::min(kernel.shortest(lexeme.text), kFar));
     for (SymbolId terminal = 0; terminal < terminal_count_; ++terminal)
-        if (lexemes_of_[terminal].empty()) of_terminal[terminal] = 0;
+        if (lexemes_of_[terminal].empty()) of_terminal[terminal] = own_min_bytes_[terminal];
     min_bytes_.assign(item_count(), kFar);
     for (bool changed = true; changed;) {
         changed = false;

@@ -43,6 +43,8 @@ public:
     // Terminals come before rules.
     SymbolId add_terminal(std::string name, bool ignored);
     LexemeId add_lexeme(const Lexeme& lexeme);
+    // Of a terminal without lexemes: the bytes of its shortest text.
+    void set_min_bytes(SymbolId terminal, uint32_t bytes) { own_min_bytes_[terminal] = bytes; }
     // `edges`: (item, symbol, item), `accepting`: items at which the rule may end; items count from 0, the first one is
     // the start. The symbols of later rules may be named.
     SymbolId add_rule(std::string name, uint32_t items,
@@ -87,6 +89,7 @@ private:
     uint32_t terminal_count_ = 0;
     std::vector<std::string> names_;                 // [symbol]
     std::vector<bool> ignored_;                      // [terminal]
+    std::vector<uint32_t> own_min_bytes_;            // [terminal] without lexemes
     std::vector<Lexeme> lexemes_;                    // [lexeme]
     std::vector<std::vector<LexemeId>> lexemes_of_;  // [terminal]
     std::vector<ItemId> first_items_;                // [rule]

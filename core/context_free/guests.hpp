@@ -4,6 +4,8 @@
 // wherever the guest's automaton accepts; in between the guest is on its own.
 #pragma once
 #include <memory>
+#include <stdexcept>
+#include <string>
 #include <vector>
 
 #include "automata/automaton.hpp"
@@ -21,5 +23,10 @@ struct Guest {
 };
 
 using Guests = std::vector<Guest>;
+
+// A grammar with guests that may lead into a dead end: what would have to be searched cannot be, with guests in it.
+struct NotLively : std::runtime_error {
+    explicit NotLively(const std::string& rule) : std::runtime_error("the rule '" + rule + "' may have no end") {}
+};
 
 }  // namespace schemagen

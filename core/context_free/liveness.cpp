@@ -10,7 +10,11 @@ namespace schemagen {
 
 Liveness::Liveness(const ContextFreeGrammar& grammar, const Indentation* indentation,
                    const std::vector<ForeignTerminal>& foreign, Adjacency& adjacency)
-    : grammar_(grammar), indentation_(indentation), foreign_(foreign), adjacency_(adjacency) {}
+    : grammar_(grammar),
+      indentation_(indentation),
+      foreign_(foreign),
+      adjacency_(adjacency),
+      stuck_rule_(grammar.start()) {}
 
 const ForeignTerminal* Liveness::foreign(SymbolId terminal) const {
     for (const ForeignTerminal& each : foreign_)
@@ -138,7 +142,10 @@ bool Liveness::all_end() {
     };
     auto go_on = [&](ItemId target, Classes lasts) {
         for (Classes rest = lasts; rest; rest &= rest - 1)
-            well = well && ends_of(target, static_cast<unsigned>(std::countr_zero(rest)));
+            if (!ends_of(target, static_cast<unsigned>(std::countr_zero(rest)))) {
+                stuck_rule_ = grammar_.rule_of(target);
+                well = false;
+            }
         enter(target, lasts);
     };
     enter(grammar_.first_item(grammar_.start()), 1);

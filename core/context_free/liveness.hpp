@@ -23,6 +23,8 @@ public:
     Liveness(const ContextFreeGrammar& grammar, const Indentation* indentation,
              const std::vector<ForeignTerminal>& foreign, Adjacency& adjacency);
     bool is_lively();
+    // If it is not, a rule that may have no end; else the start.
+    SymbolId stuck_rule() const { return stuck_rule_; }
 
 private:
     using Classes = uint64_t;  // a bit for each class
@@ -46,8 +48,9 @@ private:
     size_t class_count_ = 1;          // class 0: nothing was read yet
     std::vector<uint32_t> class_of_;  // [terminal]; kNoText: it changes nothing, kNotRead: it is never there
     std::vector<Classes> followed_;   // [class]: by which ones
-    Classes last_ = 0;                // those that the text may end with
-    std::vector<Classes> ends_;       // [item][class read last]: the classes that may be last in the rule
+    SymbolId stuck_rule_;
+    Classes last_ = 0;           // those that the text may end with
+    std::vector<Classes> ends_;  // [item][class read last]: the classes that may be last in the rule
 };
 
 }  // namespace schemagen

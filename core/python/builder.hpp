@@ -16,6 +16,7 @@
 #include "automata/shared_automata.hpp"
 #include "context_free/embedding_automaton.hpp"
 #include "json/json_automaton.hpp"
+#include "masks/spelling.hpp"
 #include "runtime/matcher.hpp"
 #include "vocabulary/vocabulary.hpp"
 
@@ -276,6 +277,11 @@ public:
         const Call call(*this);
         ContextFreeGrammar grammar;
         for (const auto& [name, ignored] : terminals) grammar.add_terminal(name, ignored);
+        const Spelling spelling(*tables);
+        for (const Guest& guest : guests) {
+            guide_of(*guest.automaton).settle_shortest([&](const std::string& text) { return spelling.count(text); });
+            grammar.set_min_bytes(guest.terminal, guest.automaton->min_bytes(guest.automaton->start()));
+        }
         for (const auto& [terminal, text, longer, marked] : lexemes)
             grammar.add_lexeme({terminal, text, longer, marked});
         for (const auto& [name, items, edges, accepting] : rules) grammar.add_rule(name, items, edges, accepting);
@@ -289,7 +295,7 @@ public:
         auto host = std::make_unique<ContextFreeAutomaton>(shared_, std::move(grammar), std::move(parsing), allowance);
         if (!host->has_texts()) return nullptr;
         if (guests.empty()) return constraint(std::move(host), std::move(tables));
-        return constraint(std::make_shared<EmbeddingAutomaton>(shared_, std::move(host), std::move(guests)),
+        return constraint(std::make_shared<EmbeddingAutomaton>(shared_, std::move(host), std::move(guests), true),
                           std::move(tables));
     }
     static std::shared_ptr<const Indentation> read(const Indents& given) {

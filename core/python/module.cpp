@@ -109,6 +109,12 @@ void translate_to_ours(const std::exception_ptr& pointer) {
                    "let the handler set a flag, and use it when the call has returned");
     } catch (const LimitExceeded& e) {
         raise_limit(e);
+    } catch (const NotLively& e) {
+        raise_ours(
+            "UnsupportedGrammarError", e.what(),
+            "the longest match of a terminal takes what has to follow it, which is not searched for in a grammar "
+            "with values of other specs inside",
+            "tell the terminal from what follows it by its characters, or ignore white space between them");
     } catch (const ShapeError& e) {
         raise_ours("BitmaskShapeError", e.what(), "",
                    "use schemagen.allocate_token_bitmask(batch_size, vocabulary.size)");

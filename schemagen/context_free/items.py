@@ -11,12 +11,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TypeAlias
 
-from schemagen.context_free.syntax import Alternatives, Expression, Repeat, Rule, Sequence, Terminal, Text
+from schemagen.context_free.syntax import Alternatives, Expression, Guest, Repeat, Rule, Sequence, Terminal, Text
 from schemagen.context_free.texts import is_nullable, nonempty
 from schemagen.errors import LimitError
 from schemagen.regex import ast
 
-Symbol: TypeAlias = "Rule | Terminal | Text"
+Readable: TypeAlias = "Terminal | Text | Guest"
+Symbol: TypeAlias = "Rule | Readable"
 
 #: Symbols of one rule, repetitions written out.
 MAX_POSITIONS = 50_000

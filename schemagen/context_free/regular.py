@@ -82,4 +82,4 @@ class RegularRules:
             return ast.union(*map(self._of, expression.parts))
         if isinstance(expression, Repeat):
             return ast.repeat(self._of(expression.inner), expression.low, expression.high)
-        raise RecursiveRuleError(expression.name)
+        raise RecursiveRuleError(getattr(expression, "name", "what is embedded"))

@@ -20,14 +20,13 @@ from schemagen.context_free.syntax import (
     Alternatives,
     ContextFreeGrammar,
     Expression,
+    Guest,
     Repeat,
     Rule,
     Sequence,
     Terminal,
     Text,
-    alternatives,
-    repeat,
-    sequence,
+    substituted,
 )
 from schemagen.context_free.texts import MAX_HEIGHT, MAX_SIZE, size_of
 
@@ -76,19 +75,6 @@ def productive(rules: dict[str, Expression]) -> set[str]:
     return found
 
 
-def substituted(expression: Expression, known: dict[str, Expression]) -> Expression:
-    """Return an expression with some rules replaced by their bodies."""
-    if isinstance(expression, Rule):
-        return known.get(expression.name, expression)
-    if isinstance(expression, Sequence):
-        return sequence(*(substituted(part, known) for part in expression.parts))
-    if isinstance(expression, Alternatives):
-        return alternatives(*(substituted(part, known) for part in expression.parts))
-    if isinstance(expression, Repeat):
-        return repeat(substituted(expression.inner, known), expression.low, expression.high)
-    return expression
-
-
 def components(rules: dict[str, Expression]) -> Iterator[list[str]]:
     """Yield the rules that call one another as groups, those they call before them (Tarjan 1972), without recursion."""
     index: dict[str, int] = {}
@@ -125,11 +111,11 @@ def simplified(grammar: ContextFreeGrammar) -> ContextFreeGrammar:
     The start rule stays, with the body NOTHING if it derives no text at all.
     """
     alive = productive(grammar.rules)
-    dead: dict[str, Expression] = dict.fromkeys(set(grammar.rules) - alive, NOTHING)
+    dead: dict[Expression, Expression] = dict.fromkeys(map(Rule, set(grammar.rules) - alive), NOTHING)
     rules = {name: substituted(body, dead) for name, body in grammar.rules.items() if name in alive}
     if grammar.start not in alive:
         return ContextFreeGrammar(grammar.start, {grammar.start: NOTHING})
-    known: dict[str, Expression] = {}
+    known: dict[Expression, Expression] = {}
     room = MAX_WRITTEN_OUT
     for group in components(rules):
         for name in group:
@@ -138,7 +124,7 @@ def simplified(grammar: ContextFreeGrammar) -> ContextFreeGrammar:
                 rules[name] = substituted(rules[name], known)
                 room -= size
         if len(group) == 1 and group[0] not in called(rules[group[0]]) and _is_small(rules[group[0]]):
-            known[group[0]] = rules[group[0]]
+            known[Rule(group[0])] = rules[group[0]]
     kept: dict[str, Expression] = {}
     todo = [grammar.start]
     while todo:
@@ -149,10 +135,10 @@ def simplified(grammar: ContextFreeGrammar) -> ContextFreeGrammar:
     return replace(grammar, rules=kept)
 
 
-def _size_with(body: Expression, known: dict[str, Expression]) -> int:
+def _size_with(body: Expression, known: dict[Expression, Expression]) -> int:
     """Return how many operators the texts take that are written out in a body."""
     if isinstance(body, Rule):
-        text = known.get(body.name)
+        text = known.get(body)
         return size_of(text.regex)[0] if isinstance(text, Text) else 0
     if isinstance(body, Repeat):
         return _size_with(body.inner, known)
@@ -164,4 +150,4 @@ def _is_small(body: Expression) -> bool:
     if isinstance(body, Text):
         size, height = size_of(body.regex)
         return size <= MAX_SIZE and height <= MAX_HEIGHT
-    return isinstance(body, Rule | Terminal) or body in (EMPTY_TEXT, NOTHING)
+    return isinstance(body, Rule | Terminal | Guest) or body in (EMPTY_TEXT, NOTHING)

@@ -12,10 +12,13 @@ Source: the regular right parts of LaLonde 1977, which repetitions and alternati
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Any, Union as _Union
+from typing import TYPE_CHECKING, Any, Union as _Union
 
 from schemagen.regex import ast
 from schemagen.regex.hashing import HashedOnce, hashed_once
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
 
 
 @hashed_once
@@ -44,6 +47,14 @@ class Text(HashedOnce):
 
 @hashed_once
 @dataclass(frozen=True, slots=True)
+class Guest(HashedOnce):
+    """A text of another spec, such as a JSON value of a schema, read by an automaton of its own."""
+
+    spec: Any
+
+
+@hashed_once
+@dataclass(frozen=True, slots=True)
 class Sequence(HashedOnce):
     """The parts one after the other; no parts at all is the empty text."""
 
@@ -68,7 +79,7 @@ class Repeat(HashedOnce):
     high: int | None
 
 
-Expression = _Union[Rule, Terminal, Text, Sequence, Alternatives, Repeat]  # noqa: UP007 - a runtime alias of forward names
+Expression = _Union[Rule, Terminal, Text, Guest, Sequence, Alternatives, Repeat]  # noqa: UP007 - a runtime alias of forward names
 
 NOTHING = Alternatives(())
 EMPTY_TEXT = Sequence(())
@@ -199,7 +210,6 @@ class ContextFreeGrammar:
         ignored: Terminals that may stand before, between and behind all others.
         tables: How a parser reads it that does not read all of it; None: every text that it derives.
         indentation: How lines make blocks; None: they do not.
-        embedded: Terminals whose texts are those of another spec, such as the JSON values of a schema.
     """
 
     start: str
@@ -208,4 +218,31 @@ class ContextFreeGrammar:
     ignored: frozenset[str] = frozenset()
     tables: LrTables | None = None
     indentation: Indentation | None = None
-    embedded: dict[str, Any] = field(default_factory=dict)
+
+
+def substituted(expression: Expression, known: Mapping[Expression, Expression]) -> Expression:
+    """Return an expression with some of its parts replaced, and what that makes simpler."""
+    if expression in known:
+        return known[expression]
+    if isinstance(expression, Sequence):
+        return sequence(*(substituted(part, known) for part in expression.parts))
+    if isinstance(expression, Alternatives):
+        return alternatives(*(substituted(part, known) for part in expression.parts))
+    if isinstance(expression, Repeat):
+        return repeat(substituted(expression.inner, known), expression.low, expression.high)
+    return expression
+
+
+def guests_in(grammar: ContextFreeGrammar) -> list[Guest]:
+    """Return what is embedded in a grammar, in the order of its rules."""
+    found: dict[Guest, None] = {}
+    todo = list(reversed(grammar.rules.values()))
+    while todo:
+        expression = todo.pop()
+        if isinstance(expression, Guest):
+            found[expression] = None
+        elif isinstance(expression, Repeat):
+            todo.append(expression.inner)
+        elif isinstance(expression, Sequence | Alternatives):
+            todo.extend(reversed(expression.parts))
+    return list(found)

@@ -54,9 +54,10 @@ class ContextFree(ABC):
         """
         from schemagen.context_free.simplify import simplified
         from schemagen.context_free.syntax import EMPTY_TEXT, Text
+        from schemagen.grammar.embedded import without_guests
         from schemagen.regex.ast import EPSILON
 
-        grammar = simplified(self.rules())
+        grammar = simplified(without_guests(self.rules()))
         body = grammar.rules[grammar.start]
         if isinstance(body, Text) or body == EMPTY_TEXT:
             return body.regex if isinstance(body, Text) else EPSILON

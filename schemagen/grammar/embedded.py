@@ -1,19 +1,21 @@
 """Specs inside of grammars: what a terminal of a grammar is bound to, as an expression of the grammar.
 
-`expression_of` is the only place that knows how. Every spec is a regular language here: a pattern, choices, a grammar or JSON
-without recursion. One that needs a stack of its own is refused.
+Patterns and choices become a part of the grammar. JSON and other grammars have an automaton of their own (`Guest`): what is
+compiled apart is read in the same way inside of a grammar.
 """
 
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
-from schemagen.context_free.syntax import Expression, Text
+from schemagen.context_free.syntax import Guest, Text, guests_in, substituted
 from schemagen.errors import InvalidSchemaError, LimitError, UnsupportedGrammarError, UnsupportedSchemaError
+from schemagen.grammar.specs import Choice, Regex
 
 if TYPE_CHECKING:
+    from schemagen.context_free.syntax import ContextFreeGrammar, Expression
     from schemagen.regex import ast
 
 
@@ -51,30 +53,50 @@ def frozen_spec(spec: Any) -> Any:
 
 
 def expression_of(spec: Any) -> Expression:
-    """Return the texts of a spec as an expression of a grammar; JSON in the layout "flexible".
+    """Return the texts of a spec as an expression of a grammar.
 
     Args:
-        spec: As for `schemagen.compile`, or a `JsonSchema`.
+        spec: As for `schemagen.compile`.
+    """
+    from schemagen.grammar.compiler import understood
+
+    spec = understood(given_spec(spec))
+    return Text(regex_of(spec)) if isinstance(spec, Regex | Choice) else Guest(frozen_spec(spec))
+
+
+def given_spec(spec: Any) -> Any:
+    """Return a frozen spec as `schemagen.compile` takes it."""
+    return json.loads(spec.text) if isinstance(spec, JsonSchema) else spec
+
+
+def without_guests(grammar: ContextFreeGrammar) -> ContextFreeGrammar:
+    """Return a grammar with regular expressions for what is embedded; JSON in the layout "flexible".
+
+    Raises:
+        UnsupportedGrammarError: Something embedded is no regular language.
+    """
+    known: dict[Expression, Expression] = {guest: Text(regex_of(guest.spec)) for guest in guests_in(grammar)}
+    if not known:
+        return grammar
+    return replace(grammar, rules={name: substituted(body, known) for name, body in grammar.rules.items()})
+
+
+def regex_of(spec: Any) -> ast.Regex:
+    """Return the texts of a frozen spec as a regular expression.
 
     Raises:
         UnsupportedGrammarError: It is recursive, or does not have a regular language for another reason.
         SchemagenError: As `schemagen.compile` does.
     """
-    return Text(regex_of(spec))
-
-
-def regex_of(spec: Any) -> ast.Regex:
-    """Return the texts of a spec as a regular expression; raises as `expression_of` does."""
     from schemagen.grammar.compiler import language_of
 
-    given = json.loads(spec.text) if isinstance(spec, JsonSchema) else spec
     try:
-        return language_of(given)
+        return language_of(given_spec(spec))
     except (UnsupportedSchemaError, UnsupportedGrammarError) as error:
         raise UnsupportedGrammarError(
             f"{spec!r:.80} cannot stand for a terminal: {error.fact}",
-            why="what is bound to a terminal is read without a stack of its own",
-            fix="bind a pattern, choices, or a type without recursion whose keys are all declared",
+            why="there is no regular expression for it",
+            fix="use engine='native'; Lark.parse needs a pattern, choices, or a type without recursion",
         ) from error
     except RecursionError:
         raise LimitError(

@@ -53,8 +53,8 @@ class Lark(ContextFree):
         lexer: What a terminal is, see the guide on grammars. For Earley "dynamic" (if None), "dynamic_complete" or "basic";
             for LALR "contextual" (if None) or "basic".
         bind: For terminals that the grammar declares (``%declare NAME``) what their texts are: a `Regex`, a `Choice`, a type,
-            a JSON Schema, or another grammar, as long as it is not recursive. Only for Earley with a dynamic lexer, which
-            reads them without looking for their end.
+            a JSON Schema, or another grammar. Only for Earley with a dynamic lexer, which reads them without looking for
+            their end.
         dialect: "lark", or "llguidance" for the dialect of llguidance (and of xgrammar's ``from_lark``), in which no lexer
             takes the longest match of ``parser`` and ``lexer``.
         keywords: "reserved": a terminal such as ``NAME: /[a-z]+/`` takes no literal of the grammar, and none is read at the

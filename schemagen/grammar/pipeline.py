@@ -100,8 +100,11 @@ def read_source(
     schema: Any, arguments: dict[str, Any], target: Target[Any] | None, marshalled: bytes | None = None
 ) -> _Source:
     """Return a schema with how it is read: as pydantic reads it where a type made it."""
-    dialect: Dialect = "json-schema" if target is None else "python"
-    return _Source(schema, dialect, arguments["strict"], arguments["resources"], marshalled)
+    return _Source(schema, _dialect_of(target), arguments["strict"], arguments["resources"], marshalled)
+
+
+def _dialect_of(target: Target[Any] | None) -> Dialect:
+    return "json-schema" if target is None else "python"
 
 
 class _FrontEnd(NamedTuple):
@@ -335,7 +338,21 @@ def context_free_engine(spec: ContextFree, vocabulary: Vocabulary, options: Opti
         return _context_free_in_python(spec, vocabulary, options.limits)
     from schemagen.engine.native.context_free import compile_context_free
 
-    return compile_context_free(spec.rules(), vocabulary, options)
+    return compile_context_free(spec.rules(), vocabulary, options, lambda inner: _guest(inner, vocabulary, options))
+
+
+def _guest(spec: Any, vocabulary: Vocabulary, options: Options) -> Any:
+    """Return the engine of something that is embedded in a grammar."""
+    from schemagen.grammar.embedded import given_spec
+
+    spec = given_spec(spec)
+    if isinstance(spec, ContextFree):
+        return context_free_engine(spec, vocabulary, options, "native")
+    target = target_of(spec)
+    source = _Source(
+        spec if target is None else target.schema, _dialect_of(target), strict=True, resources=None, marshalled=None
+    )
+    return json_engine(source, styled(options, target), vocabulary, "native")[0]
 
 
 def _context_free_in_python(spec: ContextFree, vocabulary: Vocabulary, limits: Limits) -> Engine:
@@ -343,8 +360,9 @@ def _context_free_in_python(spec: ContextFree, vocabulary: Vocabulary, limits: L
     from schemagen.context_free.simplify import simplified
     from schemagen.context_free.syntax import EMPTY_TEXT, Text
     from schemagen.engine.reference.context_free import ContextFreeEngine
+    from schemagen.grammar.embedded import without_guests
 
-    grammar = spec.rules()
+    grammar = without_guests(spec.rules())
     states = min(limits.max_states, MAX_REFERENCE_STATES)
     if grammar.tables is None:
         simple = simplified(grammar)

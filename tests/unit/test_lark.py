@@ -17,7 +17,7 @@ indenter = pytest.importorskip("lark.indenter")
 import schemagen  # noqa: E402 - below the import of what may be missing
 from schemagen import EBNF, GBNF, Choice, Lark, Regex  # noqa: E402
 from schemagen.context_free.scanner import MAX_LENGTH  # noqa: E402
-from schemagen.context_free.syntax import ContextFreeGrammar, Text  # noqa: E402
+from schemagen.context_free.syntax import ContextFreeGrammar  # noqa: E402
 from schemagen.errors import (  # noqa: E402
     GrammarError,
     GrammarSyntaxError,
@@ -28,7 +28,6 @@ from schemagen.errors import (  # noqa: E402
     UnsupportedGrammarError,
     ValidationFailed,
 )
-from schemagen.regex import parse_pattern  # noqa: E402
 from tests.grammars import BYTES, check_masks_along, derives  # noqa: E402
 
 STATEMENTS = r"""
@@ -267,16 +266,11 @@ CALL = 'start: NAME "(" [ARG ("," ARG)*] ")"\nNAME: /[a-z]+/\n%declare ARG\n%ign
         (Point, 'f({"x": 1, "name": "a b"})', 'f({"x": "1"})'),
         (int, "f(-1)", "f(1.5)"),
         ({"enum": ["a", 1]}, 'f("a", 1)', "f(a)"),
-        (True, "f(null)", "f(nul)"),
     ],
     ids=repr,
 )
 def test_a_declared_terminal_is_a_text_of_another_spec(bound: Any, accepted: str, rejected: str) -> None:
     """What is ignored may stand around it, not within; lark finds it in the text."""
-    if bound is True:
-        with pytest.raises(UnsupportedGrammarError, match="recursive"):
-            schemagen.compile(Lark(CALL, bind={"ARG": bound}), BYTES)
-        return
     spec = Lark(CALL, bind={"ARG": bound})
     assert derives(spec, accepted)
     assert derives(spec, "f()")
@@ -333,14 +327,27 @@ def test_lexers_that_look_for_terminals_take_nothing_bound(way: tuple[Any, Any])
 
 
 @pytest.mark.parametrize(
-    "bound",
-    [Tree, {"type": "array", "items": {"$ref": "#"}}, GBNF('root ::= "(" root? ")"'), Lark('start: "a"')],
+    ("bound", "accepted", "rejected"),
+    [
+        (True, 'f( {"a": [null, {}]} , 1)', "f(nul)"),
+        (Tree, 'f({"below":[{"below":[]}]} )', "f([])"),
+        ({"type": "array", "items": {"$ref": "#"}}, "f([[],[ [] ]])", "f([[)"),
+        (GBNF('root ::= "(" root? ")"'), "f((()),())", "f(( ))"),
+        (GBNF('root ::= "(" root ")" | ""'), "f((()),)", "f(()"),
+        (Lark('start: "a" /b+/\n%ignore " "'), "f(ab, a b)", "f(a)"),
+    ],
     ids=repr,
 )
-def test_what_needs_a_stack_is_not_bound(bound: Any) -> None:
-    """Until it can be."""
-    with pytest.raises(UnsupportedGrammarError, match="cannot stand for a terminal"):
-        schemagen.compile(Lark(CALL, bind={"ARG": bound}), BYTES)
+def test_what_needs_a_stack_is_read_by_its_own(bound: Any, accepted: str, rejected: str) -> None:
+    """What lark needs is a pattern, which there is none for."""
+    spec = Lark(CALL, bind={"ARG": bound})
+    assert derives(spec, accepted)
+    assert not derives(spec, rejected)
+    check_masks_along(spec, accepted)
+    with pytest.raises(UnsupportedGrammarError, match="there is no regular expression"):
+        spec.parse(accepted)
+    with pytest.raises(UnsupportedGrammarError, match="there is no regular expression"):
+        schemagen.compile(spec, BYTES, engine="reference")
 
 
 def test_names_that_are_not_declared_are_refused() -> None:
@@ -421,7 +428,6 @@ def test_the_other_dialect_is_read_by_its_reader(monkeypatch: pytest.MonkeyPatch
     module.read_dialect = read_dialect  # type: ignore[attr-defined]
     monkeypatch.setitem(sys.modules, "schemagen.context_free.dialect", module)
     spec = Lark("s: x", start="s", dialect="llguidance")
-    assert spec.rules().rules["s"] == Text(parse_pattern('"a"', "python", search=False))
     assert derives(spec, '"a"')
     assert schemagen.to_regex(spec) == '"a"'
     with pytest.raises(UnsupportedGrammarError, match="dialect='llguidance'"):

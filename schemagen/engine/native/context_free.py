@@ -2,11 +2,23 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from schemagen.context_free.items import Symbol, items_of
 from schemagen.context_free.simplify import simplified
-from schemagen.context_free.syntax import NOTHING, Lexeme, Rule, Terminal, Text
+from schemagen.context_free.syntax import (
+    EMPTY_TEXT,
+    NOTHING,
+    Guest,
+    Lexeme,
+    Rule,
+    Terminal,
+    Text,
+    alternatives,
+    guests_in,
+    substituted,
+)
 from schemagen.context_free.texts import is_plain, nonempty
 from schemagen.engine.native.builder import EMPTY_NODE, UTF8, builder_of
 from schemagen.engine.native.lowering import compile_pattern
@@ -19,7 +31,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from schemagen import _core
-    from schemagen.context_free.syntax import ContextFreeGrammar
+    from schemagen.context_free.syntax import ContextFreeGrammar, Expression
     from schemagen.engine.options import Options
     from schemagen.vocabulary import Vocabulary
 
@@ -59,9 +71,14 @@ class _Lowering:
                 yield from expected
             return
         for symbol in self.terminals:
-            ways = (Lexeme(symbol.regex),) if isinstance(symbol, Text) else self._grammar.terminals.get(symbol.name, ())
+            ways = self._ways_of(symbol)
             for lexeme in ways:
                 yield symbol, lexeme
+
+    def _ways_of(self, symbol: Symbol) -> tuple[Lexeme, ...]:
+        if isinstance(symbol, Text):
+            return (Lexeme(symbol.regex),)
+        return () if isinstance(symbol, Guest) else self._grammar.terminals.get(symbol.name, ())
 
     def lexemes(self) -> list[tuple[int, int, int, bool]]:
         """Return the ways to read each terminal: its number, its texts, what they must not go on as, and whether marked."""
@@ -126,11 +143,17 @@ class _Lowering:
 
 def _name(symbol: Symbol) -> str:
     """Return what a terminal is called in messages."""
+    if isinstance(symbol, Guest):
+        return _shortened(repr(symbol.spec))
     if not isinstance(symbol, Text):
         return symbol.name
     if not is_plain(symbol.regex):
         return "a text"  # to write it as a pattern would take its minimal automaton
-    text = f"/{to_python_re(symbol.regex)}/"
+    return _shortened(f"/{to_python_re(symbol.regex)}/")
+
+
+def _shortened(text: str) -> str:
+    """Return a text, or its beginning."""
     return text if len(text) <= _SHOWN else f"{text[:_SHOWN]}..."
 
 
@@ -162,8 +185,8 @@ def compile_context_free(
         raise _without_texts(grammar.start, "each of its alternatives needs a rule that derives none either")
     if isinstance(body, Text):
         return compile_pattern(body.regex, vocabulary, options)
-    builder, guests = _with_guests(grammar.embedded, options, embed)
-    lowering = _Lowering(grammar, builder)
+    builder, guests = _with_guests(guests_in(grammar), options, embed)
+    lowering = _Lowering(_with_empty_guests(grammar, guests), builder)
     constraint = builder.context_free(
         [(_name(symbol), getattr(symbol, "name", None) in grammar.ignored) for symbol in lowering.terminals],
         lowering.lexemes(),
@@ -173,11 +196,7 @@ def compile_context_free(
         vocabulary.tables,
         lowering.tables(),
         lowering.indents(),
-        [
-            (lowering.number_of(Terminal(name)), constraint)
-            for name, constraint in guests.items()
-            if Terminal(name) in lowering.terminals
-        ],
+        [(lowering.number_of(guest), inner) for guest, inner in guests.items()],
     )
     if constraint is None:
         raise _without_texts(
@@ -187,11 +206,11 @@ def compile_context_free(
 
 
 def _with_guests(
-    specs: dict[str, Any], options: Options, embed: Callable[[Any], _core.Constraint] | None
-) -> tuple[_core.Builder, dict[str, _core.Constraint]]:
+    specs: list[Guest], options: Options, embed: Callable[[Any], _core.Constraint] | None
+) -> tuple[_core.Builder, dict[Guest, _core.Constraint]]:
     """Return a builder, and what is embedded over the same automata as it."""
     for _ in range(MOST_GENERATIONS):
-        guests = {} if embed is None else {name: embed(spec) for name, spec in specs.items()}
+        guests = {} if embed is None else {guest: embed(guest.spec) for guest in specs}
         builder = builder_of(options)
         if all(map(builder.shares, guests.values())):
             return builder, guests
@@ -200,6 +219,16 @@ def _with_guests(
         why="other threads compile so much meanwhile that what is embedded never lies beside its grammar",
         fix="compile fewer grammars at once",
     )
+
+
+def _with_empty_guests(grammar: ContextFreeGrammar, guests: dict[Guest, _core.Constraint]) -> ContextFreeGrammar:
+    """Return the grammar with a way around each guest whose text may be empty: to the core a guest has a byte at least."""
+    empty: dict[Expression, Expression] = {
+        guest: alternatives(guest, EMPTY_TEXT) for guest, inner in guests.items() if inner.matcher().is_accepting()
+    }
+    if not empty:
+        return grammar
+    return replace(grammar, rules={name: substituted(body, empty) for name, body in grammar.rules.items()})
 
 
 def _without_texts(start: str, why: str) -> UnsatisfiableSchemaError:

@@ -22,7 +22,7 @@ from functools import cached_property
 from itertools import count
 from typing import TYPE_CHECKING, Any
 
-from schemagen.context_free.syntax import Rule, Terminal, Text
+from schemagen.context_free.syntax import Rule, Terminal
 from schemagen.engine.reference.frames import Frame, Parser, fsms_of
 from schemagen.engine.reference.fsm import final_states, rows_of, start_of, symbols_of
 from schemagen.engine.reference.matcher import ByteEngine, Mask
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
     from interegular.fsm import FSM
 
-    from schemagen.context_free.items import Items, Symbol
+    from schemagen.context_free.items import Items, Readable, Symbol
     from schemagen.context_free.syntax import ContextFreeGrammar
     from schemagen.vocabulary import Vocabulary
 
@@ -48,7 +48,7 @@ class Configuration:
     """
 
     frames: frozenset[Frame]
-    open: frozenset[tuple[Frame, Terminal | Text, int]]
+    open: frozenset[tuple[Frame, Readable, int]]
 
 
 class _Machine:
@@ -118,7 +118,7 @@ class ContextFreeEngine(ByteEngine):
 
     def after(self, state: Configuration, byte: int) -> Configuration | None:
         """Return the configuration behind a byte; None if the byte cannot follow."""
-        opened: set[tuple[Frame, Terminal | Text, int]] = set()
+        opened: set[tuple[Frame, Readable, int]] = set()
         reads: list[tuple[Frame, Symbol]] = []
         frames: set[Frame] = set()
         for frame, symbol, at in self._readable(state):
@@ -135,7 +135,7 @@ class ContextFreeEngine(ByteEngine):
         frames |= {advanced} if advanced is not None else set()
         return Configuration(frozenset(frames), frozenset(opened)) if frames or opened else None
 
-    def _readable(self, state: Configuration) -> Iterator[tuple[Frame, Terminal | Text, int]]:
+    def _readable(self, state: Configuration) -> Iterator[tuple[Frame, Readable, int]]:
         """Yield what is open, and what may begin there."""
         yield from state.open
         for frame in state.frames:
@@ -207,7 +207,7 @@ class ContextFreeEngine(ByteEngine):
                     add(cost, place)
         return None
 
-    def _add_open(self, frame: Frame, symbol: Terminal | Text, at: int, add: Any) -> None:
+    def _add_open(self, frame: Frame, symbol: Readable, at: int, add: Any) -> None:
         """Add what may follow a symbol that is open."""
         left = self._machines[symbol].to_end.get(at)
         if left is None:
@@ -239,6 +239,6 @@ class ContextFreeEngine(ByteEngine):
                     changed = True
         return changed
 
-    def _least(self, symbol: Terminal | Text) -> int | None:
+    def _least(self, symbol: Readable) -> int | None:
         machine = self._machines[symbol]
         return machine.to_end.get(machine.start)

@@ -24,9 +24,18 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 from weakref import WeakValueDictionary
 
-from schemagen.context_free.items import Items, Symbol, items_of
-from schemagen.context_free.simplify import called, productive, substituted
-from schemagen.context_free.syntax import NOTHING, ContextFreeGrammar, Expression, Rule, Terminal, Text
+from schemagen.context_free.items import Items, Readable, Symbol, items_of
+from schemagen.context_free.simplify import called, productive
+from schemagen.context_free.syntax import (
+    NOTHING,
+    ContextFreeGrammar,
+    Expression,
+    Guest,
+    Rule,
+    Terminal,
+    Text,
+    substituted,
+)
 from schemagen.context_free.texts import nonempty
 from schemagen.engine.reference.fsm import byte_fsm
 from schemagen.errors import UnsatisfiableSchemaError, UnsupportedGrammarError
@@ -63,7 +72,7 @@ class Frame:
         self.waiting: dict[Symbol, list[Place]] = {}
         self.is_complete = False
 
-    def expected(self) -> Iterator[Terminal | Text]:
+    def expected(self) -> Iterator[Readable]:
         """Yield the terminals and texts that may be read here."""
         return (symbol for symbol in self.waiting if not isinstance(symbol, Rule))
 
@@ -142,7 +151,7 @@ def without_dead_rules(grammar: ContextFreeGrammar) -> ContextFreeGrammar:
             why="each of its alternatives needs a rule that derives none either",
             fix="give the rule an alternative that ends",
         )
-    dead: dict[str, Expression] = dict.fromkeys(set(grammar.rules) - alive, NOTHING)
+    dead: dict[Expression, Expression] = dict.fromkeys(map(Rule, set(grammar.rules) - alive), NOTHING)
     kept: dict[str, Expression] = {}
     todo = [grammar.start]
     while todo:
@@ -182,7 +191,7 @@ def fsms_of(
     *,
     max_states: int = 20_000,
     max_seconds: float = 30.0,
-) -> dict[Terminal | Text, FSM]:
+) -> dict[Readable, FSM]:
     """Return the machine over bytes of each terminal and text of a grammar, live states only.
 
     Args:
@@ -203,10 +212,16 @@ def fsms_of(
     }
 
 
-def _language(grammar: ContextFreeGrammar, symbol: Terminal | Text) -> ast.Regex:
+def _language(grammar: ContextFreeGrammar, symbol: Readable) -> ast.Regex:
     """Return the texts of a terminal, which may end wherever one of them does."""
     if isinstance(symbol, Text):
         return symbol.regex
+    if isinstance(symbol, Guest):
+        raise UnsupportedGrammarError(
+            f"{symbol.spec!r:.80} inside of a grammar",
+            why="the constructions in pure Python read one grammar at a time",
+            fix="use engine='native'",
+        )
     lexemes = grammar.terminals.get(symbol.name, ())
     if any(lexeme.marked or lexeme.longer != ast.EMPTY for lexeme in lexemes):
         raise UnsupportedGrammarError(

@@ -27,8 +27,8 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, TypeAlias
 
-from schemagen.context_free.items import Items, items_of
-from schemagen.context_free.syntax import ContextFreeGrammar, Rule, Terminal, Text
+from schemagen.context_free.items import Items, Readable, items_of
+from schemagen.context_free.syntax import ContextFreeGrammar, Rule
 from schemagen.engine.reference.frames import fsms_of, nullable_rules, without_dead_rules
 from schemagen.engine.reference.fsm import final_states, rows_of, start_of, symbols_of
 from schemagen.engine.reference.transducers import EPSILON, Fst, Label, State
@@ -207,7 +207,7 @@ class _Construction:
             else:
                 self._add_text((name, item), (name, item, number), symbol, (name, to))
 
-    def _add_text(self, source: State, within: tuple[State, ...], symbol: Terminal | Text, target: State) -> None:
+    def _add_text(self, source: State, within: tuple[State, ...], symbol: Readable, target: State) -> None:
         """Add the states within a text, named by the edge that it is."""
         fsm = self._fsms[symbol]
         symbols = dict(zip(self._alphabet, symbols_of(fsm, self._alphabet), strict=True))

@@ -35,7 +35,7 @@ from collections import defaultdict
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Literal, TypeAlias
 
-from schemagen.context_free.syntax import Terminal, Text
+from schemagen.context_free.syntax import Terminal
 from schemagen.engine.reference.frames import Frame, Parser, fsms_of
 from schemagen.engine.reference.fsm import final_states, rows_of, start_of, symbols_of
 
@@ -44,11 +44,12 @@ if TYPE_CHECKING:
 
     from interegular.fsm import FSM
 
+    from schemagen.context_free.items import Readable
     from schemagen.context_free.syntax import ContextFreeGrammar
     from schemagen.vocabulary import Vocabulary
 
 Kind = Literal["full", "start", "end", "continuation"]
-Symbol: TypeAlias = "Terminal | Text"
+Symbol: TypeAlias = "Readable"
 
 #: The terminal that the end-of-sequence token is, ``$`` in Lemma 3.1.
 EOS = Terminal("$")
