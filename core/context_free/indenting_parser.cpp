@@ -52,21 +52,44 @@ ParserState IndentingParser::read(ParserState state, SymbolId terminal) {
     return intern(inner_->shift(states_[state].inner, terminal), context);
 }
 
+// Of parsers whose configurations are stacks, the lowest entry that a task looks at.
+template <class Task>
+uint32_t IndentingParser::measured(const Task& task) {
+    if (reach()) return reach()->measure(task);
+    task();
+    return UINT32_MAX;
+}
+
 ParserState IndentingParser::shift(ParserState state, SymbolId terminal) {
-    if (const uint32_t known = shifts_.find(state, terminal); known != PairMap::kNone) return known;
-    const ParserState next = read(state, terminal);
+    if (const uint32_t known = shifts_.find(state, terminal); known != PairMap::kNone) {
+        if (reach()) reach()->look(shift_reach_.find(state, terminal) - 1);
+        return known;
+    }
+    ParserState next = kNoParse;
+    const uint32_t lowest = measured([&] { next = read(state, terminal); });
     shifts_.insert(state, terminal, next);
+    if (reach()) shift_reach_.insert(state, terminal, lowest + 1);  // the map takes no UINT32_MAX: 0 stands for nothing
     return next;
 }
 
 LexemeSets::SetId IndentingParser::viable(ParserState state) {
-    if (states_[state].viable != kUnknown) return states_[state].viable;
+    if (states_[state].viable == kUnknown) {
+        const uint32_t lowest = measured([&] { find_viable(state); });
+        states_[state].viable_reach = lowest;
+    } else if (reach()) {
+        reach()->look(states_[state].viable_reach);
+    }
+    return states_[state].viable;
+}
+
+void IndentingParser::find_viable(ParserState state) {
     const auto own = sets_[inner_->viable(states_[state].inner)];
     std::vector<LexemeId> lexemes(own.begin(), own.end());
     for (auto [terminal, width] : indentation_.newlines)
         if (shift(state, terminal))
             for (LexemeId lexeme : grammar_.lexemes_of(terminal)) lexemes.push_back(lexeme);
-    return states_[state].viable = sets_.intern(std::move(lexemes));
+    const LexemeSets::SetId viable = sets_.intern(std::move(lexemes));
+    states_[state].viable = viable;
 }
 
 // The end of the text closes all blocks.

@@ -38,6 +38,10 @@ public:
         return inner_->open_rules(states_[state].inner);
     }
     size_t memory_bytes() const override;
+    const LrParser* stacks() const override { return inner_->stacks(); }
+    ParserState stack_of(ParserState state) const override { return inner_->stack_of(states_[state].inner); }
+    uint32_t context_of(ParserState state) const override { return states_[state].context; }
+    StackReach* reach() override { return inner_->reach(); }
 
 private:
     static constexpr uint32_t kUnknown = UINT32_MAX;
@@ -45,9 +49,13 @@ private:
         ParserState inner;
         uint32_t context;  // of contexts_: open brackets, then the widths of open blocks
         LexemeSets::SetId viable = kUnknown;
+        uint32_t viable_reach = UINT32_MAX;
     };
     ParserState intern(ParserState inner, const std::vector<uint32_t>& context);
     ParserState read(ParserState state, SymbolId terminal);
+    template <class Task>
+    uint32_t measured(const Task& task);
+    void find_viable(ParserState state);
     ParserState break_line(ParserState state, uint32_t width);
 
     const ContextFreeGrammar& grammar_;
@@ -59,6 +67,7 @@ private:
     std::vector<State> states_;  // [state]; 0 is none
     PairMap index_;              // (inner, context) -> state
     PairMap shifts_;             // (state, terminal) -> state
+    PairMap shift_reach_;        // (state, terminal) -> the lowest entry of the stack that this took
     ParserState start_ = kNoParse;
 };
 

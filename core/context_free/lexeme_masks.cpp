@@ -14,7 +14,8 @@ LexemeMasks::LexemeMasks(const ContextFreeGrammar& grammar, Parser& parser, Lexe
       strands_(strands),
       tables_(tables),
       classes_(grammar, parser, sets, lexer, strands, tables),
-      scans_(lexer, classes_, tables, kept_) {}
+      scans_(lexer, classes_, tables, kept_),
+      plan_ids_(parser) {}
 
 const LexemeMasks::LexerMask& LexemeMasks::lexer_mask(LexerState lexer) {
     auto it = lexer_masks_.find(lexer);
@@ -32,30 +33,69 @@ const LexemeMasks::LexerMask& LexemeMasks::lexer_mask(LexerState lexer) {
     return lexer_masks_.emplace(lexer, std::move(mask)).first->second;
 }
 
-const TokenSet& LexemeMasks::strand_mask(ParserState parser, LexerState lexer) {
-    const uint64_t key = uint64_t{parser} << 32 | lexer;
-    if (auto it = strand_masks_.find(key); it != strand_masks_.end()) return it->second;
-    Words words(tables_.words(), 0);
-    const LexerMask& mask = lexer_mask(lexer);
-    mask.inner.add_to(words.data(), words.size());
-    for (const auto& [lexeme, scan] : mask.scans) {
-        const ParserState behind = strands_.behind(parser, lexeme);
-        if (!behind) continue;
-        if (scan->ends) add_next(behind, *scan, words);
-        for (const LexemeScan::Group& group : scan->leaving)
-            if (classes_.may_follow(behind, group.tail)) group.tokens.add_to(words.data(), words.size());
+// Few tails look far down the stack of a parser, those that close many brackets: they are left open, so that the rest
+// is decided by a few states on top.
+uint32_t LexemeMasks::make_plan(ParserState parser, LexerState lexer) {
+    struct Answer {
+        uint32_t lowest;
+        bool may;
+        LexemeId lexeme;
+        const LexemeScan::Group* group;
+    };
+    std::vector<Answer> answers;
+    for (const auto& [lexeme, scan] : lexer_mask(lexer).scans)
+        for (const LexemeScan::Group& group : scan->leaving) {
+            bool may = false;
+            const uint32_t lowest = plan_ids_.measure([&] {
+                const ParserState behind = strands_.behind(parser, lexeme);
+                may = behind && classes_.may_follow(behind, group.tail);
+            });
+            answers.push_back({lowest, may, lexeme, &group});
+        }
+    uint32_t lowest = plan_ids_.height(parser) + 1;
+    if (answers.size() > kMostOpen && plan_ids_.height(parser)) {
+        std::nth_element(answers.begin(), answers.begin() + kMostOpen, answers.end(),
+                         [](const Answer& a, const Answer& b) { return a.lowest < b.lowest; });
+        lowest = std::min(lowest, answers[kMostOpen].lowest);
     }
-    bytes_ += sizeof(TokenSet);
-    return strand_masks_.emplace(key, kept_.kept(words)).first->second;
+    Plan plan;
+    Words words(tables_.words(), 0);
+    lexer_mask(lexer).inner.add_to(words.data(), words.size());
+    for (const Answer& answer : answers) {
+        if (plan_ids_.height(parser) && answer.lowest < lowest)
+            plan.open.emplace_back(answer.lexeme, answer.group);
+        else if (answer.may)
+            answer.group->tokens.add_to(words.data(), words.size());
+    }
+    plan.decided = kept_.kept(words);
+    bytes_ += sizeof(Plan) + plan.open.capacity() * sizeof(plan.open[0]);
+    plans_.push_back(std::move(plan));
+    const auto id = static_cast<uint32_t>(plans_.size() - 1);
+    plan_ids_.insert(lexer, parser, lowest, id);
+    return id;
+}
+
+void LexemeMasks::add_strand(ParserState parser, LexerState lexer, Words& words) {
+    uint32_t id = plan_ids_.find(lexer, parser);
+    if (id == StateMemo::kNone) id = make_plan(parser, lexer);
+    plans_[id].decided.add_to(words.data(), words.size());
+    for (const auto& [lexeme, group] : plans_[id].open) {
+        const ParserState behind = strands_.behind(parser, lexeme);
+        if (behind && classes_.may_follow(behind, group->tail)) group->tokens.add_to(words.data(), words.size());
+    }
+    for (const auto& [lexeme, scan] : lexer_mask(lexer).scans) {
+        const ParserState behind = scan->ends ? strands_.behind(parser, lexeme) : kNoParse;
+        if (behind) add_next(behind, *scan, words);
+    }
 }
 
 // The lexeme has ended before the token.
 void LexemeMasks::add_next(ParserState behind, const LexemeScan& scan, Words& words) {
-    const TokenSet& next = strand_mask(behind, lexer_.start(parser_.viable(behind)));
-    if (!scan.beginning) return next.add_to(words.data(), words.size());
-    for (size_t w = 0; next.mask && w < words.size(); ++w) words[w] |= (*next.mask)[w] & (*scan.beginning)[w];
-    for (uint32_t token : next.list)
-        if (has_bit(scan.beginning->data(), token)) set_bit(words.data(), token);
+    const LexerState begun = lexer_.start(parser_.viable(behind));
+    if (!scan.beginning) return add_strand(behind, begun, words);
+    Words next(words.size(), 0);
+    add_strand(behind, begun, next);
+    for (size_t w = 0; w < words.size(); ++w) words[w] |= next[w] & (*scan.beginning)[w];
 }
 
 // Token by token.
@@ -72,7 +112,8 @@ void LexemeMasks::read_all(const Strand& strand, uint32_t* words) {
 void LexemeMasks::make_room() {
     if (memory_bytes() < kMostBytes) return;
     masks_.clear();
-    strand_masks_.clear();
+    plan_ids_.clear();
+    plans_.clear();
     lexer_masks_.clear();
     scans_.clear();
     kept_.clear();
@@ -90,7 +131,7 @@ uint32_t LexemeMasks::fill(const Configuration& config, uint32_t* words, Arena&)
         if (strand.promise || !strands_.is_lively())
             read_all(strand, all.data());
         else
-            strand_mask(strand.parser, strand.lexer).add_to(all.data(), all.size());
+            add_strand(strand.parser, strand.lexer, all);
     }
     if (strands_.accepting(place))
         for (uint32_t token : tables_.eos()) set_bit(all.data(), token);

@@ -12,12 +12,14 @@
 // not lively (liveness.hpp), both of which are rare, the vocabulary is read token by token.
 #pragma once
 #include <cstdint>
+#include <deque>
 #include <memory>
 #include <unordered_map>
 #include <utility>
 #include <vector>
 
 #include "context_free/lexeme_scans.hpp"
+#include "context_free/state_memo.hpp"
 #include "masks/mask_engine.hpp"
 
 namespace schemagen {
@@ -29,7 +31,8 @@ public:
     uint32_t fill(const Configuration& config, uint32_t* words, Arena& arena) override;
     bool fill_known(const Configuration& config, uint32_t* words, uint32_t& allowed) const override;
     size_t memory_bytes() const override {
-        return bytes_ + classes_.memory_bytes() + scans_.memory_bytes() + kept_.memory_bytes();
+        return bytes_ + plan_ids_.memory_bytes() + classes_.memory_bytes() + scans_.memory_bytes() +
+               kept_.memory_bytes();
     }
 
 private:
@@ -40,12 +43,19 @@ private:
         std::vector<std::pair<LexemeId, std::shared_ptr<const LexemeScan>>> scans;
     };
     const LexerMask& lexer_mask(LexerState lexer);
-    const TokenSet& strand_mask(ParserState parser, LexerState lexer);
+    // The mask of a strand, for all stacks that begin alike: what does not depend on the rest of them, and what does.
+    struct Plan {
+        TokenSet decided;
+        std::vector<std::pair<LexemeId, const LexemeScan::Group*>> open;
+    };
+    void add_strand(ParserState parser, LexerState lexer, Words& words);
+    uint32_t make_plan(ParserState parser, LexerState lexer);
     void add_next(ParserState behind, const LexemeScan& scan, Words& words);
     void read_all(const Strand& strand, uint32_t* words);
     void make_room();
 
     static constexpr size_t kMostBytes = 64u << 20;
+    static constexpr size_t kMostOpen = 128;  // of one plan
     Parser& parser_;
     Lexer& lexer_;
     Strands& strands_;
@@ -54,7 +64,8 @@ private:
     TailClasses classes_;
     LexemeScans scans_;
     std::unordered_map<LexerState, LexerMask> lexer_masks_;
-    std::unordered_map<uint64_t, TokenSet> strand_masks_;  // by parser and lexer
+    StateMemo plan_ids_;  // of a state of the lexer
+    std::deque<Plan> plans_;
     std::unordered_map<PlaceId, TokenSet> masks_;
     size_t bytes_ = 0;
 };

@@ -16,7 +16,7 @@ ParserState LrParser::push(ParserState below, uint32_t top, SymbolId symbol) {
     if (const uint32_t known = index_.find(below, top); known != PairMap::kNone) return known;
     allowance_.add_state();
     const auto id = static_cast<ParserState>(stacks_.size());
-    stacks_.push_back({top, below, symbol});
+    stacks_.push_back({top, below, symbol, stacks_[below].height + 1});
     index_.insert(below, top, id);
     return id;
 }
@@ -33,12 +33,14 @@ ParserState LrParser::read(ParserState state, SymbolId terminal) {
     const bool is_end = terminal == grammar_.terminal_count();
     while (true) {
         poll();
+        reach_.look(stacks_[state].height);
         if (is_end && stacks_[state].top == tables_.end) return state;
         const LrTables::Action* next = action(stacks_[state].top, terminal);
         if (!next) return kNoParse;
         if (!next->reduces) return push(state, next->target, terminal);
         const LrTables::Production& production = tables_.productions[next->target];
         for (uint32_t k = 0; k < production.length; ++k) state = stacks_[state].below;
+        reach_.look(stacks_[state].height);
         // What stands for the rule in the table of gotos: terminals come first, the end of the text among them.
         const LrTables::Action* jump = action(stacks_[state].top, production.rule + 1);
         if (!jump) return kNoParse;
@@ -47,22 +49,57 @@ ParserState LrParser::read(ParserState state, SymbolId terminal) {
 }
 
 ParserState LrParser::shift(ParserState state, SymbolId terminal) {
-    if (const uint32_t known = shifts_.find(state, terminal); known != PairMap::kNone) return known;
-    const ParserState next = read(state, terminal);
+    if (const uint32_t known = shifts_.find(state, terminal); known != PairMap::kNone) {
+        reach_.look(shift_reach_.find(state, terminal));
+        return known;
+    }
+    ParserState next = kNoParse;
+    const uint32_t lowest = reach_.measure([&] { next = read(state, terminal); });
     shifts_.insert(state, terminal, next);
+    shift_reach_.insert(state, terminal, lowest);
     return next;
 }
 
 bool LrParser::accepting(ParserState state) { return shift(state, grammar_.terminal_count()) != kNoParse; }
 
+// Whether `read` would come to a state, and no stack is made for it: most of them nobody goes on with.
+bool LrParser::can_shift(ParserState state, SymbolId terminal) {
+    pushed_.clear();
+    while (true) {
+        poll();
+        if (pushed_.empty()) reach_.look(stacks_[state].height);
+        const LrTables::Action* next = action(pushed_.empty() ? stacks_[state].top : pushed_.back(), terminal);
+        if (!next || !next->reduces) return next != nullptr;
+        const LrTables::Production& production = tables_.productions[next->target];
+        const size_t own = std::min<size_t>(pushed_.size(), production.length);
+        pushed_.resize(pushed_.size() - own);
+        for (size_t k = own; k < production.length; ++k) state = stacks_[state].below;
+        if (pushed_.empty()) reach_.look(stacks_[state].height);
+        const LrTables::Action* jump =
+            action(pushed_.empty() ? stacks_[state].top : pushed_.back(), production.rule + 1);
+        if (!jump) return false;
+        pushed_.push_back(jump->target);
+    }
+}
+
 LexemeSets::SetId LrParser::viable(ParserState state) {
-    if (stacks_[state].viable != kUnknown) return stacks_[state].viable;
+    if (stacks_[state].viable != kUnknown) {
+        reach_.look(stacks_[state].viable_reach);
+        return stacks_[state].viable;
+    }
+    const uint32_t lowest = reach_.measure([&] { find_viable(state); });
+    stacks_[state].viable_reach = lowest;
+    return stacks_[state].viable;
+}
+
+void LrParser::find_viable(ParserState state) {
+    reach_.look(stacks_[state].height);
     std::vector<LexemeId> lexemes;
     for (LexemeId lexeme : tables_.lexemes[stacks_[state].top]) {
         const SymbolId terminal = grammar_.lexemes()[lexeme].terminal;
-        if (grammar_.is_ignored(terminal) || shift(state, terminal)) lexemes.push_back(lexeme);
+        if (grammar_.is_ignored(terminal) || can_shift(state, terminal)) lexemes.push_back(lexeme);
     }
-    return stacks_[state].viable = sets_.intern(std::move(lexemes));
+    stacks_[state].viable = sets_.intern(std::move(lexemes));
 }
 
 // Where Earley's parser is behind the symbols on the stack: whatever the tables lose, no text is shorter than there.

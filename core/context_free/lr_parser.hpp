@@ -50,20 +50,30 @@ public:
     uint32_t min_bytes(ParserState state) override;
     std::vector<SymbolId> open_rules(ParserState state) const override;
     size_t memory_bytes() const override;
+    const LrParser* stacks() const override { return this; }
+    StackReach* reach() override { return &reach_; }
+    // The state on top, the stack without it (kNoParse: nothing is left), and how many entries there are.
+    uint32_t top(ParserState state) const { return stacks_[state].top; }
+    ParserState below(ParserState state) const { return stacks_[state].below; }
+    uint32_t height(ParserState state) const { return stacks_[state].height; }
 
 private:
     static constexpr uint32_t kUnknown = UINT32_MAX;
     struct Stack {
         uint32_t top;
         ParserState below;
-        SymbolId symbol;                 // that led to the state on top
+        SymbolId symbol;  // that led to the state on top
+        uint32_t height = 0;
         ParserState derived = kNoParse;  // of the parser of frames, behind the symbols on the stack
         LexemeSets::SetId viable = kUnknown;
+        uint32_t viable_reach = 0;
     };
     const LrTables::Action* action(uint32_t top, SymbolId symbol) const;
     ParserState push(ParserState below, uint32_t top, SymbolId symbol);
     ParserState read(ParserState state, SymbolId terminal);
     ParserState derived(ParserState state);
+    bool can_shift(ParserState state, SymbolId terminal);
+    void find_viable(ParserState state);
 
     const ContextFreeGrammar& grammar_;
     const LrTables& tables_;
@@ -73,6 +83,9 @@ private:
     std::vector<Stack> stacks_;  // [state]; 0 is none
     PairMap index_;              // (below, top) -> state
     PairMap shifts_;             // (state, terminal) -> state
+    PairMap shift_reach_;        // (state, terminal) -> the lowest entry that this took
+    StackReach reach_;
+    std::vector<uint32_t> pushed_;  // by can_shift, on what it looks at
     ParserState start_ = kNoParse;
 };
 

@@ -3,8 +3,10 @@
 // A configuration is a value: equal numbers, equal futures. So texts may be forked and rolled back for nothing, and
 // what was found out about a configuration is kept by its number.
 #pragma once
+#include <algorithm>
 #include <cstdint>
 #include <span>
+#include <utility>
 #include <vector>
 
 #include "context_free/grammar.hpp"
@@ -37,6 +39,26 @@ private:
     InternedLists lists_;
 };
 
+// How far down a stack was looked at.
+class StackReach {
+public:
+    void look(uint32_t height) { lowest_ = std::min(lowest_, height); }
+    // The lowest entry that a task looks at; UINT32_MAX: none.
+    template <class Task>
+    uint32_t measure(const Task& task) {
+        const uint32_t before = std::exchange(lowest_, UINT32_MAX);
+        task();
+        const uint32_t own = lowest_;
+        look(before);
+        return own;
+    }
+
+private:
+    uint32_t lowest_ = UINT32_MAX;
+};
+
+class LrParser;
+
 class Parser {
 public:
     virtual ~Parser() = default;
@@ -54,6 +76,12 @@ public:
     // Rules being read, innermost first, for messages.
     virtual std::vector<SymbolId> open_rules(ParserState state) const = 0;
     virtual size_t memory_bytes() const = 0;
+    // Where configurations are stacks: these, which of them a configuration is, what else it is, and how far down the
+    // functions above have looked. Else null.
+    virtual const LrParser* stacks() const { return nullptr; }
+    virtual ParserState stack_of(ParserState state) const { return state; }
+    virtual uint32_t context_of(ParserState) const { return 0; }
+    virtual StackReach* reach() { return nullptr; }
 };
 
 }  // namespace schemagen

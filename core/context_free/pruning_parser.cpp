@@ -40,9 +40,21 @@ LexemeSets::SetId PruningParser::without_dead_ends(ParserState state, LexemeSets
 }
 
 LexemeSets::SetId PruningParser::viable(ParserState state) {
-    if (viable_.size() <= state) viable_.resize(state + 1, kUnknown);
-    if (viable_[state] == kUnknown) viable_[state] = without_dead_ends(state, inner_->viable(state));
-    return viable_[state];
+    if (viable_.size() <= state) viable_.resize(state + 1);
+    StackReach* reach = this->reach();
+    if (viable_[state].set == kUnknown) {
+        LexemeSets::SetId set = kUnknown;
+        auto find = [&] { set = without_dead_ends(state, inner_->viable(state)); };
+        uint32_t lowest = UINT32_MAX;
+        if (reach)
+            lowest = reach->measure(find);
+        else
+            find();
+        viable_[state] = {set, lowest};
+    } else if (reach) {
+        reach->look(viable_[state].reach);
+    }
+    return viable_[state].set;
 }
 
 }  // namespace schemagen

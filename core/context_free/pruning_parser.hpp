@@ -25,6 +25,10 @@ public:
     uint32_t min_bytes(ParserState state) override { return inner_->min_bytes(state); }
     std::vector<SymbolId> open_rules(ParserState state) const override { return inner_->open_rules(state); }
     size_t memory_bytes() const override { return inner_->memory_bytes() + viable_.capacity() * sizeof(viable_[0]); }
+    const LrParser* stacks() const override { return inner_->stacks(); }
+    ParserState stack_of(ParserState state) const override { return inner_->stack_of(state); }
+    uint32_t context_of(ParserState state) const override { return inner_->context_of(state); }
+    StackReach* reach() override { return inner_->reach(); }
 
 private:
     static constexpr uint32_t kUnknown = UINT32_MAX;
@@ -36,8 +40,12 @@ private:
     LexemeSets& sets_;
     Adjacency& adjacency_;
     std::unique_ptr<Parser> inner_;
-    std::vector<LexemeSets::SetId> viable_;  // [state], kUnknown if not asked for
-    PairMap pruned_;                         // (set, whether the text may end) -> set, where nothing foreign follows
+    struct Viable {
+        LexemeSets::SetId set = kUnknown;
+        uint32_t reach = UINT32_MAX;  // see Parser::reach
+    };
+    std::vector<Viable> viable_;  // [state], kUnknown if not asked for
+    PairMap pruned_;              // (set, whether the text may end) -> set, where nothing foreign follows
 };
 
 }  // namespace schemagen

@@ -18,7 +18,8 @@ TailClasses::TailClasses(const ContextFreeGrammar& grammar, Parser& parser, Lexe
       lexer_(lexer),
       strands_(strands),
       tables_(tables),
-      lexemes_(static_cast<uint32_t>(grammar.lexemes().size())) {}
+      lexemes_(static_cast<uint32_t>(grammar.lexemes().size())),
+      answers_(parser) {}
 
 // When it is first needed: nothing is made in the shared automata before somebody has them.
 LexerState TailClasses::start() {
@@ -213,17 +214,24 @@ bool TailClasses::may_follow(ParserState state, TailClass tail) {
     bool unclear = known[1] != kNoPromise;
     for (size_t k = 2; k < known.size() && !unclear; k += 2) unclear = sets_.has(viable, known[k]);
     if (!unclear) return false;
-    if (const uint32_t answer = answers_.find(state, tail); answer != PairMap::kNone) return answer != 0;
+    return answers_.get(tail, state, [&] { return uint32_t{goes_on(state, tail)}; }) != 0;
+}
+
+bool TailClasses::goes_on(ParserState state, TailClass tail) {
     poll();
+    const auto known = classes_[tail];
+    const LexemeSets::SetId viable = parser_.viable(state);
     bool may = false;
-    if (known[1])
+    if (known[1]) {
+        if (StackReach* reach = parser_.reach()) reach->look(0);  // a search, which looks wherever it has to
         if (const LexerState last = lexer_.within(known[0], viable)) may = strands_.can_finish({state, last, known[1]});
-    for (size_t k = 2; k + 1 < known.size() && !may; k += 2) {
-        if (!sets_.has(viable, known[k])) continue;
-        const ParserState behind = strands_.behind(state, known[k]);
-        may = behind && may_follow(behind, known[k + 1]);
     }
-    answers_.insert(state, tail, may);
+    for (size_t k = 2; k + 1 < classes_[tail].size() && !may; k += 2) {
+        const uint32_t lexeme = classes_[tail][k], next = classes_[tail][k + 1];
+        if (!sets_.has(viable, lexeme)) continue;
+        const ParserState behind = strands_.behind(state, lexeme);
+        may = behind && may_follow(behind, next);
+    }
     return may;
 }
 

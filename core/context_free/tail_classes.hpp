@@ -15,6 +15,7 @@
 #include <utility>
 #include <vector>
 
+#include "context_free/state_memo.hpp"
 #include "context_free/strands.hpp"
 #include "vocabulary/vocabulary.hpp"
 
@@ -61,6 +62,7 @@ private:
     TailClass cut(std::string_view tail, Promise promise);
     TailClass interned(LexerState state, Promise promise, std::vector<std::pair<LexemeId, TailClass>> cuts);
     TailClass ending_in(LexerState state);
+    bool goes_on(ParserState state, TailClass tail);
     class Walk;
 
     Parser& parser_;
@@ -75,7 +77,7 @@ private:
     std::vector<std::unordered_map<std::string_view, TailClass>> known_;  // [promise]
     std::unordered_map<uint32_t, Tails> below_;  // [node]: of the tokens below it, if a lexeme ends right before it
     size_t below_bytes_ = 0;
-    PairMap answers_;  // (state, class) -> whether
+    StateMemo answers_;  // of a class: whether it may follow
 };
 
 }  // namespace schemagen
