@@ -101,17 +101,44 @@ def matched(
 @lru_cache(maxsize=1024)
 def _matched(pattern: str, rivals: tuple[str, ...], only: str | None, but_not: tuple[str, ...]) -> Lexeme:
     if is_simple(pattern) and not any(_looks_ahead(each) for each in rivals):
-        own, earlier = parse_python(pattern), [parse_python(each) for each in rivals]
+        own = parse_python(pattern)
         text = ast.conjunction(
             own if only is None else ast.conjunction(own, parse_python(only)),
             *(ast.complement(parse_python(each)) for each in but_not),
-            *(ast.complement(ast.concat(each, ast.ANY_STRING)) for each in earlier),
+            *map(_not_begun, rivals),
         )
-        return Lexeme(text, longer=ast.union(own, *earlier))
-    guards = [f"(?!{_Marked(each).plain_whole()})" for each in rivals]
-    guards += [f"(?!(?:{each}){MARK})" for each in but_not]
-    guards += [] if only is None else [f"(?=(?:{only}){MARK})"]
-    return Lexeme(parse_python(f"{''.join(guards)}(?:{_Marked(pattern).whole()}){MARK}[^{MARK}]*"), marked=True)
+        return Lexeme(text, longer=ast.union(own, *map(parse_python, rivals)))
+    claims = [] if only is None else [_marked_text(only)]
+    claims += [ast.complement(_marked_text(each)) for each in reversed(but_not)]
+    claims += map(_not_matched, reversed(rivals))
+    return Lexeme(ast.conjunction(_taken(pattern), *claims), marked=True)
+
+
+# What lexemes are made of, each part once: in a grammar hundreds of them differ in their rivals only.
+
+
+@lru_cache(maxsize=1024)
+def _not_begun(pattern: str) -> ast.Regex:
+    """Return the texts that do not begin with one of a pattern without assertions."""
+    return ast.complement(ast.concat(parse_python(pattern), ast.ANY_STRING))
+
+
+@lru_cache(maxsize=1024)
+def _not_matched(pattern: str) -> ast.Regex:
+    """Return the texts, a mark anywhere in them, at the start of which a pattern does not match."""
+    return parse_python(f"(?!{_Marked(pattern).plain_whole()})(?s:.)*")
+
+
+@lru_cache(maxsize=1024)
+def _marked_text(pattern: str) -> ast.Regex:
+    """Return the texts of a pattern, the mark, and anything behind it."""
+    return parse_python(f"(?=(?:{pattern}){MARK})(?s:.)*")
+
+
+@lru_cache(maxsize=1024)
+def _taken(pattern: str) -> ast.Regex:
+    """Return what `re` takes for a pattern, the mark, and any text behind it in which it takes that."""
+    return parse_python(f"(?:{_Marked(pattern).whole()}){MARK}[^{MARK}]*")
 
 
 def matched_whole(pattern: str) -> Lexeme:
