@@ -86,7 +86,8 @@ def matched(
 
     Args:
         pattern: As for `re`; its flags are written into it.
-        before: Patterns of which none may match there, whatever they would take.
+        before: Patterns of which none may match there, whatever they would take. Those that cannot (`may_begin_alike`) are
+            better left out.
         only: What it takes has to be a text of this pattern.
         but_not: What it takes must be a text of none of these.
 
@@ -94,8 +95,7 @@ def matched(
         UnsupportedPatternError: It asks for what stands before the place where it is tried, or has no regular language.
         PatternError: It is invalid.
     """
-    rivals = tuple(each for each in before if _may_begin_alike(each, pattern))
-    return _matched(pattern, rivals, only, tuple(but_not))
+    return _matched(pattern, tuple(before), only, tuple(but_not))
 
 
 @lru_cache(maxsize=1024)
@@ -165,8 +165,7 @@ def _looks_ahead(pattern: str) -> bool:
     return _has_choices(tree, lazy=False)
 
 
-@lru_cache(maxsize=65536)
-def _may_begin_alike(one: str, other: str) -> bool:
+def may_begin_alike(one: str, other: str) -> bool:
     """Whether two patterns can match at the same place; True where that is not seen at once."""
     first, second = _first(one), _first(other)
     if first is None or second is None:
