@@ -197,7 +197,9 @@ def _tables(parser: Any, indentation: Indentation | None) -> LrTables:
     """Return the tables that lark has made of the grammar."""
     table = parser.parser.parser.parser.parse_table
     numbers = {state: number for number, state in enumerate(table.states)}
-    symbols: dict[str, Terminal | Rule | None] = {name: Terminal(name) for row in table.states.values() for name in row}
+    symbols: dict[str, Terminal | Rule | None] = {
+        name: Terminal(name) for name in frozenset().union(*table.states.values())
+    }
     symbols.update((str(rule.origin.name), Rule(str(rule.origin.name))) for rule in parser.rules)
     symbols["$END"] = None
     productions: dict[int, tuple[int, tuple[Rule, int]]] = {}

@@ -50,6 +50,8 @@ _CATEGORIES = {
     codes.CATEGORY_NOT_WORD: r"\W",
 }
 _ONE_CHARACTER = {codes.LITERAL, codes.NOT_LITERAL, codes.ANY, codes.IN}
+_LITERAL = re.compile(r"(?:[^\\.^$*+?{}\[\]|()]|\\[^0-9A-Za-z])+")
+_ESCAPED = re.compile(r"\\(.)", re.DOTALL)
 #: Repetitions with an end are written out, up to so many characters.
 MAX_COPIES = 200
 MAX_WRITTEN = 100_000
@@ -58,8 +60,15 @@ MAX_WRITTEN = 100_000
 @lru_cache(maxsize=1024)
 def is_simple(pattern: str) -> bool:
     """Whether `re` takes the longest text of a pattern's language, wherever it is tried."""
+    if _literal(pattern) is not None:
+        return True
     tree: Any = parser.parse(pattern)
     return not _has_choices(tree) and is_deterministic(parse_python(pattern))
+
+
+def _literal(pattern: str) -> str | None:
+    """Return the text of a pattern that is one, signs escaped: most terminals are keywords and operators."""
+    return _ESCAPED.sub(r"\1", pattern) if _LITERAL.fullmatch(pattern) else None
 
 
 def _has_choices(tree: Iterable[tuple[Any, Any]], *, lazy: bool = True) -> bool:
@@ -161,6 +170,8 @@ def matched_whole(pattern: str) -> Lexeme:
 @lru_cache(maxsize=1024)
 def _looks_ahead(pattern: str) -> bool:
     """Whether a pattern has assertions, so that its texts do not tell where it matches."""
+    if _literal(pattern) is not None:
+        return False
     tree: Any = parser.parse(pattern)
     return _has_choices(tree, lazy=False)
 
@@ -182,8 +193,9 @@ def _characters(first: str | ast.Ranges) -> ast.Ranges:
 @lru_cache(maxsize=1024)
 def _first(pattern: str) -> str | ast.Ranges | None:
     """Return the only text of a pattern, or the characters that its texts begin with; None where it does not tell."""
-    if _looks_ahead(pattern):
-        return None
+    text = _literal(pattern)
+    if text is not None or _looks_ahead(pattern):
+        return text
     regex = parse_python(pattern)
     text = only_text(regex)
     return first_characters(regex) if text is None else text

@@ -93,7 +93,7 @@ class _Lowering:
             return None
         columns = self._columns()
         actions = [
-            sorted((columns[symbol], *action) for symbol, action in row.items() if symbol in columns)
+            sorted((column, *action) for symbol, action in row.items() if (column := columns.get(symbol)) is not None)
             for row in given.actions
         ]
         productions = [(self._numbers[rule], length) for rule, length in given.productions]
