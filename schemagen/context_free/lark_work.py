@@ -8,6 +8,7 @@ So its own trees of the rules, which it reads in time linear in the text, are co
 steps of about a microsecond:
 
     a token of the text, a part of a terminal           `TOKEN`, `PART`
+    a character of a literal or pattern                 `CHARACTER`
     a symbol of an alternative                          `SYMBOL`
     an alternative of n symbols                         n^3 / `CUBE`
     an alternative, each time that lark goes over it    `ROUND`
@@ -26,15 +27,26 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
 #: Steps that lark may take for a grammar: some seconds.
-MAX_STEPS = 5_000_000
+MAX_STEPS = 3_000_000
 #: Rules that templates may be made into, and characters of the name of one: lark names them by their arguments.
 MAX_TEMPLATES, MAX_NAME = 2_000, 2_000
-TOKEN, PART, CHARACTER, SYMBOL, CUBE, ROUND = 20, 40, 10, 20, 16, 6
+TOKEN, PART, CHARACTER, SYMBOL, CUBE, ROUND = 30, 40, 20, 20, 16, 6
 #: What numbers of alternatives are cut at, so that they stay numbers of the machine.
 _MANY = 10**12
 #: From so many rounds on, lark makes rules of five to ten symbols for a repetition.
 _WRITTEN_OUT, _FACTOR = 50, 10
 _MAX_DIGITS = 9
+#: Characters of a terminal in which others are looked for: they are few in a long text or pattern.
+MAX_BODY = 100_000
+#: Lines without a rule, which the lexer of lark reads in the square of their characters: so many of those squared are a step.
+_BLANKS, _SQUARE = re.compile(r"\n\s{100,}"), 200
+#: What a statement begins with, and the name if it is a terminal.
+_STATEMENT = re.compile(
+    r"^[ \t]*(?:(?:%(?:override|extend)[ \t]+)?[!?]*(?:(?P<terminal>_*[A-Z][A-Z_0-9]*)|[_a-z]\w*(?:\{[^}\n]*\})?)"
+    r"(?:\.-?\d+)?[ \t]*:|%)",
+    re.MULTILINE,
+)
+_NAME = re.compile(r"_*[A-Z][A-Z_0-9]*")
 _TOKENS = re.compile(r'"(?:\\.|[^"\\\n])*"|/(?![/*])(?:\\.|[^/\\\n])+/|//[^\n]*|\w+|\S')
 
 
@@ -82,7 +94,8 @@ class _Work:
     # --- what a rule is written out as --------------------------------------------------------------------------------
 
     def rule(self, name: str, tree: Any) -> None:
-        """Count the alternatives of a rule."""
+        """Count the alternatives of a rule, and the characters of its literals and patterns."""
+        self.add(_parts(tree, {})[1] * CHARACTER, f"the literals of the rule {str(name)!r} are long")
         for each in tree.children:
             self._written_out(self._size(each, name), name)
 
@@ -90,7 +103,7 @@ class _Work:
         cubes = size.symbols**3 // max(size.ways, 1) ** 2 // CUBE
         self.add(
             size.symbols * SYMBOL + size.ways * ROUND + cubes,
-            f"the rule {name!r} is {size.ways:,}{' or more' if size.ways == _MANY else ''} alternatives to it",
+            f"the rule {str(name)!r} is {_number(size.ways)} alternatives of {_number(size.symbols)} symbols to it",
         )
 
     def _size(self, tree: Any, name: str) -> _Size:
@@ -128,7 +141,7 @@ class _Work:
     def terminal(self, name: str, tree: Any) -> None:
         """Count the parts of a terminal, other terminals written out in it."""
         parts, characters = _parts(tree, {})
-        self.add(parts * PART + characters * CHARACTER, f"the terminal {name!r} has {parts:,} parts for it")
+        self.add(parts * PART + characters * CHARACTER, f"the terminal {str(name)!r} has {parts:,} parts for it")
 
     # --- rounds over all rules ----------------------------------------------------------------------------------------
 
@@ -162,6 +175,10 @@ def _too_much(what: str) -> LimitError:
     )
 
 
+def _number(count: int) -> str:
+    return f"{count:,} or more" if count == _MANY else f"{count:,}"
+
+
 def _count(digits: str) -> int:
     if len(digits) > _MAX_DIGITS:
         raise _too_much("a repetition counts too far")
@@ -185,11 +202,41 @@ def check_text(text: str) -> None:
     """Refuse a text that lark would take long to read.
 
     Raises:
-        LimitError: It has too many tokens.
+        LimitError: It has too many tokens, or blanks in a row, or terminals made of terminals again and again.
     """
-    most = MAX_STEPS // TOKEN
-    if len(text) > most and sum(1 for _ in _TOKENS.finditer(text)) > most:
-        raise _too_much(f"its text has more than {most:,} words and signs")
+    work = _Work()
+    work.add(sum(len(found.group()) ** 2 for found in _BLANKS.finditer(text)) // _SQUARE, "blank lines in a row")
+    if len(text) * TOKEN > MAX_STEPS:
+        work.add(sum(1 for _ in _TOKENS.finditer(text)) * TOKEN, "its text has too many words and signs")
+    uses = _uses(text)
+    known: dict[str, int] = {}
+    for name in uses:
+        work.add(_expanded(name, uses, known) * PART, f"the terminal {name!r} is made of too many others")
+
+
+def _uses(text: str) -> dict[str, list[str]]:
+    """Return the names of terminals in the definition of each."""
+    uses: dict[str, list[str]] = {}
+    statements = list(_STATEMENT.finditer(text))
+    ends = [each.start() for each in statements[1:]] + [len(text)]
+    for each, end in zip(statements, ends, strict=False):
+        if each["terminal"]:
+            body = text[each.end() : end] if end - each.end() <= MAX_BODY else ""
+            uses.setdefault(each["terminal"], []).extend(filter(_NAME.fullmatch, _TOKENS.findall(body)))
+    return uses
+
+
+def _expanded(name: str, uses: Mapping[str, list[str]], known: dict[str, int]) -> int:
+    """Return how many terminals one is made of, and they of others; those that are made of themselves count once."""
+    todo = [name]
+    while todo:
+        each = todo[-1]
+        if each not in known:
+            known[each] = 0  # until it is known
+            todo += [used for used in uses.get(each, ()) if used not in known]
+        else:
+            known[todo.pop()] = min(1 + sum(known.get(used, 0) for used in uses.get(each, ())), _MANY)
+    return known[name]
 
 
 def check_work(grammar: Any, *, lalr: bool) -> None:
