@@ -547,7 +547,9 @@ def _chain(body: str, count: int) -> str:
         ("start: A0\n" + _chain("A{here}: A{next}", 2000) + '\nA2000: "a"', "is made of"),
         ('start: a{"x"}\na{x}: x a{b{x}} | x\nb{x}: x "b"', "longer names"),
         (
-            'start: t0{"x"}\na{x}: x\n' + _chain("t{here}{{x}}: t{next}{{a{{x}}}} t{next}{{x}}", 30) + "\nt30{x}: x",
+            'start: t0{"x"}\na{x}: x\nb{x}: x\n'
+            + _chain("t{here}{{x}}: t{next}{{a{{x}}}} t{next}{{b{{x}}}}", 30)
+            + "\nt30{x}: x",
             "again",
         ),
         ("start: r0\n" + _chain('r{here}: r{next} "a"', 2000) + '\nr2000: "b"', "a long way"),
