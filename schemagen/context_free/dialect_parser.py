@@ -35,6 +35,7 @@ from schemagen.context_free.dialect_syntax import (
 )
 from schemagen.context_free.literals import Escapes, quoted
 from schemagen.context_free.scanner import MAX_NESTING, Scanner
+from schemagen.errors import LimitError
 
 _BLANKS = re.compile(r"(?:[ \t\f]|(?:#|//)[^\r\n]*|\\\r?\n)+")
 _LINES = re.compile(r"(?:\s|(?:#|//)[^\r\n]*)+")
@@ -55,6 +56,8 @@ _CHARACTERS = {**{each: each for each in '"\\/'}, **_CONTROLS}
 _SURROGATES = re.compile(r"\\u([dD][89abAB][0-9a-fA-F]{2})\\u([dD][c-fC-F][0-9a-fA-F]{2})")
 _WORDS = re.compile(r"\w+|\s+|[^\w\s]+")
 
+#: Alternatives in one place.
+MAX_ALTERNATIVES = 50_000
 #: What the options of a grammar may be, and whether an option that is true changes its texts.
 _OPTIONS = {"allow_initial_skip": False, "no_forcing": False, "allow_invalid_utf8": True}
 
@@ -303,6 +306,12 @@ class DialectParser:
         """Read series with ``|`` between them."""
         found = [self._both(depth, in_group=in_group)]
         while self.scanner.take("|"):
+            if len(found) == MAX_ALTERNATIVES:
+                raise LimitError(
+                    f"a rule of more than {MAX_ALTERNATIVES:,} alternatives",
+                    why="a grammar of strangers must not take long to read",
+                    fix="use rules for parts of them",
+                )
             found.append(self._both(depth, in_group=in_group))
         return found[0] if len(found) == 1 else Choice(tuple(found))
 

@@ -9,6 +9,7 @@ Invariants: state 0 is the start; every state is reached from it, and every one 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import TypeAlias
 
 from schemagen.context_free.syntax import Alternatives, Expression, Guest, Repeat, Rule, Sequence, Terminal, Text
@@ -75,11 +76,7 @@ class _Positions:
 
     def symbol(self, symbol: Symbol) -> _Part:
         if len(self.symbols) == MAX_POSITIONS:
-            raise LimitError(
-                f"a rule of more than {MAX_POSITIONS:,} symbols",
-                why="repetitions are written out",
-                fix="lower their bounds, or use rules for their parts",
-            )
+            raise _too_long()
         here = frozenset((len(self.symbols),))
         self.symbols.append(symbol)
         self.follow.append(set())
@@ -119,12 +116,21 @@ class _Positions:
                 parts[-1].nullable = True
             return self.join(parts)
         required = [self.part(expression.inner) for _ in range(low)]
-        rest = _Part(frozenset(), frozenset(), nullable=True)
-        for _ in range(high - low):
-            one = self.part(expression.inner)
-            rest = self.join([one, rest])
-            rest.nullable = True
+        rest = self.nested([self.part(expression.inner) for _ in range(high - low)])
         return self.join([*required, rest])
+
+    def nested(self, parts: list[_Part]) -> _Part:
+        """The parts inside each other, the innermost first: each is optional, and the next one comes before it."""
+        if not any(part.nullable for part in parts):  # each has its neighbour only, and together they take linear time
+            for inner, outer in pairwise(parts):
+                self.link(outer.last, inner.first)
+            last = frozenset().union(*(part.last for part in parts))
+            return _Part(parts[-1].first if parts else frozenset(), last, nullable=True)
+        rest = _Part(frozenset(), frozenset(), nullable=True)
+        for part in parts:
+            rest = self.join([part, rest])
+            rest.nullable = True
+        return rest
 
 
 def _either(parts: list[_Part]) -> _Part:
@@ -135,12 +141,31 @@ def _either(parts: list[_Part]) -> _Part:
     )
 
 
+def _too_long() -> LimitError:
+    return LimitError(
+        f"a rule of more than {MAX_POSITIONS:,} symbols",
+        why="repetitions are written out",
+        fix="lower their bounds, or use rules for their parts",
+    )
+
+
+def _count(expression: Expression) -> int:
+    """Return how many symbols an expression has at least, repetitions written out."""
+    if isinstance(expression, Sequence | Alternatives):
+        return sum(map(_count, expression.parts))
+    if isinstance(expression, Repeat):
+        return _count(expression.inner) * max(expression.low if expression.high is None else expression.high, 1)
+    return int(not isinstance(expression, Text))  # a text may be empty, and no symbol then
+
+
 def items_of(body: Expression) -> Items:
     """Return the items of a rule with this body.
 
     Raises:
         LimitError: Its repetitions are too long to be written out.
     """
+    if _count(body) > MAX_POSITIONS:
+        raise _too_long()
     positions = _Positions()
     whole = positions.part(body)
     count = len(positions.symbols)

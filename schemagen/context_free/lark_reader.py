@@ -14,17 +14,15 @@ can be bound to an expression, which the Earley parser reads character by charac
 
 from __future__ import annotations
 
-import re
 from collections import defaultdict
-from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
+from schemagen.context_free.lark_lexers import Scanners, lexer_of, pattern_of
 from schemagen.context_free.lark_source import indents_of, place_of
 from schemagen.context_free.matching import matched, matched_whole
 from schemagen.context_free.reserved_words import reserved
 from schemagen.context_free.syntax import (
     EMPTY_TEXT,
-    MARK,
     NOTHING,
     ContextFreeGrammar,
     Expression,
@@ -39,7 +37,6 @@ from schemagen.context_free.syntax import (
 )
 from schemagen.context_free.texts import is_nullable, nonempty
 from schemagen.errors import GrammarSyntaxError, LimitError, OptionError, UnsupportedGrammarError
-from schemagen.regex import ast
 from schemagen.regex.derivatives import is_empty
 
 if TYPE_CHECKING:
@@ -47,11 +44,12 @@ if TYPE_CHECKING:
 
     from lark import Lark
 
+    from schemagen.context_free.lark_lexers import Ways
+    from schemagen.regex import ast
+
     Bound = Mapping[str, Callable[[], Expression]]
 
 
-#: Flags of `re` that can be written into a pattern.
-_LETTERS = {re.IGNORECASE: "i", re.MULTILINE: "m", re.DOTALL: "s", re.ASCII: "a"}
 #: The furthest right that a line may begin in a language with indentation.
 MAX_INDENTATION = 40
 
@@ -86,12 +84,12 @@ def grammar_of(parser: Lark, bound: Bound | None = None, *, reserve_words: bool 
     if options.parser == "lalr":
         return ContextFreeGrammar(start, rules, {}, ignored, _tables(parser, indentation), indentation)
     if options.lexer == "basic":
-        ways = _by_width(_scanned(_lexer(parser), parser), indentation)
+        ways = Scanners(parser, indentation).ways(lexer_of(parser))
         return ContextFreeGrammar(start, rules, _grouped(ways), ignored, None, indentation)
     terminals = _dynamic(parser, ignored)
     if reserve_words:
         terminals.update(
-            reserved({each.name: (_pattern(each, parser), each.pattern.type == "str") for each in parser.terminals})
+            reserved({each.name: (pattern_of(each, parser), each.pattern.type == "str") for each in parser.terminals})
         )
     terminals.update((name, ways) for name, (_, ways) in bound_symbols.items() if ways)
     return ContextFreeGrammar(start, rules, terminals, ignored)
@@ -149,12 +147,6 @@ def _has_none(regex: ast.Regex) -> bool:
         return False  # so many states are made of something
 
 
-def _lexer(parser: Any) -> Any:
-    """Return the lexer of a parser, without what changes its tokens afterwards."""
-    lexer = parser.parser.lexer
-    return lexer if parser.options.postlex is None else lexer.lexer
-
-
 def _indentation(indenter: Any) -> Indentation | None:
     """Return how an `Indenter` of lark makes blocks of lines; None for no indenter.
 
@@ -179,60 +171,8 @@ def _indentation(indenter: Any) -> Indentation | None:
     )
 
 
-def _by_width(ways: list[tuple[Terminal, Lexeme]], indentation: Indentation | None) -> list[tuple[Terminal, Lexeme]]:
-    """Read line breaks as one terminal for each width of what is behind the last of them."""
-    if indentation is None:
-        return ways
-    out = []
-    for terminal, lexeme in ways:
-        if terminal != indentation.newline:
-            out.append((terminal, lexeme))
-            continue
-        for at, width in indentation.widths.items():
-            if width is None:
-                out.append((at, lexeme))
-                continue
-            ends = ast.concat(ast.ANY_STRING, ast.literal("\n"), _blanks(width, indentation.tab))
-            text = ast.conjunction(lexeme.text, _before_mark(ends) if lexeme.marked else ends)
-            out.append((at, Lexeme(text, lexeme.longer, lexeme.marked)))
-    return out
-
-
-def _before_mark(text: ast.Regex) -> ast.Regex:
-    return ast.concat(text, ast.literal(MARK), ast.ANY_STRING)
-
-
-@lru_cache(maxsize=1024)
-def _blanks(width: int, tab: int) -> ast.Regex:
-    """Return blanks and tabulators that are so wide, without a line break."""
-    ways: list[ast.Regex] = [ast.concat(ast.literal(" "), _blanks(width - 1, tab))] if width else [ast.EPSILON]
-    if width >= tab:
-        ways.append(ast.concat(ast.literal("\t"), _blanks(width - tab, tab)))
-    return ast.union(*ways)
-
-
 def _symbol(symbol: Any) -> Terminal | Rule:
     return Terminal(symbol.name) if symbol.is_term else Rule(str(symbol.name))
-
-
-def _pattern(terminal: Any, parser: Any) -> str:
-    """Return the pattern of a terminal, the flags of the parser written into it.
-
-    Raises:
-        UnsupportedGrammarError: A flag cannot be written into it.
-    """
-    pattern: str = terminal.pattern.to_regexp()
-    flags = parser.options.g_regex_flags
-    if not flags:
-        return pattern
-    letters = "".join(letter for flag, letter in _LETTERS.items() if flags & flag)
-    if flags & ~(sum(_LETTERS) | re.UNICODE):
-        raise UnsupportedGrammarError(
-            f"g_regex_flags={re.RegexFlag(flags)!r}",
-            why="they cannot be written into the patterns of terminals",
-            fix="use IGNORECASE, MULTILINE, DOTALL or ASCII, or write the patterns as they are meant",
-        )
-    return f"(?{letters}:{pattern})" if letters else pattern
 
 
 def _dynamic(parser: Lark, ignored: frozenset[str]) -> dict[str, tuple[Lexeme, ...]]:
@@ -240,30 +180,13 @@ def _dynamic(parser: Lark, ignored: frozenset[str]) -> dict[str, tuple[Lexeme, .
     complete = parser.options.lexer == "dynamic_complete"
     terminals: dict[str, tuple[Lexeme, ...]] = {}
     for terminal in parser.terminals:
-        pattern = _pattern(terminal, parser)
+        pattern = pattern_of(terminal, parser)
         any_text = complete and terminal.name not in ignored
         terminals[terminal.name] = (matched_whole(pattern) if any_text else matched(pattern),)
     return terminals
 
 
-def _scanned(lexer: Any, parser: Any) -> list[tuple[Terminal, Lexeme]]:
-    """Return the terminals of a lexer that takes the first one in its order, with the texts that make another one of it."""
-    ways: list[tuple[Terminal, Lexeme]] = []
-    earlier: list[str] = []
-    for terminal in lexer.scanner.terminals:
-        pattern = _pattern(terminal, parser)
-        callback = lexer.callback.get(terminal.name)
-        words: list[str] = []
-        for word in () if callback is None else callback.scanner.terminals:
-            only = _pattern(word, parser)
-            ways.append((Terminal(word.name), matched(pattern, before=earlier, only=only, but_not=tuple(words))))
-            words.append(only)
-        ways.append((Terminal(terminal.name), matched(pattern, before=earlier, but_not=words)))
-        earlier.append(pattern)
-    return [(terminal, lexeme) for terminal, lexeme in ways if lexeme.text != ast.EMPTY]
-
-
-def _grouped(ways: list[tuple[Terminal, Lexeme]]) -> dict[str, tuple[Lexeme, ...]]:
+def _grouped(ways: Ways) -> dict[str, tuple[Lexeme, ...]]:
     terminals: dict[str, tuple[Lexeme, ...]] = defaultdict(tuple)
     for terminal, lexeme in ways:
         terminals[terminal.name] += (lexeme,)
@@ -272,45 +195,45 @@ def _grouped(ways: list[tuple[Terminal, Lexeme]]) -> dict[str, tuple[Lexeme, ...
 
 def _tables(parser: Any, indentation: Indentation | None) -> LrTables:
     """Return the tables that lark has made of the grammar."""
-    from lark.grammar import Rule as LarkRule
-    from lark.lexer import TerminalDef
-
-    data, memo = parser.memo_serialize([TerminalDef, LarkRule])
-    table = data["parser"]["parser"]
-    numbers = {state: number for number, state in enumerate(table["states"])}
-    productions: dict[int, tuple[Rule, int]] = {}
-    names = {index: _table_symbol(name, parser) for index, name in table["tokens"].items()}
+    table = parser.parser.parser.parser.parse_table
+    numbers = {state: number for number, state in enumerate(table.states)}
+    symbols: dict[str, Terminal | Rule | None] = {
+        name: Terminal(name) for name in frozenset().union(*table.states.values())
+    }
+    symbols.update((str(rule.origin.name), Rule(str(rule.origin.name))) for rule in parser.rules)
+    symbols["$END"] = None
+    productions: dict[int, tuple[int, tuple[Rule, int]]] = {}
     actions = []
-    for row in table["states"].values():
+    for row in table.states.values():
         out: dict[Terminal | Rule | None, tuple[bool, int]] = {}
-        for token, (reduces, target) in row.items():
-            if reduces:
-                rule = memo[target["@"]]
-                productions.setdefault(target["@"], (Rule(rule["origin"]["name"]), len(rule["expansion"])))
-                out[names[token]] = (True, list(productions).index(target["@"]))
-            else:
-                out[names[token]] = (False, numbers[target])
+        for name, (action, target) in row.items():
+            if action.name == "Shift":
+                out[symbols[name]] = (False, numbers[target])
+                continue
+            if id(target) not in productions:
+                made = Rule(str(target.origin.name)), len(target.expansion)
+                productions[id(target)] = len(productions), made
+            out[symbols[name]] = (True, productions[id(target)][0])
         actions.append(out)
     start = parser.options.start[0]
-    lexer = _lexer(parser)
-    lexers = lexer.lexers if parser.options.lexer == "contextual" else defaultdict(lambda: lexer)
-    known: dict[int, tuple[tuple[Terminal, Lexeme], ...]] = {}
-    expected = []
-    for state in table["states"]:
-        own = lexers[state]
-        if id(own) not in known:
-            known[id(own)] = tuple(_by_width(_scanned(own, parser), indentation))
-        expected.append(known[id(own)])
     return LrTables(
         tuple(actions),
-        tuple(productions.values()),
-        tuple(expected),
-        numbers[table["start_states"][start]],
-        numbers[table["end_states"][start]],
+        tuple(made for _, made in productions.values()),
+        _expected(parser, list(table.states), indentation),
+        numbers[table.start_states[start]],
+        numbers[table.end_states[start]],
     )
 
 
-def _table_symbol(name: str, parser: Any) -> Terminal | Rule | None:
-    if name == "$END":
-        return None
-    return Rule(name) if any(rule.origin.name == name for rule in parser.rules) else Terminal(name)
+def _expected(parser: Any, states: list[Any], indentation: Indentation | None) -> tuple[Ways, ...]:
+    """Return what the lexer of each state looks for; states with the same lexer share it."""
+    scanners = Scanners(parser, indentation)
+    lexer = lexer_of(parser)
+    if parser.options.lexer != "contextual":
+        return (scanners.ways(lexer),) * len(states)
+    known: dict[int, Ways] = {}
+    for state in states:
+        own = lexer.lexers[state]
+        if id(own) not in known:
+            known[id(own)] = scanners.ways(own)
+    return tuple(known[id(lexer.lexers[state])] for state in states)

@@ -10,6 +10,7 @@ import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from schemagen.context_free.lark_work import check_text, check_work
 from schemagen.context_free.scanner import check_length
 from schemagen.errors import (
     GrammarError,
@@ -89,14 +90,20 @@ class LarkSource:
         Cost: lark's, about 1 ms for a line; for LALR more than linear in the rules.
         """
         check_length(self.text)
-        lark = imported_lark()
-        path: Any = self.path
-        if isinstance(path, tuple):
-            path = imported_lark("lark.load_grammar").PackageResource(*path)
+        check_text(self.text)
+        lark, reader = imported_lark(), imported_lark("lark.load_grammar")
+        path: Any = reader.PackageResource(*self.path) if isinstance(self.path, tuple) else self.path
         given = {name: _theirs(value) for name, value in self.options}
         given.update(start=self.start, parser=self.parser, lexer=self.lexer, source_path=path)
+        text = f"{self.text}\n{definitions}" if definitions else self.text
+        keep = given.get("keep_all_tokens", False)
         try:
-            made: Lark = lark.Lark(f"{self.text}\n{definitions}" if definitions else self.text, **{**given, **options})
+            grammar, _ = reader.load_grammar(text, path or "<string>", given.get("import_paths", []), keep)
+            check_work(grammar, lalr=self.parser == "lalr")
+            made: Lark = lark.Lark(grammar, **{**given, **options})
+            made.source_grammar = text
+        except LimitError:
+            raise
         except RecursionError:
             raise LimitError(
                 "the grammar is nested deeper than lark can read it", fix="use rules for parts of it"

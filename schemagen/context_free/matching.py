@@ -50,6 +50,8 @@ _CATEGORIES = {
     codes.CATEGORY_NOT_WORD: r"\W",
 }
 _ONE_CHARACTER = {codes.LITERAL, codes.NOT_LITERAL, codes.ANY, codes.IN}
+_LITERAL = re.compile(r"(?:[^\\.^$*+?{}\[\]|()]|\\[^0-9A-Za-z])+")
+_ESCAPED = re.compile(r"\\(.)", re.DOTALL)
 #: Repetitions with an end are written out, up to so many characters.
 MAX_COPIES = 200
 MAX_WRITTEN = 100_000
@@ -58,8 +60,15 @@ MAX_WRITTEN = 100_000
 @lru_cache(maxsize=1024)
 def is_simple(pattern: str) -> bool:
     """Whether `re` takes the longest text of a pattern's language, wherever it is tried."""
+    if _literal(pattern) is not None:
+        return True
     tree: Any = parser.parse(pattern)
     return not _has_choices(tree) and is_deterministic(parse_python(pattern))
+
+
+def _literal(pattern: str) -> str | None:
+    """Return the text of a pattern that is one, signs escaped: most terminals are keywords and operators."""
+    return _ESCAPED.sub(r"\1", pattern) if _LITERAL.fullmatch(pattern) else None
 
 
 def _has_choices(tree: Iterable[tuple[Any, Any]], *, lazy: bool = True) -> bool:
@@ -86,7 +95,8 @@ def matched(
 
     Args:
         pattern: As for `re`; its flags are written into it.
-        before: Patterns of which none may match there, whatever they would take.
+        before: Patterns of which none may match there, whatever they would take. Those that cannot (`may_begin_alike`) are
+            better left out.
         only: What it takes has to be a text of this pattern.
         but_not: What it takes must be a text of none of these.
 
@@ -94,24 +104,50 @@ def matched(
         UnsupportedPatternError: It asks for what stands before the place where it is tried, or has no regular language.
         PatternError: It is invalid.
     """
-    rivals = tuple(each for each in before if _may_begin_alike(each, pattern))
-    return _matched(pattern, rivals, only, tuple(but_not))
+    return _matched(pattern, tuple(before), only, tuple(but_not))
 
 
 @lru_cache(maxsize=1024)
 def _matched(pattern: str, rivals: tuple[str, ...], only: str | None, but_not: tuple[str, ...]) -> Lexeme:
     if is_simple(pattern) and not any(_looks_ahead(each) for each in rivals):
-        own, earlier = parse_python(pattern), [parse_python(each) for each in rivals]
+        own = parse_python(pattern)
         text = ast.conjunction(
             own if only is None else ast.conjunction(own, parse_python(only)),
             *(ast.complement(parse_python(each)) for each in but_not),
-            *(ast.complement(ast.concat(each, ast.ANY_STRING)) for each in earlier),
+            *map(_not_begun, rivals),
         )
-        return Lexeme(text, longer=ast.union(own, *earlier))
-    guards = [f"(?!{_Marked(each).plain_whole()})" for each in rivals]
-    guards += [f"(?!(?:{each}){MARK})" for each in but_not]
-    guards += [] if only is None else [f"(?=(?:{only}){MARK})"]
-    return Lexeme(parse_python(f"{''.join(guards)}(?:{_Marked(pattern).whole()}){MARK}[^{MARK}]*"), marked=True)
+        return Lexeme(text, longer=ast.union(own, *map(parse_python, rivals)))
+    claims = [] if only is None else [_marked_text(only)]
+    claims += [ast.complement(_marked_text(each)) for each in reversed(but_not)]
+    claims += map(_not_matched, reversed(rivals))
+    return Lexeme(ast.conjunction(_taken(pattern), *claims), marked=True)
+
+
+# What lexemes are made of, each part once: in a grammar hundreds of them differ in their rivals only.
+
+
+@lru_cache(maxsize=1024)
+def _not_begun(pattern: str) -> ast.Regex:
+    """Return the texts that do not begin with one of a pattern without assertions."""
+    return ast.complement(ast.concat(parse_python(pattern), ast.ANY_STRING))
+
+
+@lru_cache(maxsize=1024)
+def _not_matched(pattern: str) -> ast.Regex:
+    """Return the texts, a mark anywhere in them, at the start of which a pattern does not match."""
+    return parse_python(f"(?!{_Marked(pattern).plain_whole()})(?s:.)*")
+
+
+@lru_cache(maxsize=1024)
+def _marked_text(pattern: str) -> ast.Regex:
+    """Return the texts of a pattern, the mark, and anything behind it."""
+    return parse_python(f"(?=(?:{pattern}){MARK})(?s:.)*")
+
+
+@lru_cache(maxsize=1024)
+def _taken(pattern: str) -> ast.Regex:
+    """Return what `re` takes for a pattern, the mark, and any text behind it in which it takes that."""
+    return parse_python(f"(?:{_Marked(pattern).whole()}){MARK}[^{MARK}]*")
 
 
 def matched_whole(pattern: str) -> Lexeme:
@@ -134,12 +170,13 @@ def matched_whole(pattern: str) -> Lexeme:
 @lru_cache(maxsize=1024)
 def _looks_ahead(pattern: str) -> bool:
     """Whether a pattern has assertions, so that its texts do not tell where it matches."""
+    if _literal(pattern) is not None:
+        return False
     tree: Any = parser.parse(pattern)
     return _has_choices(tree, lazy=False)
 
 
-@lru_cache(maxsize=65536)
-def _may_begin_alike(one: str, other: str) -> bool:
+def may_begin_alike(one: str, other: str) -> bool:
     """Whether two patterns can match at the same place; True where that is not seen at once."""
     first, second = _first(one), _first(other)
     if first is None or second is None:
@@ -156,8 +193,9 @@ def _characters(first: str | ast.Ranges) -> ast.Ranges:
 @lru_cache(maxsize=1024)
 def _first(pattern: str) -> str | ast.Ranges | None:
     """Return the only text of a pattern, or the characters that its texts begin with; None where it does not tell."""
-    if _looks_ahead(pattern):
-        return None
+    text = _literal(pattern)
+    if text is not None or _looks_ahead(pattern):
+        return text
     regex = parse_python(pattern)
     text = only_text(regex)
     return first_characters(regex) if text is None else text

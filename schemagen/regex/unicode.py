@@ -2,7 +2,8 @@ r"""Sets of code points: what `\d`, `\s`, `\w`, `\p{...}` and case-insensitivity
 
 General categories and the derived properties come from the standard library's `unicodedata` and `str` methods, hence in
 the Unicode version of the running Python; scripts and the rest of Alphabetic are not in there and come from
-`unicode_tables.py`. Scanning all code points takes about 0.1 s, is done at most once per property, and only on demand.
+`unicode_tables.py`. Scanning all code points takes about 0.1 s, is done at most once per property, and only on demand;
+what `re` itself can look for, and letters that have a case, are found in `_PLANES`, in a fifth of that.
 """
 
 from __future__ import annotations
@@ -10,13 +11,14 @@ from __future__ import annotations
 import re
 import sys
 import unicodedata
+from array import array
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from schemagen.regex.ast import MAX_CODE_POINT, Ranges, invert_ranges, normalise_ranges
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Callable, Iterable, Iterator
 
 ASCII_DIGIT: Ranges = ((0x30, 0x39),)
 ASCII_WORD: Ranges = ((0x30, 0x39), (0x41, 0x5A), (0x5F, 0x5F), (0x61, 0x7A))
@@ -94,6 +96,19 @@ _WHITE_SPACE: Ranges = normalise_ranges(
         *((0x2028, 0x2029), (0x202F, 0x202F), (0x205F, 0x205F), (0x3000, 0x3000)),
     )
 )
+
+
+#: The planes that may have characters with properties; the others are unassigned or private in each version of Unicode.
+_PLANES = (0, 1, 2, 3, 14)
+_PLANE, _BLOCK = 0x10000, 0x100
+
+
+def _planes() -> Iterator[tuple[int, str]]:
+    """Yield the texts of all characters of each plane, and where it begins."""
+    for plane in _PLANES:
+        start = plane * _PLANE
+        points = array("I", range(start, start + _PLANE))
+        yield start, points.tobytes().decode(f"utf-32-{'le' if sys.byteorder == 'little' else 'be'}", "surrogatepass")
 
 
 def _where(predicate: Callable[[str], bool]) -> Ranges:
@@ -195,11 +210,19 @@ def parse_table(table: str) -> Iterable[tuple[int, int]]:
 @lru_cache(maxsize=3)
 def python_class(letter: str) -> Ranges:
     r"""Return `\d`, `\s` or `\w` of Python's `re` for `str` patterns."""
-    if letter == "d":
-        return _where(str.isdecimal)
-    if letter == "s":
-        return _where(str.isspace)
-    return _where(lambda c: c.isalnum() or c == "_")
+    found = re.compile(rf"\{letter}+").finditer
+    return normalise_ranges(
+        (start + run.start(), start + run.end() - 1) for start, text in _planes() for run in found(text)
+    )
+
+
+def _cased() -> Iterator[int]:
+    """Yield the code points whose upper or lower case is another text; most blocks have none."""
+    for start, text in _planes():
+        for at in range(0, _PLANE, _BLOCK):
+            block = text[at : at + _BLOCK]
+            if not block.lower() == block == block.upper():
+                yield from (start + at + n for n, c in enumerate(block) if not c.lower() == c == c.upper())
 
 
 @lru_cache(maxsize=2)
@@ -212,10 +235,10 @@ def _case_variants(*, dotless: bool) -> dict[int, tuple[int, ...]]:
     """
     roots: dict[str, str] = {}
     cased: list[tuple[int, str]] = []
-    for point in range(MAX_CODE_POINT + 1):
-        character = chr(point)
-        if character.lower() == character == character.upper() or (point in {0x130, 0x131} and not dotless):
+    for point in _cased():
+        if point in {0x130, 0x131} and not dotless:
             continue
+        character = chr(point)
         lower = "i" if point == 0x130 else character.lower()
         upper = character.upper()
         cased.append((point, upper))

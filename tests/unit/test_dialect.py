@@ -438,3 +438,16 @@ def test_what_is_too_large(grammar: str) -> None:
 def test_what_is_large(grammar: str, text: str) -> None:
     """Large grammars are read."""
     assert derives(Dialect(grammar), text)
+
+
+@pytest.mark.parametrize(
+    ("grammar", "said"),
+    [
+        ('start: x{1,1000000}\nx: "(" x ")" | "a"', "50,000 symbols"),
+        ('start: "a"' + "|" * 900_000, "50,000 alternatives"),
+    ],
+)
+def test_what_would_be_written_out_for_long_is_refused(grammar, said):
+    """As soon as its size is known."""
+    with pytest.raises(LimitError, match=said):
+        schemagen.compile(schemagen.Lark(grammar, dialect="llguidance"), BYTES)

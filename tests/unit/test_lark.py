@@ -535,6 +535,66 @@ def test_a_grammar_has_a_length() -> None:
         schemagen.compile(Lark("start: " + '"a" ' * (MAX_LENGTH // 4)), BYTES)
 
 
+def _chain(body: str, count: int) -> str:
+    """Return lines of which each uses the next."""
+    return "\n".join(body.format(here=number, next=number + 1) for number in range(count))
+
+
+@pytest.mark.parametrize(
+    ("grammar", "said"),
+    [
+        ("start: " + " ".join(f'["w{n}"]' for n in range(18)), "262,144 alternatives"),
+        ("start: " + " ".join(f'["w{n}"]' for n in range(300)), "or more alternatives"),
+        ('start: ("a" | "b")~0..40', "alternatives"),
+        ("start: " + "(" * 20 + '"a"' + ")~0..49" * 20, "or more alternatives"),
+        ("start: " + " ".join(f'"w{n}"' for n in range(400)), "400 symbols"),
+        ('start: "a"~' + "9" * 5000, "counts too far"),
+        ("start: A0\n" + _chain("A{here}: A{next} A{next}", 60) + '\nA60: "a"', "'A0' is made of"),
+        ("start: A0\n" + _chain("A{here}: A{next}", 2000) + '\nA2000: "a"', "is made of"),
+        ('start: a{"x"}\na{x}: x a{b{x}} | x\nb{x}: x "b"', "longer names"),
+        (
+            'start: t0{"x"}\na{x}: x\nb{x}: x\n'
+            + _chain("t{here}{{x}}: t{next}{{a{{x}}}} t{next}{{b{{x}}}}", 30)
+            + "\nt30{x}: x",
+            "again",
+        ),
+        ("start: r0\n" + _chain('r{here}: r{next} "a"', 2000) + '\nr2000: "b"', "a long way"),
+        ('start: "a"' + "\n" * 100_000, "blank lines"),
+        ('start: "a"\n' + _chain('r{here}: "w"', 50_000), "words and signs"),
+        ("start: /" + "|".join(f"w{n}" for n in range(50_000)) + "/", "are long"),
+        ('start: "' + "a" * 500_000 + '"', "are long"),
+    ],
+)
+@pytest.mark.parametrize("parser", ["earley", "lalr"])
+def test_what_lark_would_take_long_over_is_refused(grammar: str, said: str, parser: Any) -> None:
+    """Before it begins: some of these would keep it busy for ever."""
+    with pytest.raises(LimitError, match=said):
+        Lark(grammar, parser=parser).rules()
+
+
+def test_rules_that_begin_alike_are_many_for_tables_only() -> None:
+    """Each set of items of an LALR parser holds all of them, and lark goes through it for each."""
+    names = [f"r{n}" for n in range(2000)]
+    grammar = "\n".join([f"start: {' | '.join(names)}", *(f'{name}: "{name}"' for name in names)])
+    with pytest.raises(LimitError, match="begin where one does"):
+        Lark(grammar, parser="lalr").rules()
+
+
+@pytest.mark.parametrize(
+    "grammar",
+    [
+        "start: " + " ".join(f'["w{n}"]' for n in range(10)),
+        "start: " + " ".join(f'"w{n}"' for n in range(100)),
+        'start: "a"~100000',
+        'start: list{"a"} list{"b"}\nlist{x}: x ("," x)*',
+        "start: A0\n// A0: A0 A0\n" + _chain('A{here}: A{next} "A0"', 20) + '\nA20: "a"',
+    ],
+)
+def test_what_lark_reads_in_a_moment_is_not_refused(grammar: str) -> None:
+    """Names in comments and literals count for nothing."""
+    assert Lark(grammar).rules().start == "start"
+
+
 @pytest.mark.parametrize(
     "grammar",
     [

@@ -27,7 +27,7 @@ from schemagen.regex.ast import (
 )
 from schemagen.regex.automaton import eliminate_booleans
 from schemagen.regex.edges import nullable, restrict_first, restrict_last
-from schemagen.regex.unicode import binary_property, fold_case, general_category, script
+from schemagen.regex.unicode import _cased, binary_property, fold_case, general_category, python_class, script
 
 AB = char_set("ab")
 HAS_A = concat(ANY_STRING, literal("a"), ANY_STRING)
@@ -140,6 +140,20 @@ def test_case_variants_are_those_of_re() -> None:
         found = {ord(c) for c in re.findall("(?i)" + re.escape(chr(point)), everything)}
         ranges = fold_case(((point, point),), ascii_only=False, dotless=True)
         assert {p for low, high in ranges for p in range(low, high + 1)} == found, hex(point)
+
+
+def test_classes_of_re_and_cased_letters_are_found_in_all_planes() -> None:
+    """The planes that are not searched have no character with a case, and none of a class."""
+    classes = {"d": str.isdecimal, "s": str.isspace, "w": lambda c: c.isalnum() or c == "_"}
+    points = {
+        letter: {point for low, high in python_class(letter) for point in range(low, high + 1)} for letter in classes
+    }
+    cased = set(_cased())
+    for point in range(sys.maxunicode + 1):
+        character = chr(point)
+        assert (point in cased) == (character.lower() != character or character.upper() != character), hex(point)
+        for letter, belongs in classes.items():
+            assert (point in points[letter]) == belongs(character), (letter, hex(point))
 
 
 def test_unicode_sets() -> None:

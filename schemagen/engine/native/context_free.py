@@ -62,13 +62,27 @@ class _Lowering:
         self.terminals = list(self._numbers)
         for name in grammar.rules:
             self._numbers[Rule(name)] = len(self._numbers)
-        self._lexemes = dict.fromkeys(self._ways())
+        self._lexemes: dict[tuple[Symbol, Lexeme], int] = {}
+        self._expected = [] if grammar.tables is None else self._number_rows(grammar.tables.expected)
+        for way in self._ways():
+            self._lexemes.setdefault(way, len(self._lexemes))
+
+    def _number_rows(self, rows: tuple[tuple[tuple[Terminal, Lexeme], ...], ...]) -> list[list[int]]:
+        """Number the ways to read terminals; most rows, and the ways in them, are objects that were seen before."""
+        ways: dict[int, int] = {}
+        known: dict[int, list[int]] = {}
+        for row in rows:
+            if id(row) in known:
+                continue
+            for way in row:
+                if id(way) not in ways:
+                    ways[id(way)] = self._lexemes.setdefault(way, len(self._lexemes))
+            known[id(row)] = [ways[id(way)] for way in row]
+        return [known[id(row)] for row in rows]
 
     def _ways(self) -> Iterator[tuple[Symbol, Lexeme]]:
-        """Yield the terminals with the ways to read them."""
+        """Yield the terminals that no table has, with the ways to read them."""
         if self._grammar.tables is not None:
-            for expected in self._grammar.tables.expected:
-                yield from expected
             return
         for symbol in self.terminals:
             ways = self._ways_of(symbol)
@@ -94,13 +108,13 @@ class _Lowering:
         given = self._grammar.tables
         if given is None:
             return None
-        ids = {way: number for number, way in enumerate(self._lexemes)}
+        columns = self._columns()
         actions = [
-            sorted((self._column(symbol), *action) for symbol, action in row.items() if self._is_used(symbol))
+            sorted((column, *action) for symbol, action in row.items() if (column := columns.get(symbol)) is not None)
             for row in given.actions
         ]
         productions = [(self._numbers[rule], length) for rule, length in given.productions]
-        return actions, productions, [[ids[way] for way in row] for row in given.expected], given.start, given.end
+        return actions, productions, self._expected, given.start, given.end
 
     def indents(self) -> _Indents | None:
         """Return in numbers how lines make blocks; None if they do not."""
@@ -115,14 +129,13 @@ class _Lowering:
             [numbers[symbol] for symbol in given.closing if symbol in numbers],
         )
 
-    def _is_used(self, symbol: Symbol | None) -> bool:
-        return symbol is None or symbol in self._numbers
-
-    def _column(self, symbol: Symbol | None) -> int:
-        """Return the column of a symbol in the tables: the end of the text stands between terminals and rules."""
-        if symbol is None:
-            return len(self.terminals)
-        return self._numbers[symbol] + isinstance(symbol, Rule)
+    def _columns(self) -> dict[Symbol | None, int]:
+        """Return the columns of the tables: the end of the text stands between terminals and rules."""
+        columns: dict[Symbol | None, int] = {
+            symbol: number + isinstance(symbol, Rule) for symbol, number in self._numbers.items()
+        }
+        columns[None] = len(self.terminals)
+        return columns
 
     def rules(self) -> list[tuple[str, int, list[tuple[int, int, int]], list[int]]]:
         """Return the rules: name, number of items, edges and accepting items."""

@@ -1,0 +1,166 @@
+"""What the lexers of a `lark.Lark` take: for each terminal, the texts that none before it makes another one of.
+
+A lexer of lark tries terminals in an order of their own (priority, width, length, name), and the first that matches is
+taken. A literal that a pattern matches as a whole is left to that pattern, and becomes the literal afterwards. A contextual
+lexer has one such lexer for each set of terminals that states of the parser expect: hundreds, over the same terminals.
+
+So what pairs of terminals mean to each other is found once, and kept as bit sets; what a terminal takes depends on those of
+its rivals alone that are there.
+
+Invariants: what is read in the same way by several lexers is one object; terminals have the same order in all lexers of a
+parser.
+"""
+
+from __future__ import annotations
+
+import re
+from functools import lru_cache
+from itertools import combinations
+from typing import TYPE_CHECKING, Any
+
+from schemagen.context_free.matching import matched, may_begin_alike
+from schemagen.context_free.syntax import MARK, Indentation, Lexeme, Terminal
+from schemagen.errors import UnsupportedGrammarError
+from schemagen.regex import ast
+
+if TYPE_CHECKING:
+    Ways = tuple[tuple[Terminal, Lexeme], ...]
+
+#: Flags of `re` that can be written into a pattern.
+_LETTERS = {re.IGNORECASE: "i", re.MULTILINE: "m", re.DOTALL: "s", re.ASCII: "a"}
+
+
+def pattern_of(terminal: Any, parser: Any) -> str:
+    """Return the pattern of a terminal, the flags of the parser written into it.
+
+    Raises:
+        UnsupportedGrammarError: A flag cannot be written into it.
+    """
+    pattern: str = terminal.pattern.to_regexp()
+    flags = parser.options.g_regex_flags
+    if not flags:
+        return pattern
+    letters = "".join(letter for flag, letter in _LETTERS.items() if flags & flag)
+    if flags & ~(sum(_LETTERS) | re.UNICODE):
+        raise UnsupportedGrammarError(
+            f"g_regex_flags={re.RegexFlag(flags)!r}",
+            why="they cannot be written into the patterns of terminals",
+            fix="use IGNORECASE, MULTILINE, DOTALL or ASCII, or write the patterns as they are meant",
+        )
+    return f"(?{letters}:{pattern})" if letters else pattern
+
+
+def lexer_of(parser: Any) -> Any:
+    """Return the lexer of a parser, without what changes its tokens afterwards."""
+    lexer = parser.parser.lexer
+    return lexer if parser.options.postlex is None else lexer.lexer
+
+
+class Scanners:
+    """The lexers of one parser.
+
+    Args:
+        parser: The parser; its lexer is "basic" or "contextual".
+        indentation: How lines make blocks; None: they do not.
+    """
+
+    def __init__(self, parser: Any, indentation: Indentation | None) -> None:
+        terminals = parser.terminals
+        self._indentation = indentation
+        self._names = [terminal.name for terminal in terminals]
+        self._patterns = [pattern_of(terminal, parser) for terminal in terminals]
+        self._numbers = {name: number for number, name in enumerate(self._names)}
+        self._alike = self._find_alike()
+        self._words = [0] * len(terminals)
+        self._left_to = [0] * len(terminals)
+        self._find_words(terminals, parser.options.g_regex_flags)
+        self._known: dict[tuple[int, int, int], Ways] = {}
+
+    def ways(self, lexer: Any) -> Ways:
+        """Return how a lexer, of which the parser may have many, reads its terminals, in its order."""
+        order = [self._numbers[terminal.name] for terminal in lexer.terminals]
+        present = left = earlier = 0
+        for number in order:
+            present |= 1 << number
+            left |= self._left_to[number]
+        ways: list[tuple[Terminal, Lexeme]] = []
+        for at, number in enumerate(order):
+            if left >> number & 1:
+                continue
+            key = number, earlier & self._alike[number], self._words[number] & present
+            if key not in self._known:
+                rivals = [each for each in order[:at] if key[1] >> each & 1]
+                words = [each for each in order if key[2] >> each & 1]
+                self._known[key] = tuple(self._ways_of(number, rivals, words))
+            ways += self._known[key]
+            earlier |= 1 << number
+        return tuple(ways)
+
+    def _find_alike(self) -> list[int]:
+        """Return for each terminal those that may match at the same place."""
+        alike = [1 << number for number in range(len(self._patterns))]
+        for (one, first), (other, second) in combinations(enumerate(self._patterns), 2):
+            if may_begin_alike(first, second):
+                alike[one] |= 1 << other
+                alike[other] |= 1 << one
+        return alike
+
+    def _find_words(self, terminals: Any, flags: int) -> None:
+        """Find for each pattern the literals that it matches as a whole, and those that are left to it."""
+        literals = [(number, each) for number, each in enumerate(terminals) if each.pattern.type == "str"]
+        for number, terminal in enumerate(terminals):
+            if terminal.pattern.type == "str":
+                continue
+            match = re.compile(terminal.pattern.to_regexp(), flags).match
+            for word, literal in literals:
+                text = literal.pattern.value
+                found = match(text) if literal.priority == terminal.priority else None
+                if found is not None and found.group() == text:
+                    self._words[number] |= 1 << word
+                    if literal.pattern.flags <= terminal.pattern.flags:
+                        self._left_to[number] |= 1 << word
+
+    def _ways_of(self, number: int, rivals: list[int], words: list[int]) -> list[tuple[Terminal, Lexeme]]:
+        """Return how a terminal, and literals that are found by it, are read where it has these rivals."""
+        pattern, before = self._patterns[number], [self._patterns[each] for each in rivals]
+        ways = []
+        earlier: list[str] = []
+        for word in words:
+            only = self._patterns[word]
+            ways.append((self._names[word], matched(pattern, before=before, only=only, but_not=tuple(earlier))))
+            earlier.append(only)
+        ways.append((self._names[number], matched(pattern, before=before, but_not=tuple(earlier))))
+        ways = [(name, lexeme) for name, lexeme in ways if lexeme.text != ast.EMPTY]
+        return _by_width([(Terminal(name), lexeme) for name, lexeme in ways], self._indentation)
+
+
+def _by_width(ways: list[tuple[Terminal, Lexeme]], indentation: Indentation | None) -> list[tuple[Terminal, Lexeme]]:
+    """Read line breaks as one terminal for each width of what is behind the last of them."""
+    if indentation is None:
+        return ways
+    out = []
+    for terminal, lexeme in ways:
+        if terminal != indentation.newline:
+            out.append((terminal, lexeme))
+            continue
+        for at, width in indentation.widths.items():
+            if width is None:
+                out.append((at, lexeme))
+                continue
+            ends = ast.concat(ast.ANY_STRING, ast.literal("\n"), _blanks(width, indentation.tab))
+            text = ast.conjunction(lexeme.text, _before_mark(ends) if lexeme.marked else ends)
+            out.append((at, Lexeme(text, lexeme.longer, lexeme.marked)))
+    return out
+
+
+def _before_mark(text: ast.Regex) -> ast.Regex:
+    return ast.concat(text, ast.literal(MARK), ast.ANY_STRING)
+
+
+@lru_cache(maxsize=1024)
+def _blanks(width: int, tab: int) -> ast.Regex:
+    """Return blanks and tabulators that are so wide, without a line break."""
+    ways: list[ast.Regex] = [ast.concat(ast.literal(" "), _blanks(width - 1, tab))] if width else [ast.EPSILON]
+    if width >= tab:
+        ways.append(ast.concat(ast.literal("\t"), _blanks(width - tab, tab)))
+    return ast.union(*ways)
