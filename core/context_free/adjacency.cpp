@@ -46,52 +46,63 @@ const Adjacency::Walk& Adjacency::walk(LexemeId id) {
     return *known;
 }
 
-// Whether each state of a lexeme leads to one that ends well.
-template <class EndsWell>
-bool Adjacency::reaches(LexemeId lexeme, const EndsWell& ends_well) {
+// Whether each state of a lexeme leads to one that ends well, or none ends so that what follows is possible;
+// `ends(promise)` says it of one end.
+template <class Ends>
+Adjacency::When Adjacency::over_states(LexemeId lexeme, const Ends& ends) {
     const Walk& walk = this->walk(lexeme);
     std::vector<bool> reached(walk.states.size());
     std::vector<uint32_t> todo;
+    bool never = !walk.states.empty();
     auto reach = [&](uint32_t state) {
         if (!reached[state]) reached[state] = true, todo.push_back(state);
     };
     for (uint32_t state = 0; state < walk.states.size(); ++state)
-        for (const Lexer::End& end : lexer_.ends(walk.states[state]))
-            if (ends_well(end.promise)) reach(state);
+        for (const Lexer::End& end : lexer_.ends(walk.states[state])) {
+            const When when = ends(end.promise);
+            never = never && when == When::kNever;
+            if (when == When::kAlways) reach(state);
+        }
+    if (never) return When::kNever;
     for (size_t at = 0; at < todo.size(); ++at)
         for (uint32_t state : walk.before[todo[at]]) reach(state);
-    return !todo.empty() && todo.size() == walk.states.size();
+    return !todo.empty() && todo.size() == walk.states.size() ? When::kAlways : When::kSometimes;
 }
 
-// Whether one of some bytes keeps a promise for good.
-bool Adjacency::is_kept(Promise promise, const ByteSet& first) {
-    for (unsigned byte = 0; byte < 256; ++byte)
-        if (first.has(static_cast<uint8_t>(byte)) && lexer_.keep(promise, static_cast<uint8_t>(byte)) == kNoPromise)
-            return true;
-    return false;
+// When one of some bytes keeps a promise: for good, or as far as that byte tells.
+Adjacency::When Adjacency::kept(Promise promise, const ByteSet& first) {
+    When out = When::kNever;
+    for (unsigned byte = 0; byte < 256; ++byte) {
+        if (!first.has(static_cast<uint8_t>(byte))) continue;
+        const Promise left = lexer_.keep(promise, static_cast<uint8_t>(byte));
+        if (left == kNoPromise) return When::kAlways;
+        if (left != kBroken) out = When::kSometimes;
+    }
+    return out;
 }
 
-bool Adjacency::may_follow(LexemeId lexeme, LexemeId next) {
-    if (const uint32_t known = followed_.find(lexeme, next); known != PairMap::kNone) return known != 0;
-    const bool may = may_be_before(lexeme, first_bytes(next));
-    followed_.insert(lexeme, next, may);
-    return may;
+Adjacency::When Adjacency::followed(LexemeId lexeme, LexemeId next) {
+    if (const uint32_t known = followed_.find(lexeme, next); known != PairMap::kNone) return static_cast<When>(known);
+    const When when = before(lexeme, first_bytes(next));
+    followed_.insert(lexeme, next, static_cast<uint32_t>(when));
+    return when;
 }
 
-bool Adjacency::may_be_before(LexemeId id, const ByteSet& first) {
+Adjacency::When Adjacency::before(LexemeId id, const ByteSet& first) {
     const Lexeme& lexeme = grammar_.lexemes()[id];
-    if (!lexeme.marked && lexeme.longer == kEmpty) return true;
+    if (!lexeme.marked && lexeme.longer == kEmpty) return When::kAlways;
     for (size_t w = 0; w < first.words.size() && !lexeme.marked; ++w)
-        if (first.words[w] & ~longer_bytes(id).words[w]) return true;
-    return reaches(id, [&](Promise promise) { return is_kept(promise, first); });
+        if (first.words[w] & ~longer_bytes(id).words[w]) return When::kAlways;
+    return over_states(id, [&](Promise promise) { return kept(promise, first); });
 }
 
-bool Adjacency::may_be_last(LexemeId lexeme) {
-    if (!grammar_.lexemes()[lexeme].marked) return true;
-    if (const uint32_t known = last_.find(lexeme, 0); known != PairMap::kNone) return known != 0;
-    const bool may = reaches(lexeme, [&](Promise promise) { return lexer_.may_end(promise); });
-    last_.insert(lexeme, 0, may);
-    return may;
+Adjacency::When Adjacency::last(LexemeId lexeme) {
+    if (!grammar_.lexemes()[lexeme].marked) return When::kAlways;
+    if (const uint32_t known = last_.find(lexeme, 0); known != PairMap::kNone) return static_cast<When>(known);
+    const When when =
+        over_states(lexeme, [&](Promise promise) { return lexer_.may_end(promise) ? When::kAlways : When::kNever; });
+    last_.insert(lexeme, 0, static_cast<uint32_t>(when));
+    return when;
 }
 
 }  // namespace schemagen

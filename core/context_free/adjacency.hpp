@@ -1,9 +1,9 @@
 // Which lexemes may stand next to each other.
 //
 // Where a lexeme takes the longest match, or is chosen among several, its end says something about the text behind it
-// (lexer.hpp). A lexeme can be left for another one if, however far it is read, there is an end behind which the other
-// one may begin. Most pairs are told by the bytes that they are made of, the others by a walk through the states of the
-// first. false: not seen to be so.
+// (lexer.hpp). A lexeme can always be left for another one if, however far it is read, there is an end behind which the
+// other one may begin, and never if it has no such end. Most pairs are told by the bytes that they are made of, the
+// others by a walk through the states of the first; what is not told is said to be so sometimes.
 #pragma once
 #include <memory>
 #include <vector>
@@ -23,11 +23,13 @@ class Adjacency {
 public:
     Adjacency(const ContextFreeGrammar& grammar, Kernel& kernel, Lexer& lexer)
         : grammar_(grammar), kernel_(kernel), lexer_(lexer), known_(grammar.lexemes().size()) {}
-    bool may_follow(LexemeId lexeme, LexemeId next);
+    enum class When : uint8_t { kNever, kSometimes, kAlways };
+    // When a lexeme can be left for another one.
+    When followed(LexemeId lexeme, LexemeId next);
     // The same for what begins with some bytes, and makes no lexeme.
-    bool may_be_before(LexemeId lexeme, const ByteSet& first);
-    // Whether the text may end behind it.
-    bool may_be_last(LexemeId lexeme);
+    When before(LexemeId lexeme, const ByteSet& first);
+    // When the text may end behind it.
+    When last(LexemeId lexeme);
 
 private:
     // All states of a lexeme, and from which ones each is reached.
@@ -42,17 +44,17 @@ private:
     const ByteSet& first_bytes(LexemeId lexeme);
     const ByteSet& longer_bytes(LexemeId lexeme);
     const Walk& walk(LexemeId lexeme);
-    bool is_kept(Promise promise, const ByteSet& first);
-    template <class EndsWell>
-    bool reaches(LexemeId lexeme, const EndsWell& ends_well);
+    When kept(Promise promise, const ByteSet& first);
+    template <class Ends>
+    When over_states(LexemeId lexeme, const Ends& ends);
 
     static constexpr size_t kMostStates = 2000;  // of one lexeme
     const ContextFreeGrammar& grammar_;
     Kernel& kernel_;
     Lexer& lexer_;
     std::vector<Known> known_;  // [lexeme]
-    PairMap followed_;          // (lexeme, next) -> whether
-    PairMap last_;              // (lexeme, 0) -> whether
+    PairMap followed_;          // (lexeme, next) -> when
+    PairMap last_;              // (lexeme, 0) -> when
 };
 
 }  // namespace schemagen

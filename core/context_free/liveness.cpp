@@ -8,6 +8,10 @@
 
 namespace schemagen {
 
+namespace {
+bool always(Adjacency::When when) { return when == Adjacency::When::kAlways; }
+}  // namespace
+
 Liveness::Liveness(const ContextFreeGrammar& grammar, const Indentation* indentation,
                    const std::vector<ForeignTerminal>& foreign, Adjacency& adjacency)
     : grammar_(grammar),
@@ -31,20 +35,21 @@ std::vector<LexemeId> Liveness::lexemes_of(SymbolId terminal) const {
 }
 
 bool Liveness::may_be_behind(LexemeId lexeme, LexemeId next) {
-    if (adjacency_.may_follow(lexeme, next)) return true;
+    if (always(adjacency_.followed(lexeme, next))) return true;
     for (SymbolId ignored = 0; ignored < grammar_.terminal_count(); ++ignored)
         if (grammar_.is_ignored(ignored))
             for (LexemeId between : grammar_.lexemes_of(ignored))
-                if (adjacency_.may_follow(lexeme, between) && adjacency_.may_follow(between, next)) return true;
+                if (always(adjacency_.followed(lexeme, between)) && always(adjacency_.followed(between, next)))
+                    return true;
     return false;
 }
 
 bool Liveness::may_be_before(LexemeId lexeme, const ForeignTerminal& next) {
-    if (adjacency_.may_be_before(lexeme, next.first)) return true;
+    if (always(adjacency_.before(lexeme, next.first))) return true;
     for (SymbolId ignored = 0; ignored < grammar_.terminal_count(); ++ignored)
         if (grammar_.is_ignored(ignored))
             for (LexemeId between : grammar_.lexemes_of(ignored))
-                if (adjacency_.may_follow(lexeme, between) && adjacency_.may_be_before(between, next.first))
+                if (always(adjacency_.followed(lexeme, between)) && always(adjacency_.before(between, next.first)))
                     return true;
     return false;
 }
@@ -84,7 +89,7 @@ bool Liveness::find_classes() {
     for (SymbolId terminal : read) {
         const std::vector<LexemeId> lexemes = lexemes_of(terminal);
         neighbours[terminal].first.push_back(std::all_of(
-            lexemes.begin(), lexemes.end(), [&](LexemeId lexeme) { return adjacency_.may_be_last(lexeme); }));
+            lexemes.begin(), lexemes.end(), [&](LexemeId lexeme) { return always(adjacency_.last(lexeme)); }));
         const auto next = static_cast<uint32_t>(classes.size() + 1);
         class_of_[terminal] = classes.try_emplace(neighbours[terminal], next).first->second;
     }
@@ -174,8 +179,25 @@ bool Liveness::all_end() {
     return well && ends && !(ends & ~last_);
 }
 
+// What is ignored is read where something may follow it (pruning_parser.hpp): there it must then be so always.
+bool Liveness::knows_what_follows_ignored() {
+    auto is_clear = [](Adjacency::When when) { return when != Adjacency::When::kSometimes; };
+    for (SymbolId ignored = 0; ignored < grammar_.terminal_count(); ++ignored) {
+        if (!grammar_.is_ignored(ignored)) continue;
+        for (LexemeId lexeme : grammar_.lexemes_of(ignored)) {
+            bool clear = is_clear(adjacency_.last(lexeme));
+            for (LexemeId next = 0; clear && next < grammar_.lexemes().size(); ++next)
+                clear = is_clear(adjacency_.followed(lexeme, next));
+            for (const ForeignTerminal& next : foreign_)
+                clear = clear && is_clear(adjacency_.before(lexeme, next.first));
+            if (!clear) return false;
+        }
+    }
+    return true;
+}
+
 bool Liveness::is_lively() {
-    if (!find_classes()) return false;
+    if (!knows_what_follows_ignored() || !find_classes()) return false;
     find_ends();
     return all_end();
 }

@@ -35,6 +35,7 @@ private:
     bool may_be_behind(LexemeId lexeme, LexemeId next);
     bool may_be_before(LexemeId lexeme, const ForeignTerminal& next);
     const ForeignTerminal* foreign(SymbolId terminal) const;
+    bool knows_what_follows_ignored();
     bool find_classes();
     Classes ends_of(ItemId item, unsigned last) const { return ends_[item * class_count_ + last]; }
     Classes ends_over(const ContextFreeGrammar::Edge& edge, unsigned last) const;

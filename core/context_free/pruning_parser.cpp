@@ -4,7 +4,11 @@
 
 namespace schemagen {
 
-// Without those that nothing can stand behind, neither at once nor behind others that are ignored.
+namespace {
+bool ever(Adjacency::When when) { return when != Adjacency::When::kNever; }
+}  // namespace
+
+// Without those that nothing can ever stand behind, neither at once nor behind others that are ignored.
 std::vector<LexemeId> PruningParser::pruned(LexemeSets::SetId set, bool may_end, const ByteSet& foreign) {
     std::vector<LexemeId> kept, open;
     for (LexemeId lexeme : sets_[set])
@@ -12,10 +16,10 @@ std::vector<LexemeId> PruningParser::pruned(LexemeSets::SetId set, bool may_end,
     for (bool changed = true; changed;) {
         changed = false;
         for (size_t k = open.size(); k-- > 0;) {
-            const bool goes_on = (may_end && adjacency_.may_be_last(open[k])) ||
-                                 (foreign.size() && adjacency_.may_be_before(open[k], foreign)) ||
+            const bool goes_on = (may_end && ever(adjacency_.last(open[k]))) ||
+                                 (foreign.size() && ever(adjacency_.before(open[k], foreign))) ||
                                  std::any_of(kept.begin(), kept.end(),
-                                             [&](LexemeId next) { return adjacency_.may_follow(open[k], next); });
+                                             [&](LexemeId next) { return ever(adjacency_.followed(open[k], next)); });
             if (!goes_on) continue;
             kept.push_back(open[k]);
             open.erase(open.begin() + static_cast<ptrdiff_t>(k));
