@@ -16,10 +16,10 @@ package with `dialect="llguidance"`, which has the peers' text and their way to 
 
 from __future__ import annotations
 
+import bisect
 import re
 import statistics
 import sys
-import textwrap
 import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -47,14 +47,16 @@ def cases() -> list[dict[str, Any]]:
     sql = (GRAMMARS / "sql_select.lark").read_text(encoding="utf-8")
     return [
         _case("C", (GRAMMARS / "c.lark").read_text(encoding="utf-8"), [_text("program.c")], parser="lalr"),
-        _case("Python", None, [Path(textwrap.__file__).read_text(encoding="utf-8")], parser="lalr"),
+        _case("Python", None, [Path(bisect.__file__).read_text(encoding="utf-8")], parser="lalr"),
         _case("lines of Python", _text("python_lines.lark"), [_text("statements.txt")], parser="lalr"),
         _case("SQL", LOOK_AHEAD.sub("", sql), _text("queries.sql").splitlines(), own=sql, keywords="reserved"),
         _case("JSON", (GRAMMARS / "json.lark").read_text(encoding="utf-8"), [_text("document.json")]),
     ]
 
 
-def _case(name: str, grammar: str | None, texts: list[str], *, own: str | None = None, **options: Any) -> dict[str, Any]:
+def _case(
+    name: str, grammar: str | None, texts: list[str], *, own: str | None = None, **options: Any
+) -> dict[str, Any]:
     return {"id": name, "grammar": grammar, "own": own or grammar, "texts": texts, "options": options}
 
 
@@ -256,7 +258,9 @@ def compared(row: Mapping[str, Mapping[str, Any]]) -> dict[str, dict[str, float]
     passed = {name: found for name, found in row.items() if found["verdict"] == "pass"}
     return {
         f"{ours} / {theirs}": {
-            what: round(of(passed[ours]) / of(passed[theirs]), 4) for what, of in COMPARED.items() if of(passed[theirs]) > 0
+            what: round(of(passed[ours]) / of(passed[theirs]), 4)
+            for what, of in COMPARED.items()
+            if of(passed[theirs]) > 0
         }
         for ours in passed
         for theirs in passed

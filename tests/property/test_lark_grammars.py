@@ -54,7 +54,6 @@ WAYS = [
 ]
 
 
-
 def texts(
     matcher: Matcher | None, characters: str, longest: int, text: str = ""
 ) -> Iterator[tuple[str, Matcher | None]]:
