@@ -252,7 +252,8 @@ def _scanned(lexer: Any, parser: Any) -> list[tuple[Terminal, Lexeme]]:
     earlier: list[str] = []
     for terminal in lexer.scanner.terminals:
         pattern = _pattern(terminal, parser)
-        callback = lexer.callback.get(terminal.name)
+        # What is ignored stays so, also where it is a literal that other terminals make a token of its own.
+        callback = None if terminal.name in lexer.ignore_types else lexer.callback.get(terminal.name)
         words: list[str] = []
         for word in () if callback is None else callback.scanner.terminals:
             only = _pattern(word, parser)

@@ -402,4 +402,20 @@ MORE_GRAMMARS = {
         "aé1-ß",
         5,
     ),
+    "a literal that is ignored": (
+        r"""
+        start: ("a" | " " | B)+
+        B: /b+/
+        I: /[ b]+ ?/
+        %ignore I
+        """,
+        "ab ",
+        7,
+    ),
+}
+
+#: Ignored terminals whose longest match is open for long: texts that the core loses.
+LOST_GRAMMARS = {
+    "an ignored match that may yet be longer": ("start: X\nX: /b/\nI: /[ab]*a/\n%ignore I", "ab", 5),
+    "an ignored match behind a look-ahead": ("start: A\nA: /aa./\nI: /[ab](?!b)./\n%ignore I", "ab", 5),
 }
