@@ -1,4 +1,3 @@
-// A priority queue, a table of words, and a small program around them.
 struct entry { int key; char* name; struct entry* next; };
 struct heap { struct entry** items; size_t used, room; };
 enum colour { RED, GREEN = 5, BLUE };
