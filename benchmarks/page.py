@@ -204,7 +204,41 @@ def _device_overhead(result: Result) -> str:
     return said + "\n\n" + table((*DECODING, "waits a step"), rows)
 
 
+def _grammars(result: Result) -> str:
+    """What each engine took, then ours against theirs."""
+    found, versions = result["results"], result["versions"]
+    rows = [
+        (case, f"{name} {versions.get(name, '')}".strip(), *_measured(one))
+        for case, row in found["grammars"].items()
+        for name, one in row.items()
+    ]
+    kinds = list(dict.fromkeys(kind for pairs in found["ratios"].values() for row in pairs.values() for kind in row))
+    compared = [
+        (case, pair, *(f"{row[kind]:.3f}" if kind in row else "" for kind in kinds))
+        for case, pairs in found["ratios"].items()
+        for pair, row in pairs.items()
+    ]
+    heads = ("grammar", "engine", "tokens", "first mask, ms", "of it lark", "cold mean, µs", "p50", "p99", "max")
+    measured = table((*heads, "warm p50", "p99", "grew by"), rows)
+    return "\n\n".join([measured, table(("grammar", "ratio", *kinds), compared)])
+
+
+def _measured(found: Mapping[str, Any]) -> tuple[str, ...]:
+    if found["verdict"] != "pass":
+        return (found["verdict"].replace("|", "\\|"), *[""] * 9)
+    cold, warm = found["cold_us"], found["warm_us"]
+    times = (found["cold_mean_us"], cold["p50"], cold["p99"], cold["max"], warm["p50"], warm["p99"])
+    return (
+        str(found["tokens"]),
+        f"{found['first_mask_us'] / 1e3:.1f}",
+        f"{found['lark_us'] / 1e3:.1f}",
+        *(f"{us:,.1f}" for us in times),
+        _mib(found["grown_bytes"]),
+    )
+
+
 _BODIES = {
+    "grammars": _grammars,
     "masks": _masks,
     "decode_overhead": _decode_overhead,
     "device_overhead": _device_overhead,

@@ -73,7 +73,7 @@ class Scanners:
         self._alike = self._find_alike()
         self._words = [0] * len(terminals)
         self._left_to = [0] * len(terminals)
-        self._find_words(terminals, parser.options.g_regex_flags)
+        self._find_words(terminals, parser.options.g_regex_flags, frozenset(parser.ignore_tokens))
         self._known: dict[tuple[int, int, int], Ways] = {}
 
     def ways(self, lexer: Any) -> Ways:
@@ -105,7 +105,7 @@ class Scanners:
                 alike[other] |= 1 << one
         return alike
 
-    def _find_words(self, terminals: Any, flags: int) -> None:
+    def _find_words(self, terminals: Any, flags: int, ignored: frozenset[str]) -> None:
         """Find for each pattern the literals that it matches as a whole, and those that are left to it."""
         literals = [(number, each) for number, each in enumerate(terminals) if each.pattern.type == "str"]
         for number, terminal in enumerate(terminals):
@@ -116,7 +116,9 @@ class Scanners:
                 text = literal.pattern.value
                 found = match(text) if literal.priority == terminal.priority else None
                 if found is not None and found.group() == text:
-                    self._words[number] |= 1 << word
+                    # What is ignored stays so, also where it is a literal that others make a token of its own.
+                    if terminal.name not in ignored:
+                        self._words[number] |= 1 << word
                     if literal.pattern.flags <= terminal.pattern.flags:
                         self._left_to[number] |= 1 << word
 

@@ -76,14 +76,7 @@ def _has_choices(tree: Iterable[tuple[Any, Any]], *, lazy: bool = True) -> bool:
     for code, argument in tree:
         if code in (codes.ASSERT, codes.ASSERT_NOT, codes.AT) or (lazy and code is codes.MIN_REPEAT):
             return True
-        inner: Iterable[Any] = ()
-        if code in (codes.MAX_REPEAT, codes.MIN_REPEAT):
-            inner = (argument[2],)
-        elif code is codes.SUBPATTERN:
-            inner = (argument[3],)
-        elif code is codes.BRANCH:
-            inner = argument[1]
-        if any(_has_choices(each, lazy=lazy) for each in inner):
+        if any(_has_choices(each, lazy=lazy) for each in _parts(code, argument)):
             return True
     return False
 
@@ -167,6 +160,30 @@ def matched_whole(pattern: str) -> Lexeme:
     return Lexeme(parse_python(_Marked(pattern).whole()))
 
 
+def _looks_before(tree: Any) -> bool:
+    """Whether a look-behind may stand where the pattern begins, and so ask for what stands before the terminal."""
+    for at, (code, argument) in enumerate(tree):
+        if code in (codes.ASSERT, codes.ASSERT_NOT):
+            direction, inner = argument
+            if direction < 0 or _looks_before(inner):
+                return True
+            continue
+        if any(_looks_before(inner) for inner in _parts(code, argument)):
+            return True
+        if tree[at : at + 1].getwidth()[0]:
+            return False
+    return False
+
+
+def _parts(code: Any, argument: Any) -> Iterable[Any]:
+    """Return the patterns within a repetition, a group or a choice."""
+    if code in (codes.MAX_REPEAT, codes.MIN_REPEAT):
+        return (argument[2],)
+    if code is codes.SUBPATTERN:
+        return (argument[3],)
+    return argument[1] if code is codes.BRANCH else ()
+
+
 @lru_cache(maxsize=1024)
 def _looks_ahead(pattern: str) -> bool:
     """Whether a pattern has assertions, so that its texts do not tell where it matches."""
@@ -209,6 +226,8 @@ class _Marked:
         parsed: Any = parser.parse(pattern)
         self._tree: list[tuple[Any, Any]] = list(parsed)
         self._flags: int = parsed.state.flags
+        if _looks_before(parsed):
+            raise self._refused("a look-behind where it begins")
 
     def whole(self) -> str:
         return self._sequence(self._tree, "", self._flags)

@@ -1,0 +1,7 @@
+SELECT * FROM users;
+SELECT u.name, u.email, COUNT(*) AS orders, SUM(o.total) AS spent FROM users AS u LEFT JOIN orders AS o ON o.user_id = u.id WHERE u.created >= '2024-01-01' AND u.status <> 'closed' GROUP BY u.name, u.email HAVING COUNT(*) > 3 ORDER BY spent DESC, u.name LIMIT 20;
+SELECT p.title, p.price * 1.19 AS gross, (p.stock - p.reserved) AS left_over FROM products AS p WHERE p.category IN ('books', 'music', 'games') AND NOT p.title LIKE 'The %' ORDER BY gross ASC LIMIT 10 OFFSET 30;
+SELECT DISTINCT city || ', ' || country AS place FROM addresses WHERE postcode IS NOT NULL AND LENGTH(postcode) BETWEEN 4 AND 7 UNION SELECT name FROM warehouses WHERE closed IS NULL ORDER BY place;
+SELECT d.name, AVG(e.salary) AS average, MAX(e.salary) - MIN(e.salary) AS spread FROM employees AS e INNER JOIN departments AS d ON e.department_id = d.id CROSS JOIN years AS y ON y.year = 2024 WHERE e.salary / 12 > 2500.50 OR (e.bonus % 7 = 0 AND e.title <> 'it''s nobody') GROUP BY d.name HAVING AVG(e.salary) >= 40000 ORDER BY average DESC;
+SELECT a.total FROM (SELECT SUM(amount) AS total, account_id FROM payments WHERE state = 'booked' GROUP BY account_id) AS a JOIN accounts AS b ON a.account_id = b.id WHERE EXISTS (SELECT id FROM audits WHERE audits.account_id = b.id AND audits.level > 2) AND b.owner NOT IN ('bank', 'state');
+SELECT UPPER(s.code), ABS(s.high - s.low) FROM stations AS s WHERE s.high NOT BETWEEN 0 AND 10 INTERSECT SELECT code, depth FROM lakes WHERE depth > 12.75 EXCEPT SELECT code, 0 FROM closed_lakes;
