@@ -46,9 +46,15 @@ def cases() -> list[dict[str, Any]]:
     """Return grammars as the peers read them (None: they cannot), how we read ours, and texts."""
     sql = (GRAMMARS / "sql_select.lark").read_text(encoding="utf-8")
     return [
-        _case("C", (GRAMMARS / "c.lark").read_text(encoding="utf-8"), [_text("program.c").strip()], parser="lalr"),
+        _case("C", (GRAMMARS / "c.lark").read_text(encoding="utf-8"), [_text("program.c").strip()]),
+        _case(
+            "C, LALR",
+            (GRAMMARS / "c.lark").read_text(encoding="utf-8"),
+            [_text("program.c").strip()],
+            parser="lalr",
+        ),
         _case("Python", None, [Path(bisect.__file__).read_text(encoding="utf-8")], parser="lalr"),
-        _case("lines of Python", _text("python_lines.lark"), [_text("statements.txt")], parser="lalr"),
+        _case("lines of Python", _text("python_lines.lark"), [_text("statements.txt")]),
         _case("SQL", LOOK_AHEAD.sub("", sql), _text("queries.sql").splitlines(), own=sql, keywords="reserved"),
         _case("JSON", (GRAMMARS / "json.lark").read_text(encoding="utf-8"), [_text("document.json").strip()]),
     ]

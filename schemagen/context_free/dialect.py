@@ -89,7 +89,8 @@ class _Scope:
         self.terminals.resolve()
         for node in grammar.ignored:
             self._check_all(node)
-        self.ignored = nonempty(ast.union(*map(self.terminals.language, grammar.ignored)))
+        languages = (nonempty(self.terminals.language(node)) for node in grammar.ignored)
+        self.ignored = [each for each in dict.fromkeys(languages) if each != ast.EMPTY]
 
     def _check_names(self, definition: Definition) -> None:
         """Refuse names that are not defined."""
@@ -283,9 +284,8 @@ class _Rules:
         return alternatives(EMPTY_TEXT, read) if is_optional else read
 
     def _ignored(self, scope: _Scope) -> Expression:
-        if scope.ignored == ast.EMPTY:
-            return EMPTY_TEXT
-        return repeat(self.places.add(scope.ignored, "%ignore"), 0, 1 if scope.grammar.skips_once else None)
+        read = alternatives(*(self.places.add(regex, "%ignore") for regex in scope.ignored))
+        return repeat(read, 0, 1 if scope.grammar.skips_once else None)
 
     def _label(self, node: Node) -> str:
         """Return what a terminal is called in messages."""
