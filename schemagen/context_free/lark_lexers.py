@@ -2,8 +2,8 @@
 
 A lexer of lark tries terminals in an order of their own (priority, width, length, name), and the first that matches is
 taken. A literal that a pattern matches as a whole is left to that pattern, and becomes the literal afterwards. What is
-ignored is left out before that, so a literal in it becomes none, and no rule ever sees a terminal that is ignored; a literal
-that is ignored, and was left to a pattern that is not, is no longer ignored. A contextual lexer has one such lexer for each set of terminals that states of the parser expect: hundreds, over the same terminals.
+ignored is left out before that: a literal in it becomes none, and no rule sees a terminal that is ignored. A contextual
+lexer has one such lexer for each set of terminals that states of the parser expect: hundreds, over the same terminals.
 
 So what pairs of terminals mean to each other is found once, and kept as bit sets; what a terminal takes depends on those of
 its rivals alone that are there.
