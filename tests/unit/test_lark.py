@@ -631,7 +631,7 @@ def test_a_pattern_of_nested_loops_is_read() -> None:
         'start: " " "b" | "a"\n%ignore " "',
         'start: "a" "b" | "a" W "a" | W\nW: / /\n%ignore W',
         'start: " " "b" | "a" "b"*\nW: / +/\n%ignore W',
-        'start: N "a"* " "?\nN: /[ab]/\n%ignore "a"',
+        'start: N "a"* " "\nN: /[ab]/\n%ignore "a"',
     ],
 )
 def test_a_terminal_may_be_ignored_and_stand_in_rules(parser: Any, lexer: Any, text: str) -> None:
