@@ -207,6 +207,22 @@ void EmbeddingAutomaton::settle_shortest(const CountTokens& tokens) {
     for (const Guest& guest : guests_) guide_of(*guest.automaton).settle_shortest(tokens);
 }
 
+// It does if it does in any guest.
+bool EmbeddingAutomaton::text_matters(const Configuration& config) const {
+    const std::span<const GuestStrand> strands = strands_of(config);
+    return std::any_of(strands.begin(), strands.end(), [&](const GuestStrand& strand) {
+        return guide_of(*guests_[strand.guest].automaton).text_matters(strand.inner);
+    });
+}
+
+Configuration EmbeddingAutomaton::keep(const Configuration& config, Arena& arena) {
+    const std::span<const GuestStrand> strands = strands_of(config);
+    std::vector<GuestStrand> kept(strands.begin(), strands.end());
+    for (GuestStrand& strand : kept)
+        strand.inner = guide_of(*guests_[strand.guest].automaton).keep(strand.inner, arena);
+    return with(config.state, kept, arena);
+}
+
 std::unique_ptr<MaskEngine> EmbeddingAutomaton::make_masks(const VocabularyTables& tables) {
     return std::make_unique<EmbeddingMasks>(*this, tables, shared_->strings);
 }

@@ -44,6 +44,8 @@ public:
     ContextFreeAutomaton& host() { return *host_; }
     // Before `min_bytes` of a guest is asked for; a second time changes nothing.
     void settle_shortest(const CountTokens& tokens) override;
+    bool text_matters(const Configuration& config) const override;
+    Configuration keep(const Configuration& config, Arena& arena) override;
     // The guests that are being read.
     static std::span<const GuestStrand> strands_of(const Configuration& config);
     // The same place with these guests.

@@ -1,7 +1,8 @@
 """What the lexers of a `lark.Lark` take: for each terminal, the texts that none before it makes another one of.
 
 A lexer of lark tries terminals in an order of their own (priority, width, length, name), and the first that matches is
-taken. A literal that a pattern matches as a whole is left to that pattern, and becomes the literal afterwards. A contextual
+taken. A literal that a pattern matches as a whole is left to that pattern, and becomes the literal afterwards. What is
+ignored is left out before that: a literal in it becomes none, and no rule sees a terminal that is ignored. A contextual
 lexer has one such lexer for each set of terminals that states of the parser expect: hundreds, over the same terminals.
 
 So what pairs of terminals mean to each other is found once, and kept as bit sets; what a terminal takes depends on those of
@@ -50,6 +51,15 @@ def pattern_of(terminal: Any, parser: Any) -> str:
     return f"(?{letters}:{pattern})" if letters else pattern
 
 
+def ignored_terminals(parser: Any) -> dict[str, str]:
+    """Return the terminals that a parser ignores, each with the name of the one that stands for it where it is ignored.
+
+    A terminal that rules use, too, is two: where a rule expects it, it is a part of the text like any other.
+    """
+    used = {symbol.name for rule in parser.rules for symbol in rule.expansion if symbol.is_term}
+    return {name: f"{name} ignored" if name in used else name for name in parser.ignore_tokens}
+
+
 def lexer_of(parser: Any) -> Any:
     """Return the lexer of a parser, without what changes its tokens afterwards."""
     lexer = parser.parser.lexer
@@ -69,6 +79,7 @@ class Scanners:
         self._indentation = indentation
         self._names = [terminal.name for terminal in terminals]
         self._patterns = [pattern_of(terminal, parser) for terminal in terminals]
+        self._ignored = ignored_terminals(parser)
         self._numbers = {name: number for number, name in enumerate(self._names)}
         self._alike = self._find_alike()
         self._words = [0] * len(terminals)
@@ -125,6 +136,10 @@ class Scanners:
     def _ways_of(self, number: int, rivals: list[int], words: list[int]) -> list[tuple[Terminal, Lexeme]]:
         """Return how a terminal, and literals that are found by it, are read where it has these rivals."""
         pattern, before = self._patterns[number], [self._patterns[each] for each in rivals]
+        ignored = self._ignored.get(self._names[number])
+        if ignored is not None:
+            lexeme = matched(pattern, before=before)
+            return [] if lexeme.text == ast.EMPTY else [(Terminal(ignored), lexeme)]
         ways = []
         earlier: list[str] = []
         for word in words:
@@ -132,7 +147,8 @@ class Scanners:
             ways.append((self._names[word], matched(pattern, before=before, only=only, but_not=tuple(earlier))))
             earlier.append(only)
         ways.append((self._names[number], matched(pattern, before=before, but_not=tuple(earlier))))
-        ways = [(name, lexeme) for name, lexeme in ways if lexeme.text != ast.EMPTY]
+        unexpected = {name for name, own in self._ignored.items() if name == own}  # no rule has them
+        ways = [(name, lexeme) for name, lexeme in ways if lexeme.text != ast.EMPTY and name not in unexpected]
         return _by_width([(Terminal(name), lexeme) for name, lexeme in ways], self._indentation)
 
 

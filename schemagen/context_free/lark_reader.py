@@ -17,7 +17,7 @@ from __future__ import annotations
 from collections import defaultdict
 from typing import TYPE_CHECKING, Any
 
-from schemagen.context_free.lark_lexers import Scanners, lexer_of, pattern_of
+from schemagen.context_free.lark_lexers import Scanners, ignored_terminals, lexer_of, pattern_of
 from schemagen.context_free.lark_source import indents_of, place_of
 from schemagen.context_free.matching import matched, matched_whole
 from schemagen.context_free.reserved_words import reserved
@@ -79,19 +79,20 @@ def grammar_of(parser: Lark, bound: Bound | None = None, *, reserve_words: bool 
         )
         bodies[str(rule.origin.name)].append(sequence(*symbols))
     rules = {name: alternatives(*alternative) for name, alternative in bodies.items()}
-    ignored = frozenset(parser.ignore_tokens)
+    ignored = frozenset(ignored_terminals(parser).values())
     start = options.start[0]
     if options.parser == "lalr":
         return ContextFreeGrammar(start, rules, {}, ignored, _tables(parser, indentation), indentation)
     if options.lexer == "basic":
         ways = Scanners(parser, indentation).ways(lexer_of(parser))
         return ContextFreeGrammar(start, rules, _grouped(ways), ignored, None, indentation)
-    terminals = _dynamic(parser, ignored)
+    terminals = _dynamic(parser)
     if reserve_words:
         terminals.update(
             reserved({each.name: (pattern_of(each, parser), each.pattern.type == "str") for each in parser.terminals})
         )
     terminals.update((name, ways) for name, (_, ways) in bound_symbols.items() if ways)
+    terminals.update(_ignored(parser, terminals))
     return ContextFreeGrammar(start, rules, terminals, ignored)
 
 
@@ -128,7 +129,18 @@ def _bound(
             why="their lexer looks for the end of each terminal, and a bound text is one wherever the parser takes it as such",
             fix="use parser='earley' with one of its dynamic lexers",
         )
-    return {name: _read_by_parser(name, bound[name]()) for name in used if name in bound}
+    made_of = {name: _read_by_parser(name, bound[name]()) for name in used if name in bound}
+    for name in parser.ignore_tokens:
+        if name in made_of and not made_of[name][1]:
+            line, column = place_of(name, getattr(parser, "source_grammar", ""))
+            raise UnsupportedGrammarError(
+                f"%ignore {name}, to which a type, a schema or a grammar is bound",
+                why="what is ignored is read as a regular expression",
+                fix=f"bind {name} to a pattern, or let the rules say where it stands",
+                line=line,
+                column=column,
+            )
+    return made_of
 
 
 def _read_by_parser(name: str, expression: Expression) -> tuple[Expression, tuple[Lexeme, ...]]:
@@ -175,15 +187,21 @@ def _symbol(symbol: Any) -> Terminal | Rule:
     return Terminal(symbol.name) if symbol.is_term else Rule(str(symbol.name))
 
 
-def _dynamic(parser: Lark, ignored: frozenset[str]) -> dict[str, tuple[Lexeme, ...]]:
+def _dynamic(parser: Lark) -> dict[str, tuple[Lexeme, ...]]:
     """Each terminal takes what it matches, whatever the others do."""
-    complete = parser.options.lexer == "dynamic_complete"
-    terminals: dict[str, tuple[Lexeme, ...]] = {}
-    for terminal in parser.terminals:
-        pattern = pattern_of(terminal, parser)
-        any_text = complete and terminal.name not in ignored
-        terminals[terminal.name] = (matched_whole(pattern) if any_text else matched(pattern),)
-    return terminals
+    read = matched_whole if parser.options.lexer == "dynamic_complete" else matched
+    return {terminal.name: (read(pattern_of(terminal, parser)),) for terminal in parser.terminals}
+
+
+def _ignored(parser: Lark, terminals: dict[str, tuple[Lexeme, ...]]) -> dict[str, tuple[Lexeme, ...]]:
+    """Return how the terminals are read that are ignored, given how they are read where rules expect them."""
+    if parser.options.lexer != "dynamic_complete":
+        return {own: terminals[name] for name, own in ignored_terminals(parser).items()}
+    patterns = {terminal.name: pattern_of(terminal, parser) for terminal in parser.terminals}
+    return {
+        own: (matched(patterns[name]),) if name in patterns else terminals[name]
+        for name, own in ignored_terminals(parser).items()
+    }
 
 
 def _grouped(ways: Ways) -> dict[str, tuple[Lexeme, ...]]:

@@ -619,3 +619,39 @@ def test_a_pattern_of_nested_loops_is_read() -> None:
     spec = Lark("start: /(a*)*b/")
     assert derives(spec, "a" * 500 + "b")
     assert not derives(spec, "a" * 500)
+
+
+# --- what is ignored, and used by rules --------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(("parser", "lexer"), WAYS)
+@pytest.mark.parametrize(
+    "text",
+    [
+        'start: " " "b" | "a"\n%ignore " "',
+        'start: "a" "b" | "a" W "a" | W\nW: / /\n%ignore W',
+        'start: " " "b" | "a" "b"*\nW: / +/\n%ignore W',
+        'start: N "a"* " "\nN: /[ab]/\n%ignore "a"',
+    ],
+)
+def test_a_terminal_may_be_ignored_and_stand_in_rules(parser: Any, lexer: Any, text: str) -> None:
+    """Dynamic lexers read it either way; the others never give it to a rule, nor a literal that it holds."""
+    read = lark.Lark(text, parser=parser, lexer=lexer)
+    words = ["".join(word) for length in range(5) for word in itertools.product("ab ", repeat=length)]
+    derived = {word for word in words if parses(read, word)}
+    if not derived:
+        with pytest.raises(schemagen.UnsatisfiableSchemaError):
+            schemagen.compile(Lark(read), BYTES)
+        return
+    assert {word for word in words if derives(Lark(read), word)} == derived
+    for word in derived:
+        check_masks_along(Lark(read), word)
+
+
+def test_what_is_ignored_is_no_spec() -> None:
+    """A pattern can be; a type is refused where %ignore has it, and not left out."""
+    text = 'start: "a" "b"\n%declare J\n%ignore J'
+    assert derives(Lark(text, bind={"J": Regex("[0-9]*")}), "a1b")
+    with pytest.raises(UnsupportedGrammarError, match="%ignore J") as caught:
+        schemagen.compile(Lark(text, bind={"J": int}), BYTES)
+    assert "line 2" in str(caught.value)
