@@ -102,14 +102,13 @@ const TokenSet& EmbeddingMasks::leaving(const GuestStrand& strand, Arena& arena,
         for (uint64_t part : key)
             flat.insert(flat.end(), {static_cast<uint32_t>(part >> 32), static_cast<uint32_t>(part)});
         id = leaving_keys_.intern(flat);
-        if (id < leaving_.size()) return leaving_[id];
+        if (const auto known = leaving_.find(id); known != leaving_.end()) return known->second;
     }
     Words words(tables_.words(), 0);
     add_walk(guests_[strand.guest].leaving, alone, words, arena);
     own = kept_.kept(words);
     if (id == UINT32_MAX) return own;
     bytes_ += sizeof(TokenSet);
-    leaving_.resize(id + 1);
     return leaving_[id] = own;
 }
 

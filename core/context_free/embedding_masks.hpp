@@ -51,7 +51,7 @@ private:
     std::unordered_map<PlaceId, TokenSet> places_;      // where no guest is being read
     std::unordered_map<ParserState, TokenSet> behind_;  // a guest that was read before the token
     InternedLists leaving_keys_;
-    std::vector<TokenSet> leaving_;  // [of those keys]
+    std::unordered_map<uint32_t, TokenSet> leaving_;  // by key
     size_t bytes_ = 0;
 };
 
