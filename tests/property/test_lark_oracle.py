@@ -1,4 +1,4 @@
-"""Grammars of lark against lark itself, a million texts in all: a sample in every run, the rest in `make test-all`."""
+"""Grammars of lark against lark itself: a sample of the texts in every run, all of them in `make test-all`."""
 
 import contextlib
 
