@@ -22,8 +22,8 @@ from schemagen.context_free.competition import Places, resolved
 from schemagen.context_free.dialect_parameters import holds, value_of
 from schemagen.context_free.dialect_parser import DialectParser, is_terminal_name
 from schemagen.context_free.dialect_syntax import (
-    Both,
     Choice,
+    Conjunction,
     Definition,
     Embedded,
     Grammar,
@@ -304,7 +304,7 @@ def _is_regular(node: Node) -> bool:
     """Whether an expression has nothing that no terminal can have."""
     if isinstance(node, Name):
         return is_terminal_name(node.name)
-    if isinstance(node, Series | Choice | Both):
+    if isinstance(node, Series | Choice | Conjunction):
         return all(map(_is_regular, node.parts))
     if isinstance(node, Negation | Repetition):
         return _is_regular(node.part)

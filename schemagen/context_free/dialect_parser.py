@@ -16,8 +16,8 @@ from schemagen.context_free.common_terminals import COMMON
 from schemagen.context_free.dialect_parameters import read_condition, read_value
 from schemagen.context_free.dialect_syntax import (
     Attributes,
-    Both,
     Choice,
+    Conjunction,
     Definition,
     Embedded,
     Grammar,
@@ -321,7 +321,7 @@ class DialectParser:
         found = [self._series(depth, in_group=in_group)]
         while self.scanner.take("&"):
             found.append(self._series(depth, in_group=in_group))
-        return found[0] if len(found) == 1 else Both(tuple(found), at)
+        return found[0] if len(found) == 1 else Conjunction(tuple(found), at)
 
     def _series(self, depth: int, *, in_group: bool) -> Node:
         """Read symbols up to the next operator, the end of the group or that of the line."""

@@ -108,7 +108,7 @@ class Choice:
 
 
 @dataclass(frozen=True, slots=True)
-class Both:
+class Conjunction:
     """``A & B``: what all of the parts have."""
 
     parts: tuple[Node, ...]
@@ -143,7 +143,7 @@ Node = _Union[  # noqa: UP007 - a runtime alias of forward names
     Token,
     Series,
     Choice,
-    Both,
+    Conjunction,
     Negation,
     Repetition,
 ]

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, NoReturn
 
 from schemagen.context_free.dialect_parser import is_terminal_name
 from schemagen.context_free.dialect_syntax import (
-    Both,
     Choice,
+    Conjunction,
     Embedded,
     Grammar,
     Json,
@@ -124,8 +124,8 @@ class Terminals:
             return ast.complement(self.language(node.part))
         if isinstance(node, Repetition):
             return ast.repeat(self.language(node.part), node.low, node.high)
-        if isinstance(node, Series | Choice | Both):
-            join = {Series: ast.concat, Choice: ast.union, Both: ast.conjunction}[type(node)]
+        if isinstance(node, Series | Choice | Conjunction):
+            join = {Series: ast.concat, Choice: ast.union, Conjunction: ast.conjunction}[type(node)]
             return join(*map(self.language, node.parts))
         raise self._no_terminal(node)
 
@@ -190,7 +190,7 @@ def names(node: Node) -> Iterator[Name]:
     """Yield the names in an expression, but those of grammars within it."""
     if isinstance(node, Name):
         yield node
-    elif isinstance(node, Series | Choice | Both):
+    elif isinstance(node, Series | Choice | Conjunction):
         for part in node.parts:
             yield from names(part)
     elif isinstance(node, Negation | Repetition):
