@@ -13,6 +13,7 @@ bool is_in(const std::vector<SymbolId>& symbols, SymbolId symbol) {
 IndentingParser::IndentingParser(const ContextFreeGrammar& grammar, const Indentation& indentation, LexemeSets& sets,
                                  Allowance& allowance, std::unique_ptr<Parser> inner)
     : grammar_(grammar), indentation_(indentation), sets_(sets), allowance_(allowance), inner_(std::move(inner)) {
+    measured_ = inner_->reach();
     states_.push_back({kNoParse, 0});
     start_ = intern(inner_->start(), {0, 0});
 }

@@ -41,7 +41,6 @@ public:
     const LrParser* stacks() const override { return inner_->stacks(); }
     ParserState stack_of(ParserState state) const override { return inner_->stack_of(states_[state].inner); }
     uint32_t context_of(ParserState state) const override { return states_[state].context; }
-    StackReach* reach() override { return inner_->reach(); }
 
 private:
     static constexpr uint32_t kUnknown = UINT32_MAX;

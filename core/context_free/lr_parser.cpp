@@ -8,6 +8,7 @@ namespace schemagen {
 
 LrParser::LrParser(const ContextFreeGrammar& grammar, const LrTables& tables, LexemeSets& sets, Allowance& allowance)
     : grammar_(grammar), tables_(tables), sets_(sets), allowance_(allowance), frames_(grammar, sets, allowance) {
+    measured_ = &reach_;
     stacks_.push_back({});
     start_ = push(kNoParse, tables_.start, grammar_.start());
 }

@@ -51,7 +51,6 @@ public:
     std::vector<SymbolId> open_rules(ParserState state) const override;
     size_t memory_bytes() const override;
     const LrParser* stacks() const override { return this; }
-    StackReach* reach() override { return &reach_; }
     // The state on top, the stack without it (kNoParse: nothing is left), and how many entries there are.
     uint32_t top(ParserState state) const { return stacks_[state].top; }
     ParserState below(ParserState state) const { return stacks_[state].below; }

@@ -81,7 +81,10 @@ public:
     virtual const LrParser* stacks() const { return nullptr; }
     virtual ParserState stack_of(ParserState state) const { return state; }
     virtual uint32_t context_of(ParserState) const { return 0; }
-    virtual StackReach* reach() { return nullptr; }
+    StackReach* reach() { return measured_; }
+
+protected:
+    StackReach* measured_ = nullptr;
 };
 
 }  // namespace schemagen

@@ -16,7 +16,9 @@ class PruningParser final : public Parser {
 public:
     PruningParser(const ContextFreeGrammar& grammar, const std::vector<ForeignTerminal>& foreign, LexemeSets& sets,
                   Adjacency& adjacency, std::unique_ptr<Parser> inner)
-        : grammar_(grammar), foreign_(foreign), sets_(sets), adjacency_(adjacency), inner_(std::move(inner)) {}
+        : grammar_(grammar), foreign_(foreign), sets_(sets), adjacency_(adjacency), inner_(std::move(inner)) {
+        measured_ = inner_->reach();
+    }
     ParserState start() override { return inner_->start(); }
     ParserState shift(ParserState state, SymbolId terminal) override { return inner_->shift(state, terminal); }
     LexemeSets::SetId viable(ParserState state) override;
@@ -28,7 +30,6 @@ public:
     const LrParser* stacks() const override { return inner_->stacks(); }
     ParserState stack_of(ParserState state) const override { return inner_->stack_of(state); }
     uint32_t context_of(ParserState state) const override { return inner_->context_of(state); }
-    StackReach* reach() override { return inner_->reach(); }
 
 private:
     static constexpr uint32_t kUnknown = UINT32_MAX;
