@@ -15,10 +15,6 @@ struct GuestList {
     GuestStrand strands[1];  // of `count`
 };
 
-void add_all(ByteSet& to, const ByteSet& from) {
-    for (size_t w = 0; w < to.words.size(); ++w) to.words[w] |= from.words[w];
-}
-
 }  // namespace
 
 // Of a JSON value the first byte tells the last one: brackets and quotes come in pairs.
@@ -145,15 +141,15 @@ ByteSet EmbeddingAutomaton::next_bytes(const Configuration& config) {
     ByteSet out = host_->next_bytes(config);
     auto add_guests = [&](ParserState at) {
         for (const Guest& guest : guests_)
-            if (host_->parser().shift(at, guest.terminal)) add_all(out, guest.first);
+            if (host_->parser().shift(at, guest.terminal)) out.add(guest.first);
     };
     each_gap(config.state, [&](ParserState at, Promise) { add_guests(at); });
     for (const GuestStrand& strand : strands_of(config)) {
-        if (strand.guest != GuestStrand::kGap) add_all(out, guests_[strand.guest].automaton->next_bytes(strand.inner));
+        if (strand.guest != GuestStrand::kGap) out.add(guests_[strand.guest].automaton->next_bytes(strand.inner));
         if (!has_ended(strand)) continue;
         add_guests(strand.behind);
         Lexer& lexer = host_->lexer();
-        add_all(out, lexer.next_bytes(lexer.start(host_->parser().viable(strand.behind))));
+        out.add(lexer.next_bytes(lexer.start(host_->parser().viable(strand.behind))));
     }
     return out;
 }
@@ -211,7 +207,8 @@ void EmbeddingAutomaton::settle_shortest(const CountTokens& tokens) {
 bool EmbeddingAutomaton::text_matters(const Configuration& config) const {
     const std::span<const GuestStrand> strands = strands_of(config);
     return std::any_of(strands.begin(), strands.end(), [&](const GuestStrand& strand) {
-        return guide_of(*guests_[strand.guest].automaton).text_matters(strand.inner);
+        return strand.guest != GuestStrand::kGap &&
+               guide_of(*guests_[strand.guest].automaton).text_matters(strand.inner);
     });
 }
 
@@ -219,7 +216,8 @@ Configuration EmbeddingAutomaton::keep(const Configuration& config, Arena& arena
     const std::span<const GuestStrand> strands = strands_of(config);
     std::vector<GuestStrand> kept(strands.begin(), strands.end());
     for (GuestStrand& strand : kept)
-        strand.inner = guide_of(*guests_[strand.guest].automaton).keep(strand.inner, arena);
+        if (strand.guest != GuestStrand::kGap)
+            strand.inner = guide_of(*guests_[strand.guest].automaton).keep(strand.inner, arena);
     return with(config.state, kept, arena);
 }
 

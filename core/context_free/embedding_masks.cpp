@@ -31,7 +31,7 @@ EmbeddingMasks::EmbeddingMasks(EmbeddingAutomaton& automaton, const VocabularyTa
     : automaton_(automaton), tables_(tables), host_(automaton.host().make_masks(tables)) {
     ByteSet first;
     for (const Guest& guest : automaton.guests()) {
-        for (size_t w = 0; w < first.words.size(); ++w) first.words[w] |= guest.first.words[w];
+        first.add(guest.first);
         MaskFactory* factory = guest.automaton->facets().masks;
         GuestMasks masks;
         if (factory)

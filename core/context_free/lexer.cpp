@@ -94,8 +94,7 @@ bool Lexer::may_follow(LexemeId lexeme, uint8_t byte) {
         for (LexemeId id = 0; id < grammar_.lexemes().size(); ++id) {
             const Lexeme& next = grammar_.lexemes()[id];
             if (!follow[next.terminal]) continue;
-            const ByteSet& own = next_bytes(alone({id, next.text, next.longer}));
-            for (size_t w = 0; w < bytes.words.size(); ++w) bytes.words[w] |= own.words[w];
+            bytes.add(next_bytes(alone({id, next.text, next.longer})));
         }
         behind_[terminal] = std::make_unique<ByteSet>(bytes);
     }

@@ -32,8 +32,7 @@ std::vector<LexemeId> PruningParser::pruned(LexemeSets::SetId set, bool may_end,
 LexemeSets::SetId PruningParser::without_dead_ends(ParserState state, LexemeSets::SetId set) {
     ByteSet foreign;
     for (const ForeignTerminal& each : foreign_)
-        if (inner_->shift(state, each.terminal))
-            for (size_t w = 0; w < foreign.words.size(); ++w) foreign.words[w] |= each.first.words[w];
+        if (inner_->shift(state, each.terminal)) foreign.add(each.first);
     if (foreign.size()) return sets_.intern(pruned(set, inner_->accepting(state), foreign));
     uint32_t out = pruned_.find(set, 0);
     if (out == PairMap::kNone) pruned_.insert(set, 0, out = sets_.intern(pruned(set, false, foreign)));

@@ -105,14 +105,11 @@ bool Strands::accepting(PlaceId place) {
 
 ByteSet Strands::next_bytes(PlaceId place) {
     ByteSet out;
-    auto add = [&](const ByteSet& bytes) {
-        for (size_t w = 0; w < bytes.words.size(); ++w) out.words[w] |= bytes.words[w];
-    };
     for (const Strand& strand : (*this)[place]) {
-        add(lexer_.next_bytes(strand.lexer));
+        out.add(lexer_.next_bytes(strand.lexer));
         for (size_t k = 0; k < lexer_.ends(strand.lexer).size(); ++k)
             if (const ParserState behind = this->behind(strand.parser, lexer_.ends(strand.lexer)[k].lexeme))
-                add(lexer_.next_bytes(lexer_.start(parser_.viable(behind))));
+                out.add(lexer_.next_bytes(lexer_.start(parser_.viable(behind))));
     }
     return out;
 }

@@ -390,7 +390,7 @@ ByteSet Stepper::next_bytes(const Configuration& config) {
         default: break;
     }
     const ByteSet spaces = gaps_.gap_bytes(config);
-    for (size_t w = 0; w < 4; ++w) out.words[w] |= spaces.words[w];
+    out.add(spaces);
     return out;
 }
 

@@ -8,10 +8,6 @@ namespace schemagen {
 
 namespace {
 
-void add_all(ByteSet& to, const ByteSet& from) {
-    for (size_t w = 0; w < to.words.size(); ++w) to.words[w] |= from.words[w];
-}
-
 ByteSet between(unsigned first, unsigned last) {
     ByteSet out;
     for (unsigned byte = first; byte <= last; ++byte) out.add(static_cast<uint8_t>(byte));
@@ -25,8 +21,8 @@ ByteSet Kernel::used_by_chars(const Node& node) const {
     if (node.phase != Phase::kStartUtf8) return between(0, 0xFF);
     ByteSet out;
     for (const auto& [first, last] : ranges_[node.c]) {
-        if (first < 0x80) add_all(out, between(first, std::min(last, 0x7Fu)));
-        if (last >= 0x80) add_all(out, between(0x80, 0xFF));
+        if (first < 0x80) out.add(between(first, std::min(last, 0x7Fu)));
+        if (last >= 0x80) out.add(between(0x80, 0xFF));
     }
     return out;
 }
@@ -56,7 +52,7 @@ ByteSet Kernel::used_bytes(NodeId root) const {
             case Kind::kConcat:
             case Kind::kRepeat:
             case Kind::kOr:
-                for (NodeId part : parts_of(id)) add_all(out, used[part]);
+                for (NodeId part : parts_of(id)) out.add(used[part]);
                 break;
             case Kind::kAnd:
                 out = between(0, 0xFF);

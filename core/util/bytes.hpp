@@ -13,6 +13,9 @@ inline bool is_space(uint8_t byte) { return byte == ' ' || byte == '\n' || byte 
 struct ByteSet {
     std::array<uint64_t, 4> words{};
     void add(uint8_t byte) { words[byte >> 6] |= 1ull << (byte & 63); }
+    void add(const ByteSet& bytes) {
+        for (size_t w = 0; w < words.size(); ++w) words[w] |= bytes.words[w];
+    }
     bool has(uint8_t byte) const { return words[byte >> 6] >> (byte & 63) & 1; }
     size_t size() const {
         size_t count = 0;
