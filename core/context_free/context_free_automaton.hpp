@@ -31,7 +31,6 @@ public:
     std::shared_ptr<Automaton> renewed(std::shared_ptr<SharedAutomata> shared) override;
     std::unique_ptr<ContextFreeAutomaton> renewed_host(std::shared_ptr<SharedAutomata> shared);
     // Its parts, for those that read more than it does.
-    const ContextFreeGrammar& grammar() const { return grammar_; }
     Parser& parser() { return *parser_; }
     Lexer& lexer() { return lexer_; }
     Strands& strands() { return strands_; }

@@ -268,30 +268,20 @@ public:
                                              uint32_t max_alternatives, std::shared_ptr<VocabularyTables> tables,
                                              const std::optional<Tables>& lr, const std::optional<Indents>& indents,
                                              const EmbeddedConstraints& embedded) {
-        Guests guests;
-        for (const auto& [terminal, inner] : embedded) {
-            std::shared_ptr<Automaton> automaton = inner->give_automaton(shared_);
-            if (!automaton) throw nb::value_error("an embedded constraint of another generation");
-            guests.push_back({terminal, std::move(automaton), {}, {}});
-        }
+        Guests guests = take(embedded);
         const Call call(*this);
+        if (!guests.empty()) prepare(guests, Spelling(*tables));
         ContextFreeGrammar grammar;
         for (const auto& [name, ignored] : terminals) grammar.add_terminal(name, ignored);
-        const Spelling spelling(*tables);
-        for (const Guest& guest : guests) {
-            guide_of(*guest.automaton).settle_shortest([&](const std::string& text) { return spelling.count(text); });
+        for (const Guest& guest : guests)
             grammar.set_min_bytes(guest.terminal, guest.automaton->min_bytes(guest.automaton->start()));
-        }
         for (const auto& [terminal, text, longer, marked] : lexemes)
             grammar.add_lexeme({terminal, text, longer, marked});
         for (const auto& [name, items, edges, accepting] : rules) grammar.add_rule(name, items, edges, accepting);
         grammar.finish(start, shared_->kernel);
         const Allowance allowance{budget_.max_states, max_alternatives};
         Parsing parsing{lr ? read(*lr) : nullptr, indents ? read(*indents) : nullptr, {}};
-        for (Guest& guest : guests) {
-            guest.find_ends(dynamic_cast<const JsonAutomaton*>(guest.automaton.get()) != nullptr);
-            parsing.foreign.push_back({guest.terminal, guest.first});
-        }
+        for (const Guest& guest : guests) parsing.foreign.push_back({guest.terminal, guest.first});
         auto host = std::make_unique<ContextFreeAutomaton>(shared_, std::move(grammar), std::move(parsing), allowance);
         if (!host->has_texts()) return nullptr;
         if (guests.empty()) return constraint(std::move(host), std::move(tables));
@@ -324,6 +314,21 @@ public:
     }
 
 private:
+    Guests take(const EmbeddedConstraints& embedded) {
+        Guests out;
+        for (const auto& [terminal, inner] : embedded) {
+            std::shared_ptr<Automaton> automaton = inner->give_automaton(shared_);
+            if (!automaton) throw nb::value_error("an embedded constraint of another generation");
+            out.push_back({terminal, std::move(automaton), {}, {}});
+        }
+        return out;
+    }
+    static void prepare(Guests& guests, const Spelling& spelling) {
+        for (Guest& guest : guests) {
+            guide_of(*guest.automaton).settle_shortest([&](const std::string& text) { return spelling.count(text); });
+            guest.find_ends(dynamic_cast<const JsonAutomaton*>(guest.automaton.get()) != nullptr);
+        }
+    }
     std::shared_ptr<Constraint> constraint(std::shared_ptr<Automaton> automaton,
                                            std::shared_ptr<const VocabularyTables> tables) {
         auto made = std::make_shared<Constraint>(shared_, std::move(automaton), std::move(tables), budget_);

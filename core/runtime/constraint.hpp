@@ -37,9 +37,9 @@ struct Constraint final : ForkSafe, Tenant {
     Completions& completions() { return engine_->completions; }
     uint64_t epoch() const { return epoch_; }
     uint64_t memory_bytes();
+    bool lives_in(const std::shared_ptr<SharedAutomata>& shared);
     // Its automaton, for another constraint over the same shared automata; null: it lives in others. This constraint
     // cannot be used any more.
-    bool lives_in(const std::shared_ptr<SharedAutomata>& shared);
     std::shared_ptr<Automaton> give_automaton(const std::shared_ptr<SharedAutomata>& to);
     uint64_t begin_anew();  // a new epoch, for tests; returns its number
 

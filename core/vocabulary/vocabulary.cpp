@@ -293,7 +293,6 @@ VocabularyTables::VocabularyTables(const std::vector<std::string_view>& tokens, 
     serial_ = ++serials;
 }
 
-// The ids of tokens with text, sorted by it. Their first eight bytes as one number decide nearly every comparison.
 Trie VocabularyTables::tokens_with(const ByteSet& bytes, size_t behind) const {
     std::vector<uint32_t> kept;
     for (uint32_t id : all_.tokens) {
@@ -305,6 +304,7 @@ Trie VocabularyTables::tokens_with(const ByteSet& bytes, size_t behind) const {
     return build([this](uint32_t id) { return token(id); }, kept);
 }
 
+// The ids of tokens with text, sorted by it. Their first eight bytes as one number decide nearly every comparison.
 std::vector<uint32_t> VocabularyTables::in_order() const {
     struct Entry {
         uint64_t head;
