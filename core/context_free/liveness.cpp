@@ -2,203 +2,117 @@
 
 #include <algorithm>
 #include <bit>
-#include <map>
 
 #include "util/work.hpp"
 
 namespace schemagen {
 
+using Classes = NeighbourClasses::Set;
+
 namespace {
-bool always(Adjacency::When when) { return when == Adjacency::When::kAlways; }
+unsigned lowest(Classes classes) { return static_cast<unsigned>(std::countr_zero(classes)); }
 }  // namespace
 
-Liveness::Liveness(const ContextFreeGrammar& grammar, const Indentation* indentation,
-                   const std::vector<ForeignTerminal>& foreign, Adjacency& adjacency)
-    : grammar_(grammar),
-      indentation_(indentation),
-      foreign_(foreign),
-      adjacency_(adjacency),
-      stuck_rule_(grammar.start()) {}
-
-const ForeignTerminal* Liveness::foreign(SymbolId terminal) const {
-    for (const ForeignTerminal& each : foreign_)
-        if (each.terminal == terminal) return &each;
-    return nullptr;
-}
-
-std::vector<LexemeId> Liveness::lexemes_of(SymbolId terminal) const {
-    std::vector<LexemeId> out(grammar_.lexemes_of(terminal).begin(), grammar_.lexemes_of(terminal).end());
-    if (!indentation_ || terminal != indentation_->newline) return out;
-    for (const auto& [newline, width] : indentation_->newlines)
-        out.insert(out.end(), grammar_.lexemes_of(newline).begin(), grammar_.lexemes_of(newline).end());
-    return out;
-}
-
-bool Liveness::may_be_behind(LexemeId lexeme, LexemeId next) {
-    if (always(adjacency_.followed(lexeme, next))) return true;
-    for (SymbolId ignored = 0; ignored < grammar_.terminal_count(); ++ignored)
-        if (grammar_.is_ignored(ignored))
-            for (LexemeId between : grammar_.lexemes_of(ignored))
-                if (always(adjacency_.followed(lexeme, between)) && always(adjacency_.followed(between, next)))
-                    return true;
-    return false;
-}
-
-bool Liveness::may_be_before(LexemeId lexeme, const ForeignTerminal& next) {
-    if (always(adjacency_.before(lexeme, next.first))) return true;
-    for (SymbolId ignored = 0; ignored < grammar_.terminal_count(); ++ignored)
-        if (grammar_.is_ignored(ignored))
-            for (LexemeId between : grammar_.lexemes_of(ignored))
-                if (always(adjacency_.followed(lexeme, between)) && always(adjacency_.before(between, next.first)))
-                    return true;
-    return false;
-}
-
-// Whichever way the one is read, some way to read the other may follow.
-bool Liveness::may_follow(SymbolId terminal, SymbolId next) {
-    if (const ForeignTerminal* guest = foreign(next)) {
-        const std::vector<LexemeId> before = lexemes_of(terminal);
-        return std::all_of(before.begin(), before.end(), [&](LexemeId each) { return may_be_before(each, *guest); });
-    }
-    const std::vector<LexemeId> after = lexemes_of(next);
-    for (LexemeId lexeme : lexemes_of(terminal))
-        if (std::none_of(after.begin(), after.end(), [&](LexemeId each) { return may_be_behind(lexeme, each); }))
-            return false;
-    return true;
-}
-
-// false: there are too many.
-bool Liveness::find_classes() {
-    const uint32_t count = grammar_.terminal_count();
-    std::vector<SymbolId> read;
-    for (SymbolId terminal = 0; terminal < count; ++terminal)
-        if (!grammar_.is_ignored(terminal) && (foreign(terminal) || !lexemes_of(terminal).empty()))
-            read.push_back(terminal);
-    std::map<SymbolId, std::pair<std::vector<bool>, std::vector<bool>>> neighbours;
-    for (SymbolId terminal : read) {
-        poll();
-        for (SymbolId next : read) {
-            const bool may = may_follow(terminal, next);
-            neighbours[terminal].first.push_back(may);
-            neighbours[next].second.push_back(may);
-        }
-    }
-    class_of_.assign(count, kNotRead);
-    if (indentation_) class_of_[indentation_->indent] = class_of_[indentation_->dedent] = kNoText;
-    std::map<std::pair<std::vector<bool>, std::vector<bool>>, uint32_t> classes;
-    for (SymbolId terminal : read) {
-        const std::vector<LexemeId> lexemes = lexemes_of(terminal);
-        neighbours[terminal].first.push_back(std::all_of(
-            lexemes.begin(), lexemes.end(), [&](LexemeId lexeme) { return always(adjacency_.last(lexeme)); }));
-        const auto next = static_cast<uint32_t>(classes.size() + 1);
-        class_of_[terminal] = classes.try_emplace(neighbours[terminal], next).first->second;
-    }
-    class_count_ = classes.size() + 1;
-    if (class_count_ > kMostClasses) return false;
-    followed_.assign(class_count_, 0);
-    followed_[0] = ~Classes{0};
-    last_ = 1;
-    for (SymbolId terminal : read) {
-        if (neighbours[terminal].first.back()) last_ |= Classes{1} << class_of_[terminal];
-        for (size_t k = 0; k < read.size(); ++k)
-            if (neighbours[terminal].first[k]) followed_[class_of_[terminal]] |= Classes{1} << class_of_[read[k]];
-    }
-    return true;
-}
-
-// How the rule of an item may end that goes on over an edge.
-Liveness::Classes Liveness::ends_over(const ContextFreeGrammar::Edge& edge, unsigned last) const {
-    if (!grammar_.is_rule(edge.symbol)) {
-        const uint32_t own = class_of_[edge.symbol];
-        if (own == kNoText) return ends_of(edge.target, last);
-        return own != kNotRead && followed_[last] >> own & 1 ? ends_of(edge.target, own) : 0;
-    }
+// The classes behind an edge, where these may be read last before it.
+Classes Liveness::over(const ContextFreeGrammar::Edge& edge, Classes lasts, const NeighbourClasses::Follow& followed,
+                       const Ends& ends) const {
     Classes out = 0;
-    for (Classes inner = ends_of(grammar_.first_item(edge.symbol), last); inner; inner &= inner - 1)
-        out |= ends_of(edge.target, static_cast<unsigned>(std::countr_zero(inner)));
+    if (grammar_.is_rule(edge.symbol)) {
+        for (; lasts; lasts &= lasts - 1) out |= at(ends, grammar_.first_item(edge.symbol), lowest(lasts));
+        return out;
+    }
+    const uint32_t own = classes_.of(edge.symbol);
+    if (own == NeighbourClasses::kNoText) return lasts;
+    if (own == NeighbourClasses::kNotRead) return 0;
+    for (; lasts; lasts &= lasts - 1) out |= followed[lowest(lasts)] & Classes{1} << own;
     return out;
 }
 
-void Liveness::find_ends() {
-    ends_.assign(grammar_.item_count() * class_count_, 0);
+// How the rule of each item may end, where these may be neighbours.
+Liveness::Ends Liveness::find_ends(const NeighbourClasses::Follow& followed) const {
+    Ends ends(grammar_.item_count() * classes_.count());
     for (bool changed = true; changed;) {
         changed = false;
         for (auto item = static_cast<ItemId>(grammar_.item_count()); item-- > 0;) {
             poll();
-            for (unsigned last = 0; last < class_count_; ++last) {
-                Classes out = ends_of(item, last) | (grammar_.accepting(item) ? Classes{1} << last : 0);
-                for (const auto& edge : grammar_.edges(item)) out |= ends_over(edge, last);
-                changed = changed || out != ends_of(item, last);
-                ends_[item * class_count_ + last] = out;
+            for (unsigned last = 0; last < classes_.count(); ++last) {
+                const Classes known = at(ends, item, last);
+                Classes out = known | (grammar_.accepting(item) ? Classes{1} << last : 0);
+                for (const auto& edge : grammar_.edges(item))
+                    for (Classes behind = over(edge, Classes{1} << last, followed, ends); behind; behind &= behind - 1)
+                        out |= at(ends, edge.target, lowest(behind));
+                changed = changed || out != known;
+                ends[item * classes_.count() + last] = out;
             }
         }
     }
+    return ends;
 }
 
-// Whether each item has an end behind what may have been read last there.
-bool Liveness::all_end() {
-    std::vector<Classes> entered(grammar_.item_count());
+// What may be read last at each item, and which rules are called with another item behind them.
+void Liveness::find_entered() {
+    const Ends ever_ends = classes_.ever() == classes_.always() ? ends_ : find_ends(classes_.ever());
+    entered_.assign(grammar_.item_count(), 0);
     std::vector<ItemId> todo;
-    bool well = true;
     auto enter = [&](ItemId item, Classes lasts) {
-        if (!(lasts & ~entered[item])) return;
-        entered[item] |= lasts;
+        if (!(lasts & ~entered_[item])) return;
+        entered_[item] |= lasts;
         todo.push_back(item);
     };
-    auto go_on = [&](ItemId target, Classes lasts) {
-        for (Classes rest = lasts; rest; rest &= rest - 1)
-            if (!ends_of(target, static_cast<unsigned>(std::countr_zero(rest)))) {
-                stuck_rule_ = grammar_.rule_of(target);
-                well = false;
-            }
-        enter(target, lasts);
-    };
     enter(grammar_.first_item(grammar_.start()), 1);
-    while (well && !todo.empty()) {
+    while (!todo.empty()) {
         poll();
         const ItemId item = todo.back();
         todo.pop_back();
         for (const auto& edge : grammar_.edges(item)) {
-            const bool is_rule = grammar_.is_rule(edge.symbol);
-            if (is_rule) enter(grammar_.first_item(edge.symbol), entered[item]);
-            Classes lasts = 0;
-            for (Classes rest = entered[item]; rest; rest &= rest - 1) {
-                const auto last = static_cast<unsigned>(std::countr_zero(rest));
-                const uint32_t own = is_rule ? kNoText : class_of_[edge.symbol];
-                if (is_rule)
-                    lasts |= ends_of(grammar_.first_item(edge.symbol), last);
-                else if (own == kNoText)
-                    lasts |= Classes{1} << last;
-                else if (own != kNotRead && followed_[last] >> own & 1)
-                    lasts |= Classes{1} << own;
-            }
-            go_on(edge.target, lasts);
+            if (grammar_.is_rule(edge.symbol)) enter(grammar_.first_item(edge.symbol), entered_[item]);
+            enter(edge.target, over(edge, entered_[item], classes_.ever(), ever_ends));
         }
     }
-    const Classes ends = ends_of(grammar_.first_item(grammar_.start()), 0);
-    return well && ends && !(ends & ~last_);
+    for (ItemId item = 0; item < grammar_.item_count(); ++item)
+        for (const auto& edge : grammar_.edges(item))
+            if (entered_[item] && grammar_.is_rule(edge.symbol)) returns_[edge.symbol].push_back(edge.target);
 }
 
-// What is ignored is read where something may follow it (pruning_parser.hpp): there it must then be so always.
-bool Liveness::knows_what_follows_ignored() {
-    auto is_clear = [](Adjacency::When when) { return when != Adjacency::When::kSometimes; };
-    for (SymbolId ignored = 0; ignored < grammar_.terminal_count(); ++ignored) {
-        if (!grammar_.is_ignored(ignored)) continue;
-        for (LexemeId lexeme : grammar_.lexemes_of(ignored)) {
-            bool clear = is_clear(adjacency_.last(lexeme));
-            for (LexemeId next = 0; clear && next < grammar_.lexemes().size(); ++next)
-                clear = is_clear(adjacency_.followed(lexeme, next));
-            for (const ForeignTerminal& next : foreign_)
-                clear = clear && is_clear(adjacency_.before(lexeme, next.first));
-            if (!clear) return false;
+// That a rule ends with one of some classes, whatever it is called by: true if that was known.
+bool Liveness::is_known(const Ending& ending) {
+    std::vector<Classes>& known = known_[ending.rule];
+    if (std::any_of(known.begin(), known.end(), [&](Classes each) { return !(each & ~ending.classes); })) return true;
+    std::erase_if(known, [&](Classes each) { return !(ending.classes & ~each); });
+    known.push_back(ending.classes);
+    return false;
+}
+
+// Whether behind each terminal its rule has an end, the rule that called it has one behind that, and so on. A rule may
+// end with any of several classes, of which one that leads on is enough.
+bool Liveness::all_end() {
+    std::vector<Ending> todo{{grammar_.start(), at(ends_, grammar_.first_item(grammar_.start()), 0)}};
+    for (ItemId item = 0; item < grammar_.item_count(); ++item)
+        for (const auto& edge : grammar_.edges(item))
+            if (!grammar_.is_rule(edge.symbol))
+                for (Classes lasts = over(edge, entered_[item], classes_.ever(), {}); lasts; lasts &= lasts - 1)
+                    todo.push_back({grammar_.rule_of(edge.target), at(ends_, edge.target, lowest(lasts))});
+    for (size_t count = 0; !todo.empty(); ++count) {
+        poll();
+        const Ending ending = todo.back();
+        todo.pop_back();
+        stuck_rule_ = ending.rule;
+        const bool is_whole = ending.rule == grammar_.start();
+        if (!(is_whole ? ending.classes & classes_.last() : ending.classes) || count > kMostEndings) return false;
+        if (is_known(ending)) continue;
+        for (ItemId behind : returns_[ending.rule]) {
+            Classes classes = 0;
+            for (Classes lasts = ending.classes; lasts; lasts &= lasts - 1) classes |= at(ends_, behind, lowest(lasts));
+            todo.push_back({grammar_.rule_of(behind), classes});
         }
     }
     return true;
 }
 
 bool Liveness::is_lively() {
-    if (!knows_what_follows_ignored() || !find_classes()) return false;
-    find_ends();
+    if (!classes_.find()) return false;
+    ends_ = find_ends(classes_.always());
+    find_entered();
     return all_end();
 }
 

@@ -1,19 +1,20 @@
 // Whether whatever has begun can be finished, wherever the parser is: told from the grammar alone, before any text.
 //
 // A parser has only states from which its grammar goes on. Lexers may lose texts all the same: with `start: A "a"`,
-// where A is the longest run of a's, there is no text at all. So rules are followed together with the lexeme that was
-// read last: with which lexemes may a rule end, that goes on from an item behind a certain one? (This is the
-// intersection of a context-free grammar with a regular language, of the pairs that may be neighbours: Bar-Hillel,
-// Perles & Shamir 1961.) A grammar is lively if from each item behind each lexeme that may stand there the rule has an
-// end. Nearly all grammars are; what is not seen to be is searched text by text (strands.hpp).
+// where A is the longest run of a's, there is no text at all. So rules are followed together with the class of the
+// terminal that was read last (neighbours.hpp): with which classes may a rule end, that goes on from an item behind a
+// certain one? (This is the intersection of a context-free grammar with a regular language, of the pairs that may be
+// neighbours: Bar-Hillel, Perles & Shamir 1961.) A grammar is lively if behind each terminal that can be read the rule
+// has an end, behind that the rule that called it, and so on to the end of the text. Nearly all grammars are; what is
+// not seen to be is searched text by text (strands.hpp).
 //
-// Terminals with the same neighbours are of one class, of which there are few. What is ignored may stand between.
+// What can be read is told by the neighbours that ever are, ends by those that always are: both on the safe side.
 #pragma once
 #include <cstdint>
+#include <unordered_map>
 #include <vector>
 
-#include "context_free/adjacency.hpp"
-#include "context_free/indenting_parser.hpp"
+#include "context_free/neighbours.hpp"
 
 namespace schemagen {
 
@@ -21,37 +22,36 @@ class Liveness {
 public:
     // `indentation`: null if line breaks mean nothing.
     Liveness(const ContextFreeGrammar& grammar, const Indentation* indentation,
-             const std::vector<ForeignTerminal>& foreign, Adjacency& adjacency);
+             const std::vector<ForeignTerminal>& foreign, Adjacency& adjacency)
+        : grammar_(grammar), classes_(grammar, indentation, foreign, adjacency), stuck_rule_(grammar.start()) {}
     bool is_lively();
     // If it is not, a rule that may have no end; else the start.
     SymbolId stuck_rule() const { return stuck_rule_; }
 
 private:
-    using Classes = uint64_t;  // a bit for each class
-    static constexpr size_t kMostClasses = 63;
-    static constexpr uint32_t kNoText = UINT32_MAX, kNotRead = UINT32_MAX - 1;
-    std::vector<LexemeId> lexemes_of(SymbolId terminal) const;
-    bool may_follow(SymbolId terminal, SymbolId next);
-    bool may_be_behind(LexemeId lexeme, LexemeId next);
-    bool may_be_before(LexemeId lexeme, const ForeignTerminal& next);
-    const ForeignTerminal* foreign(SymbolId terminal) const;
-    bool knows_what_follows_ignored();
-    bool find_classes();
-    Classes ends_of(ItemId item, unsigned last) const { return ends_[item * class_count_ + last]; }
-    Classes ends_over(const ContextFreeGrammar::Edge& edge, unsigned last) const;
-    void find_ends();
+    using Classes = NeighbourClasses::Set;
+    using Ends = std::vector<Classes>;  // [item][class read last]: the classes that may be last in the rule
+    // A rule that ends with one of some classes.
+    struct Ending {
+        SymbolId rule;
+        Classes classes;
+    };
+    static constexpr size_t kMostEndings = 100'000;
+    Classes at(const Ends& ends, ItemId item, unsigned last) const { return ends[item * classes_.count() + last]; }
+    Classes over(const ContextFreeGrammar::Edge& edge, Classes lasts, const NeighbourClasses::Follow& followed,
+                 const Ends& ends) const;
+    Ends find_ends(const NeighbourClasses::Follow& followed) const;
+    void find_entered();
+    bool is_known(const Ending& ending);
     bool all_end();
 
     const ContextFreeGrammar& grammar_;
-    const Indentation* indentation_;
-    const std::vector<ForeignTerminal>& foreign_;
-    Adjacency& adjacency_;
-    size_t class_count_ = 1;          // class 0: nothing was read yet
-    std::vector<uint32_t> class_of_;  // [terminal]; kNoText: it changes nothing, kNotRead: it is never there
-    std::vector<Classes> followed_;   // [class]: by which ones
+    NeighbourClasses classes_;
     SymbolId stuck_rule_;
-    Classes last_ = 0;           // those that the text may end with
-    std::vector<Classes> ends_;  // [item][class read last]: the classes that may be last in the rule
+    Ends ends_;
+    std::vector<Classes> entered_;                               // [item]: the classes that may be read last there
+    std::unordered_map<SymbolId, std::vector<ItemId>> returns_;  // [rule]: the items behind its calls
+    std::unordered_map<SymbolId, std::vector<Classes>> known_;   // [rule]: `is_known`, of which none holds another
 };
 
 }  // namespace schemagen

@@ -111,6 +111,7 @@ CASES = [
     Case("the complement binds first", 'start: A\nA: ~"a"+ & /[a-b]{1,2}/', ["b", "aa", "ab"], ["a", "aaa"]),
     Case("operators in a rule", 'start: (/[a-c]+/ & ~"ab") "!"', ["c!", "abc!"], ["ab!", "ab"]),
     Case("schemas", 'start: "<" %json {\n  "type": "integer"\n} ">" %json {"enum": [null, "x"]}', ["<12>null", '<0>"x"'], ["<>null", "<1.5>null"]),
+    Case("schemas behind a rule that ends with comments", 'start: s+ (";" | V) %json {"const": 1}\ns: "int" | "long"\nV: /[a-z]+/\n%ignore /[ \\n]+/\n%ignore /#[^\\n]*/', ["int;1", "int #\nlong; # ;\n1", "int #\nv 1"], ["int # 1", "int # v 1"]),
     Case("schemas and what is ignored", 'start: "a" %json {"const": 1} "b"\n%ignore / +/', ["a1b", "a 1 b"], [" a1b"]),
     Case("runs of chunks", 'start: %regex {"substring_chunks": ["abc", "de", "fg"]}', ["", "abc", "abcde", "defg"], ["ab", "abcfg"]),
     Case("runs of words", 'start: W "!"\nW: %regex {"substring_words": "foo bar. baz"}', ["foo bar!", ". baz!", "!"], ["fo!", "foo.!"]),

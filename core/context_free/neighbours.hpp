@@ -1,0 +1,54 @@
+// Which terminals may stand next to each other, and those that have the same neighbours as one class.
+//
+// Class 0 is the beginning of the text, behind which everything may stand. What is ignored is in no class: it may stand
+// between any two. A terminal is *always* followed by another if, whichever way it is read and however far it is read,
+// there is an end behind which the other may begin, and *ever* if some text of it has such an end.
+#pragma once
+#include <cstdint>
+#include <vector>
+
+#include "context_free/adjacency.hpp"
+#include "context_free/indenting_parser.hpp"
+
+namespace schemagen {
+
+class NeighbourClasses {
+public:
+    using Set = uint64_t;                                 // of classes
+    using Follow = std::vector<Set>;                      // [class]: by which ones it is followed
+    static constexpr uint32_t kNoText = UINT32_MAX;       // the class of a terminal that changes nothing
+    static constexpr uint32_t kNotRead = UINT32_MAX - 1;  // of one that is never there
+
+    // `indentation`: null if line breaks mean nothing.
+    NeighbourClasses(const ContextFreeGrammar& grammar, const Indentation* indentation,
+                     const std::vector<ForeignTerminal>& foreign, Adjacency& adjacency)
+        : grammar_(grammar), indentation_(indentation), foreign_(foreign), adjacency_(adjacency) {}
+    // false: there are too many, or it is not known what follows something ignored.
+    bool find();
+    unsigned count() const { return count_; }
+    uint32_t of(SymbolId terminal) const { return class_of_[terminal]; }
+    const Follow& always() const { return always_; }
+    const Follow& ever() const { return ever_; }
+    Set last() const { return last_; }  // those behind which the text may always end
+
+private:
+    using When = Adjacency::When;
+    static constexpr size_t kMost = 63;
+    std::vector<LexemeId> lexemes_of(SymbolId terminal) const;
+    const ForeignTerminal* foreign(SymbolId terminal) const;
+    template <class Before>
+    When behind(LexemeId lexeme, const Before& before);
+    When follows(SymbolId terminal, SymbolId next);
+    bool knows_what_follows_ignored();
+
+    const ContextFreeGrammar& grammar_;
+    const Indentation* indentation_;
+    const std::vector<ForeignTerminal>& foreign_;
+    Adjacency& adjacency_;
+    unsigned count_ = 1;
+    std::vector<uint32_t> class_of_;  // [terminal]
+    Follow always_, ever_;
+    Set last_ = 0;
+};
+
+}  // namespace schemagen
