@@ -14,7 +14,7 @@ LexemeMasks::LexemeMasks(const ContextFreeGrammar& grammar, Parser& parser, Lexe
       strands_(strands),
       tables_(tables),
       classes_(grammar, parser, sets, lexer, strands, tables),
-      scans_(lexer, classes_, tables, kept_),
+      scans_(lexer, sets, classes_, tables, kept_),
       plan_ids_(parser) {}
 
 const LexemeMasks::LexerMask& LexemeMasks::lexer_mask(LexerState lexer) {
@@ -33,56 +33,115 @@ const LexemeMasks::LexerMask& LexemeMasks::lexer_mask(LexerState lexer) {
     return lexer_masks_.emplace(lexer, std::move(mask)).first->second;
 }
 
-// Few tails look far down the stack of a parser, those that close many brackets: they are left open, so that the rest
-// is decided by a few states on top.
-uint32_t LexemeMasks::make_plan(ParserState parser, LexerState lexer) {
-    struct Answer {
-        uint32_t lowest;
-        bool may;
-        LexemeId lexeme;
-        const LexemeScan::Group* group;
-    };
-    std::vector<Answer> answers;
-    for (const auto& [lexeme, scan] : lexer_mask(lexer).scans)
-        for (const LexemeScan::Group& group : scan->leaving) {
-            bool may = false;
-            const uint32_t lowest = plan_ids_.measure([&] {
-                const ParserState behind = strands_.behind(parser, lexeme);
-                may = behind && classes_.may_follow(behind, group.tail);
-            });
-            answers.push_back({lowest, may, lexeme, &group});
-        }
-    uint32_t lowest = plan_ids_.height(parser) + 1;
-    if (answers.size() > kMostOpen && plan_ids_.height(parser)) {
-        std::nth_element(answers.begin(), answers.begin() + kMostOpen, answers.end(),
-                         [](const Answer& a, const Answer& b) { return a.lowest < b.lowest; });
-        lowest = std::min(lowest, answers[kMostOpen].lowest);
+// The tokens of a node behind a lexeme, and of those below it.
+void LexemeMasks::add_parts(ParserState before, const Part& at, std::vector<Part>& parts) {
+    ParserState behind = kNoParse;
+    const TailTree::Step* step = nullptr;
+    const uint32_t own = plan_ids_.measure([&] {
+        behind = strands_.behind(before, at.lexeme);
+        if (behind) step = &scans_.tails().step(at.node, parser_.viable(behind));
+    });
+    const uint32_t lowest = std::min(at.lowest, own);
+    const auto parent = static_cast<uint32_t>(parts.size());
+    const uint32_t same = seen_.find(behind, at.node);
+    parts.push_back({lowest, at.parent, same, at.lexeme, at.node, {}, nullptr});
+    if (!step || same != kNoPart) return;
+    seen_.insert(behind, at.node, parent);
+    parts.back().taken = &step->taken;
+    for (const TailTree::Group& group : step->asked) {
+        bool may = false;
+        const uint32_t looked = plan_ids_.measure([&] { may = classes_.may_follow(behind, group.tail); });
+        parts.push_back({std::min(lowest, looked), parent, kNoPart, 0, 0, group, may ? group.tokens : nullptr});
     }
+    for (const auto& [lexeme, node] : step->next)
+        add_parts(behind, {lowest, parent, kNoPart, lexeme, node, {}, nullptr}, parts);
+}
+
+// Few parts look far down the stack of a parser, as tails that close many brackets: they are left open, so that the
+// rest is decided by a few states on top. Returns how far down these are.
+uint32_t LexemeMasks::lowest_of(const std::vector<Part>& parts, uint32_t height) const {
+    if (parts.size() <= kMostOpen) return height + 1;
+    std::vector<uint32_t> looks;
+    for (const Part& part : parts) looks.push_back(part.lowest);
+    std::nth_element(looks.begin(), looks.begin() + kMostOpen, looks.end());
+    return std::min(height + 1, looks[kMostOpen]);
+}
+
+// `words`: the tokens that stay.
+LexemeMasks::Plan LexemeMasks::plan_of(const std::vector<Part>& parts, uint32_t lowest, Words words) {
     Plan plan;
-    Words words(tables_.words(), 0);
-    lexer_mask(lexer).inner.add_to(words.data(), words.size());
-    for (const Answer& answer : answers) {
-        if (plan_ids_.height(parser) && answer.lowest < lowest)
-            plan.open.emplace_back(answer.lexeme, answer.group);
-        else if (answer.may)
-            answer.group->tokens.add_to(words.data(), words.size());
+    std::vector<bool> within(parts.size());  // something open
+    for (uint32_t k = 0; k < parts.size(); ++k) {
+        const Part& part = parts[k];
+        within[k] = part.lowest < lowest || (part.same != kNoPart && within[part.same]);
+        if (part.parent != kNoPart && within[part.parent]) continue;
+        if (!within[k]) {
+            if (part.taken) part.taken->add_to(words.data(), words.size());
+            continue;
+        }
+        Open open{{}, part.node, part.group};
+        for (uint32_t at = part.group ? part.parent : k; at != kNoPart; at = parts[at].parent)
+            open.path.push_back(parts[at].lexeme);
+        std::reverse(open.path.begin(), open.path.end());
+        bytes_ += sizeof(Open) + open.path.size() * sizeof(LexemeId);
+        plan.open.push_back(std::move(open));
     }
     plan.decided = kept_.kept(words);
-    bytes_ += sizeof(Plan) + plan.open.capacity() * sizeof(plan.open[0]);
-    plans_.push_back(std::move(plan));
+    bytes_ += sizeof(Plan);
+    return plan;
+}
+
+uint32_t LexemeMasks::make_plan(ParserState parser, LexerState lexer) {
+    const LexerMask& mask = lexer_mask(lexer);
+    Words words(tables_.words(), 0);
+    mask.inner.add_to(words.data(), words.size());
+    const uint32_t height = plan_ids_.height(parser);
+    std::vector<Part> parts;
+    seen_.empty();
+    for (const auto& [lexeme, scan] : mask.scans)
+        if (height)
+            add_parts(parser, {UINT32_MAX, kNoPart, kNoPart, lexeme, scan->tails, {}, nullptr}, parts);
+        else if (const ParserState behind = strands_.behind(parser, lexeme))
+            add_tails_within(behind, scan->tails, words);
+    const uint32_t lowest = lowest_of(parts, height);
+    plans_.push_back(plan_of(parts, lowest, std::move(words)));
     const auto id = static_cast<uint32_t>(plans_.size() - 1);
     plan_ids_.insert(lexer, parser, lowest, id);
     return id;
+}
+
+// The tokens of a node that go on from a state.
+void LexemeMasks::add_tails(ParserState state, TailTree::NodeId node, Words& words) {
+    seen_.empty();
+    add_tails_within(state, node, words);
+}
+
+void LexemeMasks::add_tails_within(ParserState state, TailTree::NodeId node, Words& words) {
+    if (seen_.find(state, node) != PairMap::kNone) return;
+    seen_.insert(state, node, 0);
+    const TailTree::Step& step = scans_.tails().step(node, parser_.viable(state));
+    step.taken.add_to(words.data(), words.size());
+    for (const TailTree::Group& group : step.asked)
+        if (classes_.may_follow(state, group.tail)) group.tokens->add_to(words.data(), words.size());
+    for (const auto& [lexeme, below] : step.next)
+        if (const ParserState behind = strands_.behind(state, lexeme)) add_tails_within(behind, below, words);
+}
+
+void LexemeMasks::add_open(ParserState parser, const Open& open, Words& words) {
+    for (LexemeId lexeme : open.path)
+        if (parser) parser = strands_.behind(parser, lexeme);
+    if (!parser) return;
+    if (!open.group)
+        add_tails(parser, open.node, words);
+    else if (classes_.may_follow(parser, open.group->tail))
+        open.group->tokens->add_to(words.data(), words.size());
 }
 
 void LexemeMasks::add_strand(ParserState parser, LexerState lexer, Words& words) {
     uint32_t id = plan_ids_.find(lexer, parser);
     if (id == StateMemo::kNone) id = make_plan(parser, lexer);
     plans_[id].decided.add_to(words.data(), words.size());
-    for (const auto& [lexeme, group] : plans_[id].open) {
-        const ParserState behind = strands_.behind(parser, lexeme);
-        if (behind && classes_.may_follow(behind, group->tail)) group->tokens.add_to(words.data(), words.size());
-    }
+    for (const Open& open : plans_[id].open) add_open(parser, open, words);
     for (const auto& [lexeme, scan] : lexer_mask(lexer).scans) {
         const ParserState behind = scan->ends ? strands_.behind(parser, lexeme) : kNoParse;
         if (behind) add_next(behind, *scan, words);

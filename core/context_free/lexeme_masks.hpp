@@ -5,7 +5,7 @@
 // the lexeme at all and the next one begins with the token. So the mask of a strand is
 //
 //     the tokens that stay                                       by what is left of the lexeme alone (lexeme_scans.hpp)
-//   | those whose tail may follow behind the lexeme              by class of tails (tail_classes.hpp)
+//   | those whose tail may follow behind the lexeme              by class of tails (tail_tree.hpp)
 //   | the mask of the parser behind the lexeme, at the start     if the lexeme may end here, and as far as it promised
 //
 // and the mask of a place that of its strands. All of it is exact; where a strand has a promise left, or the grammar is
@@ -14,6 +14,7 @@
 #include <cstdint>
 #include <deque>
 #include <memory>
+#include <optional>
 #include <unordered_map>
 #include <utility>
 #include <vector>
@@ -43,11 +44,34 @@ private:
         std::vector<std::pair<LexemeId, std::shared_ptr<const LexemeScan>>> scans;
     };
     const LexerMask& lexer_mask(LexerState lexer);
+    // Tokens that leave the lexemes of a strand, behind some of them: all of a node of their tree, or one group.
+    struct Open {
+        std::vector<LexemeId> path;
+        TailTree::NodeId node;
+        std::optional<TailTree::Group> group;
+    };
     // The mask of a strand, for all stacks that begin alike: what does not depend on the rest of them, and what does.
     struct Plan {
         TokenSet decided;
-        std::vector<std::pair<LexemeId, const LexemeScan::Group*>> open;
+        std::vector<Open> open;
     };
+    // What may be open of a plan that is being made, nodes before those below them.
+    struct Part {
+        uint32_t lowest;  // how far down it looked at the stack (state_memo.hpp)
+        uint32_t parent;  // part; kNoPart: none
+        uint32_t same;    // the part with this node behind the same state; kNoPart: this one is the first
+        LexemeId lexeme;  // behind that
+        TailTree::NodeId node;
+        std::optional<TailTree::Group> group;
+        const TokenSet* taken;  // null: none
+    };
+    static constexpr size_t kNoPart = UINT32_MAX;
+    void add_parts(ParserState before, const Part& at, std::vector<Part>& parts);
+    uint32_t lowest_of(const std::vector<Part>& parts, uint32_t height) const;
+    Plan plan_of(const std::vector<Part>& parts, uint32_t lowest, Words words);
+    void add_tails(ParserState state, TailTree::NodeId node, Words& words);
+    void add_tails_within(ParserState state, TailTree::NodeId node, Words& words);
+    void add_open(ParserState parser, const Open& open, Words& words);
     void add_strand(ParserState parser, LexerState lexer, Words& words);
     uint32_t make_plan(ParserState parser, LexerState lexer);
     void add_next(ParserState behind, const LexemeScan& scan, Words& words);
@@ -55,7 +79,7 @@ private:
     void make_room();
 
     static constexpr size_t kMostBytes = 64u << 20;
-    static constexpr size_t kMostOpen = 128;  // of one plan
+    static constexpr size_t kMostOpen = 128;  // parts of one plan
     Parser& parser_;
     Lexer& lexer_;
     Strands& strands_;
@@ -66,6 +90,7 @@ private:
     std::unordered_map<LexerState, LexerMask> lexer_masks_;
     StateMemo plan_ids_;  // of a state of the lexer
     std::deque<Plan> plans_;
+    PairMap seen_;  // (state, node), while one plan is made or walked -> part
     std::unordered_map<PlaceId, TokenSet> masks_;
     size_t bytes_ = 0;
 };

@@ -3,59 +3,9 @@
 #include <algorithm>
 
 #include "util/bits.hpp"
-#include "util/hash.hpp"
 #include "util/work.hpp"
 
 namespace schemagen {
-
-void TokenSet::add_to(uint32_t* words, size_t size) const {
-    if (mask)
-        for (size_t w = 0; w < size; ++w) words[w] |= (*mask)[w];
-    for (uint32_t token : list) set_bit(words, token);
-}
-
-TokenSet TokenSets::kept(const TokenSet::Words& words) {
-    TokenSet out;
-    out.count = count_bits(words.data(), words.size());
-    if (out.count < words.size() / 4) {
-        for (uint32_t w = 0; w < words.size(); ++w)
-            for (uint32_t bit = 0, bits = words[w]; bits; ++bit, bits >>= 1)
-                if (bits & 1) out.list.push_back(w * 32 + bit);
-        bytes_ += out.list.size() * sizeof(uint32_t) + sizeof(TokenSet);
-        return out;
-    }
-    auto& equal = masks_[hash_words(words.data(), words.size())];
-    for (const auto& weak : equal)
-        if (auto known = weak.lock(); known && *known == words) {
-            out.mask = std::move(known);
-            return out;
-        }
-    out.mask = std::make_shared<const TokenSet::Words>(words);
-    equal.push_back(out.mask);
-    bytes_ += words.size() * sizeof(uint32_t) + sizeof(TokenSet);
-    return out;
-}
-
-TokenSet TokenSets::kept(std::vector<uint32_t> tokens, size_t words) {
-    if (tokens.size() >= words / 4) {
-        TokenSet::Words mask(words, 0);
-        for (uint32_t token : tokens) set_bit(mask.data(), token);
-        return kept(mask);
-    }
-    TokenSet out;
-    out.count = static_cast<uint32_t>(tokens.size());
-    tokens.shrink_to_fit();
-    out.list = std::move(tokens);
-    bytes_ += out.list.size() * sizeof(uint32_t) + sizeof(TokenSet);
-    return out;
-}
-
-void TokenSets::clear() {
-    masks_.clear();
-    bytes_ = 0;
-}
-
-// ---- scans --------------------------------------------------------------------------------------------------------
 
 std::shared_ptr<const LexemeScan> LexemeScans::of(const Lexer::Component& component) {
     const LexerState alone = lexer_.alone(component);
@@ -65,6 +15,7 @@ std::shared_ptr<const LexemeScan> LexemeScans::of(const Lexer::Component& compon
 
 void LexemeScans::clear() {
     scans_.clear();
+    tails_.clear();
     branch_index_.clear();
     branches_.clear();
     bytes_ = 0;
@@ -91,6 +42,11 @@ LexemeScans::Branch LexemeScans::walk(LexerState state, uint32_t node) {
     TailClasses::CutStack cuts;
     // The cuts from `begin` on are those that were kept on the way to the node.
     auto open = [&](LexerState reached, uint32_t at, size_t begin) {
+        if (const Slice::Set below = tables_.slices().below[at]; below && (below & classes_.loops().of(reached))) {
+            const auto all = trie.tokens_below(at);
+            out.inner.insert(out.inner.end(), all.begin(), all.end());
+            return;
+        }
         const auto tokens = trie.tokens_at(at);
         out.inner.insert(out.inner.end(), tokens.begin(), tokens.end());
         if (!trie.has_children(at)) return;
@@ -157,6 +113,9 @@ std::shared_ptr<LexemeScan> LexemeScans::scan(LexerState alone) {
     auto out = std::make_shared<LexemeScan>();
     end_before(alone, inner, *out, leaving);
     group(leaving, *out);
+    std::vector<TailTree::Group> groups;
+    for (const LexemeScan::Group& each : out->leaving) groups.push_back({each.tail, &each.tokens});
+    out->tails = tails_.add(groups);
     bytes_ += sizeof(LexemeScan) + out->leaving.size() * sizeof(LexemeScan::Group);
     out->inner = sets_.kept(inner);
     return out;

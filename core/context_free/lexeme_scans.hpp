@@ -11,30 +11,9 @@
 #include <utility>
 #include <vector>
 
-#include "context_free/tail_classes.hpp"
+#include "context_free/tail_tree.hpp"
 
 namespace schemagen {
-
-// A set of tokens: few of them as a list, more as a bitmask, equal ones once.
-struct TokenSet {
-    using Words = std::vector<uint32_t>;
-    std::shared_ptr<const Words> mask;  // null: listed
-    std::vector<uint32_t> list;
-    uint32_t count = 0;
-    void add_to(uint32_t* words, size_t size) const;
-};
-
-class TokenSets {
-public:
-    TokenSet kept(const TokenSet::Words& words);
-    TokenSet kept(std::vector<uint32_t> tokens, size_t words);
-    void clear();
-    size_t memory_bytes() const { return bytes_; }
-
-private:
-    std::unordered_map<uint64_t, std::vector<std::weak_ptr<const TokenSet::Words>>> masks_;  // by hash
-    size_t bytes_ = 0;
-};
 
 struct LexemeScan {
     struct Group {
@@ -43,17 +22,20 @@ struct LexemeScan {
     };
     TokenSet inner;
     std::vector<Group> leaving;
+    TailTree::NodeId tails;                            // of these
     bool ends = false;                                 // whether it may end before the token
     std::shared_ptr<const TokenSet::Words> beginning;  // then: the tokens that keep its promise; null: all
 };
 
 class LexemeScans {
 public:
-    LexemeScans(Lexer& lexer, TailClasses& classes, const VocabularyTables& tables, TokenSets& sets)
-        : lexer_(lexer), classes_(classes), tables_(tables), sets_(sets) {}
+    LexemeScans(Lexer& lexer, const LexemeSets& lexemes, TailClasses& classes, const VocabularyTables& tables,
+                TokenSets& sets)
+        : lexer_(lexer), classes_(classes), tables_(tables), sets_(sets), tails_(classes, lexemes, tables, sets) {}
     std::shared_ptr<const LexemeScan> of(const Lexer::Component& component);
+    TailTree& tails() { return tails_; }
     void clear();
-    size_t memory_bytes() const { return bytes_; }
+    size_t memory_bytes() const { return bytes_ + tails_.memory_bytes(); }
 
 private:
     // What is below a node of the trie that a byte leads to from the root.
@@ -71,6 +53,7 @@ private:
     TailClasses& classes_;
     const VocabularyTables& tables_;
     TokenSets& sets_;
+    TailTree tails_;
     std::unordered_map<LexerState, std::shared_ptr<const LexemeScan>> scans_;
     PairMap branch_index_;  // (state, node) -> branch
     std::deque<Branch> branches_;

@@ -16,6 +16,7 @@ TailClasses::TailClasses(const ContextFreeGrammar& grammar, Parser& parser, Lexe
     : parser_(parser),
       sets_(sets),
       lexer_(lexer),
+      loops_(lexer),
       strands_(strands),
       tables_(tables),
       lexemes_(static_cast<uint32_t>(grammar.lexemes().size())),
@@ -122,8 +123,14 @@ public:
         levels_.push_back(next);
         return true;
     }
-    void open(uint32_t node) {
+    // The node that the bytes which were read lead to; `length`: how many.
+    void open(uint32_t node, uint32_t length) {
         Level& level = levels_.back();
+        if (loops(level, node, length)) {
+            if (const TailClass tail = classes_.ending_in(level.state))
+                for (uint32_t token : trie_.tokens_below(node)) tails_.emplace_back(tail, token);
+            return;
+        }
         for (uint32_t token : trie_.tokens_at(node)) add(token, level);
         level.at = trie_.first_child[node];
         level.end = trie_.first_child[node + 1];
@@ -139,8 +146,8 @@ public:
                 continue;
             }
             const uint32_t k = level.at++;
-            if (read(trie_.child_byte[k], depth + static_cast<uint32_t>(levels_.size() - top) + 1))
-                open(trie_.child[k]);
+            const uint32_t length = depth + static_cast<uint32_t>(levels_.size() - top) + 1;
+            if (read(trie_.child_byte[k], length)) open(trie_.child[k], length);
         }
     }
 
@@ -151,6 +158,14 @@ private:
         size_t cuts, cuts_end;  // of cuts_
         uint32_t at, end;       // children
     };
+    // Whether all that is below the node ends in the lexemes of this level, and has no cut.
+    bool loops(const Level& level, uint32_t node, uint32_t length) {
+        const Slice::Set below = classes_.tables_.slices().below[node];
+        if (!below || level.promise || !level.state) return false;
+        for (size_t k = level.cuts; k < level.cuts_end; ++k)
+            if (cuts_[k].length < length) return false;
+        return (classes_.loops_.without_cuts(level.state) & below) != 0;
+    }
     void add(uint32_t token, const Level& level) {
         TailClass tail = kNoClass;
         if (level.cuts == level.cuts_end && !level.promise) {
@@ -196,7 +211,7 @@ void TailClasses::add_below(uint32_t node, uint32_t depth, const Cut& cut, Tails
     uint32_t at = cut.length;
     while (at < depth && walk.read(static_cast<uint8_t>(text[at]), at + 1)) ++at;
     if (at == depth) {
-        walk.open(node);
+        walk.open(node, depth);
         walk.run(depth);
     }
     if (!shared) return;
@@ -208,11 +223,10 @@ void TailClasses::add_below(uint32_t node, uint32_t depth, const Cut& cut, Tails
 // ---- the parser ---------------------------------------------------------------------------------------------------
 
 bool TailClasses::may_follow(ParserState state, TailClass tail) {
-    const auto known = classes_[tail];
     const LexemeSets::SetId viable = parser_.viable(state);
-    if (!known[1] && sets_.meet(known[0], viable)) return true;
-    bool unclear = known[1] != kNoPromise;
-    for (size_t k = 2; k < known.size() && !unclear; k += 2) unclear = sets_.has(viable, known[k]);
+    if (!promises(tail) && sets_.meet(begun(tail), viable)) return true;
+    bool unclear = promises(tail);
+    for (size_t k = 0; k < cuts(tail).size() && !unclear; k += 2) unclear = sets_.has(viable, cuts(tail)[k]);
     if (!unclear) return false;
     return answers_.get(tail, state, [&] { return uint32_t{goes_on(state, tail)}; }) != 0;
 }

@@ -15,6 +15,7 @@
 #include <utility>
 #include <vector>
 
+#include "context_free/lexer_loops.hpp"
 #include "context_free/state_memo.hpp"
 #include "context_free/strands.hpp"
 #include "vocabulary/vocabulary.hpp"
@@ -43,6 +44,12 @@ public:
     void add_below(uint32_t node, uint32_t depth, const Cut& cut, Tails& tails);
     // Whether such a tail may follow a state of the parser.
     bool may_follow(ParserState state, TailClass tail);
+    // Of a class: whether it has a promise; if not, the lexemes of which a part is read in the end, and pairs of a
+    // lexeme and the class of what is behind it.
+    bool promises(TailClass tail) const { return classes_[tail][1] != kNoPromise; }
+    LexemeSets::SetId begun(TailClass tail) const { return classes_[tail][0]; }
+    InternedLists::List cuts(TailClass tail) const { return classes_[tail].subspan(2); }
+    LexerLoops& loops() { return loops_; }
     // What can be found again.
     void forget() {
         answers_.clear();
@@ -68,6 +75,7 @@ private:
     Parser& parser_;
     LexemeSets& sets_;
     Lexer& lexer_;
+    LexerLoops loops_;
     Strands& strands_;
     const VocabularyTables& tables_;
     const uint32_t lexemes_;

@@ -1,5 +1,6 @@
 // A map from pairs of numbers to a number: open addressing, nothing is ever taken out but all at once.
 #pragma once
+#include <algorithm>
 #include <cstdint>
 #include <vector>
 
@@ -28,6 +29,11 @@ public:
     }
     void clear() {
         slots_.clear();
+        size_ = 0;
+    }
+    // The same, but the room is kept.
+    void empty() {
+        if (size_) std::fill(slots_.begin(), slots_.end(), Slot{});
         size_ = 0;
     }
     size_t size() const { return size_; }

@@ -1,0 +1,36 @@
+// Characters that a state of the lexer reads without a change.
+//
+// Most of a vocabulary is words, and most states of a lexeme that has begun take any of their letters: a name, a
+// string, a comment. What is below a node of the trie and made of such characters alone ends where it began, and need
+// not be walked. Characters are taken in slices (vocabulary.hpp), which tell of each node what is below it.
+#pragma once
+#include <vector>
+
+#include "context_free/lexer.hpp"
+#include "vocabulary/vocabulary.hpp"
+
+namespace schemagen {
+
+class LexerLoops {
+public:
+    explicit LexerLoops(Lexer& lexer) : lexer_(lexer) {}
+    // The slices of which every character leads from a state back to it.
+    Slice::Set of(LexerState state) { return known(state, state_loops_, false); }
+    // Those of which none may come behind a lexeme that ends there, besides: no cut is left by them.
+    Slice::Set without_cuts(LexerState state) { return known(state, uncut_loops_, true); }
+    size_t memory_bytes() const { return (state_loops_.capacity() + uncut_loops_.capacity()) * sizeof(Slice::Set); }
+
+private:
+    static constexpr Slice::Set kIsKnown = 1u << 15;
+    static_assert(Slice::kCount <= 15);
+    Slice::Set known(LexerState state, std::vector<Slice::Set>& sets, bool uncut);
+    Slice::Set find(LexerState state, bool uncut);
+    bool is_loop(LexerState state, const Slice& slice, bool uncut);
+    bool returns(LexerState state, const Slice::Spelling& spelling, bool uncut);
+    bool is_cut(LexerState state, uint8_t byte);
+
+    Lexer& lexer_;
+    std::vector<Slice::Set> state_loops_, uncut_loops_;  // [state]
+};
+
+}  // namespace schemagen

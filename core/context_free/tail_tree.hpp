@@ -1,0 +1,65 @@
+// Tokens as the lexemes that they are cut into, for a parser to walk all of them together.
+//
+// A node has tokens by the class of what is left of them (tail_classes.hpp). Which of these the parser takes it says by
+// the lexemes that are viable to it: some are taken, as what is left begins one of them; some go on behind one of them,
+// at the node below; the rest is not. That is the same for all states with the same viable lexemes, and found out once.
+// So a mask costs some shifts of the parser, and not a look at each class. Equal nodes are one: a row of dashes can be
+// cut in ever so many ways, behind which the same is left.
+#pragma once
+#include <cstdint>
+#include <deque>
+#include <memory>
+#include <unordered_map>
+#include <utility>
+#include <vector>
+
+#include "context_free/tail_classes.hpp"
+#include "context_free/token_sets.hpp"
+#include "util/interned_lists.hpp"
+#include "util/pair_map.hpp"
+
+namespace schemagen {
+
+class TailTree {
+public:
+    using NodeId = uint32_t;
+    struct Group {
+        TailClass tail;
+        const TokenSet* tokens;  // kept by the caller
+    };
+    // What the parser takes of a node.
+    struct Step {
+        TokenSet taken;
+        std::vector<std::pair<LexemeId, NodeId>> next;
+        std::vector<Group> asked;  // with a promise: those that have to be asked for one by one
+    };
+
+    TailTree(const TailClasses& classes, const LexemeSets& sets, const VocabularyTables& tables, TokenSets& tokens)
+        : classes_(classes), sets_(sets), tables_(tables), tokens_(tokens), nodes_(1) {}
+    NodeId add(const std::vector<Group>& groups);
+    // Where these lexemes are viable.
+    const Step& step(NodeId node, LexemeSets::SetId viable);
+    void clear();
+    size_t memory_bytes() const { return bytes_ + keys_.memory_bytes() + step_index_.memory_bytes(); }
+
+private:
+    struct Node {
+        std::vector<Group> groups;
+        std::unordered_map<LexemeId, NodeId> next;
+    };
+    Step find(NodeId node, LexemeSets::SetId viable);
+    NodeId behind(NodeId node, LexemeId lexeme);
+
+    const TailClasses& classes_;
+    const LexemeSets& sets_;
+    const VocabularyTables& tables_;
+    TokenSets& tokens_;
+    std::deque<Node> nodes_;
+    InternedLists keys_;  // [node]: its groups, a class and a number of tokens each
+    std::unordered_map<const TokenSet*, uint32_t> numbers_;
+    std::deque<Step> steps_;
+    PairMap step_index_;  // (node, viable set) -> step
+    size_t bytes_ = 0;
+};
+
+}  // namespace schemagen
