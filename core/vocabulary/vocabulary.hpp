@@ -117,6 +117,7 @@ public:
         return {bytes_.data() + offsets_[id], offsets_[id + 1] - offsets_[id]};
     }
     const std::vector<uint32_t>& eos() const { return eos_; }
+    bool is_eos(uint32_t id) const { return std::find(eos_.begin(), eos_.end(), id) != eos_.end(); }
     const Trie& all() const { return all_; }
     // Of the tokens that have a certain byte, behind which there are at least `behind` bytes more.
     Trie tokens_with(const ByteSet& bytes, size_t behind) const;
