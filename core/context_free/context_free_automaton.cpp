@@ -90,7 +90,7 @@ std::string ContextFreeAutomaton::refusal(const Configuration& config, uint8_t b
         terminals.resize(kMost);
         terminals.push_back(std::to_string(more) + " more");
     }
-    std::string out = (is_mark(byte) ? "it" : shown_byte(byte)) + " goes on none of " + listed(terminals);
+    std::string out = shown_byte(byte) + " goes on none of " + listed(terminals);
     if (!rules.empty()) out += ", in the rule " + rules.front();
     if (strands_.accepting(config.state)) out += "; the text may end here";
     return out;

@@ -14,7 +14,7 @@ from schemagen.threads.forking import long_lock, without_property_locks
 from schemagen.vocabulary import storage
 from schemagen.vocabulary.adapters import as_ids, read_tokenizer, text_pieces
 from schemagen.vocabulary.cache import entry_of
-from schemagen.vocabulary.marks import marked_tokens
+from schemagen.vocabulary.marks import is_marked, marked_tokens
 from schemagen.vocabulary.roundtrip import check_round_trip
 
 if TYPE_CHECKING:
@@ -283,8 +283,14 @@ class Vocabulary:
         with _building:  # since Python 3.12 two threads may come here at once
             known = self.__dict__.get("tables")
             if known is None:
-                known = self.__dict__["tables"] = VocabularyTables(list(self.tokens), list(self.eos_token_ids))
+                of_ids = list(self.tokens), list(self.eos_token_ids)
+                known = self.__dict__["tables"] = VocabularyTables(*of_ids, has_marks=self.has_marks)
             return known
+
+    @cached_property
+    def has_marks(self) -> bool:
+        """Whether it is one that `marked` made: tokens that a grammar may name have bytes, which no text has."""
+        return any(is_marked(self.tokens[token_id]) for token_id in (*self.special_token_ids, *self.token_names))
 
     def decode(self, token_ids: Iterable[int]) -> bytes:
         """Return the bytes of the tokens, joined; special tokens have none.

@@ -123,6 +123,7 @@ class Oracle:
 
 
 def specs_of(grammar: Grammar) -> list[tuple[Any, str]]:
+    """Return what is compiled of a grammar, and by which engine."""
     return [
         (EBNF(grammar.ebnf), "native"),
         (EBNF(grammar.ebnf), "reference"),
@@ -131,6 +132,7 @@ def specs_of(grammar: Grammar) -> list[tuple[Any, str]]:
 
 
 def made(seed: int, *, ends: bool = False) -> tuple[Grammar, Vocabulary]:
+    """Return a grammar of some words, with its vocabulary; `ends`: in which EOS ids may be named."""
     vocabulary = VOCABULARIES[4 if seed % 2 else 20]
     attempt = seed * 1000
     while True:

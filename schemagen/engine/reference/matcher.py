@@ -292,7 +292,8 @@ class ReferenceMatcher:
         if not 0 <= token_id < vocabulary.size:
             return f"{name} is not allowed: the vocabulary has {vocabulary.size} ids"
         token = vocabulary.tokens[token_id]
-        if is_marked(token) and self._engine.step(self._step.state, token) is not None:
+        marked = vocabulary.has_marks and is_marked(token)
+        if marked and self._engine.step(self._step.state, token) is not None:
             return f"{name} is allowed: the grammar names it here"
         if token_id in vocabulary.eos_token_ids:
             verdict = (
@@ -307,7 +308,7 @@ class ReferenceMatcher:
         stopped = self._engine.step(self._step.state, token[:read])
         assert stopped is not None, "the bytes that were read lead to a state"
         expected = show_bytes(self._engine.bytes_after(stopped)) or "the end of the text"
-        if is_marked(token):
+        if marked:
             return f"{name} is not allowed: {expected} is expected"
         return f"{name} {token!r} is not allowed: after {read} of its {len(token)} bytes, {expected} is expected"
 
@@ -348,7 +349,7 @@ class ReferenceMatcher:
 
 
 def show_bytes(values: Sequence[int]) -> str:
-    """Return a short text for bytes in ascending order: characters and ranges, at most eight of them; marks as what they are."""
+    """Return a short text for bytes in ascending order: characters and ranges, at most eight of them, and what marks are."""
     texts = [byte for byte in values if byte not in DIGITS]
     if len(texts) < len(values):
         return " ".join(filter(None, [show_bytes(texts), "a token that the grammar names"]))
