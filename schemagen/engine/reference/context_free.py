@@ -134,8 +134,8 @@ class ContextFreeEngine(ByteEngine):
         self.vocabulary = vocabulary
         self._parser = Parser(grammar)
         named = tokens_in(self._parser.grammar)
-        limits = {"max_states": max_states, "max_seconds": max_seconds}
-        fsms = fsms_of(self._parser.grammar, self._parser.items, but=named, **limits)
+        items = self._parser.items
+        fsms = fsms_of(self._parser.grammar, items, but=named, max_states=max_states, max_seconds=max_seconds)
         self._machines = {symbol: _Machine.of(fsm, self.byte_tokens) for symbol, fsm in fsms.items()}
         for token in named:
             marks = (vocabulary.tokens[token_id] for token_id in ids_of(token, vocabulary))
