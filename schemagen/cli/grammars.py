@@ -126,8 +126,8 @@ def examples_of(spec: Any, tokens: Iterable[Token] = ()) -> list[str]:
 
     Args:
         spec: The grammar.
-        tokens: What it names of the vocabulary, and is written by its name here. Ids are of one vocabulary alone: a grammar with
-            some has no examples.
+        tokens: What it names of the vocabulary, written by its name in the examples. Ids are of one vocabulary alone: a
+            grammar with some has no examples.
     """
     wanted = {each for token in tokens for each in token.wanted}
     names = sorted(each for each in wanted if isinstance(each, str))
@@ -155,7 +155,7 @@ def _vocabulary_with(names: list[str]) -> schemagen.Vocabulary:
 
 
 def _random_text(grammar: Grammar, choose: random.Random, most: int) -> bytes | None:
-    """Return a random text of so many tokens at most, of characters that can be read where there are some; None without an end."""
+    """Return a random text of so many tokens at most, readable where it can be; None if it has no end by then."""
     matcher, vocabulary = grammar.matcher(), grammar.vocabulary
     text = b""
     for left in range(most, 0, -1):
