@@ -71,6 +71,7 @@ def test_tokens_with_bytes_that_no_text_has(engine: str) -> None:
     grammar = compiled(EBNF('root ::= [^a]* Token("<|x|>") [^a]*'), engine)
     matcher = grammar.matcher()
     for byte in (0xC0, 0xC1, *range(0xF5, 0x100)):
+        assert not matcher.accept_bytes(bytes([byte]))
         assert not matcher.accept_token(byte)
         assert byte not in mask_of(matcher, VOCABULARY)
     assert mask_of(matcher, VOCABULARY) & set(NAMES) == {X, TOOL}

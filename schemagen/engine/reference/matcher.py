@@ -213,7 +213,7 @@ class ReferenceMatcher:
     def accept_bytes(self, data: bytes) -> bool:
         """Advance by text, all of it or nothing; counts as one step for `rollback`."""
         check_bytes(data)
-        if self._step.terminated:
+        if self._step.terminated or (self._engine.vocabulary.has_marks and is_marked(data)):
             return False
         state = self._engine.step(self._step.state, data)
         return state is not None and self._push(state)
