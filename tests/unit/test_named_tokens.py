@@ -245,6 +245,17 @@ def test_the_text_is_without_them() -> None:
     assert grammar.validate("a<tool>b") == "a<tool>b"
 
 
+def test_pictures_of_masks_have_their_names() -> None:
+    """A small vocabulary is drawn token by token, a large one by kinds."""
+    drawn = compiled(EBNF('root ::= Token("<|x|>") | Token("<|y|>") | "a"')).draw("mask")
+    assert "tokens that are named\n<|x|>  <|y|>" in [node.label for node in drawn.nodes]
+    small = Vocabulary.from_tokens(
+        ["a", None, None], eos_token_ids=[1], special_token_ids=[2], token_names={2: "<|x|>"}
+    )
+    drawn = compiled(EBNF('root ::= Token("<|x|>") | "a"'), "native", small).draw("mask")
+    assert [node.label for node in drawn.nodes] == ["the start", "a", "the end of the text", "<|x|>"]
+
+
 def test_grammars_are_remembered_and_pickled() -> None:
     """A copy allows the same tokens."""
     spec = EBNF('root ::= Token("<|x|>") "a"')
