@@ -57,9 +57,8 @@ class ContextFree(ABC):
         from schemagen.grammar.embedded import without_guests
         from schemagen.regex.ast import EPSILON
 
-        rules = self.rules()
-        refuse_tokens(rules, "a regular expression")
-        grammar = simplified(without_guests(rules))
+        grammar = simplified(without_guests(self.rules()))
+        refuse_tokens(grammar, "a regular expression")
         body = grammar.rules[grammar.start]
         if isinstance(body, Text) or body == EMPTY_TEXT:
             return body.regex if isinstance(body, Text) else EPSILON
