@@ -12,6 +12,9 @@ if TYPE_CHECKING:
     from schemagen.context_free.syntax import ContextFreeGrammar, Token
     from schemagen.vocabulary import Vocabulary
 
+#: Names of tokens in an error.
+_SHOWN = 8
+
 
 def marked_for(grammar: ContextFreeGrammar, vocabulary: Vocabulary) -> Vocabulary:
     """Return the vocabulary that a grammar is compiled over: with marks for the tokens that it names, if it names any.
@@ -48,9 +51,12 @@ def _named(token: Token, name: str, vocabulary: Vocabulary) -> list[int]:
     ids = [token_id for token_id, known in vocabulary.token_names.items() if known == name]
     if ids:
         return ids
-    close = difflib.get_close_matches(name, vocabulary.token_names.values(), 3)
-    why = "" if close else _kinds(vocabulary)
-    fix = f"did you mean {' or '.join(close)}?" if close else "name one of those, or write the text as a literal"
+    known = vocabulary.token_names.values()
+    close = difflib.get_close_matches(name, known, 3)
+    shown = ", ".join(list(known)[:_SHOWN])
+    why = f"Vocabulary.token_names has {shown}{', ...' if len(known) > _SHOWN else ''}" if shown else "it names none"
+    fix = "name one of those" if shown else "give it token_names, by Vocabulary.from_tokenizer or from_tokens"
+    fix = f"did you mean {' or '.join(close)}?" if close else f"{fix}; or write the text as a literal"
     raise _unsupported(token, f"the vocabulary has no special or added token {name}", why, fix)
 
 
@@ -70,13 +76,6 @@ def _within(token: Token, first: int, last: int, vocabulary: Vocabulary) -> list
                 "give ids of special or added tokens; write text as a literal",
             )
     return list(ids)
-
-
-def _kinds(vocabulary: Vocabulary) -> str:
-    if not vocabulary.token_names:
-        return "it names none; Vocabulary.from_tokens has token_names= for them"
-    shown = ", ".join(list(vocabulary.token_names.values())[:8])
-    return f"Vocabulary.token_names has {len(vocabulary.token_names)}: {shown}, ..."
 
 
 def _unsupported(token: Token, fact: str, why: str, fix: str) -> UnsupportedGrammarError:
