@@ -12,7 +12,7 @@ from schemagen import EBNF, GBNF, Lark, Vocabulary
 from schemagen.context_free.syntax import Token, tokens_in
 from schemagen.errors import UnsupportedGrammarError
 from schemagen.grammar.graph import GrammarGraph, Segment
-from schemagen.testing import check_masks, mask_of
+from schemagen.testing import brute_force_mask, check_masks, mask_of
 
 #: Ids 0 to 255 are bytes; then tokens by name.
 NAMES = {256: "<|eos|>", 257: "<|eom|>", 258: "<|x|>", 259: "<|y|>", 260: "<tool>", 261: "<|same|>", 262: "<|same|>"}
@@ -344,3 +344,18 @@ def test_rules_keep_where_a_token_stands() -> None:
     assert tokens_in(rules) == [Token(("<|x|>",)), Token(((3, 3), (4, 4)))]
     assert [(token.line, token.column) for token in tokens_in(rules)] == [(1, 10), (1, 44)]
     assert [str(token) for token in tokens_in(rules)] == ["<|x|>", "<[3,4]>"]
+
+
+def test_the_special_tokens_of_a_tokenizer(own_llama3_vocabulary: Vocabulary) -> None:
+    """A call as Llama 3.1 writes it, over 256 special tokens; each mask is what is found by trying every token."""
+    vocabulary = own_llama3_vocabulary
+    ids = {name: token_id for token_id, name in vocabulary.token_names.items()}
+    begin, end = sorted(name for name in ids if ids[name] not in vocabulary.eos_token_ids)[:2]
+    text = f'start: TEXT | call\nTEXT: /[^{{](.|\\n)*/\ncall: {begin} %json {{"type": "integer", "minimum": 0}} {end}'
+    grammar = compiled(Lark(text, dialect="llguidance"), "native", vocabulary)
+    matcher = grammar.matcher()
+    assert mask_of(matcher, vocabulary) & vocabulary.special_token_ids == {ids[begin]}
+    for step in (ids[begin], b"1", b"2", ids[end]):
+        assert mask_of(matcher, vocabulary) == brute_force_mask(matcher, vocabulary)
+        assert matcher.accept_token(step) if isinstance(step, int) else matcher.accept_bytes(step)
+    assert mask_of(matcher, vocabulary) == set(vocabulary.eos_token_ids)
