@@ -8,8 +8,11 @@ Spelling::Spelling(const VocabularyTables& tables) : tables_(tables) {
     const Trie& trie = tables.all();
     for (uint32_t k = trie.first_child[trie.root()]; k < trie.first_child[trie.root() + 1]; ++k)
         if (!trie.tokens_at(trie.child[k]).empty()) bytes_.add(trie.child_byte[k]);
-    for (unsigned byte = ' '; byte < 0xF5; ++byte)
-        spells_all_ &= bytes_.has(static_cast<uint8_t>(byte)) || byte == 0xC0 || byte == 0xC1;
+    for (unsigned b = 0; b < 256; ++b) {
+        const auto byte = static_cast<uint8_t>(b);
+        if (is_mark(byte)) bytes_.add(byte);
+        if (byte >= ' ') spells_all_ &= bytes_.has(byte);
+    }
 }
 
 std::vector<uint32_t> Spelling::fewest_tokens(const std::string& text) const {

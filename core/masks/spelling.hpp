@@ -12,7 +12,8 @@ namespace schemagen {
 class Spelling {
 public:
     explicit Spelling(const VocabularyTables& tables);
-    const ByteSet& bytes() const { return bytes_; }  // that are tokens
+    // That are tokens, and those of marks: what reads the first byte of one has to read all of it, and that is a token.
+    const ByteSet& bytes() const { return bytes_; }
     // Whether every byte of JSON is a token. Bytes that begin no character do not matter.
     bool spells_all() const { return spells_all_; }
     // [k]: the fewest tokens that spell the text from byte k on; kFar and above: none do.

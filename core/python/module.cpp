@@ -209,7 +209,7 @@ std::vector<uint32_t> forced_tokens(Matcher& matcher) {
         if (matcher.fill(words.data()) != 1) break;
         uint32_t id = 0;
         while (!(words[id >> 5] >> (id & 31) & 1)) ++id;
-        if (matcher.tables().token(id).empty()) break;
+        if (matcher.tables().token(id).empty() || matcher.tables().is_eos(id)) break;
         matcher.accept_token(id);
         forced.push_back(id);
     }
@@ -224,14 +224,16 @@ std::string explanation(Matcher& matcher, int64_t id) {
     if (matcher.terminated()) return name + " is not allowed: EOS was already accepted";
     if (id < 0 || id >= tables.size())
         return name + " is not allowed: the vocabulary has " + std::to_string(tables.size()) + " ids";
-    for (uint32_t eos : tables.eos())
-        if (eos == id)
-            return name + " (EOS) is " +
-                   (matcher.accepting() ? "allowed: the text may end here" : "not allowed: the text is not complete");
     std::string_view bytes = tables.token(static_cast<uint32_t>(id));
-    if (bytes.empty()) return name + " is not allowed: it is a special or padding id without text";
-    name += " " + std::string(nb::repr(nb::bytes(bytes.data(), bytes.size())).c_str());
     auto [read, why] = matcher.probe(bytes);
+    const bool marked = tables.has_marks() && !bytes.empty() && is_mark(static_cast<uint8_t>(bytes[0]));
+    if (marked && read == bytes.size()) return name + " is allowed: the grammar names it here";
+    if (tables.is_eos(static_cast<uint32_t>(id)))
+        return name + " (EOS) is " +
+               (matcher.accepting() ? "allowed: the text may end here" : "not allowed: the text is not complete");
+    if (bytes.empty()) return name + " is not allowed: it is a special or padding id without text";
+    if (marked) return name + " is not allowed: " + (why.starts_with("0x") ? "it" + why.substr(4) : why);
+    name += " " + std::string(nb::repr(nb::bytes(bytes.data(), bytes.size())).c_str());
     if (read == bytes.size()) return name + " is allowed";
     return name + " is not allowed: after " + std::to_string(read) + " of its " + std::to_string(bytes.size()) +
            " bytes, " + why;
@@ -613,7 +615,7 @@ namespace schemagen {
 
 namespace {
 
-void make_tables(VocabularyTables* self, const nb::list& tokens, const std::vector<uint32_t>& eos) {
+void make_tables(VocabularyTables* self, const nb::list& tokens, const std::vector<uint32_t>& eos, bool has_marks) {
     std::vector<std::string_view> views;
     views.reserve(tokens.size());
     for (nb::handle token : tokens) {
@@ -621,12 +623,12 @@ void make_tables(VocabularyTables* self, const nb::list& tokens, const std::vect
         views.emplace_back(PyBytes_AS_STRING(token.ptr()), static_cast<size_t>(PyBytes_GET_SIZE(token.ptr())));
     }
     nb::gil_scoped_release release;  // the caller's list keeps the bytes
-    new (self) VocabularyTables(views, eos);
+    new (self) VocabularyTables(views, eos, has_marks);
 }
 
 void bind_vocabulary(nb::module_& m) {
     nb::class_<VocabularyTables>(m, "VocabularyTables")
-        .def("__init__", &make_tables, "tokens"_a, "eos_token_ids"_a)
+        .def("__init__", &make_tables, "tokens"_a, "eos_token_ids"_a, "has_marks"_a = false)
         .def_prop_ro("size", &VocabularyTables::size)
         .def_prop_ro("memory_bytes", &VocabularyTables::memory_bytes)
         .def_prop_ro("trie_nodes", [](const VocabularyTables& t) { return t.all().size(); })
@@ -717,7 +719,8 @@ std::optional<uint32_t> tokens_to_finish(Matcher& matcher) {
 }
 
 nb::bytes shortest_completion(Matcher& matcher) {
-    const std::string text = matcher.shortest_completion();
+    std::string text = matcher.shortest_completion();
+    std::erase_if(text, [](char byte) { return is_mark(static_cast<uint8_t>(byte)); });
     return nb::bytes(text.data(), text.size());
 }
 

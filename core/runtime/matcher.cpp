@@ -149,7 +149,7 @@ std::vector<uint32_t> Matcher::forced_run(size_t most) {
             if (node == Trie::kNone) break;
             if (auto tokens = trie.tokens_at(node); !tokens.empty()) longest = tokens.front(), end = at + 1;
         }
-        if (end == begin) break;
+        if (end == begin || constraint_->tables->is_eos(longest)) break;
         run.push_back(longest);
     }
     return run;
@@ -187,17 +187,24 @@ bool Matcher::accept_token(uint32_t id) {
     return reading([&] {
         const VocabularyTables& tables = *constraint_->tables;
         if (terminated_ || id >= tables.size()) return false;
-        if (std::find(tables.eos().begin(), tables.eos().end(), id) != tables.eos().end()) {
-            if (!constraint_->automaton().accepting(config())) return false;
-            history_.push_back({config(), text_.size()});
-            terminated_ = true;
+        const bool ends = tables.is_eos(id);
+        if (!tables.token(id).empty() && advance(tables.token(id))) {
+            terminated_ = ends && constraint_->automaton().accepting(config());
             return true;
         }
-        return !tables.token(id).empty() && advance(tables.token(id));
+        if (!ends || !constraint_->automaton().accepting(config())) return false;
+        history_.push_back({config(), text_.size()});
+        terminated_ = true;
+        return true;
     });
 }
 
+// A mark is no text: the token itself has to be accepted.
 bool Matcher::accept_bytes(std::string_view bytes) {
+    const bool marked = tables().has_marks() && std::any_of(bytes.begin(), bytes.end(), [](char byte) {
+                            return is_mark(static_cast<uint8_t>(byte));
+                        });
+    if (marked) return false;
     return reading([&] { return !terminated_ && advance(bytes); });
 }
 

@@ -176,7 +176,9 @@ void TokenTable::read_row(uint32_t id) {
     }
     std::vector<uint32_t> row;
     split_classes(targets, row);
-    row[kEnd] = automaton.accepting(config) ? kOver : kDead;
+    // An EOS id that is named ends the text as any other does.
+    const auto ends = [&](const auto& way) { return class_of_[way.first] == kEnd; };
+    row[kEnd] = automaton.accepting(config) || std::any_of(targets.begin(), targets.end(), ends) ? kOver : kDead;
     states_[id].row = std::move(row);
     states_[id].ready = true;
 }

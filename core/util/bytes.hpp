@@ -9,6 +9,10 @@ namespace schemagen {
 // JSON's whitespace.
 inline bool is_space(uint8_t byte) { return byte == ' ' || byte == '\n' || byte == '\t' || byte == '\r'; }
 
+// Whether no text in UTF-8 has a byte: such bytes spell the tokens that a grammar names
+// (schemagen/vocabulary/marks.py).
+inline bool is_mark(uint8_t byte) { return byte == 0xC0 || byte == 0xC1 || byte >= 0xF5; }
+
 // Bytes, as a bit set.
 struct ByteSet {
     std::array<uint64_t, 4> words{};

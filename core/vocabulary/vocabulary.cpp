@@ -269,8 +269,9 @@ bool has_two_quotes(std::string_view text) { return std::count(text.begin(), tex
 
 }  // namespace
 
-VocabularyTables::VocabularyTables(const std::vector<std::string_view>& tokens, std::vector<uint32_t> eos)
-    : eos_(std::move(eos)) {
+VocabularyTables::VocabularyTables(const std::vector<std::string_view>& tokens, std::vector<uint32_t> eos,
+                                   bool has_marks)
+    : eos_(std::move(eos)), has_marks_(has_marks) {
     size_t total = 0;
     for (auto token : tokens) total += token.size();
     if (total > UINT32_MAX) throw std::length_error("the tokens of the vocabulary take more than 4 GiB");

@@ -107,7 +107,8 @@ public:
     static constexpr uint32_t kLengthRanks = 64;
     using Ending = std::pair<uint32_t, uint32_t>;  // (tail, token)
 
-    VocabularyTables(const std::vector<std::string_view>& tokens, std::vector<uint32_t> eos);
+    // `has_marks`: some of the tokens are those that a grammar names, spelled as no text is (`is_mark`).
+    VocabularyTables(const std::vector<std::string_view>& tokens, std::vector<uint32_t> eos, bool has_marks = false);
     VocabularyTables(const VocabularyTables&) = delete;  // `tail_index_` points into `bytes_`
     VocabularyTables& operator=(const VocabularyTables&) = delete;
 
@@ -117,6 +118,8 @@ public:
         return {bytes_.data() + offsets_[id], offsets_[id + 1] - offsets_[id]};
     }
     const std::vector<uint32_t>& eos() const { return eos_; }
+    bool has_marks() const { return has_marks_; }
+    bool is_eos(uint32_t id) const { return std::find(eos_.begin(), eos_.end(), id) != eos_.end(); }
     const Trie& all() const { return all_; }
     // Of the tokens that have a certain byte, behind which there are at least `behind` bytes more.
     Trie tokens_with(const ByteSet& bytes, size_t behind) const;
@@ -169,6 +172,7 @@ private:
     std::vector<char> bytes_;
     std::vector<uint32_t> offsets_;
     std::vector<uint32_t> eos_;
+    bool has_marks_;
     Trie all_, tails_, quoted_;
     SliceTree slices_;
     std::vector<uint32_t> sliced_;              // see slice_up_to

@@ -12,6 +12,7 @@ import schemagen
 from schemagen.cli.console import busy, show_facts
 from schemagen.cli.specs import GRAMMARS, read_text
 from schemagen.context_free.simplify import called, components, productive
+from schemagen.context_free.syntax import tokens_in
 from schemagen.errors import ValidationFailed
 from schemagen.grammar.lark_spec import Lark
 from schemagen.testing import mask_of
@@ -21,7 +22,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from schemagen import Grammar
-    from schemagen.context_free.syntax import ContextFreeGrammar
+    from schemagen.context_free.syntax import ContextFreeGrammar, Token
     from schemagen.grammar.context_free_specs import ContextFree
 
 #: Names, and texts, to show at most.
@@ -45,7 +46,7 @@ def check_one(path: Path, options: dict[str, Any]) -> bool:
     spec = _spec_of(path, {name: value for name, value in options.items() if value is not None})
     with busy("reading the grammar"):
         grammar = spec.rules()
-        texts = examples_of(spec)
+        texts = examples_of(spec, tokens_in(grammar))
     refused = [text for text in texts if not _is_parsed(spec, text)]
     facts = [("file", str(path)), ("notation", _notation(spec)), *facts_of(grammar)]
     facts += [("" if at else "texts", json.dumps(text, ensure_ascii=False)) for at, text in enumerate(texts)]
@@ -94,6 +95,9 @@ def facts_of(grammar: ContextFreeGrammar) -> list[tuple[str, str]]:
     if terminals:
         ignored = f", ignored: {_listed(sorted(grammar.ignored))}" if grammar.ignored else ""
         facts.append(("terminals", f"{len(terminals)}{ignored}"))
+    named = tokens_in(grammar)
+    if named:
+        facts.append(("tokens", _listed(map(str, named))))
     return [*facts, ("problems", "; ".join(_problems(grammar, written)) or "none")]
 
 
@@ -117,27 +121,52 @@ def _listed(names: Iterable[str]) -> str:
     return ", ".join(names[:_SHOWN_NAMES]) + rest
 
 
-def examples_of(spec: Any) -> list[str]:
-    """Return the shortest text of a grammar, and the shortest of some random ones."""
-    grammar = schemagen.compile(spec, schemagen.Vocabulary.byte_vocabulary())
-    first = grammar.matcher().shortest_completion()
-    walks = (_random_text(grammar, random.Random(seed)) for seed in range(_WALKS))  # noqa: S311 - examples, no secrets
+def examples_of(spec: Any, tokens: Iterable[Token] = ()) -> list[str]:
+    """Return the shortest text of a grammar, and the shortest of some random ones.
+
+    Args:
+        spec: The grammar.
+        tokens: What it names of the vocabulary, written by its name in the examples. Ids are of one vocabulary alone: a
+            grammar with some has no examples.
+    """
+    wanted = {each for token in tokens for each in token.wanted}
+    names = sorted(each for each in wanted if isinstance(each, str))
+    if len(names) < len(wanted):
+        return []
+    grammar = schemagen.compile(spec, _vocabulary_with(names))
+    least = grammar.min_new_tokens or 0
+    first = _random_text(grammar, random.Random(0), least) if names else grammar.matcher().shortest_completion()  # noqa: S311 - an example
+    most = max(_LONGEST, least)
+    walks = (_random_text(grammar, random.Random(seed), most) for seed in range(_WALKS))  # noqa: S311 - examples, no secrets
     texts = dict.fromkeys(text for text in (first, *walks) if text is not None)
     return [text.decode() for text in sorted(texts, key=len)[:_SHOWN_TEXTS]]
 
 
-def _random_text(grammar: Grammar, choose: random.Random) -> bytes | None:
-    """Return a random text, of characters that can be read where there are some; None if no end is known in time."""
+def _vocabulary_with(names: list[str]) -> schemagen.Vocabulary:
+    """Return the vocabulary of bytes, with special tokens of some names."""
+    bytes_alone = schemagen.Vocabulary.byte_vocabulary()
+    ids = range(bytes_alone.size, bytes_alone.size + len(names))
+    return schemagen.Vocabulary.from_tokens(
+        [*bytes_alone.tokens, *[None] * len(names)],
+        eos_token_ids=bytes_alone.eos_token_ids,
+        special_token_ids=ids,
+        token_names=dict(zip(ids, names, strict=True)),
+    )
+
+
+def _random_text(grammar: Grammar, choose: random.Random, most: int) -> bytes | None:
+    """Return a random text of so many tokens at most, readable where it can be; None if it has no end by then."""
     matcher, vocabulary = grammar.matcher(), grammar.vocabulary
     text = b""
-    for left in range(max(_LONGEST, grammar.min_new_tokens or 0), 0, -1):
+    for left in range(most, 0, -1):
         allowed = sorted(mask_of(matcher, vocabulary, budget=left))
-        readable = [token_id for token_id in allowed if vocabulary.tokens[token_id].decode("latin-1").isprintable()]
-        token_id = choose.choice([each for each in readable if each < ord("\x7f")] or allowed)
+        named = [token_id for token_id in allowed if token_id in vocabulary.token_names]
+        readable = [token_id for token_id in allowed if token_id < ord("\x7f") and chr(token_id).isprintable()]
+        token_id = choose.choice([*readable, *named] or allowed)
         if token_id in vocabulary.eos_token_ids or (matcher.is_accepting() and choose.random() < 1 / 4):
             return text
         matcher.accept_token(token_id)
-        text += vocabulary.tokens[token_id]
+        text += vocabulary.tokens[token_id] or vocabulary.token_names[token_id].encode()
     return text if matcher.is_accepting() else None
 
 

@@ -35,7 +35,7 @@ from schemagen.context_free.dialect_syntax import (
     Pattern,
     Repetition,
     Series,
-    Token,
+    Token as TokenNode,
 )
 from schemagen.context_free.dialect_terminals import Terminals, names
 from schemagen.context_free.simplify import productive
@@ -51,6 +51,7 @@ from schemagen.context_free.syntax import (
     sequence,
 )
 from schemagen.context_free.texts import is_nullable, nonempty
+from schemagen.context_free.token_names import token_of
 from schemagen.errors import UnsatisfiableSchemaError
 from schemagen.regex import ast
 
@@ -172,19 +173,9 @@ class _Rules:
         """Return a rule that is read as one terminal."""
         attributes = definition.attributes
         body, ending = definition.body, attributes.ending
-        for node in (body, ending):
-            if node is not None:
-                self._refuse_tokens(node)
         regex = scope.terminals.language(body)
         ends = ast.EPSILON if ending is None else scope.terminals.language(ending)
         return self._place(scope, ast.concat(regex, ends), definition.name, lazy=attributes.lazy or ends != ast.EPSILON)
-
-    def _refuse_tokens(self, node: Node) -> None:
-        """Refuse tokens in a rule that is read as a terminal, for what they are."""
-        if isinstance(node, Token):
-            _token(self._scanner, node)
-        for part in getattr(node, "parts", ()):
-            self._refuse_tokens(part)
 
     def _call(self, scope: _Scope, name: Name, parameter: int | None) -> Expression:
         """Return the call of a rule, which may have a parameter."""
@@ -242,8 +233,8 @@ class _Rules:
             return sequence(self._json(node), self._ignored(scope))
         if isinstance(node, Embedded):
             return sequence(self.start_of(node.grammar, "start"), self._ignored(scope))
-        if isinstance(node, Token):
-            _token(self._scanner, node)
+        if isinstance(node, TokenNode):
+            return sequence(token_of(self._scanner, node.text, node.at), self._ignored(scope))
         if isinstance(node, LiteralNode) and not node.text:
             return EMPTY_TEXT
         return self._place(scope, scope.terminals.language(node), self._label(node))
@@ -308,7 +299,7 @@ def _is_regular(node: Node) -> bool:
         return all(map(_is_regular, node.parts))
     if isinstance(node, Negation | Repetition):
         return _is_regular(node.part)
-    return not isinstance(node, Json | Embedded | Token)
+    return not isinstance(node, Json | Embedded | TokenNode)
 
 
 def _has_loop(node: Node) -> bool:
@@ -316,16 +307,6 @@ def _has_loop(node: Node) -> bool:
     if isinstance(node, Repetition):
         return node.high is None or _has_loop(node.part)
     return isinstance(node, Embedded) or (isinstance(node, Series | Choice) and any(map(_has_loop, node.parts)))
-
-
-def _token(scanner: Scanner, node: Token) -> NoReturn:
-    """Read a token of the vocabulary: not yet."""
-    raise scanner.unsupported(
-        f"the token {node.text} in a grammar",
-        node.at,
-        why="rules are read over characters, whichever tokens these are written with",
-        fix="write the characters of the token as a literal",
-    )
 
 
 def _max_tokens(scanner: Scanner, at: int) -> NoReturn:

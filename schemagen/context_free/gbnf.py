@@ -1,8 +1,8 @@
 r"""GBNF, the format of llama.cpp (its `grammars/README.md`), read to rules.
 
 A rule ends with its line, except within parentheses and behind ``|`` or ``::=``. Beyond llama.cpp a line may also begin with
-``|``, rules may be left recursive, and ``\-`` is a dash in a set, as llama.cpp itself writes it for JSON Schemas. Tokens
-(``<think>``, ``<[1000]>``, ``!<think>``) are refused: rules are read over characters.
+``|``, rules may be left recursive, and ``\-`` is a dash in a set, as llama.cpp itself writes it for JSON Schemas. A token is a
+special or added one (``<think>``, ``<[1000]>``); any token but one (``!<think>``) is refused.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 from schemagen.context_free.literals import CharacterSet, Escapes, quoted
 from schemagen.context_free.notation import Notation
 from schemagen.context_free.syntax import Text
+from schemagen.context_free.token_names import any_but, token_of
 from schemagen.regex import ast
 
 if TYPE_CHECKING:
@@ -49,7 +50,7 @@ class _Gbnf(Notation):
         return self.scanner.at_end or (depth == 0 and (self.scanner.sees("\n") or self.scanner.sees("\r")))
 
     def terminal(self) -> Expression | None:
-        """Read a literal, a set or a dot."""
+        """Read a literal, a set, a dot or a token."""
         at = self.scanner.at
         if self.scanner.take('"'):
             return Text(ast.literal(quoted(self.scanner, '"', at, _ESCAPES)))
@@ -58,14 +59,9 @@ class _Gbnf(Notation):
         if self.scanner.take("."):
             return Text(ast.ANY_CHAR)
         token = self.scanner.match(_TOKEN)
-        if token:
-            raise self.scanner.unsupported(
-                f"the token {token[0]} in a grammar",
-                at,
-                why="rules are read over characters, whichever tokens these are written with",
-                fix="write the characters of the token as a literal",
-            )
-        return None
+        if token and token[0].startswith("!"):
+            raise any_but(self.scanner, f"the token {token[0]} in a grammar", at)
+        return token_of(self.scanner, token[0], at) if token else None
 
 
 def read_gbnf(text: str) -> ContextFreeGrammar:

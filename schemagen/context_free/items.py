@@ -12,12 +12,12 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import TypeAlias
 
-from schemagen.context_free.syntax import Alternatives, Expression, Guest, Repeat, Rule, Sequence, Terminal, Text
+from schemagen.context_free.syntax import Alternatives, Expression, Guest, Repeat, Rule, Sequence, Terminal, Text, Token
 from schemagen.context_free.texts import is_nullable, nonempty
 from schemagen.errors import LimitError
 from schemagen.regex import ast
 
-Readable: TypeAlias = "Terminal | Text | Guest"
+Readable: TypeAlias = "Terminal | Text | Guest | Token"
 Symbol: TypeAlias = "Rule | Readable"
 
 #: Symbols of one rule, repetitions written out.

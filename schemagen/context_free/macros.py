@@ -4,6 +4,8 @@
 that begins first counts, and what has begun may go on as a longer one. Free text up to a tag is regular: it holds no tag, and
 does not end with the beginning of one that would be complete by the end of this one.
 
+`Token`: one token of the vocabulary, of several names or ids.
+
 `Substring`: any run of chunks, as the suffix automaton of their list (Blumer et al. 1985): one rule for each state, at most
 twice as many as chunks.
 """
@@ -14,7 +16,8 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, NamedTuple
 
 from schemagen.context_free.notation import text_of
-from schemagen.context_free.syntax import EMPTY_TEXT, Expression, Rule, Text, alternatives, repeat, sequence
+from schemagen.context_free.syntax import EMPTY_TEXT, Expression, Rule, Text, Token, alternatives, repeat, sequence
+from schemagen.context_free.token_names import any_but
 from schemagen.errors import InvalidPatternError, UnsupportedPatternError
 from schemagen.regex import ast
 from schemagen.regex.dialects import parse_pattern
@@ -241,22 +244,29 @@ def _free_text_to(tag: str, free: ast.Regex, others: list[str]) -> Expression:
     return Text(ast.concat(ast.conjunction(free, ast.complement(ending)), ast.literal(tag)))
 
 
-def _over_tokens(macro: _Macro) -> Expression:
-    raise macro.scanner.unsupported(
-        f"{macro.given.macro}(...), which is about tokens",
-        macro.given.at,
-        why="rules are read over characters, whichever tokens these are written with",
-        fix="write the characters of the token as a literal",
-    )
+def _token(macro: _Macro) -> Expression:
+    """One of some tokens, by their names or ids."""
+    macro.check_names()
+    given = macro.given.positional
+    names = [each for each in given if isinstance(each, str) and each]
+    ids = [(each, each) for each in given if isinstance(each, int) and not isinstance(each, bool)]
+    if not given or len(names) + len(ids) != len(given):
+        raise macro.error("takes names and ids of tokens", 'write Token("<|python_tag|>") or Token(128010)')
+    return Token((*names, *ids), *macro.scanner.place(macro.given.at))
+
+
+def _any_token_but(macro: _Macro) -> Expression:
+    """Any token but some, alone or up to one of them."""
+    raise any_but(macro.scanner, f"{macro.given.macro}(...), which leaves tokens out,", macro.given.at)
 
 
 MACROS: dict[str, Callable[[_Macro], Expression]] = {
     "Regex": _regex,
     "Substring": _substring,
     "TagDispatch": _tag_dispatch,
-    "Token": _over_tokens,
-    "ExcludeToken": _over_tokens,
-    "TokenTagDispatch": _over_tokens,
+    "Token": _token,
+    "ExcludeToken": _any_token_but,
+    "TokenTagDispatch": _any_token_but,
 }
 
 
@@ -265,7 +275,7 @@ def expand(scanner: Scanner, given: Arguments, *, prefix: str) -> tuple[Expressi
 
     Raises:
         GrammarSyntaxError: Its arguments are not understood.
-        UnsupportedGrammarError: It is about tokens, or its pattern is not regular.
+        UnsupportedGrammarError: It is about all tokens but some, or its pattern is not regular.
         LimitError: It has too many arguments.
     """
     macro = _Macro(scanner, given, prefix)

@@ -26,6 +26,7 @@ from schemagen.context_free.syntax import (
     Sequence,
     Terminal,
     Text,
+    Token,
     substituted,
 )
 from schemagen.context_free.texts import MAX_HEIGHT, MAX_SIZE, size_of
@@ -150,4 +151,4 @@ def _is_small(body: Expression) -> bool:
     if isinstance(body, Text):
         size, height = size_of(body.regex)
         return size <= MAX_SIZE and height <= MAX_HEIGHT
-    return isinstance(body, Rule | Terminal | Guest) or body in (EMPTY_TEXT, NOTHING)
+    return isinstance(body, Rule | Terminal | Guest | Token) or body in (EMPTY_TEXT, NOTHING)

@@ -14,11 +14,12 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Union as _Union
 
+from schemagen.errors import UnsupportedGrammarError
 from schemagen.regex import ast
 from schemagen.regex.hashing import HashedOnce, hashed_once
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterator, Mapping
 
 
 @hashed_once
@@ -55,6 +56,30 @@ class Guest(HashedOnce):
 
 @hashed_once
 @dataclass(frozen=True, slots=True)
+class Token(HashedOnce):
+    """One token of the vocabulary, whatever its text: one of those that are wanted. Which they are, the vocabulary says.
+
+    Attributes:
+        wanted: Names, and ranges of ids (first, last).
+        line: Where it stands in the grammar, from 1.
+        column: The same.
+    """
+
+    wanted: tuple[str | tuple[int, int], ...]
+    line: int = field(default=1, compare=False)
+    column: int = field(default=1, compare=False)
+
+    def __str__(self) -> str:
+        """Return it as it is written in most notations."""
+        ids = ",".join(
+            str(first) if first == last else f"{first}-{last}"
+            for first, last in (each for each in self.wanted if not isinstance(each, str))
+        )
+        return "|".join([*(each for each in self.wanted if isinstance(each, str)), *([f"<[{ids}]>"] if ids else [])])
+
+
+@hashed_once
+@dataclass(frozen=True, slots=True)
 class Sequence(HashedOnce):
     """The parts one after the other; no parts at all is the empty text."""
 
@@ -79,7 +104,9 @@ class Repeat(HashedOnce):
     high: int | None
 
 
-Expression = _Union[Rule, Terminal, Text, Guest, Sequence, Alternatives, Repeat]  # noqa: UP007 - a runtime alias of forward names
+Expression = _Union[  # noqa: UP007 - a runtime alias of forward names
+    Rule, Terminal, Text, Guest, Token, Sequence, Alternatives, Repeat
+]
 
 NOTHING = Alternatives(())
 EMPTY_TEXT = Sequence(())
@@ -235,14 +262,38 @@ def substituted(expression: Expression, known: Mapping[Expression, Expression]) 
 
 def guests_in(grammar: ContextFreeGrammar) -> list[Guest]:
     """Return what is embedded in a grammar, in the order of its rules."""
-    found: dict[Guest, None] = {}
+    return list(dict.fromkeys(each for each in _leaves(grammar) if isinstance(each, Guest)))
+
+
+def tokens_in(grammar: ContextFreeGrammar) -> list[Token]:
+    """Return the tokens that a grammar names, in the order of its rules."""
+    return list(dict.fromkeys(each for each in _leaves(grammar) if isinstance(each, Token)))
+
+
+def refuse_tokens(grammar: ContextFreeGrammar, where: str) -> None:
+    """Refuse the tokens that a grammar names, where what is read is text alone.
+
+    Raises:
+        UnsupportedGrammarError: It names one.
+    """
+    for token in tokens_in(grammar):
+        raise UnsupportedGrammarError(
+            f"the token {token} in {where}",
+            line=token.line,
+            column=token.column,
+            why="a token that is named is no text",
+            fix="compile a grammar that names tokens by itself",
+        )
+
+
+def _leaves(grammar: ContextFreeGrammar) -> Iterator[Expression]:
+    """Yield what rules are made of, in their order."""
     todo = list(reversed(grammar.rules.values()))
     while todo:
         expression = todo.pop()
-        if isinstance(expression, Guest):
-            found[expression] = None
-        elif isinstance(expression, Repeat):
+        if isinstance(expression, Repeat):
             todo.append(expression.inner)
         elif isinstance(expression, Sequence | Alternatives):
             todo.extend(reversed(expression.parts))
-    return list(found)
+        else:
+            yield expression

@@ -28,6 +28,7 @@ _KINDS = (
     ("signs", frozenset(string.punctuation.encode())),
 )
 _OTHERS = "other characters"
+_NAMED = "tokens that are named"
 _END = "the end of the text"
 
 
@@ -66,14 +67,14 @@ def _each(vocabulary: Vocabulary, allowed: list[int], _max_tokens: int) -> list[
     nodes = []
     for token_id, token in enumerate(vocabulary.tokens):
         label = _END if token_id in vocabulary.eos_token_ids else token_label(token)
-        nodes.append(Node(f"t{token_id}", label or "(no text)", "allowed" if token_id in allowed else "masked"))
+        label = label or vocabulary.token_names.get(token_id, "(no text)")
+        nodes.append(Node(f"t{token_id}", label, "allowed" if token_id in allowed else "masked"))
     return nodes
 
 
 def _kinds(vocabulary: Vocabulary, allowed: list[int], max_tokens: int) -> list[Node]:
     """Return a node for each kind of allowed tokens, and one for all others."""
-    found: dict[str, list[bytes]] = {name: [] for name, _ in _KINDS}
-    found[_OTHERS] = []
+    found: dict[str, list[bytes]] = {name: [] for name in (*(name for name, _ in _KINDS), _OTHERS, _NAMED)}
     ends = 0
     for token_id in allowed:
         token = vocabulary.tokens[token_id]
@@ -81,6 +82,8 @@ def _kinds(vocabulary: Vocabulary, allowed: list[int], max_tokens: int) -> list[
             ends += 1
         elif token:
             found[next((name for name, first in _KINDS if token[0] in first), _OTHERS)].append(token)
+        else:
+            found[_NAMED].append(vocabulary.token_names.get(token_id, f"<[{token_id}]>").encode())
     nodes = [
         Node(f"k{i}", f"{name}\n{token_list(tokens, max_tokens)}", "allowed")
         for i, (name, tokens) in enumerate(found.items())

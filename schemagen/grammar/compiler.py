@@ -357,8 +357,8 @@ def _compile(frozen: FrozenSpec, vocabulary: Vocabulary, options: Options, argum
         return Grammar(frozen, vocabulary, arguments, engine=chosen, implementation=made)
 
     if isinstance(spec, ContextFree):
-        made = context_free_engine(spec, vocabulary, options, chosen)
-        return Grammar(frozen, vocabulary, arguments, engine=chosen, implementation=made)
+        made, over = context_free_engine(spec, vocabulary, options, chosen)
+        return Grammar(frozen, vocabulary, arguments, engine=chosen, implementation=made, over=over)
 
     target = target_of(spec)
     if target is None and isinstance(spec, dict):

@@ -50,14 +50,15 @@ class ContextFree(ABC):
         """Return the language of a grammar whose rules can be written out as one expression.
 
         Raises:
-            UnsupportedGrammarError: It is recursive, or too large for that.
+            UnsupportedGrammarError: It is recursive, too large for that, or names tokens.
         """
         from schemagen.context_free.simplify import simplified
-        from schemagen.context_free.syntax import EMPTY_TEXT, Text
+        from schemagen.context_free.syntax import EMPTY_TEXT, Text, refuse_tokens
         from schemagen.grammar.embedded import without_guests
         from schemagen.regex.ast import EPSILON
 
         grammar = simplified(without_guests(self.rules()))
+        refuse_tokens(grammar, "a regular expression")
         body = grammar.rules[grammar.start]
         if isinstance(body, Text) or body == EMPTY_TEXT:
             return body.regex if isinstance(body, Text) else EPSILON
@@ -72,8 +73,8 @@ class ContextFree(ABC):
 class GBNF(ContextFree):
     r"""Text that a grammar in GBNF derives, the format of llama.cpp; its start is the rule ``root``.
 
-    ``GBNF('root ::= "(" root ")" | [0-9]+')``. Literals and sets are over characters. Rules may be left recursive. Tokens
-    (``<think>``) are refused.
+    ``GBNF('root ::= "(" root ")" | [0-9]+')``. Literals and sets are over characters. Rules may be left recursive. A token
+    (``<think>``, ``<[1000]>``) is a special or added one of the vocabulary.
 
     Args:
         text: The grammar.
@@ -90,8 +91,9 @@ class GBNF(ContextFree):
 class EBNF(ContextFree):
     """Text that a grammar in EBNF derives.
 
-    A lookahead assertion ``(= ...)`` of xgrammar does not change the language: it says what follows a rule anyway. Macros over
-    tokens and options of rules are refused.
+    A lookahead assertion ``(= ...)`` of xgrammar does not change the language: it says what follows a rule anyway. The macro
+    ``Token("<|python_tag|>")`` is a special or added token of the vocabulary. Macros over all tokens but some, and options of
+    rules, are refused.
 
     Args:
         text: The grammar.

@@ -51,7 +51,7 @@ class Grammar:
 
     thought_tokens = 0
 
-    def __init__(
+    def __init__(  # noqa: PLR0913 - what a grammar is, once; `compile` alone makes them
         self,
         frozen: FrozenSpec,
         vocabulary: Vocabulary,
@@ -61,6 +61,7 @@ class Grammar:
         implementation: Engine,
         target: Target[Any] | None = None,
         is_exact: bool = True,
+        over: Vocabulary | None = None,
     ) -> None:
         # A schema is kept as bytes: few need it again, and for the garbage collector it would be hundreds of objects.
         self._frozen = frozen if frozen.marshalled is None else frozen._replace(value=None)
@@ -70,6 +71,13 @@ class Grammar:
         self._implementation = implementation
         self._target = target
         self._is_exact = is_exact
+        #: The vocabulary with marks for the tokens that the grammar names, if it names any.
+        self._over = over or vocabulary
+
+    @property
+    def names_tokens(self) -> bool:
+        """Whether it is a grammar that names tokens of the vocabulary, which are no text: ``<|python_tag|>``."""
+        return self._over is not self.vocabulary
 
     @cached_property
     def spec(self) -> Any:
@@ -123,7 +131,7 @@ class Grammar:
     def _least_new_tokens(self) -> int:
         least_bytes = getattr(self.matcher(), "least_bytes", None)
         least = 0 if least_bytes is None else least_bytes()
-        return -(-least // max(1, *map(len, self.vocabulary.tokens)))
+        return -(-least // max(1, *map(len, self._over.tokens)))
 
     @property
     def is_native(self) -> bool:

@@ -36,7 +36,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from schemagen.arguments import check_bytes, check_fill, check_steps, check_token_id, shown
-from schemagen.errors import DeadEndError, MatcherError, MatcherTerminatedError
+from schemagen.errors import DeadEndError, MatcherError, MatcherTerminatedError, UnsupportedGrammarError
 from schemagen.masks.bitmask import BITS, words_of
 from schemagen.masks.rows import row_of
 from schemagen.threads.forking import without_property_locks
@@ -185,6 +185,7 @@ class GrammarGraph:
 
     def __init__(self, parts: Iterable[Segment], starts: Iterable[int], vocabulary: Vocabulary) -> None:
         self.parts = tuple(parts)
+        _refuse_named_tokens(self.parts)
         self.starts = tuple(starts)
         self.vocabulary = vocabulary
         self.width = -(-vocabulary.size // BITS)
@@ -560,6 +561,20 @@ class GraphMatcher:
     def _restore(state: _State) -> None:
         for thread, steps in state.live:
             thread.back_to(steps)
+
+
+def _refuse_named_tokens(parts: Iterable[Segment]) -> None:
+    """Refuse grammars that name tokens.
+
+    Raises:
+        UnsupportedGrammarError: There is one.
+    """
+    if any(getattr(part.grammar, "names_tokens", False) for part in parts):
+        raise UnsupportedGrammarError(
+            "a grammar that names tokens, among thoughts or tools",
+            why="the parts of such an answer are told apart by their texts",
+            fix="use the grammar by itself, and write in it what stands around the answer: the thoughts and their markers",
+        )
 
 
 def _live(threads: list[_Branch]) -> _Live:

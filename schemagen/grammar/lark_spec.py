@@ -31,11 +31,13 @@ if TYPE_CHECKING:
 
 LarkParser = Literal["earley", "lalr"]
 LarkLexer = Literal["dynamic", "dynamic_complete", "contextual", "basic"]
-LarkDialect = Literal["lark", "llguidance"]
+LarkDialect = Literal["lark", "llguidance", "xgrammar"]
 
 #: Parser -> the lexers that it works with, lark's default first.
 _LEXERS = {"earley": ("dynamic", "dynamic_complete", "basic"), "lalr": ("contextual", "basic")}
-_DIALECTS = ("lark", "llguidance")
+_DIALECTS = ("lark", "llguidance", "xgrammar")
+#: Dialect -> which match of a terminal is taken, in those that lark does not read.
+_MATCHES: dict[str, Literal["longest", "any"]] = {"llguidance": "longest", "xgrammar": "any"}
 
 
 @dataclass(frozen=True, init=False, repr=False)
@@ -55,8 +57,10 @@ class Lark(ContextFree):
         bind: For terminals that the grammar declares (``%declare NAME``) what their texts are: a `Regex`, a `Choice`, a type,
             a JSON Schema, or another grammar. Only for Earley with a dynamic lexer, which reads them without looking for
             their end.
-        dialect: "lark", or "llguidance" for the dialect of llguidance (and of xgrammar's ``from_lark``), in which no lexer
-            takes the longest match of ``parser`` and ``lexer``.
+        dialect: "lark"; or the notation that llguidance and xgrammar's ``from_lark`` share, read as "llguidance" does, where a
+            terminal takes its longest match, or as "xgrammar" does, where it takes any. A dialect and no ``lexer``, because a
+            grammar is written for one of the two, which is what users know of it, and ``lexer`` names lexers of lark.
+            ``parser``, ``lexer``, ``bind`` and ``keywords`` are for dialect "lark" alone.
         keywords: "reserved": a terminal such as ``NAME: /[a-z]+/`` takes no literal of the grammar, and none is read at the
             beginning of a longer name. Only for Earley's lexer "dynamic", which has no reserved words.
 
@@ -66,7 +70,7 @@ class Lark(ContextFree):
         parser: "earley" or "lalr".
         lexer: The lexer, by its name.
         bind: Names and what is bound to them.
-        dialect: "lark" or "llguidance".
+        dialect: "lark", "llguidance" or "xgrammar".
         keywords: "reserved" or None.
         path: The file that the grammar is from, or None.
         options: More options of the ``lark.Lark`` that was given.
@@ -132,10 +136,10 @@ class Lark(ContextFree):
 
     def rules(self) -> ContextFreeGrammar:
         """Return the rules that the text is read as; see `ContextFree.rules`."""
-        if self.dialect == "llguidance":
+        if self.dialect in _MATCHES:
             from schemagen.context_free.dialect import read_dialect
 
-            return read_dialect(self.text, start=self.start, value=expression_of)
+            return read_dialect(self.text, start=self.start, value=expression_of, lexer=_MATCHES[self.dialect])
         from schemagen.context_free.lark_reader import grammar_of
 
         bound = {name: partial(expression_of, spec) for name, spec in self.bind}
@@ -143,7 +147,7 @@ class Lark(ContextFree):
 
     def regex(self) -> ast.Regex:
         """Return the language of a grammar without lexer and recursion; see `ContextFree.regex`."""
-        if self.dialect == "llguidance":
+        if self.dialect in _MATCHES:
             return super().regex()
         raise UnsupportedGrammarError(
             "a grammar of lark is no regular expression",

@@ -30,6 +30,7 @@ from schemagen.schema.report import Entry, Report
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from schemagen.context_free.syntax import ContextFreeGrammar
     from schemagen.engine.native.fast_reader import CorePass
     from schemagen.engine.native.lowering import JsonLowering
     from schemagen.engine.protocol import Engine
@@ -332,22 +333,30 @@ def pattern_engine(spec: Regex | Choice[Any], vocabulary: Vocabulary, options: O
     return compile_pattern(pattern_of(spec), vocabulary, options)
 
 
-def context_free_engine(spec: ContextFree, vocabulary: Vocabulary, options: Options, engine: str) -> Engine:
-    """Return the engine of a grammar text."""
+def context_free_engine(
+    spec: ContextFree, vocabulary: Vocabulary, options: Options, engine: str
+) -> tuple[Engine, Vocabulary]:
+    """Return the engine of a grammar text, and the vocabulary that it is over: with marks for the tokens that are named."""
+    from schemagen.engine.tokens import marked_for
+
+    rules = spec.rules()
+    over = marked_for(rules, vocabulary)
     if engine != "native":
-        return _context_free_in_python(spec, vocabulary, options.limits)
+        return _context_free_in_python(spec, rules, over, options.limits), over
     from schemagen.engine.native.context_free import compile_context_free
 
-    return compile_context_free(spec.rules(), vocabulary, options, lambda inner: _guest(inner, vocabulary, options))
+    return compile_context_free(rules, over, options, lambda inner: _guest(inner, over, options)), over
 
 
 def _guest(spec: Any, vocabulary: Vocabulary, options: Options) -> Any:
     """Return the engine of something that is embedded in a grammar."""
+    from schemagen.context_free.syntax import refuse_tokens
     from schemagen.grammar.embedded import given_spec
 
     spec = given_spec(spec)
     if isinstance(spec, ContextFree):
-        return context_free_engine(spec, vocabulary, options, "native")
+        refuse_tokens(spec.rules(), "a grammar inside of another")
+        return context_free_engine(spec, vocabulary, options, "native")[0]
     target = target_of(spec)
     source = _Source(
         spec if target is None else target.schema, _dialect_of(target), strict=True, resources=None, marshalled=None
@@ -355,14 +364,16 @@ def _guest(spec: Any, vocabulary: Vocabulary, options: Options) -> Any:
     return json_engine(source, styled(options, target), vocabulary, "native")[0]
 
 
-def _context_free_in_python(spec: ContextFree, vocabulary: Vocabulary, limits: Limits) -> Engine:
+def _context_free_in_python(
+    spec: ContextFree, rules: ContextFreeGrammar, vocabulary: Vocabulary, limits: Limits
+) -> Engine:
     """Return the engine in pure Python of a grammar text: the index if its rules are one expression, frames if not."""
     from schemagen.context_free.simplify import simplified
     from schemagen.context_free.syntax import EMPTY_TEXT, Text
     from schemagen.engine.reference.context_free import ContextFreeEngine
     from schemagen.grammar.embedded import without_guests
 
-    grammar = without_guests(spec.rules())
+    grammar = without_guests(rules)
     states = min(limits.max_states, MAX_REFERENCE_STATES)
     if grammar.tables is None:
         simple = simplified(grammar)

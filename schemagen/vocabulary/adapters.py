@@ -24,6 +24,7 @@ class TokenizerReading:
         tokens: Bytes of each id that can be part of a text.
         length: The tokenizer's own count of ids, holes included.
         special_ids: Ids that are no text (BOS, EOS, padding, unknown, control tokens).
+        names: What special and added tokens are called, by id.
         unknown_ids: The unknown tokens among them.
         eos_ids: End-of-sequence ids that the tokenizer names.
         encode: Text to ids, without special tokens.
@@ -33,6 +34,7 @@ class TokenizerReading:
     tokens: dict[int, bytes]
     length: int
     special_ids: frozenset[int]
+    names: dict[int, str]
     unknown_ids: frozenset[int]
     eos_ids: frozenset[int]
     encode: Callable[[str], Sequence[int]]
@@ -68,11 +70,12 @@ def text_pieces(tokenizer: Any, token_ids: Iterable[int]) -> dict[int, str]:
 
 @dataclass(slots=True)
 class _Pieces:
-    """Pieces by id, and the added tokens that are literal text."""
+    """Pieces by id, the added tokens that are literal text, and the names of all that are added."""
 
     ordinary: dict[int, str]
     added: dict[int, str] = field(default_factory=dict)
     special_ids: set[int] = field(default_factory=set)
+    names: dict[int, str] = field(default_factory=dict)
 
 
 def read_tokenizer(tokenizer: Any) -> TokenizerReading:
@@ -112,6 +115,7 @@ def _read_backend(backend: Any, wrapper: Any) -> TokenizerReading:
     decoder = byte_decoder(backend)
     pieces = _Pieces({i: piece for piece, i in backend.get_vocab(with_added_tokens=False).items()})
     for token_id, added in backend.get_added_tokens_decoder().items():
+        pieces.names[token_id] = added.content
         if added.special:
             pieces.special_ids.add(token_id)
         elif pieces.ordinary.get(token_id) != added.content:
@@ -146,6 +150,7 @@ def _read_slow(tokenizer: Any) -> TokenizerReading:
     pieces.special_ids.update(tokenizer.all_special_ids)
     for token_id, added in getattr(tokenizer, "added_tokens_decoder", {}).items():
         pieces.ordinary.pop(token_id, None)
+        pieces.names[token_id] = added.content
         if added.special:
             pieces.special_ids.add(token_id)
         else:
@@ -185,9 +190,10 @@ def _reading(
         # letters of the byte-level alphabet) no reading is safe: the token is left out.
         tokens[token_id] = literal if literal == decoded else b""
     special = frozenset(pieces.special_ids)
+    names = {token_id: pieces.ordinary[token_id] for token_id in special if token_id in pieces.ordinary} | pieces.names
     for token_id in special:
         tokens.pop(token_id, None)
-    return TokenizerReading(tokens, length, special, frozenset(unknown), frozenset(eos), encode, decoder)
+    return TokenizerReading(tokens, length, special, names, frozenset(unknown), frozenset(eos), encode, decoder)
 
 
 def steps_of(component: Any, what: str) -> list[Mapping[str, Any]]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -14,11 +14,15 @@ from schemagen.threads.forking import long_lock, without_property_locks
 from schemagen.vocabulary import storage
 from schemagen.vocabulary.adapters import as_ids, read_tokenizer, text_pieces
 from schemagen.vocabulary.cache import entry_of
+from schemagen.vocabulary.marks import is_marked, marked_tokens
 from schemagen.vocabulary.roundtrip import check_round_trip
 
 if TYPE_CHECKING:
     import os
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
+
+#: Of one vocabulary, for grammars that name tokens: each has a trie of its own.
+MOST_MARKED = 4
 
 #: Of all vocabularies: tables are built one after the other, each of them once.
 _building = long_lock()
@@ -33,16 +37,20 @@ class Vocabulary:
 
     Attributes:
         tokens: Bytes of each id, as many as the logits are wide. ``b""`` is a token that no text contains (special
-            tokens, EOS, holes, padding of the embedding matrix): it is always masked, EOS at the end of a text apart.
+            tokens, EOS, holes, padding of the embedding matrix): it is always masked, EOS at the end of a text apart, and where
+            a grammar names it.
         eos_token_ids: Ids that end a sequence, ascending.
         special_token_ids: Ids that are no text, EOS ids included.
         adds_prefix_space: Whether the tokenizer puts a space before a text it encodes (SentencePiece).
+        token_names: What special tokens and tokens that were added to a vocabulary are called, by id: ``<|python_tag|>``.
+            Grammars can name them.
     """
 
     tokens: tuple[bytes, ...]
     eos_token_ids: tuple[int, ...]
     special_token_ids: frozenset[int] = frozenset()
     adds_prefix_space: bool = False
+    token_names: Mapping[int, str] = field(default_factory=dict)
 
     @classmethod
     def from_tokenizer(
@@ -102,7 +110,8 @@ class Vocabulary:
             )
         tokens = _fit(tokens, len(tokens) if vocab_size is None else vocab_size)
         special = {i for i in reading.special_ids if i < len(tokens)}
-        return cls._build(tokens, eos, special, adds_prefix_space=adds_prefix_space)
+        names = {i: name for i, name in reading.names.items() if i < len(tokens)}
+        return cls._build(tokens, eos, special, names, adds_prefix_space=adds_prefix_space)
 
     @classmethod
     def for_model(cls, tokenizer: Any, model: Any, *, cache: str | os.PathLike[str] | None = None) -> Vocabulary:
@@ -136,6 +145,7 @@ class Vocabulary:
         *,
         eos_token_ids: Iterable[int] | int,
         special_token_ids: Iterable[int] = (),
+        token_names: Mapping[int, str] | None = None,
     ) -> Vocabulary:
         """Build a vocabulary from the bytes of each token, for tokenizers that `from_tokenizer` cannot read.
 
@@ -143,6 +153,7 @@ class Vocabulary:
             tokens: Bytes (or text, taken as UTF-8) of each id; None or empty for ids that are no text.
             eos_token_ids: End-of-sequence ids; their bytes are ignored. ``()`` is allowed.
             special_token_ids: Other ids that are no text; their bytes are ignored.
+            token_names: By which grammars can name tokens, special or not: ``{128010: "<|python_tag|>"}``.
 
         Raises:
             VocabularyError: There are no tokens, or an id is not one of theirs.
@@ -150,7 +161,8 @@ class Vocabulary:
         data = [_token_bytes(i, token) for i, token in enumerate(tokens)]
         if not data:
             raise VocabularyError("a vocabulary of 0 tokens", why="nothing could be generated", fix="pass the tokens")
-        return cls._build(data, as_ids(eos_token_ids), set(special_token_ids), adds_prefix_space=False)
+        names = dict(token_names or {})
+        return cls._build(data, as_ids(eos_token_ids), set(special_token_ids), names, adds_prefix_space=False)
 
     @classmethod
     def byte_vocabulary(cls) -> Vocabulary:
@@ -192,27 +204,35 @@ class Vocabulary:
     @classmethod
     def _from_record(cls, record: storage.Record) -> Vocabulary:
         """Return the vocabulary of a file, whose fingerprint is known already."""
-        found = cls(record.tokens, record.eos_token_ids, record.special_token_ids, record.adds_prefix_space)
+        of_ids = record.eos_token_ids, record.special_token_ids
+        found = cls(record.tokens, *of_ids, record.adds_prefix_space, record.token_names)
         found.__dict__["fingerprint"] = record.fingerprint
         return found
 
     @classmethod
     def _build(
-        cls, tokens: list[bytes], eos: Iterable[int], special: set[int], *, adds_prefix_space: bool
+        cls,
+        tokens: list[bytes],
+        eos: Iterable[int],
+        special: set[int],
+        names: dict[int, str],
+        *,
+        adds_prefix_space: bool,
     ) -> Vocabulary:
         """Clear the tokens that are no text and check that their ids exist."""
         eos_ids = tuple(sorted(eos))
         special_ids = frozenset(special).union(eos_ids)
-        for token_id in special_ids:
+        for token_id in (*special_ids, *names):
             if not 0 <= token_id < len(tokens):
+                kind = "EOS" if token_id in eos_ids else "special" if token_id in special_ids else "named"
                 raise VocabularyError(
-                    f"{'EOS' if token_id in eos_ids else 'special'} token id {token_id} is outside the vocabulary "
-                    f"of {len(tokens)} ids",
+                    f"{kind} token id {token_id} is outside the vocabulary of {len(tokens)} ids",
                     why="the model has no logit for it",
                     fix="pass the width of the model's logits as `vocab_size`, or correct the id",
                 )
+        for token_id in special_ids:
             tokens[token_id] = b""
-        return cls(tuple(tokens), eos_ids, special_ids, adds_prefix_space)
+        return cls(tuple(tokens), eos_ids, special_ids, adds_prefix_space, names)
 
     @property
     def size(self) -> int:
@@ -231,9 +251,25 @@ class Vocabulary:
         return all(bytes([byte]) in known for byte in range(0x20, 0x7F))
 
     def _packed(self) -> bytes:
-        return storage.pack(
-            self.tokens, self.eos_token_ids, self.special_token_ids, prefix_space=self.adds_prefix_space
-        )
+        of_ids = self.eos_token_ids, self.special_token_ids, self.token_names
+        return storage.pack(self.tokens, *of_ids, prefix_space=self.adds_prefix_space)
+
+    def marked(self, taken: frozenset[int] = frozenset()) -> Vocabulary:
+        """Return this vocabulary for a grammar that names tokens: special tokens have bytes; see `schemagen.vocabulary.marks`.
+
+        Args:
+            taken: Tokens of text that are named, and are no text therefore.
+
+        Cost: O(V), and that of its own `tables`; the last `MOST_MARKED` are kept.
+        """
+        with _building:
+            kept: dict[frozenset[int], Vocabulary] = self.__dict__.setdefault("_marked", {})
+            if taken not in kept:
+                while len(kept) >= MOST_MARKED:
+                    del kept[next(iter(kept))]
+                marks = {*self.special_token_ids, *(i for i in self.token_names if not self.tokens[i]), *taken}
+                kept[taken] = replace(self, tokens=marked_tokens(self.tokens, marks))
+            return kept[taken]
 
     @cached_property
     def tables(self) -> Any:
@@ -247,8 +283,14 @@ class Vocabulary:
         with _building:  # since Python 3.12 two threads may come here at once
             known = self.__dict__.get("tables")
             if known is None:
-                known = self.__dict__["tables"] = VocabularyTables(list(self.tokens), list(self.eos_token_ids))
+                of_ids = list(self.tokens), list(self.eos_token_ids)
+                known = self.__dict__["tables"] = VocabularyTables(*of_ids, has_marks=self.has_marks)
             return known
+
+    @cached_property
+    def has_marks(self) -> bool:
+        """Whether it is one that `marked` made: tokens that a grammar may name have bytes, which no text has."""
+        return any(is_marked(self.tokens[token_id]) for token_id in (*self.special_token_ids, *self.token_names))
 
     def decode(self, token_ids: Iterable[int]) -> bytes:
         """Return the bytes of the tokens, joined; special tokens have none.
@@ -289,7 +331,7 @@ class Vocabulary:
 
     def __getstate__(self) -> dict[str, Any]:
         """Pickle the fields; compiled tables are built again where they are needed."""
-        return {key: value for key, value in self.__dict__.items() if key != "tables"}
+        return {key: value for key, value in self.__dict__.items() if key not in ("tables", "_marked")}
 
 
 def _warn_of_text(tokenizer: Any, eos_token_ids: Iterable[int]) -> None:

@@ -619,6 +619,20 @@ def test_grammar_check_says_what_a_grammar_is(tmp_path: Path) -> None:
     assert found["texts"] == '"1"'
 
 
+def test_grammar_check_shows_named_tokens_by_their_names(tmp_path: Path) -> None:
+    """In texts, too, unless they are ids, which are of one vocabulary alone."""
+    (tmp_path / "a.ebnf").write_text('root ::= "a"* Token("<|x|>", "<|y|>") "b" | Token("<|x|>") root "c"\n')
+    result = run("grammar", "check", str(tmp_path / "a.ebnf"))
+    assert result.exit_code == 0, result.output
+    assert re.search(r"tokens +<\|x\|>\|<\|y\|>, <\|x\|>\n", result.stdout)
+    assert re.search(r'texts +"<\|[xy]\|>b"\n', result.stdout)
+    (tmp_path / "b.gbnf").write_text('root ::= "a" <[12]>\n')
+    result = run("grammar", "check", str(tmp_path / "b.gbnf"))
+    assert result.exit_code == 0, result.output
+    assert re.search(r"tokens +<\[12\]>\n", result.stdout)
+    assert "texts" not in result.stdout
+
+
 def test_grammar_check_has_lark_parse_its_texts(tmp_path: Path) -> None:
     """With the options that are given."""
     pytest.importorskip("lark")

@@ -228,6 +228,10 @@ XGRAMMAR_MISTAKES = [
     Mistake('root ::= ("a"\nb ::= "c"', 1, 10, "a group is never closed"),
     Mistake('root ::= "a" b ::= "c"', 1, 16, "where a symbol is expected"),
     Mistake('1a ::= "a"', 1, 1, "where the name of a rule is expected"),
+    Mistake("root ::= Token()", 1, 10, "Token(...) takes names and ids of tokens"),
+    Mistake('root ::= Token("")', 1, 10, "Token(...) takes names and ids of tokens"),
+    Mistake('root ::= "a" Token(true)', 1, 14, "Token(...) takes names and ids of tokens"),
+    Mistake("root ::= Token(x=1)", 1, 10, "has no argument 'x'"),
     Mistake('root ::= (= "a") "b"', 1, 10, "a lookahead assertion that does not end a rule"),
     Mistake('root ::= ("b" (= "a"))', 1, 15, "a lookahead assertion that does not end a rule"),
     Mistake('root ::= "b" (= x)', 1, 17, "the rule 'x' is not defined"),
@@ -287,9 +291,10 @@ def test_mistakes_in_the_w3cs_notation_have_a_place(mistake: Mistake) -> None:
 @pytest.mark.parametrize(
     ("spec", "place", "words"),
     [
-        (EBNF("root ::= Token(3)"), (1, 10), "is about tokens"),
-        (EBNF("root ::= ExcludeToken(3, 4)"), (1, 10), "is about tokens"),
-        (EBNF('root ::= "a" TokenTagDispatch((3, root))'), (1, 14), "is about tokens"),
+        (EBNF("root ::= Token(3)"), (1, 10), "the token id 3 is an ordinary token"),
+        (EBNF('root ::= "a" | Token("<t>")'), (1, 16), "no special or added token <t>"),
+        (EBNF("root ::= ExcludeToken(3, 4)"), (1, 10), "which leaves tokens out"),
+        (EBNF('root ::= "a" TokenTagDispatch((3, root))'), (1, 14), "which leaves tokens out"),
         (
             EBNF('x ::= "a"\nroot[lazy, max_tokens=3] ::= x'),
             (2, 5),

@@ -159,13 +159,20 @@ def test_an_unknown_rule_says_which_was_meant() -> None:
 
 
 @pytest.mark.parametrize(
-    ("grammar", "column"),
-    [("root ::= <think>", 10), ('root ::= "a" <[1000]>', 14), ("root ::= !</think>*", 10), ("root ::= !<[3]>", 10)],
+    ("grammar", "column", "words"),
+    [
+        ("root ::= <think>", 10, "no special or added token <think>"),
+        ('root ::= "a" <[1000]>', 14, "the token id 1000 is outside the vocabulary of 257 ids"),
+        ('root ::= "a" <[97]>', 14, "the token id 97 is an ordinary token, with the text b'a'"),
+        ("root ::= !</think>*", 10, "the token !</think>"),
+        ("root ::= !<[3]>", 10, "the token !<[3]>"),
+    ],
 )
-def test_tokens_are_refused(grammar: str, column: int) -> None:
-    """Rules are over characters; a token is never taken for its text."""
-    with pytest.raises(UnsupportedGrammarError, match="the token") as caught:
+def test_tokens_that_are_refused(grammar: str, column: int, words: str) -> None:
+    """A token is never taken for its text, and all tokens but one are no language of texts."""
+    with pytest.raises(UnsupportedGrammarError) as caught:
         schemagen.compile(GBNF(grammar), BYTES)
+    assert words in caught.value.fact
     assert (caught.value.line, caught.value.column) == (1, column)
 
 

@@ -102,6 +102,7 @@ def test_any_rule_may_be_the_start() -> None:
         Lark("start: X\n%declare X", bind={"X": {"type": "integer"}}),
         Lark("start: X Y\n%declare X Y", bind={"X": ["a", "b"], "Y": int}),
         Lark("start: X", dialect="llguidance"),
+        Lark("start: X", dialect="xgrammar"),
         Lark(lark.Lark(STATEMENTS, parser="lalr", maybe_placeholders=False, g_regex_flags=re.IGNORECASE)),
     ],
     ids=repr,
@@ -417,30 +418,40 @@ def test_reserved_words_are_for_the_dynamic_lexer(options: Any) -> None:
 # --- the other dialect ---------------------------------------------------------------------------------------------------
 
 
-def test_the_other_dialect_is_read_by_its_reader(monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize(("dialect", "match"), [("llguidance", "longest"), ("xgrammar", "any")])
+def test_the_other_dialects_are_read_by_their_reader(monkeypatch: pytest.MonkeyPatch, dialect: Any, match: str) -> None:
     """Which is told what the texts of a JSON Schema are."""
     module = ModuleType("schemagen.context_free.dialect")
 
-    def read_dialect(text: str, *, start: str, value: Any) -> ContextFreeGrammar:
-        assert (text, start) == ("s: x", "s")
+    def read_dialect(text: str, *, start: str, value: Any, lexer: str) -> ContextFreeGrammar:
+        assert (text, start, lexer) == ("s: x", "s", match)
         return ContextFreeGrammar(start, {start: value({"const": "a"})})
 
     module.read_dialect = read_dialect  # type: ignore[attr-defined]
     monkeypatch.setitem(sys.modules, "schemagen.context_free.dialect", module)
-    spec = Lark("s: x", start="s", dialect="llguidance")
+    spec = Lark("s: x", start="s", dialect=dialect)
     assert derives(spec, '"a"')
     assert schemagen.to_regex(spec) == '"a"'
-    with pytest.raises(UnsupportedGrammarError, match="dialect='llguidance'"):
+    with pytest.raises(UnsupportedGrammarError, match=f"dialect='{dialect}'"):
         spec.parse('"a"')
 
 
 @pytest.mark.parametrize(
     "options", [{"parser": "lalr"}, {"lexer": "basic"}, {"bind": {"X": int}}, {"keywords": "reserved"}]
 )
-def test_the_other_dialect_has_no_such_options(options: Any) -> None:
-    """There is one way to read it."""
-    with pytest.raises(OptionError, match="dialect='llguidance' with"):
-        Lark("start: X", dialect="llguidance", **options)
+@pytest.mark.parametrize("dialect", ["llguidance", "xgrammar"])
+def test_the_other_dialects_have_no_such_options(dialect: Any, options: Any) -> None:
+    """There is one way to read each of them."""
+    with pytest.raises(OptionError, match=f"dialect='{dialect}' with"):
+        Lark("start: X", dialect=dialect, **options)
+
+
+def test_the_dialects_differ_in_which_match_is_taken() -> None:
+    """The longest for llguidance, any for xgrammar; what is compiled of the one is not taken for the other."""
+    text = 'start: A "b" | "c"\nA: /[ab]+/'
+    assert [derives(Lark(text, dialect=dialect), "abb") for dialect in ("llguidance", "xgrammar")] == [False, True]
+    assert [derives(Lark(text, dialect=dialect), "c") for dialect in ("llguidance", "xgrammar")] == [True, True]
+    assert Lark(text, dialect="llguidance") != Lark(text, dialect="xgrammar")
 
 
 # --- mistakes ------------------------------------------------------------------------------------------------------------

@@ -80,6 +80,8 @@ class TestRealTokenizers:
         assert llama3_vocabulary.size == 128256
         assert llama3_vocabulary.eos_token_ids == (128009,)
         assert llama3_vocabulary.special_token_ids == set(range(128000, 128256))
+        assert llama3_vocabulary.token_names.keys() == set(range(128000, 128256))
+        assert llama3_vocabulary.token_names[128010] == "<|python_tag|>"
         assert not any(llama3_vocabulary.tokens[128000:])
         assert all(llama3_vocabulary.tokens[:128000])
 
@@ -95,6 +97,7 @@ class TestRealTokenizers:
     def test_own_llama3(self, own_llama3_vocabulary):
         """Special tokens behind the others are without bytes in a small one of the kind, too."""
         assert own_llama3_vocabulary.special_token_ids == set(range(2000, 2256))
+        assert own_llama3_vocabulary.token_names.keys() == set(range(2000, 2256))
         assert not any(own_llama3_vocabulary.tokens[2000:])
         assert all(own_llama3_vocabulary.tokens[:2000])
         assert own_llama3_vocabulary.eos_token_ids == (2009,)
@@ -103,6 +106,7 @@ class TestRealTokenizers:
         """Byte pieces are bytes in a small one of the kind, too, and the mark is a space."""
         assert own_mistral_vocabulary.tokens[3:259] == tuple(bytes([i]) for i in range(256))
         assert own_mistral_vocabulary.special_token_ids == {0, 1, 2}
+        assert own_mistral_vocabulary.token_names == {0: "<unk>", 1: "<s>", 2: "</s>"}
         assert own_mistral_vocabulary.adds_prefix_space
         assert b" of" in own_mistral_vocabulary.tokens
 
@@ -268,7 +272,9 @@ class TestAddedTokens:
         """An added token that is not special is text, spaces included."""
         tokenizer = byte_level()
         tokenizer.add_tokens(["<tool call>"])
-        assert Vocabulary.from_tokenizer(tokenizer, eos_token_ids=()).tokens[256] == b"<tool call>"
+        vocabulary = Vocabulary.from_tokenizer(tokenizer, eos_token_ids=())
+        assert vocabulary.tokens[256] == b"<tool call>"
+        assert vocabulary.token_names == {256: "<tool call>"}
 
     def test_special_added_token_has_no_bytes(self):
         """A special token is never part of a text."""
@@ -277,6 +283,7 @@ class TestAddedTokens:
         vocabulary = Vocabulary.from_tokenizer(tokenizer, eos_token_ids=[256])
         assert vocabulary.tokens[256] == b""
         assert vocabulary.special_token_ids == {256}
+        assert vocabulary.token_names == {256: "<|end|>"}
 
     def test_ambiguous_added_token_is_left_out(self):
         """Where encoder and decoder read an added token differently, no text is right."""
@@ -392,6 +399,14 @@ class TestFromTokens:
         assert vocabulary.tokens == ("é".encode(), b"\xff", b"", b"a", b"a", b"", b"")
         assert vocabulary.eos_token_ids == (5,)
         assert vocabulary.special_token_ids == {5, 6}
+        assert vocabulary.token_names == {}
+
+    def test_names(self):
+        """Tokens are given names, special or not."""
+        names = {1: "<|end|>", 0: "<tool>"}
+        vocabulary = Vocabulary.from_tokens(["<tool>", None], eos_token_ids=[1], token_names=names)
+        assert vocabulary.token_names == names
+        assert vocabulary.tokens == (b"<tool>", b"")
 
     def test_byte_vocabulary(self):
         """Ids are bytes, and the last is EOS."""
@@ -437,11 +452,12 @@ class TestIdentity:
             Vocabulary.from_tokens(["a", "bc", None], eos_token_ids=()),
             Vocabulary.from_tokens(["a", "bc"], eos_token_ids=(), special_token_ids=(1,)),
             Vocabulary.from_tokens(["a", "bc"], eos_token_ids=(1,)),
+            Vocabulary.from_tokens(["a", "bc"], eos_token_ids=(), token_names={1: "bc"}),
             Vocabulary((b"a", b"bc"), (), frozenset(), adds_prefix_space=True),
         ],
     )
     def test_everything_counts(self, other):
-        """Borders between tokens, width, EOS, special ids and the dummy space are part of the fingerprint."""
+        """Borders between tokens, width, EOS, special ids, names and the dummy space are part of the fingerprint."""
         assert Vocabulary.from_tokens(["a", "bc"], eos_token_ids=()) != other
 
     def test_fingerprint_is_stable(self):

@@ -15,9 +15,12 @@ from schemagen.errors import VocabularyError
 from schemagen.vocabulary import Vocabulary, cache, storage
 from tests import corpora
 
-FIELDS = ("tokens", "eos_token_ids", "special_token_ids", "adds_prefix_space", "fingerprint")
+FIELDS = ("tokens", "eos_token_ids", "special_token_ids", "adds_prefix_space", "token_names", "fingerprint")
 KEY = range(len(storage.MAGIC), len(storage.MAGIC) + storage.KEY_BYTES)
 SAMPLE = Vocabulary((b"a", b"", b"\xff\x00", b"long" * 9), (1,), frozenset({1}), adds_prefix_space=True)
+NAMED = Vocabulary.from_tokens(
+    ["a", None, None], eos_token_ids=[1], special_token_ids=[2], token_names={2: "<|é\ud800|>", 0: "a"}
+)
 
 
 def same(one, other):
@@ -67,11 +70,12 @@ def read_from(folder, tokenizer, monkeypatch, **arguments):
     "vocabulary",
     [
         SAMPLE,
+        NAMED,
         Vocabulary.byte_vocabulary(),
         Vocabulary.from_tokens(["a"], eos_token_ids=()),
         Vocabulary.from_tokens([None, b"\0" * 70_000, ""], eos_token_ids=[2, 0]),
     ],
-    ids=["prefix", "bytes", "no-eos", "long"],
+    ids=["prefix", "names", "bytes", "no-eos", "long"],
 )
 def test_load_gives_back_what_save_wrote(tmp_path, vocabulary):
     """Every field, and the fingerprint without hashing again."""
@@ -79,7 +83,7 @@ def test_load_gives_back_what_save_wrote(tmp_path, vocabulary):
     found = Vocabulary.load(str(tmp_path / "v"))
     assert same(found, vocabulary)
     assert found == vocabulary
-    again = Vocabulary(found.tokens, found.eos_token_ids, found.special_token_ids, found.adds_prefix_space)
+    again = Vocabulary(*(getattr(found, field) for field in FIELDS[:-1]))
     assert again.fingerprint == found.fingerprint
 
 
@@ -123,6 +127,11 @@ def test_every_truncation_is_seen(tmp_path):
         ((1, 0, 0, 0, 1), b"ab"),
         ((2, 0, 0, 0, 1), b"a"),
         ((1, 0, 0, 2, 1), b"a"),
+        ((1, 0, 0, 4, 1), b"a"),
+        ((1, 0, 0, 0, 1), b"a\1\0\0\0\0\0\0\0\0\0\0\0"),
+        ((1, 0, 0, 2, 1), b"a\0\0\0\0"),
+        ((1, 0, 0, 2, 1), b"a\1\0\0\0\1\0\0\0\0\0\0\0"),
+        ((1, 0, 0, 2, 1), b"a\1\0\0\0\0\0\0\0\2\0\0\0b"),
         ((1, 1, 1, 0, 1, 0, 1), b"a"),
         ((0, 1, 0, 0, 0), b""),
         ((2**32 - 1, 2**32 - 1, 2**32 - 1, 0), b""),
@@ -139,8 +148,8 @@ def test_other_versions_and_foreign_files(tmp_path):
     """The error says what is wrong with the file, and what to do."""
     SAMPLE.save(tmp_path / "v")
     data = (tmp_path / "v").read_bytes()
-    other = data[: len(storage.MAGIC) - 1] + b"\x02" + data[len(storage.MAGIC) :]
-    for content, said in ((other, "version 02, not 01"), (b"{}", "not a vocabulary file")):
+    other = data[: len(storage.MAGIC) - 1] + b"\x01" + data[len(storage.MAGIC) :]
+    for content, said in ((other, "version 01, not 02"), (b"{}", "not a vocabulary file")):
         (tmp_path / "v").write_bytes(content)
         with pytest.raises(VocabularyError, match=said) as caught:
             Vocabulary.load(tmp_path / "v")

@@ -15,6 +15,7 @@ from schemagen.context_free.syntax import (
     Rule,
     Terminal,
     Text,
+    Token,
     alternatives,
     guests_in,
     substituted,
@@ -23,6 +24,7 @@ from schemagen.context_free.texts import is_plain, nonempty
 from schemagen.engine.native.builder import EMPTY_NODE, UTF8, builder_of
 from schemagen.engine.native.lowering import compile_pattern
 from schemagen.engine.native.node_cache import PatternLowering
+from schemagen.engine.tokens import ids_of
 from schemagen.errors import LimitError, UnsatisfiableSchemaError
 from schemagen.regex import ast
 from schemagen.regex.text import to_python_re
@@ -44,10 +46,12 @@ ANY_WIDTH = 2**32 - 1
 
 
 class _Lowering:
-    """One grammar, its rules as items."""
+    """One grammar, its rules as items, over a vocabulary with marks for the tokens that it names."""
 
-    def __init__(self, grammar: ContextFreeGrammar, builder: _core.Builder) -> None:
+    def __init__(self, grammar: ContextFreeGrammar, builder: _core.Builder, vocabulary: Vocabulary) -> None:
         self._grammar = grammar
+        self._builder = builder
+        self._vocabulary = vocabulary
         self._nodes = PatternLowering(builder)
         self.items = {name: items_of(body) for name, body in grammar.rules.items()}
         self._numbers: dict[Symbol, int] = {}
@@ -92,11 +96,19 @@ class _Lowering:
     def _ways_of(self, symbol: Symbol) -> tuple[Lexeme, ...]:
         if isinstance(symbol, Text):
             return (Lexeme(symbol.regex),)
-        return () if isinstance(symbol, Guest) else self._grammar.terminals.get(symbol.name, ())
+        return () if isinstance(symbol, Guest | Token) else self._grammar.terminals.get(symbol.name, ())
 
     def lexemes(self) -> list[tuple[int, int, int, bool]]:
         """Return the ways to read each terminal: its number, its texts, what they must not go on as, and whether marked."""
-        return [(self._numbers[symbol], *self._lexeme(lexeme)) for symbol, lexeme in self._lexemes]
+        marks = [(self._numbers[each], self._marks(each), EMPTY_NODE, False) for each in self._tokens()]
+        return [*((self._numbers[symbol], *self._lexeme(lexeme)) for symbol, lexeme in self._lexemes), *marks]
+
+    def _tokens(self) -> list[Token]:
+        return [symbol for symbol in self.terminals if isinstance(symbol, Token)]
+
+    def _marks(self, token: Token) -> int:
+        """Return the node of the marks of a token."""
+        return self._builder.literals([self._vocabulary.tokens[each] for each in ids_of(token, self._vocabulary)])
 
     def _lexeme(self, lexeme: Lexeme) -> tuple[int, int, bool]:
         text = self._nodes.lower(nonempty(lexeme.text), UTF8)
@@ -158,6 +170,8 @@ def _name(symbol: Symbol) -> str:
     """Return what a terminal is called in messages."""
     if isinstance(symbol, Guest):
         return _shortened(repr(symbol.spec))
+    if isinstance(symbol, Token):
+        return _shortened(str(symbol))
     if not isinstance(symbol, Text):
         return symbol.name
     if not is_plain(symbol.regex):
@@ -184,7 +198,7 @@ def compile_context_free(
 
     Args:
         grammar: Its rules.
-        vocabulary: Of the model.
+        vocabulary: Of the model, with marks for the tokens that the grammar names.
         options: Of the compilation.
         embed: Compiles a spec that is embedded, for this grammar alone.
 
@@ -199,7 +213,7 @@ def compile_context_free(
     if isinstance(body, Text):
         return compile_pattern(body.regex, vocabulary, options)
     builder, guests = _with_guests(guests_in(grammar), options, embed)
-    lowering = _Lowering(_with_empty_guests(grammar, guests), builder)
+    lowering = _Lowering(_with_empty_guests(grammar, guests), builder, vocabulary)
     constraint = builder.context_free(
         [(_name(symbol), getattr(symbol, "name", None) in grammar.ignored) for symbol in lowering.terminals],
         lowering.lexemes(),

@@ -22,14 +22,15 @@ from functools import cached_property
 from itertools import count
 from typing import TYPE_CHECKING, Any
 
-from schemagen.context_free.syntax import Rule, Terminal
+from schemagen.context_free.syntax import Rule, Terminal, tokens_in
 from schemagen.engine.reference.frames import Frame, Parser, fsms_of
 from schemagen.engine.reference.fsm import final_states, rows_of, start_of, symbols_of
 from schemagen.engine.reference.matcher import ByteEngine, Mask
+from schemagen.engine.tokens import ids_of
 from schemagen.threads.forking import without_property_locks
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterable, Iterator, Mapping
 
     from interegular.fsm import FSM
 
@@ -55,19 +56,40 @@ class _Machine:
     """The machine of one symbol, by bytes.
 
     Args:
-        fsm: Over bytes, live states only.
+        start: Its first state.
+        finals: States in which a text may end.
+        rows: Where each byte leads from each state; live states only.
         tokens: The bytes that are tokens.
     """
 
-    def __init__(self, fsm: FSM, tokens: frozenset[int]) -> None:
-        self.start = start_of(fsm)
-        self.finals = final_states(fsm)
+    def __init__(self, start: int, finals: set[int], rows: dict[int, dict[int, int]], tokens: frozenset[int]) -> None:
+        self.start = start
+        self.finals = finals
+        self.rows = rows
+        self.to_end = self._distances(tokens)
+
+    @classmethod
+    def of(cls, fsm: FSM, tokens: frozenset[int]) -> _Machine:
+        """Return that of an automaton over bytes."""
         symbols = symbols_of(fsm, range(256))
-        self.rows = {
+        rows = {
             state: {byte: row[symbol] for byte, symbol in enumerate(symbols) if symbol in row}
             for state, row in rows_of(fsm).items()
         }
-        self.to_end = self._distances(tokens)
+        return cls(start_of(fsm), final_states(fsm), rows, tokens)
+
+    @classmethod
+    def of_texts(cls, texts: Iterable[bytes], tokens: frozenset[int]) -> _Machine:
+        """Return that of some texts, none of which begins with another: a trie."""
+        rows: dict[int, dict[int, int]] = {0: {}}
+        finals: set[int] = set()
+        for text in texts:
+            state = 0
+            for byte in text:
+                state = rows[state].setdefault(byte, len(rows))
+                rows.setdefault(state, {})
+            finals.add(state)
+        return cls(0, finals, rows, tokens)
 
     def _distances(self, tokens: frozenset[int]) -> dict[int, int]:
         """Return how many bytes that are tokens it takes from each state to an end, where that is possible."""
@@ -91,7 +113,7 @@ class ContextFreeEngine(ByteEngine):
     Args:
         grammar: Rules over texts and terminals; terminals in `ContextFreeGrammar.ignored` may stand anywhere between
             others.
-        vocabulary: The tokens of the model.
+        vocabulary: The tokens of the model, with marks for those that the grammar names.
         max_states: Most states of the machine of a text.
         max_seconds: Most seconds for building one.
 
@@ -111,8 +133,13 @@ class ContextFreeEngine(ByteEngine):
     ) -> None:
         self.vocabulary = vocabulary
         self._parser = Parser(grammar)
-        fsms = fsms_of(self._parser.grammar, self._parser.items, max_states=max_states, max_seconds=max_seconds)
-        self._machines = {symbol: _Machine(fsm, self.byte_tokens) for symbol, fsm in fsms.items()}
+        named = tokens_in(self._parser.grammar)
+        items = self._parser.items
+        fsms = fsms_of(self._parser.grammar, items, but=named, max_states=max_states, max_seconds=max_seconds)
+        self._machines = {symbol: _Machine.of(fsm, self.byte_tokens) for symbol, fsm in fsms.items()}
+        for token in named:
+            marks = (vocabulary.tokens[token_id] for token_id in ids_of(token, vocabulary))
+            self._machines[token] = _Machine.of_texts(marks, self.byte_tokens)
         self._ignored = tuple(Terminal(name) for name in sorted(grammar.ignored))
         self.start = Configuration(frozenset([self._parser.start]), frozenset())
 
@@ -152,11 +179,11 @@ class ContextFreeEngine(ByteEngine):
 
     def mask(self, state: Configuration) -> Mask:
         """Return the tokens allowed next, EOS ids included if the text may end."""
-        ids = list(self.vocabulary.eos_token_ids) if self.is_final(state) else []
+        ids = set(self.vocabulary.eos_token_ids) if self.is_final(state) else set()
         todo: list[tuple[Any, Configuration]] = [(self._trie, state)]
         while todo:
             node, at = todo.pop()
-            ids.extend(node[1])
+            ids.update(node[1])
             for byte, child in node[0].items():
                 following = self.after(at, byte)
                 if following is not None:
@@ -171,7 +198,7 @@ class ContextFreeEngine(ByteEngine):
             node = root
             for byte in token:
                 node = node[0].setdefault(byte, ({}, []))
-            if token and token_id not in self.vocabulary.eos_token_ids:
+            if token:
                 node[1].append(token_id)
         return root
 

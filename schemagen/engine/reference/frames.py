@@ -34,6 +34,7 @@ from schemagen.context_free.syntax import (
     Rule,
     Terminal,
     Text,
+    Token,
     substituted,
 )
 from schemagen.context_free.texts import nonempty
@@ -42,7 +43,7 @@ from schemagen.errors import UnsatisfiableSchemaError, UnsupportedGrammarError
 from schemagen.regex import ast
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
+    from collections.abc import Collection, Iterable, Iterator, Mapping
 
     from interegular.fsm import FSM
 
@@ -189,6 +190,7 @@ def fsms_of(
     grammar: ContextFreeGrammar,
     items: Mapping[str, Items],
     *,
+    but: Collection[Readable] = (),
     max_states: int = 20_000,
     max_seconds: float = 30.0,
 ) -> dict[Readable, FSM]:
@@ -197,18 +199,19 @@ def fsms_of(
     Args:
         grammar: The grammar.
         items: The items of its rules.
+        but: Symbols that are left out.
         max_states: Most states of a machine, as in `byte_fsm`.
         max_seconds: Most seconds for a machine.
 
     Raises:
-        UnsupportedGrammarError: A terminal is read by the longest match, or by what follows it.
+        UnsupportedGrammarError: A terminal is read by the longest match, or by what follows it, or is a token.
         LimitError: A limit stopped the work.
     """
     symbols = {symbol for rule in items.values() for edges in rule.edges for symbol, _ in edges}
     symbols |= {Terminal(name) for name in grammar.ignored}
     return {
         symbol: byte_fsm(_language(grammar, symbol), max_states=max_states, max_seconds=max_seconds)
-        for symbol in sorted((each for each in symbols if not isinstance(each, Rule)), key=repr)
+        for symbol in sorted((each for each in symbols if not isinstance(each, Rule) and each not in but), key=repr)
     }
 
 
@@ -221,6 +224,14 @@ def _language(grammar: ContextFreeGrammar, symbol: Readable) -> ast.Regex:
             f"{symbol.spec!r:.80} inside of a grammar",
             why="the constructions in pure Python read one grammar at a time",
             fix="use engine='native'",
+        )
+    if isinstance(symbol, Token):
+        raise UnsupportedGrammarError(
+            f"the token {symbol} inside of a grammar",
+            line=symbol.line,
+            column=symbol.column,
+            why="this construction reads texts",
+            fix="use engine='native' or engine='reference'",
         )
     lexemes = grammar.terminals.get(symbol.name, ())
     if any(lexeme.marked or lexeme.longer != ast.EMPTY for lexeme in lexemes):

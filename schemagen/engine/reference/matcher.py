@@ -5,6 +5,7 @@ An engine says what is behind a byte, and whether a text may end; masks, complet
 
 from __future__ import annotations
 
+import math
 from abc import ABC, abstractmethod
 from collections import defaultdict
 from dataclasses import dataclass
@@ -14,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 from schemagen.arguments import check_bytes, check_fill, check_steps, check_token_id, shown
 from schemagen.errors import DeadEndError, MatcherTerminatedError
 from schemagen.masks.rows import row_of
+from schemagen.vocabulary.marks import DIGITS, is_marked, without_marks
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -96,20 +98,21 @@ class ByteEngine(ABC):
 
     def _fewest_tokens(self, text: bytes) -> int:
         """Return the least number of tokens whose bytes are the text."""
-        fewest = [0] * (len(text) + 1)
+        fewest = [0.0] * (len(text) + 1)
         for begin in range(len(text) - 1, -1, -1):
             ends = (
                 begin + len(token)
                 for _, token in self.tokens_by_first_byte[text[begin]]
                 if text.startswith(token, begin)
             )
-            fewest[begin] = 1 + min(fewest[end] for end in ends)
-        return fewest[0]
+            fewest[begin] = 1 + min((fewest[end] for end in ends), default=math.inf)  # within a mark there are none
+        return int(fewest[0])
 
     @cached_property
     def byte_tokens(self) -> frozenset[int]:
-        """The bytes that are tokens."""
-        return frozenset(token[0] for token in self.vocabulary.tokens if len(token) == 1)
+        """The bytes that are tokens, and those of marks: behind the first byte of one all of it has to follow."""
+        tokens = self.vocabulary.tokens
+        return frozenset(byte for token in tokens if len(token) == 1 or not without_marks(token) for byte in token)
 
     @cached_property
     def tokens_by_first_byte(self) -> defaultdict[int, list[tuple[int, bytes]]]:
@@ -201,15 +204,16 @@ class ReferenceMatcher:
         vocabulary, token_id = self._engine.vocabulary, check_token_id("accept_token", token_id)
         if self._step.terminated or not 0 <= token_id < vocabulary.size:
             return False
-        if token_id in vocabulary.eos_token_ids:
-            return self.is_accepting() and self._push(self._step.state, terminated=True)
-        token = vocabulary.tokens[token_id]
-        return bool(token) and self.accept_bytes(token)
+        ends, token = token_id in vocabulary.eos_token_ids, vocabulary.tokens[token_id]
+        state = self._engine.step(self._step.state, token) if token else None
+        if state is not None:
+            return self._push(state, terminated=ends and self._engine.is_final(state))
+        return ends and self.is_accepting() and self._push(self._step.state, terminated=True)
 
     def accept_bytes(self, data: bytes) -> bool:
         """Advance by text, all of it or nothing; counts as one step for `rollback`."""
         check_bytes(data)
-        if self._step.terminated:
+        if self._step.terminated or (self._engine.vocabulary.has_marks and is_marked(data)):
             return False
         state = self._engine.step(self._step.state, data)
         return state is not None and self._push(state)
@@ -233,7 +237,7 @@ class ReferenceMatcher:
 
     def shortest_completion(self) -> bytes:
         """Return the completion of the fewest bytes, the first of them in order."""
-        return b"" if self._step.terminated else self._engine.completion(self._step.state) or b""
+        return b"" if self._step.terminated else without_marks(self._engine.completion(self._step.state) or b"")
 
     def rollback(self, count: int = 1) -> None:
         """Undo the last ``count`` accepted steps.
@@ -287,12 +291,15 @@ class ReferenceMatcher:
             return f"{name} is not allowed: EOS was already accepted"
         if not 0 <= token_id < vocabulary.size:
             return f"{name} is not allowed: the vocabulary has {vocabulary.size} ids"
+        token = vocabulary.tokens[token_id]
+        marked = vocabulary.has_marks and is_marked(token)
+        if marked and self._engine.step(self._step.state, token) is not None:
+            return f"{name} is allowed: the grammar names it here"
         if token_id in vocabulary.eos_token_ids:
             verdict = (
                 "allowed: the text may end here" if self.is_accepting() else "not allowed: the text is not complete"
             )
             return f"{name} (EOS) is {verdict}"
-        token = vocabulary.tokens[token_id]
         if not token:
             return f"{name} is not allowed: it is a special or padding id without text"
         read, state = self._engine.read(self._step.state, token)
@@ -301,6 +308,8 @@ class ReferenceMatcher:
         stopped = self._engine.step(self._step.state, token[:read])
         assert stopped is not None, "the bytes that were read lead to a state"
         expected = show_bytes(self._engine.bytes_after(stopped)) or "the end of the text"
+        if marked:
+            return f"{name} is not allowed: {expected} is expected"
         return f"{name} {token!r} is not allowed: after {read} of its {len(token)} bytes, {expected} is expected"
 
     def _mask(self) -> Mask:
@@ -321,7 +330,9 @@ class ReferenceMatcher:
             return mask
         budget = max(budget, needed)
         kept = [
-            token_id for token_id in mask.ids if token_id in vocabulary.eos_token_ids or self._fits(token_id, budget)
+            token_id
+            for token_id in mask.ids
+            if (token_id in vocabulary.eos_token_ids and self.is_accepting()) or self._fits(token_id, budget)
         ]
         return Mask.of(kept, vocabulary.size)
 
@@ -338,7 +349,10 @@ class ReferenceMatcher:
 
 
 def show_bytes(values: Sequence[int]) -> str:
-    """Return a short text for bytes in ascending order: characters and ranges, at most eight of them."""
+    """Return a short text for bytes in ascending order: characters and ranges, at most eight of them, and what marks are."""
+    texts = [byte for byte in values if byte not in DIGITS]
+    if len(texts) < len(values):
+        return " ".join(filter(None, [show_bytes(texts), "a token that the grammar names"]))
     starts = [byte for byte in values if byte - 1 not in values]
     ends = [byte for byte in values if byte + 1 not in values]
     shown = [_show(a) if a == b else f"{_show(a)}-{_show(b)}" for a, b in zip(starts, ends, strict=True)]

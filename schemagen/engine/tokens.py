@@ -1,0 +1,82 @@
+"""Which tokens of a vocabulary a grammar names."""
+
+from __future__ import annotations
+
+import difflib
+from typing import TYPE_CHECKING
+
+from schemagen.context_free.syntax import tokens_in
+from schemagen.errors import UnsupportedGrammarError
+
+if TYPE_CHECKING:
+    from schemagen.context_free.syntax import ContextFreeGrammar, Token
+    from schemagen.vocabulary import Vocabulary
+
+#: Names of tokens in an error.
+_SHOWN = 8
+
+
+def marked_for(grammar: ContextFreeGrammar, vocabulary: Vocabulary) -> Vocabulary:
+    """Return the vocabulary that a grammar is compiled over: with marks for the tokens that it names, if it names any.
+
+    Args:
+        grammar: Its rules.
+        vocabulary: Of the model.
+
+    Raises:
+        UnsupportedGrammarError: The vocabulary does not have one of them, or it is an ordinary token of text.
+    """
+    named = {token_id for token in tokens_in(grammar) for token_id in ids_of(token, vocabulary)}
+    if not named:
+        return vocabulary
+    return vocabulary.marked(frozenset(token_id for token_id in named if vocabulary.tokens[token_id]))
+
+
+def ids_of(token: Token, vocabulary: Vocabulary) -> list[int]:
+    """Return the ids that a token of a grammar stands for, ascending.
+
+    Raises:
+        UnsupportedGrammarError: As `marked_for`.
+    """
+    found: set[int] = set()
+    for wanted in token.wanted:
+        if isinstance(wanted, str):
+            found.update(_named(token, wanted, vocabulary))
+        else:
+            found.update(_within(token, *wanted, vocabulary))
+    return sorted(found)
+
+
+def _named(token: Token, name: str, vocabulary: Vocabulary) -> list[int]:
+    ids = [token_id for token_id, known in vocabulary.token_names.items() if known == name]
+    if ids:
+        return ids
+    known = vocabulary.token_names.values()
+    close = difflib.get_close_matches(name, known, 3)
+    shown = ", ".join(list(known)[:_SHOWN])
+    why = f"Vocabulary.token_names has {shown}{', ...' if len(known) > _SHOWN else ''}" if shown else "it names none"
+    fix = "name one of those" if shown else "give it token_names, by Vocabulary.from_tokenizer or from_tokens"
+    fix = f"did you mean {' or '.join(close)}?" if close else f"{fix}; or write the text as a literal"
+    raise _unsupported(token, f"the vocabulary has no special or added token {name}", why, fix)
+
+
+def _within(token: Token, first: int, last: int, vocabulary: Vocabulary) -> list[int]:
+    if last >= vocabulary.size:
+        fact = f"the token id {last} is outside the vocabulary of {vocabulary.size} ids"
+        raise _unsupported(token, fact, "the model has no logit for it", "correct the id")
+    ids = range(first, last + 1)
+    for token_id in ids:
+        if token_id not in vocabulary.token_names and token_id not in vocabulary.special_token_ids:
+            text = vocabulary.tokens[token_id]
+            what = f"an ordinary token, with the text {text!r:.40}" if text else "no token of the tokenizer"
+            raise _unsupported(
+                token,
+                f"the token id {token_id} is {what}",
+                "text is read as characters, whichever tokens it is written with",
+                "give ids of special or added tokens; write text as a literal",
+            )
+    return list(ids)
+
+
+def _unsupported(token: Token, fact: str, why: str, fix: str) -> UnsupportedGrammarError:
+    return UnsupportedGrammarError(fact, line=token.line, column=token.column, why=why, fix=fix)
