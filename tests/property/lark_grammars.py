@@ -180,6 +180,26 @@ GRAMMARS = {
         "ab#_\n",
         5,
     ),
+    "a terminal that something ignored always takes": (
+        r"""
+        start: B
+        B: /ba/
+        I.1: /b/
+        %ignore I
+        """,
+        "ab",
+        6,
+    ),
+    "an alternative that something ignored always takes": (
+        r"""
+        start: "x" | B "y" | "z" [start]
+        B: /ba|bx/
+        I.1: /b/
+        %ignore I
+        """,
+        "abxyz",
+        5,
+    ),
     "letters of any case": (
         r"""
         start: ("if"i | NAME)+
