@@ -434,7 +434,7 @@ MORE_GRAMMARS = {
     ),
 }
 
-#: Ignored terminals whose longest match is open for long: texts that the core loses.
+#: Ignored terminals whose longest match is open for long.
 IGNORING_GRAMMARS = {
     "an ignored match that may yet be longer": ("start: X\nX: /b/\nI: /[ab]*a/\n%ignore I", "ab", 5),
     "an ignored match behind a look-ahead": ("start: A\nA: /aa./\nI: /[ab](?!b)./\n%ignore I", "ab", 5),
