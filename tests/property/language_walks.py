@@ -75,7 +75,9 @@ def language(name: str) -> Language:
     else:
         file, options, is_exact = FILES[name]
         spec = schemagen.Lark(FOLDER / file, **options)
-    return Language(schemagen.compile(spec, vocabulary(), cache=None), spec, is_exact)
+    return Language(
+        schemagen.compile(spec, vocabulary(), cache=None, limits=schemagen.Limits(max_seconds=600)), spec, is_exact
+    )
 
 
 @cache
