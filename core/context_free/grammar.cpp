@@ -39,10 +39,20 @@ SymbolId ContextFreeGrammar::add_rule(std::string name, uint32_t items,
 
 void ContextFreeGrammar::finish(SymbolId start, Kernel& kernel) {
     start_ = start;
+    drop_unreadable(kernel);
     find_nullable();
     close_items();
     measure(kernel);
     find_follow();
+}
+
+// Lexemes without texts are never read: lexers before them in the order take whatever they could be.
+void ContextFreeGrammar::drop_unreadable(Kernel& kernel) {
+    for (SymbolId terminal = 0; terminal < terminal_count_; ++terminal) {
+        const bool has_own = !lexemes_of_[terminal].empty();
+        std::erase_if(lexemes_of_[terminal], [&](LexemeId each) { return kernel.is_empty(lexemes_[each].text); });
+        if (has_own && lexemes_of_[terminal].empty()) own_min_bytes_[terminal] = kFar;
+    }
 }
 
 // A rule may be empty if an accepting item can be reached from its first one by rules that may be empty.

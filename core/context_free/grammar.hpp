@@ -6,8 +6,9 @@
 // as (`longer`), which is how lexers that take the longest match, or have an order, are described. What follows a
 // marked lexeme is described in full, as matchers that try alternatives in order need.
 //
-// Invariants, seen to by the caller: every rule derives some text (unproductive ones are dropped), the texts of lexemes
-// are not empty. A terminal without lexemes is read where another one says so, and has no text of its own.
+// Invariants, seen to by the caller: every rule derives some text if every terminal has one (unproductive ones are
+// dropped), no text of a lexeme is empty. A lexeme may have no text at all; it belongs to no terminal then. A terminal
+// without lexemes is read where another one says so, and has no text of its own.
 #pragma once
 #include <cstdint>
 #include <span>
@@ -80,6 +81,7 @@ public:
     static constexpr uint32_t kFar = UINT32_MAX / 4;
 
 private:
+    void drop_unreadable(Kernel& kernel);
     void find_nullable();
     void close_items();
     void measure(Kernel& kernel);

@@ -4,6 +4,10 @@
 
 namespace schemagen {
 
+namespace {
+constexpr uint8_t kPlaneOfMark = 0xF4;  // the first byte of the mark, and of the characters of its plane
+}  // namespace
+
 Lexer::Lexer(const ContextFreeGrammar& grammar, const LexemeSets& sets, Kernel& kernel, Allowance& allowance)
     : grammar_(grammar), sets_(sets), kernel_(kernel), allowance_(allowance) {
     unmarked_ = kernel_.repeat(kernel_.chars(Encoding::kUtf8, {{0, kMaxCodePoint - 1}}), 0, kUnbounded);
@@ -58,9 +62,24 @@ LexerState Lexer::intern(std::vector<Component> components) {
     return id;
 }
 
+// The first and the last of the bytes around one of which all lead to the same state.
+std::pair<unsigned, unsigned> Lexer::alike(LexerState state, uint8_t byte) {
+    ByteCuts cuts{};
+    cuts[kPlaneOfMark >> 6] = uint64_t{3} << (kPlaneOfMark & 63);  // begins and ends there
+    for (const Component& each : states_[state].components)
+        for (NodeId node : {each.text, each.longer}) {
+            const ByteCuts& own = kernel_.cuts(node);
+            for (size_t w = 0; w < cuts.size(); ++w) cuts[w] |= own[w];
+        }
+    auto is_cut = [&](unsigned at) { return cuts[at >> 6] >> (at & 63) & 1; };
+    unsigned first = byte, last = byte;
+    while (first > 0 && !is_cut(first)) --first;
+    while (last < 255 && !is_cut(last + 1)) ++last;
+    return {first, last};
+}
+
 LexerState Lexer::compute(LexerState state, uint8_t byte) {
     std::vector<Component> components;
-    constexpr uint8_t kPlaneOfMark = 0xF4;
     for (const Component& each : states_[state].components) {
         if (byte == kPlaneOfMark && grammar_.lexemes()[each.lexeme].marked) continue;
         const NodeId text = kernel_.derivative(each.text, byte);
@@ -73,7 +92,9 @@ LexerState Lexer::compute(LexerState state, uint8_t byte) {
         rows_[state] = std::make_unique<Row>();
         rows_[state]->fill(kUnknown);
     }
-    return (*rows_[state])[byte] = target;
+    const auto [first, last] = alike(state, byte);
+    std::fill(rows_[state]->begin() + first, rows_[state]->begin() + last + 1, target);
+    return target;
 }
 
 const ByteSet& Lexer::next_bytes(LexerState state) {

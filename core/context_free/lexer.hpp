@@ -17,6 +17,7 @@
 #include <deque>
 #include <memory>
 #include <unordered_map>
+#include <utility>
 #include <vector>
 
 #include "context_free/allowance.hpp"
@@ -80,6 +81,7 @@ private:
         std::vector<End> ends;
         std::unique_ptr<ByteSet> next_bytes;  // when it was asked for
     };
+    std::pair<unsigned, unsigned> alike(LexerState state, uint8_t byte);
     LexerState compute(LexerState state, uint8_t byte);
     LexerState intern(std::vector<Component> components);
     Promise promise_of(std::vector<uint32_t> parts);

@@ -260,7 +260,7 @@ bool Completions::complete(const Configuration& config, Arena& arena) {
 
 // The text from here to the end, and the configurations on its way. Where the tokens of a configuration were counted
 // its text stays what it was, though a shorter one may be found later: what is counted on the way to it includes these
-// tokens.
+// tokens. For the same reason what is known of a configuration goes before the way on which it was met.
 bool Completions::follow(const Configuration& config, Arena& arena, std::string& text, std::vector<uint32_t>& ids) {
     Configuration at = config;
     auto go = [&](uint8_t byte) {
@@ -274,8 +274,8 @@ bool Completions::follow(const Configuration& config, Arena& arena, std::string&
             if (!go(known_[ids.back()].byte)) return false;
         } else {
             for (char byte : std::string(path_)) {
-                uint32_t id = id_of(at);
-                if (is_settled(id)) break;
+                const uint32_t id = id_of(at);
+                if (is_settled(id) || (id != kNone && known_[id].byte != static_cast<uint8_t>(byte))) break;
                 ids.push_back(id);
                 if (!go(static_cast<uint8_t>(byte))) return false;
             }

@@ -180,6 +180,26 @@ GRAMMARS = {
         "ab#_\n",
         5,
     ),
+    "a terminal that something ignored always takes": (
+        r"""
+        start: B
+        B: /ba/
+        I.1: /b/
+        %ignore I
+        """,
+        "ab",
+        6,
+    ),
+    "an alternative that something ignored always takes": (
+        r"""
+        start: "x" | B "y" | "z" [start]
+        B: /ba|bx/
+        I.1: /b/
+        %ignore I
+        """,
+        "abxyz",
+        5,
+    ),
     "letters of any case": (
         r"""
         start: ("if"i | NAME)+
@@ -414,7 +434,7 @@ MORE_GRAMMARS = {
     ),
 }
 
-#: Ignored terminals whose longest match is open for long: texts that the core loses.
+#: Ignored terminals whose longest match is open for long.
 IGNORING_GRAMMARS = {
     "an ignored match that may yet be longer": ("start: X\nX: /b/\nI: /[ab]*a/\n%ignore I", "ab", 5),
     "an ignored match behind a look-ahead": ("start: A\nA: /aa./\nI: /[ab](?!b)./\n%ignore I", "ab", 5),

@@ -7,7 +7,7 @@ CHARACTERS = "ab"
 
 
 def random_grammar(seed: int) -> str:
-    """The text of a grammar with two to four terminals and one to three rules; some derive nothing, lark says so; nothing is ignored."""
+    """The text of a grammar with two to four terminals and one to three rules, which ignores nothing; some derive no text."""
     choose = random.Random(seed)
     terminals = ["A", "B", "C", "D"][: choose.randint(2, 4)]
     rules = ["start", "x", "y"][: choose.randint(1, 3)]
@@ -16,6 +16,15 @@ def random_grammar(seed: int) -> str:
         priority = choose.choice(["", "", "", ".1", ".2", ".-1"])
         lines.append(f"{name}{priority}: /{_pattern(choose, 3)}/{choose.choice(['', '', '', 'i'])}")
     return "\n".join(lines)
+
+
+def random_ignoring_grammar(seed: int) -> str:
+    """The text of a random grammar that ignores a pattern of its own, a terminal that its rules may use, or both."""
+    choose = random.Random(f"ignored {seed}")
+    source = random_grammar(seed)
+    own = f"I{choose.choice(['', '', '.1', '.-1'])}: /{_pattern(choose, choose.choice([0, 1, 2, 3]))}/\n%ignore I"
+    used = f"%ignore {choose.choice('AB')}"
+    return "\n".join([source, *choose.choice([[own], [own], [used], [own, used]])])
 
 
 def _expansions(choose: random.Random, rules: list[str], terminals: list[str]) -> str:
