@@ -4,6 +4,7 @@
 #include <cstring>
 
 #include "automata/container_view.hpp"
+#include "automata/string_view.hpp"
 #include "context_free/embedding_masks.hpp"
 
 namespace schemagen {
@@ -213,6 +214,25 @@ bool EmbeddingAutomaton::text_matters(const Configuration& config) const {
     return std::any_of(strands.begin(), strands.end(), [&](const GuestStrand& strand) {
         return guide_of(*guests_[strand.guest].automaton).text_matters(strand.inner);
     });
+}
+
+Configuration EmbeddingAutomaton::least_constrained(const Configuration& config, Arena& arena) {
+    const std::span<const GuestStrand> strands = strands_of(config);
+    std::vector<GuestStrand> out(strands.begin(), strands.end());
+    for (GuestStrand& strand : out)
+        strand.inner = guide_of(*guests_[strand.guest].automaton).least_constrained(strand.inner, arena);
+    return with(config.state, out, arena);
+}
+
+// Where one guest is read and nothing else, as far as it does.
+bool EmbeddingAutomaton::stays_inside(const Configuration& from, const Configuration& next) {
+    const std::span<const GuestStrand> before = strands_of(from), behind = strands_of(next);
+    if (from.state != kNoPlace || next.state != kNoPlace || before.size() != 1 || behind.size() != 1) return false;
+    const GuestStrand &one = before.front(), &other = behind.front();
+    if (one.guest != other.guest || one.behind != other.behind || one.promise || other.promise) return false;
+    const Automaton& guest = *guests_[one.guest].automaton;
+    StringView* strings = guest.facets().strings;
+    return strings && strings->string_body(one.inner, 1).state && guide_of(guest).stays_inside(one.inner, other.inner);
 }
 
 Configuration EmbeddingAutomaton::keep(const Configuration& config, Arena& arena) {

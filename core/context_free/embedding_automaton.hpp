@@ -45,6 +45,8 @@ public:
     // Before `min_bytes` of a guest is asked for; a second time changes nothing.
     void settle_shortest(const CountTokens& tokens) override;
     bool text_matters(const Configuration& config) const override;
+    Configuration least_constrained(const Configuration& config, Arena& arena) override;
+    bool stays_inside(const Configuration& from, const Configuration& next) override;
     Configuration keep(const Configuration& config, Arena& arena) override;
     // The guests that are being read.
     static std::span<const GuestStrand> strands_of(const Configuration& config);

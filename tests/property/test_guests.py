@@ -23,7 +23,7 @@ from schemagen.context_free.syntax import (
 from schemagen.engine.native.context_free import compile_context_free
 from schemagen.engine.options import DEFAULT_LIMITS, Options
 from schemagen.regex import ast
-from schemagen.testing import brute_force_mask
+from schemagen.testing import brute_force_mask, mask_of
 
 WORDS = [
     '{"',
@@ -177,3 +177,21 @@ def test_what_follows_a_value_needs_no_room() -> None:
     assert matcher.accept_bytes(f"<{value}>< {value} >".encode())
     assert matcher.is_accepting()
     assert not constraint.matcher().accept_bytes(b'<{"n": 1')
+
+
+BYTES = Vocabulary.byte_vocabulary()
+
+
+@pytest.mark.parametrize("budget", [5, 30, 60])
+@pytest.mark.parametrize("grammar", ["start: J", 'start: ("<" J ">")+'])
+def test_a_budget_is_kept_within_strings_of_a_guest(grammar: str, budget: int) -> None:
+    """Wherever a budget runs out, in the middle of a character for one, the text has come to an end."""
+    constraint = schemagen.compile(schemagen.Lark(f"{grammar}\n%declare J", bind={"J": True}), BYTES, cache=None)
+    for seed in range(40):
+        choose, matcher = random.Random(seed), constraint.matcher()
+        for left in range(budget, 0, -1):
+            token = choose.choice(sorted(mask_of(matcher, BYTES, budget=left)))
+            if token in BYTES.eos_token_ids:
+                break
+            assert matcher.accept_token(token)
+        assert matcher.is_accepting(), f"seed {seed}"
