@@ -39,7 +39,7 @@ public:
     std::unique_ptr<MaskEngine> make_masks(const VocabularyTables& tables) override;
 
     // Whether the grammar has a text.
-    bool has_texts() { return strands_.has_texts(); }
+    bool has_texts();
     Configuration start() override;
     bool step(Configuration& config, uint8_t byte, Arena& arena) override;
     bool accepting(const Configuration& config) override { return strands_.accepting(config.state); }
@@ -52,6 +52,7 @@ public:
 private:
     std::unique_ptr<Parser> make_parser();
     bool is_lively();
+    std::unique_ptr<LrLiveness> lr_liveness();
 
     std::shared_ptr<SharedAutomata> shared_;
     Allowance allowance_;
@@ -60,6 +61,7 @@ private:
     LexemeSets sets_;
     Lexer lexer_;
     Adjacency adjacency_;
+    bool is_lively_ = false;  // see Strands
     std::unique_ptr<Parser> parser_;
     Strands strands_;
 };

@@ -13,12 +13,27 @@ bool always(Adjacency::When when) { return when == Adjacency::When::kAlways; }
 }  // namespace
 
 Liveness::Liveness(const ContextFreeGrammar& grammar, const Indentation* indentation,
-                   const std::vector<ForeignTerminal>& foreign, Adjacency& adjacency)
+                   const std::vector<ForeignTerminal>& foreign, const LrTables* tables, Adjacency& adjacency)
     : grammar_(grammar),
       indentation_(indentation),
       foreign_(foreign),
       adjacency_(adjacency),
-      stuck_rule_(grammar.start()) {}
+      stuck_rule_(grammar.start()) {
+    if (tables) find_ways(*tables);
+}
+
+// A lexer for each state may read a terminal in ways of its own.
+void Liveness::find_ways(const LrTables& tables) {
+    ways_.resize(grammar_.terminal_count());
+    for (size_t state = 0; state < tables.actions.size(); ++state) {
+        poll();
+        std::map<SymbolId, std::vector<LexemeId>> here;
+        for (LexemeId lexeme : tables.lexemes[state]) here[grammar_.lexemes()[lexeme].terminal].push_back(lexeme);
+        for (const LrTables::Action& action : tables.actions[state])
+            if (action.symbol < grammar_.terminal_count() && !grammar_.lexemes_of(action.symbol).empty())
+                ways_[action.symbol].insert(here[action.symbol]);
+    }
+}
 
 const ForeignTerminal* Liveness::foreign(SymbolId terminal) const {
     for (const ForeignTerminal& each : foreign_)
@@ -35,6 +50,14 @@ std::vector<LexemeId> Liveness::lexemes_of(SymbolId terminal) const {
 }
 
 bool Liveness::may_be_behind(LexemeId lexeme, LexemeId next) {
+    const size_t count = grammar_.lexemes().size();
+    if (behind_.empty()) behind_.assign(count * count, kUnasked);
+    uint8_t& known = behind_[lexeme * count + next];
+    if (known == kUnasked) known = finds_behind(lexeme, next);
+    return known != 0;
+}
+
+bool Liveness::finds_behind(LexemeId lexeme, LexemeId next) {
     if (always(adjacency_.followed(lexeme, next))) return true;
     for (SymbolId ignored = 0; ignored < grammar_.terminal_count(); ++ignored)
         if (grammar_.is_ignored(ignored))
@@ -60,11 +83,14 @@ bool Liveness::may_follow(SymbolId terminal, SymbolId next) {
         const std::vector<LexemeId> before = lexemes_of(terminal);
         return std::all_of(before.begin(), before.end(), [&](LexemeId each) { return may_be_before(each, *guest); });
     }
-    const std::vector<LexemeId> after = lexemes_of(next);
-    for (LexemeId lexeme : lexemes_of(terminal))
-        if (std::none_of(after.begin(), after.end(), [&](LexemeId each) { return may_be_behind(lexeme, each); }))
-            return false;
-    return true;
+    const std::vector<LexemeId> before = lexemes_of(terminal);
+    auto may_be = [&](const std::vector<LexemeId>& after) {
+        return std::all_of(before.begin(), before.end(), [&](LexemeId lexeme) {
+            return std::any_of(after.begin(), after.end(), [&](LexemeId each) { return may_be_behind(lexeme, each); });
+        });
+    };
+    if (ways_.empty() || ways_[next].empty()) return may_be(lexemes_of(next));
+    return std::all_of(ways_[next].begin(), ways_[next].end(), may_be);
 }
 
 // false: there are too many.

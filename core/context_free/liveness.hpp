@@ -10,18 +10,21 @@
 // Terminals with the same neighbours are of one class, of which there are few. What is ignored may stand between.
 #pragma once
 #include <cstdint>
+#include <set>
 #include <vector>
 
 #include "context_free/adjacency.hpp"
 #include "context_free/indenting_parser.hpp"
+#include "context_free/lr_tables.hpp"
 
 namespace schemagen {
 
 class Liveness {
 public:
-    // `indentation`: null if line breaks mean nothing.
+    // `indentation`: null if line breaks mean nothing. `tables`: null if all lexemes of a terminal are read wherever it
+    // may stand; else each of the states has its own.
     Liveness(const ContextFreeGrammar& grammar, const Indentation* indentation,
-             const std::vector<ForeignTerminal>& foreign, Adjacency& adjacency);
+             const std::vector<ForeignTerminal>& foreign, const LrTables* tables, Adjacency& adjacency);
     bool is_lively();
     // If it is not, a rule that may have no end; else the start.
     SymbolId stuck_rule() const { return stuck_rule_; }
@@ -31,8 +34,10 @@ private:
     static constexpr size_t kMostClasses = 63;
     static constexpr uint32_t kNoText = UINT32_MAX, kNotRead = UINT32_MAX - 1;
     std::vector<LexemeId> lexemes_of(SymbolId terminal) const;
+    void find_ways(const LrTables& tables);
     bool may_follow(SymbolId terminal, SymbolId next);
     bool may_be_behind(LexemeId lexeme, LexemeId next);
+    bool finds_behind(LexemeId lexeme, LexemeId next);
     bool may_be_before(LexemeId lexeme, const ForeignTerminal& next);
     const ForeignTerminal* foreign(SymbolId terminal) const;
     bool knows_what_follows_ignored();
@@ -46,7 +51,10 @@ private:
     const Indentation* indentation_;
     const std::vector<ForeignTerminal>& foreign_;
     Adjacency& adjacency_;
-    size_t class_count_ = 1;          // class 0: nothing was read yet
+    static constexpr uint8_t kUnasked = 2;
+    std::vector<uint8_t> behind_;                        // [lexeme][next]: what `may_be_behind` said
+    std::vector<std::set<std::vector<LexemeId>>> ways_;  // [terminal]: the lexemes of it where it may stand; or nothing
+    size_t class_count_ = 1;                             // class 0: nothing was read yet
     std::vector<uint32_t> class_of_;  // [terminal]; kNoText: it changes nothing, kNotRead: it is never there
     std::vector<Classes> followed_;   // [class]: by which ones
     SymbolId stuck_rule_;

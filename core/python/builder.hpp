@@ -282,12 +282,14 @@ public:
             guide_of(*guest.automaton).settle_shortest([&](const std::string& text) { return spelling.count(text); });
             grammar.set_min_bytes(guest.terminal, guest.automaton->min_bytes(guest.automaton->start()));
         }
+        std::vector<LexemeId> numbers;  // kUnread: of one without texts
         for (const auto& [terminal, text, longer, marked] : lexemes)
-            grammar.add_lexeme({terminal, text, longer, marked});
+            numbers.push_back(shared_->kernel.is_empty(text) ? kUnread
+                                                             : grammar.add_lexeme({terminal, text, longer, marked}));
         for (const auto& [name, items, edges, accepting] : rules) grammar.add_rule(name, items, edges, accepting);
         grammar.finish(start, shared_->kernel);
         const Allowance allowance{budget_.max_states, max_alternatives};
-        Parsing parsing{lr ? read(*lr) : nullptr, indents ? read(*indents) : nullptr, {}};
+        Parsing parsing{lr ? read(*lr, numbers) : nullptr, indents ? read(*indents) : nullptr, {}};
         for (Guest& guest : guests) {
             guest.find_ends(dynamic_cast<const JsonAutomaton*>(guest.automaton.get()) != nullptr);
             parsing.foreign.push_back({guest.terminal, guest.first});
@@ -305,7 +307,8 @@ public:
         std::sort(out.newlines.begin(), out.newlines.end());
         return std::make_shared<const Indentation>(std::move(out));
     }
-    static std::shared_ptr<const LrTables> read(const Tables& given) {
+    static constexpr LexemeId kUnread = UINT32_MAX;
+    static std::shared_ptr<const LrTables> read(const Tables& given, const std::vector<LexemeId>& numbers) {
         auto out = std::make_shared<LrTables>();
         const auto& [actions, productions, lexemes, start, end] = given;
         for (const auto& row : actions) {
@@ -313,7 +316,11 @@ public:
             for (const auto& [symbol, reduces, target] : row) out->actions.back().push_back({symbol, reduces, target});
         }
         for (const auto& [rule, length] : productions) out->productions.push_back({rule, length});
-        out->lexemes = lexemes;
+        for (const auto& row : lexemes) {
+            out->lexemes.emplace_back();
+            for (LexemeId each : row)
+                if (numbers.at(each) != kUnread) out->lexemes.back().push_back(numbers[each]);
+        }
         out->start = start;
         out->end = end;
         return out;
