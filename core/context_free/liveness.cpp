@@ -93,6 +93,32 @@ bool Liveness::may_follow(SymbolId terminal, SymbolId next) {
     return std::all_of(ways_[next].begin(), ways_[next].end(), may_be);
 }
 
+// Whether its ends say nothing of what stands behind it, so that all may, and the end of the text.
+bool Liveness::is_free(SymbolId terminal) {
+    const std::vector<LexemeId> lexemes = lexemes_of(terminal);
+    return ways_.empty() &&
+           std::all_of(lexemes.begin(), lexemes.end(), [&](LexemeId each) { return adjacency_.is_free(each); });
+}
+
+// What tells terminals apart: what may follow them, nothing if they are free, and which of those that are not free they
+// may follow.
+std::vector<Liveness::Neighbours> Liveness::find_neighbours(const std::vector<SymbolId>& read) {
+    std::vector<Neighbours> out(read.size());
+    for (size_t at = 0; at < read.size(); ++at) {
+        poll();
+        if (is_free(read[at])) continue;
+        const std::vector<LexemeId> lexemes = lexemes_of(read[at]);
+        for (size_t next = 0; next < read.size(); ++next) {
+            const bool may = may_follow(read[at], read[next]);
+            out[at].behind.push_back(may);
+            out[next].before.push_back(may);
+        }
+        out[at].behind.push_back(std::all_of(lexemes.begin(), lexemes.end(),
+                                             [&](LexemeId lexeme) { return always(adjacency_.last(lexeme)); }));
+    }
+    return out;
+}
+
 // false: there are too many.
 bool Liveness::find_classes() {
     const uint32_t count = grammar_.terminal_count();
@@ -100,34 +126,23 @@ bool Liveness::find_classes() {
     for (SymbolId terminal = 0; terminal < count; ++terminal)
         if (!grammar_.is_ignored(terminal) && (foreign(terminal) || !lexemes_of(terminal).empty()))
             read.push_back(terminal);
-    std::map<SymbolId, std::pair<std::vector<bool>, std::vector<bool>>> neighbours;
-    for (SymbolId terminal : read) {
-        poll();
-        for (SymbolId next : read) {
-            const bool may = may_follow(terminal, next);
-            neighbours[terminal].first.push_back(may);
-            neighbours[next].second.push_back(may);
-        }
-    }
     class_of_.assign(count, kNotRead);
     if (indentation_) class_of_[indentation_->indent] = class_of_[indentation_->dedent] = kNoText;
-    std::map<std::pair<std::vector<bool>, std::vector<bool>>, uint32_t> classes;
-    for (SymbolId terminal : read) {
-        const std::vector<LexemeId> lexemes = lexemes_of(terminal);
-        neighbours[terminal].first.push_back(std::all_of(
-            lexemes.begin(), lexemes.end(), [&](LexemeId lexeme) { return always(adjacency_.last(lexeme)); }));
+    const std::vector<Neighbours> neighbours = find_neighbours(read);
+    std::map<Neighbours, uint32_t> classes;
+    for (size_t at = 0; at < read.size(); ++at) {
         const auto next = static_cast<uint32_t>(classes.size() + 1);
-        class_of_[terminal] = classes.try_emplace(neighbours[terminal], next).first->second;
+        class_of_[read[at]] = classes.try_emplace(neighbours[at], next).first->second;
     }
     class_count_ = classes.size() + 1;
     if (class_count_ > kMostClasses) return false;
     followed_.assign(class_count_, 0);
     followed_[0] = ~Classes{0};
     last_ = 1;
-    for (SymbolId terminal : read) {
-        if (neighbours[terminal].first.back()) last_ |= Classes{1} << class_of_[terminal];
-        for (size_t k = 0; k < read.size(); ++k)
-            if (neighbours[terminal].first[k]) followed_[class_of_[terminal]] |= Classes{1} << class_of_[read[k]];
+    for (const auto& [each, own] : classes) {
+        if (each.behind.empty() || each.behind.back()) last_ |= Classes{1} << own;
+        for (size_t next = 0; next < read.size(); ++next)
+            if (each.behind.empty() || each.behind[next]) followed_[own] |= Classes{1} << class_of_[read[next]];
     }
     return true;
 }

@@ -41,6 +41,12 @@ private:
     bool may_be_before(LexemeId lexeme, const ForeignTerminal& next);
     const ForeignTerminal* foreign(SymbolId terminal) const;
     bool knows_what_follows_ignored();
+    struct Neighbours {
+        std::vector<bool> behind, before;
+        auto operator<=>(const Neighbours&) const = default;
+    };
+    bool is_free(SymbolId terminal);
+    std::vector<Neighbours> find_neighbours(const std::vector<SymbolId>& read);
     bool find_classes();
     Classes ends_of(ItemId item, unsigned last) const { return ends_[item * class_count_ + last]; }
     Classes ends_over(const ContextFreeGrammar::Edge& edge, unsigned last) const;
