@@ -3,6 +3,7 @@
 // free.
 #pragma once
 #include <memory>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -35,6 +36,7 @@ public:
     Parser& parser() { return *parser_; }
     Lexer& lexer() { return lexer_; }
     Strands& strands() { return strands_; }
+    std::span<const LexemeId> viable(ParserState state) { return sets_[parser_->viable(state)]; }
     const Allowance& allowance() const { return allowance_; }
     std::unique_ptr<MaskEngine> make_masks(const VocabularyTables& tables) override;
 

@@ -6,6 +6,7 @@
 #include "automata/container_view.hpp"
 #include "automata/string_view.hpp"
 #include "context_free/embedding_masks.hpp"
+#include "util/shown.hpp"
 
 namespace schemagen {
 
@@ -187,11 +188,33 @@ bool EmbeddingAutomaton::identity(const Configuration& config, bool exact, std::
     return true;
 }
 
+// Names of what may stand behind a guest.
+std::vector<std::string> EmbeddingAutomaton::behind(const GuestStrand& strand) {
+    const ContextFreeGrammar& grammar = host_->grammar();
+    Parser& parser = host_->parser();
+    std::vector<std::string> out;
+    auto note = [&](SymbolId terminal) {
+        const std::string& name = grammar.name(terminal);
+        if (std::find(out.begin(), out.end(), name) == out.end()) out.push_back(name);
+    };
+    for (LexemeId lexeme : host_->viable(strand.behind)) note(grammar.lexemes()[lexeme].terminal);
+    for (const Guest& guest : guests_)
+        if (parser.shift(strand.behind, guest.terminal)) note(guest.terminal);
+    if (parser.accepting(strand.behind)) out.push_back("the end of the text");
+    if (out.size() > kMostShown) {
+        const size_t more = out.size() - kMostShown;
+        out.resize(kMostShown);
+        out.push_back(std::to_string(more) + " more");
+    }
+    return out;
+}
+
 std::string EmbeddingAutomaton::refusal(const Configuration& config, uint8_t byte, std::string_view text,
                                         Arena& arena) {
     const std::span<const GuestStrand> strands = strands_of(config);
     if (strands.empty()) return host_->refusal(config, byte, text, arena);
     const GuestStrand& first = strands.front();
+    if (has_ended(first)) return shown_byte(byte) + " neither goes on the value nor is one of " + listed(behind(first));
     const std::string_view own = text.substr(text.size() - std::min<size_t>(text.size(), first.length));
     std::string out = guests_[first.guest].automaton->refusal(first.inner, byte, own, arena);
     return config.state == kNoPlace ? out : out + "; and " + host_->refusal(config, byte, text, arena);

@@ -68,6 +68,7 @@ private:
     bool has_ended(const GuestStrand& strand) {
         return strand.guest == GuestStrand::kGap || guests_[strand.guest].automaton->accepting(strand.inner);
     }
+    std::vector<std::string> behind(const GuestStrand& strand);
     void go_on(const GuestStrand& strand, Step& step);
     void leave(const GuestStrand& strand, Step& step);
     void enter(ParserState at, Promise promise, Step& step);

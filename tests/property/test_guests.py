@@ -2,6 +2,7 @@
 
 import json
 import random
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import pytest
@@ -195,3 +196,33 @@ def test_a_budget_is_kept_within_strings_of_a_guest(grammar: str, budget: int) -
                 break
             assert matcher.accept_token(token)
         assert matcher.is_accepting(), f"seed {seed}"
+
+
+def test_behind_a_value_it_is_said_what_may_follow() -> None:
+    """Not that the text is complete, which only the value is."""
+    spec = schemagen.Lark('start: "<" J ">"\n%declare J', bind={"J": {"type": ["object", "integer"]}})
+    matcher = schemagen.compile(spec, BYTES, cache=None).matcher()
+    for text in (b"<{}", b"<1"):
+        inside = matcher.fork()
+        assert inside.accept_bytes(text)
+        assert "'x' neither goes on the value nor is one of MORETHAN" in str(inside.explain(ord("x")))
+        assert "is allowed" in str(inside.explain(ord(">")))
+
+
+def test_threads_share_a_grammar_with_guests() -> None:
+    """Each matcher has the masks that it has alone."""
+    spec = schemagen.Lark('start: ("<" J ">")+\n%declare J', bind={"J": SCHEMAS[1]})
+
+    def masks(grammar: schemagen.Grammar, seed: int) -> list[Any]:
+        choose, matcher, found = random.Random(seed), grammar.matcher(), list[Any]()
+        for step in range(40):
+            found.append(tuple(matcher.allowed_tokens()) if step % 9 else matcher.shortest_completion())
+            if not matcher.accept_token(choose.choice(matcher.allowed_tokens())) or matcher.is_terminated():
+                break
+        return found
+
+    alone = schemagen.compile(spec, BYTES, cache=None)
+    expected = [masks(alone, seed) for seed in range(12)]
+    shared = schemagen.compile(spec, BYTES, cache=None)
+    with ThreadPoolExecutor(6) as pool:
+        assert list(pool.map(lambda seed: masks(shared, seed), range(12))) == expected
