@@ -212,7 +212,15 @@ std::vector<std::string> EmbeddingAutomaton::behind(const GuestStrand& strand) {
 std::string EmbeddingAutomaton::refusal(const Configuration& config, uint8_t byte, std::string_view text,
                                         Arena& arena) {
     const std::span<const GuestStrand> strands = strands_of(config);
-    if (strands.empty()) return host_->refusal(config, byte, text, arena);
+    if (strands.empty()) {
+        std::vector<std::string> begin;
+        each_gap(config.state, [&](ParserState at, Promise) {
+            for (const Guest& guest : guests_)
+                if (host_->parser().shift(at, guest.terminal)) begin.push_back(host_->grammar().name(guest.terminal));
+        });
+        const std::string out = host_->refusal(config, byte, text, arena);
+        return begin.empty() ? out : out + "; and it begins no text of " + listed(begin);
+    }
     const GuestStrand& first = strands.front();
     if (has_ended(first)) return shown_byte(byte) + " neither goes on the value nor is one of " + listed(behind(first));
     const std::string_view own = text.substr(text.size() - std::min<size_t>(text.size(), first.length));

@@ -202,6 +202,9 @@ def test_behind_a_value_it_is_said_what_may_follow() -> None:
     """Not that the text is complete, which only the value is."""
     spec = schemagen.Lark('start: "<" J ">"\n%declare J', bind={"J": {"type": ["object", "integer"]}})
     matcher = schemagen.compile(spec, BYTES, cache=None).matcher()
+    before = matcher.fork()
+    assert before.accept_bytes(b"<")
+    assert 'it begins no text of {"type"' in str(before.explain(ord("x")))
     for text in (b"<{}", b"<1"):
         inside = matcher.fork()
         assert inside.accept_bytes(text)
