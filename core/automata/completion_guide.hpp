@@ -19,8 +19,12 @@ public:
     virtual void settle_shortest(const CountTokens&) {}
     // Whether the shortest completion depends on the text, so that each token may lead to another one.
     virtual bool text_matters(const Configuration&) const { return false; }
-    // Among the configurations with the same shortest completion one that takes every token that any of them takes.
-    virtual Configuration least_constrained(const Configuration& config) { return config; }
+    // Among the configurations with the same shortest completion, and the same inexact identity, one that takes every
+    // token that any of them takes.
+    virtual Configuration least_constrained(const Configuration& config, Arena&) { return config; }
+    // Whether `next`, to which a byte led, is still in the string or key that `from` is in. Only tokens with a quote
+    // leave it. false: not known.
+    virtual bool stays_inside(const Configuration& from, const Configuration& next) { return from.frame == next.frame; }
     // An upper bound of the tokens of the shortest completion; kFar: not known. In bytes where it is not told by
     // tokens.
     virtual uint32_t most_tokens(const Configuration&) { return Automaton::kFar; }

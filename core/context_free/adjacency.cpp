@@ -1,5 +1,6 @@
 #include "context_free/adjacency.hpp"
 
+#include <algorithm>
 #include <unordered_map>
 
 #include "util/work.hpp"
@@ -81,7 +82,25 @@ Adjacency::When Adjacency::kept(Promise promise, const ByteSet& first) {
     return out;
 }
 
+bool Adjacency::is_free(LexemeId id) {
+    std::optional<bool>& known = known_[id].free;
+    if (known) return *known;
+    const Lexeme& lexeme = grammar_.lexemes()[id];
+    bool free = !lexeme.marked;
+    if (free && lexeme.longer != kEmpty) {
+        const Walk& walk = this->walk(id);
+        auto says_nothing = [&](LexerState state) {
+            const auto& ends = lexer_.ends(state);
+            return std::all_of(ends.begin(), ends.end(), [](const Lexer::End& end) { return !end.promise; });
+        };
+        free = !walk.states.empty() && std::all_of(walk.states.begin(), walk.states.end(), says_nothing);
+    }
+    known = free;
+    return free;
+}
+
 Adjacency::When Adjacency::followed(LexemeId lexeme, LexemeId next) {
+    if (is_free(lexeme)) return When::kAlways;
     if (const uint32_t known = followed_.find(lexeme, next); known != PairMap::kNone) return static_cast<When>(known);
     const When when = before(lexeme, first_bytes(next));
     followed_.insert(lexeme, next, static_cast<uint32_t>(when));
@@ -90,7 +109,7 @@ Adjacency::When Adjacency::followed(LexemeId lexeme, LexemeId next) {
 
 Adjacency::When Adjacency::before(LexemeId id, const ByteSet& first) {
     const Lexeme& lexeme = grammar_.lexemes()[id];
-    if (!lexeme.marked && lexeme.longer == kEmpty) return When::kAlways;
+    if (is_free(id)) return When::kAlways;
     for (size_t w = 0; w < first.words.size() && !lexeme.marked; ++w)
         if (first.words[w] & ~longer_bytes(id).words[w]) return When::kAlways;
     return over_states(id, [&](Promise promise) { return kept(promise, first); });

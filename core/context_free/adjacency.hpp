@@ -6,6 +6,7 @@
 // others by a walk through the states of the first; what is not told is said to be so sometimes.
 #pragma once
 #include <memory>
+#include <optional>
 #include <vector>
 
 #include "context_free/lexer.hpp"
@@ -28,6 +29,8 @@ public:
     When followed(LexemeId lexeme, LexemeId next);
     // The same for what begins with some bytes, and makes no lexeme.
     When before(LexemeId lexeme, const ByteSet& first);
+    // Whether no end of it says anything: so all may follow always.
+    bool is_free(LexemeId lexeme);
     // When the text may end behind it.
     When last(LexemeId lexeme);
 
@@ -40,6 +43,7 @@ private:
     struct Known {
         std::unique_ptr<ByteSet> first, longer;
         std::unique_ptr<Walk> walk;  // no states: too many
+        std::optional<bool> free;
     };
     const ByteSet& first_bytes(LexemeId lexeme);
     const ByteSet& longer_bytes(LexemeId lexeme);

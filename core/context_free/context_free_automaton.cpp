@@ -21,14 +21,15 @@ ContextFreeAutomaton::ContextFreeAutomaton(std::shared_ptr<SharedAutomata> share
       lexer_(grammar_, sets_, shared_->kernel, allowance_),
       adjacency_(grammar_, shared_->kernel, lexer_),
       parser_(make_parser()),
-      strands_(grammar_, *parser_, sets_, lexer_, allowance_, is_lively()) {
+      strands_(grammar_, *parser_, sets_, lexer_, allowance_, is_lively_) {
     set_facets({.masks = this});
 }
 
 std::unique_ptr<Parser> ContextFreeAutomaton::make_parser() {
     std::unique_ptr<Parser> parser;
+    is_lively_ = is_lively();
     if (parsing_.tables)
-        parser = std::make_unique<LrParser>(grammar_, *parsing_.tables, sets_, allowance_);
+        parser = std::make_unique<LrParser>(grammar_, *parsing_.tables, sets_, allowance_, lr_liveness());
     else
         parser = std::make_unique<FrameParser>(grammar_, sets_, allowance_);
     if (parsing_.indentation)
@@ -37,11 +38,27 @@ std::unique_ptr<Parser> ContextFreeAutomaton::make_parser() {
     return std::make_unique<PruningParser>(grammar_, parsing_.foreign, sets_, adjacency_, std::move(parser));
 }
 
+// For tables that may lead into a dead end. If it is exact there is none any more.
+std::unique_ptr<LrLiveness> ContextFreeAutomaton::lr_liveness() {
+    const LrTables& tables = *parsing_.tables;
+    const Indentation* indentation = parsing_.indentation.get();
+    if (is_lively_ && tables.lose_nothing(grammar_)) return nullptr;
+    auto liveness = std::make_unique<LrLiveness>(grammar_, tables, indentation, adjacency_);
+    is_lively_ = is_lively_ || liveness->is_exact();
+    return liveness;
+}
+
 bool ContextFreeAutomaton::is_lively() {
-    Liveness liveness(grammar_, parsing_.indentation.get(), parsing_.foreign, adjacency_);
+    Liveness liveness(grammar_, parsing_.indentation.get(), parsing_.foreign, parsing_.tables.get(), adjacency_);
     const bool is_lively = liveness.is_lively();
     if (!is_lively && !parsing_.foreign.empty()) throw NotLively(grammar_.name(liveness.stuck_rule()));
     return is_lively;
+}
+
+// Of tables the start may have no end though the rules have (lr_liveness.hpp): then nothing is viable.
+bool ContextFreeAutomaton::has_texts() {
+    const bool begins = !parsing_.tables || !sets_[parser_->viable(parser_->start())].empty();
+    return strands_.accepting(kStartPlace) || (begins && strands_.has_texts());
 }
 
 std::shared_ptr<Automaton> ContextFreeAutomaton::renewed(std::shared_ptr<SharedAutomata> shared) {

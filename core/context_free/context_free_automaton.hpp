@@ -3,6 +3,7 @@
 // free.
 #pragma once
 #include <memory>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -31,14 +32,16 @@ public:
     std::shared_ptr<Automaton> renewed(std::shared_ptr<SharedAutomata> shared) override;
     std::unique_ptr<ContextFreeAutomaton> renewed_host(std::shared_ptr<SharedAutomata> shared);
     // Its parts, for those that read more than it does.
+    const ContextFreeGrammar& grammar() const { return grammar_; }
     Parser& parser() { return *parser_; }
     Lexer& lexer() { return lexer_; }
     Strands& strands() { return strands_; }
+    std::span<const LexemeId> viable(ParserState state) { return sets_[parser_->viable(state)]; }
     const Allowance& allowance() const { return allowance_; }
     std::unique_ptr<MaskEngine> make_masks(const VocabularyTables& tables) override;
 
     // Whether the grammar has a text.
-    bool has_texts() { return strands_.has_texts(); }
+    bool has_texts();
     Configuration start() override;
     bool step(Configuration& config, uint8_t byte, Arena& arena) override;
     bool accepting(const Configuration& config) override { return strands_.accepting(config.state); }
@@ -51,6 +54,7 @@ public:
 private:
     std::unique_ptr<Parser> make_parser();
     bool is_lively();
+    std::unique_ptr<LrLiveness> lr_liveness();
 
     std::shared_ptr<SharedAutomata> shared_;
     Allowance allowance_;
@@ -59,6 +63,7 @@ private:
     LexemeSets sets_;
     Lexer lexer_;
     Adjacency adjacency_;
+    bool is_lively_ = false;  // see Strands
     std::unique_ptr<Parser> parser_;
     Strands strands_;
 };

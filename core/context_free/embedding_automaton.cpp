@@ -4,7 +4,9 @@
 #include <cstring>
 
 #include "automata/container_view.hpp"
+#include "automata/string_view.hpp"
 #include "context_free/embedding_masks.hpp"
+#include "util/shown.hpp"
 
 namespace schemagen {
 
@@ -182,11 +184,41 @@ bool EmbeddingAutomaton::identity(const Configuration& config, bool exact, std::
     return true;
 }
 
+// Names of what may stand behind a guest.
+std::vector<std::string> EmbeddingAutomaton::behind(const GuestStrand& strand) {
+    const ContextFreeGrammar& grammar = host_->grammar();
+    Parser& parser = host_->parser();
+    std::vector<std::string> out;
+    auto note = [&](SymbolId terminal) {
+        const std::string& name = grammar.name(terminal);
+        if (std::find(out.begin(), out.end(), name) == out.end()) out.push_back(name);
+    };
+    for (LexemeId lexeme : host_->viable(strand.behind)) note(grammar.lexemes()[lexeme].terminal);
+    for (const Guest& guest : guests_)
+        if (parser.shift(strand.behind, guest.terminal)) note(guest.terminal);
+    if (parser.accepting(strand.behind)) out.push_back("the end of the text");
+    if (out.size() > kMostShown) {
+        const size_t more = out.size() - kMostShown;
+        out.resize(kMostShown);
+        out.push_back(std::to_string(more) + " more");
+    }
+    return out;
+}
+
 std::string EmbeddingAutomaton::refusal(const Configuration& config, uint8_t byte, std::string_view text,
                                         Arena& arena) {
     const std::span<const GuestStrand> strands = strands_of(config);
-    if (strands.empty()) return host_->refusal(config, byte, text, arena);
+    if (strands.empty()) {
+        std::vector<std::string> begin;
+        each_gap(config.state, [&](ParserState at, Promise) {
+            for (const Guest& guest : guests_)
+                if (host_->parser().shift(at, guest.terminal)) begin.push_back(host_->grammar().name(guest.terminal));
+        });
+        const std::string out = host_->refusal(config, byte, text, arena);
+        return begin.empty() ? out : out + "; and it begins no text of " + listed(begin);
+    }
     const GuestStrand& first = strands.front();
+    if (has_ended(first)) return shown_byte(byte) + " neither goes on the value nor is one of " + listed(behind(first));
     const std::string_view own = text.substr(text.size() - std::min<size_t>(text.size(), first.length));
     std::string out = guests_[first.guest].automaton->refusal(first.inner, byte, own, arena);
     return config.state == kNoPlace ? out : out + "; and " + host_->refusal(config, byte, text, arena);
@@ -210,6 +242,25 @@ bool EmbeddingAutomaton::text_matters(const Configuration& config) const {
         return strand.guest != GuestStrand::kGap &&
                guide_of(*guests_[strand.guest].automaton).text_matters(strand.inner);
     });
+}
+
+Configuration EmbeddingAutomaton::least_constrained(const Configuration& config, Arena& arena) {
+    const std::span<const GuestStrand> strands = strands_of(config);
+    std::vector<GuestStrand> out(strands.begin(), strands.end());
+    for (GuestStrand& strand : out)
+        strand.inner = guide_of(*guests_[strand.guest].automaton).least_constrained(strand.inner, arena);
+    return with(config.state, out, arena);
+}
+
+// Where one guest is read and nothing else, as far as it does.
+bool EmbeddingAutomaton::stays_inside(const Configuration& from, const Configuration& next) {
+    const std::span<const GuestStrand> before = strands_of(from), behind = strands_of(next);
+    if (from.state != kNoPlace || next.state != kNoPlace || before.size() != 1 || behind.size() != 1) return false;
+    const GuestStrand &one = before.front(), &other = behind.front();
+    if (one.guest != other.guest || one.behind != other.behind || one.promise || other.promise) return false;
+    const Automaton& guest = *guests_[one.guest].automaton;
+    StringView* strings = guest.facets().strings;
+    return strings && strings->string_body(one.inner, 1).state && guide_of(guest).stays_inside(one.inner, other.inner);
 }
 
 Configuration EmbeddingAutomaton::keep(const Configuration& config, Arena& arena) {

@@ -45,6 +45,8 @@ public:
     // Before `min_bytes` of a guest is asked for; a second time changes nothing.
     void settle_shortest(const CountTokens& tokens) override;
     bool text_matters(const Configuration& config) const override;
+    Configuration least_constrained(const Configuration& config, Arena& arena) override;
+    bool stays_inside(const Configuration& from, const Configuration& next) override;
     Configuration keep(const Configuration& config, Arena& arena) override;
     // The guests that are being read.
     static std::span<const GuestStrand> strands_of(const Configuration& config);
@@ -66,6 +68,7 @@ private:
     bool has_ended(const GuestStrand& strand) {
         return strand.guest == GuestStrand::kGap || guests_[strand.guest].automaton->accepting(strand.inner);
     }
+    std::vector<std::string> behind(const GuestStrand& strand);
     void go_on(const GuestStrand& strand, Step& step);
     void leave(const GuestStrand& strand, Step& step);
     void enter(ParserState at, Promise promise, Step& step);

@@ -39,20 +39,10 @@ SymbolId ContextFreeGrammar::add_rule(std::string name, uint32_t items,
 
 void ContextFreeGrammar::finish(SymbolId start, Kernel& kernel) {
     start_ = start;
-    drop_unreadable(kernel);
     find_nullable();
     close_items();
     measure(kernel);
     find_follow();
-}
-
-// Lexemes without texts are never read: lexers before them in the order take whatever they could be.
-void ContextFreeGrammar::drop_unreadable(Kernel& kernel) {
-    for (SymbolId terminal = 0; terminal < terminal_count_; ++terminal) {
-        const bool has_own = !lexemes_of_[terminal].empty();
-        std::erase_if(lexemes_of_[terminal], [&](LexemeId each) { return kernel.is_empty(lexemes_[each].text); });
-        if (has_own && lexemes_of_[terminal].empty()) own_min_bytes_[terminal] = kFar;
-    }
 }
 
 // A rule may be empty if an accepting item can be reached from its first one by rules that may be empty.
@@ -114,49 +104,70 @@ void ContextFreeGrammar::measure(Kernel& kernel) {
     }
 }
 
+namespace {
+
+// Add the members of one set to another; whether that changed it.
+bool add_set(std::vector<uint64_t>& to, const std::vector<uint64_t>& from) {
+    uint64_t added = 0;
+    for (size_t w = 0; w < to.size(); ++w) {
+        added |= from[w] & ~to[w];
+        to[w] |= from[w];
+    }
+    return added != 0;
+}
+
+}  // namespace
+
 // The sets of the textbooks, with items for productions: what may begin behind a symbol, and what may follow the rule
 // where that may be nothing.
 void ContextFreeGrammar::find_follow() {
-    auto add = [](std::vector<bool>& to, const std::vector<bool>& from) {
-        bool changed = false;
-        for (size_t k = 0; k < to.size(); ++k)
-            if (from[k] && !to[k]) to[k] = changed = true;
-        return changed;
-    };
-    std::vector<std::vector<bool>> first(item_count(), std::vector<bool>(terminal_count_));
-    for (bool changed = true; changed;) {
-        changed = false;
-        for (auto item = static_cast<ItemId>(item_count()); item-- > 0;) {
-            poll();
-            for (const Edge& edge : edges_[item]) {
-                if (is_rule(edge.symbol))
-                    changed = add(first[item], first[first_item(edge.symbol)]) || changed;
-                else if (!first[item][edge.symbol])
-                    first[item][edge.symbol] = changed = true;
-                if (nullable(edge.symbol)) changed = add(first[item], first[edge.target]) || changed;
-            }
-        }
-    }
-    follow_.assign(names_.size(), ignored_);
+    const std::vector<TerminalSet> first = first_sets();
+    TerminalSet ignored(terminal_count_ / 64 + 1, 0);
+    for (SymbolId terminal = 0; terminal < terminal_count_; ++terminal)
+        if (ignored_[terminal]) ignored[terminal / 64] |= uint64_t{1} << (terminal % 64);
+    follow_.assign(names_.size(), ignored);
     for (bool changed = true; changed;) {
         changed = false;
         for (ItemId item = 0; item < item_count(); ++item) {
             poll();
             for (const Edge& edge : edges_[item]) {
-                changed = add(follow_[edge.symbol], first[edge.target]) || changed;
-                if (ends_[edge.target]) changed = add(follow_[edge.symbol], follow_[rule_of_[item]]) || changed;
+                changed = add_set(follow_[edge.symbol], first[edge.target]) || changed;
+                if (ends_[edge.target]) changed = add_set(follow_[edge.symbol], follow_[rule_of_[item]]) || changed;
             }
         }
     }
     // What is not in the rules is read where somebody else says so, as line breaks by width are.
+    std::vector<bool> in_rules(names_.size(), false);
+    for (const auto& edges : edges_)
+        for (const Edge& edge : edges) in_rules[edge.symbol] = true;
     for (SymbolId terminal = 0; terminal < terminal_count_; ++terminal) {
-        bool in_rules = false;
-        for (const auto& edges : edges_)
-            for (const Edge& edge : edges) in_rules = in_rules || edge.symbol == terminal;
-        if (!in_rules) follow_[terminal].assign(terminal_count_, true);
-        for (SymbolId other = 0; other < terminal_count_; ++other)
-            if (!in_rules && !ignored_[terminal]) follow_[other][terminal] = true;
+        if (in_rules[terminal]) continue;
+        follow_[terminal].assign(follow_[terminal].size(), ~uint64_t{0});
+        for (SymbolId other = 0; other < terminal_count_ && !ignored_[terminal]; ++other)
+            follow_[other][terminal / 64] |= uint64_t{1} << (terminal % 64);
     }
+}
+
+std::vector<ContextFreeGrammar::TerminalSet> ContextFreeGrammar::first_sets() const {
+    std::vector<TerminalSet> first(item_count(), TerminalSet(terminal_count_ / 64 + 1, 0));
+    for (bool changed = true; changed;) {
+        changed = false;
+        for (auto item = static_cast<ItemId>(item_count()); item-- > 0;) {
+            poll();
+            for (const Edge& edge : edges_[item]) {
+                uint64_t& word = first[item][is_rule(edge.symbol) ? 0 : edge.symbol / 64];
+                const uint64_t bit = uint64_t{1} << (edge.symbol % 64);
+                if (is_rule(edge.symbol)) {
+                    changed = add_set(first[item], first[first_item(edge.symbol)]) || changed;
+                } else if (!(word & bit)) {
+                    word |= bit;
+                    changed = true;
+                }
+                if (nullable(edge.symbol)) changed = add_set(first[item], first[edge.target]) || changed;
+            }
+        }
+    }
+    return first;
 }
 
 ContextFreeGrammar ContextFreeGrammar::moved_to(Kernel& kernel, const Kernel& from) const {

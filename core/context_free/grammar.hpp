@@ -7,8 +7,8 @@
 // marked lexeme is described in full, as matchers that try alternatives in order need.
 //
 // Invariants, seen to by the caller: every rule derives some text if every terminal has one (unproductive ones are
-// dropped), no text of a lexeme is empty. A lexeme may have no text at all; it belongs to no terminal then. A terminal
-// without lexemes is read where another one says so, and has no text of its own.
+// dropped); lexemes have texts, none of which is empty. A terminal without lexemes is read where another one says so,
+// or never, and has no text of its own.
 #pragma once
 #include <cstdint>
 #include <span>
@@ -74,17 +74,18 @@ public:
     bool ends(ItemId item) const { return ends_[item]; }  // whether one of its closure is accepting
     // Fewest bytes from the item to the end of its rule (Knuth 1977), as far as `Kernel::shortest` is exact.
     uint32_t min_bytes(ItemId item) const { return min_bytes_[item]; }
-    // The terminals that may stand behind one in some text, those that are ignored among them.
-    const std::vector<bool>& follow(SymbolId terminal) const { return follow_[terminal]; }
+    // Whether a terminal may stand behind another one in some text; one that is ignored always may.
+    bool may_follow(SymbolId terminal, SymbolId next) const { return follow_[terminal][next / 64] >> (next % 64) & 1; }
     size_t memory_bytes() const;
 
     static constexpr uint32_t kFar = UINT32_MAX / 4;
 
 private:
-    void drop_unreadable(Kernel& kernel);
     void find_nullable();
     void close_items();
     void measure(Kernel& kernel);
+    using TerminalSet = std::vector<uint64_t>;  // [terminal / 64]
+    std::vector<TerminalSet> first_sets() const;
     void find_follow();
 
     SymbolId start_ = 0;
@@ -101,7 +102,7 @@ private:
     std::vector<std::vector<Edge>> edges_;           // [item]
     std::vector<std::vector<ItemId>> closures_;      // [item]
     std::vector<uint32_t> min_bytes_;                // [item]
-    std::vector<std::vector<bool>> follow_;          // [symbol][terminal]
+    std::vector<TerminalSet> follow_;                // [symbol]
 };
 
 }  // namespace schemagen

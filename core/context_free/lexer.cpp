@@ -111,10 +111,9 @@ bool Lexer::may_follow(LexemeId lexeme, uint8_t byte) {
     if (behind_.empty()) behind_.resize(grammar_.terminal_count());
     if (!behind_[terminal]) {
         ByteSet bytes;
-        const std::vector<bool>& follow = grammar_.follow(terminal);
         for (LexemeId id = 0; id < grammar_.lexemes().size(); ++id) {
             const Lexeme& next = grammar_.lexemes()[id];
-            if (!follow[next.terminal]) continue;
+            if (!grammar_.may_follow(terminal, next.terminal)) continue;
             bytes.add(next_bytes(alone({id, next.text, next.longer})));
         }
         behind_[terminal] = std::make_unique<ByteSet>(bytes);

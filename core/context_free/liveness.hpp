@@ -20,10 +20,10 @@ namespace schemagen {
 
 class Liveness {
 public:
-    // `indentation`: null if line breaks mean nothing.
+    // As `NeighbourClasses` takes them.
     Liveness(const ContextFreeGrammar& grammar, const Indentation* indentation,
-             const std::vector<ForeignTerminal>& foreign, Adjacency& adjacency)
-        : grammar_(grammar), classes_(grammar, indentation, foreign, adjacency), stuck_rule_(grammar.start()) {}
+             const std::vector<ForeignTerminal>& foreign, const LrTables* tables, Adjacency& adjacency)
+        : grammar_(grammar), classes_(grammar, indentation, foreign, tables, adjacency), stuck_rule_(grammar.start()) {}
     bool is_lively();
     // If it is not, a rule that may have no end; else the start.
     SymbolId stuck_rule() const { return stuck_rule_; }

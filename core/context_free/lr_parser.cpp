@@ -6,27 +6,42 @@
 
 namespace schemagen {
 
-LrParser::LrParser(const ContextFreeGrammar& grammar, const LrTables& tables, LexemeSets& sets, Allowance& allowance)
-    : grammar_(grammar), tables_(tables), sets_(sets), allowance_(allowance), frames_(grammar, sets, allowance) {
+LrParser::LrParser(const ContextFreeGrammar& grammar, const LrTables& tables, LexemeSets& sets, Allowance& allowance,
+                   std::unique_ptr<LrLiveness> liveness)
+    : grammar_(grammar),
+      tables_(tables),
+      sets_(sets),
+      allowance_(allowance),
+      liveness_(std::move(liveness)),
+      frames_(grammar, sets, allowance) {
     measured_ = &reach_;
     stacks_.push_back({});
     start_ = push(kNoParse, tables_.start, grammar_.start());
 }
 
 ParserState LrParser::push(ParserState below, uint32_t top, SymbolId symbol) {
-    if (const uint32_t known = index_.find(below, top); known != PairMap::kNone) return known;
+    if (const uint32_t known = index_.find(below, top); known != PairMap::kNone) {
+        reach_.look(stacks_[known].reach);
+        return known;
+    }
     allowance_.add_state();
+    uint32_t entry = top, reach = UINT32_MAX;
+    if (liveness_)
+        reach = reach_.measure([&] { entry = liveness_->context(top, this->below(below, liveness_->depth(top))); });
     const auto id = static_cast<ParserState>(stacks_.size());
-    stacks_.push_back({top, below, symbol, stacks_[below].height + 1});
+    stacks_.push_back({top, below, symbol, stacks_[below].height + 1, entry, reach});
     index_.insert(below, top, id);
     return id;
 }
 
-const LrTables::Action* LrParser::action(uint32_t top, SymbolId symbol) const {
-    const auto& actions = tables_.actions[top];
-    const auto at = std::lower_bound(actions.begin(), actions.end(), symbol,
-                                     [](const LrTables::Action& a, SymbolId wanted) { return a.symbol < wanted; });
-    return at == actions.end() || at->symbol != symbol ? nullptr : &*at;
+// What stands on top of a stack, so many entries.
+std::vector<LrLiveness::Context> LrParser::below(ParserState state, uint32_t count) {
+    std::vector<LrLiveness::Context> out;
+    for (; state && out.size() < count; state = stacks_[state].below) {
+        reach_.look(stacks_[state].height);
+        out.push_back(stacks_[state].entry);
+    }
+    return out;
 }
 
 // Reduces as long as the table says so, then shifts; at the end of the text until the end state is on top.
@@ -36,14 +51,20 @@ ParserState LrParser::read(ParserState state, SymbolId terminal) {
         poll();
         reach_.look(stacks_[state].height);
         if (is_end && stacks_[state].top == tables_.end) return state;
-        const LrTables::Action* next = action(stacks_[state].top, terminal);
+        const LrTables::Action* next = tables_.action(stacks_[state].top, terminal);
         if (!next) return kNoParse;
-        if (!next->reduces) return push(state, next->target, terminal);
+        if (!next->reduces) {
+            // What has no lexeme of its own was not looked at by `is_viable`.
+            const bool unseen = liveness_ && grammar_.lexemes_of(terminal).empty();
+            pushed_.clear();
+            if (unseen && !can_finish(state, next->target, LrLiveness::kAnyKind)) return kNoParse;
+            return push(state, next->target, terminal);
+        }
         const LrTables::Production& production = tables_.productions[next->target];
         for (uint32_t k = 0; k < production.length; ++k) state = stacks_[state].below;
         reach_.look(stacks_[state].height);
         // What stands for the rule in the table of gotos: terminals come first, the end of the text among them.
-        const LrTables::Action* jump = action(stacks_[state].top, production.rule + 1);
+        const LrTables::Action* jump = tables_.action(stacks_[state].top, production.rule + 1);
         if (!jump) return kNoParse;
         state = push(state, jump->target, production.rule);
     }
@@ -69,18 +90,39 @@ bool LrParser::can_shift(ParserState state, SymbolId terminal) {
     while (true) {
         poll();
         if (pushed_.empty()) reach_.look(stacks_[state].height);
-        const LrTables::Action* next = action(pushed_.empty() ? stacks_[state].top : pushed_.back(), terminal);
-        if (!next || !next->reduces) return next != nullptr;
+        const LrTables::Action* next = tables_.action(pushed_.empty() ? stacks_[state].top : pushed_.back(), terminal);
+        if (!next || !next->reduces) {
+            under_ = state;
+            if (next) shifted_ = next->target;
+            return next != nullptr;
+        }
         const LrTables::Production& production = tables_.productions[next->target];
         const size_t own = std::min<size_t>(pushed_.size(), production.length);
         pushed_.resize(pushed_.size() - own);
         for (size_t k = own; k < production.length; ++k) state = stacks_[state].below;
         if (pushed_.empty()) reach_.look(stacks_[state].height);
         const LrTables::Action* jump =
-            action(pushed_.empty() ? stacks_[state].top : pushed_.back(), production.rule + 1);
+            tables_.action(pushed_.empty() ? stacks_[state].top : pushed_.back(), production.rule + 1);
         if (!jump) return false;
         pushed_.push_back(jump->target);
     }
+}
+
+// Whether a text can be finished with a state on top of a stack and of what `can_shift` has pushed.
+bool LrParser::can_finish(ParserState state, uint32_t top, LrLiveness::Kind last) {
+    uint32_t depth = liveness_->depth(top);
+    for (uint32_t pushed : pushed_) depth = std::max(depth, liveness_->depth(pushed));
+    std::vector<LrLiveness::Context> entries = below(state, depth);
+    for (uint32_t pushed : pushed_) entries.insert(entries.begin(), liveness_->context(pushed, entries));
+    return liveness_->can_finish(top, last, entries);
+}
+
+bool LrParser::is_viable(ParserState state, LexemeId lexeme) {
+    const SymbolId terminal = grammar_.lexemes()[lexeme].terminal;
+    if (!grammar_.is_ignored(terminal))
+        return can_shift(state, terminal) && (!liveness_ || can_finish(under_, shifted_, liveness_->kind_of(lexeme)));
+    pushed_.clear();
+    return !liveness_ || can_finish(stacks_[state].below, stacks_[state].top, liveness_->kind_of(lexeme));
 }
 
 LexemeSets::SetId LrParser::viable(ParserState state) {
@@ -96,10 +138,8 @@ LexemeSets::SetId LrParser::viable(ParserState state) {
 void LrParser::find_viable(ParserState state) {
     reach_.look(stacks_[state].height);
     std::vector<LexemeId> lexemes;
-    for (LexemeId lexeme : tables_.lexemes[stacks_[state].top]) {
-        const SymbolId terminal = grammar_.lexemes()[lexeme].terminal;
-        if (grammar_.is_ignored(terminal) || can_shift(state, terminal)) lexemes.push_back(lexeme);
-    }
+    for (LexemeId lexeme : tables_.lexemes[stacks_[state].top])
+        if (is_viable(state, lexeme)) lexemes.push_back(lexeme);
     stacks_[state].viable = sets_.intern(std::move(lexemes));
 }
 
@@ -120,7 +160,8 @@ uint32_t LrParser::min_bytes(ParserState state) { return frames_.min_bytes(deriv
 std::vector<SymbolId> LrParser::open_rules(ParserState) const { return {}; }
 
 size_t LrParser::memory_bytes() const {
-    return stacks_.capacity() * sizeof(Stack) + index_.memory_bytes() + shifts_.memory_bytes() + frames_.memory_bytes();
+    return stacks_.capacity() * sizeof(Stack) + index_.memory_bytes() + shifts_.memory_bytes() +
+           frames_.memory_bytes() + (liveness_ ? liveness_->memory_bytes() : 0);
 }
 
 }  // namespace schemagen

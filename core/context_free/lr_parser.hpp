@@ -8,40 +8,26 @@
 // follow if it is shifted in the end, after all the reductions that it asks for: the lookaheads in LALR tables alone
 // allow too much.
 //
-// Invariants: a table has a shift or a reduction, or nothing, for each state and terminal; a state is entered by one
-// symbol.
+// Where tables may lead into a dead end, stacks are only those from which a text can be finished (lr_liveness.hpp).
 #pragma once
 #include <cstdint>
-#include <tuple>
+#include <memory>
 #include <vector>
 
 #include "context_free/allowance.hpp"
 #include "context_free/frame_parser.hpp"
+#include "context_free/lr_liveness.hpp"
+#include "context_free/lr_tables.hpp"
 #include "context_free/parser.hpp"
 #include "util/pair_map.hpp"
 
 namespace schemagen {
 
-struct LrTables {
-    struct Action {
-        SymbolId
-            symbol;  // a terminal, or the number of terminals for the end of the text; of a goto that of the rule and 1
-        bool reduces;  // by the production `target`, else to the state `target`
-        uint32_t target;
-    };
-    struct Production {
-        SymbolId rule;
-        uint32_t length;
-    };
-    std::vector<std::vector<Action>> actions;    // [state], sorted by symbol; rules are gotos
-    std::vector<Production> productions;         // [production]
-    std::vector<std::vector<LexemeId>> lexemes;  // [state]: those that the lexer looks for
-    uint32_t start = 0, end = 0;                 // states
-};
-
 class LrParser final : public Parser {
 public:
-    LrParser(const ContextFreeGrammar& grammar, const LrTables& tables, LexemeSets& sets, Allowance& allowance);
+    // `liveness`: null if there is no dead end.
+    LrParser(const ContextFreeGrammar& grammar, const LrTables& tables, LexemeSets& sets, Allowance& allowance,
+             std::unique_ptr<LrLiveness> liveness);
     ParserState start() override { return start_; }
     ParserState shift(ParserState state, SymbolId terminal) override;
     LexemeSets::SetId viable(ParserState state) override;
@@ -51,8 +37,9 @@ public:
     std::vector<SymbolId> open_rules(ParserState state) const override;
     size_t memory_bytes() const override;
     const LrParser* stacks() const override { return this; }
-    // The state on top, the stack without it (kNoParse: nothing is left), and how many entries there are.
-    uint32_t top(ParserState state) const { return stacks_[state].top; }
+    // What stands on top, the stack without it (kNoParse: nothing is left), and how many entries there are. Stacks with
+    // the same entries on top are read on alike, as far as these are looked at.
+    uint32_t entry(ParserState state) const { return stacks_[state].entry; }
     ParserState below(ParserState state) const { return stacks_[state].below; }
     uint32_t height(ParserState state) const { return stacks_[state].height; }
 
@@ -63,28 +50,36 @@ private:
         ParserState below;
         SymbolId symbol;  // that led to the state on top
         uint32_t height = 0;
+        uint32_t entry = 0;              // the state on top, or its context
+        uint32_t reach = UINT32_MAX;     // the lowest entry that the context was told by
         ParserState derived = kNoParse;  // of the parser of frames, behind the symbols on the stack
         LexemeSets::SetId viable = kUnknown;
         uint32_t viable_reach = 0;
     };
-    const LrTables::Action* action(uint32_t top, SymbolId symbol) const;
     ParserState push(ParserState below, uint32_t top, SymbolId symbol);
     ParserState read(ParserState state, SymbolId terminal);
     ParserState derived(ParserState state);
     bool can_shift(ParserState state, SymbolId terminal);
+    std::vector<LrLiveness::Context> below(ParserState state, uint32_t count);
+    bool can_finish(ParserState state, uint32_t top, LrLiveness::Kind last);
+    bool is_viable(ParserState state, LexemeId lexeme);
     void find_viable(ParserState state);
 
     const ContextFreeGrammar& grammar_;
     const LrTables& tables_;
     LexemeSets& sets_;
     Allowance& allowance_;
+    std::unique_ptr<LrLiveness> liveness_;
     FrameParser frames_;         // tells how much a text needs at least
     std::vector<Stack> stacks_;  // [state]; 0 is none
     PairMap index_;              // (below, top) -> state
     PairMap shifts_;             // (state, terminal) -> state
     PairMap shift_reach_;        // (state, terminal) -> the lowest entry that this took
     StackReach reach_;
-    std::vector<uint32_t> pushed_;  // by can_shift, on what it looks at
+    // By can_shift: what it pushes, on which stack, and at last the state that it would come to.
+    std::vector<uint32_t> pushed_;
+    ParserState under_ = kNoParse;
+    uint32_t shifted_ = 0;
     ParserState start_ = kNoParse;
 };
 

@@ -9,6 +9,26 @@ namespace schemagen {
 
 using When = Adjacency::When;
 
+NeighbourClasses::NeighbourClasses(const ContextFreeGrammar& grammar, const Indentation* indentation,
+                                   const std::vector<ForeignTerminal>& foreign, const LrTables* tables,
+                                   Adjacency& adjacency)
+    : grammar_(grammar), indentation_(indentation), foreign_(foreign), adjacency_(adjacency) {
+    if (tables) find_ways(*tables);
+}
+
+// A lexer for each state may read a terminal in ways of its own.
+void NeighbourClasses::find_ways(const LrTables& tables) {
+    ways_.resize(grammar_.terminal_count());
+    for (size_t state = 0; state < tables.actions.size(); ++state) {
+        poll();
+        std::map<SymbolId, std::vector<LexemeId>> here;
+        for (LexemeId lexeme : tables.lexemes[state]) here[grammar_.lexemes()[lexeme].terminal].push_back(lexeme);
+        for (const LrTables::Action& action : tables.actions[state])
+            if (action.symbol < grammar_.terminal_count() && !grammar_.lexemes_of(action.symbol).empty())
+                ways_[action.symbol].insert(here[action.symbol]);
+    }
+}
+
 const ForeignTerminal* NeighbourClasses::foreign(SymbolId terminal) const {
     for (const ForeignTerminal& each : foreign_)
         if (each.terminal == terminal) return &each;
@@ -40,21 +60,69 @@ When NeighbourClasses::behind(LexemeId lexeme, const Before& before) {
     return best == When::kNever && leaves && arrives ? When::kSometimes : best;
 }
 
-// When some way to read the one may stand behind the other, whichever way that is read.
-When NeighbourClasses::follows(SymbolId terminal, SymbolId next) {
-    const std::vector<LexemeId> lexemes = lexemes_of(terminal), after = lexemes_of(next);
-    const ForeignTerminal* guest = foreign(next);
-    When least = When::kAlways, most = lexemes.empty() ? When::kAlways : When::kNever;
-    for (LexemeId lexeme : lexemes) {
+When NeighbourClasses::followed(LexemeId lexeme, LexemeId next) {
+    if (const uint32_t known = followed_.find(lexeme, next); known != PairMap::kNone) return static_cast<When>(known);
+    const When when = behind(lexeme, [&](LexemeId last) { return adjacency_.followed(last, next); });
+    followed_.insert(lexeme, next, static_cast<uint32_t>(when));
+    return when;
+}
+
+// When some way to read a terminal may stand behind a lexeme, wherever the parser is.
+When NeighbourClasses::follows_lexeme(LexemeId lexeme, SymbolId next) {
+    if (const ForeignTerminal* guest = foreign(next))
+        return behind(lexeme, [&](LexemeId last) { return adjacency_.before(last, guest->first); });
+    auto best_of = [&](const std::vector<LexemeId>& after) {
         When best = When::kNever;
-        if (guest) best = behind(lexeme, [&](LexemeId last) { return adjacency_.before(last, guest->first); });
         for (LexemeId each : after)
-            if (best != When::kAlways)
-                best = std::max(best, behind(lexeme, [&](LexemeId last) { return adjacency_.followed(last, each); }));
+            if (best != When::kAlways) best = std::max(best, followed(lexeme, each));
+        return best;
+    };
+    if (ways_.empty() || ways_[next].empty()) return best_of(lexemes_of(next));
+    When least = When::kAlways, most = When::kNever;
+    for (const std::vector<LexemeId>& way : ways_[next]) {
+        const When best = best_of(way);
         least = std::min(least, best);
         most = std::max(most, best);
     }
-    return least == When::kAlways ? least : most == When::kNever ? most : When::kSometimes;
+    return least == most ? least : When::kSometimes;
+}
+
+// The same behind a terminal, whichever way that is read.
+When NeighbourClasses::follows(SymbolId terminal, SymbolId next) {
+    When least = When::kAlways, most = When::kNever;
+    const std::vector<LexemeId> lexemes = lexemes_of(terminal);
+    for (LexemeId lexeme : lexemes) {
+        const When when = follows_lexeme(lexeme, next);
+        least = std::min(least, when);
+        most = std::max(most, when);
+    }
+    return lexemes.empty() || least == most ? least : When::kSometimes;
+}
+
+// Whether its ends say nothing of what stands behind it, so that all may, and the end of the text.
+bool NeighbourClasses::is_free(SymbolId terminal) {
+    const std::vector<LexemeId> lexemes = lexemes_of(terminal);
+    return ways_.empty() &&
+           std::all_of(lexemes.begin(), lexemes.end(), [&](LexemeId each) { return adjacency_.is_free(each); });
+}
+
+// What tells terminals apart.
+std::vector<NeighbourClasses::Neighbours> NeighbourClasses::find_neighbours(const std::vector<SymbolId>& read) {
+    std::vector<Neighbours> out(read.size());
+    for (size_t at = 0; at < read.size(); ++at) {
+        poll();
+        if (is_free(read[at])) continue;
+        for (size_t next = 0; next < read.size(); ++next) {
+            const When when = follows(read[at], read[next]);
+            out[at].behind.push_back(when);
+            out[next].before.push_back(when);
+        }
+        const std::vector<LexemeId> lexemes = lexemes_of(read[at]);
+        const bool may_end = std::all_of(lexemes.begin(), lexemes.end(),
+                                         [&](LexemeId lexeme) { return adjacency_.last(lexeme) == When::kAlways; });
+        out[at].behind.push_back(may_end ? When::kAlways : When::kNever);
+    }
+    return out;
 }
 
 // false: there are too many.
@@ -65,44 +133,34 @@ bool NeighbourClasses::find() {
     for (SymbolId terminal = 0; terminal < terminals; ++terminal)
         if (!grammar_.is_ignored(terminal) && (foreign(terminal) || !lexemes_of(terminal).empty()))
             read.push_back(terminal);
-    using Row = std::vector<When>;
-    std::map<SymbolId, std::pair<Row, Row>> neighbours;
-    for (SymbolId terminal : read) {
-        poll();
-        for (SymbolId next : read) {
-            const When when = follows(terminal, next);
-            neighbours[terminal].first.push_back(when);
-            neighbours[next].second.push_back(when);
-        }
-    }
     class_of_.assign(terminals, kNotRead);
     if (indentation_) class_of_[indentation_->indent] = class_of_[indentation_->dedent] = kNoText;
-    std::map<std::pair<Row, Row>, uint32_t> classes;
-    for (SymbolId terminal : read) {
-        const std::vector<LexemeId> lexemes = lexemes_of(terminal);
-        const bool may_end = std::all_of(lexemes.begin(), lexemes.end(),
-                                         [&](LexemeId lexeme) { return adjacency_.last(lexeme) == When::kAlways; });
-        neighbours[terminal].first.push_back(may_end ? When::kAlways : When::kNever);
+    const std::vector<Neighbours> neighbours = find_neighbours(read);
+    std::map<Neighbours, uint32_t> classes;
+    for (size_t at = 0; at < read.size(); ++at) {
         const auto next = static_cast<uint32_t>(classes.size() + 1);
-        class_of_[terminal] = classes.try_emplace(neighbours[terminal], next).first->second;
+        class_of_[read[at]] = classes.try_emplace(neighbours[at], next).first->second;
     }
     count_ = static_cast<unsigned>(classes.size() + 1);
     if (count_ > kMost) return false;
+    find_follow(read, classes);
+    return true;
+}
+
+void NeighbourClasses::find_follow(const std::vector<SymbolId>& read, const std::map<Neighbours, uint32_t>& classes) {
     always_.assign(count_, 0);
     ever_.assign(count_, 0);
     always_[0] = ever_[0] = ~Set{0};
     last_ = 1;
-    for (SymbolId terminal : read) {
-        const Row& row = neighbours[terminal].first;
-        const uint32_t own = class_of_[terminal];
-        if (row.back() == When::kAlways) last_ |= Set{1} << own;
-        for (size_t k = 0; k < read.size(); ++k) {
-            const Set bit = Set{1} << class_of_[read[k]];
-            if (row[k] == When::kAlways) always_[own] |= bit;
-            if (row[k] != When::kNever) ever_[own] |= bit;
+    for (const auto& [each, own] : classes) {
+        const Row& row = each.behind;
+        if (row.empty() || row.back() == When::kAlways) last_ |= Set{1} << own;
+        for (size_t next = 0; next < read.size(); ++next) {
+            const Set bit = Set{1} << class_of_[read[next]];
+            if (row.empty() || row[next] == When::kAlways) always_[own] |= bit;
+            if (row.empty() || row[next] != When::kNever) ever_[own] |= bit;
         }
     }
-    return true;
 }
 
 // What is ignored is read where something may follow it (pruning_parser.hpp): there it must then be so always.

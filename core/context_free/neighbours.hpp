@@ -5,10 +5,14 @@
 // there is an end behind which the other may begin, and *ever* if some text of it has such an end.
 #pragma once
 #include <cstdint>
+#include <map>
+#include <set>
 #include <vector>
 
 #include "context_free/adjacency.hpp"
 #include "context_free/indenting_parser.hpp"
+#include "context_free/lr_tables.hpp"
+#include "util/pair_map.hpp"
 
 namespace schemagen {
 
@@ -19,10 +23,10 @@ public:
     static constexpr uint32_t kNoText = UINT32_MAX;       // the class of a terminal that changes nothing
     static constexpr uint32_t kNotRead = UINT32_MAX - 1;  // of one that is never there
 
-    // `indentation`: null if line breaks mean nothing.
+    // `indentation`: null if line breaks mean nothing. `tables`: null if all lexemes of a terminal are read wherever it
+    // may stand; else each of the states has its own.
     NeighbourClasses(const ContextFreeGrammar& grammar, const Indentation* indentation,
-                     const std::vector<ForeignTerminal>& foreign, Adjacency& adjacency)
-        : grammar_(grammar), indentation_(indentation), foreign_(foreign), adjacency_(adjacency) {}
+                     const std::vector<ForeignTerminal>& foreign, const LrTables* tables, Adjacency& adjacency);
     // false: there are too many, or it is not known what follows something ignored.
     bool find();
     unsigned count() const { return count_; }
@@ -33,18 +37,32 @@ public:
 
 private:
     using When = Adjacency::When;
+    using Row = std::vector<When>;  // by terminal that is read
+    struct Neighbours {
+        Row behind;  // when the others may follow it, then the end of the text; empty: always
+        Row before;  // when it may follow those of which this is not empty
+        auto operator<=>(const Neighbours&) const = default;
+    };
     static constexpr size_t kMost = 63;
+    void find_ways(const LrTables& tables);
     std::vector<LexemeId> lexemes_of(SymbolId terminal) const;
     const ForeignTerminal* foreign(SymbolId terminal) const;
+    bool is_free(SymbolId terminal);
     template <class Before>
     When behind(LexemeId lexeme, const Before& before);
+    When followed(LexemeId lexeme, LexemeId next);
+    When follows_lexeme(LexemeId lexeme, SymbolId next);
     When follows(SymbolId terminal, SymbolId next);
+    std::vector<Neighbours> find_neighbours(const std::vector<SymbolId>& read);
+    void find_follow(const std::vector<SymbolId>& read, const std::map<Neighbours, uint32_t>& classes);
     bool knows_what_follows_ignored();
 
     const ContextFreeGrammar& grammar_;
     const Indentation* indentation_;
     const std::vector<ForeignTerminal>& foreign_;
     Adjacency& adjacency_;
+    std::vector<std::set<std::vector<LexemeId>>> ways_;  // [terminal]: its lexemes where it may stand; or nothing
+    PairMap followed_;                                   // (lexeme, next) -> when, with something ignored or not
     unsigned count_ = 1;
     std::vector<uint32_t> class_of_;  // [terminal]
     Follow always_, ever_;

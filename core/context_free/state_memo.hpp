@@ -71,14 +71,14 @@ private:
             }
             if (!at) return kNone;
             lowest = stacks_->height(at);
-            node = next_.find(node, stacks_->top(at));
+            node = next_.find(node, stacks_->entry(at));
         }
         return kNone;
     }
     void insert_by_top(uint32_t question, ParserState state, uint32_t lowest, uint32_t answer) {
         uint32_t node = grown(kRoot, parser_.context_of(state));
         for (ParserState at = parser_.stack_of(state); at && stacks_->height(at) >= lowest; at = stacks_->below(at))
-            node = grown(node, stacks_->top(at));
+            node = grown(node, stacks_->entry(at));
         if (answers_.find(node, question) == kNone) answers_.insert(node, question, answer);
     }
 

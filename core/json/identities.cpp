@@ -43,6 +43,16 @@ bool Identities::text_matters(const Configuration& config) const {
            !states_.has_enough_members(frame->state, uint64_t{frame->count} + reading);
 }
 
+// What matters of the text of a key that may be an extra one: all of it, if more extra keys are needed behind it; else
+// the ways in which it must not go on.
+uint64_t Identities::key_identity(const Configuration& config) {
+    if (!config.state) return 0;
+    if (!states_.has_enough_members(config.frame->state, config.frame->count + 1)) return config.hash;
+    uint64_t out = 0;
+    for (const std::string& rest : containers_.used_key_suffixes(config)) out += mix(std::hash<std::string>()(rest), 1);
+    return out;
+}
+
 bool Identities::identity(const Configuration& config, bool exact, std::vector<uint64_t>& key) {
     const Frame* frame = config.frame;
     const Around& around = frame->around;
@@ -51,7 +61,8 @@ bool Identities::identity(const Configuration& config, bool exact, std::vector<u
     if (exact && !around.unused) return false;
     if (frame->used || frame->pending) {
         if (exact) return false;
-        if (!states_.has_enough_members(frame->state, frame->count)) {
+        const bool comma = config.mode == kNextKey;  // behind it one more key has to come
+        if (comma || !states_.has_enough_members(frame->state, frame->count)) {
             if (frame->pending) return false;
             used += states_.used_keys(frame);
         }
@@ -60,15 +71,11 @@ bool Identities::identity(const Configuration& config, bool exact, std::vector<u
     // Nothing shorter follows whitespace that may be left out.
     const bool spaces_matter = exact || program_.options.whitespace != Whitespace::kAny;
     switch (config.mode) {
-        case kKey: {
-            bool matters = config.state && !exact &&
-                           (!states_.has_enough_members(frame->state, frame->count + 1) ||
-                            (frame->used && !containers_.used_key_suffixes(config).empty()));
-            if (matters) count = config.hash;
+        case kKey:
+            if (!exact) count = key_identity(config);
             state = config.state;
             node = config.node;
             break;
-        }
         case kString: count = count_identity(config, exact); [[fallthrough]];
         case kLiteral: state = config.state; break;
         default:

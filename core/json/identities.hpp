@@ -27,6 +27,7 @@ public:
 
 private:
     uint32_t count_identity(const Configuration& config, bool exact) const;
+    uint64_t key_identity(const Configuration& config);
     uint32_t count_key(const Configuration& config, uint32_t longest) const;
 
     JsonProgram& program_;

@@ -52,7 +52,7 @@ public:
 private:
     void settle_shortest(const CountTokens& tokens) override { machine_.shortest.settle_shortest(tokens); }
     bool text_matters(const Configuration& config) const override { return machine_.identities.text_matters(config); }
-    Configuration least_constrained(const Configuration& config) override {
+    Configuration least_constrained(const Configuration& config, Arena&) override {
         return machine_.identities.least_constrained(config);
     }
     Configuration keep(const Configuration& config, Arena& arena) override {

@@ -371,15 +371,17 @@ bool Completions::each_place(const Configuration& config, uint32_t budget, Arena
 // which there are: few, since most letters change nothing. Only the tokens that may leave the string are read. That may
 // be more than the most; `exact` looks at every token.
 uint32_t Completions::max_tokens_needed(const Configuration& config, Arena& arena, bool exact) {
-    Configuration from = guide_.least_constrained(config);
-    uint32_t id = id_of(from);
+    const uint32_t id = id_of(config);
     if (id != kNone && known_[id].max_tokens_needed != kUnasked && (!exact || known_[id].exact))
         return known_[id].max_tokens_needed;
+    const Arena::Mark mark = arena.mark();
+    const Configuration from = guide_.least_constrained(config, arena);
     uint32_t most = exact ? kNever : most_inside(from, arena);
     bool walk = most == kNever;
     if (walk) most = 0;
     auto ask = [&](uint32_t, uint32_t need) { most = std::max(most, std::min(need, kUnknown - 2)); };
     most = each_need(walk ? tables_.all() : tables_.quoted(), from, arena, ask) ? most + 1 : kUnknown;
+    arena.release(mark);
     if (id != kNone) known_[id].max_tokens_needed = most, known_[id].exact = walk;
     return most;
 }
@@ -388,7 +390,7 @@ uint32_t Completions::max_tokens_needed(const Configuration& config, Arena& aren
 // or where few bytes are possible, so that a walk over the vocabulary is short.
 uint32_t Completions::most_inside(const Configuration& from, Arena& arena) {
     constexpr size_t kWide = 48, kMostPlaces = 256;
-    if (automaton_.next_bytes(from).size() < kWide) return kNever;
+    if (automaton_.next_bytes(from).size() < kWide || !guide_.stays_inside(from, from)) return kNever;
     Arena::Mark mark = arena.mark();
     std::vector<Configuration> places{from};
     std::unordered_set<uint32_t> seen{id_of(from)};
@@ -400,7 +402,7 @@ uint32_t Completions::most_inside(const Configuration& from, Arena& arena) {
         for (unsigned byte = 0; byte < 256 && most != kNever; ++byte) {
             Configuration next = places[at];
             if (!bytes.has(static_cast<uint8_t>(byte)) || !automaton_.step(next, static_cast<uint8_t>(byte), arena) ||
-                next.frame != from.frame)
+                !guide_.stays_inside(from, next))
                 continue;
             uint32_t id = id_of(next);
             if (id == kNone || places.size() > kMostPlaces) most = kNever;
@@ -420,7 +422,7 @@ bool Completions::is_surely_far(const Configuration& config, uint32_t budget) co
 bool Completions::is_far(const Configuration& config, uint32_t budget) const {
     if (is_surely_far(config, budget)) return true;
     std::vector<uint64_t> key;
-    if (!automaton_.identity(guide_.least_constrained(config), false, key)) return false;
+    if (!automaton_.identity(config, false, key)) return false;
     uint32_t id = keys_.find(key);
     return id != KeyTable::kNone && known_[id].max_tokens_needed != kUnasked && known_[id].max_tokens_needed <= budget;
 }

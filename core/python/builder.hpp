@@ -275,12 +275,16 @@ public:
         for (const auto& [name, ignored] : terminals) grammar.add_terminal(name, ignored);
         for (const Guest& guest : guests)
             grammar.set_min_bytes(guest.terminal, guest.automaton->min_bytes(guest.automaton->start()));
-        for (const auto& [terminal, text, longer, marked] : lexemes)
-            grammar.add_lexeme({terminal, text, longer, marked});
+        std::vector<LexemeId> numbers;  // kUnread: of one without texts
+        for (const auto& [terminal, text, longer, marked] : lexemes) {
+            const bool is_unread = shared_->kernel.is_empty(text);
+            if (is_unread) grammar.set_min_bytes(terminal, ContextFreeGrammar::kFar);  // unless others read it
+            numbers.push_back(is_unread ? kUnread : grammar.add_lexeme({terminal, text, longer, marked}));
+        }
         for (const auto& [name, items, edges, accepting] : rules) grammar.add_rule(name, items, edges, accepting);
         grammar.finish(start, shared_->kernel);
         const Allowance allowance{budget_.max_states, max_alternatives};
-        Parsing parsing{lr ? read(*lr) : nullptr, indents ? read(*indents) : nullptr, {}};
+        Parsing parsing{lr ? read(*lr, numbers) : nullptr, indents ? read(*indents) : nullptr, {}};
         for (const Guest& guest : guests) parsing.foreign.push_back({guest.terminal, guest.first});
         auto host = std::make_unique<ContextFreeAutomaton>(shared_, std::move(grammar), std::move(parsing), allowance);
         if (!host->has_texts()) return nullptr;
@@ -295,7 +299,8 @@ public:
         std::sort(out.newlines.begin(), out.newlines.end());
         return std::make_shared<const Indentation>(std::move(out));
     }
-    static std::shared_ptr<const LrTables> read(const Tables& given) {
+    static constexpr LexemeId kUnread = UINT32_MAX;
+    static std::shared_ptr<const LrTables> read(const Tables& given, const std::vector<LexemeId>& numbers) {
         auto out = std::make_shared<LrTables>();
         const auto& [actions, productions, lexemes, start, end] = given;
         for (const auto& row : actions) {
@@ -303,7 +308,11 @@ public:
             for (const auto& [symbol, reduces, target] : row) out->actions.back().push_back({symbol, reduces, target});
         }
         for (const auto& [rule, length] : productions) out->productions.push_back({rule, length});
-        out->lexemes = lexemes;
+        for (const auto& row : lexemes) {
+            out->lexemes.emplace_back();
+            for (LexemeId each : row)
+                if (numbers.at(each) != kUnread) out->lexemes.back().push_back(numbers[each]);
+        }
         out->start = start;
         out->end = end;
         return out;

@@ -59,11 +59,14 @@ def check_one(path: Path, options: dict[str, Any]) -> bool:
 
 def _spec_of(path: Path, options: dict[str, Any]) -> ContextFree:
     reader: Any = GRAMMARS.get(path.suffix)
-    if reader is None or not path.is_file():
+    if reader is None:
         raise typer.BadParameter(f"{str(path)!r} is no file of a grammar: {', '.join(sorted(GRAMMARS))}")
+    if not path.is_file():
+        raise typer.BadParameter(f"{str(path)!r} is {'no file' if path.exists() else 'not there'}")
     if options and reader is not Lark:
         raise typer.BadParameter(f"--{next(iter(options))} is for grammars of lark")
-    made: ContextFree = Lark(path, **options) if reader is Lark else reader(read_text(path))
+    text = read_text(path)  # refuses what is no text
+    made: ContextFree = Lark(path, **options) if reader is Lark else reader(text)
     return made
 
 

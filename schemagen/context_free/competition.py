@@ -19,6 +19,7 @@ from __future__ import annotations
 
 import itertools
 from bisect import bisect_left
+from collections import deque
 from dataclasses import dataclass, field
 from functools import lru_cache, reduce
 from typing import TYPE_CHECKING
@@ -119,13 +120,19 @@ class _Solver:
         for unknown, (sources, moved) in enumerate(zip(self.sources, self.moved, strict=True)):
             for source in sources if moved is None else (*sources, moved[0]):
                 users[source].append(unknown)
-        todo = list(reversed(range(len(values))))  # the first ones first: the others follow from them
+        todo = deque(range(len(values)))  # the first ones first: the others follow from them
+        waiting = [True] * len(values)
         while todo:
-            unknown = todo.pop()
+            unknown = todo.popleft()
+            waiting[unknown] = False
             value = self._value(unknown, values)
-            if value != values[unknown]:
-                values[unknown] = value
-                todo.extend(users[unknown])
+            if value == values[unknown]:
+                continue
+            values[unknown] = value
+            for user in users[unknown]:
+                if not waiting[user]:
+                    waiting[user] = True
+                    todo.append(user)
         return values
 
     def _value(self, unknown: int, values: list[int]) -> int:

@@ -16,15 +16,16 @@ from __future__ import annotations
 
 import re
 from functools import lru_cache
-from itertools import combinations
 from typing import TYPE_CHECKING, Any
 
-from schemagen.context_free.matching import matched, may_begin_alike
+from schemagen.context_free.matching import alike, matched
 from schemagen.context_free.syntax import MARK, Indentation, Lexeme, Terminal
 from schemagen.errors import UnsupportedGrammarError
 from schemagen.regex import ast
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     Ways = tuple[tuple[Terminal, Lexeme], ...]
 
 #: Flags of `re` that can be written into a pattern.
@@ -81,7 +82,7 @@ class Scanners:
         self._patterns = [pattern_of(terminal, parser) for terminal in terminals]
         self._ignored = ignored_terminals(parser)
         self._numbers = {name: number for number, name in enumerate(self._names)}
-        self._alike = self._find_alike()
+        self._alike = alike(self._patterns)
         self._words = [0] * len(terminals)
         self._left_to = [0] * len(terminals)
         self._find_words(terminals, parser.options.g_regex_flags, frozenset(parser.ignore_tokens))
@@ -90,31 +91,23 @@ class Scanners:
     def ways(self, lexer: Any) -> Ways:
         """Return how a lexer, of which the parser may have many, reads its terminals, in its order."""
         order = [self._numbers[terminal.name] for terminal in lexer.terminals]
+        place = {number: at for at, number in enumerate(order)}
         present = left = earlier = 0
         for number in order:
             present |= 1 << number
             left |= self._left_to[number]
         ways: list[tuple[Terminal, Lexeme]] = []
-        for at, number in enumerate(order):
+        for number in order:
             if left >> number & 1:
                 continue
             key = number, earlier & self._alike[number], self._words[number] & present
             if key not in self._known:
-                rivals = [each for each in order[:at] if key[1] >> each & 1]
-                words = [each for each in order if key[2] >> each & 1]
+                rivals = sorted(_members(key[1]), key=place.__getitem__)
+                words = sorted(_members(key[2]), key=place.__getitem__)
                 self._known[key] = tuple(self._ways_of(number, rivals, words))
             ways += self._known[key]
             earlier |= 1 << number
         return tuple(ways)
-
-    def _find_alike(self) -> list[int]:
-        """Return for each terminal those that may match at the same place."""
-        alike = [1 << number for number in range(len(self._patterns))]
-        for (one, first), (other, second) in combinations(enumerate(self._patterns), 2):
-            if may_begin_alike(first, second):
-                alike[one] |= 1 << other
-                alike[other] |= 1 << one
-        return alike
 
     def _find_words(self, terminals: Any, flags: int, ignored: frozenset[str]) -> None:
         """Find for each pattern the literals that it matches as a whole, and those that are left to it."""
@@ -150,6 +143,12 @@ class Scanners:
         unexpected = {name for name, own in self._ignored.items() if name == own}  # no rule has them
         ways = [(name, lexeme) for name, lexeme in ways if lexeme.text != ast.EMPTY and name not in unexpected]
         return _by_width([(Terminal(name), lexeme) for name, lexeme in ways], self._indentation)
+
+
+def _members(numbers: int) -> Iterator[int]:
+    while numbers:
+        yield (numbers & -numbers).bit_length() - 1
+        numbers &= numbers - 1
 
 
 def _by_width(ways: list[tuple[Terminal, Lexeme]], indentation: Indentation | None) -> list[tuple[Terminal, Lexeme]]:

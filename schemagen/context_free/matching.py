@@ -21,7 +21,7 @@ from __future__ import annotations
 import re
 import sys
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from schemagen.context_free.determinism import first_characters, is_deterministic, only_text
 from schemagen.context_free.syntax import MARK, Lexeme
@@ -88,7 +88,7 @@ def matched(
 
     Args:
         pattern: As for `re`; its flags are written into it.
-        before: Patterns of which none may match there, whatever they would take. Those that cannot (`may_begin_alike`) are
+        before: Patterns of which none may match there, whatever they would take. Those that cannot (`alike`) are
             better left out.
         only: What it takes has to be a text of this pattern.
         but_not: What it takes must be a text of none of these.
@@ -193,21 +193,55 @@ def _looks_ahead(pattern: str) -> bool:
     return _has_choices(tree, lazy=False)
 
 
-def may_begin_alike(one: str, other: str) -> bool:
-    """Whether two patterns can match at the same place; True where that is not seen at once."""
-    first, second = _first(one), _first(other)
-    if first is None or second is None:
-        return True
-    if isinstance(first, str) and isinstance(second, str):
-        return first.startswith(second) or second.startswith(first)
-    return bool(ast.intersect_ranges(_characters(first), _characters(second)))
+def alike(patterns: list[str]) -> list[int]:
+    """Return for each pattern, as a bit set, those that can match at the same place; all where that is not seen at once.
+
+    Cost: of literals, that of reading them; of others, a look at each pattern.
+    """
+    firsts = [_first(pattern) for pattern in patterns]
+    everything = (1 << len(patterns)) - 1
+    out = [everything if first is None else 1 << number for number, first in enumerate(firsts)]
+    unknown = sum(1 << number for number, first in enumerate(firsts) if first is None)
+    beginnings = _beginnings(firsts)
+    for number, first in enumerate(firsts):
+        out[number] |= unknown
+        if first is None:
+            continue
+        if isinstance(first, str):
+            out[number] |= beginnings.longer.get(first, 0)
+            for length in range(1, len(first)):
+                out[number] |= beginnings.texts.get(first[:length], 0)
+            continue
+        for other, its in enumerate(firsts):
+            if its is not None and ast.intersect_ranges(first, _characters(its)):
+                out[number] |= 1 << other
+                out[other] |= 1 << number
+    return out
+
+
+class _Beginnings(NamedTuple):
+    """Literals by text, and by what they begin with, as bit sets."""
+
+    texts: dict[str, int]
+    longer: dict[str, int]
+
+
+def _beginnings(firsts: list[str | ast.Ranges | None]) -> _Beginnings:
+    out = _Beginnings({}, {})
+    for number, first in enumerate(firsts):
+        if isinstance(first, str):
+            out.texts[first] = out.texts.get(first, 0) | 1 << number
+    for text, numbers in out.texts.items():
+        for length in range(1, len(text) + 1):
+            if text[:length] in out.texts:
+                out.longer[text[:length]] = out.longer.get(text[:length], 0) | numbers
+    return out
 
 
 def _characters(first: str | ast.Ranges) -> ast.Ranges:
     return ((ord(first[0]), ord(first[0])),) if isinstance(first, str) else first
 
 
-@lru_cache(maxsize=1024)
 def _first(pattern: str) -> str | ast.Ranges | None:
     """Return the only text of a pattern, or the characters that its texts begin with; None where it does not tell."""
     text = _literal(pattern)

@@ -279,6 +279,32 @@ def test_what_is_needed_does_not_depend_on_what_was_asked_before():
     assert grammar.min_new_tokens == fresh
 
 
+_PATTERN_KEYS = {
+    "type": "object",
+    "patternProperties": {"^a": {"type": "boolean"}},
+    "minProperties": 1,
+    "additionalProperties": False,
+}
+
+
+@pytest.mark.parametrize("spec", [_PATTERN_KEYS, {"type": "object"}, {"type": "object", "minProperties": 2}], ids=str)
+def test_the_key_behind_a_comma_is_none_that_was_used(spec):
+    """Though as many members are needed, the shortest text is another one than where other keys were used."""
+    keys = ["a", "ab", "aa", "", "a b"] if "patternProperties" not in spec else ["a", "ab", "aa", "a b"]
+    for seed in range(30):
+        rng, grammar = random.Random(seed), schemagen.compile(spec, BYTES, cache=None)
+        for _ in range(3):
+            members = [f'"{key}":true' for key in rng.sample(keys, 3)]
+            matcher = grammar.matcher()
+            for byte in f"{{{','.join(members)},".encode():
+                assert matcher.accept_bytes(bytes([byte]))
+                end = matcher.shortest_completion() if rng.random() < 0.3 else b"-"
+                assert end or matcher.is_accepting()
+            alone = schemagen.compile(spec, BYTES, cache=None).matcher()
+            assert alone.accept_bytes(f"{{{','.join(members)},".encode())
+            assert alone.shortest_completion() == matcher.shortest_completion() != b""
+
+
 def test_a_completion_that_was_found_greedily_is_kept_to(bundled_vocabulary):
     """Its text stays what it was counted with, so that there always is a token that brings the end nearer."""
     grammar = schemagen.compile(_HARD, bundled_vocabulary, cache=None)

@@ -2,6 +2,7 @@
 
 import json
 import random
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import pytest
@@ -23,7 +24,7 @@ from schemagen.context_free.syntax import (
 from schemagen.engine.native.context_free import compile_context_free
 from schemagen.engine.options import DEFAULT_LIMITS, Options
 from schemagen.regex import ast
-from schemagen.testing import brute_force_mask
+from schemagen.testing import brute_force_mask, mask_of
 
 WORDS = [
     '{"',
@@ -177,3 +178,54 @@ def test_what_follows_a_value_needs_no_room() -> None:
     assert matcher.accept_bytes(f"<{value}>< {value} >".encode())
     assert matcher.is_accepting()
     assert not constraint.matcher().accept_bytes(b'<{"n": 1')
+
+
+BYTES = Vocabulary.byte_vocabulary()
+
+
+@pytest.mark.parametrize("budget", [5, 30, 60])
+@pytest.mark.parametrize("grammar", ["start: J", 'start: ("<" J ">")+'])
+def test_a_budget_is_kept_within_strings_of_a_guest(grammar: str, budget: int) -> None:
+    """Wherever a budget runs out, in the middle of a character for one, the text has come to an end."""
+    constraint = schemagen.compile(schemagen.Lark(f"{grammar}\n%declare J", bind={"J": True}), BYTES, cache=None)
+    for seed in range(40):
+        choose, matcher = random.Random(seed), constraint.matcher()
+        for left in range(budget, 0, -1):
+            token = choose.choice(sorted(mask_of(matcher, BYTES, budget=left)))
+            if token in BYTES.eos_token_ids:
+                break
+            assert matcher.accept_token(token)
+        assert matcher.is_accepting(), f"seed {seed}"
+
+
+def test_behind_a_value_it_is_said_what_may_follow() -> None:
+    """Not that the text is complete, which only the value is."""
+    spec = schemagen.Lark('start: "<" J ">"\n%declare J', bind={"J": {"type": ["object", "integer"]}})
+    matcher = schemagen.compile(spec, BYTES, cache=None).matcher()
+    before = matcher.fork()
+    assert before.accept_bytes(b"<")
+    assert 'it begins no text of {"type"' in str(before.explain(ord("x")))
+    for text in (b"<{}", b"<1"):
+        inside = matcher.fork()
+        assert inside.accept_bytes(text)
+        assert "'x' neither goes on the value nor is one of MORETHAN" in str(inside.explain(ord("x")))
+        assert "is allowed" in str(inside.explain(ord(">")))
+
+
+def test_threads_share_a_grammar_with_guests() -> None:
+    """Each matcher has the masks that it has alone."""
+    spec = schemagen.Lark('start: ("<" J ">")+\n%declare J', bind={"J": SCHEMAS[1]})
+
+    def masks(grammar: schemagen.Grammar, seed: int) -> list[Any]:
+        choose, matcher, found = random.Random(seed), grammar.matcher(), list[Any]()
+        for step in range(40):
+            found.append(tuple(matcher.allowed_tokens()) if step % 9 else matcher.shortest_completion())
+            if not matcher.accept_token(choose.choice(matcher.allowed_tokens())) or matcher.is_terminated():
+                break
+        return found
+
+    alone = schemagen.compile(spec, BYTES, cache=None)
+    expected = [masks(alone, seed) for seed in range(12)]
+    shared = schemagen.compile(spec, BYTES, cache=None)
+    with ThreadPoolExecutor(6) as pool:
+        assert list(pool.map(lambda seed: masks(shared, seed), range(12))) == expected

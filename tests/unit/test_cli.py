@@ -664,6 +664,25 @@ def test_grammar_check_is_for_files_of_grammars(tmp_path: Path) -> None:
     assert run("grammar", "check", str(tmp_path / "a.gbnf"), "--parser", "lalr").exit_code == 2
 
 
+def test_grammar_check_says_what_a_file_is_instead(tmp_path: Path) -> None:
+    """Wrong usage where there is no text, a mistake in the grammar where there is one without rules."""
+    pytest.importorskip("lark")
+    (tmp_path / "folder.lark").mkdir()
+    for notation in ("gbnf", "lark"):
+        (tmp_path / f"binary.{notation}").write_bytes(b"\0\xff\xfe")
+        (tmp_path / f"empty.{notation}").write_text("")
+    for name, code, words in (
+        ("none.lark", 2, "is not there"),
+        ("folder.lark", 2, "is no file"),
+        ("binary.gbnf", 2, "cannot read"),
+        ("binary.lark", 2, "cannot read"),
+        ("empty.gbnf", 1, "no rule 'root'"),
+        ("empty.lark", 1, "'start' is not defined"),
+    ):
+        result = run("grammar", "check", str(tmp_path / name))
+        assert (result.exit_code, words in " ".join(result.stderr.split())) == (code, True), name
+
+
 def test_a_lark_file_is_a_spec(tmp_path: Path, fake_model: FakeModel) -> None:
     """With the imports beside it."""
     pytest.importorskip("lark")

@@ -1,6 +1,7 @@
 """Lark as a spec: options, files, what is bound, reserved words, trees, and the errors of mistakes."""
 
 import itertools
+import json
 import pickle
 import re
 import sys
@@ -16,6 +17,7 @@ indenter = pytest.importorskip("lark.indenter")
 
 import schemagen  # noqa: E402 - below the import of what may be missing
 from schemagen import EBNF, GBNF, Choice, Lark, Regex  # noqa: E402
+from schemagen.context_free.matching import alike  # noqa: E402
 from schemagen.context_free.scanner import MAX_LENGTH  # noqa: E402
 from schemagen.context_free.syntax import ContextFreeGrammar  # noqa: E402
 from schemagen.errors import (  # noqa: E402
@@ -666,3 +668,22 @@ def test_what_is_ignored_is_no_spec() -> None:
     with pytest.raises(UnsupportedGrammarError, match="%ignore J") as caught:
         schemagen.compile(Lark(text, bind={"J": int}), BYTES)
     assert "line 2" in str(caught.value)
+
+
+def test_patterns_that_may_match_at_the_same_place_are_those_of_pairs() -> None:
+    """Literals by their beginnings, others by their first characters, and whatever is not seen at once by all."""
+    patterns = ["a", "ab", "abc", "b", "ab", "[a-c]x", "(?=a)a", "\\d+", "1", "ba?"]
+    for number, together in enumerate(alike(patterns)):
+        apart = [alike([patterns[number], other])[0] >> 1 & 1 for other in patterns]
+        apart[number] = 1
+        assert [together >> other & 1 for other in range(len(patterns))] == apart
+
+
+@pytest.mark.parametrize("options", [{}, {"parser": "lalr"}, {"dialect": "llguidance"}], ids=repr)
+def test_a_rule_may_have_thousands_of_literals(options: Any) -> None:
+    """What compiling them takes does not grow with their pairs."""
+    words = [f"{number * 7919 % 100_003:x}" for number in range(3000)]
+    spec = Lark(f"start: {' | '.join(map(json.dumps, words))}", **options)
+    matcher = schemagen.compile(spec, BYTES, cache=None).matcher()
+    assert matcher.accept_bytes(words[-1].encode())
+    assert matcher.is_accepting()

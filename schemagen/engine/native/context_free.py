@@ -227,7 +227,9 @@ def compile_context_free(
     )
     if constraint is None:
         raise _without_texts(
-            grammar.start, "its lexer takes what the rules need: the longest match of a terminal comes first"
+            grammar.start,
+            "its lexer takes what the rules need: the longest match of a terminal comes first"
+            + ("" if grammar.tables is None else "; or LALR took the wrong side of a conflict"),
         )
     return constraint
 

@@ -1,0 +1,44 @@
+// Tables of an LR parser, as whoever made them says.
+//
+// Invariant: a shift or a reduction, or nothing, for each state and terminal; a state is entered by one symbol.
+#pragma once
+#include <algorithm>
+#include <vector>
+
+#include "context_free/grammar.hpp"
+
+namespace schemagen {
+
+struct LrTables {
+    struct Action {
+        SymbolId
+            symbol;  // a terminal, or the number of terminals for the end of the text; of a goto that of the rule and 1
+        bool reduces;  // by the production `target`, else to the state `target`
+        uint32_t target;
+    };
+    struct Production {
+        SymbolId rule;
+        uint32_t length;
+    };
+    std::vector<std::vector<Action>> actions;    // [state], sorted by symbol; rules are gotos
+    std::vector<Production> productions;         // [production]
+    std::vector<std::vector<LexemeId>> lexemes;  // [state]: those that the lexer looks for
+    uint32_t start = 0, end = 0;                 // states
+
+    const Action* action(uint32_t state, SymbolId symbol) const {
+        const auto& row = actions[state];
+        const auto at = std::lower_bound(row.begin(), row.end(), symbol,
+                                         [](const Action& a, SymbolId wanted) { return a.symbol < wanted; });
+        return at == row.end() || at->symbol != symbol ? nullptr : &*at;
+    }
+    // What a state is entered from: [state].
+    std::vector<std::vector<uint32_t>> predecessors() const;
+    // Whether no conflict was resolved: where a rule is complete, no other action stands where its end is looked for.
+    // May say no where there was none, but for the lookaheads of states that LALR(1) has merged.
+    bool lose_nothing(const ContextFreeGrammar& grammar) const;
+
+private:
+    bool ends_well(const ContextFreeGrammar& grammar, uint32_t began, const Action& jump) const;
+};
+
+}  // namespace schemagen
