@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <set>
 
 #include "util/bits.hpp"
 
@@ -9,7 +10,8 @@ namespace schemagen {
 
 LexemeMasks::LexemeMasks(const ContextFreeGrammar& grammar, Parser& parser, LexemeSets& sets, Lexer& lexer,
                          Strands& strands, const VocabularyTables& tables)
-    : parser_(parser),
+    : grammar_(grammar),
+      parser_(parser),
       lexer_(lexer),
       strands_(strands),
       tables_(tables),
@@ -98,8 +100,11 @@ uint32_t LexemeMasks::make_plan(ParserState parser, LexerState lexer) {
     const uint32_t height = plan_ids_.height(parser);
     std::vector<Part> parts;
     seen_.empty();
+    std::set<std::pair<SymbolId, TailTree::NodeId>> done;  // lexemes of a terminal may leave the same tails
     for (const auto& [lexeme, scan] : mask.scans)
-        if (height)
+        if (!done.emplace(grammar_.lexemes()[lexeme].terminal, scan->tails).second)
+            continue;
+        else if (height)
             add_parts(parser, {UINT32_MAX, kNoPart, kNoPart, lexeme, scan->tails, {}, nullptr}, parts);
         else if (const ParserState behind = strands_.behind(parser, lexeme))
             add_tails_within(behind, scan->tails, words);

@@ -80,6 +80,7 @@ private:
 
     static constexpr size_t kMostBytes = 64u << 20;
     static constexpr size_t kMostOpen = 128;  // parts of one plan
+    const ContextFreeGrammar& grammar_;
     Parser& parser_;
     Lexer& lexer_;
     Strands& strands_;

@@ -44,30 +44,50 @@ std::vector<LrLiveness::Context> LrParser::below(ParserState state, uint32_t cou
     return out;
 }
 
-// Reduces as long as the table says so, then shifts; at the end of the text until the end state is on top.
+// Takes a reduction on what is read on; false: the table has no goto behind it.
+bool LrParser::reduce(Reading& reading, uint32_t production) {
+    const auto [rule, length] = tables_.productions[production];
+    const size_t own = std::min<size_t>(reading.pushed.size(), length);
+    reading.pushed.resize(reading.pushed.size() - own);
+    for (size_t k = own; k < length; ++k) reading.under = stacks_[reading.under].below;
+    // What stands for the rule in the table of gotos: terminals come first, the end of the text among them.
+    const LrTables::Action* jump = tables_.action(top(reading), rule + 1);
+    if (!jump) return false;
+    reading.pushed.push_back({jump->target, rule});
+    return true;
+}
+
+uint32_t LrParser::top(const Reading& reading) {
+    if (!reading.pushed.empty()) return reading.pushed.back().first;
+    reach_.look(stacks_[reading.under].height);
+    return stacks_[reading.under].top;
+}
+
+// Reduces as long as the table says so, then shifts; at the end of the text until the end state is on top. Stacks are
+// made of what is left in the end.
 ParserState LrParser::read(ParserState state, SymbolId terminal) {
-    const bool is_end = terminal == grammar_.terminal_count();
+    Reading& reading = begin(state);
     while (true) {
         poll();
-        reach_.look(stacks_[state].height);
-        if (is_end && stacks_[state].top == tables_.end) return state;
-        const LrTables::Action* next = tables_.action(stacks_[state].top, terminal);
+        const uint32_t top = this->top(reading);
+        if (terminal == grammar_.terminal_count() && top == tables_.end) return pushed(reading);
+        const LrTables::Action* next = tables_.action(top, terminal);
         if (!next) return kNoParse;
-        if (!next->reduces) {
-            // What has no lexeme of its own was not looked at by `is_viable`.
-            const bool unseen = liveness_ && grammar_.lexemes_of(terminal).empty();
-            pushed_.clear();
-            if (unseen && !can_finish(state, next->target, LrLiveness::kAnyKind)) return kNoParse;
-            return push(state, next->target, terminal);
+        if (next->reduces) {
+            if (!reduce(reading, next->target)) return kNoParse;
+            continue;
         }
-        const LrTables::Production& production = tables_.productions[next->target];
-        for (uint32_t k = 0; k < production.length; ++k) state = stacks_[state].below;
-        reach_.look(stacks_[state].height);
-        // What stands for the rule in the table of gotos: terminals come first, the end of the text among them.
-        const LrTables::Action* jump = tables_.action(stacks_[state].top, production.rule + 1);
-        if (!jump) return kNoParse;
-        state = push(state, jump->target, production.rule);
+        // What has no lexeme of its own was not looked at by `find_viable`.
+        const bool unseen = liveness_ && grammar_.lexemes_of(terminal).empty();
+        if (unseen && !can_finish(reading, next->target, LrLiveness::kAnyKind)) return kNoParse;
+        return push(pushed(reading), next->target, terminal);
     }
+}
+
+ParserState LrParser::pushed(const Reading& reading) {
+    ParserState state = reading.under;
+    for (auto [top, rule] : reading.pushed) state = push(state, top, rule);
+    return state;
 }
 
 ParserState LrParser::shift(ParserState state, SymbolId terminal) {
@@ -84,45 +104,14 @@ ParserState LrParser::shift(ParserState state, SymbolId terminal) {
 
 bool LrParser::accepting(ParserState state) { return shift(state, grammar_.terminal_count()) != kNoParse; }
 
-// Whether `read` would come to a state, and no stack is made for it: most of them nobody goes on with.
-bool LrParser::can_shift(ParserState state, SymbolId terminal) {
-    pushed_.clear();
-    while (true) {
-        poll();
-        if (pushed_.empty()) reach_.look(stacks_[state].height);
-        const LrTables::Action* next = tables_.action(pushed_.empty() ? stacks_[state].top : pushed_.back(), terminal);
-        if (!next || !next->reduces) {
-            under_ = state;
-            if (next) shifted_ = next->target;
-            return next != nullptr;
-        }
-        const LrTables::Production& production = tables_.productions[next->target];
-        const size_t own = std::min<size_t>(pushed_.size(), production.length);
-        pushed_.resize(pushed_.size() - own);
-        for (size_t k = own; k < production.length; ++k) state = stacks_[state].below;
-        if (pushed_.empty()) reach_.look(stacks_[state].height);
-        const LrTables::Action* jump =
-            tables_.action(pushed_.empty() ? stacks_[state].top : pushed_.back(), production.rule + 1);
-        if (!jump) return false;
-        pushed_.push_back(jump->target);
-    }
-}
-
-// Whether a text can be finished with a state on top of a stack and of what `can_shift` has pushed.
-bool LrParser::can_finish(ParserState state, uint32_t top, LrLiveness::Kind last) {
+// Whether a text can be finished with a state on top of what was read.
+bool LrParser::can_finish(const Reading& reading, uint32_t top, LrLiveness::Kind last) {
     uint32_t depth = liveness_->depth(top);
-    for (uint32_t pushed : pushed_) depth = std::max(depth, liveness_->depth(pushed));
-    std::vector<LrLiveness::Context> entries = below(state, depth);
-    for (uint32_t pushed : pushed_) entries.insert(entries.begin(), liveness_->context(pushed, entries));
+    for (const auto& [pushed, rule] : reading.pushed) depth = std::max(depth, liveness_->depth(pushed));
+    std::vector<LrLiveness::Context> entries = below(reading.under, depth);
+    for (const auto& [pushed, rule] : reading.pushed)
+        entries.insert(entries.begin(), liveness_->context(pushed, entries));
     return liveness_->can_finish(top, last, entries);
-}
-
-bool LrParser::is_viable(ParserState state, LexemeId lexeme) {
-    const SymbolId terminal = grammar_.lexemes()[lexeme].terminal;
-    if (!grammar_.is_ignored(terminal))
-        return can_shift(state, terminal) && (!liveness_ || can_finish(under_, shifted_, liveness_->kind_of(lexeme)));
-    pushed_.clear();
-    return !liveness_ || can_finish(stacks_[state].below, stacks_[state].top, liveness_->kind_of(lexeme));
 }
 
 LexemeSets::SetId LrParser::viable(ParserState state) {
@@ -135,12 +124,52 @@ LexemeSets::SetId LrParser::viable(ParserState state) {
     return stacks_[state].viable;
 }
 
+LrParser::Reading& LrParser::begin(ParserState state) {
+    reading_.under = state;
+    reading_.pushed.clear();
+    return reading_;
+}
+
+// Terminals that ask for the same reductions are read on together, and no stack is made: most of them nobody goes on
+// with.
 void LrParser::find_viable(ParserState state) {
-    reach_.look(stacks_[state].height);
-    std::vector<LexemeId> lexemes;
-    for (LexemeId lexeme : tables_.lexemes[stacks_[state].top])
-        if (is_viable(state, lexeme)) lexemes.push_back(lexeme);
-    stacks_[state].viable = sets_.intern(std::move(lexemes));
+    const Reading begun{state, {}};
+    std::vector<std::pair<SymbolId, LexemeId>> wanted;
+    std::vector<LexemeId> found;
+    for (LexemeId lexeme : tables_.lexemes[top(begun)]) {
+        const SymbolId terminal = grammar_.lexemes()[lexeme].terminal;
+        if (!grammar_.is_ignored(terminal))
+            wanted.emplace_back(terminal, lexeme);
+        else if (!liveness_ || can_finish({stacks_[state].below, {}}, stacks_[state].top, liveness_->kind_of(lexeme)))
+            found.push_back(lexeme);
+    }
+    std::sort(wanted.begin(), wanted.end());
+    add_viable(begun, wanted, found);
+    stacks_[state].viable = sets_.intern(std::move(found));
+}
+
+void LrParser::add_viable(const Reading& reading, const Wanted& wanted, std::vector<LexemeId>& found) {
+    poll();
+    const uint32_t top = this->top(reading);
+    const auto& row = tables_.actions[top];
+    std::vector<std::pair<uint32_t, Wanted>> reduced;  // by production
+    auto at = row.begin();
+    for (const auto& [terminal, lexeme] : wanted) {
+        while (at != row.end() && at->symbol < terminal) ++at;
+        if (at == row.end()) break;
+        if (at->symbol != terminal) continue;
+        if (!at->reduces) {
+            if (!liveness_ || can_finish(reading, at->target, liveness_->kind_of(lexeme))) found.push_back(lexeme);
+            continue;
+        }
+        auto same = std::find_if(reduced.begin(), reduced.end(), [&](const auto& r) { return r.first == at->target; });
+        if (same == reduced.end()) same = reduced.insert(reduced.end(), {at->target, {}});
+        same->second.emplace_back(terminal, lexeme);
+    }
+    for (const auto& [production, rest] : reduced) {
+        Reading next = reading;
+        if (reduce(next, production)) add_viable(next, rest, found);
+    }
 }
 
 // Where Earley's parser is behind the symbols on the stack: whatever the tables lose, no text is shorter than there.

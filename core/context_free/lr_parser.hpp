@@ -59,11 +59,20 @@ private:
     ParserState push(ParserState below, uint32_t top, SymbolId symbol);
     ParserState read(ParserState state, SymbolId terminal);
     ParserState derived(ParserState state);
-    bool can_shift(ParserState state, SymbolId terminal);
+    // A stack while it is read on: what is left of one, and above it states with the rules that led to them.
+    struct Reading {
+        ParserState under;
+        std::vector<std::pair<uint32_t, SymbolId>> pushed;
+    };
+    using Wanted = std::vector<std::pair<SymbolId, LexemeId>>;  // sorted
+    Reading& begin(ParserState state);
+    uint32_t top(const Reading& reading);
+    bool reduce(Reading& reading, uint32_t production);
+    ParserState pushed(const Reading& reading);
     std::vector<LrLiveness::Context> below(ParserState state, uint32_t count);
-    bool can_finish(ParserState state, uint32_t top, LrLiveness::Kind last);
-    bool is_viable(ParserState state, LexemeId lexeme);
+    bool can_finish(const Reading& reading, uint32_t top, LrLiveness::Kind last);
     void find_viable(ParserState state);
+    void add_viable(const Reading& reading, const Wanted& wanted, std::vector<LexemeId>& found);
 
     const ContextFreeGrammar& grammar_;
     const LrTables& tables_;
@@ -76,10 +85,7 @@ private:
     PairMap shifts_;             // (state, terminal) -> state
     PairMap shift_reach_;        // (state, terminal) -> the lowest entry that this took
     StackReach reach_;
-    // By can_shift: what it pushes, on which stack, and at last the state that it would come to.
-    std::vector<uint32_t> pushed_;
-    ParserState under_ = kNoParse;
-    uint32_t shifted_ = 0;
+    Reading reading_;  // of one terminal
     ParserState start_ = kNoParse;
 };
 

@@ -2,16 +2,30 @@
 
 #include <algorithm>
 
+#include "util/hash.hpp"
 #include "util/work.hpp"
 
 namespace schemagen {
 
+// The number of the tokens, the same for equal ones.
+uint32_t TailTree::number(const TokenSet* tokens) {
+    if (const auto it = numbers_.find(tokens); it != numbers_.end()) return it->second;
+    const auto* words = tokens->mask ? tokens->mask.get() : &tokens->list;
+    std::vector<uint32_t>& alike = equal_[hash_words(words->data(), words->size())];
+    const auto same = std::find_if(alike.begin(), alike.end(), [&](uint32_t k) {
+        return kinds_[k]->mask == tokens->mask && kinds_[k]->list == tokens->list;  // masks are kept once
+    });
+    const uint32_t found = same != alike.end() ? *same : static_cast<uint32_t>(kinds_.size());
+    if (same == alike.end()) {
+        alike.push_back(found);
+        kinds_.push_back(tokens);
+    }
+    return numbers_[tokens] = found;
+}
+
 TailTree::NodeId TailTree::add(const std::vector<Group>& groups) {
     std::vector<std::pair<TailClass, uint32_t>> parts;
-    for (const Group& group : groups) {
-        const auto next = static_cast<uint32_t>(numbers_.size());
-        parts.emplace_back(group.tail, numbers_.try_emplace(group.tokens, next).first->second);
-    }
+    for (const Group& group : groups) parts.emplace_back(group.tail, number(group.tokens));
     std::sort(parts.begin(), parts.end());
     std::vector<uint32_t> key;
     for (auto [tail, tokens] : parts) key.insert(key.end(), {tail, tokens});
@@ -71,6 +85,8 @@ void TailTree::clear() {
     nodes_.assign(1, {});
     keys_ = {};
     numbers_.clear();
+    equal_.clear();
+    kinds_.clear();
     steps_.clear();
     step_index_.clear();
     bytes_ = 0;

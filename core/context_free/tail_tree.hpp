@@ -47,8 +47,9 @@ private:
         std::vector<Group> groups;
         std::unordered_map<LexemeId, NodeId> next;
     };
-    Step find(NodeId node, LexemeSets::SetId viable);
     NodeId behind(NodeId node, LexemeId lexeme);
+    uint32_t number(const TokenSet* tokens);
+    Step find(NodeId node, LexemeSets::SetId viable);
 
     const TailClasses& classes_;
     const LexemeSets& sets_;
@@ -57,6 +58,8 @@ private:
     std::deque<Node> nodes_;
     InternedLists keys_;  // [node]: its groups, a class and a number of tokens each
     std::unordered_map<const TokenSet*, uint32_t> numbers_;
+    std::unordered_map<uint64_t, std::vector<uint32_t>> equal_;  // by hash
+    std::vector<const TokenSet*> kinds_;                         // [number]: the first of them
     std::deque<Step> steps_;
     PairMap step_index_;  // (node, viable set) -> step
     size_t bytes_ = 0;
