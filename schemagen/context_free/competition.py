@@ -25,7 +25,7 @@ from functools import lru_cache, reduce
 from typing import TYPE_CHECKING
 
 from schemagen.context_free.determinism import first_characters, only_text
-from schemagen.context_free.items import items_of
+from schemagen.context_free.items import items_of, nullable_rules
 from schemagen.context_free.simplify import called
 from schemagen.context_free.syntax import (
     NOTHING,
@@ -180,7 +180,7 @@ class _Expected:
         self._accepting = {
             self._numbers[name, at]: name for name, items in self._items.items() for at in items.accepting
         }
-        self._nullable = self._find_nullable()
+        self._nullable = nullable_rules(self._items)
         self._rows = self._find_rows()
         self._follow = self._find_follow()
         for at, name in self._accepting.items():
@@ -244,34 +244,6 @@ class _Expected:
                 solver.sources[follow[symbol.name]].append(behind)
         values = solver.solved(self._everything)
         return {name: values[unknown] for name, unknown in follow.items()}
-
-    def _find_nullable(self) -> set[str]:
-        """Return the rules that may be empty."""
-        callers: dict[str, list[str]] = {}
-        for name, _, symbol, _ in self._edges:
-            if isinstance(symbol, Rule):
-                callers.setdefault(symbol.name, []).append(name)
-        found = {name for name, items in self._items.items() if 0 in items.accepting}
-        todo = [caller for name in list(found) for caller in callers.get(name, ())]
-        while todo:
-            name = todo.pop()
-            if name not in found and self._ends_within(name, found):
-                found.add(name)
-                todo.extend(callers.get(name, ()))
-        return found
-
-    def _ends_within(self, name: str, nullable: set[str]) -> bool:
-        items = self._items[name]
-        reached, todo = {0}, [0]
-        while todo:
-            at = todo.pop()
-            if at in items.accepting:
-                return True
-            for symbol, to in items.edges[at]:
-                if isinstance(symbol, Rule) and symbol.name in nullable and to not in reached:
-                    reached.add(to)
-                    todo.append(to)
-        return False
 
     def _find_rows(self) -> list[int]:
         """Return for each item those that stand beside it because of what it goes on with."""

@@ -10,12 +10,15 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import TypeAlias
+from typing import TYPE_CHECKING, TypeAlias
 
 from schemagen.context_free.syntax import Alternatives, Expression, Guest, Repeat, Rule, Sequence, Terminal, Text, Token
 from schemagen.context_free.texts import is_nullable, nonempty
 from schemagen.errors import LimitError
 from schemagen.regex import ast
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
 
 Readable: TypeAlias = "Terminal | Text | Guest | Token"
 Symbol: TypeAlias = "Rule | Readable"
@@ -200,3 +203,33 @@ def _merged(edges: list[list[tuple[Symbol, int]]], accepting: set[int], count: i
         ],
         {numbers[item] for item in numbers if item in accepting},
     )
+
+
+def nullable_rules(items: Mapping[str, Items]) -> set[str]:
+    """Return the rules that derive the empty text: those whose items come to an end over such rules alone."""
+    callers: dict[str, set[str]] = {}
+    for name, rule in items.items():
+        for symbol in {symbol for edges in rule.edges for symbol, _ in edges}:
+            if isinstance(symbol, Rule):
+                callers.setdefault(symbol.name, set()).add(name)
+    found: set[str] = set()
+    todo = list(items)
+    while todo:
+        name = todo.pop()
+        if name not in found and _ends_over(items[name], found):
+            found.add(name)
+            todo.extend(callers.get(name, ()))
+    return found
+
+
+def _ends_over(items: Items, nullable: set[str]) -> bool:
+    seen, todo = {0}, [0]
+    while todo:
+        at = todo.pop()
+        if at in items.accepting:
+            return True
+        for symbol, to in items.edges[at]:
+            if isinstance(symbol, Rule) and symbol.name in nullable and to not in seen:
+                seen.add(to)
+                todo.append(to)
+    return False

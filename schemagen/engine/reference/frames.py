@@ -24,7 +24,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 from weakref import WeakValueDictionary
 
-from schemagen.context_free.items import Items, Readable, Symbol, items_of
+from schemagen.context_free.items import Items, Readable, Symbol, items_of, nullable_rules
 from schemagen.context_free.simplify import called, productive
 from schemagen.context_free.syntax import (
     NOTHING,
@@ -161,29 +161,6 @@ def without_dead_rules(grammar: ContextFreeGrammar) -> ContextFreeGrammar:
             kept[name] = substituted(grammar.rules[name], dead)
             todo.extend(sorted(called(kept[name])))
     return replace(grammar, rules=kept)
-
-
-def nullable_rules(items: Mapping[str, Items]) -> set[str]:
-    """Return the rules that derive the empty text: those whose items come to an end over such rules alone."""
-    found: set[str] = set()
-    while True:
-        new = {name for name, rule in items.items() if name not in found and _ends_over(rule, found)}
-        if not new:
-            return found
-        found |= new
-
-
-def _ends_over(items: Items, nullable: set[str]) -> bool:
-    seen, todo = {0}, [0]
-    while todo:
-        at = todo.pop()
-        if at in items.accepting:
-            return True
-        for symbol, to in items.edges[at]:
-            if isinstance(symbol, Rule) and symbol.name in nullable and to not in seen:
-                seen.add(to)
-                todo.append(to)
-    return False
 
 
 def fsms_of(

@@ -27,9 +27,9 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, TypeAlias
 
-from schemagen.context_free.items import Items, Readable, items_of
+from schemagen.context_free.items import Items, Readable, items_of, nullable_rules
 from schemagen.context_free.syntax import ContextFreeGrammar, Rule
-from schemagen.engine.reference.frames import fsms_of, nullable_rules, without_dead_rules
+from schemagen.engine.reference.frames import fsms_of, without_dead_rules
 from schemagen.engine.reference.fsm import final_states, rows_of, start_of, symbols_of
 from schemagen.engine.reference.transducers import EPSILON, Fst, Label, State
 from schemagen.errors import UnsupportedGrammarError
