@@ -16,6 +16,14 @@ const ByteSet& Adjacency::first_bytes(LexemeId id) {
     return *known;
 }
 
+uint32_t Adjacency::beginning(LexemeId id) {
+    if (known_[id].beginning == kUnknown) {
+        const auto next = static_cast<uint32_t>(beginnings_.size());
+        known_[id].beginning = beginnings_.try_emplace(first_bytes(id).words, next).first->second;
+    }
+    return known_[id].beginning;
+}
+
 const ByteSet& Adjacency::longer_bytes(LexemeId id) {
     auto& known = known_[id].longer;
     if (!known) known = std::make_unique<ByteSet>(kernel_.used_bytes(grammar_.lexemes()[id].longer));
@@ -101,9 +109,11 @@ bool Adjacency::is_free(LexemeId id) {
 
 Adjacency::When Adjacency::followed(LexemeId lexeme, LexemeId next) {
     if (is_free(lexeme)) return When::kAlways;
-    if (const uint32_t known = followed_.find(lexeme, next); known != PairMap::kNone) return static_cast<When>(known);
+    const uint32_t beginning = this->beginning(next);
+    if (const uint32_t known = followed_.find(lexeme, beginning); known != PairMap::kNone)
+        return static_cast<When>(known);
     const When when = before(lexeme, first_bytes(next));
-    followed_.insert(lexeme, next, static_cast<uint32_t>(when));
+    followed_.insert(lexeme, beginning, static_cast<uint32_t>(when));
     return when;
 }
 

@@ -5,6 +5,8 @@
 // other one may begin, and never if it has no such end. Most pairs are told by the bytes that they are made of, the
 // others by a walk through the states of the first; what is not told is said to be so sometimes.
 #pragma once
+#include <array>
+#include <map>
 #include <memory>
 #include <optional>
 #include <vector>
@@ -33,8 +35,11 @@ public:
     bool is_free(LexemeId lexeme);
     // When the text may end behind it.
     When last(LexemeId lexeme);
+    // Lexemes that begin with the same bytes have the same number, and stand behind the same ones.
+    uint32_t beginning(LexemeId lexeme);
 
 private:
+    static constexpr uint32_t kUnknown = UINT32_MAX;
     // All states of a lexeme, and from which ones each is reached.
     struct Walk {
         std::vector<LexerState> states;
@@ -42,6 +47,7 @@ private:
     };
     struct Known {
         std::unique_ptr<ByteSet> first, longer;
+        uint32_t beginning = kUnknown;
         std::unique_ptr<Walk> walk;  // no states: too many
         std::optional<bool> free;
     };
@@ -57,8 +63,9 @@ private:
     Kernel& kernel_;
     Lexer& lexer_;
     std::vector<Known> known_;  // [lexeme]
-    PairMap followed_;          // (lexeme, next) -> when
-    PairMap last_;              // (lexeme, 0) -> when
+    std::map<std::array<uint64_t, 4>, uint32_t> beginnings_;
+    PairMap followed_;  // (lexeme, beginning of the next) -> when
+    PairMap last_;      // (lexeme, 0) -> when
 };
 
 }  // namespace schemagen

@@ -99,6 +99,7 @@ uint32_t LexemeMasks::make_plan(ParserState parser, LexerState lexer) {
     mask.inner.add_to(words.data(), words.size());
     const uint32_t height = plan_ids_.height(parser);
     std::vector<Part> parts;
+    Tails tails;
     seen_.empty();
     std::set<std::pair<SymbolId, TailTree::NodeId>> done;  // lexemes of a terminal may leave the same tails
     for (const auto& [lexeme, scan] : mask.scans)
@@ -107,7 +108,8 @@ uint32_t LexemeMasks::make_plan(ParserState parser, LexerState lexer) {
         else if (height)
             add_parts(parser, {UINT32_MAX, kNoPart, kNoPart, lexeme, scan->tails, {}, nullptr}, parts);
         else if (const ParserState behind = strands_.behind(parser, lexeme))
-            add_tails_within(behind, scan->tails, words);
+            meet(behind, scan->tails, tails);
+    add_tails(std::move(tails), words);
     const uint32_t lowest = lowest_of(parts, height);
     plans_.push_back(plan_of(parts, lowest, std::move(words)));
     const auto id = static_cast<uint32_t>(plans_.size() - 1);
@@ -115,30 +117,46 @@ uint32_t LexemeMasks::make_plan(ParserState parser, LexerState lexer) {
     return id;
 }
 
-// The tokens of a node that go on from a state.
-void LexemeMasks::add_tails(ParserState state, TailTree::NodeId node, Words& words) {
-    seen_.empty();
-    add_tails_within(state, node, words);
-}
-
-void LexemeMasks::add_tails_within(ParserState state, TailTree::NodeId node, Words& words) {
+// States that come to the same node are one from there on, where the parser can unite them: an ambiguous grammar has
+// ever so many, of which most go on alike.
+void LexemeMasks::meet(ParserState state, TailTree::NodeId node, Tails& tails) {
     if (seen_.find(state, node) != PairMap::kNone) return;
     seen_.insert(state, node, 0);
-    const TailTree::Step& step = scans_.tails().step(node, parser_.viable(state));
-    step.taken.add_to(words.data(), words.size());
-    for (const TailTree::Group& group : step.asked)
-        if (classes_.may_follow(state, group.tail)) group.tokens->add_to(words.data(), words.size());
-    for (const auto& [lexeme, below] : step.next)
-        if (const ParserState behind = strands_.behind(state, lexeme)) add_tails_within(behind, below, words);
+    std::vector<ParserState>& states = tails[{scans_.tails().depth(node), node}];
+    const ParserState united = states.empty() ? kNoParse : parser_.united(states.back(), state);
+    if (united)
+        states.back() = united;
+    else
+        states.push_back(state);
+}
+
+// The tokens of nodes that go on from states there.
+void LexemeMasks::add_tails(Tails tails, Words& words) {
+    while (!tails.empty()) {
+        const TailTree::NodeId node = tails.begin()->first.second;
+        const std::vector<ParserState> states = std::move(tails.begin()->second);
+        tails.erase(tails.begin());
+        for (ParserState state : states) {
+            const TailTree::Step& step = scans_.tails().step(node, parser_.viable(state));
+            step.taken.add_to(words.data(), words.size());
+            for (const TailTree::Group& group : step.asked)
+                if (classes_.may_follow(state, group.tail)) group.tokens->add_to(words.data(), words.size());
+            for (const auto& [lexeme, below] : step.next)
+                if (const ParserState behind = strands_.behind(state, lexeme)) meet(behind, below, tails);
+        }
+    }
 }
 
 void LexemeMasks::add_open(ParserState parser, const Open& open, Words& words) {
     for (LexemeId lexeme : open.path)
         if (parser) parser = strands_.behind(parser, lexeme);
     if (!parser) return;
-    if (!open.group)
-        add_tails(parser, open.node, words);
-    else if (classes_.may_follow(parser, open.group->tail))
+    if (!open.group) {
+        seen_.empty();
+        Tails tails;
+        meet(parser, open.node, tails);
+        add_tails(std::move(tails), words);
+    } else if (classes_.may_follow(parser, open.group->tail))
         open.group->tokens->add_to(words.data(), words.size());
 }
 

@@ -13,6 +13,8 @@
 #pragma once
 #include <cstdint>
 #include <deque>
+#include <functional>
+#include <map>
 #include <memory>
 #include <optional>
 #include <unordered_map>
@@ -69,8 +71,10 @@ private:
     void add_parts(ParserState before, const Part& at, std::vector<Part>& parts);
     uint32_t lowest_of(const std::vector<Part>& parts, uint32_t height) const;
     Plan plan_of(const std::vector<Part>& parts, uint32_t lowest, Words words);
-    void add_tails(ParserState state, TailTree::NodeId node, Words& words);
-    void add_tails_within(ParserState state, TailTree::NodeId node, Words& words);
+    // States of the parser at nodes, the deepest first.
+    using Tails = std::map<std::pair<uint32_t, TailTree::NodeId>, std::vector<ParserState>, std::greater<>>;
+    void meet(ParserState state, TailTree::NodeId node, Tails& tails);
+    void add_tails(Tails tails, Words& words);
     void add_open(ParserState parser, const Open& open, Words& words);
     void add_strand(ParserState parser, LexerState lexer, Words& words);
     uint32_t make_plan(ParserState parser, LexerState lexer);

@@ -13,20 +13,45 @@ NeighbourClasses::NeighbourClasses(const ContextFreeGrammar& grammar, const Inde
                                    const std::vector<ForeignTerminal>& foreign, const LrTables* tables,
                                    Adjacency& adjacency)
     : grammar_(grammar), indentation_(indentation), foreign_(foreign), adjacency_(adjacency) {
-    if (tables) find_ways(*tables);
+    if (tables) {
+        find_ways(*tables);
+        return;
+    }
+    std::vector<LexemeId> ignored;
+    for (LexemeId lexeme = 0; lexeme < grammar_.lexemes().size(); ++lexeme)
+        if (grammar_.is_ignored(grammar_.lexemes()[lexeme].terminal)) ignored.push_back(lexeme);
+    between_of(std::move(ignored));
 }
 
-// A lexer for each state may read a terminal in ways of its own.
+uint32_t NeighbourClasses::between_of(std::vector<LexemeId> ignored) {
+    const auto known = std::find(between_.begin(), between_.end(), ignored);
+    const auto at = static_cast<uint32_t>(known - between_.begin());
+    if (known == between_.end()) {
+        between_.push_back(std::move(ignored));
+        followed_.emplace_back();
+    }
+    return at;
+}
+
+// A lexer for each state may read a terminal in ways of its own, and what is ignored before it.
 void NeighbourClasses::find_ways(const LrTables& tables) {
     ways_.resize(grammar_.terminal_count());
     for (size_t state = 0; state < tables.actions.size(); ++state) {
         poll();
         std::map<SymbolId, std::vector<LexemeId>> here;
-        for (LexemeId lexeme : tables.lexemes[state]) here[grammar_.lexemes()[lexeme].terminal].push_back(lexeme);
+        std::vector<LexemeId> ignored;
+        for (LexemeId lexeme : tables.lexemes[state]) {
+            const SymbolId terminal = grammar_.lexemes()[lexeme].terminal;
+            here[terminal].push_back(lexeme);
+            if (grammar_.is_ignored(terminal)) ignored.push_back(lexeme);
+        }
+        const uint32_t between = between_of(std::move(ignored));
         for (const LrTables::Action& action : tables.actions[state])
             if (action.symbol < grammar_.terminal_count() && !grammar_.lexemes_of(action.symbol).empty())
-                ways_[action.symbol].insert(here[action.symbol]);
+                ways_[action.symbol].insert({between, here[action.symbol]});
     }
+    for (const auto& ways : ways_)
+        for (const Way& way : ways) is_read_everywhere_ = is_read_everywhere_ && !way.lexemes.empty();
 }
 
 const ForeignTerminal* NeighbourClasses::foreign(SymbolId terminal) const {
@@ -45,45 +70,49 @@ std::vector<LexemeId> NeighbourClasses::lexemes_of(SymbolId terminal) const {
 
 // When what `before` tells of may stand behind a lexeme, with something ignored between them or not.
 template <class Before>
-When NeighbourClasses::behind(LexemeId lexeme, const Before& before) {
+When NeighbourClasses::behind(LexemeId lexeme, uint32_t between, const Before& before) {
     When best = before(lexeme);
     bool leaves = false, arrives = false;  // through what is ignored, of which there may be several
-    for (SymbolId ignored = 0; ignored < grammar_.terminal_count() && best != When::kAlways; ++ignored) {
-        if (!grammar_.is_ignored(ignored)) continue;
-        for (LexemeId between : grammar_.lexemes_of(ignored)) {
-            const When first = adjacency_.followed(lexeme, between), second = before(between);
-            leaves = leaves || first != When::kNever;
-            arrives = arrives || second != When::kNever;
-            best = std::max(best, std::min(first, second));
-        }
+    for (size_t k = 0; k < between_[between].size() && best != When::kAlways; ++k) {
+        const LexemeId ignored = between_[between][k];
+        const When first = adjacency_.followed(lexeme, ignored), second = before(ignored);
+        leaves = leaves || first != When::kNever;
+        arrives = arrives || second != When::kNever;
+        best = std::max(best, std::min(first, second));
     }
     return best == When::kNever && leaves && arrives ? When::kSometimes : best;
 }
 
-When NeighbourClasses::followed(LexemeId lexeme, LexemeId next) {
-    if (const uint32_t known = followed_.find(lexeme, next); known != PairMap::kNone) return static_cast<When>(known);
-    const When when = behind(lexeme, [&](LexemeId last) { return adjacency_.followed(last, next); });
-    followed_.insert(lexeme, next, static_cast<uint32_t>(when));
+When NeighbourClasses::followed(LexemeId lexeme, uint32_t between, LexemeId next) {
+    const uint32_t beginning = adjacency_.beginning(next);
+    if (const uint32_t known = followed_[between].find(lexeme, beginning); known != PairMap::kNone)
+        return static_cast<When>(known);
+    const When when = behind(lexeme, between, [&](LexemeId last) { return adjacency_.followed(last, next); });
+    followed_[between].insert(lexeme, beginning, static_cast<uint32_t>(when));
     return when;
+}
+
+When NeighbourClasses::follows_way(LexemeId lexeme, const Way& way) {
+    When best = When::kNever;
+    for (LexemeId each : way.lexemes)
+        if (best != When::kAlways) best = std::max(best, followed(lexeme, way.between, each));
+    return best;
 }
 
 // When some way to read a terminal may stand behind a lexeme, wherever the parser is.
 When NeighbourClasses::follows_lexeme(LexemeId lexeme, SymbolId next) {
-    if (const ForeignTerminal* guest = foreign(next))
-        return behind(lexeme, [&](LexemeId last) { return adjacency_.before(last, guest->first); });
-    auto best_of = [&](const std::vector<LexemeId>& after) {
-        When best = When::kNever;
-        for (LexemeId each : after)
-            if (best != When::kAlways) best = std::max(best, followed(lexeme, each));
-        return best;
-    };
-    if (ways_.empty() || ways_[next].empty()) return best_of(lexemes_of(next));
     When least = When::kAlways, most = When::kNever;
-    for (const std::vector<LexemeId>& way : ways_[next]) {
-        const When best = best_of(way);
-        least = std::min(least, best);
-        most = std::max(most, best);
-    }
+    auto note = [&](When when) {
+        least = std::min(least, when);
+        most = std::max(most, when);
+    };
+    const ForeignTerminal* guest = foreign(next);
+    if (!guest && !ways_.empty() && !ways_[next].empty())
+        for (const Way& way : ways_[next]) note(follows_way(lexeme, way));
+    else
+        for (uint32_t between = 0; between < between_.size(); ++between)
+            note(guest ? behind(lexeme, between, [&](LexemeId last) { return adjacency_.before(last, guest->first); })
+                       : follows_way(lexeme, {between, lexemes_of(next)}));
     return least == most ? least : When::kSometimes;
 }
 
@@ -102,7 +131,7 @@ When NeighbourClasses::follows(SymbolId terminal, SymbolId next) {
 // Whether its ends say nothing of what stands behind it, so that all may, and the end of the text.
 bool NeighbourClasses::is_free(SymbolId terminal) {
     const std::vector<LexemeId> lexemes = lexemes_of(terminal);
-    return ways_.empty() &&
+    return is_read_everywhere_ &&
            std::all_of(lexemes.begin(), lexemes.end(), [&](LexemeId each) { return adjacency_.is_free(each); });
 }
 

@@ -43,14 +43,22 @@ private:
         Row before;  // when it may follow those of which this is not empty
         auto operator<=>(const Neighbours&) const = default;
     };
+    // How a state's lexer reads a terminal that may stand there.
+    struct Way {
+        uint32_t between;  // what it ignores, of `between_`
+        std::vector<LexemeId> lexemes;
+        auto operator<=>(const Way&) const = default;
+    };
     static constexpr size_t kMost = 63;
     void find_ways(const LrTables& tables);
+    uint32_t between_of(std::vector<LexemeId> ignored);
     std::vector<LexemeId> lexemes_of(SymbolId terminal) const;
     const ForeignTerminal* foreign(SymbolId terminal) const;
     bool is_free(SymbolId terminal);
     template <class Before>
-    When behind(LexemeId lexeme, const Before& before);
-    When followed(LexemeId lexeme, LexemeId next);
+    When behind(LexemeId lexeme, uint32_t between, const Before& before);
+    When followed(LexemeId lexeme, uint32_t between, LexemeId next);
+    When follows_way(LexemeId lexeme, const Way& way);
     When follows_lexeme(LexemeId lexeme, SymbolId next);
     When follows(SymbolId terminal, SymbolId next);
     std::vector<Neighbours> find_neighbours(const std::vector<SymbolId>& read);
@@ -61,8 +69,10 @@ private:
     const Indentation* indentation_;
     const std::vector<ForeignTerminal>& foreign_;
     Adjacency& adjacency_;
-    std::vector<std::set<std::vector<LexemeId>>> ways_;  // [terminal]: its lexemes where it may stand; or nothing
-    PairMap followed_;                                   // (lexeme, next) -> when, with something ignored or not
+    std::vector<std::vector<LexemeId>> between_;  // what lexers ignore; each has its own ways to read it
+    std::vector<std::set<Way>> ways_;             // [terminal]: where it may stand; or nothing
+    bool is_read_everywhere_ = true;              // wherever a terminal may stand, some lexeme of it is read
+    std::vector<PairMap> followed_;  // [between]: (lexeme, beginning of the next) -> when, with that between or not
     unsigned count_ = 1;
     std::vector<uint32_t> class_of_;  // [terminal]
     Follow always_, ever_;

@@ -87,7 +87,10 @@ TailClass TailClasses::interned(LexerState state, Promise promise, std::vector<s
         key[0] = sets_.intern(std::move(lexemes));
     }
     for (auto [lexeme, behind] : cuts) key.insert(key.end(), {lexeme, behind});
-    return classes_.intern(key);
+    const TailClass tail = classes_.intern(key);
+    if (depths_.size() <= tail) depths_.resize(tail + 1, 0);
+    for (auto [lexeme, behind] : cuts) depths_[tail] = std::max(depths_[tail], depths_[behind] + 1);
+    return tail;
 }
 
 TailClass TailClasses::ending_in(LexerState state) {

@@ -49,6 +49,8 @@ public:
     bool promises(TailClass tail) const { return classes_[tail][1] != kNoPromise; }
     LexemeSets::SetId begun(TailClass tail) const { return classes_[tail][0]; }
     InternedLists::List cuts(TailClass tail) const { return classes_[tail].subspan(2); }
+    // The most lexemes that end in it: more than in what is behind any of its cuts.
+    uint32_t depth(TailClass tail) const { return depths_[tail]; }
     LexerLoops& loops() { return loops_; }
     // What can be found again.
     void forget() {
@@ -81,6 +83,7 @@ private:
     const uint32_t lexemes_;
     LexerState start_ = kNoLexeme;  // see start()
     InternedLists classes_;
+    std::vector<uint32_t> depths_{0};   // [class]
     std::vector<TailClass> ending_in_;  // [state of the lexer], kUnknown if not asked for
     std::vector<std::unordered_map<std::string_view, TailClass>> known_;  // [promise]
     std::unordered_map<uint32_t, Tails> below_;  // [node]: of the tokens below it, if a lexeme ends right before it

@@ -33,6 +33,7 @@ TailTree::NodeId TailTree::add(const std::vector<Group>& groups) {
     if (id == nodes_.size()) {
         bytes_ += sizeof(Node) + groups.size() * sizeof(Group);
         nodes_.push_back({groups, {}});
+        for (const Group& group : groups) nodes_[id].depth = std::max(nodes_[id].depth, classes_.depth(group.tail));
     }
     return id;
 }

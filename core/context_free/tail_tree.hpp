@@ -37,6 +37,8 @@ public:
     TailTree(const TailClasses& classes, const LexemeSets& sets, const VocabularyTables& tables, TokenSets& tokens)
         : classes_(classes), sets_(sets), tables_(tables), tokens_(tokens), nodes_(1) {}
     NodeId add(const std::vector<Group>& groups);
+    // Falls from a node to those behind it.
+    uint32_t depth(NodeId node) const { return nodes_[node].depth; }
     // Where these lexemes are viable.
     const Step& step(NodeId node, LexemeSets::SetId viable);
     void clear();
@@ -46,6 +48,7 @@ private:
     struct Node {
         std::vector<Group> groups;
         std::unordered_map<LexemeId, NodeId> next;
+        uint32_t depth = 0;
     };
     NodeId behind(NodeId node, LexemeId lexeme);
     uint32_t number(const TokenSet* tokens);

@@ -5,8 +5,9 @@ from __future__ import annotations
 import warnings
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from operator import index
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, SupportsIndex
 
 from schemagen.arguments import kind_of
 from schemagen.errors import ModelWarning, VocabularyError
@@ -156,12 +157,12 @@ class Vocabulary:
             token_names: By which grammars can name tokens, special or not: ``{128010: "<|python_tag|>"}``.
 
         Raises:
-            VocabularyError: There are no tokens, or an id is not one of theirs.
+            VocabularyError: There are no tokens, an id is not one of theirs, or a name is no text.
         """
         data = [_token_bytes(i, token) for i, token in enumerate(tokens)]
         if not data:
             raise VocabularyError("a vocabulary of 0 tokens", why="nothing could be generated", fix="pass the tokens")
-        names = dict(token_names or {})
+        names = _checked_names(token_names or {})
         return cls._build(data, as_ids(eos_token_ids), set(special_token_ids), names, adds_prefix_space=False)
 
     @classmethod
@@ -377,6 +378,19 @@ def _token_bytes(token_id: int, token: bytes | str | None) -> bytes:
         why="a token is bytes, text, or None for an id without text",
         fix="convert it with `bytes(...)`",
     )
+
+
+def _checked_names(token_names: Mapping[int, str]) -> dict[int, str]:
+    """Return the names of tokens that were passed to `Vocabulary.from_tokens`."""
+    for token_id, name in token_names.items():
+        for kind, what, value in ((SupportsIndex, "token id", token_id), (str, "name of a token", name)):
+            if not isinstance(value, kind):
+                raise VocabularyError(
+                    f"the {what} {value!r:.40} in token_names is {kind_of(value)}",
+                    why="grammars name tokens by text, and the model knows them by id",
+                    fix='pass the names by id: {128010: "<|python_tag|>"}',
+                )
+    return {index(token_id): name for token_id, name in token_names.items()}
 
 
 def _field(source: Any, name: str) -> Any:

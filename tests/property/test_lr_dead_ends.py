@@ -22,6 +22,14 @@ GRAMMARS = {
     "lost between some brackets": ('start: x\nx: "(" x ")" | "[" s "a" "]" | "."\ns: "a" s | "a"', "()[]a."),
     "lost behind some brackets": ('start: ("(" x "a" | "[" x "b")+\nx: "." | "(" x ")" | s\ns: "a" s | "a"', "()[.ab"),
     "an else that dangles": ('start: s+\ns: "i" s "e" s | "i" s | "x"', "iex"),
+    "an ignored text that another takes": (
+        'start: "(" x Y | "[" x W\nx: X\nX: /a+/\nY: /a+b/\nW.2: /[ ]/\nI: / /\n%ignore I',
+        "([ab ",
+    ),
+    "an ignored text that another takes in one state": (
+        'start: "(" x Y | "[" x W | "c" X Y\nx: X\nX: /a+/\nY: /a+b/\nW.2: /[ ]/\nI: / /\n%ignore I',
+        "([cab ",
+    ),
     "an ignored text that takes more": ('start: "a" "b" | "b"\n%ignore /a+c/\n%ignore /[ac]+/', "abc"),
 }
 

@@ -408,6 +408,19 @@ class TestFromTokens:
         assert vocabulary.token_names == names
         assert vocabulary.tokens == (b"<tool>", b"")
 
+    @pytest.mark.parametrize(
+        ("names", "fact"),
+        [
+            ({"<tool>": 0}, "the token id '<tool>' in token_names is a str"),
+            ({0: 5}, "the name of a token 5 in token_names is an int"),
+            ({0: None}, "the name of a token None in token_names is None"),
+        ],
+    )
+    def test_names_that_are_none(self, names, fact):
+        """Names the wrong way round, or no text, are told at once, and not by whoever writes them into a file."""
+        with pytest.raises(VocabularyError, match=fact):
+            Vocabulary.from_tokens(["<tool>"], eos_token_ids=(), token_names=names)
+
     def test_byte_vocabulary(self):
         """Ids are bytes, and the last is EOS."""
         vocabulary = Vocabulary.byte_vocabulary()
