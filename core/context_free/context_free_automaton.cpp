@@ -22,7 +22,7 @@ ContextFreeAutomaton::ContextFreeAutomaton(std::shared_ptr<SharedAutomata> share
       adjacency_(grammar_, shared_->kernel, lexer_),
       parser_(make_parser()),
       strands_(grammar_, *parser_, sets_, lexer_, allowance_, is_lively_) {
-    set_facets({.masks = this});
+    set_facets({.guide = this, .masks = this});
 }
 
 std::unique_ptr<Parser> ContextFreeAutomaton::make_parser() {

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "automata/automaton.hpp"
+#include "automata/completion_guide.hpp"
 #include "automata/mask_factory.hpp"
 #include "automata/shared_automata.hpp"
 #include "context_free/adjacency.hpp"
@@ -24,7 +25,7 @@ struct Parsing {
     std::vector<ForeignTerminal> foreign;
 };
 
-class ContextFreeAutomaton final : public Automaton, MaskFactory {
+class ContextFreeAutomaton final : public Automaton, MaskFactory, CompletionGuide {
 public:
     // The grammar is finished.
     ContextFreeAutomaton(std::shared_ptr<SharedAutomata> shared, ContextFreeGrammar grammar, Parsing parsing,
@@ -52,6 +53,12 @@ public:
     uint64_t memory_bytes() const override;
 
 private:
+    // Of which string a text is in is not known, so each token has to be read.
+    bool stays_inside(const Configuration&, const Configuration&) override { return false; }
+    std::optional<ByteSet> nearer_bytes(const Configuration& config) override {
+        return strands_.nearer_bytes(config.state);
+    }
+    uint32_t step_cost() const override { return 20; }
     std::unique_ptr<Parser> make_parser();
     bool is_lively();
     std::unique_ptr<LrLiveness> lr_liveness();

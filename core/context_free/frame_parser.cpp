@@ -209,14 +209,14 @@ private:
     }
     // The rules that may begin here are called, all in one new frame.
     void call(std::vector<std::pair<FrameId, VectorId>>& active) {
-        std::vector<Return> returns;
+        std::set<Return> returns;  // where calls are ambiguous the same ones come again and again
         for (auto [frame, vector] : active)
             for (auto [rule, item] : parser_.view(vector).calls) {
                 std::vector<SymbolId> seen;
                 add_return(returns, rule, frame, item, seen);
             }
         if (returns.empty()) return;
-        const FrameId frame = parser_.frame_of(std::move(returns));
+        const FrameId frame = parser_.frame_of({returns.begin(), returns.end()});
         const VectorId initial = parser_.kinds_[parser_.frames_[frame].kind].initial;
         for (auto& [known, vector] : active) {
             if (known != frame) continue;
@@ -229,15 +229,14 @@ private:
         active.emplace_back(frame, initial);
     }
     // Where nothing is left behind the call, it returns to where its caller returns to.
-    void add_return(std::vector<Return>& returns, SymbolId rule, FrameId frame, ItemId item,
-                    std::vector<SymbolId>& seen) {
+    void add_return(std::set<Return>& returns, SymbolId rule, FrameId frame, ItemId item, std::vector<SymbolId>& seen) {
         if (!grammar_.ends(item)) {
-            returns.push_back({rule, frame, item});
+            returns.insert({rule, frame, item});
             return;
         }
         for (ItemId each : grammar_.closure(item))
             if (!grammar_.edges(each).empty()) {
-                returns.push_back({rule, frame, item});
+                returns.insert({rule, frame, item});
                 break;
             }
         const SymbolId caller = grammar_.rule_of(item);
@@ -245,7 +244,7 @@ private:
         seen.push_back(caller);
         const auto flat = parser_.return_lists_[parser_.frames_[frame].returns];
         for (size_t r = 0; r + 2 < flat.size(); r += 3)
-            if (flat[r] == caller) returns.push_back({rule, flat[r + 1], flat[r + 2]});
+            if (flat[r] == caller) returns.insert({rule, flat[r + 1], flat[r + 2]});
         parser_.allowance_.check_alternatives(returns.size());
         const Kind& kind = parser_.kinds_[parser_.frames_[frame].kind];
         for (auto [_, behind] : of_rule(kind.inner, caller)) add_return(returns, rule, frame, behind, seen);

@@ -106,6 +106,17 @@ const ByteSet& Lexer::next_bytes(LexerState state) {
     return *states_[state].next_bytes;
 }
 
+const ByteSet& Lexer::nearer_bytes(const Component& component) {
+    const auto [at, is_new] = nearer_.try_emplace(component.text);
+    if (!is_new) return at->second;
+    const uint32_t least = min_bytes(component);
+    for (unsigned byte = 0; byte < 256; ++byte) {
+        const NodeId rest = kernel_.derivative(component.text, static_cast<uint8_t>(byte));
+        if (!kernel_.is_empty(rest) && kernel_.shortest(rest) < least) at->second.add(static_cast<uint8_t>(byte));
+    }
+    return at->second;
+}
+
 bool Lexer::may_follow(LexemeId lexeme, uint8_t byte) {
     const SymbolId terminal = grammar_.lexemes()[lexeme].terminal;
     if (behind_.empty()) behind_.resize(grammar_.terminal_count());

@@ -131,6 +131,30 @@ uint32_t Strands::min_bytes(const Strand& strand) {
     return best;
 }
 
+ByteSet Strands::nearer_bytes(PlaceId place) {
+    ByteSet out;
+    const uint32_t least = min_bytes(place);
+    for (const Strand& strand : (*this)[place]) {
+        add_nearer(strand.parser, strand.lexer, least, out);
+        for (size_t k = 0; k < lexer_.ends(strand.lexer).size(); ++k) {
+            const ParserState behind = this->behind(strand.parser, lexer_.ends(strand.lexer)[k].lexeme);
+            if (behind && parser_.min_bytes(behind) <= least)
+                add_nearer(behind, lexer_.start(parser_.viable(behind)), least, out);
+        }
+    }
+    return out;
+}
+
+// Of lexemes that end the text in so many bytes.
+void Strands::add_nearer(ParserState parser, LexerState lexer, uint32_t least, ByteSet& out) {
+    for (size_t k = 0; k < lexer_.components(lexer).size(); ++k) {
+        const Lexer::Component component = lexer_.components(lexer)[k];
+        const ParserState behind = this->behind(parser, component.lexeme);
+        if (behind && lexer_.min_bytes(component) + parser_.min_bytes(behind) <= least)
+            out.add(lexer_.nearer_bytes(component));
+    }
+}
+
 // Whether a byte keeps all that was promised, and goes on with the lexeme or is ignored behind it: so a strand can be
 // finished, wherever the parser is that reads all of its lexemes.
 bool Strands::keeps_soon(LexerState lexer, Promise promise) {

@@ -82,7 +82,14 @@ void raise_too_long(const LimitExceeded& e) {
                "raise schemagen.Limits(max_seconds=...) or make the schema smaller");
 }
 
+void raise_no_completion(const LimitExceeded& e) {
+    raise_ours("LimitError", "no end of the text was found in " + shown(e.reached) + " steps",
+               "the grammar is so ambiguous, or its texts so long, that the search was given up",
+               "ask again when the text has gone on");
+}
+
 void raise_limit(const LimitExceeded& e) {
+    if (e.knob == "completion") return raise_no_completion(e);
     if (e.knob == "max_seconds") return raise_too_long(e);
     std::string fact =
         shown(e.reached) + " automaton states or alternatives were needed, the limit is " + shown(e.limit);
