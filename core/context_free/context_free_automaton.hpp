@@ -3,6 +3,7 @@
 // free.
 #pragma once
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -27,9 +28,9 @@ struct Parsing {
 
 class ContextFreeAutomaton final : public Automaton, MaskFactory, CompletionGuide {
 public:
-    // The grammar is finished.
+    // The grammar is finished. `has_lively_rules`: what another one has found out about it.
     ContextFreeAutomaton(std::shared_ptr<SharedAutomata> shared, ContextFreeGrammar grammar, Parsing parsing,
-                         const Allowance& allowance);
+                         const Allowance& allowance, std::optional<bool> has_lively_rules = std::nullopt);
     std::shared_ptr<Automaton> renewed(std::shared_ptr<SharedAutomata> shared) override;
     std::unique_ptr<ContextFreeAutomaton> renewed_host(std::shared_ptr<SharedAutomata> shared);
     // Its parts, for those that read more than it does.
@@ -60,7 +61,7 @@ private:
     }
     uint32_t step_cost() const override { return 20; }
     std::unique_ptr<Parser> make_parser();
-    bool is_lively();
+    bool find_lively();
     std::unique_ptr<LrLiveness> lr_liveness();
 
     std::shared_ptr<SharedAutomata> shared_;
@@ -70,6 +71,7 @@ private:
     LexemeSets sets_;
     Lexer lexer_;
     Adjacency adjacency_;
+    bool has_lively_rules_;   // see Liveness
     bool is_lively_ = false;  // see Strands
     std::unique_ptr<Parser> parser_;
     Strands strands_;

@@ -341,6 +341,24 @@ uint32_t FrameParser::min_bytes(ParserState state) {
     return min_bytes_[state] = best;
 }
 
+std::span<const Distance> FrameParser::distances(ParserState state) {
+    if (const auto known = distances_.find(state); known != distances_.end()) return known->second;
+    std::vector<Distance> all;
+    const std::vector<uint32_t> flat(states_[state].begin(), states_[state].end());
+    for (size_t k = 1; k + 1 < flat.size(); k += 2)
+        for (ItemId item : vectors_[flat[k + 1]]) {
+            const uint32_t behind = this->behind(flat[k], grammar_.rule_of(item));
+            for (const auto& edge : grammar_.edges(item))
+                if (!grammar_.is_rule(edge.symbol))
+                    all.push_back({edge.symbol, std::min(grammar_.min_bytes(edge.target) + behind, ContextFreeGrammar::kFar)});
+        }
+    std::sort(all.begin(), all.end());
+    const auto same = [](const Distance& a, const Distance& b) { return a.terminal == b.terminal; };
+    all.erase(std::unique(all.begin(), all.end(), same), all.end());
+    all.shrink_to_fit();
+    return distances_[state] = std::move(all);
+}
+
 std::vector<SymbolId> FrameParser::open_rules(ParserState state) const {
     std::vector<SymbolId> rules;
     const auto flat = states_[state];
@@ -358,6 +376,7 @@ size_t FrameParser::memory_bytes() const {
                    unions_.memory_bytes() + (viable_.capacity() + min_bytes_.capacity()) * sizeof(uint32_t);
     bytes += frames_.capacity() * sizeof(Frame);
     for (const Frame& frame : frames_) bytes += frame.min_bytes_behind.capacity() * sizeof(uint32_t);
+    for (const auto& [_, all] : distances_) bytes += 64 + all.capacity() * sizeof(Distance);
     for (const VectorView& each : views_) bytes += sizeof(each) + each.calls.capacity() * 8;
     for (const Kind& kind : kinds_) bytes += kind.rules.capacity() * 4 + kind.inner.capacity() * 8;
     return bytes;

@@ -107,14 +107,14 @@ const ByteSet& Lexer::next_bytes(LexerState state) {
 }
 
 const ByteSet& Lexer::nearer_bytes(const Component& component) {
-    const auto [at, is_new] = nearer_.try_emplace(component.text);
-    if (!is_new) return at->second;
+    if (const auto known = nearer_.find(component.text); known != nearer_.end()) return known->second;
+    ByteSet out;
     const uint32_t least = min_bytes(component);
     for (unsigned byte = 0; byte < 256; ++byte) {
         const NodeId rest = kernel_.derivative(component.text, static_cast<uint8_t>(byte));
-        if (!kernel_.is_empty(rest) && kernel_.shortest(rest) < least) at->second.add(static_cast<uint8_t>(byte));
+        if (!kernel_.is_empty(rest) && kernel_.shortest(rest) < least) out.add(static_cast<uint8_t>(byte));
     }
-    return at->second;
+    return nearer_[component.text] = out;
 }
 
 bool Lexer::may_follow(LexemeId lexeme, uint8_t byte) {

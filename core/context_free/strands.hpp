@@ -59,7 +59,8 @@ private:
     bool ends_well(const Strand& strand);
     bool keeps_soon(LexerState lexer, Promise promise);
     uint32_t min_bytes(const Strand& strand);
-    void add_nearer(ParserState parser, LexerState lexer, uint32_t least, ByteSet& out);
+    uint32_t min_bytes_behind(ParserState parser, LexemeId lexeme);
+    void add_nearer(ParserState parser, uint32_t least, ByteSet& out);
     void unite(std::vector<Strand>& strands);
     PlaceId place_of(std::vector<Strand> strands);
     bool can_surely_finish(const Strand& strand);
