@@ -13,15 +13,15 @@ namespace schemagen {
 
 ContextFreeAutomaton::ContextFreeAutomaton(std::shared_ptr<SharedAutomata> shared, ContextFreeGrammar grammar,
                                            Parsing parsing, const Allowance& allowance,
-                                           std::optional<bool> has_lively_rules)
+                                           const ContextFreeAutomaton* before)
     : shared_(std::move(shared)),
       allowance_(allowance),
       grammar_(std::move(grammar)),
       parsing_(std::move(parsing)),
       sets_(grammar_.lexemes().size()),
       lexer_(grammar_, sets_, shared_->kernel, allowance_),
-      adjacency_(grammar_, shared_->kernel, lexer_),
-      has_lively_rules_(has_lively_rules ? *has_lively_rules : find_lively()),
+      adjacency_(grammar_, shared_->kernel, lexer_, before ? &before->adjacency_ : nullptr),
+      has_lively_rules_(before ? before->has_lively_rules_ : find_lively()),
       parser_(make_parser()),
       strands_(grammar_, *parser_, sets_, lexer_, allowance_, is_lively_) {
     set_facets({.guide = this, .masks = this});
@@ -71,7 +71,7 @@ std::unique_ptr<ContextFreeAutomaton> ContextFreeAutomaton::renewed_host(std::sh
     ContextFreeGrammar grammar = grammar_.moved_to(shared->kernel, shared_->kernel);
     return std::make_unique<ContextFreeAutomaton>(std::move(shared), std::move(grammar), parsing_,
                                                   Allowance{allowance_.max_states, allowance_.max_alternatives},
-                                                  has_lively_rules_);
+                                                  this);
 }
 
 Configuration ContextFreeAutomaton::start() {

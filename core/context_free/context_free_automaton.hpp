@@ -28,9 +28,9 @@ struct Parsing {
 
 class ContextFreeAutomaton final : public Automaton, MaskFactory, CompletionGuide {
 public:
-    // The grammar is finished. `has_lively_rules`: what another one has found out about it.
+    // The grammar is finished. `before`: another one of it, for what was found out.
     ContextFreeAutomaton(std::shared_ptr<SharedAutomata> shared, ContextFreeGrammar grammar, Parsing parsing,
-                         const Allowance& allowance, std::optional<bool> has_lively_rules = std::nullopt);
+                         const Allowance& allowance, const ContextFreeAutomaton* before = nullptr);
     std::shared_ptr<Automaton> renewed(std::shared_ptr<SharedAutomata> shared) override;
     std::unique_ptr<ContextFreeAutomaton> renewed_host(std::shared_ptr<SharedAutomata> shared);
     // Its parts, for those that read more than it does.
