@@ -70,8 +70,7 @@ std::shared_ptr<Automaton> ContextFreeAutomaton::renewed(std::shared_ptr<SharedA
 std::unique_ptr<ContextFreeAutomaton> ContextFreeAutomaton::renewed_host(std::shared_ptr<SharedAutomata> shared) {
     ContextFreeGrammar grammar = grammar_.moved_to(shared->kernel, shared_->kernel);
     return std::make_unique<ContextFreeAutomaton>(std::move(shared), std::move(grammar), parsing_,
-                                                  Allowance{allowance_.max_states, allowance_.max_alternatives},
-                                                  this);
+                                                  Allowance{allowance_.max_states, allowance_.max_alternatives}, this);
 }
 
 Configuration ContextFreeAutomaton::start() {

@@ -59,7 +59,7 @@ private:
     std::optional<ByteSet> nearer_bytes(const Configuration& config) override {
         return strands_.nearer_bytes(config.state);
     }
-    uint32_t step_cost() const override { return 20; }
+    uint32_t step_cost() const override { return 10; }
     std::unique_ptr<Parser> make_parser();
     bool find_lively();
     std::unique_ptr<LrLiveness> lr_liveness();

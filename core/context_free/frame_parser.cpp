@@ -350,7 +350,8 @@ std::span<const Distance> FrameParser::distances(ParserState state) {
             const uint32_t behind = this->behind(flat[k], grammar_.rule_of(item));
             for (const auto& edge : grammar_.edges(item))
                 if (!grammar_.is_rule(edge.symbol))
-                    all.push_back({edge.symbol, std::min(grammar_.min_bytes(edge.target) + behind, ContextFreeGrammar::kFar)});
+                    all.push_back(
+                        {edge.symbol, std::min(grammar_.min_bytes(edge.target) + behind, ContextFreeGrammar::kFar)});
         }
     std::sort(all.begin(), all.end());
     const auto same = [](const Distance& a, const Distance& b) { return a.terminal == b.terminal; };

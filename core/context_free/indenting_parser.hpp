@@ -69,8 +69,8 @@ private:
     std::vector<State> states_;  // [state]; 0 is none
     PairMap index_;              // (inner, context) -> state
     std::unordered_map<ParserState, std::vector<Distance>> distances_;
-    PairMap shifts_;             // (state, terminal) -> state
-    PairMap shift_reach_;        // (state, terminal) -> the lowest entry of the stack that this took
+    PairMap shifts_;       // (state, terminal) -> state
+    PairMap shift_reach_;  // (state, terminal) -> the lowest entry of the stack that this took
     ParserState start_ = kNoParse;
 };
 

@@ -242,8 +242,7 @@ bool Completions::greedy_search(const Configuration& start, Arena& arena) {
             ++steps_;
             Arena::Mark before = arena.mark();
             Configuration next = config;
-            if (!step(next, static_cast<uint8_t>(byte), arena) ||
-                !enter(next, node, static_cast<uint8_t>(byte)))
+            if (!step(next, static_cast<uint8_t>(byte), arena) || !enter(next, node, static_cast<uint8_t>(byte)))
                 arena.release(before);
         }
     }
@@ -318,8 +317,7 @@ bool Completions::follow(const Configuration& config, Arena& arena, std::string&
 std::string Completions::text(const Configuration& config, Arena& arena) {
     make_room();
     std::string out = completion_text(config, arena);
-    if (out.empty() && gave_up_ && !automaton_.accepting(config))
-        throw LimitExceeded("completion", steps_, kMostGreedySteps);
+    if (out.empty() && gave_up_ && !automaton_.accepting(config)) throw LimitExceeded("completion", steps_, kMostBytes);
     return out;
 }
 
@@ -369,8 +367,8 @@ uint32_t Completions::needed(const Configuration& config, Arena& arena) {
 // ---- masks ----------------------------------------------------------------------------------------------------------
 
 // The tokens needed, if they are known to be no more than `budget`; else kNever. It is only searched for an end where
-// the bytes to the nearest one leave that open. Where there is no work left for it a token may come that leaves `kSlack`
-// tokens more than bytes.
+// the bytes to the nearest one leave that open. Where there is no work left for it a token may come that leaves
+// `kSlack` tokens more than bytes.
 uint32_t Completions::need_within(const Configuration& config, uint32_t budget, Arena& arena) {
     if (automaton_.accepting(config)) return 0;
     const uint32_t id = id_of(config);
@@ -397,8 +395,9 @@ bool Completions::keep_fitting(const Configuration& config, uint32_t budget, Are
     return is_sure;
 }
 
-// Every token that can be read with the tokens needed behind it, as `ask` tells them. Inside a string most lead to a few configurations, one
-// after another. Returns false if that took too long: what is needed behind some of them is not known.
+// Every token that can be read with the tokens needed behind it, as `ask` tells them. Inside a string most lead to a
+// few configurations, one after another. Returns false if that took too long: what is needed behind some of them is not
+// known.
 template <class Ask, class Visit>
 bool Completions::each_need(const Trie& trie, const Configuration& config, Arena& arena, const Ask& ask,
                             const Visit& visit) {
@@ -580,11 +579,10 @@ uint32_t Completions::tighten(const Configuration& config, uint32_t budget, uint
         for (bool exact : {false, true})
             if (const uint32_t far = max_tokens_needed(config, arena, exact); far != kUnknown && budget >= far)
                 return allowed;
-        by_text =
-            max_tokens_needed(config, arena, true) == kUnknown ||
-            !each_need(
-                tables_.all(), config, arena, [&](const Configuration& next) { return needed(next, arena); },
-                [&](uint32_t node, uint32_t need) { keep(node, need < budget); });
+        by_text = max_tokens_needed(config, arena, true) == kUnknown ||
+                  !each_need(
+                      tables_.all(), config, arena, [&](const Configuration& next) { return needed(next, arena); },
+                      [&](uint32_t node, uint32_t need) { keep(node, need < budget); });
     }
     if (by_text) {
         if (budget > least + kSlack) return allowed;

@@ -10,8 +10,15 @@
 // is known of each configuration. Where the guide is exact, as in most schemas, the search goes straight to the end.
 // The search writes only bytes that are tokens, so that its text always can be tokenized; a vocabulary without such
 // tokens has no guarantee. A search that takes too long is replaced by one that trusts the guide more: its text may be
-// longer than needed, but the guarantee holds. Where working out what each token of a mask leads to takes too long, the
-// mask is left alone far from the end of the budget, and keeps to the shortest text near it.
+// longer than needed, but the guarantee holds. If that one is given up as well nothing is known: masks are those
+// without a budget, and who asks for the text is told so. What one text may not ask for (Allowance) is no way to an
+// end.
+//
+// Most tokens of a mask need no search: behind them the text may end, or was counted, or its end is more bytes away
+// than so many of the longest token have. Where the work for one mask is not enough for the others, a machine whose
+// places are told by their identity alone (`is_alone`) keeps what is known to fit, what leaves `kSlack` tokens more
+// than bytes to the end, and the shortest text. Elsewhere such a mask is left alone far from the end of the budget, and
+// keeps to the shortest text near it.
 #pragma once
 #include <algorithm>
 #include <cstdint>

@@ -83,9 +83,11 @@ void raise_too_long(const LimitExceeded& e) {
 }
 
 void raise_no_completion(const LimitExceeded& e) {
-    raise_ours("LimitError", "no end of the text was found in " + shown(e.reached) + " steps",
-               "the grammar is so ambiguous, or its texts so long, that the search was given up",
-               "ask again when the text has gone on");
+    raise_ours("LimitError",
+               "no end of the text was found in " + shown(e.reached) + " steps of a search within " + shown(e.limit) +
+                   " bytes",
+               "the grammar is very ambiguous, or its shortest text is long; masks go on without a budget",
+               "bound the text by a counter of your own, or split the grammar");
 }
 
 void raise_limit(const LimitExceeded& e) {

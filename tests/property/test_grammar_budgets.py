@@ -6,6 +6,7 @@ import pytest
 
 import schemagen
 from schemagen.engine.protocol import Matcher
+from schemagen.errors import LimitError
 from schemagen.testing import mask_of
 from schemagen.vocabulary import Vocabulary
 from tests.property.test_budget import fewest_tokens, shortest
@@ -27,7 +28,7 @@ _GRAMMARS = {
     "words, earley": ('start: (NAME "b")* NAME "#"\nNAME: /[abcn]+/\n%ignore " "', {"parser": "earley"}),
     "brackets": ('start: "a" start? "b" | "c" start "n"', {"parser": "lalr"}),
     "sums": ('start: start "#" start | "n" | "a" start "b"', {"parser": "earley"}),
-    "longest": ('start: A B\nA: /a+b?/\nB: /b+c/', {"parser": "lalr", "lexer": "basic"}),
+    "longest": ("start: A B\nA: /a+b?/\nB: /b+c/", {"parser": "lalr", "lexer": "basic"}),
 }
 GRAMMARS = {
     name: schemagen.compile(schemagen.Lark(text, **options), TOY, cache=None)
@@ -108,9 +109,21 @@ def test_a_budget_is_kept(name: str, seed: int) -> None:
     assert needed is not None
     for left in range(needed + rng.randrange(12), 0, -1):
         needed = matcher.tokens_to_finish()
-        assert needed is not None and needed <= left
+        assert needed is not None
+        assert needed <= left
         going_on = sorted(mask_of(matcher, TOY, budget=left) - set(TOY.eos_token_ids))
         if not going_on:
             break
         assert matcher.accept_token(rng.choice(going_on))
     assert matcher.is_accepting()
+
+
+def test_where_no_end_is_found_that_is_said() -> None:
+    """The shortest text of this grammar has 262,144 bytes: no text is no answer, and the mask is that without a budget."""
+    rules = "\n".join(f"r{k}: r{k + 1} r{k + 1}" for k in range(18))
+    grammar = schemagen.compile(schemagen.Lark(f'start: r0\n{rules}\nr18: "a"', parser="earley"), TOY, cache=None)
+    matcher = grammar.matcher()
+    assert matcher.tokens_to_finish() is None
+    assert mask_of(matcher, TOY, budget=5) == mask_of(matcher, TOY)
+    with pytest.raises(LimitError, match="no end of the text was found"):
+        matcher.shortest_completion()
