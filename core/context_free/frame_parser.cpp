@@ -245,15 +245,18 @@ private:
         const auto flat = parser_.return_lists_[parser_.frames_[frame].returns];
         for (size_t r = 0; r + 2 < flat.size(); r += 3)
             if (flat[r] == caller) returns.insert({rule, flat[r + 1], flat[r + 2]});
-        parser_.allowance_.check_alternatives(returns.size());
+        tried_ += flat.size() / 3;
+        parser_.allowance_.check_alternatives(std::max(returns.size(), tried_ / kTriesPerReturn));
         const Kind& kind = parser_.kinds_[parser_.frames_[frame].kind];
         for (auto [_, behind] : of_rule(kind.inner, caller)) add_return(returns, rule, frame, behind, seen);
     }
 
     FrameParser& parser_;
     const ContextFreeGrammar& grammar_;
+    static constexpr size_t kTriesPerReturn = 16;  // of ambiguous calls, which come to the same returns by many ways
     std::vector<Active> active_;
     bool accepting_ = false;
+    size_t tried_ = 0;
 };
 
 ParserState FrameParser::shift(ParserState state, SymbolId terminal) {
