@@ -4,6 +4,7 @@
 #pragma once
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <string>
 
 #include "automata/automaton.hpp"
@@ -25,6 +26,10 @@ public:
     // Whether `next`, to which a byte led, is still in the string or key that `from` is in. Only tokens with a quote
     // leave it. false: not known.
     virtual bool stays_inside(const Configuration& from, const Configuration& next) { return from.frame == next.frame; }
+    // The bytes that may lead to a configuration whose `Automaton::min_bytes` is less; nothing: any byte may.
+    virtual std::optional<ByteSet> nearer_bytes(const Configuration&) { return std::nullopt; }
+    // Roughly how many microseconds a step takes that was never taken before.
+    virtual uint32_t step_cost() const { return 1; }
     // An upper bound of the tokens of the shortest completion; kFar: not known. In bytes where it is not told by
     // tokens.
     virtual uint32_t most_tokens(const Configuration&) { return Automaton::kFar; }

@@ -24,8 +24,14 @@ struct ForeignTerminal {
 
 class Adjacency {
 public:
-    Adjacency(const ContextFreeGrammar& grammar, Kernel& kernel, Lexer& lexer)
-        : grammar_(grammar), kernel_(kernel), lexer_(lexer), known_(grammar.lexemes().size()) {}
+    // `before`: of the same grammar over another kernel, whose answers hold here as well; or null.
+    Adjacency(const ContextFreeGrammar& grammar, Kernel& kernel, Lexer& lexer, const Adjacency* before)
+        : grammar_(grammar), kernel_(kernel), lexer_(lexer), known_(grammar.lexemes().size()) {
+        if (!before) return;
+        followed_ = before->followed_;
+        last_ = before->last_;
+        for (size_t lexeme = 0; lexeme < known_.size(); ++lexeme) known_[lexeme].free = before->known_[lexeme].free;
+    }
     enum class When : uint8_t { kNever, kSometimes, kAlways };
     // When a lexeme can be left for another one.
     When followed(LexemeId lexeme, LexemeId next);

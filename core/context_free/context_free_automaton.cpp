@@ -12,22 +12,24 @@
 namespace schemagen {
 
 ContextFreeAutomaton::ContextFreeAutomaton(std::shared_ptr<SharedAutomata> shared, ContextFreeGrammar grammar,
-                                           Parsing parsing, const Allowance& allowance)
+                                           Parsing parsing, const Allowance& allowance,
+                                           const ContextFreeAutomaton* before)
     : shared_(std::move(shared)),
       allowance_(allowance),
       grammar_(std::move(grammar)),
       parsing_(std::move(parsing)),
       sets_(grammar_.lexemes().size()),
       lexer_(grammar_, sets_, shared_->kernel, allowance_),
-      adjacency_(grammar_, shared_->kernel, lexer_),
+      adjacency_(grammar_, shared_->kernel, lexer_, before ? &before->adjacency_ : nullptr),
+      has_lively_rules_(before ? before->has_lively_rules_ : find_lively()),
       parser_(make_parser()),
       strands_(grammar_, *parser_, sets_, lexer_, allowance_, is_lively_) {
-    set_facets({.masks = this});
+    set_facets({.guide = this, .masks = this});
 }
 
 std::unique_ptr<Parser> ContextFreeAutomaton::make_parser() {
     std::unique_ptr<Parser> parser;
-    is_lively_ = is_lively();
+    is_lively_ = has_lively_rules_;
     if (parsing_.tables)
         parser = std::make_unique<LrParser>(grammar_, *parsing_.tables, sets_, allowance_, lr_liveness());
     else
@@ -48,7 +50,7 @@ std::unique_ptr<LrLiveness> ContextFreeAutomaton::lr_liveness() {
     return liveness;
 }
 
-bool ContextFreeAutomaton::is_lively() {
+bool ContextFreeAutomaton::find_lively() {
     Liveness liveness(grammar_, parsing_.indentation.get(), parsing_.foreign, parsing_.tables.get(), adjacency_);
     const bool is_lively = liveness.is_lively();
     if (!is_lively && !parsing_.foreign.empty()) throw NotLively(grammar_.name(liveness.stuck_rule()));
@@ -68,7 +70,7 @@ std::shared_ptr<Automaton> ContextFreeAutomaton::renewed(std::shared_ptr<SharedA
 std::unique_ptr<ContextFreeAutomaton> ContextFreeAutomaton::renewed_host(std::shared_ptr<SharedAutomata> shared) {
     ContextFreeGrammar grammar = grammar_.moved_to(shared->kernel, shared_->kernel);
     return std::make_unique<ContextFreeAutomaton>(std::move(shared), std::move(grammar), parsing_,
-                                                  Allowance{allowance_.max_states, allowance_.max_alternatives});
+                                                  Allowance{allowance_.max_states, allowance_.max_alternatives}, this);
 }
 
 Configuration ContextFreeAutomaton::start() {

@@ -3,11 +3,13 @@
 // free.
 #pragma once
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
 
 #include "automata/automaton.hpp"
+#include "automata/completion_guide.hpp"
 #include "automata/mask_factory.hpp"
 #include "automata/shared_automata.hpp"
 #include "context_free/adjacency.hpp"
@@ -24,11 +26,11 @@ struct Parsing {
     std::vector<ForeignTerminal> foreign;
 };
 
-class ContextFreeAutomaton final : public Automaton, MaskFactory {
+class ContextFreeAutomaton final : public Automaton, MaskFactory, CompletionGuide {
 public:
-    // The grammar is finished.
+    // The grammar is finished. `before`: another one of it, for what was found out.
     ContextFreeAutomaton(std::shared_ptr<SharedAutomata> shared, ContextFreeGrammar grammar, Parsing parsing,
-                         const Allowance& allowance);
+                         const Allowance& allowance, const ContextFreeAutomaton* before = nullptr);
     std::shared_ptr<Automaton> renewed(std::shared_ptr<SharedAutomata> shared) override;
     std::unique_ptr<ContextFreeAutomaton> renewed_host(std::shared_ptr<SharedAutomata> shared);
     // Its parts, for those that read more than it does.
@@ -52,8 +54,14 @@ public:
     uint64_t memory_bytes() const override;
 
 private:
+    // Of which string a text is in is not known, so each token has to be read.
+    bool stays_inside(const Configuration&, const Configuration&) override { return false; }
+    std::optional<ByteSet> nearer_bytes(const Configuration& config) override {
+        return strands_.nearer_bytes(config.state);
+    }
+    uint32_t step_cost() const override { return 10; }
     std::unique_ptr<Parser> make_parser();
-    bool is_lively();
+    bool find_lively();
     std::unique_ptr<LrLiveness> lr_liveness();
 
     std::shared_ptr<SharedAutomata> shared_;
@@ -63,6 +71,7 @@ private:
     LexemeSets sets_;
     Lexer lexer_;
     Adjacency adjacency_;
+    bool has_lively_rules_;   // see Liveness
     bool is_lively_ = false;  // see Strands
     std::unique_ptr<Parser> parser_;
     Strands strands_;

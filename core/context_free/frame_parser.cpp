@@ -209,14 +209,14 @@ private:
     }
     // The rules that may begin here are called, all in one new frame.
     void call(std::vector<std::pair<FrameId, VectorId>>& active) {
-        std::vector<Return> returns;
+        std::set<Return> returns;  // where calls are ambiguous the same ones come again and again
         for (auto [frame, vector] : active)
             for (auto [rule, item] : parser_.view(vector).calls) {
                 std::vector<SymbolId> seen;
                 add_return(returns, rule, frame, item, seen);
             }
         if (returns.empty()) return;
-        const FrameId frame = parser_.frame_of(std::move(returns));
+        const FrameId frame = parser_.frame_of({returns.begin(), returns.end()});
         const VectorId initial = parser_.kinds_[parser_.frames_[frame].kind].initial;
         for (auto& [known, vector] : active) {
             if (known != frame) continue;
@@ -229,15 +229,14 @@ private:
         active.emplace_back(frame, initial);
     }
     // Where nothing is left behind the call, it returns to where its caller returns to.
-    void add_return(std::vector<Return>& returns, SymbolId rule, FrameId frame, ItemId item,
-                    std::vector<SymbolId>& seen) {
+    void add_return(std::set<Return>& returns, SymbolId rule, FrameId frame, ItemId item, std::vector<SymbolId>& seen) {
         if (!grammar_.ends(item)) {
-            returns.push_back({rule, frame, item});
+            returns.insert({rule, frame, item});
             return;
         }
         for (ItemId each : grammar_.closure(item))
             if (!grammar_.edges(each).empty()) {
-                returns.push_back({rule, frame, item});
+                returns.insert({rule, frame, item});
                 break;
             }
         const SymbolId caller = grammar_.rule_of(item);
@@ -245,16 +244,19 @@ private:
         seen.push_back(caller);
         const auto flat = parser_.return_lists_[parser_.frames_[frame].returns];
         for (size_t r = 0; r + 2 < flat.size(); r += 3)
-            if (flat[r] == caller) returns.push_back({rule, flat[r + 1], flat[r + 2]});
-        parser_.allowance_.check_alternatives(returns.size());
+            if (flat[r] == caller) returns.insert({rule, flat[r + 1], flat[r + 2]});
+        tried_ += flat.size() / 3;
+        parser_.allowance_.check_alternatives(std::max(returns.size(), tried_ / kTriesPerReturn));
         const Kind& kind = parser_.kinds_[parser_.frames_[frame].kind];
         for (auto [_, behind] : of_rule(kind.inner, caller)) add_return(returns, rule, frame, behind, seen);
     }
 
     FrameParser& parser_;
     const ContextFreeGrammar& grammar_;
+    static constexpr size_t kTriesPerReturn = 16;  // of ambiguous calls, which come to the same returns by many ways
     std::vector<Active> active_;
     bool accepting_ = false;
+    size_t tried_ = 0;
 };
 
 ParserState FrameParser::shift(ParserState state, SymbolId terminal) {
@@ -342,6 +344,25 @@ uint32_t FrameParser::min_bytes(ParserState state) {
     return min_bytes_[state] = best;
 }
 
+std::span<const Distance> FrameParser::distances(ParserState state) {
+    if (const auto known = distances_.find(state); known != distances_.end()) return known->second;
+    std::vector<Distance> all;
+    const std::vector<uint32_t> flat(states_[state].begin(), states_[state].end());
+    for (size_t k = 1; k + 1 < flat.size(); k += 2)
+        for (ItemId item : vectors_[flat[k + 1]]) {
+            const uint32_t behind = this->behind(flat[k], grammar_.rule_of(item));
+            for (const auto& edge : grammar_.edges(item))
+                if (!grammar_.is_rule(edge.symbol))
+                    all.push_back(
+                        {edge.symbol, std::min(grammar_.min_bytes(edge.target) + behind, ContextFreeGrammar::kFar)});
+        }
+    std::sort(all.begin(), all.end());
+    const auto same = [](const Distance& a, const Distance& b) { return a.terminal == b.terminal; };
+    all.erase(std::unique(all.begin(), all.end(), same), all.end());
+    all.shrink_to_fit();
+    return distances_[state] = std::move(all);
+}
+
 std::vector<SymbolId> FrameParser::open_rules(ParserState state) const {
     std::vector<SymbolId> rules;
     const auto flat = states_[state];
@@ -359,6 +380,7 @@ size_t FrameParser::memory_bytes() const {
                    unions_.memory_bytes() + (viable_.capacity() + min_bytes_.capacity()) * sizeof(uint32_t);
     bytes += frames_.capacity() * sizeof(Frame);
     for (const Frame& frame : frames_) bytes += frame.min_bytes_behind.capacity() * sizeof(uint32_t);
+    for (const auto& [_, all] : distances_) bytes += 64 + all.capacity() * sizeof(Distance);
     for (const VectorView& each : views_) bytes += sizeof(each) + each.calls.capacity() * 8;
     for (const Kind& kind : kinds_) bytes += kind.rules.capacity() * 4 + kind.inner.capacity() * 8;
     return bytes;

@@ -16,6 +16,8 @@
 #include <cstdint>
 #include <map>
 #include <memory>
+#include <span>
+#include <unordered_map>
 #include <vector>
 
 #include "context_free/allowance.hpp"
@@ -33,6 +35,7 @@ public:
     bool accepting(ParserState state) override { return states_[state][0] != 0; }
     ParserState united(ParserState one, ParserState other) override;
     uint32_t min_bytes(ParserState state) override;
+    std::span<const Distance> distances(ParserState state) override;
     std::vector<SymbolId> open_rules(ParserState state) const override;
     size_t memory_bytes() const override;
 
@@ -98,6 +101,7 @@ private:
     PairMap unions_;
     std::vector<LexemeSets::SetId> viable_;  // [state], kUnknown as long as nobody asked
     std::vector<uint32_t> min_bytes_;        // [state], likewise
+    std::unordered_map<ParserState, std::vector<Distance>> distances_;
     ParserState start_ = kNoParse;
 };
 

@@ -93,6 +93,16 @@ void IndentingParser::find_viable(ParserState state) {
     states_[state].viable = viable;
 }
 
+std::span<const Distance> IndentingParser::distances(ParserState state) {
+    if (const auto known = distances_.find(state); known != distances_.end()) return known->second;
+    const auto own = inner_->distances(states_[state].inner);
+    std::vector<Distance> all(own.begin(), own.end());
+    for (auto [terminal, width] : indentation_.newlines)
+        if (const ParserState behind = shift(state, terminal)) all.push_back({terminal, min_bytes(behind)});
+    std::sort(all.begin(), all.end());
+    return distances_[state] = std::move(all);
+}
+
 // The end of the text closes all blocks.
 bool IndentingParser::accepting(ParserState state) {
     const auto context = contexts_[states_[state].context];

@@ -9,6 +9,8 @@
 #pragma once
 #include <cstdint>
 #include <memory>
+#include <span>
+#include <unordered_map>
 #include <vector>
 
 #include "context_free/allowance.hpp"
@@ -34,6 +36,7 @@ public:
     bool accepting(ParserState state) override;
     ParserState united(ParserState one, ParserState other) override;
     uint32_t min_bytes(ParserState state) override { return inner_->min_bytes(states_[state].inner); }
+    std::span<const Distance> distances(ParserState state) override;
     std::vector<SymbolId> open_rules(ParserState state) const override {
         return inner_->open_rules(states_[state].inner);
     }
@@ -65,8 +68,9 @@ private:
     InternedLists contexts_;
     std::vector<State> states_;  // [state]; 0 is none
     PairMap index_;              // (inner, context) -> state
-    PairMap shifts_;             // (state, terminal) -> state
-    PairMap shift_reach_;        // (state, terminal) -> the lowest entry of the stack that this took
+    std::unordered_map<ParserState, std::vector<Distance>> distances_;
+    PairMap shifts_;       // (state, terminal) -> state
+    PairMap shift_reach_;  // (state, terminal) -> the lowest entry of the stack that this took
     ParserState start_ = kNoParse;
 };
 

@@ -106,6 +106,17 @@ const ByteSet& Lexer::next_bytes(LexerState state) {
     return *states_[state].next_bytes;
 }
 
+const ByteSet& Lexer::nearer_bytes(const Component& component) {
+    if (const auto known = nearer_.find(component.text); known != nearer_.end()) return known->second;
+    ByteSet out;
+    const uint32_t least = min_bytes(component);
+    for (unsigned byte = 0; byte < 256; ++byte) {
+        const NodeId rest = kernel_.derivative(component.text, static_cast<uint8_t>(byte));
+        if (!kernel_.is_empty(rest) && kernel_.shortest(rest) < least) out.add(static_cast<uint8_t>(byte));
+    }
+    return nearer_[component.text] = out;
+}
+
 bool Lexer::may_follow(LexemeId lexeme, uint8_t byte) {
     const SymbolId terminal = grammar_.lexemes()[lexeme].terminal;
     if (behind_.empty()) behind_.resize(grammar_.terminal_count());

@@ -60,6 +60,8 @@ public:
     const ByteSet& next_bytes(LexerState state);
     // Lower bound of the bytes to the end of a component.
     uint32_t min_bytes(const Component& component) { return kernel_.shortest(component.text); }
+    // The bytes that lower it.
+    const ByteSet& nearer_bytes(const Component& component);
 
     // Whether what may stand behind a lexeme can begin with a byte, wherever the parser is.
     bool may_follow(LexemeId lexeme, uint8_t byte);
@@ -98,6 +100,7 @@ private:
     std::vector<std::unique_ptr<Row>> rows_;        // [state]
     NodeId unmarked_;                               // any text without the mark
     std::unordered_map<NodeId, bool> anything_;
+    std::unordered_map<NodeId, ByteSet> nearer_;
     std::vector<LexerState> starts_;  // [set]
     // [promise]: sorted, twice a node that the rest must not begin with, or twice one that it must be of and 1
     InternedLists promises_;

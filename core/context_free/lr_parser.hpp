@@ -34,6 +34,7 @@ public:
     bool accepting(ParserState state) override;
     ParserState united(ParserState, ParserState) override { return kNoParse; }
     uint32_t min_bytes(ParserState state) override;
+    std::span<const Distance> distances(ParserState state) override { return frames_.distances(derived(state)); }
     std::vector<SymbolId> open_rules(ParserState state) const override;
     size_t memory_bytes() const override;
     const LrParser* stacks() const override { return this; }

@@ -57,6 +57,13 @@ private:
     uint32_t lowest_ = UINT32_MAX;
 };
 
+// A terminal, and a lower bound of the bytes to the nearest end behind it.
+struct Distance {
+    SymbolId terminal;
+    uint32_t bytes;
+    auto operator<=>(const Distance&) const = default;
+};
+
 class LrParser;
 
 class Parser {
@@ -73,6 +80,9 @@ public:
     virtual ParserState united(ParserState one, ParserState other) = 0;
     // A lower bound of the bytes to the nearest end.
     virtual uint32_t min_bytes(ParserState state) = 0;
+    // Those behind each terminal that may follow, sorted by terminal: lower bounds that are told without a shift. Holds
+    // until the next call.
+    virtual std::span<const Distance> distances(ParserState state) = 0;
     // Rules being read, innermost first, for messages.
     virtual std::vector<SymbolId> open_rules(ParserState state) const = 0;
     virtual size_t memory_bytes() const = 0;

@@ -123,12 +123,41 @@ uint32_t Strands::min_bytes(PlaceId place) {
 
 uint32_t Strands::min_bytes(const Strand& strand) {
     uint32_t best = ContextFreeGrammar::kFar;
-    for (size_t k = 0; k < lexer_.components(strand.lexer).size(); ++k) {
-        const Lexer::Component component = lexer_.components(strand.lexer)[k];
-        if (const ParserState behind = this->behind(strand.parser, component.lexeme))
-            best = std::min(best, lexer_.min_bytes(component) + parser_.min_bytes(behind));
-    }
+    for (const Lexer::Component& component : lexer_.components(strand.lexer))
+        best = std::min(best, lexer_.min_bytes(component) + min_bytes_behind(strand.parser, component.lexeme));
     return best;
+}
+
+uint32_t Strands::min_bytes_behind(ParserState parser, LexemeId lexeme) {
+    const SymbolId terminal = grammar_.lexemes()[lexeme].terminal;
+    if (grammar_.is_ignored(terminal)) return parser_.min_bytes(parser);
+    const auto all = parser_.distances(parser);
+    const auto at = std::ranges::lower_bound(all, terminal, {}, &Distance::terminal);
+    return at != all.end() && at->terminal == terminal ? at->bytes : ContextFreeGrammar::kFar;
+}
+
+ByteSet Strands::nearer_bytes(PlaceId place) {
+    ByteSet out;
+    const uint32_t least = min_bytes(place);
+    for (const Strand& strand : (*this)[place]) {
+        for (const Lexer::Component& component : lexer_.components(strand.lexer))
+            if (lexer_.min_bytes(component) + min_bytes_behind(strand.parser, component.lexeme) <= least)
+                out.add(lexer_.nearer_bytes(component));
+        for (const Lexer::End& end : lexer_.ends(strand.lexer))
+            if (min_bytes_behind(strand.parser, end.lexeme) <= least)
+                if (const ParserState behind = this->behind(strand.parser, end.lexeme)) add_nearer(behind, least, out);
+    }
+    return out;
+}
+
+// The first bytes of terminals that end the text in so many bytes. None that is ignored is on a shortest way.
+void Strands::add_nearer(ParserState parser, uint32_t least, ByteSet& out) {
+    for (const Distance& each : parser_.distances(parser))
+        for (const LexemeId id : grammar_.lexemes_of(each.terminal)) {
+            const Lexeme& lexeme = grammar_.lexemes()[id];
+            const Lexer::Component whole{id, lexeme.text, lexeme.longer};
+            if (lexer_.min_bytes(whole) + each.bytes <= least) out.add(lexer_.nearer_bytes(whole));
+        }
 }
 
 // Whether a byte keeps all that was promised, and goes on with the lexeme or is ignored behind it: so a strand can be

@@ -38,6 +38,8 @@ public:
     bool accepting(PlaceId place);
     ByteSet next_bytes(PlaceId place);
     uint32_t min_bytes(PlaceId place);
+    // A superset of the bytes behind which that is less.
+    ByteSet nearer_bytes(PlaceId place);
     // Behind a terminal, which may be one that is ignored; kNoParse: it cannot follow.
     ParserState behind(ParserState state, LexemeId lexeme) {
         const SymbolId terminal = grammar_.lexemes()[lexeme].terminal;
@@ -57,6 +59,8 @@ private:
     bool ends_well(const Strand& strand);
     bool keeps_soon(LexerState lexer, Promise promise);
     uint32_t min_bytes(const Strand& strand);
+    uint32_t min_bytes_behind(ParserState parser, LexemeId lexeme);
+    void add_nearer(ParserState parser, uint32_t least, ByteSet& out);
     void unite(std::vector<Strand>& strands);
     PlaceId place_of(std::vector<Strand> strands);
     bool can_surely_finish(const Strand& strand);

@@ -11,6 +11,7 @@
 
 #include "automata/token_walk.hpp"
 #include "util/hash.hpp"
+#include "util/limits.hpp"
 
 namespace schemagen {
 
@@ -20,6 +21,7 @@ constexpr uint32_t kMostSteps = 50'000;         // of one search; a step takes a
 constexpr uint32_t kStepsPerByte = 16;          // besides, for each byte of the text so far: a long way is no wrong way
 constexpr uint32_t kMostGreedySteps = 300'000;  // of both, where the nearest end is not sought but some near one
 constexpr uint64_t kMostWork = 100'000;         // steps of all searches for one mask, besides that from where it stands
+constexpr uint32_t kStepsOfLimit = 2'000;       // that a step counts for which a limit has stopped
 constexpr uint32_t kMostBytes = 200'000;        // of a text
 constexpr size_t kMostKnown = 400'000;          // configurations
 constexpr uint32_t kWide = 512;                 // tokens to the end from which on each place is one of its own
@@ -68,6 +70,31 @@ uint32_t Completions::bound(const Configuration& config, uint32_t id) {
 
 // ---- the search -----------------------------------------------------------------------------------------------------
 
+// Behind a byte, unless that is more than one text may ask for: what is not read is no way to an end either.
+bool Completions::step(Configuration& config, uint8_t byte, Arena& arena) {
+    try {
+        if (!automaton_.step(config, byte, arena)) return false;
+        if (!automaton_.accepting(config)) automaton_.min_bytes(config);  // may make alternatives, too
+        return true;
+    } catch (const LimitExceeded& error) {
+        if (error.worn || error.knob == "max_seconds") throw;
+        steps_ += kStepsOfLimit;
+        gave_up_ = true;
+        return false;
+    }
+}
+
+// Bytes behind which the end may be no further than `limit` allows. Where the guide has to be right all the way, that
+// is told without reading them.
+ByteSet Completions::bytes_to_try(const Configuration& config, uint32_t limit) {
+    std::optional<ByteSet> bytes;
+    if (automaton_.min_bytes(config) == limit) bytes = guide_.nearer_bytes(config);
+    if (bytes) overshoot_ = 1;  // of the others, perhaps
+    if (!bytes) bytes = automaton_.next_bytes(config);
+    for (size_t w = 0; w < 4; ++w) bytes->words[w] &= spelling_->bytes().words[w];
+    return *bytes;
+}
+
 // Depth first, bytes in order, no further than `limit` bytes: what it finds at the least limit is the first shortest
 // text.
 Completions::Found Completions::search(const Configuration& start, uint32_t limit, Arena& arena) {
@@ -84,8 +111,7 @@ Completions::Found Completions::search(const Configuration& start, uint32_t limi
         levels_.push_back({config, id, most, 0, {}, mark});
         left = least == 0 ? 0 : id != kNone ? known_[id].upper : Automaton::kFar;
         if (left <= most) return true;
-        ByteSet bytes = automaton_.next_bytes(config);
-        for (size_t w = 0; w < 4; ++w) levels_.back().bytes.words[w] = bytes.words[w] & spelling_->bytes().words[w];
+        levels_.back().bytes = bytes_to_try(config, most);
         return false;
     };
     bool found = enter(start, limit, arena.mark());
@@ -99,10 +125,10 @@ Completions::Found Completions::search(const Configuration& start, uint32_t limi
             continue;
         }
         poll();
-        if (++steps_ > kMostSteps + kStepsPerByte * levels_.size()) return Found::kTooFar;
+        if (++steps_ > kMostSteps / guide_.step_cost() + kStepsPerByte * levels_.size()) return Found::kTooFar;
         Arena::Mark mark = arena.mark();
         Configuration next = level.config;
-        if (automaton_.step(next, static_cast<uint8_t>(level.next++), arena))
+        if (step(next, static_cast<uint8_t>(level.next++), arena))
             found = enter(next, level.limit - 1, mark);
         else
             arena.release(mark);
@@ -144,6 +170,7 @@ public:
         taken_.push_back(false);
         ++left_;
     }
+    bool is_left() const { return left_ > 0; }
     // The next one; kNone: nothing is left.
     uint32_t pop() {
         if (left_ == 0) return kNone;
@@ -205,7 +232,7 @@ bool Completions::greedy_search(const Configuration& start, Arena& arena) {
         return true;
     };
     enter(start, kNone, 0);
-    for (uint32_t node; steps_ < kMostGreedySteps && (node = open.pop()) != kNone;) {
+    for (uint32_t node; steps_ < kMostGreedySteps / guide_.step_cost() && (node = open.pop()) != kNone;) {
         const Configuration config = reached[node].config;
         if (automaton_.accepting(config)) return keep_way_to(reached, node), true;
         const ByteSet bytes = automaton_.next_bytes(config);
@@ -215,11 +242,11 @@ bool Completions::greedy_search(const Configuration& start, Arena& arena) {
             ++steps_;
             Arena::Mark before = arena.mark();
             Configuration next = config;
-            if (!automaton_.step(next, static_cast<uint8_t>(byte), arena) ||
-                !enter(next, node, static_cast<uint8_t>(byte)))
+            if (!step(next, static_cast<uint8_t>(byte), arena) || !enter(next, node, static_cast<uint8_t>(byte)))
                 arena.release(before);
         }
     }
+    gave_up_ = gave_up_ || open.is_left();
     return false;
 }
 
@@ -243,7 +270,9 @@ bool Completions::complete(const Configuration& config, Arena& arena) {
     Arena::Mark mark = arena.mark();
     bool found = false;
     try {
-        for (uint32_t limit = bound(config, id); limit < kMostBytes; limit += overshoot_) {
+        uint32_t limit = bound(config, id);
+        gave_up_ = limit >= kMostBytes && limit < Automaton::kFar;
+        for (; limit < kMostBytes; limit += overshoot_) {
             Found result = search(config, limit, arena);
             found = result == Found::kYes || (result == Found::kTooFar && greedy_search(config, arena));
             if (result != Found::kNone) break;
@@ -251,7 +280,7 @@ bool Completions::complete(const Configuration& config, Arena& arena) {
     } catch (const LimitExceeded& error) {
         // The search may not make more states, in a grammar that was new: there is no guarantee then, and no harm.
         if (error.worn || error.knob == "max_seconds") throw;
-        found = false;
+        gave_up_ = true;
     }
     arena.release(mark);
     spend(steps_);
@@ -268,7 +297,8 @@ bool Completions::follow(const Configuration& config, Arena& arena, std::string&
         return automaton_.step(at, byte, arena);
     };
     while (!automaton_.accepting(at)) {
-        if (text.size() > kMostBytes || !complete(at, arena)) return false;
+        if (text.size() > kMostBytes) return gave_up_ = true, false;
+        if (!complete(at, arena)) return false;
         if (path_.empty()) {
             ids.push_back(id_of(at));
             if (!go(known_[ids.back()].byte)) return false;
@@ -286,7 +316,9 @@ bool Completions::follow(const Configuration& config, Arena& arena, std::string&
 
 std::string Completions::text(const Configuration& config, Arena& arena) {
     make_room();
-    return completion_text(config, arena);
+    std::string out = completion_text(config, arena);
+    if (out.empty() && gave_up_ && !automaton_.accepting(config)) throw LimitExceeded("completion", steps_, kMostBytes);
+    return out;
 }
 
 std::string Completions::completion_text(const Configuration& config, Arena& arena) {
@@ -334,15 +366,46 @@ uint32_t Completions::needed(const Configuration& config, Arena& arena) {
 
 // ---- masks ----------------------------------------------------------------------------------------------------------
 
-// Every token that can be read with the tokens needed behind it. Inside a string most lead to a few configurations, one
-// after another. Returns false if that took too long: what is needed behind some of them is not known.
-template <class Visit>
-bool Completions::each_need(const Trie& trie, const Configuration& config, Arena& arena, const Visit& visit) {
+// The tokens needed, if they are known to be no more than `budget`; else kNever. It is only searched for an end where
+// the bytes to the nearest one leave that open. Where there is no work left for it a token may come that leaves
+// `kSlack` tokens more than bytes.
+uint32_t Completions::need_within(const Configuration& config, uint32_t budget, Arena& arena) {
+    if (automaton_.accepting(config)) return 0;
+    const uint32_t id = id_of(config);
+    if (is_settled(id)) return known_[id].tokens;
+    const uint32_t least = bound(config, id);
+    if (least > uint64_t{budget} * longest_) return kNever;
+    const uint32_t need = work_ > 0 ? needed(config, arena) : kNever;
+    if (need != kNever || work_ > 0) return need;
+    return least + kSlack <= budget ? budget : kNever;
+}
+
+// Keep the tokens behind which the rest fits; returns whether it was found out which these are.
+bool Completions::keep_fitting(const Configuration& config, uint32_t budget, Arena& arena, uint32_t* kept) {
+    uint32_t most = 0;
+    const bool is_sure = each_need(
+        tables_.all(), config, arena, [&](const Configuration& next) { return need_within(next, budget - 1, arena); },
+        [&](uint32_t node, uint32_t need) {
+            most = std::max(most, need);
+            if (need < budget)
+                for (uint32_t token : tables_.all().tokens_at(node)) kept[token >> 5] |= 1u << (token & 31);
+        });
+    const uint32_t id = id_of(config);
+    if (is_sure && most < budget && id != kNone) known_[id].max_tokens_needed = most + 1;
+    return is_sure;
+}
+
+// Every token that can be read with the tokens needed behind it, as `ask` tells them. Inside a string most lead to a
+// few configurations, one after another. Returns false if that took too long: what is needed behind some of them is not
+// known.
+template <class Ask, class Visit>
+bool Completions::each_need(const Trie& trie, const Configuration& config, Arena& arena, const Ask& ask,
+                            const Visit& visit) {
     Configuration last;
     uint32_t need = kUnasked;
     work_ = kMostWork;
     walk_tokens(automaton_, trie, config, arena, [&](uint32_t node, const Configuration& next) {
-        if (need == kUnasked || next.frame != config.frame || !same_place(last, next)) need = needed(next, arena);
+        if (need == kUnasked || next.frame != config.frame || !same_place(last, next)) need = ask(next);
         visit(node, need);
         last = next;
         if (next.frame != config.frame) need = kUnasked;  // its frames go with the next step
@@ -379,8 +442,11 @@ uint32_t Completions::max_tokens_needed(const Configuration& config, Arena& aren
     uint32_t most = exact ? kNever : most_inside(from, arena);
     bool walk = most == kNever;
     if (walk) most = 0;
-    auto ask = [&](uint32_t, uint32_t need) { most = std::max(most, std::min(need, kUnknown - 2)); };
-    most = each_need(walk ? tables_.all() : tables_.quoted(), from, arena, ask) ? most + 1 : kUnknown;
+    const bool is_sure = each_need(
+        walk ? tables_.all() : tables_.quoted(), from, arena,
+        [&](const Configuration& next) { return needed(next, arena); },
+        [&](uint32_t, uint32_t need) { most = std::max(most, std::min(need, kUnknown - 2)); });
+    most = is_sure ? most + 1 : kUnknown;
     arena.release(mark);
     if (id != kNone) known_[id].max_tokens_needed = most, known_[id].exact = walk;
     return most;
@@ -427,22 +493,25 @@ bool Completions::is_far(const Configuration& config, uint32_t budget) const {
     return id != KeyTable::kNone && known_[id].max_tokens_needed != kUnasked && known_[id].max_tokens_needed <= budget;
 }
 
-// Leave only the tokens that go along the shortest text and bring the end nearer with each.
-uint32_t Completions::keep_to_text(const Configuration& config, uint32_t* words, Arena& arena) {
+// Keep the tokens that go along the shortest text and bring the end nearer with each; returns how many.
+uint32_t Completions::keep_text(const Configuration& config, uint32_t* kept, Arena& arena) {
     const Trie& trie = tables_.all();
     const std::string text = completion_text(config, arena);
     std::vector<uint32_t> fewest = spelling_->fewest_tokens(text);
-    std::vector<uint32_t> kept;
-    uint32_t node = trie.root();
+    uint32_t count = 0, node = trie.root();
     for (size_t at = 0; at < text.size(); ++at) {
         node = trie.child_of(node, static_cast<uint8_t>(text[at]));
         if (node == Trie::kNone) break;
         if (fewest[at + 1] >= fewest[0]) continue;
-        for (uint32_t token : trie.tokens_at(node)) kept.push_back(token);
+        for (uint32_t token : trie.tokens_at(node)) kept[token >> 5] |= 1u << (token & 31), ++count;
     }
+    return count;
+}
+
+// Leave only those.
+uint32_t Completions::keep_to_text(const Configuration& config, uint32_t* words, Arena& arena) {
     std::fill_n(words, tables_.words(), 0);
-    for (uint32_t token : kept) words[token >> 5] |= 1u << (token & 31);
-    return static_cast<uint32_t>(kept.size());
+    return keep_text(config, words, arena);
 }
 
 // What is known of configurations may be forgotten between two questions, not within one.
@@ -469,8 +538,20 @@ uint32_t Completions::least_bytes(const Configuration& config) {
 // open.
 bool Completions::fits(const Configuration& config, uint32_t budget, Arena& arena) {
     if (most(config) <= budget) return true;
-    if (uint64_t{automaton_.min_bytes(config)} > uint64_t{budget} * longest_) return false;
+    if (automaton_.accepting(config)) return true;
+    const uint64_t least = std::max(automaton_.min_bytes(config), 1u);
+    if (least > uint64_t{budget} * longest_) return false;
     return needed(config, arena) <= budget;
+}
+
+// Whether each configuration with the identity of this one takes the same tokens, and none is known to change nothing.
+bool Completions::is_alone(const Configuration& config, Arena& arena) {
+    const Arena::Mark mark = arena.mark();
+    const Configuration from = guide_.least_constrained(config, arena);
+    const bool out = from.frame == config.frame && same_place(from, config) && !guide_.text_matters(config) &&
+                     !guide_.stays_inside(config, config);
+    arena.release(mark);
+    return out;
 }
 
 uint32_t Completions::tighten(const Configuration& config, uint32_t budget, uint32_t* words, uint32_t allowed,
@@ -491,13 +572,17 @@ uint32_t Completions::tighten(const Configuration& config, uint32_t budget, uint
     bool by_text = !wide && guide_.text_matters(config);
     if (wide) {
         each_place(config, budget - 1, arena, keep);
+    } else if (is_alone(config, arena)) {
+        if (is_far(config, budget)) return allowed;
+        if (!keep_fitting(config, budget, arena, kept.data()) && !accepting) keep_text(config, kept.data(), arena);
     } else if (!by_text) {
         for (bool exact : {false, true})
             if (const uint32_t far = max_tokens_needed(config, arena, exact); far != kUnknown && budget >= far)
                 return allowed;
-        by_text =
-            max_tokens_needed(config, arena, true) == kUnknown ||
-            !each_need(tables_.all(), config, arena, [&](uint32_t node, uint32_t need) { keep(node, need < budget); });
+        by_text = max_tokens_needed(config, arena, true) == kUnknown ||
+                  !each_need(
+                      tables_.all(), config, arena, [&](const Configuration& next) { return needed(next, arena); },
+                      [&](uint32_t node, uint32_t need) { keep(node, need < budget); });
     }
     if (by_text) {
         if (budget > least + kSlack) return allowed;

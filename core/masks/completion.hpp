@@ -10,8 +10,15 @@
 // is known of each configuration. Where the guide is exact, as in most schemas, the search goes straight to the end.
 // The search writes only bytes that are tokens, so that its text always can be tokenized; a vocabulary without such
 // tokens has no guarantee. A search that takes too long is replaced by one that trusts the guide more: its text may be
-// longer than needed, but the guarantee holds. Where working out what each token of a mask leads to takes too long, the
-// mask is left alone far from the end of the budget, and keeps to the shortest text near it.
+// longer than needed, but the guarantee holds. If that one is given up as well nothing is known: masks are those
+// without a budget, and who asks for the text is told so. What one text may not ask for (Allowance) is no way to an
+// end.
+//
+// Most tokens of a mask need no search: behind them the text may end, or was counted, or its end is more bytes away
+// than so many of the longest token have. Where the work for one mask is not enough for the others, a machine whose
+// places are told by their identity alone (`is_alone`) keeps what is known to fit, what leaves `kSlack` tokens more
+// than bytes to the end, and the shortest text. Elsewhere such a mask is left alone far from the end of the budget, and
+// keeps to the shortest text near it.
 #pragma once
 #include <algorithm>
 #include <cstdint>
@@ -34,7 +41,8 @@ public:
 
     // Fewest tokens to write the shortest text from here, 0 where the text may end; kNever: none is known.
     uint32_t tokens(const Configuration& config, Arena& arena);
-    // That text; empty where the text may end or none is known.
+    // That text; empty where the text may end, or where the vocabulary has no tokens to write one. Throws LimitExceeded
+    // where there may be one, and the search for it was given up.
     std::string text(const Configuration& config, Arena& arena);
     // No text from here has fewer bytes.
     uint32_t least_bytes(const Configuration& config);
@@ -79,8 +87,10 @@ private:
     bool is_settled(uint32_t id) const { return id != kNone && known_[id].tokens < kUnknown; }
     void make_room();
     void spend(uint64_t steps) {
-        if (work_ != kNoLimit) work_ -= std::min(work_, steps);
+        if (work_ != kNoLimit) work_ -= std::min(work_, steps * guide_.step_cost());
     }
+    bool step(Configuration& config, uint8_t byte, Arena& arena);
+    ByteSet bytes_to_try(const Configuration& config, uint32_t limit);
     bool complete(const Configuration& config, Arena& arena);
     Found search(const Configuration& config, uint32_t limit, Arena& arena);
     bool greedy_search(const Configuration& config, Arena& arena);
@@ -94,9 +104,13 @@ private:
     bool fits(const Configuration& config, uint32_t budget, Arena& arena);
     uint32_t max_tokens_needed(const Configuration& config, Arena& arena, bool exact);
     uint32_t most_inside(const Configuration& config, Arena& arena);
+    bool is_alone(const Configuration& config, Arena& arena);
+    uint32_t need_within(const Configuration& config, uint32_t budget, Arena& arena);
+    bool keep_fitting(const Configuration& config, uint32_t budget, Arena& arena, uint32_t* kept);
+    uint32_t keep_text(const Configuration& config, uint32_t* kept, Arena& arena);
     uint32_t keep_to_text(const Configuration& config, uint32_t* words, Arena& arena);
-    template <class Visit>
-    bool each_need(const Trie& trie, const Configuration& config, Arena& arena, const Visit& visit);
+    template <class Ask, class Visit>
+    bool each_need(const Trie& trie, const Configuration& config, Arena& arena, const Ask& ask, const Visit& visit);
     template <class Visit>
     bool each_place(const Configuration& config, uint32_t budget, Arena& arena, const Visit& visit);
 
@@ -112,6 +126,7 @@ private:
     std::vector<Level> levels_;
     std::string path_;  // what the last search found, down to a configuration that is known
     uint32_t overshoot_ = 0, steps_ = 0;
+    bool gave_up_ = false;      // whether the last search that found nothing did not look everywhere
     uint64_t work_ = kNoLimit;  // steps that are left for the mask being made
 };
 

@@ -82,7 +82,16 @@ void raise_too_long(const LimitExceeded& e) {
                "raise schemagen.Limits(max_seconds=...) or make the schema smaller");
 }
 
+void raise_no_completion(const LimitExceeded& e) {
+    raise_ours("LimitError",
+               "no end of the text was found in " + shown(e.reached) + " steps of a search within " + shown(e.limit) +
+                   " bytes",
+               "the grammar is very ambiguous, or its shortest text is long; masks go on without a budget",
+               "bound the text by a counter of your own, or split the grammar");
+}
+
 void raise_limit(const LimitExceeded& e) {
+    if (e.knob == "completion") return raise_no_completion(e);
     if (e.knob == "max_seconds") return raise_too_long(e);
     std::string fact =
         shown(e.reached) + " automaton states or alternatives were needed, the limit is " + shown(e.limit);

@@ -43,7 +43,11 @@ class Matcher(Protocol):
         ...
 
     def shortest_completion(self) -> bytes:
-        """Return that completion."""
+        """Return that completion; empty where the text may end, or if the vocabulary has no tokens to write one.
+
+        Raises:
+            LimitError: The search for an end was given up, so that there may be one.
+        """
         ...
 
     def accept_token(self, token_id: int) -> bool:

@@ -1,0 +1,129 @@
+"""Budgets of context-free grammars: completions are found where readings are many, are the shortest, and masks keep to them."""
+
+import random
+
+import pytest
+
+import schemagen
+from schemagen.engine.protocol import Matcher
+from schemagen.errors import LimitError
+from schemagen.testing import mask_of
+from schemagen.vocabulary import Vocabulary
+from tests.property.test_budget import fewest_tokens, shortest
+
+_PIECES = [*(bytes([byte]) for byte in b"abcn# "), b"ab", b"a#", b"n ", b"bc#"]
+TOY = Vocabulary.from_tokens([b"", *_PIECES], eos_token_ids=[0])
+#: Each of its rules is many others, and may be itself.
+_AMBIGUOUS = r"""
+start: /a+/ | /a+/ "ab"? | "n" x x
+x: start (y+ /[bc]+n/ | x | y y+)? | "ab"
+y: x | y | /c(a|b)*c/*
+%ignore " "
+%ignore / +/
+"""
+#: Name -> text of the grammar, and options. In the second and third words need a blank between them.
+_GRAMMARS = {
+    "ambiguous": (_AMBIGUOUS, {"parser": "earley"}),
+    "words": ('start: (word "#")+\nword: "an" NAME | NAME "b" NAME?\nNAME: /[abcn]+/\n%ignore " "', {"parser": "lalr"}),
+    "words, earley": ('start: (NAME "b")* NAME "#"\nNAME: /[abcn]+/\n%ignore " "', {"parser": "earley"}),
+    "brackets": ('start: "a" start? "b" | "c" start "n"', {"parser": "lalr"}),
+    "sums": ('start: start "#" start | "n" | "a" start "b"', {"parser": "earley"}),
+    "longest": ("start: A B\nA: /a+b?/\nB: /b+c/", {"parser": "lalr", "lexer": "basic"}),
+}
+GRAMMARS = {
+    name: schemagen.compile(schemagen.Lark(text, **options), TOY, cache=None)
+    for name, (text, options) in _GRAMMARS.items()
+}
+
+
+@pytest.mark.parametrize("name", GRAMMARS)
+def test_the_completion_is_the_first_of_the_shortest(name: str) -> None:
+    """Every text of that many bytes was tried."""
+    rng, compared = random.Random(name), 0
+    single = sorted(piece for piece in _PIECES if len(piece) == 1)
+    for _ in range(12):
+        matcher = GRAMMARS[name].matcher()
+        for _ in range(4):
+            expected = shortest(matcher, single, limit=5)
+            if expected is not None:
+                assert matcher.shortest_completion() == expected
+                assert matcher.tokens_to_finish() == fewest_tokens(expected, _PIECES)
+                compared += 1
+            going_on = [token for token in matcher.allowed_tokens() if token not in TOY.eos_token_ids]
+            if not going_on:
+                break
+            assert matcher.accept_token(rng.choice(going_on))
+    assert compared >= 12
+
+
+@pytest.mark.parametrize("name", GRAMMARS)
+def test_a_mask_has_the_tokens_behind_which_the_rest_fits(name: str) -> None:
+    """Asked of another compilation of the same grammar, so that neither knows what the other has found."""
+    text, options = _GRAMMARS[name]
+    other = schemagen.compile(schemagen.Lark(text, **options), TOY, cache=None)
+    rng, compared = random.Random(name), 0
+    for _ in range(5):
+        matcher, asked = GRAMMARS[name].matcher(), other.matcher()
+        for _ in range(6):
+            needed = asked.tokens_to_finish()
+            assert needed is not None
+            for budget in range(max(needed, 1), needed + 4):
+                expected = {token for token in mask_of(asked, TOY) if fits(asked, token, budget - 1)}
+                if expected:
+                    assert mask_of(matcher, TOY, budget=budget) == expected
+                    compared += 1
+            going_on = [token for token in asked.allowed_tokens() if token not in TOY.eos_token_ids]
+            if not going_on:
+                break
+            token = rng.choice(going_on)
+            assert matcher.accept_token(token)
+            assert asked.accept_token(token)
+    assert compared >= 12
+
+
+def fits(matcher: Matcher, token: int, left: int) -> bool:
+    """Whether a text that goes on with a token can be finished in so many."""
+    behind = matcher.fork()
+    assert behind.accept_token(token)
+    needed = 0 if token in TOY.eos_token_ids else behind.tokens_to_finish()
+    return needed is not None and needed <= left + (token in TOY.eos_token_ids)
+
+
+@pytest.mark.parametrize("text", [b"nnnann n", b"nnnann n n", b"n" * 10, b"n" * 12 + b"a n n n"])
+def test_however_many_readings_there_are_an_end_is_found(text: bytes) -> None:
+    """That calls return to the same places by many ways counts once."""
+    matcher = GRAMMARS["ambiguous"].matcher()
+    assert matcher.accept_bytes(text)
+    end = matcher.shortest_completion()
+    assert end
+    assert matcher.accept_bytes(end)
+    assert matcher.is_accepting()
+
+
+@pytest.mark.parametrize("name", GRAMMARS)
+@pytest.mark.parametrize("seed", range(6))
+def test_a_budget_is_kept(name: str, seed: int) -> None:
+    """What the masks allow is complete in time, at whatever pace the budget shrinks."""
+    rng, matcher = random.Random(seed), GRAMMARS[name].matcher()
+    needed = matcher.tokens_to_finish()
+    assert needed is not None
+    for left in range(needed + rng.randrange(12), 0, -1):
+        needed = matcher.tokens_to_finish()
+        assert needed is not None
+        assert needed <= left
+        going_on = sorted(mask_of(matcher, TOY, budget=left) - set(TOY.eos_token_ids))
+        if not going_on:
+            break
+        assert matcher.accept_token(rng.choice(going_on))
+    assert matcher.is_accepting()
+
+
+def test_where_no_end_is_found_that_is_said() -> None:
+    """The shortest text of this grammar has 262,144 bytes: no text is no answer, and the mask is that without a budget."""
+    rules = "\n".join(f"r{k}: r{k + 1} r{k + 1}" for k in range(18))
+    grammar = schemagen.compile(schemagen.Lark(f'start: r0\n{rules}\nr18: "a"', parser="earley"), TOY, cache=None)
+    matcher = grammar.matcher()
+    assert matcher.tokens_to_finish() is None
+    assert mask_of(matcher, TOY, budget=5) == mask_of(matcher, TOY)
+    with pytest.raises(LimitError, match="no end of the text was found"):
+        matcher.shortest_completion()
