@@ -76,6 +76,7 @@ public:
         ContainerView* containers = nullptr;
         CompletionGuide* guide = nullptr;
         MaskFactory* masks = nullptr;
+        bool has_lines = false;  // of its texts, refusals name the line and column
     };
     const Facets& facets() const { return facets_; }
 

@@ -10,6 +10,7 @@
 #include "automata/mask_factory.hpp"
 #include "automata/shared_automata.hpp"
 #include "context_free/adjacency.hpp"
+#include "context_free/expectations.hpp"
 #include "context_free/indenting_parser.hpp"
 #include "context_free/lr_parser.hpp"
 #include "context_free/strands.hpp"
@@ -34,7 +35,10 @@ public:
     Parser& parser() { return *parser_; }
     Lexer& lexer() { return lexer_; }
     Strands& strands() { return strands_; }
+    const std::string& name(SymbolId symbol) const { return grammar_.name(symbol); }
     const Allowance& allowance() const { return allowance_; }
+    // For what is expected somewhere, in words.
+    Expectations expectations();
     std::unique_ptr<MaskEngine> make_masks(const VocabularyTables& tables) override;
 
     // Whether the grammar has a text.

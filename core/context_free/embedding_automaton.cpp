@@ -5,6 +5,7 @@
 
 #include "automata/container_view.hpp"
 #include "context_free/embedding_masks.hpp"
+#include "context_free/expectations.hpp"
 
 namespace schemagen {
 
@@ -36,7 +37,7 @@ void Guest::find_ends(bool is_json) {
 EmbeddingAutomaton::EmbeddingAutomaton(std::shared_ptr<SharedAutomata> shared,
                                        std::unique_ptr<ContextFreeAutomaton> host, Guests guests, bool is_settled)
     : shared_(std::move(shared)), host_(std::move(host)), guests_(std::move(guests)), is_settled_(is_settled) {
-    set_facets({.guide = this, .masks = this});
+    set_facets({.guide = this, .masks = this, .has_lines = true});
 }
 
 std::shared_ptr<Automaton> EmbeddingAutomaton::renewed(std::shared_ptr<SharedAutomata> shared) {
@@ -182,14 +183,40 @@ bool EmbeddingAutomaton::identity(const Configuration& config, bool exact, std::
     return true;
 }
 
+// Where a lexeme or a guest may begin.
+std::vector<LexemeGap> EmbeddingAutomaton::gaps(const Configuration& config) {
+    std::vector<LexemeGap> out;
+    each_gap(config.state, [&](ParserState at, Promise promise) { out.push_back({at, promise}); });
+    for (const GuestStrand& strand : strands_of(config))
+        if (has_ended(strand)) out.push_back({strand.behind, strand.promise});
+    return out;
+}
+
+// What is wrong within a guest that has begun, then what may stand there otherwise.
 std::string EmbeddingAutomaton::refusal(const Configuration& config, uint8_t byte, std::string_view text,
                                         Arena& arena) {
-    const std::span<const GuestStrand> strands = strands_of(config);
-    if (strands.empty()) return host_->refusal(config, byte, text, arena);
-    const GuestStrand& first = strands.front();
-    const std::string_view own = text.substr(text.size() - std::min<size_t>(text.size(), first.length));
-    std::string out = guests_[first.guest].automaton->refusal(first.inner, byte, own, arena);
-    return config.state == kNoPlace ? out : out + "; and " + host_->refusal(config, byte, text, arena);
+    Expectations expected = host_->expectations();
+    Configuration at = start();
+    for (char each : text) {
+        expected.read(gaps(at), static_cast<uint8_t>(each));
+        step(at, static_cast<uint8_t>(each), arena);
+    }
+    const std::vector<LexemeGap> here = gaps(config);
+    expected.expect(config.state, text);
+    expected.expect(here, byte);
+    for (const LexemeGap& gap : here)
+        for (const Guest& guest : guests_)
+            if (host_->parser().shift(gap.at, guest.terminal)) expected.expect_embedded(guest.terminal);
+    std::string out;
+    for (const GuestStrand& strand : strands_of(config)) {
+        if (strand.guest == GuestStrand::kGap) continue;
+        const Guest& guest = guests_[strand.guest];
+        if (guest.automaton->next_bytes(strand.inner).size() == 0) continue;
+        const std::string_view own = text.substr(text.size() - std::min<size_t>(text.size(), strand.length));
+        out += "in " + host_->name(guest.terminal) + " " + guest.automaton->refusal(strand.inner, byte, own, arena) + "; ";
+    }
+    if (expected.is_empty() && !out.empty() && !accepting(config)) return out.substr(0, out.size() - 2);
+    return (out.empty() ? "" : out + "behind it ") + expected.sentence(byte, accepting(config));
 }
 
 uint64_t EmbeddingAutomaton::memory_bytes() const {

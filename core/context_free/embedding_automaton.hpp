@@ -63,6 +63,7 @@ private:
     // `visit(parser, promise)` where a lexeme may have ended and the next byte may begin a guest.
     template <class Visit>
     void each_gap(PlaceId place, const Visit& visit);
+    std::vector<LexemeGap> gaps(const Configuration& config);
     bool has_ended(const GuestStrand& strand) {
         return strand.guest == GuestStrand::kGap || guests_[strand.guest].automaton->accepting(strand.inner);
     }

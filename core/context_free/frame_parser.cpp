@@ -342,14 +342,31 @@ uint32_t FrameParser::min_bytes(ParserState state) {
     return min_bytes_[state] = best;
 }
 
-std::vector<SymbolId> FrameParser::open_rules(ParserState state) const {
-    std::vector<SymbolId> rules;
+// The rules of which something was read, then those that called them. A frame that was just made has called rules of
+// which nothing was read, unless there is no other.
+std::vector<SymbolId> FrameParser::open_rules(ParserState state) {
+    constexpr size_t kMostCalls = 1000;
+    std::vector<std::pair<FrameId, SymbolId>> calls;
+    auto note = [&](FrameId frame, SymbolId rule) {
+        if (frame != kRoot && std::find(calls.begin(), calls.end(), std::pair(frame, rule)) == calls.end())
+            calls.emplace_back(frame, rule);
+    };
     const auto flat = states_[state];
-    for (size_t k = 1; k + 1 < flat.size(); k += 2)
-        for (ItemId item : vectors_[flat[k + 1]])
-            if (const SymbolId rule = grammar_.rule_of(item);
-                std::find(rules.begin(), rules.end(), rule) == rules.end())
-                rules.push_back(rule);
+    for (const bool called : {false, true})
+        for (size_t k = 1; k + 1 < flat.size(); k += 2)
+            for (ItemId item : vectors_[flat[k + 1]])
+                if (const bool fresh = flat[k + 1] == kinds_[frames_[flat[k]].kind].initial;
+                    fresh == called && (!fresh || calls.empty() || calls.front().first == flat[k]))
+                    note(flat[k], grammar_.rule_of(item));
+    std::vector<SymbolId> rules;
+    for (size_t k = 0; k < std::min(calls.size(), kMostCalls); ++k) {
+        const auto [frame, rule] = calls[k];
+        if (std::find(rules.begin(), rules.end(), rule) == rules.end()) rules.push_back(rule);
+        for (auto [called, behind] : kinds_[frames_[frame].kind].inner)
+            if (called == rule) note(frame, grammar_.rule_of(behind));
+        for (const Return& each : returns_of(frame))
+            if (each.rule == rule && each.parent != kRoot) note(each.parent, grammar_.rule_of(each.item));
+    }
     return rules;
 }
 

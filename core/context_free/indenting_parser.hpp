@@ -34,7 +34,7 @@ public:
     bool accepting(ParserState state) override;
     ParserState united(ParserState one, ParserState other) override;
     uint32_t min_bytes(ParserState state) override { return inner_->min_bytes(states_[state].inner); }
-    std::vector<SymbolId> open_rules(ParserState state) const override {
+    std::vector<SymbolId> open_rules(ParserState state) override {
         return inner_->open_rules(states_[state].inner);
     }
     size_t memory_bytes() const override;

@@ -232,7 +232,7 @@ std::string explanation(Matcher& matcher, int64_t id) {
         return name + " (EOS) is " +
                (matcher.accepting() ? "allowed: the text may end here" : "not allowed: the text is not complete");
     if (bytes.empty()) return name + " is not allowed: it is a special or padding id without text";
-    if (marked) return name + " is not allowed: " + (why.starts_with("0x") ? "it" + why.substr(4) : why);
+    if (marked) return name + " is not allowed: " + why;
     name += " " + std::string(nb::repr(nb::bytes(bytes.data(), bytes.size())).c_str());
     if (read == bytes.size()) return name + " is allowed";
     return name + " is not allowed: after " + std::to_string(read) + " of its " + std::to_string(bytes.size()) +

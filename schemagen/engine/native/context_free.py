@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import json
+import re
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
+from schemagen.context_free.determinism import only_text
 from schemagen.context_free.items import Symbol, items_of
 from schemagen.context_free.simplify import simplified
 from schemagen.context_free.syntax import (
@@ -153,7 +156,7 @@ class _Lowering:
         """Return the rules: name, number of items, edges and accepting items."""
         return [
             (
-                name,
+                _rule_name(name),
                 len(items.edges),
                 [(at, self._numbers[symbol], to) for at, edges in enumerate(items.edges) for symbol, to in edges],
                 sorted(items.accepting),
@@ -166,17 +169,49 @@ class _Lowering:
         return self._numbers[symbol]
 
 
-def _name(symbol: Symbol) -> str:
-    """Return what a terminal is called in messages."""
+#: Rules that lark makes of a repetition in another rule.
+_REPETITION = re.compile(r"__(?P<rule>.+)_(?:star|plus)_\d+")
+#: Terminals that lark has no name for.
+_NAMELESS = re.compile(r"__(?:ANON|IGNORE)_\d+")
+
+
+def _rule_name(name: str) -> str:
+    """Return what a rule is called in messages."""
+    made = _REPETITION.fullmatch(name)
+    return made["rule"] if made else name
+
+
+def _name(symbol: Symbol, grammar: ContextFreeGrammar) -> str:
+    """Return what a terminal is called in messages: by its text if it has only one, else by its name if it has one."""
     if isinstance(symbol, Guest):
-        return _shortened(repr(symbol.spec))
+        return _shortened(_spec_name(symbol.spec))
     if isinstance(symbol, Token):
         return _shortened(str(symbol))
-    if not isinstance(symbol, Text):
+    if isinstance(symbol, Text):
+        return _language_name(symbol.regex)
+    languages = {lexeme.text for lexeme in grammar.terminals.get(symbol.name, ()) if not lexeme.marked}
+    if len(languages) != 1:
         return symbol.name
-    if not is_plain(symbol.regex):
+    (language,) = languages
+    is_named = only_text(language) is None and not _NAMELESS.fullmatch(symbol.name)
+    return symbol.name if is_named else _language_name(language)
+
+
+def _language_name(regex: ast.Regex) -> str:
+    """Return a text in quotes, or a pattern."""
+    text = only_text(regex)
+    if text is not None:
+        return _shortened(json.dumps(text, ensure_ascii=False))
+    if not is_plain(regex):
         return "a text"  # to write it as a pattern would take its minimal automaton
-    return _shortened(f"/{to_python_re(symbol.regex)}/")
+    return _shortened(f"/{to_python_re(regex)}/")
+
+
+def _spec_name(spec: Any) -> str:
+    """Return what is embedded, in a word or as a text."""
+    if isinstance(spec, type):
+        return f"JSON of {spec.__name__}"
+    return repr(spec) if hasattr(spec, "rules") else f"JSON of {spec!r}"
 
 
 def _shortened(text: str) -> str:
@@ -215,7 +250,10 @@ def compile_context_free(
     builder, guests = _with_guests(guests_in(grammar), options, embed)
     lowering = _Lowering(_with_empty_guests(grammar, guests), builder, vocabulary)
     constraint = builder.context_free(
-        [(_name(symbol), getattr(symbol, "name", None) in grammar.ignored) for symbol in lowering.terminals],
+        [
+            (_name(symbol, grammar), getattr(symbol, "name", None) in grammar.ignored)
+            for symbol in lowering.terminals
+        ],
         lowering.lexemes(),
         lowering.rules(),
         lowering.number_of(Rule(grammar.start)),
