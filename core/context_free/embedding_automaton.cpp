@@ -192,7 +192,7 @@ std::vector<LexemeGap> EmbeddingAutomaton::gaps(const Configuration& config) {
     return out;
 }
 
-// What is wrong within a guest that has begun, then what may stand there otherwise.
+// What is wrong within guests that have to go on, then what may stand there otherwise.
 std::string EmbeddingAutomaton::refusal(const Configuration& config, uint8_t byte, std::string_view text,
                                         Arena& arena) {
     Expectations expected = host_->expectations();
@@ -213,10 +213,14 @@ std::string EmbeddingAutomaton::refusal(const Configuration& config, uint8_t byt
         const Guest& guest = guests_[strand.guest];
         if (guest.automaton->next_bytes(strand.inner).size() == 0) continue;
         const std::string_view own = text.substr(text.size() - std::min<size_t>(text.size(), strand.length));
-        out += "in " + host_->name(guest.terminal) + " " + guest.automaton->refusal(strand.inner, byte, own, arena) + "; ";
+        if (guest.automaton->accepting(strand.inner))
+            expected.expect_more(guest.terminal, own);
+        else
+            out += "in " + host_->name(guest.terminal) + ": " +
+                   guest.automaton->refusal(strand.inner, byte, own, arena) + "; ";
     }
     if (expected.is_empty() && !out.empty() && !accepting(config)) return out.substr(0, out.size() - 2);
-    return (out.empty() ? "" : out + "behind it ") + expected.sentence(byte, accepting(config));
+    return (out.empty() ? "" : out + "or else ") + expected.sentence(byte, accepting(config));
 }
 
 uint64_t EmbeddingAutomaton::memory_bytes() const {

@@ -23,6 +23,10 @@ std::string some(std::vector<std::string> names) {
 
 }  // namespace
 
+std::string Expectations::so_far_of(std::string_view read) {
+    return read.empty() ? "" : " (so far " + shown_end(read, kMostText) + ")";
+}
+
 void Expectations::note(Names& names, const std::string& name) {
     if (std::find(names.begin(), names.end(), name) == names.end()) names.push_back(name);
 }
@@ -61,9 +65,8 @@ void Expectations::read(const std::vector<LexemeGap>& gaps, uint8_t byte) {
     std::vector<Run> next;
     for (Run run : runs_) {
         run.lexer = lexer_.next(run.lexer, byte);
-        const bool is_known = std::any_of(next.begin(), next.end(), [&](const Run& each) {
-            return each.at == run.at && each.lexer == run.lexer;
-        });
+        const bool is_known = std::any_of(
+            next.begin(), next.end(), [&](const Run& each) { return each.at == run.at && each.lexer == run.lexer; });
         if (run.lexer && !is_known) next.push_back(run);
     }
     runs_ = std::move(next);
@@ -83,30 +86,35 @@ size_t Expectations::begin_of(const Strand& strand, size_t end) {
 
 // ---- what is expected ---------------------------------------------------------------------------------------------
 
-void Expectations::note_rules(ParserState state) {
-    for (SymbolId rule : parser_.open_rules(state)) note(rules_, grammar_.name(rule));
+void Expectations::note_rules(ParserState state, SymbolId terminal) {
+    for (SymbolId rule : parser_.open_rules(state, terminal)) note(rules_, grammar_.name(rule));
+}
+
+// Whether anything may stand behind a line break: where a block has to begin, only lines further right have something.
+bool Expectations::leads_on(ParserState state, LexemeId lexeme) {
+    const ParserState behind = strands_.behind(state, lexeme);
+    return behind && (!sets_[parser_.viable(behind)].empty() || parser_.accepting(behind));
 }
 
 void Expectations::expect_more(const Strand& strand, std::string_view text) {
-    const std::string_view read = text.substr(begin_of(strand, text.size()));
-    const std::string so_far = read.empty() ? "" : " (so far " + shown_end(read, kMostText) + ")";
+    const std::string so_far = so_far_of(text.substr(begin_of(strand, text.size())));
     const std::vector<Lexer::Component> components = lexer_.components(strand.lexer);
     for (const Lexer::Component& each : components) {
         const SymbolId terminal = grammar_.lexemes()[each.lexeme].terminal;
         if (lexer_.next_bytes(lexer_.alone(each)).size() == 0) continue;
-        if (const uint32_t* width = width_of(terminal))
+        note_rules(strand.parser, terminal);
+        if (const uint32_t* width = width_of(terminal); width && leads_on(strand.parser, each.lexeme)) {
             widths_.push_back(*width);
-        else
+            line_so_far_ = so_far;
+        } else if (!width) {
             note(begun_, "more of " + grammar_.name(terminal) + so_far);
+        }
     }
 }
 
 void Expectations::expect(PlaceId place, std::string_view text) {
     if (place != kStartPlace)
-        for (const Strand& strand : strands_[place]) {
-            expect_more(strand, text);
-            note_rules(strand.parser);
-        }
+        for (const Strand& strand : strands_[place]) expect_more(strand, text);
 }
 
 void Expectations::expect(const std::vector<LexemeGap>& gaps, uint8_t byte) {
@@ -115,9 +123,9 @@ void Expectations::expect(const std::vector<LexemeGap>& gaps, uint8_t byte) {
         const std::vector<LexemeId> lexemes(sets_[viable].begin(), sets_[viable].end());
         for (LexemeId lexeme : lexemes) {
             const SymbolId terminal = grammar_.lexemes()[lexeme].terminal;
-            if (const uint32_t* width = width_of(terminal))
+            if (const uint32_t* width = width_of(terminal); width && leads_on(gap.at, lexeme))
                 widths_.push_back(*width);
-            else
+            else if (!width)
                 note(grammar_.is_ignored(terminal) ? ignored_ : next_, grammar_.name(terminal));
         }
         note_rules(gap.at);
@@ -145,7 +153,7 @@ std::string Expectations::lines() const {
     std::vector<std::string> parts;
     for (size_t k = 0; k < (is_open ? last : widths.size()); ++k) parts.push_back(std::to_string(widths[k]));
     if (is_open) parts.push_back("at least " + std::to_string(widths[last]));
-    return "a line that is indented by " + listed(parts);
+    return "a line that is indented by " + listed(parts) + line_so_far_;
 }
 
 std::string Expectations::rules() const {

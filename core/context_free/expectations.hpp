@@ -38,27 +38,29 @@ public:
     // What is expected behind the text: by the strands of a place, where a lexeme may begin, and as something else.
     void expect(PlaceId place, std::string_view text);
     void expect(const std::vector<LexemeGap>& gaps, uint8_t byte);
+    void expect_more(SymbolId terminal, std::string_view so_far) {
+        note(begun_, "more of " + grammar_.name(terminal) + so_far_of(so_far));
+    }
     void expect_embedded(SymbolId terminal) { note(embedded_, grammar_.name(terminal)); }
-    void note_rules(ParserState state);
+    // The rules that are open where the parser is, or that go on with a terminal.
+    void note_rules(ParserState state, SymbolId terminal = kNoTerminal);
     bool is_empty() const { return begun_.empty() && next_.empty() && embedded_.empty() && widths_.empty(); }
     // As the end of a sentence about `byte`.
     std::string sentence(uint8_t byte, bool may_end) const;
 
 private:
+    static constexpr SymbolId kNoTerminal = UINT32_MAX;
     // A lexeme that could have begun, and how far it is read.
     struct Run {
         ParserState at;
         LexerState lexer;
         size_t begin;
     };
-    // A terminal that goes on, and how many bytes of it are read.
-    struct Begun {
-        SymbolId terminal;
-        size_t length;
-    };
     using Names = std::vector<std::string>;
+    static std::string so_far_of(std::string_view read);
     static void note(Names& names, const std::string& name);
     const uint32_t* width_of(SymbolId terminal) const;
+    bool leads_on(ParserState state, LexemeId lexeme);
     size_t begin_of(const Strand& strand, size_t end);
     void expect_more(const Strand& strand, std::string_view text);
     std::string lines() const;
@@ -75,6 +77,7 @@ private:
     Names begun_, next_, embedded_, ignored_, rules_;
     Names not_ended_, stuck_;  // terminals that the byte would begin, if the one before it might end, or the text
     std::vector<uint32_t> widths_;
+    std::string line_so_far_;
 };
 
 }  // namespace schemagen

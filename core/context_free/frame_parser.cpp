@@ -342,22 +342,26 @@ uint32_t FrameParser::min_bytes(ParserState state) {
     return min_bytes_[state] = best;
 }
 
-// The rules of which something was read, then those that called them. A frame that was just made has called rules of
-// which nothing was read, unless there is no other.
-std::vector<SymbolId> FrameParser::open_rules(ParserState state) {
+// The rules that go on with the terminal, or of which something was read; then those that called them.
+std::vector<SymbolId> FrameParser::open_rules(ParserState state, SymbolId terminal) {
     constexpr size_t kMostCalls = 1000;
     std::vector<std::pair<FrameId, SymbolId>> calls;
     auto note = [&](FrameId frame, SymbolId rule) {
-        if (frame != kRoot && std::find(calls.begin(), calls.end(), std::pair(frame, rule)) == calls.end())
+        if (std::find(calls.begin(), calls.end(), std::pair(frame, rule)) == calls.end())
             calls.emplace_back(frame, rule);
     };
     const auto flat = states_[state];
-    for (const bool called : {false, true})
-        for (size_t k = 1; k + 1 < flat.size(); k += 2)
-            for (ItemId item : vectors_[flat[k + 1]])
-                if (const bool fresh = flat[k + 1] == kinds_[frames_[flat[k]].kind].initial;
-                    fresh == called && (!fresh || calls.empty() || calls.front().first == flat[k]))
-                    note(flat[k], grammar_.rule_of(item));
+    for (size_t k = 1; k + 1 < flat.size(); k += 2)
+        for (ItemId item : vectors_[flat[k + 1]])
+            for (const auto& edge : grammar_.edges(item))
+                if (edge.symbol == terminal) note(flat[k], grammar_.rule_of(item));
+    for (size_t k = 1; k + 1 < flat.size() && calls.empty(); k += 2) {
+        const FrameId frame = flat[k];
+        if (flat[k + 1] != kinds_[frames_[frame].kind].initial)
+            for (ItemId item : vectors_[flat[k + 1]]) note(frame, grammar_.rule_of(item));
+        else if (flat.size() == 3)  // nothing was read
+            for (const Return& each : returns_of(frame)) note(frame, each.rule);
+    }
     std::vector<SymbolId> rules;
     for (size_t k = 0; k < std::min(calls.size(), kMostCalls); ++k) {
         const auto [frame, rule] = calls[k];

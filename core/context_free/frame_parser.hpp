@@ -33,7 +33,7 @@ public:
     bool accepting(ParserState state) override { return states_[state][0] != 0; }
     ParserState united(ParserState one, ParserState other) override;
     uint32_t min_bytes(ParserState state) override;
-    std::vector<SymbolId> open_rules(ParserState state) override;
+    std::vector<SymbolId> open_rules(ParserState state, SymbolId terminal) override;
     size_t memory_bytes() const override;
 
 private:

@@ -34,8 +34,8 @@ public:
     bool accepting(ParserState state) override;
     ParserState united(ParserState one, ParserState other) override;
     uint32_t min_bytes(ParserState state) override { return inner_->min_bytes(states_[state].inner); }
-    std::vector<SymbolId> open_rules(ParserState state) override {
-        return inner_->open_rules(states_[state].inner);
+    std::vector<SymbolId> open_rules(ParserState state, SymbolId terminal) override {
+        return inner_->open_rules(states_[state].inner, terminal);
     }
     size_t memory_bytes() const override;
     const LrParser* stacks() const override { return inner_->stacks(); }

@@ -48,7 +48,7 @@ public:
     bool accepting(ParserState state) override;
     ParserState united(ParserState, ParserState) override { return kNoParse; }
     uint32_t min_bytes(ParserState state) override;
-    std::vector<SymbolId> open_rules(ParserState state) override;
+    std::vector<SymbolId> open_rules(ParserState state, SymbolId terminal) override;
     size_t memory_bytes() const override;
     const LrParser* stacks() const override { return this; }
     // The state on top, the stack without it (kNoParse: nothing is left), and how many entries there are.

@@ -73,8 +73,9 @@ public:
     virtual ParserState united(ParserState one, ParserState other) = 0;
     // A lower bound of the bytes to the nearest end.
     virtual uint32_t min_bytes(ParserState state) = 0;
-    // Rules being read, innermost first, for messages; those of which nothing is left to read need not be there.
-    virtual std::vector<SymbolId> open_rules(ParserState state) = 0;
+    // Rules being read, innermost first, for messages; those of which nothing is left to read need not be there. Where
+    // a terminal that may follow is given, those that go on with it.
+    virtual std::vector<SymbolId> open_rules(ParserState state, SymbolId terminal) = 0;
     virtual size_t memory_bytes() const = 0;
     // Where configurations are stacks: these, which of them a configuration is, what else it is, and how far down the
     // functions above have looked. Else null.

@@ -25,7 +25,9 @@ public:
     bool accepting(ParserState state) override { return inner_->accepting(state); }
     ParserState united(ParserState one, ParserState other) override { return inner_->united(one, other); }
     uint32_t min_bytes(ParserState state) override { return inner_->min_bytes(state); }
-    std::vector<SymbolId> open_rules(ParserState state) override { return inner_->open_rules(state); }
+    std::vector<SymbolId> open_rules(ParserState state, SymbolId terminal) override {
+        return inner_->open_rules(state, terminal);
+    }
     size_t memory_bytes() const override { return inner_->memory_bytes() + viable_.capacity() * sizeof(viable_[0]); }
     const LrParser* stacks() const override { return inner_->stacks(); }
     ParserState stack_of(ParserState state) const override { return inner_->stack_of(state); }

@@ -171,6 +171,9 @@ class _Lowering:
 
 #: Rules that lark makes of a repetition in another rule.
 _REPETITION = re.compile(r"__(?P<rule>.+)_(?:star|plus)_\d+")
+#: What `to_python_re` escapes for the sake of a flag, and numbers that have a letter.
+_ESCAPED = re.compile(r"\\(x[0-9a-f]{2}|.)")
+_WRITTEN = {"x09": r"\t", "x0a": r"\n", "x0d": r"\r", " ": " ", "#": "#"}
 #: Terminals that lark has no name for.
 _NAMELESS = re.compile(r"__(?:ANON|IGNORE)_\d+")
 
@@ -181,20 +184,32 @@ def _rule_name(name: str) -> str:
     return made["rule"] if made else name
 
 
-def _name(symbol: Symbol, grammar: ContextFreeGrammar) -> str:
+def _name(symbol: Symbol, languages: dict[str, set[ast.Regex]]) -> str:
     """Return what a terminal is called in messages: by its text if it has only one, else by its name if it has one."""
     if isinstance(symbol, Guest):
-        return _shortened(_spec_name(symbol.spec))
+        return _guest_name(symbol)
     if isinstance(symbol, Token):
         return _shortened(str(symbol))
     if isinstance(symbol, Text):
         return _language_name(symbol.regex)
-    languages = {lexeme.text for lexeme in grammar.terminals.get(symbol.name, ()) if not lexeme.marked}
+    languages = languages.get(symbol.name, ())
     if len(languages) != 1:
         return symbol.name
     (language,) = languages
     is_named = only_text(language) is None and not _NAMELESS.fullmatch(symbol.name)
     return symbol.name if is_named else _language_name(language)
+
+
+def _languages(grammar: ContextFreeGrammar) -> dict[str, set[ast.Regex]]:
+    """Return the texts of each terminal, of some several ways to read them."""
+    found: dict[str, set[ast.Regex]] = {}
+    for name, ways in grammar.terminals.items():
+        found.setdefault(name, set()).update(each.text for each in ways if not each.marked)
+    rows = {id(row): row for row in ([] if grammar.tables is None else grammar.tables.expected)}
+    for terminal, lexeme in (way for row in rows.values() for way in row):
+        if not lexeme.marked:
+            found.setdefault(terminal.name, set()).add(lexeme.text)
+    return found
 
 
 def _language_name(regex: ast.Regex) -> str:
@@ -204,14 +219,16 @@ def _language_name(regex: ast.Regex) -> str:
         return _shortened(json.dumps(text, ensure_ascii=False))
     if not is_plain(regex):
         return "a text"  # to write it as a pattern would take its minimal automaton
-    return _shortened(f"/{to_python_re(regex)}/")
+    pattern = to_python_re(regex)
+    return _shortened(f"/{_ESCAPED.sub(lambda found: _WRITTEN.get(found[1], found[0]), pattern)}/")
 
 
-def _spec_name(spec: Any) -> str:
+def _guest_name(guest: Guest) -> str:
     """Return what is embedded, in a word or as a text."""
-    if isinstance(spec, type):
-        return f"JSON of {spec.__name__}"
-    return repr(spec) if hasattr(spec, "rules") else f"JSON of {spec!r}"
+    spec = guest.spec
+    words = spec.__name__ if isinstance(spec, type) else repr(spec)
+    words = _shortened(words if hasattr(spec, "rules") else f"JSON of {words}")
+    return f"{guest.name} ({words})" if guest.name else words
 
 
 def _shortened(text: str) -> str:
@@ -248,12 +265,10 @@ def compile_context_free(
     if isinstance(body, Text):
         return compile_pattern(body.regex, vocabulary, options)
     builder, guests = _with_guests(guests_in(grammar), options, embed)
+    languages = _languages(grammar)
     lowering = _Lowering(_with_empty_guests(grammar, guests), builder, vocabulary)
     constraint = builder.context_free(
-        [
-            (_name(symbol, grammar), getattr(symbol, "name", None) in grammar.ignored)
-            for symbol in lowering.terminals
-        ],
+        [(_name(symbol, languages), getattr(symbol, "name", None) in grammar.ignored) for symbol in lowering.terminals],
         lowering.lexemes(),
         lowering.rules(),
         lowering.number_of(Rule(grammar.start)),
