@@ -163,7 +163,8 @@ std::string Expectations::rules() const {
     return rules_.size() > kMostRules ? out + ", ..." : out;
 }
 
-std::string Expectations::sentence(uint8_t byte, bool may_end) const {
+std::string Expectations::sentence(uint8_t byte, bool may_end) {
+    for (Names* names : {&begun_, &next_, &embedded_, &ignored_}) std::sort(names->begin(), names->end());
     std::vector<std::string> expected(begun_);
     for (const Names* names : {&next_, &embedded_}) expected.insert(expected.end(), names->begin(), names->end());
     if (!widths_.empty()) expected.push_back(lines());

@@ -46,7 +46,7 @@ public:
     void note_rules(ParserState state, SymbolId terminal = kNoTerminal);
     bool is_empty() const { return begun_.empty() && next_.empty() && embedded_.empty() && widths_.empty(); }
     // As the end of a sentence about `byte`.
-    std::string sentence(uint8_t byte, bool may_end) const;
+    std::string sentence(uint8_t byte, bool may_end);
 
 private:
     static constexpr SymbolId kNoTerminal = UINT32_MAX;

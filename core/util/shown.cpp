@@ -37,6 +37,8 @@ std::string shown_end(std::string_view text, size_t most) {
         const auto byte = static_cast<uint8_t>(each);
         if (each == '\n' || each == '\t' || each == '\r')
             out += each == '\n' ? "\\n" : each == '\t' ? "\\t" : "\\r";
+        else if (each == '"' || each == '\\')
+            out += std::string("\\") + each;
         else if (byte < 0x20 || byte == 0x7F)
             out += std::string("\\x") + kDigits[byte >> 4] + kDigits[byte & 15];
         else
