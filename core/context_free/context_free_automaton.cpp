@@ -19,7 +19,7 @@ ContextFreeAutomaton::ContextFreeAutomaton(std::shared_ptr<SharedAutomata> share
       adjacency_(grammar_, shared_->kernel, lexer_),
       parser_(make_parser()),
       strands_(grammar_, *parser_, sets_, lexer_, allowance_, is_lively()) {
-    set_facets({.masks = this, .has_lines = true});
+    set_facets({.masks = this, .is_lively = strands_.is_lively(), .has_lines = true});
 }
 
 std::unique_ptr<Parser> ContextFreeAutomaton::make_parser() {

@@ -693,6 +693,12 @@ void bind_constraint(nb::module_& m) {
         .def("matcher", [](std::shared_ptr<Constraint> self) { return Matcher(std::move(self)); })
         .def_prop_ro("memory_bytes", &Constraint::memory_bytes)
         .def_prop_ro("state_count", [](Constraint& c) { return c.budget.states; })
+        .def_prop_ro("is_lively",
+                     [](Constraint& c) {
+                         const Work call;
+                         const WorkLock lock(c.mutex);
+                         return c.automaton().facets().is_lively;
+                     })
         .def("begin_anew", &Constraint::begin_anew, "Begin a new epoch and return its number: for tests.")
         .def_prop_ro("epoch", [](Constraint& c) {
             const Work call;

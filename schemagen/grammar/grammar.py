@@ -101,11 +101,15 @@ class Grammar:
 
     @cached_property
     def report(self) -> Report:
-        """What became of every keyword at every node.
+        """What became of every keyword at every node; of a grammar text what is known about its rules.
 
         Cost: when it is first asked for, that of compiling; nothing is noted for it before.
         """
-        if isinstance(self.spec, Regex | Choice | ContextFree):
+        if isinstance(self.spec, ContextFree):
+            from schemagen.grammar.context_free_report import report_of_rules
+
+            return report_of_rules(self.spec, self._implementation)
+        if isinstance(self.spec, Regex | Choice):
             return Report((Entry("", type(self.spec).__name__.lower(), "enforced"),))
         return report_of(self.schema, self._arguments, self._target, self.engine)
 

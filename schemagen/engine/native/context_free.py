@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import json
-import re
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from schemagen.context_free.determinism import only_text
 from schemagen.context_free.items import Symbol, items_of
+from schemagen.context_free.names import languages_of, rule_name, symbol_name
 from schemagen.context_free.simplify import simplified
 from schemagen.context_free.syntax import (
     EMPTY_TEXT,
@@ -23,14 +21,13 @@ from schemagen.context_free.syntax import (
     guests_in,
     substituted,
 )
-from schemagen.context_free.texts import is_plain, nonempty
+from schemagen.context_free.texts import nonempty
 from schemagen.engine.native.builder import EMPTY_NODE, UTF8, builder_of
 from schemagen.engine.native.lowering import compile_pattern
 from schemagen.engine.native.node_cache import PatternLowering
 from schemagen.engine.tokens import ids_of
 from schemagen.errors import LimitError, UnsatisfiableSchemaError
 from schemagen.regex import ast
-from schemagen.regex.text import to_python_re
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -43,7 +40,6 @@ if TYPE_CHECKING:
     _Indents = tuple[tuple[int, int, int], list[tuple[int, int]], list[int], list[int]]
     _Tables = tuple[list[list[tuple[int, bool, int]]], list[tuple[int, int]], list[list[int]], int, int]
 
-_SHOWN = 40
 #: Of line breaks between brackets, for the core.
 ANY_WIDTH = 2**32 - 1
 
@@ -156,7 +152,7 @@ class _Lowering:
         """Return the rules: name, number of items, edges and accepting items."""
         return [
             (
-                _rule_name(name),
+                rule_name(name),
                 len(items.edges),
                 [(at, self._numbers[symbol], to) for at, edges in enumerate(items.edges) for symbol, to in edges],
                 sorted(items.accepting),
@@ -167,73 +163,6 @@ class _Lowering:
     def number_of(self, symbol: Symbol) -> int:
         """Return the number of a symbol."""
         return self._numbers[symbol]
-
-
-#: Rules that lark makes of a repetition in another rule.
-_REPETITION = re.compile(r"__(?P<rule>.+)_(?:star|plus)_\d+")
-#: What `to_python_re` escapes for the sake of a flag, and numbers that have a letter.
-_ESCAPED = re.compile(r"\\(x[0-9a-f]{2}|.)")
-_WRITTEN = {"x09": r"\t", "x0a": r"\n", "x0d": r"\r", " ": " ", "#": "#"}
-#: Terminals that lark has no name for.
-_NAMELESS = re.compile(r"__(?:ANON|IGNORE)_\d+")
-
-
-def _rule_name(name: str) -> str:
-    """Return what a rule is called in messages."""
-    made = _REPETITION.fullmatch(name)
-    return made["rule"] if made else name
-
-
-def _name(symbol: Symbol, languages: dict[str, set[ast.Regex]]) -> str:
-    """Return what a terminal is called in messages: by its text if it has only one, else by its name if it has one."""
-    if isinstance(symbol, Guest):
-        return _guest_name(symbol)
-    if isinstance(symbol, Token):
-        return _shortened(str(symbol))
-    if isinstance(symbol, Text):
-        return _language_name(symbol.regex)
-    languages = languages.get(symbol.name, ())
-    if len(languages) != 1:
-        return symbol.name
-    (language,) = languages
-    is_named = only_text(language) is None and not _NAMELESS.fullmatch(symbol.name)
-    return symbol.name if is_named else _language_name(language)
-
-
-def _languages(grammar: ContextFreeGrammar) -> dict[str, set[ast.Regex]]:
-    """Return the texts of each terminal, of some several ways to read them."""
-    found: dict[str, set[ast.Regex]] = {}
-    for name, ways in grammar.terminals.items():
-        found.setdefault(name, set()).update(each.text for each in ways if not each.marked)
-    rows = {id(row): row for row in ([] if grammar.tables is None else grammar.tables.expected)}
-    for terminal, lexeme in (way for row in rows.values() for way in row):
-        if not lexeme.marked:
-            found.setdefault(terminal.name, set()).add(lexeme.text)
-    return found
-
-
-def _language_name(regex: ast.Regex) -> str:
-    """Return a text in quotes, or a pattern."""
-    text = only_text(regex)
-    if text is not None:
-        return _shortened(json.dumps(text, ensure_ascii=False))
-    if not is_plain(regex):
-        return "a text"  # to write it as a pattern would take its minimal automaton
-    pattern = to_python_re(regex)
-    return _shortened(f"/{_ESCAPED.sub(lambda found: _WRITTEN.get(found[1], found[0]), pattern)}/")
-
-
-def _guest_name(guest: Guest) -> str:
-    """Return what is embedded, in a word or as a text."""
-    spec = guest.spec
-    words = spec.__name__ if isinstance(spec, type) else repr(spec)
-    words = _shortened(words if hasattr(spec, "rules") else f"JSON of {words}")
-    return f"{guest.name} ({words})" if guest.name else words
-
-
-def _shortened(text: str) -> str:
-    """Return a text, or its beginning."""
-    return text if len(text) <= _SHOWN else f"{text[:_SHOWN]}..."
 
 
 #: How often the automata that all grammars share are replaced while one grammar is compiled, at most.
@@ -265,10 +194,13 @@ def compile_context_free(
     if isinstance(body, Text):
         return compile_pattern(body.regex, vocabulary, options)
     builder, guests = _with_guests(guests_in(grammar), options, embed)
-    languages = _languages(grammar)
+    languages = languages_of(grammar)
     lowering = _Lowering(_with_empty_guests(grammar, guests), builder, vocabulary)
     constraint = builder.context_free(
-        [(_name(symbol, languages), getattr(symbol, "name", None) in grammar.ignored) for symbol in lowering.terminals],
+        [
+            (symbol_name(symbol, languages), getattr(symbol, "name", None) in grammar.ignored)
+            for symbol in lowering.terminals
+        ],
         lowering.lexemes(),
         lowering.rules(),
         lowering.number_of(Rule(grammar.start)),
