@@ -85,7 +85,7 @@ def _may_be_empty(expression: Expression, empty: frozenset[str]) -> bool:
         return any(_may_be_empty(part, empty) for part in expression.parts)
     if isinstance(expression, Repeat):
         return expression.low == 0 or _may_be_empty(expression.inner, empty)
-    return isinstance(expression, Text) and isnullable_rules(expression.regex)
+    return isinstance(expression, Text) and is_nullable(expression.regex)
 
 
 def _first(expression: Expression, empty: frozenset[str] | None) -> frozenset[str]:

@@ -181,7 +181,7 @@ class _RulesReport:
         if found.sequence is not None:
             languages = languages_of(self._read)
             shown = " ".join(symbol_name(symbol, languages) for symbol in found.sequence) or "the empty text"
-            taken = "" if self._read.tables is None else "; the tables take one"
+            taken = "" if self._read.tables is None else "; the tables take one at most"
             return _fact("ambiguity", f"two derivations of {shown}{taken}")
         sequences = f"no sequence of up to {_counted(found.searched, 'terminal')} has two derivations"
         return _fact("ambiguity", f"{sequences}; longer ones, and texts of several sequences, were not looked at")
