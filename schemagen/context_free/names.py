@@ -44,13 +44,13 @@ def symbol_name(symbol: Symbol, languages: dict[str, set[ast.Regex]]) -> str:
     if isinstance(symbol, Token):
         return _shortened(str(symbol))
     if isinstance(symbol, Text):
-        return _language_name(symbol.regex)
+        return language_name(symbol.regex)
     own = languages.get(symbol.name, set())
     if len(own) != 1:
         return symbol.name
     (language,) = own
     is_named = only_text(language) is None and not _NAMELESS.fullmatch(symbol.name)
-    return symbol.name if is_named else _language_name(language)
+    return symbol.name if is_named else language_name(language)
 
 
 def languages_of(grammar: ContextFreeGrammar) -> dict[str, set[ast.Regex]]:
@@ -65,15 +65,16 @@ def languages_of(grammar: ContextFreeGrammar) -> dict[str, set[ast.Regex]]:
     return found
 
 
-def _language_name(regex: ast.Regex) -> str:
-    """Return a text in quotes, or a pattern."""
+def language_name(regex: ast.Regex, *, shorten: bool = True) -> str:
+    """Return a text in quotes, or a pattern; a long one cut."""
+    shortened = _shortened if shorten else str
     text = only_text(regex)
     if text is not None:
-        return _shortened(json.dumps(text, ensure_ascii=False))
+        return shortened(json.dumps(text, ensure_ascii=False))
     if not is_plain(regex):
         return "a text"  # to write it as a pattern would take its minimal automaton
     pattern = to_python_re(regex)
-    return _shortened(f"/{_ESCAPED.sub(lambda found: _WRITTEN.get(found[1], found[0]), pattern)}/")
+    return shortened(f"/{_ESCAPED.sub(lambda found: _WRITTEN.get(found[1], found[0]), pattern)}/")
 
 
 def _guest_name(guest: Guest) -> str:
