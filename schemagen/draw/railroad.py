@@ -15,6 +15,7 @@ import unicodedata
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from html import escape
+from itertools import pairwise
 from typing import TYPE_CHECKING, Literal
 
 if TYPE_CHECKING:
@@ -73,7 +74,7 @@ class Skip(Part):
 
     width = up = down = 0.0
 
-    def draw(self, x: float, y: float) -> Iterator[str]:
+    def draw(self, x: float, y: float) -> Iterator[str]:  # noqa: ARG002 - nowhere
         """Yield nothing: the track goes on."""
         yield from ()
 
@@ -105,8 +106,8 @@ class Lines(Part):
     def __init__(self, rows: Sequence[Row]) -> None:
         self._rows = rows
         self._inner = max(row.width for row in rows)
-        self._heights = [above.down + GAP + RADIUS * 2 + below.up for above, below in zip(rows, rows[1:], strict=False)]
-        self.width = self._inner + 4 * RADIUS
+        self._heights = [above.down + GAP + RADIUS * 2 + below.up for above, below in pairwise(rows)]
+        self.width = self._inner + 6 * RADIUS
         self.up, self.down = rows[0].up, sum(self._heights) + rows[-1].down
 
     def draw(self, x: float, y: float) -> Iterator[str]:
@@ -134,7 +135,7 @@ class Fork(Part):
         self._parts = parts
         self._inner = max(part.width for part in parts)
         self._heights: list[float] = [0]
-        for above, below in zip(parts, parts[1:], strict=False):
+        for above, below in pairwise(parts):
             step = max(above.down + GAP + below.up, 2 * RADIUS)
             self._heights.append(self._heights[-1] + step)
         self.width = self._inner + 4 * RADIUS
@@ -166,7 +167,7 @@ class Loop(Part):
         self.width = self._room + 2 * RADIUS
         self.up = inner.up
         self._back = max(inner.down + GAP, 2 * RADIUS)
-        self.down = self._back + (14 if label else 0)
+        self.down = self._back + (18 if label else 4)  # the arrow is 4 high on either side
 
     def draw(self, x: float, y: float) -> Iterator[str]:
         """Yield the part and the way back below it."""

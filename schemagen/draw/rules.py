@@ -90,13 +90,25 @@ def _replaced(expression: Expression, loops: dict[str, Expression]) -> Expressio
         return sequence(*(_replaced(part, loops) for part in expression.parts))
     if not isinstance(expression, Alternatives):
         return expression
-    parts = [_replaced(part, loops) for part in expression.parts]
+    parts = _joined([_replaced(part, loops) for part in expression.parts])
     if EMPTY_TEXT in parts and len(parts) == 2:
         (other,) = (part for part in parts if part != EMPTY_TEXT)
         if isinstance(other, Repeat) and other.low == 1 and other.high is None:
             return Repeat(other.inner, 0, None)
         return Repeat(other, 0, 1)
-    return Alternatives(tuple(parts))
+    return parts[0] if len(parts) == 1 else Alternatives(tuple(parts))
+
+
+def _joined(parts: list[Expression]) -> list[Expression]:
+    """Return alternatives with one for two that differ in a loop only, as lark writes a repetition of none or more."""
+    for with_loop in parts:
+        pieces = with_loop.parts if isinstance(with_loop, Sequence) else ()
+        for at, piece in enumerate(pieces):
+            without = sequence(*pieces[:at], *pieces[at + 1 :])
+            if isinstance(piece, Repeat) and (piece.low, piece.high) == (1, None) and without in parts:
+                loop = sequence(*pieces[:at], Repeat(piece.inner, 0, None), *pieces[at + 1 :])
+                return _joined([loop if part is with_loop else part for part in parts if part != without])
+    return parts
 
 
 def _order(rules: dict[str, Expression], start: str) -> list[str]:

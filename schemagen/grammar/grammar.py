@@ -169,7 +169,8 @@ class Grammar:
             what: "automaton" is the finite automaton of the language, over characters; "pushdown" the objects and arrays of a
                 schema and how they nest; "rules" the rules of a grammar text as railroad diagrams, whose SVG needs no
                 Graphviz; "index" the tokens that lead from state to state; "mask" the tokens that are allowed
-                behind a text. None: the automaton of a pattern or choice, the pushdown of a schema or type, the rules of a grammar text.
+                behind a text. None: the automaton of a pattern or choice, the pushdown of a schema or type, the rules of a
+                grammar text.
             after: The text before the mask.
             max_states: Most states, rules, or objects and arrays, to draw; the caption says what is left out.
             max_tokens: Most tokens to list in one place; there and in the caption they are counted.
