@@ -206,23 +206,26 @@ def row(parts: Sequence[Part]) -> Part:
     return Row(rows[0]) if len(rows) == 1 else Lines([Row(each) for each in rows])
 
 
-def svg_of(charts: Sequence[Chart], title: str, style: str = "") -> str:
+def svg_of(charts: Sequence[Chart], title: str, style: str = "", *, rails: bool = True) -> str:
     """Return diagrams one below the other as an SVG element, in the colour of the text around.
 
     Args:
         charts: From top to bottom.
         title: What readers of a page hear.
         style: An element that says the colour where none is inherited.
+        rails: Whether a part stands on a track that begins and ends.
     """
     margin, y, width, drawn = 10, 6.0, 0.0, []
     for chart in charts:
         y += 14
-        drawn.append(text(chart.name, margin, y, anchor="start", bold=True))
+        if chart.name:
+            drawn.append(text(chart.name, margin, y, anchor="start", bold=True))
         y += 8 + max(chart.part.up, RADIUS)
         end = margin + 2 * GAP + chart.part.width
-        drawn.append(track(f"M{margin},{y - 6:g}v12M{margin},{y:g}h{GAP}"))
         drawn += chart.part.draw(margin + GAP, y)
-        drawn.append(track(f"M{end - GAP:g},{y:g}h{GAP}m0,-6v12"))
+        if rails:
+            drawn.append(track(f"M{margin},{y - 6:g}v12M{margin},{y:g}h{GAP}"))
+            drawn.append(track(f"M{end - GAP:g},{y:g}h{GAP}m0,-6v12"))
         width = max(width, end + margin)
         y += max(chart.part.down, RADIUS) + 14
     size = f'width="{width:.0f}" height="{y:.0f}" viewBox="0 0 {width:.0f} {y:.0f}"'
