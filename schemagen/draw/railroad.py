@@ -4,7 +4,7 @@ A track runs from the left to the right. What has to be read stands on it in box
 and what repeats is a loop that runs back below. Every part tells how wide it is and how far it reaches above and below its
 track, so a whole is laid out from its parts, bottom up, and drawn top down.
 
-Source: the syntax charts of Jensen & Wirth, Pascal User Manual and Report (1974).
+Source: the syntax charts of the Pascal User Manual and Report (1974).
 
 Invariant: a part begins and ends at the height of its track.
 """
