@@ -57,7 +57,7 @@ CASES: list[tuple[t.Any, dict[str, str], set[str]]] = [
         {
             "parser": "LALR(1), by the tables of lark",
             "lexer": "contextual: the longest terminal that the parser's state expects",
-            "ambiguity": 'two derivations of "if" "if" "x" "else" "x"; the tables take one',
+            "ambiguity": 'two derivations of "if" "if" "x" "else" "x"; the tables take one at most',
         },
         set(),
     ),
