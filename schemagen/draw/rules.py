@@ -19,6 +19,8 @@ from schemagen.draw.graphviz import STYLE
 from schemagen.draw.railroad import Box, Chart, Fork, Loop, Part, Skip, row, svg_of
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from schemagen.context_free.syntax import ContextFreeGrammar, Expression
     from schemagen.regex import ast
 
@@ -47,7 +49,7 @@ def draw_rules(grammar: ContextFreeGrammar, *, max_rules: int) -> Railroad:
         grammar: Its rules.
         max_rules: Most rules to draw, those nearest to the start; the caption says how many are left out.
     """
-    rules = _with_loops(grammar.rules)
+    rules = with_loops(grammar.rules)
     order = _order(rules, grammar.start)
     languages = languages_of(grammar)
     drawn = order[:max_rules]
@@ -69,7 +71,7 @@ def draw_rules(grammar: ContextFreeGrammar, *, max_rules: int) -> Railroad:
 # --- the rules as they were written ----------------------------------------------------------------------------------
 
 
-def _with_loops(rules: dict[str, Expression]) -> dict[str, Expression]:
+def with_loops(rules: dict[str, Expression]) -> dict[str, Expression]:
     """Return the rules with loops in place of calls of those that lark made of repetitions."""
     loops: dict[str, Expression] = {}
     for name, body in rules.items():
@@ -100,15 +102,33 @@ def _replaced(expression: Expression, loops: dict[str, Expression]) -> Expressio
 
 
 def _joined(parts: list[Expression]) -> list[Expression]:
-    """Return alternatives with one for two that differ in a loop only, as lark writes a repetition of none or more."""
-    for with_loop in parts:
-        pieces = with_loop.parts if isinstance(with_loop, Sequence) else ()
-        for at, piece in enumerate(pieces):
-            without = sequence(*pieces[:at], *pieces[at + 1 :])
-            if isinstance(piece, Repeat) and (piece.low, piece.high) == (1, None) and without in parts:
-                loop = sequence(*pieces[:at], Repeat(piece.inner, 0, None), *pieces[at + 1 :])
-                return _joined([loop if part is with_loop else part for part in parts if part != without])
-    return parts
+    """Return alternatives with one for two of which the second lacks a piece of the first: lark writes ``[x]`` and ``x*`` so.
+
+    An alternative that is a single symbol stays: ``product | sum "+" product`` was written like that.
+    """
+    while True:
+        known = set(parts)
+        found = next(((part, *pair) for part in parts for pair in _shorter(part) if pair[0] in known), None)
+        if found is None:
+            return parts
+        part, without, joined = found
+        parts = [joined if each is part else each for each in parts if each != without]
+
+
+def _shorter(expression: Expression) -> Iterator[tuple[Expression, Expression]]:
+    """Yield a sequence without some of its neighbouring pieces, and with these as something that may be left out."""
+    pieces = expression.parts if isinstance(expression, Sequence) else ()
+    for size in range(1, len(pieces)):
+        for at in range(len(pieces) - size + 1):
+            before, middle, behind = pieces[:at], pieces[at : at + size], pieces[at + size :]
+            only = middle[0]
+            if size == 1 and isinstance(only, Repeat) and (only.low, only.high) == (1, None):
+                optional = Repeat(only.inner, 0, None)
+            elif len(before) + len(behind) > 1:
+                optional = Repeat(sequence(*middle), 0, 1)
+            else:
+                continue
+            yield sequence(*before, *behind), sequence(*before, optional, *behind)
 
 
 def _order(rules: dict[str, Expression], start: str) -> list[str]:

@@ -1,6 +1,7 @@
 """`Grammar.draw("rules")`: what stands in a diagram is what the rules say, and the SVG is well made."""
 
 import re
+import typing as t
 import xml.etree.ElementTree as ET
 from pathlib import Path
 
@@ -8,9 +9,10 @@ import pytest
 
 import schemagen
 from schemagen import GBNF, Lark, Regex
-from schemagen.context_free.syntax import Alternatives, Repeat, Rule, Sequence, Text
+from schemagen.context_free.syntax import Alternatives, Expression, Repeat, Rule, Sequence, Text
 from schemagen.draw import Drawing
 from schemagen.draw.railroad import MAX_WIDTH, Box, Chart, Fork, Loop, Part, Row, Skip, row, svg_of
+from schemagen.draw.rules import with_loops
 
 BYTES = schemagen.Vocabulary.byte_vocabulary()
 SUMS = r"""
@@ -154,3 +156,52 @@ def test_an_expression_of_each_kind_has_its_part() -> None:
     drawing = draw_rules(ContextFreeGrammar("root", {"root": body}), max_rules=9)
     assert labels(drawing) == ["root", '"a"', "root", "root"]
     assert svg_of([Chart("x", Skip())], "empty").count("<path") == 2
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        SUMS,
+        'start: A [B] [C C] [A B C] C\nA: "a"\nB: "b"\nC: "c"',
+        'start: A | start B A | [A B] C+ (A | B)* | B? C? A?\nA: "a"\nB: "b"\nC: "c"',
+        'start: (A | B C*)+ x?\nx: [A] start?\nA: "a"\nB: "b"\nC: "c"',
+    ],
+    ids=range(4),
+)
+@pytest.mark.parametrize("parser", ["earley", "lalr"])
+def test_what_is_drawn_derives_the_same(text: str, parser: t.Any) -> None:
+    """Loops and options in place of lark's alternatives change no sequence of terminals."""
+    try:
+        rules = Lark(text, parser=parser).rules().rules
+    except schemagen.UnsupportedGrammarError:
+        pytest.skip("LALR cannot read it")
+    drawn_rules = with_loops(rules)
+    assert len(drawn_rules) <= len(rules)
+    assert derived(drawn_rules) == derived(rules)
+
+
+def derived(rules: dict[str, Expression]) -> set[tuple[str, ...]]:
+    """Return the sequences of up to five terminals that the start derives, by brute force."""
+
+    def of(expression: Expression, known: dict[str, set[tuple[str, ...]]]) -> set[tuple[str, ...]]:
+        if isinstance(expression, Rule):
+            return known[expression.name]
+        if isinstance(expression, Alternatives):
+            return set().union(*(of(part, known) for part in expression.parts))
+        if isinstance(expression, Sequence):
+            found: set[tuple[str, ...]] = {()}
+            for part in expression.parts:
+                found = {one + other for one in found for other in of(part, known) if len(one + other) <= 5}
+            return found
+        if isinstance(expression, Repeat):
+            high = 5 if expression.high is None else expression.high
+            copies = range(expression.low, max(high, expression.low) + 1)
+            return set().union(*(of(Sequence((expression.inner,) * count), known) for count in copies))
+        return {(repr(expression),)}
+
+    known: dict[str, set[tuple[str, ...]]] = {name: set() for name in rules}
+    while True:
+        more = {name: of(body, known) for name, body in rules.items()}
+        if more == known:
+            return known["start"]
+        known = more
