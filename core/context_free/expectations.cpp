@@ -151,6 +151,7 @@ std::string Expectations::lines() const {
     while (last > 0 && widths.back() == greatest && widths[last - 1] + 1 == widths[last]) --last;
     const bool is_open = widths.back() == greatest && last + 1 < widths.size();
     std::vector<std::string> parts;
+    parts.reserve(widths.size());
     for (size_t k = 0; k < (is_open ? last : widths.size()); ++k) parts.push_back(std::to_string(widths[k]));
     if (is_open) parts.push_back("at least " + std::to_string(widths[last]));
     return "a line that is indented by " + listed(parts) + line_so_far_;
