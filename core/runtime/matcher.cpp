@@ -258,7 +258,7 @@ std::pair<size_t, std::string> Matcher::probe(std::string_view bytes) {
             if (!automaton.step(next, byte, *arena_)) {
                 const std::string text = text_ + std::string(bytes.substr(0, read));
                 why = automaton.refusal(at, byte, text, *arena_);
-                if (automaton.facets().has_lines) why = "at " + line_and_column(text) + ", " + why;
+                if (automaton.facets().has_lines) why.insert(0, "at " + line_and_column(text) + ", ");
                 break;
             }
             at = next;
