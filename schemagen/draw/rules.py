@@ -117,7 +117,7 @@ def _joined(parts: list[Expression]) -> list[Expression]:
 
 def _shorter(expression: Expression) -> Iterator[tuple[Expression, Expression]]:
     """Yield a sequence without some of its neighbouring pieces, and with these as something that may be left out."""
-    pieces: tuple[Expression, ...] = expression.parts if isinstance(expression, Sequence) else ()
+    pieces = list(expression.parts) if isinstance(expression, Sequence) else []
     for size in range(1, len(pieces)):
         for at in range(len(pieces) - size + 1):
             before, middle, behind = pieces[:at], pieces[at : at + size], pieces[at + size :]
