@@ -4,7 +4,8 @@
     python tools/pictures.py NAME ...   only these
 
 Pictures of automata are laid out by `dot`; what it is given is noted in each file by its digest, so that a test sees an
-outdated picture without `dot`. The picture of the architecture (architecture.py) needs none. They are made to stand in a
+outdated picture without `dot`. The picture of the architecture (architecture.py), that of an index by stack values
+(stack_index.py) and railroad diagrams need none. They are made to stand in a
 page: drawn in the colour of the text, whatever that is.
 """
 
@@ -30,7 +31,7 @@ from rich.text import Text
 from typer.testing import CliRunner
 
 import schemagen
-from schemagen import Choice, Regex, Vocabulary
+from schemagen import GBNF, Choice, Regex, Vocabulary
 from schemagen.cli import compilation, demo
 from schemagen.cli.app import app
 from schemagen.cli.console import cost_of, error_panel
@@ -43,11 +44,17 @@ ROOT = Path(__file__).parents[1]
 sys.path.insert(0, str(ROOT / "tools"))
 
 import architecture
+import stack_index
 
 FOLDER = ROOT / "docs" / "pictures"
 
 FLOAT = Regex(r"([0-9]*)?\.?[0-9]*")
 WORDS = Choice(["high", "low"])
+EXPRESSION = r"""
+root   ::= term ([-+] term)*
+term   ::= factor ([*/] factor)*
+factor ::= [0-9]+ | "(" root ")"
+"""
 PAPER = Vocabulary.from_tokens(["A", ".", "42", ".2", "1", None], eos_token_ids=[5])
 
 
@@ -218,9 +225,19 @@ def recorded(name: str) -> str:
     return f"<!-- tools/pictures.py {digest(written)} -->\n{svg}"
 
 
-# --- the sources -----------------------------------------------------------------------------------------------------
+# --- without Graphviz ------------------------------------------------------------------------------------------------
 
-MAPS: dict[str, Callable[[], str]] = {"architecture": architecture.drawing}
+
+def expression_rules() -> str:
+    """The rules of the first grammar of the guide, as railroad diagrams."""
+    return in_page(schemagen.compile(GBNF(EXPRESSION), bundled()).draw().svg())
+
+
+MAPS: dict[str, Callable[[], str]] = {
+    "architecture": architecture.drawing,
+    "stack-index": stack_index.drawing,
+    "expression-rules": expression_rules,
+}
 
 
 # --- all of them -----------------------------------------------------------------------------------------------------
@@ -244,10 +261,14 @@ def digest(text: str) -> str:
 
 def drawn(drawing: Drawing) -> str:
     """Return a drawing as an SVG element to stand in a page: the page says the colour, not the reader's system."""
-    svg = re.sub(r"<style>.*?</style>\n?", "", drawing.svg())
+    return f"<!-- tools/pictures.py {digest(drawing.dot())} -->\n{in_page(drawing.svg())}\n"
+
+
+def in_page(svg: str) -> str:
+    """Return an SVG element to stand in a page."""
+    svg = re.sub(r"<style>.*?</style>\n?", "", svg)
     svg = re.sub(r"<!--.*?-->\n?", "", svg)
-    svg = svg.replace('<svg class="schemagen"', '<svg class="schemagen" role="img"', 1)
-    return f"<!-- tools/pictures.py {digest(drawing.dot())} -->\n{svg.rstrip()}\n"
+    return svg.replace('<svg class="schemagen"', '<svg class="schemagen" role="img"', 1).rstrip()
 
 
 def made(name: str) -> str:

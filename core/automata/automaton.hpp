@@ -76,6 +76,8 @@ public:
         ContainerView* containers = nullptr;
         CompletionGuide* guide = nullptr;
         MaskFactory* masks = nullptr;
+        bool is_lively = true;   // whatever has begun can be finished; else ends are searched for, text by text
+        bool has_lines = false;  // of its texts, refusals name the line and column
     };
     const Facets& facets() const { return facets_; }
 

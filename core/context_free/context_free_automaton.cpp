@@ -1,13 +1,10 @@
 #include "context_free/context_free_automaton.hpp"
 
-#include <algorithm>
-
 #include "context_free/frame_parser.hpp"
 #include "context_free/guests.hpp"
 #include "context_free/lexeme_masks.hpp"
 #include "context_free/liveness.hpp"
 #include "context_free/pruning_parser.hpp"
-#include "util/shown.hpp"
 
 namespace schemagen {
 
@@ -24,7 +21,7 @@ ContextFreeAutomaton::ContextFreeAutomaton(std::shared_ptr<SharedAutomata> share
       has_lively_rules_(before ? before->has_lively_rules_ : find_lively()),
       parser_(make_parser()),
       strands_(grammar_, *parser_, sets_, lexer_, allowance_, is_lively_) {
-    set_facets({.guide = this, .masks = this});
+    set_facets({.guide = this, .masks = this, .is_lively = strands_.is_lively(), .has_lines = true});
 }
 
 std::unique_ptr<Parser> ContextFreeAutomaton::make_parser() {
@@ -89,30 +86,20 @@ bool ContextFreeAutomaton::identity(const Configuration& config, bool exact, std
     return true;
 }
 
-std::string ContextFreeAutomaton::refusal(const Configuration& config, uint8_t byte, std::string_view, Arena&) {
-    std::vector<std::string> terminals, rules;
-    auto note = [](std::vector<std::string>& names, const std::string& name) {
-        if (std::find(names.begin(), names.end(), name) == names.end()) names.push_back(name);
-    };
-    for (const Strand& strand : strands_[config.state]) {
-        for (const Lexer::Component& each : lexer_.components(strand.lexer))
-            note(terminals, grammar_.name(grammar_.lexemes()[each.lexeme].terminal));
-        for (SymbolId rule : parser_->open_rules(strand.parser)) note(rules, grammar_.name(rule));
-        for (const Lexer::End& end : lexer_.ends(strand.lexer))
-            if (const ParserState behind = strands_.behind(strand.parser, end.lexeme))
-                for (LexemeId lexeme : sets_[parser_->viable(behind)])
-                    note(terminals, grammar_.name(grammar_.lexemes()[lexeme].terminal));
+Expectations ContextFreeAutomaton::expectations() {
+    return {grammar_, *parser_, sets_, lexer_, strands_, parsing_.indentation.get()};
+}
+
+std::string ContextFreeAutomaton::refusal(const Configuration& config, uint8_t byte, std::string_view text, Arena&) {
+    Expectations expected = expectations();
+    PlaceId place = kStartPlace;
+    for (char each : text) {
+        expected.read(expected.gaps(place), static_cast<uint8_t>(each));
+        place = strands_.step(place, static_cast<uint8_t>(each));
     }
-    constexpr size_t kMost = 12;
-    if (terminals.size() > kMost) {
-        const size_t more = terminals.size() - kMost;
-        terminals.resize(kMost);
-        terminals.push_back(std::to_string(more) + " more");
-    }
-    std::string out = shown_byte(byte) + " goes on none of " + listed(terminals);
-    if (!rules.empty()) out += ", in the rule " + rules.front();
-    if (strands_.accepting(config.state)) out += "; the text may end here";
-    return out;
+    expected.expect(config.state, text);
+    expected.expect(expected.gaps(config.state), byte);
+    return expected.sentence(byte, strands_.accepting(config.state));
 }
 
 uint64_t ContextFreeAutomaton::memory_bytes() const {

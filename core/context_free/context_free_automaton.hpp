@@ -13,6 +13,7 @@
 #include "automata/mask_factory.hpp"
 #include "automata/shared_automata.hpp"
 #include "context_free/adjacency.hpp"
+#include "context_free/expectations.hpp"
 #include "context_free/indenting_parser.hpp"
 #include "context_free/lr_parser.hpp"
 #include "context_free/strands.hpp"
@@ -34,12 +35,13 @@ public:
     std::shared_ptr<Automaton> renewed(std::shared_ptr<SharedAutomata> shared) override;
     std::unique_ptr<ContextFreeAutomaton> renewed_host(std::shared_ptr<SharedAutomata> shared);
     // Its parts, for those that read more than it does.
-    const ContextFreeGrammar& grammar() const { return grammar_; }
     Parser& parser() { return *parser_; }
     Lexer& lexer() { return lexer_; }
     Strands& strands() { return strands_; }
-    std::span<const LexemeId> viable(ParserState state) { return sets_[parser_->viable(state)]; }
+    const std::string& name(SymbolId symbol) const { return grammar_.name(symbol); }
     const Allowance& allowance() const { return allowance_; }
+    // For what is expected somewhere, in words.
+    Expectations expectations();
     std::unique_ptr<MaskEngine> make_masks(const VocabularyTables& tables) override;
 
     // Whether the grammar has a text.

@@ -6,7 +6,7 @@
 #include "automata/container_view.hpp"
 #include "automata/string_view.hpp"
 #include "context_free/embedding_masks.hpp"
-#include "util/shown.hpp"
+#include "context_free/expectations.hpp"
 
 namespace schemagen {
 
@@ -38,7 +38,7 @@ void Guest::find_ends(bool is_json) {
 EmbeddingAutomaton::EmbeddingAutomaton(std::shared_ptr<SharedAutomata> shared,
                                        std::unique_ptr<ContextFreeAutomaton> host, Guests guests, bool is_settled)
     : shared_(std::move(shared)), host_(std::move(host)), guests_(std::move(guests)), is_settled_(is_settled) {
-    set_facets({.guide = this, .masks = this});
+    set_facets({.guide = this, .masks = this, .has_lines = true});
 }
 
 std::shared_ptr<Automaton> EmbeddingAutomaton::renewed(std::shared_ptr<SharedAutomata> shared) {
@@ -184,44 +184,44 @@ bool EmbeddingAutomaton::identity(const Configuration& config, bool exact, std::
     return true;
 }
 
-// Names of what may stand behind a guest.
-std::vector<std::string> EmbeddingAutomaton::behind(const GuestStrand& strand) {
-    const ContextFreeGrammar& grammar = host_->grammar();
-    Parser& parser = host_->parser();
-    std::vector<std::string> out;
-    auto note = [&](SymbolId terminal) {
-        const std::string& name = grammar.name(terminal);
-        if (std::find(out.begin(), out.end(), name) == out.end()) out.push_back(name);
-    };
-    for (LexemeId lexeme : host_->viable(strand.behind)) note(grammar.lexemes()[lexeme].terminal);
-    for (const Guest& guest : guests_)
-        if (parser.shift(strand.behind, guest.terminal)) note(guest.terminal);
-    if (parser.accepting(strand.behind)) out.push_back("the end of the text");
-    if (out.size() > kMostShown) {
-        const size_t more = out.size() - kMostShown;
-        out.resize(kMostShown);
-        out.push_back(std::to_string(more) + " more");
-    }
+// Where a lexeme or a guest may begin.
+std::vector<LexemeGap> EmbeddingAutomaton::gaps(const Configuration& config) {
+    std::vector<LexemeGap> out;
+    each_gap(config.state, [&](ParserState at, Promise promise) { out.push_back({at, promise}); });
+    for (const GuestStrand& strand : strands_of(config))
+        if (has_ended(strand)) out.push_back({strand.behind, strand.promise});
     return out;
 }
 
+// What is wrong within guests that have to go on, then what may stand there otherwise.
 std::string EmbeddingAutomaton::refusal(const Configuration& config, uint8_t byte, std::string_view text,
                                         Arena& arena) {
-    const std::span<const GuestStrand> strands = strands_of(config);
-    if (strands.empty()) {
-        std::vector<std::string> begin;
-        each_gap(config.state, [&](ParserState at, Promise) {
-            for (const Guest& guest : guests_)
-                if (host_->parser().shift(at, guest.terminal)) begin.push_back(host_->grammar().name(guest.terminal));
-        });
-        const std::string out = host_->refusal(config, byte, text, arena);
-        return begin.empty() ? out : out + "; and it begins no text of " + listed(begin);
+    Expectations expected = host_->expectations();
+    Configuration at = start();
+    for (char each : text) {
+        expected.read(gaps(at), static_cast<uint8_t>(each));
+        step(at, static_cast<uint8_t>(each), arena);
     }
-    const GuestStrand& first = strands.front();
-    if (has_ended(first)) return shown_byte(byte) + " neither goes on the value nor is one of " + listed(behind(first));
-    const std::string_view own = text.substr(text.size() - std::min<size_t>(text.size(), first.length));
-    std::string out = guests_[first.guest].automaton->refusal(first.inner, byte, own, arena);
-    return config.state == kNoPlace ? out : out + "; and " + host_->refusal(config, byte, text, arena);
+    const std::vector<LexemeGap> here = gaps(config);
+    expected.expect(config.state, text);
+    expected.expect(here, byte);
+    for (const LexemeGap& gap : here)
+        for (const Guest& guest : guests_)
+            if (host_->parser().shift(gap.at, guest.terminal)) expected.expect_embedded(guest.terminal);
+    std::string out;
+    for (const GuestStrand& strand : strands_of(config)) {
+        if (strand.guest == GuestStrand::kGap) continue;
+        const Guest& guest = guests_[strand.guest];
+        if (guest.automaton->next_bytes(strand.inner).size() == 0) continue;
+        const std::string_view own = text.substr(text.size() - std::min<size_t>(text.size(), strand.length));
+        if (guest.automaton->accepting(strand.inner))
+            expected.expect_more(guest.terminal, own);
+        else
+            out += "in " + host_->name(guest.terminal) + ": " +
+                   guest.automaton->refusal(strand.inner, byte, own, arena) + "; ";
+    }
+    if (expected.is_empty() && !out.empty() && !accepting(config)) return out.substr(0, out.size() - 2);
+    return (out.empty() ? "" : out + "or else ") + expected.sentence(byte, accepting(config));
 }
 
 uint64_t EmbeddingAutomaton::memory_bytes() const {

@@ -65,10 +65,10 @@ private:
     // `visit(parser, promise)` where a lexeme may have ended and the next byte may begin a guest.
     template <class Visit>
     void each_gap(PlaceId place, const Visit& visit);
+    std::vector<LexemeGap> gaps(const Configuration& config);
     bool has_ended(const GuestStrand& strand) {
         return strand.guest == GuestStrand::kGap || guests_[strand.guest].automaton->accepting(strand.inner);
     }
-    std::vector<std::string> behind(const GuestStrand& strand);
     void go_on(const GuestStrand& strand, Step& step);
     void leave(const GuestStrand& strand, Step& step);
     void enter(ParserState at, Promise promise, Step& step);

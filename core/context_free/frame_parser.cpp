@@ -363,14 +363,35 @@ std::span<const Distance> FrameParser::distances(ParserState state) {
     return distances_[state] = std::move(all);
 }
 
-std::vector<SymbolId> FrameParser::open_rules(ParserState state) const {
-    std::vector<SymbolId> rules;
+// The rules that go on with the terminal, or of which something was read; then those that called them.
+std::vector<SymbolId> FrameParser::open_rules(ParserState state, SymbolId terminal) {
+    constexpr size_t kMostCalls = 1000;
+    std::vector<std::pair<FrameId, SymbolId>> calls;
+    auto note = [&](FrameId frame, SymbolId rule) {
+        if (std::find(calls.begin(), calls.end(), std::pair(frame, rule)) == calls.end())
+            calls.emplace_back(frame, rule);
+    };
     const auto flat = states_[state];
     for (size_t k = 1; k + 1 < flat.size(); k += 2)
         for (ItemId item : vectors_[flat[k + 1]])
-            if (const SymbolId rule = grammar_.rule_of(item);
-                std::find(rules.begin(), rules.end(), rule) == rules.end())
-                rules.push_back(rule);
+            for (const auto& edge : grammar_.edges(item))
+                if (edge.symbol == terminal) note(flat[k], grammar_.rule_of(item));
+    for (size_t k = 1; k + 1 < flat.size() && calls.empty(); k += 2) {
+        const FrameId frame = flat[k];
+        if (flat[k + 1] != kinds_[frames_[frame].kind].initial)
+            for (ItemId item : vectors_[flat[k + 1]]) note(frame, grammar_.rule_of(item));
+        else if (flat.size() == 3)  // nothing was read
+            for (const Return& each : returns_of(frame)) note(frame, each.rule);
+    }
+    std::vector<SymbolId> rules;
+    for (size_t k = 0; k < std::min(calls.size(), kMostCalls); ++k) {
+        const auto [frame, rule] = calls[k];
+        if (std::find(rules.begin(), rules.end(), rule) == rules.end()) rules.push_back(rule);
+        for (auto [called, behind] : kinds_[frames_[frame].kind].inner)
+            if (called == rule) note(frame, grammar_.rule_of(behind));
+        for (const Return& each : returns_of(frame))
+            if (each.rule == rule && each.parent != kRoot) note(each.parent, grammar_.rule_of(each.item));
+    }
     return rules;
 }
 

@@ -36,7 +36,7 @@ public:
     ParserState united(ParserState one, ParserState other) override;
     uint32_t min_bytes(ParserState state) override;
     std::span<const Distance> distances(ParserState state) override;
-    std::vector<SymbolId> open_rules(ParserState state) const override;
+    std::vector<SymbolId> open_rules(ParserState state, SymbolId terminal) override;
     size_t memory_bytes() const override;
 
 private:

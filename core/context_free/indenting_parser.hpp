@@ -37,13 +37,14 @@ public:
     ParserState united(ParserState one, ParserState other) override;
     uint32_t min_bytes(ParserState state) override { return inner_->min_bytes(states_[state].inner); }
     std::span<const Distance> distances(ParserState state) override;
-    std::vector<SymbolId> open_rules(ParserState state) const override {
-        return inner_->open_rules(states_[state].inner);
+    std::vector<SymbolId> open_rules(ParserState state, SymbolId terminal) override {
+        return inner_->open_rules(states_[state].inner, terminal);
     }
     size_t memory_bytes() const override;
     const LrParser* stacks() const override { return inner_->stacks(); }
-    ParserState stack_of(ParserState state) const override { return inner_->stack_of(states_[state].inner); }
-    uint32_t context_of(ParserState state) const override { return states_[state].context; }
+    StackOf stack_of(ParserState state) const override {
+        return {inner_->stack_of(states_[state].inner).stack, states_[state].context};
+    }
 
 private:
     static constexpr uint32_t kUnknown = UINT32_MAX;

@@ -117,13 +117,13 @@ uint32_t LexemeMasks::make_plan(ParserState parser, LexerState lexer) {
     return id;
 }
 
-// States that come to the same node are one from there on, where the parser can unite them: an ambiguous grammar has
-// ever so many, of which most go on alike.
+// Of many states that come to the same node all but a few are one from there on, where the parser can unite them: an
+// ambiguous grammar has ever so many, of which most go on alike.
 void LexemeMasks::meet(ParserState state, TailTree::NodeId node, Tails& tails) {
     if (seen_.find(state, node) != PairMap::kNone) return;
     seen_.insert(state, node, 0);
     std::vector<ParserState>& states = tails[{scans_.tails().depth(node), node}];
-    const ParserState united = states.empty() ? kNoParse : parser_.united(states.back(), state);
+    const ParserState united = states.size() < kMostApart ? kNoParse : parser_.united(states.back(), state);
     if (united)
         states.back() = united;
     else

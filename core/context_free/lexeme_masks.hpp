@@ -83,6 +83,7 @@ private:
     void make_room();
 
     static constexpr size_t kMostBytes = 64u << 20;
+    static constexpr size_t kMostApart = 8;   // states at a node of tails
     static constexpr size_t kMostOpen = 128;  // parts of one plan
     const ContextFreeGrammar& grammar_;
     Parser& parser_;

@@ -186,7 +186,9 @@ ParserState LrParser::derived(ParserState state) {
 
 uint32_t LrParser::min_bytes(ParserState state) { return frames_.min_bytes(derived(state)); }
 
-std::vector<SymbolId> LrParser::open_rules(ParserState) const { return {}; }
+std::vector<SymbolId> LrParser::open_rules(ParserState state, SymbolId terminal) {
+    return frames_.open_rules(derived(state), terminal);
+}
 
 size_t LrParser::memory_bytes() const {
     return stacks_.capacity() * sizeof(Stack) + index_.memory_bytes() + shifts_.memory_bytes() +

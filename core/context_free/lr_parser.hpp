@@ -35,7 +35,7 @@ public:
     ParserState united(ParserState, ParserState) override { return kNoParse; }
     uint32_t min_bytes(ParserState state) override;
     std::span<const Distance> distances(ParserState state) override { return frames_.distances(derived(state)); }
-    std::vector<SymbolId> open_rules(ParserState state) const override;
+    std::vector<SymbolId> open_rules(ParserState state, SymbolId terminal) override;
     size_t memory_bytes() const override;
     const LrParser* stacks() const override { return this; }
     // What stands on top, the stack without it (kNoParse: nothing is left), and how many entries there are. Stacks with

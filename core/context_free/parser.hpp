@@ -66,6 +66,12 @@ struct Distance {
 
 class LrParser;
 
+// Which stack a configuration is where these are stacks, and what else.
+struct StackOf {
+    ParserState stack;
+    uint32_t context;
+};
+
 class Parser {
 public:
     virtual ~Parser() = default;
@@ -83,14 +89,14 @@ public:
     // Those behind each terminal that may follow, sorted by terminal: lower bounds that are told without a shift. Holds
     // until the next call.
     virtual std::span<const Distance> distances(ParserState state) = 0;
-    // Rules being read, innermost first, for messages.
-    virtual std::vector<SymbolId> open_rules(ParserState state) const = 0;
+    // Rules being read, innermost first, for messages; those of which nothing is left to read need not be there. Where
+    // a terminal that may follow is given, those that go on with it.
+    virtual std::vector<SymbolId> open_rules(ParserState state, SymbolId terminal) = 0;
     virtual size_t memory_bytes() const = 0;
-    // Where configurations are stacks: these, which of them a configuration is, what else it is, and how far down the
-    // functions above have looked. Else null.
+    // Where configurations are stacks: these, which of them a configuration is, and how far down the functions above
+    // have looked. Else null.
     virtual const LrParser* stacks() const { return nullptr; }
-    virtual ParserState stack_of(ParserState state) const { return state; }
-    virtual uint32_t context_of(ParserState) const { return 0; }
+    virtual StackOf stack_of(ParserState state) const { return {state, 0}; }
     StackReach* reach() { return measured_; }
 
 protected:

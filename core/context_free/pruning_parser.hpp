@@ -26,11 +26,12 @@ public:
     ParserState united(ParserState one, ParserState other) override { return inner_->united(one, other); }
     uint32_t min_bytes(ParserState state) override { return inner_->min_bytes(state); }
     std::span<const Distance> distances(ParserState state) override { return inner_->distances(state); }
-    std::vector<SymbolId> open_rules(ParserState state) const override { return inner_->open_rules(state); }
+    std::vector<SymbolId> open_rules(ParserState state, SymbolId terminal) override {
+        return inner_->open_rules(state, terminal);
+    }
     size_t memory_bytes() const override { return inner_->memory_bytes() + viable_.capacity() * sizeof(viable_[0]); }
     const LrParser* stacks() const override { return inner_->stacks(); }
-    ParserState stack_of(ParserState state) const override { return inner_->stack_of(state); }
-    uint32_t context_of(ParserState state) const override { return inner_->context_of(state); }
+    StackOf stack_of(ParserState state) const override { return inner_->stack_of(state); }
 
 private:
     static constexpr uint32_t kUnknown = UINT32_MAX;

@@ -46,7 +46,7 @@ public:
             answers_.insert(state, question, answer);
     }
     // The entries of a stack; 0: it is none.
-    uint32_t height(ParserState state) const { return stacks_ ? stacks_->height(parser_.stack_of(state)) : 0; }
+    uint32_t height(ParserState state) const { return stacks_ ? stacks_->height(parser_.stack_of(state).stack) : 0; }
     void clear() {
         answers_.clear();
         next_.clear();
@@ -62,9 +62,10 @@ private:
         return nodes_++;
     }
     uint32_t find_by_top(uint32_t question, ParserState state) const {
-        uint32_t node = next_.find(kRoot, parser_.context_of(state));
+        const StackOf whole = parser_.stack_of(state);
+        uint32_t node = next_.find(kRoot, whole.context);
         uint32_t lowest = UINT32_MAX;
-        for (ParserState at = parser_.stack_of(state); node != kNone; at = stacks_->below(at)) {
+        for (ParserState at = whole.stack; node != kNone; at = stacks_->below(at)) {
             if (const uint32_t answer = answers_.find(node, question); answer != kNone) {
                 parser_.reach()->look(lowest);
                 return answer;
@@ -76,8 +77,9 @@ private:
         return kNone;
     }
     void insert_by_top(uint32_t question, ParserState state, uint32_t lowest, uint32_t answer) {
-        uint32_t node = grown(kRoot, parser_.context_of(state));
-        for (ParserState at = parser_.stack_of(state); at && stacks_->height(at) >= lowest; at = stacks_->below(at))
+        const StackOf whole = parser_.stack_of(state);
+        uint32_t node = grown(kRoot, whole.context);
+        for (ParserState at = whole.stack; at && stacks_->height(at) >= lowest; at = stacks_->below(at))
             node = grown(node, stacks_->entry(at));
         if (answers_.find(node, question) == kNone) answers_.insert(node, question, answer);
     }

@@ -241,7 +241,7 @@ std::string explanation(Matcher& matcher, int64_t id) {
         return name + " (EOS) is " +
                (matcher.accepting() ? "allowed: the text may end here" : "not allowed: the text is not complete");
     if (bytes.empty()) return name + " is not allowed: it is a special or padding id without text";
-    if (marked) return name + " is not allowed: " + (why.starts_with("0x") ? "it" + why.substr(4) : why);
+    if (marked) return name + " is not allowed: " + why;
     name += " " + std::string(nb::repr(nb::bytes(bytes.data(), bytes.size())).c_str());
     if (read == bytes.size()) return name + " is allowed";
     return name + " is not allowed: after " + std::to_string(read) + " of its " + std::to_string(bytes.size()) +
@@ -702,6 +702,12 @@ void bind_constraint(nb::module_& m) {
         .def("matcher", [](std::shared_ptr<Constraint> self) { return Matcher(std::move(self)); })
         .def_prop_ro("memory_bytes", &Constraint::memory_bytes)
         .def_prop_ro("state_count", [](Constraint& c) { return c.budget.states; })
+        .def_prop_ro("is_lively",
+                     [](Constraint& c) {
+                         const Work call;
+                         const WorkLock lock(c.mutex);
+                         return c.automaton().facets().is_lively;
+                     })
         .def("begin_anew", &Constraint::begin_anew, "Begin a new epoch and return its number: for tests.")
         .def_prop_ro("epoch", [](Constraint& c) {
             const Work call;

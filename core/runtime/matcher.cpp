@@ -4,6 +4,7 @@
 #include <stdexcept>
 
 #include "util/hash.hpp"
+#include "util/shown.hpp"
 
 namespace schemagen {
 
@@ -255,7 +256,9 @@ std::pair<size_t, std::string> Matcher::probe(std::string_view bytes) {
             Configuration next = at;
             const auto byte = static_cast<uint8_t>(bytes[read]);
             if (!automaton.step(next, byte, *arena_)) {
-                why = automaton.refusal(at, byte, text_ + std::string(bytes.substr(0, read)), *arena_);
+                const std::string text = text_ + std::string(bytes.substr(0, read));
+                why = automaton.refusal(at, byte, text, *arena_);
+                if (automaton.facets().has_lines) why.insert(0, "at " + line_and_column(text) + ", ");
                 break;
             }
             at = next;

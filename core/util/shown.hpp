@@ -2,6 +2,7 @@
 #pragma once
 #include <cstdint>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "util/bytes.hpp"
@@ -13,6 +14,10 @@ std::string listed(const std::vector<std::string>& parts);
 // Bytes in words: quoted characters, hexadecimal numbers for others; a set as "'a' or 'b'", empty where it has many.
 std::string shown_byte(uint8_t byte);
 std::string shown_bytes(const ByteSet& bytes);
+// A text in double quotes, of a long one its end; line breaks and other control characters are escaped.
+std::string shown_end(std::string_view text, size_t most);
+// "line 2, column 5": of what comes behind a text, both from 1, in characters.
+std::string line_and_column(std::string_view text);
 
 // What is listed in full has at most so many parts.
 constexpr size_t kMostShown = 4;

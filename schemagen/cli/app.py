@@ -46,6 +46,7 @@ class Picture(str, Enum):
 
     AUTOMATON = "automaton"
     PUSHDOWN = "pushdown"
+    RULES = "rules"
     INDEX = "index"
     MASK = "mask"
 
@@ -248,7 +249,9 @@ def draw(  # noqa: PLR0913 - every option is a parameter
     spec: SpecArgument,
     what: Annotated[
         Picture | None,
-        typer.Option(help="What to draw.", show_default="pushdown; automaton of a regular expression"),
+        typer.Option(
+            help="What to draw.", show_default="pushdown; automaton of a regular expression; rules of a grammar"
+        ),
     ] = None,
     after: Annotated[str, typer.Option(help="The text before the mask.", show_default="none")] = "",
     regex: Annotated[bool, typer.Option("--regex", help="SPEC is a regular expression itself.")] = False,

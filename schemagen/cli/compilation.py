@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from schemagen import Grammar, Vocabulary
     from schemagen.engine.options import WhitespacePolicy
 
-_STYLES = {"enforced": "green", "checked_after": "yellow", "annotation": "dim", "unknown": "red"}
+_STYLES = {"enforced": "green", "checked_after": "yellow", "annotation": "dim", "unknown": "red", "fact": "none"}
 
 
 def load_vocabulary(name: str | None) -> Vocabulary:

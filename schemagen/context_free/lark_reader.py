@@ -15,6 +15,7 @@ can be bound to an expression, which the Earley parser reads character by charac
 from __future__ import annotations
 
 from collections import defaultdict
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from schemagen.context_free.lark_lexers import Scanners, ignored_terminals, lexer_of, pattern_of
@@ -26,6 +27,7 @@ from schemagen.context_free.syntax import (
     NOTHING,
     ContextFreeGrammar,
     Expression,
+    Guest,
     Indentation,
     Lexeme,
     LrTables,
@@ -146,7 +148,7 @@ def _bound(
 def _read_by_parser(name: str, expression: Expression) -> tuple[Expression, tuple[Lexeme, ...]]:
     """Return the symbol of something bound, and how it is read: as a terminal, so that what is ignored may stand around it."""
     if not isinstance(expression, Text):
-        return expression, ()
+        return replace(expression, name=name) if isinstance(expression, Guest) else expression, ()
     texts = nonempty(expression.regex)
     symbol = NOTHING if _has_none(texts) else Terminal(name)
     return alternatives(symbol, EMPTY_TEXT) if is_nullable(expression.regex) else symbol, (Lexeme(texts),)

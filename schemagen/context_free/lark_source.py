@@ -224,6 +224,18 @@ def _theirs(value: Any) -> Any:
     return value
 
 
+def has_conflicts(parser: Lark) -> bool:
+    """Whether the LALR tables of a parser had conflicts that lark resolved, or may have had: rules have priorities."""
+    conf: Any = parser.parser.parser_conf
+    if any(rule.options.priority for rule in conf.rules):
+        return True
+    try:
+        imported_lark("lark.parsers.lalr_analysis").LALR_Analyzer(conf, strict=True).compute_lalr()
+    except imported_lark().GrammarError:
+        return True
+    return False
+
+
 def indents_of(indenter: Any) -> Indents:
     """Return what an `Indenter` of lark goes by.
 

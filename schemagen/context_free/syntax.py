@@ -49,9 +49,15 @@ class Text(HashedOnce):
 @hashed_once
 @dataclass(frozen=True, slots=True)
 class Guest(HashedOnce):
-    """A text of another spec, such as a JSON value of a schema, read by an automaton of its own."""
+    """A text of another spec, such as a JSON value of a schema, read by an automaton of its own.
+
+    Attributes:
+        spec: As for `schemagen.compile`, frozen.
+        name: What the grammar calls it, if it does.
+    """
 
     spec: Any
+    name: str = field(default="", compare=False)
 
 
 @hashed_once

@@ -11,7 +11,7 @@ from schemagen.errors import SchemagenError
 #: A layout that takes longer is no picture to look at.
 MAX_SECONDS = 60
 #: Where the colour of the text around is not inherited, as in an image, that of the reader's system is followed.
-_STYLE = "<style>@media (prefers-color-scheme: dark) { svg.schemagen { color: #dddddd } }</style>"
+STYLE = "<style>@media (prefers-color-scheme: dark) { svg.schemagen { color: #dddddd } }</style>"
 
 
 def svg_of(dot: str) -> str:
@@ -58,4 +58,4 @@ def _adapted(svg: str) -> str:
     svg = re.sub(r' id="[^"]*"', "", svg)
     svg = re.sub(r'="(?:black|#000000)"', '="currentColor"', svg)
     svg = svg.replace("<text ", '<text fill="currentColor" ')
-    return svg.replace("<svg ", '<svg class="schemagen" ', 1).replace(">", f">\n{_STYLE}", 1)
+    return svg.replace("<svg ", '<svg class="schemagen" ', 1).replace(">", f">\n{STYLE}", 1)

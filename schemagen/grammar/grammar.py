@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from schemagen.vocabulary import Vocabulary
 
 
-Picture = Literal["automaton", "pushdown", "index", "mask"]
+Picture = Literal["automaton", "pushdown", "rules", "index", "mask"]
 
 
 @without_property_locks
@@ -101,11 +101,15 @@ class Grammar:
 
     @cached_property
     def report(self) -> Report:
-        """What became of every keyword at every node.
+        """What became of every keyword at every node; of a grammar text what is known about its rules.
 
         Cost: when it is first asked for, that of compiling; nothing is noted for it before.
         """
-        if isinstance(self.spec, Regex | Choice | ContextFree):
+        if isinstance(self.spec, ContextFree):
+            from schemagen.grammar.context_free_report import report_of_rules
+
+            return report_of_rules(self.spec, self._implementation)
+        if isinstance(self.spec, Regex | Choice):
             return Report((Entry("", type(self.spec).__name__.lower(), "enforced"),))
         return report_of(self.schema, self._arguments, self._target, self.engine)
 
@@ -163,22 +167,25 @@ class Grammar:
 
         Args:
             what: "automaton" is the finite automaton of the language, over characters; "pushdown" the objects and arrays of a
-                schema and how they nest; "index" the tokens that lead from state to state; "mask" the tokens that are allowed
-                behind a text. None: the automaton of a pattern or choice, the pushdown of a schema or type.
+                schema and how they nest; "rules" the rules of a grammar text as railroad diagrams, whose SVG needs no
+                Graphviz; "index" the tokens that lead from state to state; "mask" the tokens that are allowed
+                behind a text. None: the automaton of a pattern or choice, the pushdown of a schema or type, the rules of a
+                grammar text.
             after: The text before the mask.
-            max_states: Most states, or objects and arrays, to draw; the caption says what is left out.
+            max_states: Most states, rules, or objects and arrays, to draw; the caption says what is left out.
             max_tokens: Most tokens to list in one place; there and in the caption they are counted.
 
         Raises:
             UnsupportedSchemaError: Of a recursive schema, or with keys in any order, there is no finite automaton and no index.
             LimitError: The automaton is too large to be built whole, which the reference engine does.
             MatcherError: No text begins with ``after``.
-            OptionError: ``what`` is none of these, or "pushdown" of a pattern or choice, which is regular.
+            OptionError: ``what`` is none of these, "pushdown" of what has no objects and arrays, or "rules" of no grammar text.
 
         Cost: of "automaton" and "index", building the automaton in Python, seconds at worst; an index O(V) for each state.
         """
         is_pattern = isinstance(self.spec, Regex | Choice | ContextFree)
-        kind = what or ("automaton" if is_pattern else "pushdown")
+        is_text = isinstance(self.spec, ContextFree)
+        kind = what or ("rules" if is_text else "automaton" if is_pattern else "pushdown")
         if kind not in _PICTURES:
             raise mistyped("what", what, _PICTURES)
         if kind == "mask":
@@ -190,6 +197,12 @@ class Grammar:
             if is_pattern:
                 raise OptionError("what='pushdown'", why="a pattern or choice needs no stack", fix="choose 'automaton'")
             return self._pushdown(max_states)
+        if kind == "rules":
+            if not is_text:
+                raise OptionError("what='rules'", why="only a grammar text has rules", fix="leave what= out")
+            from schemagen.draw.rules import draw_rules
+
+            return draw_rules(self.spec.rules(), max_rules=max_states)
         engine = self._as_reference()
         if kind == "automaton":
             from schemagen.draw.automaton import draw_automaton
@@ -295,7 +308,7 @@ def _check_afterwards(schema: Any, value: Any, text: str, resources: Mapping[str
         ) from error
 
 
-_PICTURES = ("automaton", "pushdown", "index", "mask")
+_PICTURES = ("automaton", "pushdown", "rules", "index", "mask")
 
 
 def mistyped(name: str, value: Any, choices: tuple[Any, ...]) -> OptionError:

@@ -191,6 +191,21 @@ class Lark(ContextFree):
         return "" if text else "the text is empty"
 
     @cached_property
+    def has_conflicts(self) -> bool:
+        """Whether an LALR parser of the rules has to choose: then it reads fewer texts than the rules derive, or may do so.
+
+        False says that each text has one tree. What rules with priorities lose is not told from a choice.
+
+        Raises:
+            GrammarError: Lark does not take the grammar.
+
+        Cost: lark's, of making the tables once more.
+        """
+        from schemagen.context_free.lark_source import has_conflicts
+
+        return self.parser != "lalr" or has_conflicts(self._parser)
+
+    @cached_property
     def _parser(self) -> Any:
         """Lark's parser, without what is bound."""
         source = LarkSource(self.text, self.start, self.parser, self.lexer, self.path, self.options)

@@ -9,18 +9,19 @@ from typing import TYPE_CHECKING, Literal
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-Status = Literal["enforced", "checked_after", "annotation", "unknown"]
+Status = Literal["enforced", "checked_after", "annotation", "unknown", "fact"]
 
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """One keyword at one node.
+    """One keyword at one node, or one fact about a grammar.
 
     Attributes:
         pointer: JSON pointer of the node in its document, "" for the root.
-        keyword: The keyword, or the name of a soft cap of the package.
+        keyword: The keyword, or the name of a soft cap of the package; of a fact what it is about.
         status: "enforced" by the mask, "checked_after" on the finished value, "annotation" (asserts nothing), or "unknown":
-            not a keyword of the draft, so it asserts nothing either, and may be a mistake in spelling.
+            not a keyword of the draft, so it asserts nothing either, and may be a mistake in spelling. "fact": something
+            that was found out about a grammar, and restricts nothing.
         note: Why, where that is not obvious.
     """
 

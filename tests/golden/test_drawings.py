@@ -7,7 +7,7 @@ from typing import Any
 from pydantic import BaseModel
 
 import schemagen
-from schemagen import Choice, Regex, Vocabulary
+from schemagen import GBNF, Choice, Regex, Vocabulary
 from schemagen.draw import Drawing
 
 GOLDEN = Path(__file__).with_name("drawings.txt")
@@ -33,6 +33,7 @@ def cases() -> dict[str, Drawing]:
         "automaton of a choice": drawn(Choice(["billing", "bug", "feature request"])),
         "automaton that is cut": drawn(Regex("[ab]{100}"), max_states=2),
         "pushdown of a tree": drawn(Tree),
+        "rules of a list": drawn(GBNF('root ::= "(" item ("," item)* ")"\nitem ::= root | [0-9]+')),
         "index of Example 1": drawn(FLOAT, PAPER, "index"),
         "mask of Figure 1": drawn(FLOAT, PAPER, "mask", after=".2"),
         "mask of an integer": drawn(int, what="mask", after="-1", max_tokens=3),

@@ -303,7 +303,7 @@ class TestTexts:
 
     def test_a_misspelt_picture(self):
         """The kinds are named."""
-        with pytest.raises(ValueError, match="'automaton', 'pushdown', 'index', 'mask'"):
+        with pytest.raises(ValueError, match="'automaton', 'pushdown', 'rules', 'index', 'mask'"):
             schemagen.compile(FLOAT, PAPER).draw("dfa")
 
 

@@ -6,6 +6,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from schemagen.context_free.items import Symbol, items_of
+from schemagen.context_free.names import languages_of, rule_name, symbol_name
 from schemagen.context_free.simplify import simplified
 from schemagen.context_free.syntax import (
     EMPTY_TEXT,
@@ -20,14 +21,13 @@ from schemagen.context_free.syntax import (
     guests_in,
     substituted,
 )
-from schemagen.context_free.texts import is_plain, nonempty
+from schemagen.context_free.texts import nonempty
 from schemagen.engine.native.builder import EMPTY_NODE, UTF8, builder_of
 from schemagen.engine.native.lowering import compile_pattern
 from schemagen.engine.native.node_cache import PatternLowering
 from schemagen.engine.tokens import ids_of
 from schemagen.errors import LimitError, UnsatisfiableSchemaError
 from schemagen.regex import ast
-from schemagen.regex.text import to_python_re
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -40,7 +40,6 @@ if TYPE_CHECKING:
     _Indents = tuple[tuple[int, int, int], list[tuple[int, int]], list[int], list[int]]
     _Tables = tuple[list[list[tuple[int, bool, int]]], list[tuple[int, int]], list[list[int]], int, int]
 
-_SHOWN = 40
 #: Of line breaks between brackets, for the core.
 ANY_WIDTH = 2**32 - 1
 
@@ -153,7 +152,7 @@ class _Lowering:
         """Return the rules: name, number of items, edges and accepting items."""
         return [
             (
-                name,
+                rule_name(name),
                 len(items.edges),
                 [(at, self._numbers[symbol], to) for at, edges in enumerate(items.edges) for symbol, to in edges],
                 sorted(items.accepting),
@@ -164,24 +163,6 @@ class _Lowering:
     def number_of(self, symbol: Symbol) -> int:
         """Return the number of a symbol."""
         return self._numbers[symbol]
-
-
-def _name(symbol: Symbol) -> str:
-    """Return what a terminal is called in messages."""
-    if isinstance(symbol, Guest):
-        return _shortened(repr(symbol.spec))
-    if isinstance(symbol, Token):
-        return _shortened(str(symbol))
-    if not isinstance(symbol, Text):
-        return symbol.name
-    if not is_plain(symbol.regex):
-        return "a text"  # to write it as a pattern would take its minimal automaton
-    return _shortened(f"/{to_python_re(symbol.regex)}/")
-
-
-def _shortened(text: str) -> str:
-    """Return a text, or its beginning."""
-    return text if len(text) <= _SHOWN else f"{text[:_SHOWN]}..."
 
 
 #: How often the automata that all grammars share are replaced while one grammar is compiled, at most.
@@ -213,9 +194,13 @@ def compile_context_free(
     if isinstance(body, Text):
         return compile_pattern(body.regex, vocabulary, options)
     builder, guests = _with_guests(guests_in(grammar), options, embed)
+    languages = languages_of(grammar)
     lowering = _Lowering(_with_empty_guests(grammar, guests), builder, vocabulary)
     constraint = builder.context_free(
-        [(_name(symbol), getattr(symbol, "name", None) in grammar.ignored) for symbol in lowering.terminals],
+        [
+            (symbol_name(symbol, languages), getattr(symbol, "name", None) in grammar.ignored)
+            for symbol in lowering.terminals
+        ],
         lowering.lexemes(),
         lowering.rules(),
         lowering.number_of(Rule(grammar.start)),

@@ -1,0 +1,90 @@
+"""What symbols are called in messages, reports and diagrams: as the author of the grammar knows them."""
+
+from __future__ import annotations
+
+import json
+import re
+from typing import TYPE_CHECKING
+
+from schemagen.context_free.determinism import only_text
+from schemagen.context_free.syntax import Guest, Text, Token
+from schemagen.context_free.texts import is_plain
+from schemagen.regex.text import to_python_re
+
+if TYPE_CHECKING:
+    from schemagen.context_free.items import Symbol
+    from schemagen.context_free.syntax import ContextFreeGrammar
+    from schemagen.regex import ast
+
+_SHOWN = 40
+#: Rules that lark makes of a repetition in another rule.
+_REPETITION = re.compile(r"__(?P<rule>.+)_(?:star|plus)_\d+")
+#: What `to_python_re` escapes for the sake of a flag, and numbers that have a letter.
+_ESCAPED = re.compile(r"\\(x[0-9a-f]{2}|.)")
+_WRITTEN = {"x09": r"\t", "x0a": r"\n", "x0d": r"\r", " ": " ", "#": "#"}
+#: Terminals that lark has no name for.
+_NAMELESS = re.compile(r"__(?:ANON|IGNORE)_\d+")
+
+
+def is_made(name: str) -> bool:
+    """Whether lark made a rule, of a repetition in another one."""
+    return rule_name(name) != name
+
+
+def rule_name(name: str) -> str:
+    """Return what a rule is called in messages."""
+    made = _REPETITION.fullmatch(name)
+    return made["rule"] if made else name
+
+
+def symbol_name(symbol: Symbol, languages: dict[str, set[ast.Regex]]) -> str:
+    """Return what a terminal is called in messages: by its text if it has only one, else by its name if it has one."""
+    if isinstance(symbol, Guest):
+        return _guest_name(symbol)
+    if isinstance(symbol, Token):
+        return _shortened(str(symbol))
+    if isinstance(symbol, Text):
+        return language_name(symbol.regex)
+    own = languages.get(symbol.name, set())
+    if len(own) != 1:
+        return symbol.name
+    (language,) = own
+    is_named = only_text(language) is None and not _NAMELESS.fullmatch(symbol.name)
+    return symbol.name if is_named else language_name(language)
+
+
+def languages_of(grammar: ContextFreeGrammar) -> dict[str, set[ast.Regex]]:
+    """Return the texts of each terminal, of some several ways to read them."""
+    found: dict[str, set[ast.Regex]] = {}
+    for name, ways in grammar.terminals.items():
+        found.setdefault(name, set()).update(each.text for each in ways if not each.marked)
+    rows = {id(row): row for row in ([] if grammar.tables is None else grammar.tables.expected)}
+    for terminal, lexeme in (way for row in rows.values() for way in row):
+        if not lexeme.marked:
+            found.setdefault(terminal.name, set()).add(lexeme.text)
+    return found
+
+
+def language_name(regex: ast.Regex, *, shorten: bool = True) -> str:
+    """Return a text in quotes, or a pattern; a long one cut."""
+    shortened = _shortened if shorten else str
+    text = only_text(regex)
+    if text is not None:
+        return shortened(json.dumps(text, ensure_ascii=False))
+    if not is_plain(regex):
+        return "a text"  # to write it as a pattern would take its minimal automaton
+    pattern = to_python_re(regex)
+    return shortened(f"/{_ESCAPED.sub(lambda found: _WRITTEN.get(found[1], found[0]), pattern)}/")
+
+
+def _guest_name(guest: Guest) -> str:
+    """Return what is embedded, in a word or as a text."""
+    spec = guest.spec
+    words = spec.__name__ if isinstance(spec, type) else repr(spec)
+    words = _shortened(words if hasattr(spec, "rules") else f"JSON of {words}")
+    return f"{guest.name} ({words})" if guest.name else words
+
+
+def _shortened(text: str) -> str:
+    """Return a text, or its beginning."""
+    return text if len(text) <= _SHOWN else f"{text[:_SHOWN]}..."
