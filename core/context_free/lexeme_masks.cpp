@@ -99,7 +99,7 @@ uint32_t LexemeMasks::make_plan(ParserState parser, LexerState lexer) {
     mask.inner.add_to(words.data(), words.size());
     const uint32_t height = plan_ids_.height(parser);
     std::vector<Part> parts;
-    Tails tails;
+    std::vector<std::pair<ParserState, TailTree::NodeId>> tails;
     seen_.empty();
     std::set<std::pair<SymbolId, TailTree::NodeId>> done;  // lexemes of a terminal may leave the same tails
     for (const auto& [lexeme, scan] : mask.scans)
@@ -108,8 +108,8 @@ uint32_t LexemeMasks::make_plan(ParserState parser, LexerState lexer) {
         else if (height)
             add_parts(parser, {UINT32_MAX, kNoPart, kNoPart, lexeme, scan->tails, {}, nullptr}, parts);
         else if (const ParserState behind = strands_.behind(parser, lexeme))
-            meet(behind, scan->tails, tails);
-    add_tails(std::move(tails), words);
+            tails.emplace_back(behind, scan->tails);
+    add_tails(tails, words);
     const uint32_t lowest = lowest_of(parts, height);
     plans_.push_back(plan_of(parts, lowest, std::move(words)));
     const auto id = static_cast<uint32_t>(plans_.size() - 1);
@@ -117,12 +117,43 @@ uint32_t LexemeMasks::make_plan(ParserState parser, LexerState lexer) {
     return id;
 }
 
-// Of many states that come to the same node all but a few are one from there on, where the parser can unite them: an
-// ambiguous grammar has ever so many, of which most go on alike.
-void LexemeMasks::meet(ParserState state, TailTree::NodeId node, Tails& tails) {
+// The tokens of nodes that go on from states there. In an ambiguous grammar ever so many states come to the same node:
+// then they are walked level by level, where all but a few are one, if the parser can unite them.
+void LexemeMasks::add_tails(const std::vector<std::pair<ParserState, TailTree::NodeId>>& begin, Words& words) {
+    seen_.empty();
+    const auto walk = [&](const auto& at) { return walk_tails(at.first, at.second, words); };
+    if (std::all_of(begin.begin(), begin.end(), walk)) return;
+    seen_.empty();
+    Meetings meetings;
+    for (auto [state, node] : begin) meet(state, node, meetings);
+    while (!meetings.empty()) {
+        const auto [key, states] = *meetings.begin();
+        meetings.erase(meetings.begin());
+        for (ParserState state : states) {
+            add_step(state, key.second, words);
+            for (const auto& [lexeme, below] : scans_.tails().step(key.second, parser_.viable(state)).next)
+                if (const ParserState behind = strands_.behind(state, lexeme)) meet(behind, below, meetings);
+        }
+    }
+}
+
+// false: there are too many states and nodes.
+bool LexemeMasks::walk_tails(ParserState state, TailTree::NodeId node, Words& words) {
+    if (seen_.find(state, node) != PairMap::kNone) return true;
+    if (seen_.size() == kMostWalked) return false;
+    seen_.insert(state, node, 0);
+    add_step(state, node, words);
+    const auto& next = scans_.tails().step(node, parser_.viable(state)).next;
+    return std::all_of(next.begin(), next.end(), [&](const auto& each) {
+        const ParserState behind = strands_.behind(state, each.first);
+        return !behind || walk_tails(behind, each.second, words);
+    });
+}
+
+void LexemeMasks::meet(ParserState state, TailTree::NodeId node, Meetings& meetings) {
     if (seen_.find(state, node) != PairMap::kNone) return;
     seen_.insert(state, node, 0);
-    std::vector<ParserState>& states = tails[{scans_.tails().depth(node), node}];
+    std::vector<ParserState>& states = meetings[{scans_.tails().depth(node), node}];
     const ParserState united = states.size() < kMostApart ? kNoParse : parser_.united(states.back(), state);
     if (united)
         states.back() = united;
@@ -130,33 +161,21 @@ void LexemeMasks::meet(ParserState state, TailTree::NodeId node, Tails& tails) {
         states.push_back(state);
 }
 
-// The tokens of nodes that go on from states there.
-void LexemeMasks::add_tails(Tails tails, Words& words) {
-    while (!tails.empty()) {
-        const TailTree::NodeId node = tails.begin()->first.second;
-        const std::vector<ParserState> states = std::move(tails.begin()->second);
-        tails.erase(tails.begin());
-        for (ParserState state : states) {
-            const TailTree::Step& step = scans_.tails().step(node, parser_.viable(state));
-            step.taken.add_to(words.data(), words.size());
-            for (const TailTree::Group& group : step.asked)
-                if (classes_.may_follow(state, group.tail)) group.tokens->add_to(words.data(), words.size());
-            for (const auto& [lexeme, below] : step.next)
-                if (const ParserState behind = strands_.behind(state, lexeme)) meet(behind, below, tails);
-        }
-    }
+// The tokens of a node that are taken there.
+void LexemeMasks::add_step(ParserState state, TailTree::NodeId node, Words& words) {
+    const TailTree::Step& step = scans_.tails().step(node, parser_.viable(state));
+    step.taken.add_to(words.data(), words.size());
+    for (const TailTree::Group& group : step.asked)
+        if (classes_.may_follow(state, group.tail)) group.tokens->add_to(words.data(), words.size());
 }
 
 void LexemeMasks::add_open(ParserState parser, const Open& open, Words& words) {
     for (LexemeId lexeme : open.path)
         if (parser) parser = strands_.behind(parser, lexeme);
     if (!parser) return;
-    if (!open.group) {
-        seen_.empty();
-        Tails tails;
-        meet(parser, open.node, tails);
-        add_tails(std::move(tails), words);
-    } else if (classes_.may_follow(parser, open.group->tail))
+    if (!open.group)
+        add_tails({{parser, open.node}}, words);
+    else if (classes_.may_follow(parser, open.group->tail))
         open.group->tokens->add_to(words.data(), words.size());
 }
 

@@ -72,9 +72,11 @@ private:
     uint32_t lowest_of(const std::vector<Part>& parts, uint32_t height) const;
     Plan plan_of(const std::vector<Part>& parts, uint32_t lowest, Words words);
     // States of the parser at nodes, the deepest first.
-    using Tails = std::map<std::pair<uint32_t, TailTree::NodeId>, std::vector<ParserState>, std::greater<>>;
-    void meet(ParserState state, TailTree::NodeId node, Tails& tails);
-    void add_tails(Tails tails, Words& words);
+    using Meetings = std::map<std::pair<uint32_t, TailTree::NodeId>, std::vector<ParserState>, std::greater<>>;
+    void add_tails(const std::vector<std::pair<ParserState, TailTree::NodeId>>& begin, Words& words);
+    bool walk_tails(ParserState state, TailTree::NodeId node, Words& words);
+    void meet(ParserState state, TailTree::NodeId node, Meetings& meetings);
+    void add_step(ParserState state, TailTree::NodeId node, Words& words);
     void add_open(ParserState parser, const Open& open, Words& words);
     void add_strand(ParserState parser, LexerState lexer, Words& words);
     uint32_t make_plan(ParserState parser, LexerState lexer);
@@ -83,8 +85,9 @@ private:
     void make_room();
 
     static constexpr size_t kMostBytes = 64u << 20;
-    static constexpr size_t kMostApart = 8;   // states at a node of tails
-    static constexpr size_t kMostOpen = 128;  // parts of one plan
+    static constexpr size_t kMostWalked = 4096;  // states and nodes, one by one
+    static constexpr size_t kMostApart = 8;      // states at a node of tails
+    static constexpr size_t kMostOpen = 128;     // parts of one plan
     const ContextFreeGrammar& grammar_;
     Parser& parser_;
     Lexer& lexer_;
