@@ -64,6 +64,7 @@ void LexemeMasks::add_parts(ParserState before, const Part& at, std::vector<Part
 uint32_t LexemeMasks::lowest_of(const std::vector<Part>& parts, uint32_t height) const {
     if (parts.size() <= kMostOpen) return height + 1;
     std::vector<uint32_t> looks;
+    looks.reserve(parts.size());
     for (const Part& part : parts) looks.push_back(part.lowest);
     std::nth_element(looks.begin(), looks.begin() + kMostOpen, looks.end());
     return std::min(height + 1, looks[kMostOpen]);

@@ -29,6 +29,7 @@ void LrDemands::find_kinds(Adjacency& adjacency) {
     for (LexemeId lexeme = 0; lexeme < count; ++lexeme) {
         poll();
         std::vector<bool> followed;
+        followed.reserve(count + 1);
         for (LexemeId next = 0; next < count; ++next) followed.push_back(ever(adjacency.followed(lexeme, next)));
         followed.push_back(ever(adjacency.last(lexeme)));
         const auto [at, is_new] = known.try_emplace(followed, static_cast<Kind>(may_follow_.size()));

@@ -53,7 +53,7 @@ bool LrParser::reduce(Reading& reading, uint32_t production) {
     // What stands for the rule in the table of gotos: terminals come first, the end of the text among them.
     const LrTables::Action* jump = tables_.action(top(reading), rule + 1);
     if (!jump) return false;
-    reading.pushed.push_back({jump->target, rule});
+    reading.pushed.emplace_back(jump->target, rule);
     return true;
 }
 

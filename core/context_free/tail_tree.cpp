@@ -25,6 +25,7 @@ uint32_t TailTree::number(const TokenSet* tokens) {
 
 TailTree::NodeId TailTree::add(const std::vector<Group>& groups) {
     std::vector<std::pair<TailClass, uint32_t>> parts;
+    parts.reserve(groups.size());
     for (const Group& group : groups) parts.emplace_back(group.tail, number(group.tokens));
     std::sort(parts.begin(), parts.end());
     std::vector<uint32_t> key;
