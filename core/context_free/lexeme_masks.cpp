@@ -101,16 +101,16 @@ uint32_t LexemeMasks::make_plan(ParserState parser, LexerState lexer) {
     const uint32_t height = plan_ids_.height(parser);
     std::vector<Part> parts;
     std::vector<std::pair<ParserState, TailTree::NodeId>> tails;
-    seen_.empty();
+    seen_.reset();
     std::set<std::pair<SymbolId, TailTree::NodeId>> done;  // lexemes of a terminal may leave the same tails
-    for (const auto& [lexeme, scan] : mask.scans)
-        if (!done.emplace(grammar_.lexemes()[lexeme].terminal, scan->tails).second)
-            continue;
-        else if (height)
+    for (const auto& [lexeme, scan] : mask.scans) {
+        if (!done.emplace(grammar_.lexemes()[lexeme].terminal, scan->tails).second) continue;
+        if (height)
             add_parts(parser, {UINT32_MAX, kNoPart, kNoPart, lexeme, scan->tails, {}, nullptr}, parts);
         else if (const ParserState behind = strands_.behind(parser, lexeme))
             tails.emplace_back(behind, scan->tails);
-    add_tails(tails, words);
+    }
+    if (!tails.empty()) add_tails(tails, words);
     const uint32_t lowest = lowest_of(parts, height);
     plans_.push_back(plan_of(parts, lowest, std::move(words)));
     const auto id = static_cast<uint32_t>(plans_.size() - 1);
@@ -121,18 +121,17 @@ uint32_t LexemeMasks::make_plan(ParserState parser, LexerState lexer) {
 // The tokens of nodes that go on from states there. In an ambiguous grammar ever so many states come to the same node:
 // then they are walked level by level, where all but a few are one, if the parser can unite them.
 void LexemeMasks::add_tails(const std::vector<std::pair<ParserState, TailTree::NodeId>>& begin, Words& words) {
-    seen_.empty();
+    seen_.reset();
     const auto walk = [&](const auto& at) { return walk_tails(at.first, at.second, words); };
     if (std::all_of(begin.begin(), begin.end(), walk)) return;
-    seen_.empty();
+    seen_.reset();
     Meetings meetings;
     for (auto [state, node] : begin) meet(state, node, meetings);
     while (!meetings.empty()) {
         const auto [key, states] = *meetings.begin();
         meetings.erase(meetings.begin());
         for (ParserState state : states) {
-            add_step(state, key.second, words);
-            for (const auto& [lexeme, below] : scans_.tails().step(key.second, parser_.viable(state)).next)
+            for (const auto& [lexeme, below] : add_step(state, key.second, words).next)
                 if (const ParserState behind = strands_.behind(state, lexeme)) meet(behind, below, meetings);
         }
     }
@@ -143,8 +142,7 @@ bool LexemeMasks::walk_tails(ParserState state, TailTree::NodeId node, Words& wo
     if (seen_.find(state, node) != PairMap::kNone) return true;
     if (seen_.size() == kMostWalked) return false;
     seen_.insert(state, node, 0);
-    add_step(state, node, words);
-    const auto& next = scans_.tails().step(node, parser_.viable(state)).next;
+    const auto& next = add_step(state, node, words).next;
     return std::all_of(next.begin(), next.end(), [&](const auto& each) {
         const ParserState behind = strands_.behind(state, each.first);
         return !behind || walk_tails(behind, each.second, words);
@@ -162,12 +160,13 @@ void LexemeMasks::meet(ParserState state, TailTree::NodeId node, Meetings& meeti
         states.push_back(state);
 }
 
-// The tokens of a node that are taken there.
-void LexemeMasks::add_step(ParserState state, TailTree::NodeId node, Words& words) {
+// The tokens of a node that are taken there; returns what else there is.
+const TailTree::Step& LexemeMasks::add_step(ParserState state, TailTree::NodeId node, Words& words) {
     const TailTree::Step& step = scans_.tails().step(node, parser_.viable(state));
     step.taken.add_to(words.data(), words.size());
     for (const TailTree::Group& group : step.asked)
         if (classes_.may_follow(state, group.tail)) group.tokens->add_to(words.data(), words.size());
+    return step;
 }
 
 void LexemeMasks::add_open(ParserState parser, const Open& open, Words& words) {

@@ -67,7 +67,7 @@ private:
         std::optional<TailTree::Group> group;
         const TokenSet* taken;  // null: none
     };
-    static constexpr size_t kNoPart = UINT32_MAX;
+    static constexpr uint32_t kNoPart = PairMap::kNone;
     void add_parts(ParserState before, const Part& at, std::vector<Part>& parts);
     uint32_t lowest_of(const std::vector<Part>& parts, uint32_t height) const;
     Plan plan_of(const std::vector<Part>& parts, uint32_t lowest, Words words);
@@ -76,7 +76,7 @@ private:
     void add_tails(const std::vector<std::pair<ParserState, TailTree::NodeId>>& begin, Words& words);
     bool walk_tails(ParserState state, TailTree::NodeId node, Words& words);
     void meet(ParserState state, TailTree::NodeId node, Meetings& meetings);
-    void add_step(ParserState state, TailTree::NodeId node, Words& words);
+    const TailTree::Step& add_step(ParserState state, TailTree::NodeId node, Words& words);
     void add_open(ParserState parser, const Open& open, Words& words);
     void add_strand(ParserState parser, LexerState lexer, Words& words);
     uint32_t make_plan(ParserState parser, LexerState lexer);

@@ -253,8 +253,8 @@ bool TailClasses::goes_on(ParserState state, TailClass tail) {
 }
 
 size_t TailClasses::memory_bytes() const {
-    size_t bytes =
-        below_bytes_ + classes_.memory_bytes() + answers_.memory_bytes() + ending_in_.capacity() * sizeof(TailClass);
+    size_t bytes = below_bytes_ + classes_.memory_bytes() + answers_.memory_bytes() + loops_.memory_bytes() +
+                   ending_in_.capacity() * sizeof(TailClass);
     for (const auto& known : known_) bytes += known.size() * 48;
     return bytes;
 }

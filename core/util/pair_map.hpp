@@ -32,7 +32,7 @@ public:
         size_ = 0;
     }
     // The same, but the room is kept.
-    void empty() {
+    void reset() {
         if (size_) std::fill(slots_.begin(), slots_.end(), Slot{});
         size_ = 0;
     }
