@@ -11,7 +11,7 @@ import json
 from typing import TYPE_CHECKING, Any, Protocol
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
 
 
 class MaskEngine(Protocol):
@@ -226,3 +226,18 @@ def installed(asked: list[str] | None) -> list[str]:
         else:
             found.append(name)
     return found
+
+
+def feed(engine: MaskEngine, ids: list[int], times: list[float], clock: Callable[[], float]) -> bool:
+    """Feed one text, up to a token that is refused; append the microseconds of each token to `times`."""
+    engine.reset()
+    for token_id in ids:
+        start = clock()
+        engine.fill()
+        allowed = allows(engine.words, token_id)
+        if allowed:
+            engine.accept(token_id)
+        times.append((clock() - start) * 1e6)
+        if not allowed:
+            return False
+    return True

@@ -25,7 +25,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import harness
-from engines import ENGINES, EngineError, Llguidance, Schemagen, Xgrammar, allows, installed
+from engines import ENGINES, EngineError, Llguidance, Schemagen, Xgrammar, feed, installed
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -193,21 +193,13 @@ def measure(engine: Any, case: Mapping[str, Any], texts: list[list[int]]) -> dic
 
 def walk(engine: Any, ids: list[int]) -> list[float]:
     """Feed one text, and return the microseconds of each token."""
-    engine.reset()
     empty = clock_us()
-    times = []
-    for token_id in ids:
-        start = clock()
-        engine.fill()
-        allowed = allows(engine.words, token_id)
-        if allowed:
-            engine.accept(token_id)
-        times.append(max((clock() - start) * 1e6 - empty, 0.0))
-        if not allowed:
-            raise EngineError(f"token {len(times)} of {len(ids)} is refused")
+    times: list[float] = []
+    if not feed(engine, ids, times, clock):
+        raise EngineError(f"token {len(times)} of {len(ids)} is refused")
     if not engine.done():
         raise EngineError("the text may not end where it does")
-    return times
+    return [max(us - empty, 0.0) for us in times]
 
 
 def clock_us() -> float:

@@ -21,7 +21,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import harness
-from engines import ENGINES, MaskEngine, allows, installed
+from engines import ENGINES, MaskEngine, feed, installed
 from harness import clock
 
 if TYPE_CHECKING:
@@ -65,7 +65,7 @@ def judge(engine: MaskEngine, tokenizer: Any, case: Mapping[str, Any]) -> dict[s
     for number, test in enumerate(case["tests"]):
         ids = harness.tokens_of(tokenizer, harness.text_of(test["data"]))
         try:
-            accepted = _accepts(engine, ids, times)
+            accepted = feed(engine, ids, times, clock) and engine.done()
         except Exception as error:  # noqa: BLE001 - so is to fail on a text
             failure = failure or f"test {number}: {type(error).__name__}: {error}"[:300]
             continue
@@ -74,21 +74,6 @@ def judge(engine: MaskEngine, tokenizer: Any, case: Mapping[str, Any]) -> dict[s
     verdict = "run_error" if failure else next((name for name, tests in wrong.items() if tests), "pass")
     found = {"verdict": verdict, "ttfm_us": compile_us + (times[0] if times else 0.0), "tbm_us": times}
     return {**found, "tests": wrong.get(verdict, []), "error": failure}
-
-
-def _accepts(engine: MaskEngine, ids: list[int], times: list[float]) -> bool:
-    """Feed one text; the time of each token is appended to `times`."""
-    engine.reset()
-    for token_id in ids:
-        start = clock()
-        engine.fill()
-        allowed = allows(engine.words, token_id)
-        if allowed:
-            engine.accept(token_id)
-        times.append((clock() - start) * 1e6)
-        if not allowed:
-            return False
-    return engine.done()
 
 
 def summary(rows: Mapping[str, Mapping[str, dict[str, Any]]]) -> dict[str, Any]:
