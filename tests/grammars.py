@@ -1,8 +1,13 @@
-"""Grammar texts in tests: whether a grammar derives a text, by the matcher and by each mask on the way."""
+"""Grammar texts in tests: whether a grammar derives a text, by the matcher and by each mask on the way; and whether lark does."""
+
+from typing import TYPE_CHECKING
 
 import schemagen
 from schemagen.grammar.context_free_specs import ContextFree
 from schemagen.testing import brute_force_mask, mask_of
+
+if TYPE_CHECKING:
+    import lark
 
 BYTES = schemagen.Vocabulary.byte_vocabulary()
 #: Tokens that end in the middle of rules, literals and characters.
@@ -25,3 +30,14 @@ def check_masks_along(spec: ContextFree, text: str) -> None:
         assert mask_of(matcher, PIECES) == brute_force_mask(matcher, PIECES)
         assert matcher.accept_bytes(bytes([byte])), (text, byte)
     assert mask_of(matcher, PIECES) == brute_force_mask(matcher, PIECES)
+
+
+def parses(parser: "lark.Lark", text: str) -> bool:
+    """Whether lark reads a text."""
+    from lark.exceptions import LarkError
+
+    try:
+        parser.parse(text)
+    except LarkError:
+        return False
+    return True

@@ -83,25 +83,29 @@ def fewest_tokens(text, pieces):
     return best[len(text)]
 
 
+def compare_shortest(grammar, pieces, rng, walks, steps, limit=9):
+    """Compare completions along random walks with the first of the shortest; how many were compared."""
+    bytes_, compared = sorted(piece for piece in pieces if len(piece) == 1), 0
+    for _ in range(walks):
+        matcher = grammar.matcher()
+        for _ in range(steps):
+            expected = shortest(matcher, bytes_, limit)
+            if expected is not None:
+                assert matcher.shortest_completion() == expected
+                assert matcher.tokens_to_finish() == fewest_tokens(expected, pieces)
+                compared += 1
+            going_on = [token for token in matcher.allowed_tokens() if token not in grammar.vocabulary.eos_token_ids]
+            if not going_on:
+                break
+            assert matcher.accept_token(rng.choice(going_on))
+    return compared
+
+
 @pytest.mark.parametrize("spec", _SPECS, ids=[str(spec)[:60] for spec in _SPECS])
 def test_the_shortest_completion_is_the_first_of_the_shortest(spec):
     """From wherever a text stands, no other completion is shorter, nor as short and before it in order."""
-    bytes_ = sorted(piece for piece in _PIECES if len(piece) == 1)
     grammar = schemagen.compile(spec, TOY, cache=None, whitespace="compact")
-    rng, compared = random.Random(1), 0
-    for _ in range(8):
-        matcher = grammar.matcher()
-        for _ in range(6):
-            expected = shortest(matcher, bytes_)
-            if expected is not None:
-                assert matcher.shortest_completion() == expected
-                assert matcher.tokens_to_finish() == fewest_tokens(expected, _PIECES)
-                compared += 1
-            going_on = [token for token in matcher.allowed_tokens() if token not in TOY.eos_token_ids]
-            if not going_on:
-                break
-            matcher.accept_token(rng.choice(going_on))
-    assert compared >= 8
+    assert compare_shortest(grammar, _PIECES, random.Random(1), walks=8, steps=6) >= 8
 
 
 @pytest.mark.parametrize("spec", _COMPARABLE, ids=[str(spec)[:60] for spec in _COMPARABLE])

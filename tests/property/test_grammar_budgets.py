@@ -9,7 +9,7 @@ from schemagen.engine.protocol import Matcher
 from schemagen.errors import LimitError
 from schemagen.testing import mask_of
 from schemagen.vocabulary import Vocabulary
-from tests.property.test_budget import fewest_tokens, shortest
+from tests.property.test_budget import compare_shortest
 
 _PIECES = [*(bytes([byte]) for byte in b"abcn# "), b"ab", b"a#", b"n ", b"bc#"]
 TOY = Vocabulary.from_tokens([b"", *_PIECES], eos_token_ids=[0])
@@ -39,21 +39,7 @@ GRAMMARS = {
 @pytest.mark.parametrize("name", GRAMMARS)
 def test_the_completion_is_the_first_of_the_shortest(name: str) -> None:
     """Every text of that many bytes was tried."""
-    rng, compared = random.Random(name), 0
-    single = sorted(piece for piece in _PIECES if len(piece) == 1)
-    for _ in range(12):
-        matcher = GRAMMARS[name].matcher()
-        for _ in range(4):
-            expected = shortest(matcher, single, limit=5)
-            if expected is not None:
-                assert matcher.shortest_completion() == expected
-                assert matcher.tokens_to_finish() == fewest_tokens(expected, _PIECES)
-                compared += 1
-            going_on = [token for token in matcher.allowed_tokens() if token not in TOY.eos_token_ids]
-            if not going_on:
-                break
-            assert matcher.accept_token(rng.choice(going_on))
-    assert compared >= 12
+    assert compare_shortest(GRAMMARS[name], _PIECES, random.Random(name), walks=12, steps=4, limit=5) >= 12
 
 
 @pytest.mark.parametrize("name", GRAMMARS)

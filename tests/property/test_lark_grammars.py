@@ -17,6 +17,7 @@ from schemagen.engine.options import DEFAULT_LIMITS, Options  # noqa: E402
 from schemagen.engine.protocol import Matcher  # noqa: E402
 from schemagen.errors import UnsatisfiableSchemaError, UnsupportedPatternError  # noqa: E402
 from schemagen.testing import brute_force_mask  # noqa: E402
+from tests.grammars import parses  # noqa: E402
 from tests.property.lark_grammars import GRAMMARS  # noqa: E402
 
 WORDS = [
@@ -79,15 +80,6 @@ def can_end(matcher: Matcher, characters: str, within: int) -> bool:
         each.accept_bytes(character.encode()) and can_end(each, characters, within - 1)
         for each, character in zip(behind, characters, strict=True)
     )
-
-
-def parses(parser: "lark.Lark", text: str) -> bool:
-    """Whether lark reads a text."""
-    try:
-        parser.parse(text)
-    except lark.exceptions.LarkError:
-        return False
-    return True
 
 
 @pytest.mark.parametrize(("parser", "lexer"), WAYS)

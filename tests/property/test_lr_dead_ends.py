@@ -8,6 +8,7 @@ import pytest
 lark = pytest.importorskip("lark")
 
 import schemagen  # noqa: E402 - below the import of what may be missing
+from tests.grammars import parses  # noqa: E402
 
 BYTES = schemagen.Vocabulary.byte_vocabulary()
 #: Length of the texts that are tried.
@@ -32,15 +33,6 @@ GRAMMARS = {
     ),
     "an ignored text that takes more": ('start: "a" "b" | "b"\n%ignore /a+c/\n%ignore /[ac]+/', "abc"),
 }
-
-
-def parses(parser: "lark.Lark", text: str) -> bool:
-    """Whether lark reads a text."""
-    try:
-        parser.parse(text)
-    except lark.exceptions.LarkError:
-        return False
-    return True
 
 
 def compare(parser: "lark.Lark", characters: str) -> None:

@@ -30,7 +30,7 @@ from schemagen.errors import (  # noqa: E402
     UnsupportedGrammarError,
     ValidationFailed,
 )
-from tests.grammars import BYTES, check_masks_along, derives  # noqa: E402
+from tests.grammars import BYTES, check_masks_along, derives, parses  # noqa: E402
 
 STATEMENTS = r"""
 start: stmt+
@@ -45,15 +45,6 @@ WAYS: list[tuple[Any, Any]] = [
     ("lalr", "contextual"),
     ("lalr", "basic"),
 ]
-
-
-def parses(parser: "lark.Lark", text: str) -> bool:
-    """Whether lark reads a text."""
-    try:
-        parser.parse(text)
-    except lark.exceptions.LarkError:
-        return False
-    return True
 
 
 # --- what it reads, and by which lexer ---------------------------------------------------------------------------------
