@@ -1,6 +1,6 @@
 """Grammar texts in tests: whether a grammar derives a text, by the matcher and by each mask on the way; and whether lark does."""
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import schemagen
 from schemagen.grammar.context_free_specs import ContextFree
@@ -17,13 +17,13 @@ PIECES = schemagen.Vocabulary(
 )  # fmt: skip
 
 
-def derives(spec: ContextFree, text: str) -> bool:
+def derives(spec: ContextFree[Any], text: str) -> bool:
     """Whether the grammar derives the text, as a whole."""
     matcher = schemagen.compile(spec, BYTES).matcher()
     return matcher.accept_bytes(text.encode()) and matcher.is_accepting()
 
 
-def check_masks_along(spec: ContextFree, text: str) -> None:
+def check_masks_along(spec: ContextFree[Any], text: str) -> None:
     """Compare the mask in front of each byte of a text, and at its end, with every token tried."""
     matcher = schemagen.compile(spec, PIECES).matcher()
     for byte in text.encode():

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
     from schemagen import Grammar
     from schemagen.context_free.syntax import ContextFreeGrammar, Token
-    from schemagen.grammar.context_free_specs import ContextFree
+    from schemagen.grammar.context_free_specs import GrammarText
 
 #: Names, and texts, to show at most.
 _SHOWN_NAMES = 8
@@ -57,7 +57,7 @@ def check_one(path: Path, options: dict[str, Any]) -> bool:
     return not refused
 
 
-def _spec_of(path: Path, options: dict[str, Any]) -> ContextFree:
+def _spec_of(path: Path, options: dict[str, Any]) -> GrammarText:
     reader: Any = GRAMMARS.get(path.suffix)
     if reader is None:
         raise typer.BadParameter(f"{str(path)!r} is no file of a grammar: {', '.join(sorted(GRAMMARS))}")
@@ -66,11 +66,11 @@ def _spec_of(path: Path, options: dict[str, Any]) -> ContextFree:
     if options and reader is not Lark:
         raise typer.BadParameter(f"--{next(iter(options))} is for grammars of lark")
     text = read_text(path)  # refuses what is no text
-    made: ContextFree = Lark(path, **options) if reader is Lark else reader(text)
+    made: GrammarText = Lark(path, **options) if reader is Lark else reader(text)
     return made
 
 
-def _notation(spec: ContextFree) -> str:
+def _notation(spec: GrammarText) -> str:
     if isinstance(spec, Lark):
         return f"lark, parser {spec.parser}, lexer {spec.lexer}"
     return f"{type(spec).__name__}, read character by character"
@@ -173,7 +173,7 @@ def _random_text(grammar: Grammar, choose: random.Random, most: int) -> bytes | 
     return text if matcher.is_accepting() else None
 
 
-def _is_parsed(spec: ContextFree, text: str) -> bool:
+def _is_parsed(spec: GrammarText, text: str) -> bool:
     if not isinstance(spec, Lark):
         return True
     try:

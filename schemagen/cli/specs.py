@@ -12,7 +12,7 @@ from typing import Any
 import typer
 
 from schemagen.errors import InvalidSchemaError
-from schemagen.grammar.context_free_specs import EBNF, GBNF, ContextFree
+from schemagen.grammar.context_free_specs import EBNF, GBNF, GrammarText
 from schemagen.grammar.lark_spec import Lark
 
 _NAME = r"[A-Za-z_][\w.]*"
@@ -20,7 +20,7 @@ _NAME = r"[A-Za-z_][\w.]*"
 _PYTHON_NAME = re.compile(rf"(?:{_NAME}|.*\.py):{_NAME}")
 
 #: Files of grammars -> what reads them.
-GRAMMARS: dict[str, type[ContextFree]] = {".gbnf": GBNF, ".ebnf": EBNF, ".lark": Lark}
+GRAMMARS: dict[str, type[GrammarText]] = {".gbnf": GBNF, ".ebnf": EBNF, ".lark": Lark}
 
 _TYPES = "a Python type is module:Class, found from the current folder, or FILE.py:Class"
 

@@ -6,7 +6,7 @@ they were read, and from those that the engine was given.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from schemagen.context_free.ambiguity import find_ambiguity
 from schemagen.context_free.items import items_of
@@ -39,7 +39,7 @@ _LEXERS = {
 }
 
 
-def report_of_rules(spec: ContextFree, engine: Engine) -> Report:
+def report_of_rules(spec: ContextFree[Any], engine: Engine) -> Report:
     """Return the report of a grammar text.
 
     Args:
@@ -73,7 +73,7 @@ class _RulesReport:
         engine: What it was compiled to.
     """
 
-    def __init__(self, spec: ContextFree, engine: Engine) -> None:
+    def __init__(self, spec: ContextFree[Any], engine: Engine) -> None:
         self._spec = spec
         self._engine = engine
         self._read = spec.rules()

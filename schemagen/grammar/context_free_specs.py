@@ -1,10 +1,10 @@
-"""Grammars as specs: a text in one of the grammar languages, read to rules when it is compiled."""
+"""Specs that are read to rules when they are compiled: `ContextFree`, and the grammar languages among them."""
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, ClassVar, Generic, TypeVar
 
 from schemagen.arguments import kind_of
 from schemagen.errors import OptionError, OptionTypeError, UnsupportedGrammarError
@@ -16,35 +16,41 @@ if TYPE_CHECKING:
 
 _DIALECTS = ("xgrammar", "w3c")
 
+T_co = TypeVar("T_co", covariant=True)
 
-@dataclass(frozen=True)
-class ContextFree(ABC):
-    """Text that a context-free grammar derives; the base of every grammar language.
 
-    Args:
-        text: The grammar.
+class ContextFree(ABC, Generic[T_co]):
+    """A spec whose texts a context-free grammar derives, and whose values are of type T: the base of all that is not JSON.
+
+    A subclass is immutable and hashable: grammars are remembered by it.
+
+    Attributes:
+        instruction: What a prompt says before `shown`.
     """
 
-    text: str
-
-    def __post_init__(self) -> None:
-        """Refuse what is no text at once."""
-        if not isinstance(self.text, str):
-            raise OptionTypeError(
-                f"the text of a {type(self).__name__} is {kind_of(self.text)}",
-                why="a grammar is a str",
-                fix="read a file first: Path(file).read_text()",
-            )
+    instruction: ClassVar[str]
 
     @abstractmethod
     def rules(self) -> ContextFreeGrammar:
-        """Return the rules that the text is read as.
+        """Return the rules that the spec is read as.
 
         Raises:
             GrammarError: It cannot be read, or a part of it cannot be enforced; ``line`` and ``column`` say where.
             UnsatisfiableSchemaError: It derives no text.
             LimitError: It is too long, nested too deep, or counts too far.
         """
+
+    @abstractmethod
+    def value_of(self, text: str) -> T_co:
+        """Return what a complete text stands for.
+
+        Raises:
+            ValidationFailed: It stands for no value.
+        """
+
+    @abstractmethod
+    def shown(self) -> str:
+        """Return what a prompt says of the texts, below the instruction."""
 
     def regex(self) -> ast.Regex:
         """Return the language of a grammar whose rules can be written out as one expression.
@@ -70,7 +76,37 @@ class ContextFree(ABC):
 
 
 @dataclass(frozen=True)
-class GBNF(ContextFree):
+class GrammarText(ContextFree[str]):
+    """Text that a grammar derives which is written in a grammar language; the base of each of them.
+
+    Args:
+        text: The grammar.
+    """
+
+    text: str
+
+    instruction = "Answer only with a text that this grammar derives:"
+
+    def __post_init__(self) -> None:
+        """Refuse what is no text at once."""
+        if not isinstance(self.text, str):
+            raise OptionTypeError(
+                f"the text of a {type(self).__name__} is {kind_of(self.text)}",
+                why="a grammar is a str",
+                fix="read a file first: Path(file).read_text()",
+            )
+
+    def value_of(self, text: str) -> str:
+        """Return the text."""
+        return text
+
+    def shown(self) -> str:
+        """Return the grammar."""
+        return self.text.strip()
+
+
+@dataclass(frozen=True)
+class GBNF(GrammarText):
     r"""Text that a grammar in GBNF derives, the format of llama.cpp; its start is the rule ``root``.
 
     ``GBNF('root ::= "(" root ")" | [0-9]+')``. Literals and sets are over characters. Rules may be left recursive. A token
@@ -88,7 +124,7 @@ class GBNF(ContextFree):
 
 
 @dataclass(frozen=True)
-class EBNF(ContextFree):
+class EBNF(GrammarText):
     """Text that a grammar in EBNF derives.
 
     A lookahead assertion ``(= ...)`` of xgrammar does not change the language: it says what follows a rule anyway. The macro

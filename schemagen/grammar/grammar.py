@@ -222,7 +222,7 @@ class Grammar:
         if self._target is not None:
             return _validated(self._target, text)
         if self.schema is None:
-            return self.spec.value_of(text) if isinstance(self.spec, Choice) else text
+            return self.spec.value_of(text) if isinstance(self.spec, Choice | ContextFree) else text
         try:
             value = json.loads(text)
         except ValueError as error:

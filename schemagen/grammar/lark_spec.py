@@ -19,7 +19,7 @@ from schemagen.errors import (
     UnsupportedGrammarError,
     ValidationFailed,
 )
-from schemagen.grammar.context_free_specs import ContextFree
+from schemagen.grammar.context_free_specs import GrammarText
 from schemagen.grammar.embedded import expression_of, frozen_spec, regex_of
 from schemagen.grammar.specs import Choice
 
@@ -41,7 +41,7 @@ _MATCHES: dict[str, Literal["longest", "any"]] = {"llguidance": "longest", "xgra
 
 
 @dataclass(frozen=True, init=False, repr=False)
-class Lark(ContextFree):
+class Lark(GrammarText):
     r"""Text that a grammar of lark derives: exactly what ``lark.Lark`` with the same options parses.
 
     ``Lark('start: NAME "=" NUMBER\nNAME: /[a-z]+/\nNUMBER: /[0-9]+/')``. Lark itself is an extra.

@@ -294,7 +294,7 @@ def _core_missing(reason: str = "") -> tuple[str, str]:
     )
 
 
-def pattern_of(spec: Regex | Choice[Any] | ContextFree) -> ast.Regex:
+def pattern_of(spec: Regex | Choice[Any] | ContextFree[Any]) -> ast.Regex:
     """Return the language of a pattern, a list of choices or a grammar without recursion."""
     if isinstance(spec, ContextFree):
         return spec.regex()
@@ -334,7 +334,7 @@ def pattern_engine(spec: Regex | Choice[Any], vocabulary: Vocabulary, options: O
 
 
 def context_free_engine(
-    spec: ContextFree, vocabulary: Vocabulary, options: Options, engine: str
+    spec: ContextFree[Any], vocabulary: Vocabulary, options: Options, engine: str
 ) -> tuple[Engine, Vocabulary]:
     """Return the engine of a grammar text, and the vocabulary that it is over: with marks for the tokens that are named."""
     from schemagen.engine.tokens import marked_for
@@ -365,7 +365,7 @@ def _guest(spec: Any, vocabulary: Vocabulary, options: Options) -> Any:
 
 
 def _context_free_in_python(
-    spec: ContextFree, rules: ContextFreeGrammar, vocabulary: Vocabulary, limits: Limits
+    spec: ContextFree[Any], rules: ContextFreeGrammar, vocabulary: Vocabulary, limits: Limits
 ) -> Engine:
     """Return the engine in pure Python of a grammar text: the index if its rules are one expression, frames if not."""
     from schemagen.context_free.simplify import simplified

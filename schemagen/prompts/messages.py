@@ -18,7 +18,6 @@ from schemagen.prompts.shape import SHAPE_INSTRUCTION, shape_text
 
 #: The sentences between the caller's prompt and what is not JSON.
 CHOICE_INSTRUCTION = "Answer with one of these only:"
-GRAMMAR_INSTRUCTION = "Answer only with a text that this grammar derives:"
 PATTERN_INSTRUCTION = "Answer only with a text that matches this regular expression:"
 
 if TYPE_CHECKING:
@@ -150,12 +149,12 @@ def with_shape(messages: list[dict[str, Any]], schema: Any) -> list[dict[str, An
     return _extended(messages, f"{SHAPE_INSTRUCTION}\n{shape_text(schema)}")
 
 
-def with_texts(messages: list[dict[str, Any]], spec: Choice[Any] | Regex | ContextFree) -> list[dict[str, Any]]:
+def with_texts(messages: list[dict[str, Any]], spec: Choice[Any] | Regex | ContextFree[Any]) -> list[dict[str, Any]]:
     """Append the options of a choice, a pattern, or a grammar, as `with_shape` does with the shape of JSON."""
     if isinstance(spec, Choice):
         return _extended(messages, f"{CHOICE_INSTRUCTION}\n{' | '.join(_told(spec.options))}")
     if isinstance(spec, ContextFree):
-        return _extended(messages, f"{GRAMMAR_INSTRUCTION}\n{spec.text.strip()}")
+        return _extended(messages, f"{spec.instruction}\n{spec.shown()}")
     return _extended(messages, f"{PATTERN_INSTRUCTION}\n{spec.pattern}")
 
 
@@ -178,9 +177,18 @@ def _extended(messages: list[dict[str, Any]], instruction: str) -> list[dict[str
     return [*messages[:place], {**messages[place], "content": extended}, *messages[place + 1 :]]
 
 
-def with_correction(messages: list[dict[str, Any]], answer: str, reasons: str) -> list[dict[str, Any]]:
-    """Append a refused answer and the reasons, so that the model can correct it."""
-    correction = f"That answer is not valid:\n{reasons}\nAnswer again with the corrected JSON only."
+def with_correction(
+    messages: list[dict[str, Any]], answer: str, reasons: str, kind: str = "JSON"
+) -> list[dict[str, Any]]:
+    """Append a refused answer and the reasons, so that the model can correct it.
+
+    Args:
+        messages: The chat.
+        answer: What is refused.
+        reasons: Why.
+        kind: What to answer with.
+    """
+    correction = f"That answer is not valid:\n{reasons}\nAnswer again with the corrected {kind} only."
     return [*messages, {"role": "assistant", "content": answer}, {"role": "user", "content": correction}]
 
 

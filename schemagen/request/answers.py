@@ -119,5 +119,6 @@ class AnswerRequest(Request):
         try:
             return self.grammar.validate(output.text)
         except ValidationFailed as error:
-            messages = with_correction(self.messages, output.text, reasons(error))
+            kind = "text" if self.grammar.schema is None else "JSON"
+            messages = with_correction(self.messages, output.text, reasons(error), kind)
             return Refusal(messages, after_attempts(error, output.text, self.attempt))

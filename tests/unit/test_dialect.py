@@ -21,7 +21,7 @@ from schemagen.errors import (
     UnsatisfiableSchemaError,
     UnsupportedGrammarError,
 )
-from schemagen.grammar.context_free_specs import ContextFree
+from schemagen.grammar.context_free_specs import GrammarText
 from schemagen.regex import matches, parse_python, parse_rust
 from tests.grammars import BYTES, check_masks_along, derives
 
@@ -32,7 +32,7 @@ def value_of_schema(schema: Any) -> Text:
 
 
 @dataclass(frozen=True)
-class Dialect(ContextFree):
+class Dialect(GrammarText):
     """A grammar of the dialect."""
 
     lexer: Lexer = "longest"
