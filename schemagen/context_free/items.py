@@ -162,7 +162,17 @@ def _count(expression: Expression) -> int:
 
 
 def items_of(body: Expression) -> Items:
-    """Return the items of a rule with this body.
+    """Return the items of a rule with this body, those with the same future made one.
+
+    Raises:
+        LimitError: Its repetitions are too long to be written out.
+    """
+    items = positions_of(body)
+    return _merged(items.edges, items.accepting, len(items.edges))
+
+
+def positions_of(body: Expression) -> Items:
+    """Return an item for each symbol of a body, in the order in which they are written.
 
     Raises:
         LimitError: Its repetitions are too long to be written out.
@@ -171,13 +181,11 @@ def items_of(body: Expression) -> Items:
         raise _too_long()
     positions = _Positions()
     whole = positions.part(body)
-    count = len(positions.symbols)
     edges: list[list[tuple[Symbol, int]]] = [
         [(positions.symbols[at], at + 1) for at in sorted(whole.first)],
         *([(positions.symbols[at], at + 1) for at in sorted(follow)] for follow in positions.follow),
     ]
-    accepting = {at + 1 for at in whole.last} | ({0} if whole.nullable else set())
-    return _merged(edges, accepting, count + 1)
+    return Items(edges, {at + 1 for at in whole.last} | ({0} if whole.nullable else set()))
 
 
 def _merged(edges: list[list[tuple[Symbol, int]]], accepting: set[int], count: int) -> Items:

@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from schemagen import _core
+    from schemagen.context_free.spans import Span
     from schemagen.draw import Drawing
     from schemagen.engine.protocol import Engine, Matcher
     from schemagen.engine.reference.index import ReferenceEngine
@@ -230,6 +231,27 @@ class Grammar:
         if not self._is_exact:
             _check_afterwards(self.schema, value, text, self._arguments["resources"])
         return value
+
+    def spans(self, text: str) -> list[Span]:
+        """Return which part of a complete text is what: of each rule, hole or named group where it begins and ends.
+
+        A text of the rules ``start`` and ``pair`` has a span for ``start`` and one for each ``pair`` in it. Outer ones come
+        first. Where a text can be read in several ways the leftmost longest one counts.
+
+        Args:
+            text: One of this grammar.
+
+        Raises:
+            ValidationFailed: It is none of this grammar.
+            OptionError: Nothing has a name: of a type or schema, and of patterns that are not Python's.
+            UnsupportedGrammarError: The parser of the grammar is LALR, it has blocks by indentation, or it names tokens.
+            LimitError: It is too ambiguous there.
+
+        Cost: a chart parser in Python, some microseconds for each character and rule.
+        """
+        from schemagen.grammar.spans import spans_in
+
+        return spans_in(self.spec, text, self._arguments)
 
     def _read_again(self) -> tuple[Normaliser, Options]:
         """Return the schema, ready to be looked into, and the options that its texts were compiled with."""

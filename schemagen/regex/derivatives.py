@@ -338,6 +338,18 @@ class Recogniser:
                 return state is algebra.top
         return state.nullable
 
+    def ends(self, text: str, start: int) -> list[int]:
+        """Return where a match that begins at ``start`` may end, in order. Cost: as `matches`, to the last place it can get."""
+        algebra, state = self._algebra, self._start
+        found = [start] if state.nullable else []
+        for at in range(start, len(text)):
+            state = algebra.derivative(state, algebra.alphabet.class_of(ord(text[at])))
+            if state is algebra.bottom:
+                break
+            if state.nullable:
+                found.append(at + 1)
+        return found
+
 
 @lru_cache(maxsize=64)
 def _recogniser(regex: Regex) -> list[Recogniser]:

@@ -1,0 +1,107 @@
+"""The spans of a text: which rule of a grammar, which hole of a template, which group of a pattern is where in it."""
+
+from __future__ import annotations
+
+import re
+from functools import lru_cache
+from typing import TYPE_CHECKING, Any
+
+from schemagen.context_free.names import is_made
+from schemagen.context_free.spans import Span, spans_of
+from schemagen.errors import OptionError, ValidationFailed
+from schemagen.grammar.context_free_specs import ContextFree
+from schemagen.grammar.embedded import given_spec
+from schemagen.grammar.specs import Choice, Regex
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from schemagen.context_free.syntax import Guest
+    from schemagen.vocabulary import Vocabulary
+
+
+def spans_in(spec: Any, text: str, arguments: Mapping[str, Any]) -> list[Span]:
+    """Return the named parts of a complete text, outer ones first.
+
+    Args:
+        spec: What was compiled.
+        text: One of its texts.
+        arguments: Of the compilation.
+
+    Raises:
+        ValidationFailed: It is none of its texts.
+        OptionError: The spec names no parts: a type or schema, or a pattern that is not one of Python's.
+        UnsupportedGrammarError: As `schemagen.context_free.spans.spans_of`.
+        LimitError: The grammar is too ambiguous there.
+    """
+    if isinstance(spec, ContextFree):
+        found = spans_of(spec.rules(), text, _guest_ends(text, arguments))
+        if found is not None:
+            return _without_made(found)
+    elif isinstance(spec, Choice):
+        if text in spec.options:
+            return []
+    elif isinstance(spec, Regex) and spec.dialect == "python":
+        match = re.fullmatch(spec.pattern, text)
+        if match is not None:
+            return _groups(match)
+    else:
+        raise OptionError(
+            f"spans of {spec!r:.80}",
+            why="only rules of grammars, holes of templates and named groups of Python's patterns have names",
+            fix="validate the text and look into its value",
+        )
+    raise ValidationFailed(
+        f"{text!r:.80} is no text of this grammar", text=text, fix="ask for the spans of a complete text"
+    )
+
+
+def _groups(match: re.Match[str]) -> list[Span]:
+    """Return the named groups that took part in a match."""
+    found = [Span(name, *match.span(name)) for name in match.re.groupindex if match.span(name) != (-1, -1)]
+    found.sort(key=lambda span: (span.start, -span.end))
+    depths = [
+        sum(outer.start <= span.start and span.end <= outer.end for outer in found[:at])
+        for at, span in enumerate(found)
+    ]
+    return [span._replace(depth=depth) for span, depth in zip(found, depths, strict=True)]
+
+
+def _without_made(spans: list[Span]) -> list[Span]:
+    """Return spans but for those of rules that nobody wrote."""
+    found: list[Span] = []
+    skipped: list[int] = []  # depths of the made rules that stand around
+    for span in spans:
+        while skipped and skipped[-1] >= span.depth:
+            skipped.pop()
+        if is_made(span.name):
+            skipped.append(span.depth)
+        else:
+            found.append(span._replace(depth=span.depth - len(skipped)))
+    return found
+
+
+@lru_cache(maxsize=1)
+def _bytes() -> Vocabulary:
+    from schemagen.vocabulary import Vocabulary
+
+    return Vocabulary.byte_vocabulary()
+
+
+def _guest_ends(text: str, arguments: Mapping[str, Any]) -> Callable[[Guest, int], list[int]]:
+    """Return the function that finds where a value which is embedded ends."""
+    from schemagen.grammar.compiler import compile as compile_spec
+
+    layout = {name: arguments[name] for name in ("whitespace", "property_order", "limits", "engine")}
+
+    def ends(guest: Guest, start: int) -> list[int]:
+        matcher = compile_spec(given_spec(guest.spec), _bytes(), **layout).matcher()
+        found = [start] if matcher.is_accepting() else []
+        for at in range(start, len(text)):
+            if not matcher.accept_bytes(text[at].encode()):
+                break
+            if matcher.is_accepting():
+                found.append(at + 1)
+        return found
+
+    return ends
