@@ -68,6 +68,7 @@ if TYPE_CHECKING:
     )
     from schemagen.grammar.context_free_specs import EBNF, GBNF
     from schemagen.grammar.grammar import Grammar
+    from schemagen.grammar.json_texts import Json
     from schemagen.grammar.lark_spec import Lark
     from schemagen.grammar.specs import Choice, Regex
     from schemagen.lm.generator import Generator
@@ -79,6 +80,7 @@ if TYPE_CHECKING:
         fill_next_token_bitmasks,
     )
     from schemagen.streaming.partial import Partial
+    from schemagen.templates import Template, gen
     from schemagen.vocabulary import Vocabulary
 
 __version__ = "0.1.0"
@@ -92,6 +94,7 @@ _HOMES = {
     "Generation": "schemagen.generation",
     "Generator": "schemagen.lm.generator",
     "Grammar": "schemagen.grammar.grammar",
+    "Json": "schemagen.grammar.json_texts",
     "LanguageModel": "schemagen.lm.language_model",
     "Lark": "schemagen.grammar.lark_spec",
     "Layout": "schemagen.grammar.compiler",
@@ -99,6 +102,7 @@ _HOMES = {
     "LogitsProcessor": "schemagen.decode",
     "Partial": "schemagen.streaming.partial",
     "Regex": "schemagen.grammar.specs",
+    "Template": "schemagen.templates",
     "Tool": "schemagen.calling",
     "ToolCall": "schemagen.calling",
     "Vocabulary": "schemagen.vocabulary",
@@ -109,6 +113,7 @@ _HOMES = {
     "compile": "schemagen.grammar.compiler",
     "fill_next_token_bitmasks": "schemagen.masks.bitmask",
     "from_transformers": "schemagen.lm.load",
+    "gen": "schemagen.templates",
     "load": "schemagen.lm.load",
     "load_bundled": "schemagen.lm.load",
     "to_regex": "schemagen.grammar.compiler",
@@ -134,6 +139,7 @@ __all__ = [
     "GrammarSyntaxError",
     "InvalidPatternError",
     "InvalidSchemaError",
+    "Json",
     "LanguageModel",
     "Lark",
     "Layout",
@@ -153,6 +159,7 @@ __all__ = [
     "SchemaError",
     "SchemagenError",
     "Structured",
+    "Template",
     "Tool",
     "ToolCall",
     "ToolError",
@@ -175,6 +182,7 @@ __all__ = [
     "events",
     "fill_next_token_bitmasks",
     "from_transformers",
+    "gen",
     "load",
     "load_bundled",
     "set_default_lm",

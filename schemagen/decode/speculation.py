@@ -44,6 +44,8 @@ _OF_GENERATE = ("generate", "prepare_inputs_for_generation", "_update_model_kwar
 _KNOWN = frozenset({"do_sample", "temperature", "top_k", "top_p", "max_new_tokens", "max_length", "streamer"})
 #: Tokens of a draft. More cost more than they bring: the chance that all of them are right falls with each.
 MAX_DRAFT = 12
+#: Bytes of fixed text that are read in one pass.
+MOST_FORCED = 4096
 _MOST_PLACES = 20_000
 
 
@@ -150,6 +152,7 @@ class Run:
         passes: How often the model was called.
         drafted: Tokens that were proposed.
         accepted: Those of them that were chosen.
+        forced: Tokens that nobody asked the model about.
         masked_mass: Mean probability that the masks removed.
     """
 
@@ -157,7 +160,33 @@ class Run:
     passes: int = 0
     drafted: int = 0
     accepted: int = 0
+    forced: int = 0
     masked_mass: float | None = None
+
+    def forced_next(self, matcher: Any, most: int) -> list[int]:
+        """Return the tokens of text without a choice that is next, all but the last one: that may be a part of another token.
+
+        Args:
+            matcher: Where the text stands.
+            most: How many tokens there may be in all. None is forced that would leave too few for the rest.
+        """
+        tokens: list[int] = matcher.forced_run(MOST_FORCED)[:-1]
+        ahead = matcher.fork()
+        if not tokens or not all(map(ahead.accept_token, tokens)):
+            return []
+        needed = ahead.tokens_to_finish()
+        return [] if needed is None or needed > most - len(self.token_ids) - len(tokens) else tokens
+
+    def force(self, matcher: Any, most: int, streamer: Any) -> list[int]:
+        """Write the text without a choice that is next, and return its tokens; arguments as for `forced_next`."""
+        tokens = self.forced_next(matcher, most)
+        for token in tokens:
+            matcher.accept_token(token)
+        self.token_ids += tokens
+        self.forced += len(tokens)
+        if streamer is not None and tokens:
+            streamer.put(torch.tensor(tokens))
+        return tokens
 
 
 def draft(matcher: Any, memory: Memory, limit: int) -> list[int]:
@@ -191,6 +220,8 @@ def decode_greedily(  # noqa: PLR0913 - what varies from call to call
 ) -> Run:
     """Write the text that ``model.generate`` writes with a `LogitsProcessor` under greedy search.
 
+    Fixed text of a template is no draft: the model reads it, and does not choose how to split it.
+
     Args:
         model: A decoder of transformers whose cache can be cropped.
         input_ids: int64 [1, T] on the device of the model.
@@ -217,9 +248,10 @@ def decode_greedily(  # noqa: PLR0913 - what varies from call to call
     if streamer is not None:
         streamer.put(input_ids.cpu())
     while len(run.token_ids) < max_new_tokens and not matcher.is_terminated():
+        forced = run.force(matcher, max_new_tokens, streamer) if grammar.forces_text else []
         left = max_new_tokens - len(run.token_ids)
         ahead = draft(matcher, memory, min(max_draft, left - 1)) if max_draft else []
-        step = torch.cat([pending, torch.tensor([ahead], dtype=pending.dtype, device=pending.device)], dim=-1)
+        step = torch.cat([pending, pending.new_tensor([forced + ahead])], dim=-1)
         logits = model(input_ids=step, past_key_values=cache, use_cache=True, logits_to_keep=len(ahead) + 1).logits[0]
         run.passes += 1
         run.drafted += len(ahead)
@@ -236,6 +268,8 @@ def decode_greedily(  # noqa: PLR0913 - what varies from call to call
             if matcher.is_terminated() or position == len(ahead) or chosen != ahead[position]:
                 break
             run.accepted += 1
+            if grammar.forces_text and run.forced_next(matcher, max_new_tokens):
+                break
         # What was read beyond the last agreement is forgotten; the last choice itself has not been read.
         cached = input_ids.shape[1] + len(run.token_ids) - 1
         if surplus := cache.get_seq_length() - cached:
@@ -243,7 +277,7 @@ def decode_greedily(  # noqa: PLR0913 - what varies from call to call
         pending = torch.tensor([[chosen]], dtype=input_ids.dtype, device=input_ids.device)
     if streamer is not None:
         streamer.end()
-    run.masked_mass = removed / len(run.token_ids) if run.token_ids else None
+    run.masked_mass = removed / (len(run.token_ids) - run.forced) if len(run.token_ids) > run.forced else None
     return run
 
 

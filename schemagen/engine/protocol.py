@@ -138,6 +138,11 @@ class Constraint(Engine, Protocol):
         ...
 
     @property
+    def forces_text(self) -> bool:
+        """Whether text without a choice is written in tokens that nobody asks the model about, as of a template."""
+        ...
+
+    @property
     def is_native(self) -> bool:
         """Whether its matchers are those of the compiled core, which reads ahead and exports tables."""
         ...

@@ -14,6 +14,7 @@ from schemagen.engine.options import DEFAULT_LIMITS, Limits, Options, PropertyOr
 from schemagen.errors import LimitError, OptionError, UnsatisfiableSchemaError, VocabularyError
 from schemagen.grammar.context_free_specs import ContextFree
 from schemagen.grammar.grammar import Grammar, mistyped
+from schemagen.grammar.json_texts import Json
 from schemagen.grammar.memory_cache import CacheInfo, GrammarMemory
 from schemagen.grammar.pipeline import (
     EngineName,
@@ -215,6 +216,8 @@ def understood(spec: Any) -> Any:
         return spec
     if isinstance(spec, re.Pattern):
         return Regex(pattern_text(spec))
+    if isinstance(spec, Json):
+        return spec.as_spec()
     if isinstance(spec, (list, tuple)):
         if not all(isinstance(text, str) for text in spec):
             raise list_of_others(spec)

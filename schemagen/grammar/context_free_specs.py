@@ -26,9 +26,12 @@ class ContextFree(ABC, Generic[T_co]):
 
     Attributes:
         instruction: What a prompt says before `shown`.
+        forces_text: Whether the author of the spec, and not the model, writes text without a choice: it is not asked how to
+            split it into tokens either.
     """
 
     instruction: ClassVar[str]
+    forces_text: ClassVar[bool] = False
 
     @abstractmethod
     def rules(self) -> ContextFreeGrammar:

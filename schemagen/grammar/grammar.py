@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Literal, cast
 
@@ -18,7 +17,7 @@ from schemagen.grammar.pipeline import (
     styled,
     unordered,
 )
-from schemagen.grammar.refusals import not_json, refused_by_type
+from schemagen.grammar.refusals import parsed, validated
 from schemagen.grammar.specs import Choice, Regex
 from schemagen.schema.report import Entry, Report
 from schemagen.threads.forking import without_property_locks
@@ -138,6 +137,11 @@ class Grammar:
         least = 0 if least_bytes is None else least_bytes()
         return -(-least // max(1, *map(len, self._over.tokens)))
 
+    @cached_property
+    def forces_text(self) -> bool:
+        """Whether text without a choice is written in tokens that nobody asks the model about, as of a template."""
+        return isinstance(self.spec, ContextFree) and self.spec.forces_text
+
     @property
     def is_native(self) -> bool:
         """Whether it runs in the compiled core."""
@@ -221,13 +225,10 @@ class Grammar:
                 text is none of this grammar, such as half of one. ``error`` is the exception of pydantic, jsonschema or json.
         """
         if self._target is not None:
-            return _validated(self._target, text)
+            return validated(self._target, text)
         if self.schema is None:
             return self.spec.value_of(text) if isinstance(self.spec, Choice | ContextFree) else text
-        try:
-            value = json.loads(text)
-        except ValueError as error:
-            raise not_json(text, error, str(error)) from error
+        value = parsed(text)
         if not self._is_exact:
             _check_afterwards(self.schema, value, text, self._arguments["resources"])
         return value
@@ -296,20 +297,6 @@ class Grammar:
     def __repr__(self) -> str:
         """Show what was compiled and by which engine."""
         return f"Grammar({self.spec!r:.80}, vocabulary={self.vocabulary.size}, engine={self.engine!r})"
-
-
-def _validated(target: Target[Any], text: str) -> Any:
-    """Return an instance of a type.
-
-    Raises:
-        ValidationFailed: pydantic refuses the text.
-    """
-    from pydantic import ValidationError
-
-    try:
-        return target.validate(text)
-    except ValidationError as error:
-        raise refused_by_type(text, error) from error
 
 
 def _check_afterwards(schema: Any, value: Any, text: str, resources: Mapping[str, Any] | None) -> None:

@@ -182,6 +182,7 @@ class GrammarGraph:
     is_native = False
     token_table = None
     thought_tokens = 0
+    forces_text = False
 
     def __init__(self, parts: Iterable[Segment], starts: Iterable[int], vocabulary: Vocabulary) -> None:
         self.parts = tuple(parts)

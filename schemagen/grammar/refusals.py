@@ -12,7 +12,35 @@ if TYPE_CHECKING:
 
     from pydantic import ValidationError
 
+    from schemagen.types.reflection import Target
+
 _STATE_IT = "state the rule in the schema (bounds, pattern, Literal)"
+
+
+def validated(target: Target[Any], text: str) -> Any:
+    """Return the instance of a type that a JSON text describes.
+
+    Raises:
+        ValidationFailed: pydantic refuses the text.
+    """
+    from pydantic import ValidationError
+
+    try:
+        return target.validate(text)
+    except ValidationError as error:
+        raise refused_by_type(text, error) from error
+
+
+def parsed(text: str) -> Any:
+    """Return the value of a JSON text.
+
+    Raises:
+        ValidationFailed: It is none.
+    """
+    try:
+        return json.loads(text)
+    except ValueError as error:
+        raise not_json(text, error, str(error)) from error
 
 
 def refused_by_type(text: str, error: ValidationError) -> ValidationFailed:

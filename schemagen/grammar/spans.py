@@ -19,6 +19,10 @@ if TYPE_CHECKING:
     from schemagen.context_free.syntax import Guest
     from schemagen.vocabulary import Vocabulary
 
+_ARGUMENTS = ("whitespace", "property_order", "limits", "engine")
+#: Layouts of values to read a text with, where it is not known with which one it was written.
+LAYOUTS: tuple[dict[str, Any], ...] = ({}, {"whitespace": "any", "property_order": "any"})
+
 
 def spans_in(spec: Any, text: str, arguments: Mapping[str, Any]) -> list[Span]:
     """Return the named parts of a complete text, outer ones first.
@@ -35,7 +39,7 @@ def spans_in(spec: Any, text: str, arguments: Mapping[str, Any]) -> list[Span]:
         LimitError: The grammar is too ambiguous there.
     """
     if isinstance(spec, ContextFree):
-        found = spans_of(spec.rules(), text, _guest_ends(text, arguments))
+        found = spans_of(spec.rules(), text, guest_ends(text, {name: arguments[name] for name in _ARGUMENTS}))
         if found is not None:
             return _without_made(found)
     elif isinstance(spec, Choice):
@@ -88,11 +92,14 @@ def _bytes() -> Vocabulary:
     return Vocabulary.byte_vocabulary()
 
 
-def _guest_ends(text: str, arguments: Mapping[str, Any]) -> Callable[[Guest, int], list[int]]:
-    """Return the function that finds where a value which is embedded ends."""
-    from schemagen.grammar.compiler import compile as compile_spec
+def guest_ends(text: str, layout: Mapping[str, Any]) -> Callable[[Guest, int], list[int]]:
+    """Return the function that finds where a value which is embedded may end, by where it begins.
 
-    layout = {name: arguments[name] for name in ("whitespace", "property_order", "limits", "engine")}
+    Args:
+        text: The text.
+        layout: Arguments for `schemagen.compile` by which values are laid out.
+    """
+    from schemagen.grammar.compiler import compile as compile_spec
 
     def ends(guest: Guest, start: int) -> list[int]:
         matcher = compile_spec(given_spec(guest.spec), _bytes(), **layout).matcher()

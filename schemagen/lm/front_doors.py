@@ -13,6 +13,7 @@ if TYPE_CHECKING:
 
     from schemagen.grammar.context_free_specs import ContextFree
     from schemagen.grammar.grammar import Grammar
+    from schemagen.grammar.json_texts import Json
     from schemagen.grammar.specs import Choice, Regex
 
     T = TypeVar("T")
@@ -25,4 +26,4 @@ if TYPE_CHECKING:
     PatternSpec: TypeAlias = Regex | re.Pattern[str]
     TextSpec: TypeAlias = PatternSpec | list[str] | tuple[str, ...]
     #: Specs whose values no type checker knows.
-    OtherSpec: TypeAlias = Mapping[str, Any] | bool | Grammar
+    OtherSpec: TypeAlias = Mapping[str, Any] | bool | Grammar | Json

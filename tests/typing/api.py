@@ -35,6 +35,7 @@ from schemagen.events import (
 )
 from schemagen.lm.stream import Stream
 from schemagen.options import GenerateOptions
+from schemagen.templates import Filled
 
 
 class Person(schemagen.Structured, BaseModel):
@@ -292,3 +293,10 @@ async def chats(lm: schemagen.LanguageModel) -> None:
 def loading() -> None:
     assert_type(schemagen.load("gpt2", device_map="cpu"), schemagen.LanguageModel)
     assert_type(schemagen.load_bundled(), schemagen.LanguageModel)
+
+
+def templates(lm: schemagen.LanguageModel) -> None:
+    """A template into a class gives an instance of it, any other one attributes."""
+    assert_type(lm("p", schemagen.Template("{name} {age}", Person)), Person)
+    assert_type(lm.run("p", schemagen.Template("{name} {age}", Person)).value, Person)
+    assert_type(lm("p", schemagen.Template("{name}", name=str)), Filled)

@@ -1,0 +1,172 @@
+"""What may stand in the hole of a template: its texts, the value of each, and how a prompt shows it.
+
+Types whose values are strings are written without quotes, as they are; a plain ``str`` is one line in which the fixed text that
+follows does not occur. Values of other types are JSON. Patterns, choices and other specs are written as they are anywhere.
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass, field
+from types import SimpleNamespace
+from typing import TYPE_CHECKING, Any
+
+from schemagen.arguments import kind_of
+from schemagen.context_free.syntax import Guest, Text
+from schemagen.engine.options import Options
+from schemagen.errors import OptionError, OptionTypeError
+from schemagen.grammar.compiler import understood
+from schemagen.grammar.context_free_specs import ContextFree
+from schemagen.grammar.embedded import expression_of, frozen_spec, given_spec, regex_of
+from schemagen.grammar.free_text import text_before, text_without
+from schemagen.grammar.pipeline import pattern_of, read_source, styled, target_of
+from schemagen.grammar.refusals import parsed, validated
+from schemagen.grammar.specs import Choice, Regex
+from schemagen.regex import ast
+from schemagen.schema.nodes import ANY_STRINGS, StringDisjunct, ValueSet
+from schemagen.schema.strings import string_pattern
+
+if TYPE_CHECKING:
+    from schemagen.context_free.syntax import Expression
+
+_LINE = ast.star(ast.Chars(ast.invert_ranges(ast.normalise_ranges([(0x0A, 0x0A), (0x0D, 0x0D)]))))
+
+
+class Filled(SimpleNamespace):
+    """The values of the holes of a template, as attributes; ``vars(filled)`` has them as a dict."""
+
+
+@dataclass(frozen=True, slots=True)
+class gen:  # noqa: N801 - the name that Guidance made common
+    r"""Free text in the hole of a template, line breaks included: up to the fixed text behind the hole.
+
+    ``Template("Notes: {notes}\n---\n{rest}", notes=gen(), rest=gen(stop="END"))``.
+
+    Args:
+        stop: What does not occur in it: a text, or several.
+        regex: A pattern for the whole of it; None: any text. It may then hold the fixed text that follows.
+
+    Raises:
+        OptionTypeError: An argument is no text.
+        OptionError: ``stop`` is empty, or stands beside ``regex``.
+    """
+
+    stop: str | tuple[str, ...] = ()
+    regex: str | None = None
+
+    def __post_init__(self) -> None:
+        """Refuse what is no text at once."""
+        given: Any = self.stop
+        stops = tuple(given) if isinstance(given, list | tuple) else (given,)
+        if wrong := [each for each in stops if not isinstance(each, str)]:
+            raise OptionTypeError(
+                f"stop={wrong[0]!r:.80}", why=f"it is {kind_of(wrong[0])}", fix="give a text, or several"
+            )
+        object.__setattr__(self, "stop", stops)
+        if "" in self.stop:
+            raise OptionError("stop='' is everywhere", why="so no text could come before it", fix="leave it out")
+        if self.regex is not None and self.stop:
+            raise OptionError(
+                "gen(stop=..., regex=...)", why="the pattern says where the text ends", fix="give one of them"
+            )
+
+
+@dataclass(frozen=True, slots=True)
+class Scalar:
+    """A hole that is not taken apart.
+
+    Attributes:
+        spec: What it holds, frozen.
+        value_set: Of a schema, what it allows; None of other specs.
+    """
+
+    spec: Any
+    value_set: ValueSet | None = field(default=None, compare=False)
+
+    @property
+    def is_raw(self) -> bool:
+        """Whether its values are strings, which are written as they are."""
+        value = self.value_set
+        return value is not None and bool(value.strings) and value == ValueSet(strings=value.strings)
+
+    def expression(self, behind: frozenset[str]) -> Expression:
+        """Return its texts.
+
+        Args:
+            behind: The fixed texts that may come behind the hole.
+        """
+        if isinstance(self.spec, gen):
+            return Text(_free(self.spec, behind))
+        if self.value_set is None:
+            return expression_of(self.spec)
+        if self.is_raw:
+            return Text(ast.union(*(_raw(each, behind) for each in self.value_set.strings)))
+        if self.value_set.arrays or self.value_set.objects:
+            return Guest(self.spec)
+        return Text(regex_of(self.spec))
+
+    def read(self, text: str) -> Any:
+        """Return the value of one of its texts.
+
+        Raises:
+            ValidationFailed: A validator refuses it.
+        """
+        spec = given_spec(self.spec)
+        if isinstance(spec, gen | Regex):
+            return text
+        if isinstance(spec, Choice | ContextFree):
+            return spec.value_of(text)
+        written = json.dumps(text) if self.is_raw else text
+        target = target_of(spec)
+        return parsed(written) if target is None else validated(target, written)
+
+    def shown(self) -> str:
+        """Return what a prompt says of it."""
+        spec = given_spec(self.spec)
+        if isinstance(spec, gen):
+            return "text" if spec.regex is None else f"/{spec.regex}/"
+        if isinstance(spec, Regex):
+            return f"/{spec.pattern}/"
+        if isinstance(spec, Choice):
+            return " | ".join(spec.options)
+        if isinstance(spec, ContextFree):
+            return spec.shown()
+        target = target_of(spec)
+        return "JSON" if target is None else target.name
+
+
+def hole_of(spec: Any) -> Scalar:
+    """Return what may stand in a hole.
+
+    Args:
+        spec: As for `schemagen.compile`, or a `gen`.
+
+    Raises:
+        SchemagenError: As `schemagen.compile`.
+    """
+    if isinstance(spec, gen):
+        return Scalar(spec)
+    spec = understood(spec)
+    if isinstance(spec, Regex | Choice | ContextFree):
+        return Scalar(spec)
+    target = target_of(spec)
+    arguments = {"strict": True, "resources": None}
+    normaliser = read_source(spec if target is None else target.schema, arguments, target).normaliser(
+        styled(Options(), target)
+    )
+    return Scalar(frozen_spec(spec), normaliser.value(normaliser.root))
+
+
+def _free(spec: gen, behind: frozenset[str]) -> ast.Regex:
+    if spec.regex is not None:
+        return pattern_of(Regex(spec.regex))
+    return ast.conjunction(ast.ANY_STRING, text_without(spec.stop), *map(text_before, sorted(behind)))
+
+
+def _raw(disjunct: StringDisjunct, behind: frozenset[str]) -> ast.Regex:
+    """Return strings as they are: those of which nothing is known but their length end where fixed text follows."""
+    language = string_pattern(disjunct)
+    is_any = disjunct.values is None and disjunct.pattern == ANY_STRINGS.pattern and not disjunct.formats
+    if not is_any:
+        return language
+    return ast.conjunction(language, _LINE, *map(text_before, sorted(behind)))

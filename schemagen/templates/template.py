@@ -1,0 +1,320 @@
+"""`Template`: a text with holes as a spec, and the values of the holes as its value.
+
+The rules are the pieces one after the other: fixed text, and a rule for each hole, named by it. A hole that is a template
+itself, repeated or not, calls the rule of that one. To read a text is to ask for its spans: what the rule of a hole derived is
+the text of its value.
+
+Source: the templates of Guidance and of DOMINO (Beurer-Kellner et al. 2024, section 4), without control flow between holes.
+
+Invariants: a rule has the path of its hole for a name, such as ``steps[].name``; the start rule is `START`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, NamedTuple, TypeVar, cast, overload
+
+from schemagen.arguments import check_count
+from schemagen.context_free.spans import Span, spans_of
+from schemagen.context_free.syntax import ContextFreeGrammar, Expression, Rule, Text, repeat, sequence
+from schemagen.errors import OptionError, ValidationFailed
+from schemagen.grammar.context_free_specs import ContextFree
+from schemagen.grammar.spans import LAYOUTS, guest_ends
+from schemagen.regex import ast
+from schemagen.templates.fields import fields_of, instance_of
+from schemagen.templates.holes import Filled, Scalar, hole_of
+from schemagen.templates.text import Piece, pieces_of, shown_text
+
+T_co = TypeVar("T_co", covariant=True)
+T = TypeVar("T")
+
+START = "template"
+
+
+@dataclass(frozen=True, slots=True)
+class Repeated:
+    """A template as a hole, so many times.
+
+    Attributes:
+        template: What is repeated.
+        low: How often at least.
+        high: How often at most; None: without end.
+        separator: What stands between two of them.
+        is_list: Whether the value is a list; else it is the one value, or None.
+    """
+
+    template: Template[Any]
+    low: int
+    high: int | None
+    separator: str = ""
+    is_list: bool = True
+
+
+@dataclass(frozen=True, init=False, repr=False)
+class Template(ContextFree[T_co]):
+    r"""Fixed text with holes: ``Template("Name: {name}\nAge: {age}", name=str, age=Annotated[int, Ge(0)])``.
+
+    The fixed text is forced: the model reads it, and does not choose it. The value has an attribute for each hole; or it is an
+    instance of a class whose fields are the holes: ``Template("Name: {name}\nAge: {age}", Person)``.
+
+    A hole takes what `schemagen.compile` takes, a `gen`, or another template, also ``template.many(...)`` and
+    ``template.optional()``. A type whose values are strings (``str``, dates, enums of texts) is written as it is, without
+    quotes; a plain ``str`` is one line in which the fixed text behind the hole does not occur. Other types are JSON.
+    ``{age:int}`` says the type in its place (str, int, float, bool, and text for several lines). Braces that are text are
+    doubled.
+
+    Args:
+        text: The template, or a t-string, ``t"Age: {int:age}"``: each interpolation a type, behind the colon its name.
+        into: The class of the value; holes without a type of their own have that of its field.
+        holes: What each hole takes.
+
+    Attributes:
+        text: The template.
+        holes: What each hole takes, by name.
+        into: The class of the value, or None.
+
+    Raises:
+        OptionError: The braces do not match; a hole has no name or type, or two have the same name; a keyword names no hole; a
+            field without a default has no hole.
+        OptionTypeError: The template is no text, or ``into`` has no fields.
+        SchemagenError: As `schemagen.compile`, for what a hole takes.
+    """
+
+    text: str
+    holes: tuple[tuple[str, Scalar | Template[Any] | Repeated], ...]
+    into: Any
+
+    instruction = "Answer only with this text, with each {...} filled in:"
+    forces_text = True
+
+    @overload
+    def __init__(self: Template[Filled], text: Any, /, **holes: Any) -> None: ...
+    @overload
+    def __init__(self: Template[T], text: Any, into: type[T], /, **holes: Any) -> None: ...
+    def __init__(self, text: Any, into: Any = None, /, **holes: Any) -> None:
+        pieces = pieces_of(text)
+        given = _specs_of(pieces, into, holes)
+        object.__setattr__(self, "text", _rewritten(pieces))
+        object.__setattr__(self, "holes", tuple((name, _hole_of(spec)) for name, spec in given.items()))
+        object.__setattr__(self, "into", into)
+
+    def many(self, min: int = 0, max: int | None = None, *, sep: str = "") -> Repeated:  # noqa: A002 - as list_of has them
+        """Return this template several times, for a hole whose value is a list.
+
+        Args:
+            min: How often at least.
+            max: How often at most; None: without end.
+            sep: The text between two of them.
+
+        Raises:
+            OptionError: The numbers are none, or in the wrong order.
+        """
+        check_count("min", min, least=0)
+        if max is not None:
+            check_count("max", max, least=0)
+            if max < min:
+                raise OptionError(f"min={min}, max={max}", why="no number is both", fix="swap them")
+        return Repeated(self, min, max, sep)
+
+    def optional(self) -> Repeated:
+        """Return this template once or not at all, for a hole whose value is None if it is left out."""
+        return Repeated(self, 0, 1, is_list=False)
+
+    def rules(self) -> ContextFreeGrammar:
+        """Return the rules of the template: one for each hole."""
+        rules: dict[str, Expression] = {}
+        _Rules(rules).add(START, self, frozenset())
+        return ContextFreeGrammar(START, rules)
+
+    def value_of(self, text: str) -> T_co:
+        """Return the values of the holes.
+
+        Raises:
+            ValidationFailed: The text does not fit the template, or a validator refuses a value.
+        """
+        rules = self.rules()
+        for layout in LAYOUTS:
+            spans = spans_of(rules, text, guest_ends(text, layout))
+            if spans is not None:
+                return cast("T_co", _read(self, _tree(spans), text))
+        raise ValidationFailed(
+            f"{text!r:.80} does not fit the template",
+            text=text,
+            why="it was not written under this grammar, or cut off",
+            fix="validate whole texts",
+        )
+
+    def shown(self) -> str:
+        """Return the template with what its holes take."""
+        return shown_text(pieces_of(self.text), {name: _shown(hole) for name, hole in self.holes})
+
+    def __repr__(self) -> str:
+        """Return the call that makes it, holes as a prompt shows them."""
+        holes = "".join(f", {name}={_shown(hole)}" for name, hole in self.holes)
+        return f"Template({self.text!r}{'' if self.into is None else f', {self.into.__name__}'}{holes})"
+
+
+# --- what is given -------------------------------------------------------------------------------------------------------
+
+
+def _specs_of(pieces: list[Piece], into: Any, holes: dict[str, Any]) -> dict[str, Any]:
+    """Return what each hole takes: by its keyword, by the word in its braces, or by the field of its name."""
+    names = [name for _, name, _ in pieces if name is not None]
+    if unknown := [name for name in holes if name not in names]:
+        raise OptionError(
+            f"{unknown[0]}= names no hole", why=f"the holes are {', '.join(names) or 'none'}", fix="write {name} in it"
+        )
+    fields = None if into is None else fields_of(into)
+    if fields is not None and (missing := sorted(fields.required - {*names})):
+        raise OptionError(
+            f"the template has no hole for {missing[0]!r}",
+            why=f"it is a field of {into.__name__} without a default",
+            fix=f"write {{{missing[0]}}} in it",
+        )
+    found: dict[str, Any] = {}
+    for _, name, said in pieces:
+        if name is None:
+            continue
+        spec = holes.get(name, said)
+        if spec is None and name not in holes:
+            if fields is None or name not in fields.types:
+                raise OptionError(
+                    f"the hole {{{name}}} has no type", why="nothing says what it takes", fix=f"give it: {name}=str"
+                )
+            spec = fields.types[name]
+        found[name] = spec
+    return found
+
+
+def _rewritten(pieces: list[Piece]) -> str:
+    """Return the template as a str whose holes have names alone."""
+    return "".join(
+        text.replace("{", "{{").replace("}", "}}") + ("" if name is None else f"{{{name}}}") for text, name, _ in pieces
+    )
+
+
+def _hole_of(spec: Any) -> Scalar | Template[Any] | Repeated:
+    return spec if isinstance(spec, Template | Repeated) else hole_of(spec)
+
+
+def _shown(hole: Scalar | Template[Any] | Repeated) -> str:
+    if isinstance(hole, Scalar):
+        return hole.shown()
+    if isinstance(hole, Template):
+        return repr(hole.shown())
+    often = f"{hole.low} to {hole.high}" if hole.high is not None else f"{hole.low} or more"
+    between = f", {hole.separator!r} between them" if hole.separator else ""
+    return f"{hole.template.shown()!r} {f'{often} times' if hole.is_list else 'or nothing'}{between}"
+
+
+# --- rules ---------------------------------------------------------------------------------------------------------------
+
+
+class _Rules:
+    """The rules of a template and of those in its holes."""
+
+    def __init__(self, rules: dict[str, Expression]) -> None:
+        self._rules = rules
+
+    def add(self, path: str, template: Template[Any], behind: frozenset[str]) -> None:
+        """Add the rule of a template, and those of its holes.
+
+        Args:
+            path: Its name.
+            template: The template.
+            behind: The fixed texts that may come behind it.
+        """
+        holes = dict(template.holes)
+        pieces = pieces_of(template.text)
+        prefix = "" if path == START else f"{path}."
+        body: list[Expression] = []
+        for at, piece in enumerate(pieces):
+            body.append(Text(ast.literal(piece.text)))
+            if piece.hole is not None:
+                name = f"{prefix}{piece.hole}"
+                self._hole(name, holes[piece.hole], _first(pieces[at + 1 :], holes, behind))
+                body.append(Rule(name))
+        self._rules[path] = sequence(*body)
+
+    def _hole(self, path: str, hole: Scalar | Template[Any] | Repeated, behind: frozenset[str]) -> None:
+        if isinstance(hole, Scalar):
+            self._rules[path] = hole.expression(behind)
+        elif isinstance(hole, Template):
+            self.add(path, hole, behind)
+        else:
+            item = f"{path}[]"
+            begin = frozenset((hole.separator,)) if hole.separator else _first_of(hole.template, behind)
+            self.add(item, hole.template, behind if hole.high == 1 else behind | begin)
+            self._rules[path] = _times(Rule(item), hole)
+
+
+def _times(item: Expression, hole: Repeated) -> Expression:
+    """Return an item so many times, with the separator between two."""
+    if not hole.separator or hole.high == 0:
+        return repeat(item, hole.low, hole.high)
+    more = sequence(Text(ast.literal(hole.separator)), item)
+    high = None if hole.high is None else hole.high - 1
+    some = sequence(item, repeat(more, max(hole.low - 1, 0), high))
+    return some if hole.low else repeat(some, 0, 1)
+
+
+def _first(
+    pieces: list[Piece], holes: dict[str, Scalar | Template[Any] | Repeated], behind: frozenset[str]
+) -> frozenset[str]:
+    """Return the fixed texts that pieces may begin with; a hole whose text may be anything has none."""
+    found: set[str] = set()
+    for piece in pieces:
+        if piece.text:
+            return frozenset((*found, piece.text))
+        if piece.hole is None:
+            break
+        hole = holes[piece.hole]
+        if isinstance(hole, Scalar):
+            return frozenset(found)
+        inner = hole if isinstance(hole, Template) else hole.template
+        found |= _first_of(inner, frozenset())
+        if not (isinstance(hole, Repeated) and hole.low == 0):
+            return frozenset(found)
+    return frozenset(found) | behind
+
+
+def _first_of(template: Template[Any], behind: frozenset[str]) -> frozenset[str]:
+    return _first(pieces_of(template.text), dict(template.holes), behind)
+
+
+# --- values --------------------------------------------------------------------------------------------------------------
+
+
+class _Node(NamedTuple):
+    """A span and those inside of it."""
+
+    span: Span
+    inner: list[_Node]
+
+
+def _tree(spans: list[Span]) -> _Node:
+    """Return the first span with all others inside of it."""
+    open_nodes: list[_Node] = []
+    for span in spans:
+        node = _Node(span, [])
+        del open_nodes[span.depth :]
+        if open_nodes:
+            open_nodes[-1].inner.append(node)
+        open_nodes.append(node)
+    return open_nodes[0]
+
+
+def _read(template: Template[Any], node: _Node, text: str) -> Any:
+    """Return the value of a template. Spans inside of an empty one are not told: they are all empty."""
+    nodes = node.inner or [_Node(node.span, [])] * len(template.holes)
+    values = {name: _value(hole, inner, text) for (name, hole), inner in zip(template.holes, nodes, strict=True)}
+    return Filled(**values) if template.into is None else instance_of(template.into, values, text)
+
+
+def _value(hole: Scalar | Template[Any] | Repeated, node: _Node, text: str) -> Any:
+    if isinstance(hole, Scalar):
+        return hole.read(text[node.span.start : node.span.end])
+    if isinstance(hole, Template):
+        return _read(hole, node, text)
+    values = [_read(hole.template, inner, text) for inner in node.inner or [_Node(node.span, [])] * hole.low]
+    return values if hole.is_list else next(iter(values), None)
