@@ -28,9 +28,13 @@ public:
     Adjacency(const ContextFreeGrammar& grammar, Kernel& kernel, Lexer& lexer, const Adjacency* before)
         : grammar_(grammar), kernel_(kernel), lexer_(lexer), known_(grammar.lexemes().size()) {
         if (!before) return;
+        beginnings_ = before->beginnings_;
         followed_ = before->followed_;
         last_ = before->last_;
-        for (size_t lexeme = 0; lexeme < known_.size(); ++lexeme) known_[lexeme].free = before->known_[lexeme].free;
+        for (size_t lexeme = 0; lexeme < known_.size(); ++lexeme) {
+            known_[lexeme].beginning = before->known_[lexeme].beginning;
+            known_[lexeme].free = before->known_[lexeme].free;
+        }
     }
     enum class When : uint8_t { kNever, kSometimes, kAlways };
     // When a lexeme can be left for another one.

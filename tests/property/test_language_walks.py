@@ -9,6 +9,7 @@ lark = pytest.importorskip("lark")
 
 import schemagen  # noqa: E402 - below the import of what may be missing
 from schemagen.errors import ValidationFailed  # noqa: E402
+from schemagen.testing import mask_of  # noqa: E402
 from tests.property.language_walks import (  # noqa: E402
     FILES,
     LANGUAGES,
@@ -68,6 +69,22 @@ def test_walks_end_and_lark_reads_them(name: str) -> None:
     """In each language, along masks, the first of which are compared."""
     for seed in range(100_000, 100_000 + WALKS):
         check_walk(name, seed, compare=seed == 100_000)
+
+
+@pytest.mark.parametrize("name", LANGUAGES)
+def test_a_grammar_that_is_renewed_writes_the_same(name: str) -> None:
+    """What is known of neighbours goes along into the next epoch, and means the same there."""
+    grammar, _, _ = language(name)
+    other = schemagen.compile(grammar.spec, grammar.vocabulary, cache=None, limits=schemagen.Limits(max_seconds=600))
+    for seed in range(300_000, 300_003):
+        tokens = walk(grammar, seed, 40, compare=False).tokens
+        matcher, renewed = grammar.matcher(), other.matcher()
+        for at, token in enumerate(tokens):
+            if at % (30 if name == "python" else 5) == 0:
+                other._implementation.begin_anew()  # type: ignore[attr-defined]
+            assert mask_of(renewed, grammar.vocabulary) == mask_of(matcher, grammar.vocabulary)
+            assert matcher.accept_token(token)
+            assert renewed.accept_token(token)
 
 
 @pytest.mark.parametrize(("name", "seed"), [("sql, lalr", 534)])
