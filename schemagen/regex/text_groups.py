@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from schemagen.regex.cursor import Cursor
     from schemagen.regex.syntax import Syntax
 
-_ITSELF = "its text stands for a kind of text"
+_KIND = "a group of this name stands for a kind of text"
 
 
 class TextGroup(NamedTuple):
@@ -84,7 +84,7 @@ class TextGroup(NamedTuple):
         return parts[0], parts[1:]
 
     def _refuse(self, fact: str, fix: str) -> NoReturn:
-        raise self.cursor.invalid(f"the text group {self.name} {fact}", self.position, why=_ITSELF, fix=fix)
+        raise self.cursor.invalid(f"the text group {self.name} {fact}", self.position, why=_KIND, fix=fix)
 
 
 def _point(part: Syntax | None) -> int | None:
