@@ -94,7 +94,7 @@ def _resolved_by_yaml() -> ast.Regex:
     sexagesimal = ast.concat(ast.literal(":"), ast.repeat(_DIGIT, 1, 2))
     exponent = ast.optional(ast.concat(ast.char_set("eE"), ast.optional(ast.char_set("+-")), _DIGIT, digits))
     fraction = ast.concat(ast.literal("."), digits)
-    special = (f".{word}" for name in ("inf", "nan") for word in (name, name.capitalize(), name.upper()))
+    special = (".inf", ".Inf", ".INF", ".nan", ".NaN", ".NAN")
     numbers = ast.union(
         ast.concat(number, ast.star(sexagesimal), ast.optional(fraction), exponent),
         ast.concat(plus, fraction, exponent),
