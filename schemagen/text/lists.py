@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from pydantic import TypeAdapter
+    from typing_extensions import TypeForm
 
     from schemagen.context_free.syntax import Expression
     from schemagen.grammar.context_free_specs import ContextFree
@@ -177,6 +178,8 @@ def list_of(
     min: int = 1,
     max: int | None = None,
 ) -> ListOf[str]: ...
+@overload
+def list_of(item: TypeForm[T], sep: str = ", ", *, min: int = 1, max: int | None = None) -> ListOf[T]: ...
 @overload
 def list_of(item: Any, sep: str = ", ", *, min: int = 1, max: int | None = None) -> ListOf[Any]: ...
 def list_of(item: Any, sep: str = ", ", *, min: int = 1, max: int | None = None) -> ListOf[Any]:  # noqa: A002 - as of a Field

@@ -139,6 +139,7 @@ def other_specs(lm: schemagen.LanguageModel, grammar: schemagen.Grammar) -> None
     assert_type(lm("", schemagen.text.paragraph()), str)
     assert_type(lm("", schemagen.text.one_of_lines("a\nb")), str)
     assert_type(lm("", schemagen.text.list_of(int)), list[int])
+    assert_type(lm("", schemagen.text.list_of(Union[int, str])), list[Union[int, str]])
     assert_type(lm("", schemagen.text.list_of(Person, sep="\n", max=3)), list[Person])
     assert_type(lm("", schemagen.text.list_of(schemagen.Choice(Mood))), list[Mood])
     assert_type(lm("", schemagen.text.list_of(schemagen.Regex("a+"))), list[str])
