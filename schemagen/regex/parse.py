@@ -31,7 +31,7 @@ from schemagen.regex.syntax import (
     loop,
     sequence,
 )
-from schemagen.regex.text_groups import TEXT_GROUPS, TextGroup, height_of
+from schemagen.regex.text_groups import TEXT_GROUPS, TextGroup
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -230,8 +230,8 @@ class Parser:
     def _push_text_group(self, group: Group) -> None:
         """Add what a text group stands for."""
         parts = [each.node for each in (*group.alternatives, self._sequence(group))]
-        language = TextGroup(group.text_group, parts, group.position, self.cursor).language()
-        self.push(language, height_of(language), group.position)
+        language, height = TextGroup(group.text_group, parts, group.position, self.cursor).language()
+        self.push(language, height, group.position)
 
     def _open_group(self) -> None:
         """Step over ``(`` and what says which kind of group it is."""

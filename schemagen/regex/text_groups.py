@@ -15,6 +15,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple, NoReturn
 
+from schemagen.errors import LimitError
 from schemagen.regex import wildcards
 from schemagen.regex.ast import Alternation, Chars, Complement, Concat, Conjunction, Regex, Repeat, union
 from schemagen.regex.syntax import PLAIN
@@ -24,6 +25,9 @@ if TYPE_CHECKING:
 
     from schemagen.regex.cursor import Cursor
     from schemagen.regex.syntax import Syntax
+
+#: Operators and sets of characters in what a group stands for, written out: a list within a list doubles them.
+MAX_SIZE = 300_000
 
 _KIND = "a group of this name stands for a kind of text"
 
@@ -43,15 +47,23 @@ class TextGroup(NamedTuple):
     position: int
     cursor: Cursor
 
-    def language(self) -> Regex:
-        """Return the texts that it stands for.
+    def language(self) -> tuple[Regex, int]:
+        """Return the texts that it stands for, and how many operators are nested in them.
 
         Raises:
             InvalidPatternError: Its argument is missing, one too many, or no fixed text where that is needed.
             UnsupportedPatternError: What it means cannot be compiled.
-            LimitError: A text is too long.
+            LimitError: A text is too long, or lists are nested too deep.
         """
-        return _LANGUAGES[self.name](self)
+        language = _LANGUAGES[self.name](self)
+        height, size = extent_of(language)
+        if size > MAX_SIZE:
+            raise LimitError(
+                f"the text group {self.name} stands for an expression of {size:,} operators, limit {MAX_SIZE:,}",
+                at=f"position {self.position} of a pattern of {len(self.cursor.pattern)} characters",
+                fix="nest fewer lists in one another",
+            )
+        return language, height
 
     def nothing(self) -> None:
         """Refuse an argument."""
@@ -64,9 +76,7 @@ class TextGroup(NamedTuple):
         parts = node.parts if isinstance(node, Concat) else (node,)
         points = [_point(part) for part in parts]
         if None in points:
-            self._refuse(
-                "takes one fixed text", "write a backslash before each character that is an operator of patterns"
-            )
+            self._refuse("takes one fixed text", "escape it as re.escape does: '\\.' for a full stop")
         return "".join(chr(point) for point in points if point is not None)
 
     def delimiter_and_items(self) -> tuple[Regex, list[Regex]]:
@@ -158,16 +168,30 @@ _LANGUAGES: dict[str, Callable[[TextGroup], Regex]] = {
 TEXT_GROUPS = frozenset(_LANGUAGES)
 
 
-def height_of(regex: Regex) -> int:
-    """Return how many operators are nested in an expression; parts that occur often are looked at once."""
-    known: dict[int, int] = {}
+class Extent(NamedTuple):
+    """How large an expression is.
 
-    def height(node: Regex) -> int:
+    Attributes:
+        height: How many operators are nested.
+        size: How many operators and sets of characters there are when it is written out.
+    """
+
+    height: int
+    size: int
+
+
+def extent_of(regex: Regex) -> Extent:
+    """Return how large an expression is; parts that occur often are looked at once."""
+    known: dict[int, Extent] = {}
+
+    def extent(node: Regex) -> Extent:
         if id(node) not in known:
-            known[id(node)] = 0 if isinstance(node, Chars) else 1 + max(map(height, _parts(node)), default=-1)
+            parts = [extent(part) for part in _parts(node)]
+            height = 0 if isinstance(node, Chars) else 1 + max((part.height for part in parts), default=-1)
+            known[id(node)] = Extent(height, 1 + sum(part.size for part in parts))
         return known[id(node)]
 
-    return height(regex)
+    return extent(regex)
 
 
 def _parts(node: Regex) -> tuple[Regex, ...]:

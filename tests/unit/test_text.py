@@ -273,6 +273,18 @@ def test_substrings_have_a_limit() -> None:
     assert matcher.accept_bytes(b"b") is False
 
 
+def test_nested_lists_have_a_limit() -> None:
+    """A list within a list is written out twice; what becomes too large is refused, and at once."""
+    pattern = "[0-9]"
+    for depth in range(60):
+        pattern = f"(?P<DELIMITED_LIST>{'abcdef'[depth % 6]}|{pattern})"
+    with pytest.raises(schemagen.LimitError, match="stands for an expression of"):
+        schemagen.compile(Regex(pattern), BYTES)
+    assert derives(
+        Regex("(?P<DELIMITED_LIST>;|(?P<DELIMITED_SUBSEQUENCE_OF>,|a|(?P<DELIMITED_LIST>-|b)|c))"), "b-b,c;a"
+    )
+
+
 def test_escapes_in_arguments() -> None:
     """A fixed text is written as in any pattern: escapes, and under (?x) without blanks."""
     assert derives(Regex(r"(?P<SUBSTRING_OF>\(\x41\|\n)"), "A|\n")
