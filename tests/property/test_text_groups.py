@@ -283,3 +283,61 @@ def test_masks_of_lists_of_anything(spec: Any, given: str) -> None:
     check_masks_along(spec, given)
     assert derives(spec, given)
     assert not derives(spec, given + ",")
+
+
+# ---- how lists are cut ------------------------------------------------------------------------------------------------
+
+
+def cuts_of(given: str, sep: str, items: list[str], low: int, high: int) -> list[list[str]]:
+    """Return all ways to cut a text into items that match one of the patterns, best first: the longest first items."""
+    ways = [[]] if not given and not low else []
+
+    def walk(rest: str, found: list[str]) -> None:
+        for end in range(len(rest) + 1):
+            if any(re.fullmatch(item, rest[:end]) for item in items) and len(found) < high:
+                some = [*found, rest[:end]]
+                if end == len(rest) and len(some) >= low:
+                    ways.append(some)
+                if rest.startswith(sep, end) and (sep or end):
+                    walk(rest[end + len(sep) :], some)
+
+    walk(given, [])
+    return sorted(ways, key=lambda way: [len(item) for item in way], reverse=True)
+
+
+#: Delimiters with items; without a delimiter and with empty items a text would have infinitely many cuts.
+CUT = [
+    (sep, item)
+    for sep in (",", ",a", "")
+    for item in ("a*", "a|a,|,", "[a,]+", "a,a|aa|,b", "b?(?:a,)*")
+    if sep or not re.fullmatch(item, "")
+]
+
+
+@pytest.mark.parametrize(("sep", "item"), CUT)
+@pytest.mark.parametrize(("low", "high"), [(1, None), (0, None), (2, 3), (3, None), (0, 1)])
+def test_the_first_items_are_the_longest(sep: str, item: str, low: int, high: int | None) -> None:
+    """The value of a list is the best of all cuts, and there is one exactly where the grammar derives the text."""
+    spec = text.list_of(Regex(item), sep=sep, min=low, max=high)
+    derived = accepted_of(schemagen.compile(spec, BYTES), (*"ab,",), 5)
+    for given in texts_of((*"ab,",), 5):
+        cuts = cuts_of(given, sep, [item], low, high or 9)
+        assert (given in derived) == bool(cuts), given
+        if cuts:
+            assert spec.value_of(given) == ([] if not given and not low else cuts[0])
+        else:
+            with pytest.raises(schemagen.ValidationFailed):
+                spec.value_of(given)
+
+
+def test_earlier_items_come_first() -> None:
+    """The value of a subsequence is made of the earliest items that there can be."""
+    spec = text.subsequence_of(["a", "a,b", "b", "", "b,a", "a"], sep=",")
+    best: dict[str, tuple[int, ...]] = {}
+    for count in range(1, 7):
+        for some in combinations(range(6), count):
+            joined = ",".join(spec.items[index].options[0] for index in some)
+            best[joined] = min(best.get(joined, some), some)
+    for joined, some in best.items():
+        assert spec.value_of(joined) == [spec.items[index].options[0] for index in some]
+    assert accepted_of(schemagen.compile(spec, BYTES), ("a", "b", ","), 9) == {each for each in best if len(each) <= 9}
