@@ -131,7 +131,8 @@ def unquoted() -> Unquoted:
     It has a character or more, all of them printable, and blanks only within. It does not begin with an indicator (any of
     ``-?:,[]{}#&*!|>'"%@`` and the backtick), has no ``": "`` and no ``" #"``, and does not end with a colon. Words that
     YAML 1.1 or 1.2 takes for something else are left out: ``null``, ``yes``, ``off``, ``y``, numbers, dates, ``~``, ``<<``.
-    It may stand alone, in a list, as a value and as a key, but not within brackets, where commas and brackets end it.
+    It may stand alone, in a list, as a value and as a key (of up to 1,024 characters), but not within brackets, where commas
+    and brackets end it.
     """
     return Unquoted()
 
