@@ -55,6 +55,7 @@ from schemagen.errors import (
 from schemagen.structured import Structured, set_default_lm, structured
 
 if TYPE_CHECKING:
+    from schemagen import text
     from schemagen.calling import Tool, ToolCall, tool
     from schemagen.decode import LogitsProcessor
     from schemagen.generation import Failure, Generation
@@ -85,7 +86,8 @@ if TYPE_CHECKING:
 
 __version__ = "0.1.0"
 
-#: Public name -> the module that defines it. The TYPE_CHECKING block above says the same to type checkers.
+#: Public name -> the module that defines it; "schemagen" for a package. The TYPE_CHECKING block above says the same to type
+#: checkers.
 _HOMES = {
     "Choice": "schemagen.grammar.specs",
     "EBNF": "schemagen.grammar.context_free_specs",
@@ -116,6 +118,7 @@ _HOMES = {
     "gen": "schemagen.templates",
     "load": "schemagen.lm.load",
     "load_bundled": "schemagen.lm.load",
+    "text": "schemagen",
     "to_regex": "schemagen.grammar.compiler",
     "tool": "schemagen.calling",
 }
@@ -187,6 +190,7 @@ __all__ = [
     "load_bundled",
     "set_default_lm",
     "structured",
+    "text",
     "to_regex",
     "tool",
 ]
@@ -197,6 +201,8 @@ def __getattr__(name: str) -> Any:
     home = _HOMES.get(name)
     if home is None:
         raise AttributeError(f"module 'schemagen' has no attribute {name!r}")
+    if home == __name__:
+        return import_module(f"{home}.{name}")
     value = getattr(import_module(home), name)
     if name == "Vocabulary":
         for module in _FRONT_END:

@@ -301,7 +301,7 @@ def pattern_of(spec: Regex | Choice[Any] | ContextFree[Any]) -> ast.Regex:
     from schemagen.regex import ast, parse_pattern
 
     if isinstance(spec, Regex):
-        return parse_pattern(spec.pattern, spec.dialect, search=False)
+        return parse_pattern(spec.pattern, spec.dialect, search=False, text_groups=True)
     if not spec.options:
         raise UnsatisfiableSchemaError(
             "a Choice without options", why="there is nothing to choose", fix="give at least one text"

@@ -19,6 +19,7 @@ from schemagen.errors import (
     ValidationFailed,
 )
 from schemagen.regex.hashing import HashedOnce, hashed_once
+from schemagen.regex.text_groups import TEXT_GROUPS
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -67,7 +68,8 @@ def pattern_text(pattern: re.Pattern[Any]) -> str:
     """Return a pattern for `Regex` that means what a compiled one means as a whole, its flags written into it.
 
     Raises:
-        UnsupportedPatternError: It is a pattern over bytes, or has a flag that cannot be written into it.
+        UnsupportedPatternError: It is a pattern over bytes, has a flag that cannot be written into it, or a group with the
+            name of a text group, which is an ordinary one for `re`.
     """
     if not isinstance(pattern.pattern, str):
         raise UnsupportedPatternError(
@@ -75,6 +77,13 @@ def pattern_text(pattern: re.Pattern[Any]) -> str:
             why="texts are characters",
             fix="compile a pattern of type str",
         )
+    for name in pattern.groupindex:
+        if name in TEXT_GROUPS:
+            raise UnsupportedPatternError(
+                f"the compiled pattern {pattern.pattern!r:.80} has a group with the name {name}",
+                why="it is an ordinary group for re, and stands for a kind of text in a Regex",
+                fix="give Regex(pattern) for the kind of text, or the group another name",
+            )
     letters = "".join(letter for flag, letter in _LETTERS.items() if pattern.flags & flag)
     unknown = pattern.flags & ~(_HARMLESS | sum(_LETTERS))
     if unknown:
@@ -185,7 +194,10 @@ class Regex:
     """Text that matches ``pattern`` as a whole.
 
     Args:
-        pattern: For example ``r"[A-Z]{3}-[0-9]+"``. Back-references have no finite automaton and are refused.
+        pattern: For example ``r"[A-Z]{3}-[0-9]+"``. Back-references have no finite automaton and are refused. In
+            Python's dialect some named groups stand for a kind of text (the guide on text groups): ``(?P<QUOTED_TEXT>)``,
+            ``(?P<UNQUOTED_TEXT>)``, ``(?P<TEXT_UNTIL>stop)``, ``(?P<SUBSTRING_OF>text)``,
+            ``(?P<DELIMITED_LIST>, |[0-9]+)`` and ``(?P<DELIMITED_SUBSEQUENCE_OF>, |bold|italic)``.
         dialect: Whose syntax the pattern is in: that of Python's `re`, of ECMA-262 with the `u` flag (as in JSON Schema), or of
             Rust's `regex` crate (as in pydantic's `Field(pattern=...)`).
     """

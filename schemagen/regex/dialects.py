@@ -23,9 +23,17 @@ if TYPE_CHECKING:
     from schemagen.regex.syntax import Syntax
 
 
-def parse_pattern(pattern: str, dialect: PatternDialect, *, search: bool) -> Regex:
-    """Return the language of a pattern of any dialect; see `parse_ecma`, `parse_python` and `parse_rust`."""
-    return _language(pattern, dialect=dialect, search=search)
+def parse_pattern(pattern: str, dialect: PatternDialect, *, search: bool, text_groups: bool = False) -> Regex:
+    """Return the language of a pattern of any dialect; see `parse_ecma`, `parse_python` and `parse_rust`.
+
+    Args:
+        pattern: The pattern.
+        dialect: Whose syntax it is in.
+        search: Whether it may match anywhere in a text.
+        text_groups: Whether groups in Python's dialect with the names of text groups stand for these (`text_groups.py`), which
+            `re` does not know: not where it checks what was written.
+    """
+    return _language(pattern, dialect=dialect, search=search, text_groups=text_groups and dialect == "python")
 
 
 def parse_ecma(pattern: str, *, search: bool = True) -> Regex:
@@ -81,12 +89,12 @@ def parse_rust(pattern: str, *, search: bool = True) -> Regex:
 
 
 @lru_cache(maxsize=1024)
-def _language(pattern: str, *, dialect: PatternDialect, search: bool) -> Regex:
+def _language(pattern: str, *, dialect: PatternDialect, search: bool, text_groups: bool = False) -> Regex:
     """Parse and translate; an error of the translation, which does not know the text, is told where it belongs.
 
     Cached: the same few patterns (identifiers, dates, versions) return in many schemas, and parsing takes 0.1 ms.
     """
-    syntax = _syntax(pattern, dialect)
+    syntax = _syntax(pattern, dialect, text_groups=text_groups)
     try:
         return denote(syntax, search=search)
     except UnsupportedPatternError as error:
@@ -97,9 +105,9 @@ def _language(pattern: str, *, dialect: PatternDialect, search: bool) -> Regex:
         raise LimitError(error.fact, at=f"pattern {pattern[:200]!r}", why=error.why, fix=error.fix) from error
 
 
-def _syntax(pattern: str, dialect: PatternDialect) -> Syntax:
+def _syntax(pattern: str, dialect: PatternDialect, *, text_groups: bool) -> Syntax:
     if dialect == "rust":
         from schemagen.regex.rust import parse_rust_syntax  # only here: few patterns need it
 
         return parse_rust_syntax(pattern)
-    return parse_syntax(pattern, python=dialect == "python")
+    return parse_syntax(pattern, python=dialect == "python", text_groups=text_groups)

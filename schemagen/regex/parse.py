@@ -31,6 +31,7 @@ from schemagen.regex.syntax import (
     loop,
     sequence,
 )
+from schemagen.regex.text_groups import TEXT_GROUPS, TextGroup
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -84,6 +85,7 @@ class Group:
     items: list[_Item] = field(default_factory=list)
     alternatives: list[_Item] = field(default_factory=list)
     repeated: bool = False
+    text_group: str = ""
 
 
 @lru_cache(maxsize=1024)
@@ -98,8 +100,11 @@ class Parser:
     #: What stands for nothing under the flag ``x``.
     _ignored = _VERBOSE_SKIP
 
-    def __init__(self, pattern: str, *, python: bool, flags: Flags | None = None) -> None:
+    def __init__(
+        self, pattern: str, *, python: bool, flags: Flags | None = None, text_groups: frozenset[str] = frozenset()
+    ) -> None:
         self.cursor = Cursor(pattern, python, flags=flags or Flags())
+        self._text_groups = text_groups
         self.open_groups = [Group("group", 0, self.cursor.flags)]
         self._names: set[str] = set()
 
@@ -211,6 +216,9 @@ class Parser:
         cursor.position += 1
         group = self.open_groups.pop()
         cursor.flags = group.flags
+        if group.text_group:
+            self._push_text_group(group)
+            return
         item = self._finish(group)
         if group.kind == "group":
             self.push(item.node, item.height, group.position)
@@ -218,6 +226,12 @@ class Parser:
         build = look_ahead if group.kind == "ahead" else look_behind
         node = build(item.node, negative=group.negative, position=group.position)
         self.push(node, item.height + 2, group.position)
+
+    def _push_text_group(self, group: Group) -> None:
+        """Add what a text group stands for."""
+        parts = [each.node for each in (*group.alternatives, self._sequence(group))]
+        language, height = TextGroup(group.text_group, parts, group.position, self.cursor).language()
+        self.push(language, height, group.position)
 
     def _open_group(self) -> None:
         """Step over ``(`` and what says which kind of group it is."""
@@ -233,7 +247,9 @@ class Parser:
             elif cursor.python and cursor.skip("#"):
                 self._comment(start)
                 return
-            elif not cursor.skip(":") and not self._name(start) and not self._inline_flags(start):
+            elif name := self._name(start):
+                group.text_group = name if name in self._text_groups else ""
+            elif not cursor.skip(":") and not self._inline_flags(start):
                 return
         self.open_groups.append(group)
 
@@ -244,8 +260,8 @@ class Parser:
             raise self.cursor.invalid("comment '(?#' is never closed", start, fix="add ')'")
         self.cursor.position = end + 1
 
-    def _name(self, start: int) -> bool:
-        """Step over ``P<name>``, or in ECMA-262 also ``<name>``; say whether there was one."""
+    def _name(self, start: int) -> str:
+        """Step over ``P<name>``, or in ECMA-262 also ``<name>``, and return the name; "" if there is none."""
         cursor = self.cursor
         for prefix, (what, why) in _REFUSED_GROUPS.items():
             if cursor.pattern.startswith(prefix, cursor.position):
@@ -253,15 +269,16 @@ class Parser:
                     f"{what} '(?{prefix}' cannot be compiled", start, why=why, fix="state the rule without it"
                 )
         if not (cursor.skip("P<") or (not cursor.python and cursor.skip("<"))):
-            return False
-        name = _GROUP_NAME.match(cursor.pattern, cursor.position)
-        if name is None:
+            return ""
+        found = _GROUP_NAME.match(cursor.pattern, cursor.position)
+        if found is None:
             raise cursor.invalid("group name is not an identifier followed by '>'", start)
-        if cursor.python and name.group(1) in self._names:
-            raise cursor.invalid(f"group name {name.group(1)!r} is used twice", start)
-        self._names.add(name.group(1))
-        cursor.position = name.end()
-        return True
+        name = found.group(1)
+        if cursor.python and name in self._names - self._text_groups:
+            raise cursor.invalid(f"group name {name!r} is used twice", start)
+        self._names.add(name)
+        cursor.position = found.end()
+        return name
 
     def _inline_flags(self, start: int) -> bool:
         """Step over ``i)`` or ``i-s:`` and the like, set the flags, and say whether a group opens.
@@ -355,9 +372,9 @@ class Parser:
         return int(significant)
 
 
-def parse_syntax(pattern: str, *, python: bool) -> Syntax:
-    """Return a pattern as syntax; see `Parser.parse`."""
-    return Parser(pattern, python=python).parse()
+def parse_syntax(pattern: str, *, python: bool, text_groups: bool = False) -> Syntax:
+    """Return a pattern as syntax, its text groups as what they stand for; see `Parser.parse`."""
+    return Parser(pattern, python=python, text_groups=TEXT_GROUPS if text_groups else frozenset()).parse()
 
 
 __all__ = ["MAX_COUNT", "MAX_HEIGHT", "Parser", "Regex", "parse_syntax"]

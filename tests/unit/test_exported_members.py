@@ -13,7 +13,7 @@ EXPORTED = {
     "Choice", "EBNF", "Failure", "GBNF", "Generation", "Generator", "Grammar", "Json", "LanguageModel", "Lark", "Layout", "Limits", "LogitsProcessor", "Partial", "Regex", "Structured", "Template", "Tool", "ToolCall",
     "Vocabulary", "__version__",
     "allocate_token_bitmask", "apply_token_bitmask_inplace", "cache_info", "clear_cache", "compile", "errors", "events", "fill_next_token_bitmasks",
-    "from_transformers", "gen", "load", "load_bundled", "set_default_lm", "structured", "to_regex", "tool",
+    "from_transformers", "gen", "load", "load_bundled", "set_default_lm", "structured", "text", "to_regex", "tool",
 }  # fmt: skip
 EXCEPTIONS = {
     name for name, value in vars(schemagen.errors).items() if isinstance(value, type) and issubclass(value, Exception)

@@ -88,7 +88,7 @@ def test_every_dependency_is_pinned() -> None:
     project = TOML.loads(PYPROJECT)["project"]
     listed = project["dependencies"] + [name for extra in project["optional-dependencies"].values() for name in extra]
     unmarked = [requirement for requirement in listed if ";" not in requirement]
-    wanted = {re.match(r"[A-Za-z0-9-]+", requirement)[0] for requirement in unmarked} - {"schemagen"}  # type: ignore[index]
+    wanted = {re.match(r"[A-Za-z0-9.-]+", requirement)[0] for requirement in unmarked} - {"schemagen"}  # type: ignore[index]
     pins = dict(
         re.findall(r"^([A-Za-z0-9_.-]+)==(\S+?)(?:;.*)?$", (ROOT / "constraints.txt").read_text(), flags=re.MULTILINE)
     )

@@ -1,0 +1,12 @@
+"""Kinds of text as specs: quoted and unquoted texts, text up to a stop, paragraphs, lines of a text, delimited lists.
+
+    schemagen.text.list_of(schemagen.text.quoted(), sep=" | ")
+
+They are the extensions of Koo, Liu & He 2024, Table 1, which are named groups of a `Regex`, too. Each of them is a spec, and a
+part of others: an item of a list, what a terminal of a `Lark` is bound to.
+"""
+
+from schemagen.text.lists import list_of, subsequence_of
+from schemagen.text.wildcards import one_of_lines, paragraph, quoted, unquoted, until
+
+__all__ = ["list_of", "one_of_lines", "paragraph", "quoted", "subsequence_of", "unquoted", "until"]
