@@ -7,6 +7,7 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 from schemagen.context_free.names import is_made
+from schemagen.context_free.pattern_groups import rules_of_pattern
 from schemagen.context_free.spans import Span, spans_of
 from schemagen.errors import OptionError, ValidationFailed
 from schemagen.grammar.context_free_specs import ContextFree
@@ -46,9 +47,9 @@ def spans_in(spec: Any, text: str, arguments: Mapping[str, Any]) -> list[Span]:
         if text in spec.options:
             return []
     elif isinstance(spec, Regex) and spec.dialect == "python":
-        match = re.fullmatch(spec.pattern, text)
-        if match is not None:
-            return _groups(match)
+        groups = _groups(spec.pattern, text)
+        if groups is not None:
+            return groups
     else:
         raise OptionError(
             f"spans of {spec!r:.80}",
@@ -60,8 +61,18 @@ def spans_in(spec: Any, text: str, arguments: Mapping[str, Any]) -> list[Span]:
     )
 
 
-def _groups(match: re.Match[str]) -> list[Span]:
-    """Return the named groups that took part in a match."""
+def _groups(pattern: str, text: str) -> list[Span] | None:
+    """Return the named groups that took part in a match; None if there is no match.
+
+    `re` says where they are, but for text groups, which it does not have.
+    """
+    rules = rules_of_pattern(pattern)
+    if rules is not None:
+        spans = spans_of(rules, text, lambda _guest, _start: [])
+        return spans and [each._replace(name=each.name.partition("#")[0], depth=each.depth - 1) for each in spans[1:]]
+    match = re.fullmatch(pattern, text)
+    if match is None:
+        return None
     found = [Span(name, *match.span(name)) for name in match.re.groupindex if match.span(name) != (-1, -1)]
     found.sort(key=lambda span: (span.start, -span.end))
     depths = [

@@ -32,6 +32,7 @@ from schemagen.regex.syntax import (
     LookAhead,
     LookBehind,
     Loop,
+    Named,
     Sequence,
     Syntax,
     sequence,
@@ -168,6 +169,8 @@ class _Machine:
             return [(then, obligation)]
         if isinstance(node, Choice):
             return [(self._rest(part, then), obligation) for part in node.parts]
+        if isinstance(node, Named):
+            return [(self._rest(node.inner, then), obligation)]
         if isinstance(node, Loop):
             return self._rounds(node, then, obligation)
         if isinstance(node, Before):

@@ -24,6 +24,7 @@ from schemagen.regex.syntax import (
     After,
     Ahead,
     Before,
+    Named,
     Syntax,
     choice,
     look_ahead,
@@ -86,6 +87,7 @@ class Group:
     alternatives: list[_Item] = field(default_factory=list)
     repeated: bool = False
     text_group: str = ""
+    name: str = ""
 
 
 @lru_cache(maxsize=1024)
@@ -105,6 +107,7 @@ class Parser:
     ) -> None:
         self.cursor = Cursor(pattern, python, flags=flags or Flags())
         self._text_groups = text_groups
+        self.keeps_names = False
         self.open_groups = [Group("group", 0, self.cursor.flags)]
         self._names: set[str] = set()
 
@@ -221,7 +224,7 @@ class Parser:
             return
         item = self._finish(group)
         if group.kind == "group":
-            self.push(item.node, item.height, group.position)
+            self.push(self._named(group, item.node), item.height, group.position)
             return
         build = look_ahead if group.kind == "ahead" else look_behind
         node = build(item.node, negative=group.negative, position=group.position)
@@ -231,7 +234,12 @@ class Parser:
         """Add what a text group stands for."""
         parts = [each.node for each in (*group.alternatives, self._sequence(group))]
         language, height = TextGroup(group.text_group, parts, group.position, self.cursor).language()
-        self.push(language, height, group.position)
+        self.push(self._named(group, language), height, group.position)
+
+    def _named(self, group: Group, node: Syntax) -> Syntax:
+        """Return a group by its name, if names are kept: not in a text group, whose parts are expressions."""
+        is_kept = self.keeps_names and group.name and not any(outer.text_group for outer in self.open_groups)
+        return Named(group.name, node) if is_kept else node
 
     def _open_group(self) -> None:
         """Step over ``(`` and what says which kind of group it is."""
@@ -248,7 +256,7 @@ class Parser:
                 self._comment(start)
                 return
             elif name := self._name(start):
-                group.text_group = name if name in self._text_groups else ""
+                group.name, group.text_group = name, name if name in self._text_groups else ""
             elif not cursor.skip(":") and not self._inline_flags(start):
                 return
         self.open_groups.append(group)
@@ -377,4 +385,11 @@ def parse_syntax(pattern: str, *, python: bool, text_groups: bool = False) -> Sy
     return Parser(pattern, python=python, text_groups=TEXT_GROUPS if text_groups else frozenset()).parse()
 
 
-__all__ = ["MAX_COUNT", "MAX_HEIGHT", "Parser", "Regex", "parse_syntax"]
+def parse_groups(pattern: str) -> Syntax:
+    """Return a pattern of Python's dialect as syntax in which its named groups are."""
+    parser = Parser(pattern, python=True, text_groups=TEXT_GROUPS)
+    parser.keeps_names = True
+    return parser.parse()
+
+
+__all__ = ["MAX_COUNT", "MAX_HEIGHT", "Parser", "Regex", "parse_groups", "parse_syntax"]

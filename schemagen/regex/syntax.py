@@ -118,8 +118,16 @@ class Loop:
     position: int
 
 
+@dataclass(frozen=True, slots=True)
+class Named:
+    """A named group, only where it is asked where groups are."""
+
+    name: str
+    inner: Syntax
+
+
 Assertion = _Union[Before, After, Ahead, LookAhead, LookBehind]  # noqa: UP007 - a runtime alias of forward names
-Syntax = _Union[Regex, Assertion, Sequence, Choice, Loop]  # noqa: UP007
+Syntax = _Union[Regex, Assertion, Sequence, Choice, Loop, Named]  # noqa: UP007
 
 #: For isinstance: everything that has no assertion inside.
 PLAIN = (Chars, Concat, Alternation, Conjunction, Complement, Repeat)
