@@ -90,11 +90,11 @@ def can_read_ahead(
 
     That is so for greedy search without any option or configuration that changes scores, for one prompt without padding,
     for decoders that are called as transformers calls them by default, whose cache keeps every position and so can be
-    cropped, and for grammars of the compiled engine.
+    cropped, and for grammars of the compiled engine, alone or as parts of thoughts and tool calls.
     """
     from transformers import GenerationMixin, PreTrainedModel
 
-    if not isinstance(model, PreTrainedModel) or not grammar.is_native:
+    if not isinstance(model, PreTrainedModel) or not grammar.reads_ahead:
         return False
     default = all(_function(model, name) is _function(GenerationMixin, name) for name in _OF_GENERATE)
     if not default or not _is_one_text(inputs):
@@ -225,7 +225,7 @@ def decode_greedily(  # noqa: PLR0913 - what varies from call to call
     Args:
         model: A decoder of transformers whose cache can be cropped.
         input_ids: int64 [1, T] on the device of the model.
-        grammar: By the compiled engine.
+        grammar: Whose matchers can tell what comes next.
         max_new_tokens: At most as many tokens.
         memory: What is remembered of the grammar.
         budget: Whether the mask sees to it that the text is complete within `max_new_tokens`.

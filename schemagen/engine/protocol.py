@@ -143,8 +143,8 @@ class Constraint(Engine, Protocol):
         ...
 
     @property
-    def is_native(self) -> bool:
-        """Whether its matchers are those of the compiled core, which reads ahead and exports tables."""
+    def reads_ahead(self) -> bool:
+        """Whether its matchers can tell what comes next, by ``forced_run`` and ``place``, as those of the compiled core do."""
         ...
 
     @property

@@ -148,6 +148,11 @@ class Grammar:
         return self.engine == "native"
 
     @property
+    def reads_ahead(self) -> bool:
+        """Whether its matchers can tell what comes next: those of the compiled core can."""
+        return self.is_native
+
+    @property
     def token_table(self) -> _core.TokenTable | None:
         """This grammar as a table over tokens, for `schemagen.device`; None for the reference engine."""
         return self._token_table

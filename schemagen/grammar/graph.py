@@ -171,7 +171,7 @@ class _Crossing:
 class GrammarGraph:
     """Parts in the order that their edges allow; immutable but for its tables, shared between threads of a program.
 
-    It is a `Constraint`, as a `Grammar` is: it is decoded with in the same ways, but those that only the core has.
+    It is a `Constraint`, as a `Grammar` is: it is decoded with in the same ways, but for the tables of devices.
 
     Args:
         parts: The graph.
@@ -179,7 +179,6 @@ class GrammarGraph:
         vocabulary: The tokens of the model; the grammars of the parts are over the same one.
     """
 
-    is_native = False
     token_table = None
     thought_tokens = 0
     forces_text = False
@@ -196,6 +195,12 @@ class GrammarGraph:
         self.text_words = self.all_words & ~self.eos_words
         self._tables: dict[tuple[frozenset[int] | None, tuple[int, ...]], _Crossing] = {}
         self._behind: dict[tuple[tuple[int, ...], bytes], int | None] = {}
+
+    @cached_property
+    def reads_ahead(self) -> bool:
+        """Whether the matchers of all parts can tell what comes next."""
+        made = [part.grammar.matcher() for part in self.parts if part.grammar is not None]
+        return all(hasattr(matcher, "forced_run") for matcher in made)
 
     def matcher(self) -> GraphMatcher:
         """Return a cursor at the start of a text."""
@@ -407,6 +412,33 @@ class GraphMatcher:
                 break
             forced.append(allowed[0])
         return forced
+
+    def forced_run(self, most: int = _MAX_FORCED) -> list[int]:
+        """Return tokens that are likely to follow because their text has no choice, all of them allowed; see `place`.
+
+        Args:
+            most: Bytes of text, at most.
+        """
+        live = self._history[-1].live
+        if self.is_terminated() or len(live) != 1:
+            return []
+        inside: Any = live[0][0].matcher
+        run: list[int] = [] if inside is None else inside.forced_run(most)
+        if run:
+            return run
+        allowed = self.allowed_tokens()
+        return allowed if len(allowed) == 1 else []
+
+    def place(self) -> int:
+        """Return a number for where the text has come to, the same for texts that go on alike; 0 where that is not known."""
+        places: list[tuple[int, int]] = []
+        for thread, _ in self._history[-1].live:
+            inside: Any = thread.matcher
+            place = 1 if inside is None else inside.place()
+            if place == 0:
+                return 0
+            places.append((thread.span.part, place))
+        return hash(tuple(places)) | 1
 
     def explain(self, token_id: int) -> str:
         """Say in a sentence why a token is, or is not, allowed here."""
