@@ -79,6 +79,7 @@ if TYPE_CHECKING:
         fill_next_token_bitmasks,
     )
     from schemagen.streaming.partial import Partial
+    from schemagen.structural_tags.spec import StructuralTag
     from schemagen.vocabulary import Vocabulary
 
 __version__ = "0.1.0"
@@ -99,6 +100,7 @@ _HOMES = {
     "LogitsProcessor": "schemagen.decode",
     "Partial": "schemagen.streaming.partial",
     "Regex": "schemagen.grammar.specs",
+    "StructuralTag": "schemagen.structural_tags.spec",
     "Tool": "schemagen.calling",
     "ToolCall": "schemagen.calling",
     "Vocabulary": "schemagen.vocabulary",
@@ -152,6 +154,7 @@ __all__ = [
     "Regex",
     "SchemaError",
     "SchemagenError",
+    "StructuralTag",
     "Structured",
     "Tool",
     "ToolCall",

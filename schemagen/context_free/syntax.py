@@ -69,11 +69,13 @@ class Token(HashedOnce):
         wanted: Names, and ranges of ids (first, last).
         line: Where it stands in the grammar, from 1.
         column: The same.
+        place: Where it stands, in a grammar that is no text: a JSON pointer.
     """
 
     wanted: tuple[str | tuple[int, int], ...]
-    line: int = field(default=1, compare=False)
-    column: int = field(default=1, compare=False)
+    line: int | None = field(default=1, compare=False)
+    column: int | None = field(default=1, compare=False)
+    place: str = field(default="", compare=False)
 
     def __str__(self) -> str:
         """Return it as it is written in most notations."""
@@ -287,6 +289,7 @@ def refuse_tokens(grammar: ContextFreeGrammar, where: str) -> None:
             f"the token {token} in {where}",
             line=token.line,
             column=token.column,
+            at=token.place,
             why="a token that is named is no text",
             fix="compile a grammar that names tokens by itself",
         )

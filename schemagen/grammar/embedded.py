@@ -7,7 +7,7 @@ compiled apart is read in the same way inside of a grammar.
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 from schemagen.context_free.syntax import Guest, Text, guests_in, substituted
@@ -16,22 +16,36 @@ from schemagen.grammar.specs import Choice, Regex
 
 if TYPE_CHECKING:
     from schemagen.context_free.syntax import ContextFreeGrammar, Expression
+    from schemagen.engine.options import Options, PropertyOrder, WhitespacePolicy
     from schemagen.regex import ast
 
 
 @dataclass(frozen=True)
 class JsonSchema:
-    """A JSON Schema that nobody can change.
+    """A JSON Schema that nobody can change, and how its texts are written, where that is not left to the compilation.
 
     Attributes:
         text: The schema, written as JSON.
+        whitespace: As for `schemagen.compile`; None: what the compilation says.
+        property_order: The same.
+        max_gap: Of whitespace "any": most characters in one place; None: what it is elsewhere.
+        place: A JSON pointer to the schema in what it is from, for errors.
     """
 
     text: str
+    whitespace: WhitespacePolicy | None = None
+    property_order: PropertyOrder | None = None
+    max_gap: int | None = None
+    place: str = field(default="", compare=False)
 
     def __repr__(self) -> str:
         """Return the schema."""
         return self.text
+
+    def written(self, options: Options) -> Options:
+        """Return the options of a compilation with what is said here of the texts."""
+        said = {"whitespace": self.whitespace, "property_order": self.property_order, "max_gap": self.max_gap}
+        return options._replace(**{name: value for name, value in said.items() if value is not None})
 
 
 def frozen_spec(spec: Any) -> Any:
@@ -70,7 +84,7 @@ def given_spec(spec: Any) -> Any:
 
 
 def without_guests(grammar: ContextFreeGrammar) -> ContextFreeGrammar:
-    """Return a grammar with regular expressions for what is embedded; JSON in the layout "flexible".
+    """Return a grammar with regular expressions for what is embedded; JSON in its own layout, or in "flexible".
 
     Raises:
         UnsupportedGrammarError: Something embedded is no regular language.
@@ -91,6 +105,8 @@ def regex_of(spec: Any) -> ast.Regex:
     from schemagen.grammar.compiler import language_of
 
     try:
+        if isinstance(spec, JsonSchema) and spec.whitespace is not None:
+            return language_of(given_spec(spec), whitespace=spec.whitespace)
         return language_of(given_spec(spec))
     except (UnsupportedSchemaError, UnsupportedGrammarError) as error:
         raise UnsupportedGrammarError(

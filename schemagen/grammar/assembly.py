@@ -1,0 +1,73 @@
+"""Grammars made of several specs: the rules of one are taken over under names that are still free.
+
+A grammar without lexer is read character by character wherever it stands, so its rules can stand among others. One with a
+lexer, and JSON, keeps an automaton of its own (`Guest`).
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from schemagen.context_free.syntax import ContextFreeGrammar, Rule, substituted
+from schemagen.grammar.context_free_specs import ContextFree
+from schemagen.grammar.embedded import expression_of, given_spec
+
+if TYPE_CHECKING:
+    from schemagen.context_free.syntax import Expression
+
+
+class Assembly:
+    """Rules that are put together.
+
+    Attributes:
+        rules: The bodies so far.
+    """
+
+    def __init__(self) -> None:
+        self.rules: dict[str, Expression] = {}
+        self._taken_over: dict[ContextFree[Any], Expression] = {}
+
+    def expression(self, spec: Any) -> Expression:
+        """Return the texts of a spec as an expression over these rules.
+
+        Args:
+            spec: As for `schemagen.compile`.
+
+        Raises:
+            SchemagenError: As `schemagen.compile` does for what is no spec, and for a grammar that cannot be read.
+        """
+        from schemagen.grammar.compiler import understood
+
+        spec = understood(given_spec(spec))
+        if not isinstance(spec, ContextFree):
+            return expression_of(spec)
+        if spec not in self._taken_over:
+            grammar = spec.rules()
+            self._taken_over[spec] = self.taken_over(grammar) if has_no_lexer(grammar) else expression_of(spec)
+        return self._taken_over[spec]
+
+    def taken_over(self, grammar: ContextFreeGrammar) -> Expression:
+        """Take over the rules of a grammar without lexer, and return the call of its start."""
+        names = {name: self.free_name(name) for name in grammar.rules}
+        calls: dict[Expression, Expression] = {Rule(name): Rule(new) for name, new in names.items()}
+        self.rules.update({names[name]: substituted(body, calls) for name, body in grammar.rules.items()})
+        return calls[Rule(grammar.start)]
+
+    def free_name(self, name: str) -> str:
+        """Return a name for a rule that none has yet."""
+        if name not in self.rules:
+            return name
+        number = 2
+        while f"{name} {number}" in self.rules:
+            number += 1
+        return f"{name} {number}"
+
+    def grammar(self, body: Expression, start: str = "root") -> ContextFreeGrammar:
+        """Return the grammar of an expression over these rules."""
+        start = self.free_name(start)
+        return ContextFreeGrammar(start, {start: body, **self.rules})
+
+
+def has_no_lexer(grammar: ContextFreeGrammar) -> bool:
+    """Whether a grammar is read character by character."""
+    return not grammar.terminals and not grammar.ignored and grammar.tables is None and grammar.indentation is None
