@@ -18,20 +18,23 @@ from typing import TYPE_CHECKING, Any
 from schemagen.context_free.dispatch import text_up_to, text_without
 from schemagen.context_free.notation import text_of
 from schemagen.context_free.scanner import MAX_NESTING
-from schemagen.context_free.syntax import EMPTY_TEXT, Text, alternatives, repeat, sequence
-from schemagen.errors import GrammarSyntaxError, LimitError, SchemagenError, UnsupportedGrammarError
+from schemagen.context_free.syntax import EMPTY_TEXT, NOTHING, Guest, Text, alternatives, repeat, sequence
+from schemagen.errors import GrammarSyntaxError, LimitError, SchemagenError, UnsatisfiableSchemaError, UnsupportedGrammarError
 from schemagen.grammar.assembly import Assembly
 from schemagen.grammar.context_free_specs import EBNF
-from schemagen.grammar.embedded import JsonSchema, expression_of
+from schemagen.grammar.embedded import JsonSchema
 from schemagen.regex import ast
 from schemagen.regex.dialects import parse_pattern
 from schemagen.structural_tags.fields import Fields, shown
+from schemagen.structural_tags.parameters import STYLES, Parameters
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from schemagen.context_free.syntax import ContextFreeGrammar, Expression
     from schemagen.engine.options import WhitespacePolicy
+
+_NESTED_STYLES = ("cohere_xml", "minimax_m3_xml")
 
 #: Literals of one dispatch: triggers, and what is left out.
 MAX_LITERALS = 200
@@ -227,8 +230,24 @@ def _json_schema(reader: Reader, fields: Fields, around: Around) -> Expression:
     )
     style = fields.text("style", "json")
     if style == "json":
-        return expression_of(written)
-    raise GrammarSyntaxError(f"{shown(style)} is no style", at=fields.place("style"), fix="choose json")
+        return Guest(written)
+    if style not in STYLES:
+        return _unknown_style(fields, style)
+    return Parameters(written, STYLES[style], reader.assembly).expression()
+
+
+def _unknown_style(fields: Fields, style: str) -> Expression:
+    """Refuse a style: one that is not known, or one that cannot be enforced."""
+    if style in _NESTED_STYLES:
+        raise fields.unsupported(
+            "style",
+            f"the style {style}",
+            why="it writes objects and lists inside of values as tags, too, which is not read yet",
+            fix=f"choose one of json, {', '.join(STYLES)}",
+        )
+    raise GrammarSyntaxError(
+        f"{shown(style)} is no style", at=fields.place("style"), fix=f"choose one of json, {', '.join(STYLES)}"
+    )
 
 
 def _qwen_xml_parameter(reader: Reader, fields: Fields, around: Around) -> Expression:
@@ -256,8 +275,10 @@ def _regex(reader: Reader, fields: Fields, around: Around) -> Expression:
             language = parse_pattern(pattern, "ecma-262", search=False)
         except SchemagenError as error:
             raise _placed(error, fields.place("pattern")) from None
-    excludes = fields.texts("excludes", ())
-    return text_of(ast.conjunction(language, text_without(_few(fields, excludes))))
+    found = text_of(ast.conjunction(language, text_without(_few(fields, fields.texts("excludes", ())))))
+    if found == NOTHING:
+        raise UnsatisfiableSchemaError("no text matches the pattern", at=fields.place("pattern"), fix="correct it")
+    return found
 
 
 def _placed(error: SchemagenError, at: str) -> SchemagenError:
