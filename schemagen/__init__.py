@@ -58,6 +58,7 @@ if TYPE_CHECKING:
     from schemagen.calling import Tool, ToolCall, tool
     from schemagen.decode import LogitsProcessor
     from schemagen.generation import Failure, Generation
+    from schemagen.grammar.combinators import concat, repeat, union
     from schemagen.grammar.compiler import (
         Layout,
         Limits,
@@ -109,12 +110,15 @@ _HOMES = {
     "cache_info": "schemagen.grammar.compiler",
     "clear_cache": "schemagen.grammar.compiler",
     "compile": "schemagen.grammar.compiler",
+    "concat": "schemagen.grammar.combinators",
     "fill_next_token_bitmasks": "schemagen.masks.bitmask",
     "from_transformers": "schemagen.lm.load",
     "load": "schemagen.lm.load",
     "load_bundled": "schemagen.lm.load",
+    "repeat": "schemagen.grammar.combinators",
     "to_regex": "schemagen.grammar.compiler",
     "tool": "schemagen.calling",
+    "union": "schemagen.grammar.combinators",
 }
 
 #: Whoever makes a vocabulary compiles next: what that takes is loaded at once, not in the first call.
@@ -174,16 +178,19 @@ __all__ = [
     "cache_info",
     "clear_cache",
     "compile",
+    "concat",
     "errors",
     "events",
     "fill_next_token_bitmasks",
     "from_transformers",
     "load",
     "load_bundled",
+    "repeat",
     "set_default_lm",
     "structured",
     "to_regex",
     "tool",
+    "union",
 ]
 
 

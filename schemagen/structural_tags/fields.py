@@ -90,7 +90,9 @@ class Fields:
         """Return what the elements of a list are read as, which has one at least."""
         found = self.each(name, read)
         if not found:
-            raise GrammarSyntaxError(f"the list {name!r} is empty", at=self.place(name), fix="give one element at least")
+            raise GrammarSyntaxError(
+                f"the list {name!r} is empty", at=self.place(name), fix="give one element at least"
+            )
         return found
 
     def flag(self, name: str, *, default: bool = False) -> bool:

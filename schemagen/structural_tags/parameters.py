@@ -126,9 +126,7 @@ class Parameters:
         ordered = [each if key in required else alternatives(each, EMPTY_TEXT) for key, each in members.items()]
         return sequence(*ordered, repeat(more, 0, None), Text(self.gap))
 
-    def _in_any_order(
-        self, members: dict[str, Expression], required: frozenset[str], more: Expression
-    ) -> Expression:
+    def _in_any_order(self, members: dict[str, Expression], required: frozenset[str], more: Expression) -> Expression:
         """Return parameters in any order, each at most once: a rule for each set of those to come."""
         if len(members) > MAX_ANY_ORDER:
             raise self._unsupported(
@@ -223,7 +221,9 @@ class Parameters:
             schema, at = target, f"{self.written.place}/{kind}/{name}"
         self.at = at
         if not isinstance(schema, dict) or schema.get("type", "object") != "object":
-            raise self._unsupported("type", "the schema of parameters is not that of an object", 'write "type": "object"')
+            raise self._unsupported(
+                "type", "the schema of parameters is not that of an object", 'write "type": "object"'
+            )
         for keyword in schema:
             if keyword not in _UNDERSTOOD | _NOTES:
                 raise self._unsupported(

@@ -19,7 +19,13 @@ from schemagen.context_free.dispatch import text_up_to, text_without
 from schemagen.context_free.notation import text_of
 from schemagen.context_free.scanner import MAX_NESTING
 from schemagen.context_free.syntax import EMPTY_TEXT, NOTHING, Guest, Text, alternatives, repeat, sequence
-from schemagen.errors import GrammarSyntaxError, LimitError, SchemagenError, UnsatisfiableSchemaError, UnsupportedGrammarError
+from schemagen.errors import (
+    GrammarSyntaxError,
+    LimitError,
+    SchemagenError,
+    UnsatisfiableSchemaError,
+    UnsupportedGrammarError,
+)
 from schemagen.grammar.assembly import Assembly
 from schemagen.grammar.context_free_specs import EBNF
 from schemagen.grammar.embedded import JsonSchema
@@ -399,9 +405,7 @@ def _dispatch(reader: Reader, fields: Fields, around: Around) -> Expression:
     return _dispatched(fields, pairs, excludes, loop=fields.flag("loop", default=True))
 
 
-def _dispatched(
-    fields: Fields, rules: list[tuple[str, Expression]], excludes: list[str], *, loop: bool
-) -> Expression:
+def _dispatched(fields: Fields, rules: list[tuple[str, Expression]], excludes: list[str], *, loop: bool) -> Expression:
     """Return free text in which each trigger is followed by its expression.
 
     A trigger that holds a text which is left out never comes: that text is complete no later than it.

@@ -65,7 +65,9 @@ class StructuralTag(ContextFree[str]):
         except RecursionError as error:
             raise LimitError("the structural tag is nested too deep", fix="nest fewer formats") from error
         except (TypeError, ValueError) as error:
-            raise GrammarSyntaxError(f"the structural tag is no JSON: {error}", fix="give plain values of JSON") from error
+            raise GrammarSyntaxError(
+                f"the structural tag is no JSON: {error}", fix="give plain values of JSON"
+            ) from error
         object.__setattr__(self, "text", text)
         object.__setattr__(self, "whitespace", whitespace)
         object.__setattr__(self, "_rules", _read(value, whitespace))
