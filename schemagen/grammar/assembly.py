@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from schemagen.context_free.syntax import ContextFreeGrammar, Rule, substituted
+from schemagen.context_free.syntax import EMPTY_TEXT, ContextFreeGrammar, Rule, substituted
 from schemagen.grammar.context_free_specs import ContextFree
 from schemagen.grammar.embedded import expression_of, given_spec
 
@@ -48,9 +48,13 @@ class Assembly:
 
     def taken_over(self, grammar: ContextFreeGrammar) -> Expression:
         """Take over the rules of a grammar without lexer, and return the call of its start."""
-        names = {name: self.free_name(name) for name in grammar.rules}
+        names: dict[str, str] = {}
+        for name in grammar.rules:
+            names[name] = self.free_name(name)
+            self.rules[names[name]] = EMPTY_TEXT  # taken, so that no other rule has this name
         calls: dict[Expression, Expression] = {Rule(name): Rule(new) for name, new in names.items()}
-        self.rules.update({names[name]: substituted(body, calls) for name, body in grammar.rules.items()})
+        for name, body in grammar.rules.items():
+            self.rules[names[name]] = substituted(body, calls)
         return calls[Rule(grammar.start)]
 
     def free_name(self, name: str) -> str:

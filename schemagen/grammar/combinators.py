@@ -1,7 +1,7 @@
 """Specs made of specs: one after the other, any of them, and the same again.
 
-`concat`, `union` and `repeat` take specs and give a spec. The methods of `Grammar` with these names take compiled grammars, too,
-and give one over the same vocabulary. The values are texts, whatever the parts are.
+`concat`, `union` and `repeat` take specs and give a spec. The methods of `Grammar` with these names take compiled grammars,
+too, and give one over the same vocabulary. The values are texts, whatever the parts are.
 """
 
 from __future__ import annotations
@@ -10,13 +10,13 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from schemagen.arguments import kind_of
-from schemagen.context_free.scanner import MAX_COUNT
 from schemagen.context_free.syntax import alternatives, repeat as repeated, sequence
 from schemagen.errors import OptionError, OptionTypeError
 from schemagen.grammar.assembly import Assembly
 from schemagen.grammar.context_free_specs import ContextFree
 from schemagen.grammar.embedded import frozen_spec, given_spec
 from schemagen.grammar.specs import Choice, Regex
+from schemagen.regex.parse import MAX_COUNT
 
 if TYPE_CHECKING:
     from schemagen.context_free.syntax import ContextFreeGrammar

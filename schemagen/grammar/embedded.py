@@ -44,8 +44,11 @@ class JsonSchema:
 
     def written(self, options: Options) -> Options:
         """Return the options of a compilation with what is said here of the texts."""
-        said = {"whitespace": self.whitespace, "property_order": self.property_order, "max_gap": self.max_gap}
-        return options._replace(**{name: value for name, value in said.items() if value is not None})
+        return options._replace(
+            whitespace=options.whitespace if self.whitespace is None else self.whitespace,
+            property_order=options.property_order if self.property_order is None else self.property_order,
+            max_gap=options.max_gap if self.max_gap is None else self.max_gap,
+        )
 
 
 def frozen_spec(spec: Any) -> Any:

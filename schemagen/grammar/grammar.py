@@ -284,9 +284,9 @@ class Grammar:
                 fix="compile all parts over the same vocabulary",
             )
         for name, value in self._arguments.items():
-            if other._arguments[name] != value:  # noqa: SLF001 - another one of this class
+            if other._arguments[name] != value:
                 raise OptionError(
-                    f"grammars with {name}={value!r:.80} and {name}={other._arguments[name]!r:.80}",  # noqa: SLF001
+                    f"grammars with {name}={value!r:.80} and {name}={other._arguments[name]!r:.80}",
                     why="one grammar is compiled in one way",
                     fix="compile all parts with the same options",
                 )

@@ -7,9 +7,9 @@ import json
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from schemagen.arguments import kind_of
-from schemagen.context_free.scanner import MAX_COUNT
 from schemagen.context_free.syntax import Token
 from schemagen.errors import GrammarSyntaxError, LimitError, UnsupportedGrammarError
+from schemagen.regex.parse import MAX_COUNT
 from schemagen.schema.document import escape
 
 if TYPE_CHECKING:

@@ -1,12 +1,12 @@
 """The members of an object as parameters between tags, in the styles of families of models.
 
-``<parameter=city>Paris</parameter>``: a string stands there as it is, without quotes and escapes, and ends at the first end of a
-parameter; any other value is JSON. Patterns, lengths and enums hold for strings as they do in JSON. Some styles say in the
-beginning of a parameter what its value is. Whitespace around parameters and values is free.
+``<parameter=city>Paris</parameter>``: a string stands there as it is, without quotes and escapes, and ends at the first
+end of a parameter; any other value is JSON. Patterns, lengths and enums hold for strings as they do in JSON. Some styles say
+in the beginning of a parameter what its value is. Whitespace around parameters and values is free.
 
 Parameters stand in the order of the schema, each at most once. Those that the schema does not declare may follow where it
-has the keyword ``additionalProperties``, or no ``properties``: a list of parameters is what a tool takes, and by themselves schemas
-of tools do not say that there is nothing else.
+has the keyword ``additionalProperties``, or no ``properties``: a list of parameters is what a tool takes, and schemas of
+tools do not say by themselves that there is nothing else.
 """
 
 from __future__ import annotations
@@ -68,14 +68,16 @@ class Style:
         return ast.concat(ast.literal(first), *(ast.concat(gap, ast.literal(each)) for each in more))
 
 
+#: A token of DeepSeek's, with full-width bars.
+_DSML = "\uff5cDSML\uff5c"
 STYLES = {
     "qwen_xml": Style("<parameter=", (">",), (">",), "</parameter>"),
     "minimax_xml": Style('<parameter name="', ('">',), ('">',), "</parameter>"),
     "deepseek_xml": Style(
-        '<｜DSML｜parameter name="', ('" string="true">',), ('" string="false">',), "</｜DSML｜parameter>"
+        f'<{_DSML}parameter name="', ('" string="true">',), ('" string="false">',), f"</{_DSML}parameter>"
     ),
     "deepseek_v4_1_xml": Style(
-        '<｜DSML｜ parameter name="', ('" string="true">',), ('" string="false">',), "</｜DSML｜ parameter>"
+        f'<{_DSML} parameter name="', ('" string="true">',), ('" string="false">',), f"</{_DSML} parameter>"
     ),
     "glm_xml": Style("<arg_key>", ("</arg_key>", "<arg_value>"), ("</arg_key>", "<arg_value>"), "</arg_value>"),
     "kimi_k3_xml": Style(

@@ -153,13 +153,13 @@ def _end_of(fields: Fields) -> tuple[list[str], Expression]:
 # --- formats of one text ---------------------------------------------------------------------------------------------
 
 
-def _const_string(reader: Reader, fields: Fields, around: Around) -> Expression:
+def _const_string(_reader: Reader, fields: Fields, _around: Around) -> Expression:
     """Return one text, as it is."""
     text = fields.text("value")
     return Text(ast.literal(text)) if text else EMPTY_TEXT
 
 
-def _any_text(reader: Reader, fields: Fields, around: Around) -> Expression:
+def _any_text(_reader: Reader, fields: Fields, around: Around) -> Expression:
     """Return free text."""
     excludes = fields.texts("excludes", ())
     most = fields.count("max_chars", None)
@@ -211,7 +211,7 @@ def _few(fields: Fields, literals: list[str]) -> list[str]:
     return different
 
 
-def _json_schema(reader: Reader, fields: Fields, around: Around) -> Expression:
+def _json_schema(reader: Reader, fields: Fields, _around: Around) -> Expression:
     """Return JSON of a schema, or its members as the parameters of a family of models."""
     schema = fields.value("json_schema")
     if not isinstance(schema, dict | bool):
@@ -262,7 +262,7 @@ def _qwen_xml_parameter(reader: Reader, fields: Fields, around: Around) -> Expre
     return _json_schema(reader, Fields(value, fields.at), around)
 
 
-def _grammar(reader: Reader, fields: Fields, around: Around) -> Expression:
+def _grammar(reader: Reader, fields: Fields, _around: Around) -> Expression:
     """Return the texts of a grammar in EBNF."""
     text = fields.text("grammar", nonempty=True)
     try:
@@ -271,7 +271,7 @@ def _grammar(reader: Reader, fields: Fields, around: Around) -> Expression:
         raise _placed(error, fields.place("grammar")) from None
 
 
-def _regex(reader: Reader, fields: Fields, around: Around) -> Expression:
+def _regex(_reader: Reader, fields: Fields, _around: Around) -> Expression:
     """Return the texts that a pattern matches as a whole; a dot is any character."""
     pattern = fields.text("pattern", nonempty=True)
     try:
@@ -363,7 +363,7 @@ def _triggered_tags(reader: Reader, fields: Fields, around: Around) -> Expressio
                 why="free text could not go on behind it",
                 fix="drop it, or give a tag that begins with it",
             )
-    behind = {trigger: [] for trigger in triggers}
+    behind: dict[str, list[Expression]] = {trigger: [] for trigger in triggers}
     for tag, trigger in zip(tags, taken, strict=True):
         behind[trigger].append(sequence(Text(ast.literal(tag.begin_text[len(trigger) :])), tag.rest))
     rules = [(trigger, alternatives(*rests)) for trigger, rests in behind.items()]
@@ -390,7 +390,7 @@ def _trigger_of(tag: Tag, triggers: list[str]) -> str:
 
 
 def _dispatch(reader: Reader, fields: Fields, around: Around) -> Expression:
-    """Return free text in which a pattern is followed by its format; the end of the tag around it is for the user to exclude."""
+    """Return free text in which a pattern is followed by its format; of the end of a tag around it nothing is known."""
 
     def rule(value: Any, at: str) -> tuple[str, Expression]:
         if not isinstance(value, list | tuple) or len(value) != 2:
@@ -431,12 +431,12 @@ def _dispatched(fields: Fields, rules: list[tuple[str, Expression]], excludes: l
 # --- tokens ----------------------------------------------------------------------------------------------------------
 
 
-def _token(reader: Reader, fields: Fields, around: Around) -> Expression:
+def _token(_reader: Reader, fields: Fields, _around: Around) -> Expression:
     """Return one token of the vocabulary."""
     return fields.token(fields.value("token"), fields.place("token"))
 
 
-def _any_token_but(reader: Reader, fields: Fields, around: Around) -> Expression:
+def _any_token_but(_reader: Reader, fields: Fields, _around: Around) -> Expression:
     """Refuse tokens that are all but some."""
     raise UnsupportedGrammarError(
         f"the format {fields.value('type')}",

@@ -8,7 +8,6 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from schemagen.arguments import kind_of
-from schemagen.engine.options import WhitespacePolicy
 from schemagen.errors import GrammarSyntaxError, LimitError, OptionError, OptionTypeError
 from schemagen.grammar.compiler import check_layout
 from schemagen.grammar.context_free_specs import ContextFree
@@ -19,6 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from schemagen.context_free.syntax import ContextFreeGrammar
+    from schemagen.engine.options import WhitespacePolicy
 
 
 @dataclass(frozen=True, init=False, repr=False)
@@ -29,8 +29,9 @@ class StructuralTag(ContextFree[str]):
     "end": "</a>"}})``. Values are the texts.
 
     Args:
-        tag: The tag as a dict, as JSON text, or as an object with ``model_dump``, such as xgrammar's. The older forms are read,
-            too: ``{"structures": [{"begin": ..., "schema": ..., "end": ...}], "triggers": [...]}``, and a list of such structures.
+        tag: The tag as a dict, as JSON text, or as an object with ``model_dump``, such as xgrammar's. The older forms are
+            read, too: ``{"structures": [{"begin": ..., "schema": ..., "end": ...}], "triggers": [...]}``, and a list of such
+            structures.
         triggers: Of a list of structures: how they begin.
         whitespace: The layout of JSON in it, as for `schemagen.compile`. "any", as xgrammar has it: whitespace wherever JSON
             takes it, up to 64 characters in one place. ``compile(whitespace=...)`` says nothing here.
