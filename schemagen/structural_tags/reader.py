@@ -275,12 +275,10 @@ def _regex(_reader: Reader, fields: Fields, _around: Around) -> Expression:
     """Return the texts that a pattern matches as a whole; a dot is any character."""
     pattern = fields.text("pattern", nonempty=True)
     try:
+        parse_pattern(pattern, "ecma-262", search=False)  # by itself: a bracket too many must not close ours
         language = parse_pattern(f"(?s:{pattern})", "ecma-262", search=False)
-    except SchemagenError:
-        try:
-            language = parse_pattern(pattern, "ecma-262", search=False)
-        except SchemagenError as error:
-            raise _placed(error, fields.place("pattern")) from None
+    except SchemagenError as error:
+        raise _placed(error, fields.place("pattern")) from None
     found = text_of(ast.conjunction(language, text_without(_few(fields, fields.texts("excludes", ())))))
     if found == NOTHING:
         raise UnsatisfiableSchemaError("no text matches the pattern", at=fields.place("pattern"), fix="correct it")

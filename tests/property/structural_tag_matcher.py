@@ -108,7 +108,7 @@ def _triggered_tags(tag: dict[str, Any], text: str, at: int, ends: Ends) -> set[
     begins = tags_at(at, "") if needed else {at}
     if needed and stop:
         return begins
-    return _free_with(text, begins, {trigger: tags_at for trigger in tag["triggers"]}, refused, loop=not stop)
+    return _free_with(text, begins, dict.fromkeys(tag["triggers"], tags_at), refused, loop=not stop)
 
 
 def _dispatch(tag: dict[str, Any], text: str, at: int, ends: Ends) -> set[int]:
