@@ -6,7 +6,7 @@ too, and give one over the same vocabulary. The values are texts, whatever the p
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from schemagen.arguments import kind_of
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from schemagen.context_free.syntax import ContextFreeGrammar
     from schemagen.grammar.grammar import Grammar
 
-#: Parts of one combination, and combinations within one another.
+#: Parts of one combination and of those in it, and combinations within one another.
 MAX_PARTS = 10_000
 MAX_NESTING = 60
 
@@ -33,25 +33,29 @@ class _Combination(ContextFree[str]):
 
     Attributes:
         parts: The specs, frozen.
+        size: How many parts there are, with those of combinations among them.
+        height: How many combinations are within one another.
     """
 
     parts: tuple[Any, ...]
+    size: int = field(init=False, repr=False, compare=False)
+    height: int = field(init=False, repr=False, compare=False)
 
     instruction = "Answer only with a text of this form:"
 
     def __post_init__(self) -> None:
         """Refuse more than can be put together."""
-        if len(self.parts) > MAX_PARTS or self.height > MAX_NESTING:
+        inner = [part for part in self.parts if isinstance(part, _Combination)]
+        size = len(self.parts) + sum(part.size for part in inner)
+        height = 1 + max((part.height for part in inner), default=0)
+        if size > MAX_PARTS or height > MAX_NESTING:
             raise OptionError(
-                f"{len(self.parts):,} parts, {self.height} within one another",
+                f"{size:,} parts, {height} within one another",
                 why=f"the limits are {MAX_PARTS:,} and {MAX_NESTING}",
                 fix="write a grammar: GBNF, EBNF or Lark",
             )
-
-    @property
-    def height(self) -> int:
-        """How many combinations are within one another."""
-        return 1 + max((part.height for part in self.parts if isinstance(part, _Combination)), default=0)
+        object.__setattr__(self, "size", size)
+        object.__setattr__(self, "height", height)
 
     def value_of(self, text: str) -> str:
         """Return the text."""

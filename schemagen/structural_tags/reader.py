@@ -227,9 +227,10 @@ def _json_schema(reader: Reader, fields: Fields, _around: Around) -> Expression:
         )
     any_order = fields.flag("any_order")
     most = fields.count("max_whitespace_cnt", None, low=1)
+    whitespace: WhitespacePolicy = "any" if most is not None else reader.whitespace
     written = JsonSchema(
         json.dumps(schema),
-        whitespace="any" if most is not None else reader.whitespace,
+        whitespace=whitespace,
         property_order="any" if any_order else "schema",
         max_gap=most,
         place=fields.place("json_schema"),
