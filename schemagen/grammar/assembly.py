@@ -48,14 +48,17 @@ class Assembly:
 
     def taken_over(self, grammar: ContextFreeGrammar) -> Expression:
         """Take over the rules of a grammar without lexer, and return the call of its start."""
-        names: dict[str, str] = {}
-        for name in grammar.rules:
-            names[name] = self.free_name(name)
-            self.rules[names[name]] = EMPTY_TEXT  # taken, so that no other rule has this name
-        calls: dict[Expression, Expression] = {Rule(name): Rule(new) for name, new in names.items()}
+        names = {name: self.new_rule(name) for name in grammar.rules}
+        calls: dict[Expression, Expression] = {Rule(name): new for name, new in names.items()}
         for name, body in grammar.rules.items():
-            self.rules[names[name]] = substituted(body, calls)
-        return calls[Rule(grammar.start)]
+            self.rules[names[name].name] = substituted(body, calls)
+        return names[grammar.start]
+
+    def new_rule(self, name: str) -> Rule:
+        """Return the call of a new rule, whose body is still to be given."""
+        rule = Rule(self.free_name(name))
+        self.rules[rule.name] = EMPTY_TEXT  # taken, so that no other rule has this name
+        return rule
 
     def free_name(self, name: str) -> str:
         """Return a name for a rule that none has yet."""

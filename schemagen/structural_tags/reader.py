@@ -40,8 +40,6 @@ if TYPE_CHECKING:
     from schemagen.context_free.syntax import ContextFreeGrammar, Expression
     from schemagen.engine.options import WhitespacePolicy
 
-_NESTED_STYLES = ("cohere_xml", "minimax_m3_xml")
-
 #: Literals of one dispatch: triggers, and what is left out.
 MAX_LITERALS = 200
 
@@ -239,22 +237,9 @@ def _json_schema(reader: Reader, fields: Fields, _around: Around) -> Expression:
     if style == "json":
         return Guest(written)
     if style not in STYLES:
-        return _unknown_style(fields, style)
+        fix = f"choose one of json, {', '.join(STYLES)}"
+        raise GrammarSyntaxError(f"{shown(style)} is no style", at=fields.place("style"), fix=fix)
     return Parameters(written, STYLES[style], reader.assembly).expression()
-
-
-def _unknown_style(fields: Fields, style: str) -> Expression:
-    """Refuse a style: one that is not known, or one that cannot be enforced."""
-    if style in _NESTED_STYLES:
-        raise fields.unsupported(
-            "style",
-            f"the style {style}",
-            why="it writes objects and lists inside of values as tags, too, which is not read yet",
-            fix=f"choose one of json, {', '.join(STYLES)}",
-        )
-    raise GrammarSyntaxError(
-        f"{shown(style)} is no style", at=fields.place("style"), fix=f"choose one of json, {', '.join(STYLES)}"
-    )
 
 
 def _qwen_xml_parameter(reader: Reader, fields: Fields, around: Around) -> Expression:

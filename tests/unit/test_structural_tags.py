@@ -2,6 +2,7 @@
 
 import json
 import pickle
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -266,6 +267,81 @@ def test_styles_of_parameters(style: str) -> None:
         assert not derives(spec, city + text), text
 
 
+NESTED = {
+    "type": "object",
+    "properties": {
+        "s": {"type": "string"},
+        "n": {"type": ["integer", "null"]},
+        "o": {"type": "object", "properties": {"k": {"enum": ["v", 1]}}, "required": ["k"]},
+        "l": {"type": "array", "items": {"type": "string"}, "minItems": 1, "maxItems": 2},
+        "t": {"$ref": "#/$defs/Tree"},
+    },
+    "$defs": {"Tree": {"type": "object", "properties": {"t": {"$ref": "#/$defs/Tree"}}}},
+}
+
+
+def cohere(name: str, value: str, kind: str) -> str:
+    """A value of the style cohere_xml; an item of a list has no name."""
+    named = f' name="{name}"' if name else ""
+    return f'<cofl:value{named} type="{kind}">{value}</cofl:value>'
+
+
+def minimax(name: str, value: str, _kind: str) -> str:
+    """A value of the style minimax_m3_xml."""
+    return f"]<]minimax[>[<{name or 'item'}>{value}]<]minimax[>[</{name or 'item'}>"
+
+
+@pytest.mark.parametrize(("style", "write"), [("cohere_xml", cohere), ("minimax_m3_xml", minimax)])
+def test_styles_that_write_objects_and_lists_as_tags(style: str, write: Callable[[str, str, str], str]) -> None:
+    """At any depth, with what their schemas say, recursive ones too."""
+    spec = structural(schema(NESTED, style=style))
+    item = write("", "q", "raw")
+    tree = write("t", write("t", write("t", "", "dict"), "dict"), "dict")
+    for text in (
+        "",
+        write("s", "a<b", "raw") + "\n" + write("n", "3", "json"),
+        write("n", "null", "json") + write("o", write("k", "v", "raw"), "dict"),
+        write("o", write("k", "1", "json"), "dict") + write("l", item + item, "list") + tree,
+    ):
+        assert derives(spec, text), text
+    for text in (
+        write("n", "x", "json"),
+        write("o", "", "dict"),
+        write("o", '{"k": 1}', "dict"),
+        write("o", write("k", "w", "raw"), "dict"),
+        write("l", "", "list"),
+        write("l", 3 * item, "list"),
+        write("t", write("s", "", "raw"), "dict"),
+        write("n", "1", "json") + write("s", "a", "raw"),
+    ):
+        assert not derives(spec, text), text
+
+
+def test_undeclared_values_as_tags() -> None:
+    """Of the style cohere_xml they may be anything, at any depth; that of MiniMax has to know their names."""
+    spec = structural(schema({"type": "object"}, style="cohere_xml"))
+    deep = cohere("a", cohere("b", cohere("", "1", "json") + cohere("", "x", "raw"), "list"), "dict")
+    assert derives(spec, deep + cohere("c", "true", "json"))
+    assert not derives(spec, cohere("c", "x", "json"))
+    with pytest.raises(UnsupportedSchemaError, match="not declared"):
+        structural(schema({"type": "object", "additionalProperties": True}, style="minimax_m3_xml"))
+
+
+def test_names_are_escaped_where_the_style_does() -> None:
+    """As XML does it in attributes."""
+    value = {"type": "object", "properties": {'a"<&': {"type": "string"}}}
+    assert derives(structural(schema(value, style="cohere_xml")), cohere("a&quot;&lt;&amp;", "x", "raw"))
+    assert derives(structural(schema(value, style="qwen_xml")), '<parameter=a"<&>x</parameter>')
+
+
+def test_lists_with_more_to_keep_are_refused() -> None:
+    """Tags keep items and how many there are."""
+    value = {"type": "object", "properties": {"l": {"type": "array", "uniqueItems": True}}}
+    with pytest.raises(UnsupportedSchemaError) as caught:
+        structural(schema(value, style="cohere_xml"))
+    assert caught.value.at == "/format/json_schema/properties/l/uniqueItems"
+
+
 def test_a_string_parameter_ends_at_the_first_end() -> None:
     """What ends a parameter is no part of it, so a text has one reading."""
     spec = structural(schema(TOOL, style="qwen_xml"))
@@ -525,7 +601,6 @@ def test_a_malformed_tag_is_an_error_at_its_place(body: Any, place: str) -> None
     [
         ({**ANY, "max_tokens": 3}, "/format/max_tokens"),
         (schema({}, excludes=["<"]), "/format/excludes"),
-        (schema({"type": "object"}, style="cohere_xml"), "/format/style"),
         ({"type": "any_tokens"}, "/format"),
         ({"type": "sequence", "elements": [{"type": "exclude_token", "exclude_tokens": [1]}]}, "/format/elements/0"),
     ],
