@@ -26,9 +26,10 @@ from schemagen.schema.document import escape
 from schemagen.schema.nodes import ANY_STRINGS, ValueSet
 from schemagen.schema.normalise import Normaliser
 from schemagen.schema.strings import string_pattern
+from schemagen.structural_tags.excluded import without_texts
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
 
     from schemagen.context_free.syntax import Expression
     from schemagen.grammar.assembly import Assembly
@@ -139,12 +140,14 @@ class Parameters:
         written: Its schema, and how JSON in it is written.
         style: How a parameter is written.
         assembly: Takes the rules that are needed.
+        excludes: Texts that no string holds.
     """
 
-    def __init__(self, written: JsonSchema, style: Style, assembly: Assembly) -> None:
+    def __init__(self, written: JsonSchema, style: Style, assembly: Assembly, excludes: Sequence[str] = ()) -> None:
         self.written = written
         self.style = style
         self.assembly = assembly
+        self.excludes = excludes
         self.document = json.loads(written.text)
         self.definitions = (
             {key: self.document[key] for key in ("$schema", "$defs", "definitions") if key in self.document}
@@ -243,13 +246,14 @@ class Parameters:
         if "string" in kinds:
             plain = ast.union(*map(string_pattern, value.strings))
             spaced = ast.ANY_STRING if is_free else ast.concat(gap, plain, gap)
-            yield Text(ast.conjunction(spaced, text_without([self.style.forbidden or self.style.end])))
+            yield Text(ast.conjunction(spaced, text_without([self.style.forbidden or self.style.end, *self.excludes])))
         inner = [kind for kind in kinds if kind in ("array", "object") and self.style.inner is not None]
         for kind in inner:
             yield sequence(Text(gap), self._as_tags(schema, kind, at), Text(gap))
         others = [kind for kind in kinds if kind != "string" and kind not in inner]
         if others and not is_free:
-            guest = replace(self.written, text=json.dumps(self._only(schema, others, value)), place=at)
+            clean = without_texts(self._only(schema, others, value), self.excludes, at)
+            guest = replace(self.written, text=json.dumps(clean), place=at)
             if not self.style.is_spaced:
                 guest = replace(guest, whitespace="compact")
             around = EMPTY_TEXT if guest.whitespace == "any" else Text(gap)

@@ -31,6 +31,7 @@ from schemagen.grammar.context_free_specs import EBNF
 from schemagen.grammar.embedded import JsonSchema
 from schemagen.regex import ast
 from schemagen.regex.dialects import parse_pattern
+from schemagen.structural_tags.excluded import check_excludes, without_texts
 from schemagen.structural_tags.fields import Fields, shown
 from schemagen.structural_tags.parameters import STYLES, Parameters
 
@@ -216,30 +217,24 @@ def _json_schema(reader: Reader, fields: Fields, _around: Around) -> Expression:
         raise GrammarSyntaxError(
             f"{shown(schema)} is no JSON Schema", at=fields.place("json_schema"), fix="give an object, true or false"
         )
-    if fields.texts("excludes", ()):
-        raise fields.unsupported(
-            "excludes",
-            "texts that strings of JSON must not hold",
-            why="what a string holds is said by the schema here",
-            fix="give the strings of the schema a pattern",
-        )
-    any_order = fields.flag("any_order")
+    excludes = fields.texts("excludes", ())
+    check_excludes(excludes, fields.place("excludes"))
+    style, any_order = fields.text("style", "json"), fields.flag("any_order")
     most = fields.count("max_whitespace_cnt", None, low=1)
     whitespace: WhitespacePolicy = "any" if most is not None else reader.whitespace
     written = JsonSchema(
-        json.dumps(schema),
+        json.dumps(without_texts(schema, excludes, fields.at) if style == "json" else schema),
         whitespace=whitespace,
         property_order="any" if any_order else "schema",
         max_gap=most,
         place=fields.place("json_schema"),
     )
-    style = fields.text("style", "json")
     if style == "json":
         return Guest(written)
     if style not in STYLES:
         fix = f"choose one of json, {', '.join(STYLES)}"
         raise GrammarSyntaxError(f"{shown(style)} is no style", at=fields.place("style"), fix=fix)
-    return Parameters(written, STYLES[style], reader.assembly).expression()
+    return Parameters(written, STYLES[style], reader.assembly, excludes).expression()
 
 
 def _qwen_xml_parameter(reader: Reader, fields: Fields, around: Around) -> Expression:

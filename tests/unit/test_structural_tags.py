@@ -407,6 +407,39 @@ def test_what_parameters_cannot_keep_is_refused(value: Any, keyword: str) -> Non
     assert caught.value.at == f"/format/json_schema/{keyword}"
 
 
+# --- texts that JSON must not hold -------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("value", "accepted", "rejected"),
+    [
+        (True, ['"a"', '{"a": ["x", {"b": 1}]}', "1"], ['"a<|b"', '{"<|": 1}', '[{"a": ["<|"]}]', '"\\u003c|"']),
+        ({"enum": ["a", "<|", 1]}, ['"a"', "1"], ['"<|"']),
+        ({"$ref": "#/$defs/S", "$defs": {"S": {"type": "string"}}}, ['"<"'], ['"<|"', "1"]),
+        (
+            {"type": "object", "properties": {"n": {"$ref": "#"}, "s": {"type": "string"}}},
+            ['{"n": {"s": "x"}}'],
+            ['{"n": {"n": {"s": "<|"}}}'],
+        ),
+        ({"allOf": [{"type": "string"}], "pattern": "^[a<|]$"}, ['"<"', '"|"'], ['"<|"']),
+    ],
+)
+def test_json_without_some_texts(value: Any, accepted: list[str], rejected: list[str]) -> None:
+    """No string and no key holds them, at any depth and in any spelling."""
+    spec = structural(schema(value, excludes=["<|", "zz"]))
+    assert [text for text in accepted if not derives(spec, text)] == []
+    assert [text for text in rejected if derives(spec, text)] == []
+
+
+def test_parameters_without_some_texts() -> None:
+    """Neither in strings nor in the JSON of other values."""
+    spec = structural(schema(NESTED, style="qwen_xml", excludes=["<|"]))
+    string, value = "<parameter=s>{}</parameter>".format, '<parameter=l>["{}"]</parameter>'.format
+    assert derives(spec, string("<") + value("|"))
+    assert not derives(spec, string("<|"))
+    assert not derives(spec, value("<|"))
+
+
 # --- tokens ----------------------------------------------------------------------------------------------------------
 
 NAMED = schemagen.Vocabulary(
@@ -600,7 +633,8 @@ def test_a_malformed_tag_is_an_error_at_its_place(body: Any, place: str) -> None
     ("body", "place"),
     [
         ({**ANY, "max_tokens": 3}, "/format/max_tokens"),
-        (schema({}, excludes=["<"]), "/format/excludes"),
+        (schema({}, excludes=["<", 'a"']), "/format/excludes/1"),
+        (schema({"unevaluatedProperties": False}, excludes=["<"]), "/format"),
         ({"type": "any_tokens"}, "/format"),
         ({"type": "sequence", "elements": [{"type": "exclude_token", "exclude_tokens": [1]}]}, "/format/elements/0"),
     ],
