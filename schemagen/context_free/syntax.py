@@ -245,6 +245,7 @@ class ContextFreeGrammar:
         ignored: Terminals that may stand before, between and behind all others.
         tables: How a parser reads it that does not read all of it; None: every text that it derives.
         indentation: How lines make blocks; None: they do not.
+        left_out: Tokens that no text of it has, and that the rules do not name: special or added ones.
     """
 
     start: str
@@ -253,6 +254,7 @@ class ContextFreeGrammar:
     ignored: frozenset[str] = frozenset()
     tables: LrTables | None = None
     indentation: Indentation | None = None
+    left_out: tuple[Token, ...] = ()
 
 
 def substituted(expression: Expression, known: Mapping[Expression, Expression]) -> Expression:
@@ -274,8 +276,9 @@ def guests_in(grammar: ContextFreeGrammar) -> list[Guest]:
 
 
 def tokens_in(grammar: ContextFreeGrammar) -> list[Token]:
-    """Return the tokens that a grammar names, in the order of its rules."""
-    return list(dict.fromkeys(each for each in _leaves(grammar) if isinstance(each, Token)))
+    """Return the tokens that a grammar names, in the order of its rules, and those that it leaves out."""
+    named = (each for each in _leaves(grammar) if isinstance(each, Token))
+    return list(dict.fromkeys([*named, *grammar.left_out]))
 
 
 def refuse_tokens(grammar: ContextFreeGrammar, where: str) -> None:

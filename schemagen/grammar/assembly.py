@@ -13,7 +13,7 @@ from schemagen.grammar.context_free_specs import ContextFree
 from schemagen.grammar.embedded import expression_of, given_spec
 
 if TYPE_CHECKING:
-    from schemagen.context_free.syntax import Expression
+    from schemagen.context_free.syntax import Expression, Token
 
 
 class Assembly:
@@ -21,10 +21,12 @@ class Assembly:
 
     Attributes:
         rules: The bodies so far.
+        left_out: Tokens that no text has.
     """
 
     def __init__(self) -> None:
         self.rules: dict[str, Expression] = {}
+        self.left_out: list[Token] = []
         self._taken_over: dict[ContextFree[Any], Expression] = {}
 
     def expression(self, spec: Any) -> Expression:
@@ -48,6 +50,7 @@ class Assembly:
 
     def taken_over(self, grammar: ContextFreeGrammar) -> Expression:
         """Take over the rules of a grammar without lexer, and return the call of its start."""
+        self.left_out += grammar.left_out
         names = {name: self.new_rule(name) for name in grammar.rules}
         calls: dict[Expression, Expression] = {Rule(name): new for name, new in names.items()}
         for name, body in grammar.rules.items():
@@ -72,7 +75,7 @@ class Assembly:
     def grammar(self, body: Expression, start: str = "root") -> ContextFreeGrammar:
         """Return the grammar of an expression over these rules."""
         start = self.free_name(start)
-        return ContextFreeGrammar(start, {start: body, **self.rules})
+        return ContextFreeGrammar(start, {start: body, **self.rules}, left_out=tuple(self.left_out))
 
 
 def has_no_lexer(grammar: ContextFreeGrammar) -> bool:

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import json
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from schemagen.context_free.dispatch import text_up_to, text_without
 from schemagen.context_free.notation import text_of
@@ -40,6 +40,8 @@ if TYPE_CHECKING:
 
     from schemagen.context_free.syntax import ContextFreeGrammar, Expression
     from schemagen.engine.options import WhitespacePolicy
+
+T = TypeVar("T")
 
 #: Literals of one dispatch: triggers, and what is left out.
 MAX_LITERALS = 200
@@ -370,18 +372,19 @@ def _trigger_of(tag: Tag, triggers: list[str]) -> str:
 
 def _dispatch(reader: Reader, fields: Fields, around: Around) -> Expression:
     """Return free text in which a pattern is followed by its format; of the end of a tag around it nothing is known."""
-
-    def rule(value: Any, at: str) -> tuple[str, Expression]:
-        if not isinstance(value, list | tuple) or len(value) != 2:
-            raise GrammarSyntaxError(
-                f"{shown(value)} is no pair of a pattern and a format", at=at, fix='write ["<tag>", {"type": ...}]'
-            )
-        return fields.nonempty_text(value[0], f"{at}/0"), reader.format(value[1], f"{at}/1", around)
-
-    pairs = fields.some("rules", rule)
+    pairs = fields.some("rules", lambda value, at: _pair(reader, value, at, around, fields.nonempty_text))
     excludes = fields.texts("excludes", ())
     _check_end(fields, around, excludes)
     return _dispatched(fields, pairs, excludes, loop=fields.flag("loop", default=True))
+
+
+def _pair(reader: Reader, value: Any, at: str, around: Around, read: Callable[[Any, str], T]) -> tuple[T, Expression]:
+    """Return what comes in free text, and the format behind it."""
+    if not isinstance(value, list | tuple) or len(value) != 2:
+        raise GrammarSyntaxError(
+            f"{shown(value)} is no pair of a pattern and a format", at=at, fix='write ["<tag>", {"type": ...}]'
+        )
+    return read(value[0], f"{at}/0"), reader.format(value[1], f"{at}/1", around)
 
 
 def _dispatched(fields: Fields, rules: list[tuple[str, Expression]], excludes: list[str], *, loop: bool) -> Expression:
@@ -415,8 +418,61 @@ def _token(_reader: Reader, fields: Fields, _around: Around) -> Expression:
     return fields.token(fields.value("token"), fields.place("token"))
 
 
+def _any_tokens(reader: Reader, fields: Fields, _around: Around) -> Expression:
+    """Return text of any tokens but special ones."""
+    _leave_out(reader, fields)
+    _check_tokens(fields)
+    return EMPTY_TEXT if fields.value("max_tokens", None) == 0 else Text(ast.ANY_STRING)
+
+
+def _leave_out(reader: Reader, fields: Fields) -> None:
+    """Note the tokens that no text has; that they are special ones is seen when the vocabulary is known."""
+    reader.assembly.left_out += fields.each("exclude_tokens", fields.token, ())
+
+
+def _token_triggered_tags(reader: Reader, fields: Fields, around: Around) -> Expression:
+    """Return text with tags in it, each of which begins with a token."""
+    triggers = fields.some("trigger_tokens", fields.token)
+    tags = fields.some("tags", lambda value, at: reader.tag(value, at, around))
+    for tag in tags:
+        if tag.begin not in triggers:
+            raise GrammarSyntaxError(
+                "a tag that begins with none of the trigger tokens",
+                at=f"{tag.at}/begin",
+                fix="begin it with one, and name both in the same way: by a name, or by an id",
+            )
+    for index, trigger in enumerate(triggers):
+        if all(tag.begin != trigger for tag in tags):
+            raise GrammarSyntaxError(
+                f"no tag begins with the token {trigger}", at=fields.place("trigger_tokens", index), fix="drop it"
+            )
+    stop, needed = fields.flag("stop_after_first"), fields.flag("at_least_one")
+    _leave_out(reader, fields)
+    first = alternatives(*(sequence(tag.begin, tag.rest) for tag in tags))
+    if stop and needed:
+        return first
+    free = _between_tokens(first, loop=not stop)
+    return sequence(first, free) if needed else free
+
+
+def _between_tokens(taken: Expression, *, loop: bool) -> Expression:
+    """Return text with what begins with tokens in it: they are no text, so nothing has to be looked for."""
+    text = Text(ast.ANY_STRING)
+    if loop:
+        return sequence(repeat(sequence(text, taken), 0, None), text)
+    return sequence(text, alternatives(taken, EMPTY_TEXT))
+
+
+def _token_dispatch(reader: Reader, fields: Fields, around: Around) -> Expression:
+    """Return text in which a token is followed by its format."""
+    pairs = fields.some("rules", lambda value, at: _pair(reader, value, at, around, fields.token))
+    _leave_out(reader, fields)
+    taken = alternatives(*(sequence(token, rest) for token, rest in pairs))
+    return _between_tokens(taken, loop=fields.flag("loop", default=True))
+
+
 def _any_token_but(_reader: Reader, fields: Fields, _around: Around) -> Expression:
-    """Refuse tokens that are all but some."""
+    """Refuse a single token which is any but some."""
     raise UnsupportedGrammarError(
         f"the format {fields.value('type')}",
         at=fields.at,
@@ -447,7 +503,7 @@ FORMATS: dict[str, tuple[tuple[str, ...], Callable[[Reader, Fields, Around], Exp
     "dispatch": (("rules", "loop", "excludes"), _dispatch),
     "token": (("token",), _token),
     "exclude_token": (("exclude_tokens",), _any_token_but),
-    "any_tokens": (("exclude_tokens", "max_tokens"), _any_token_but),
-    "token_triggered_tags": (("trigger_tokens", "exclude_tokens", *_TAGS), _any_token_but),
-    "token_dispatch": (("rules", "loop", "exclude_tokens"), _any_token_but),
+    "any_tokens": (("exclude_tokens", "max_tokens"), _any_tokens),
+    "token_triggered_tags": (("trigger_tokens", "exclude_tokens", *_TAGS), _token_triggered_tags),
+    "token_dispatch": (("rules", "loop", "exclude_tokens"), _token_dispatch),
 }

@@ -471,6 +471,82 @@ def test_a_token_of_text_is_refused_with_its_place() -> None:
     assert caught.value.at == "/format/elements/0/token"
 
 
+def accepts(spec: StructuralTag, *pieces: str | int) -> bool:
+    """Whether a spec takes texts and tokens, in this order, as a whole."""
+    matcher = schemagen.compile(spec, NAMED).matcher()
+    taken = (
+        matcher.accept_bytes(each.encode()) if isinstance(each, str) else matcher.accept_token(each) for each in pieces
+    )
+    return all(taken) and matcher.is_accepting()
+
+
+CALL, END = {"type": "token", "token": "<|call|>"}, {"type": "token", "token": "<|end|>"}
+
+
+@pytest.mark.parametrize(
+    ("options", "accepted", "rejected"),
+    [
+        (
+            {},
+            [(), ("t",), ("t", 256, "x", 257, "t", 256, "x", 257)],
+            [(256,), (256, "y"), (257,), (256, "x", 257, 257)],
+        ),
+        ({"at_least_one": True}, [(256, "x", 257, "t")], [(), ("t", 256, "x", 257)]),
+        ({"stop_after_first": True}, [(), ("t",), ("t", 256, "x", 257)], [("t", 256, "x", 257, "t")]),
+        ({"stop_after_first": True, "at_least_one": True}, [(256, "x", 257)], [("t", 256, "x", 257), ()]),
+    ],
+)
+def test_tags_behind_tokens(options: Any, accepted: list[Any], rejected: list[Any]) -> None:
+    """Text, and where a trigger token comes, one of its tags."""
+    body = {"type": "token_triggered_tags", "trigger_tokens": ["<|call|>"], "tags": [tag(CALL, X, END)], **options}
+    spec = structural(body)
+    assert [pieces for pieces in accepted if not accepts(spec, *pieces)] == []
+    assert [pieces for pieces in rejected if accepts(spec, *pieces)] == []
+
+
+def test_formats_behind_tokens() -> None:
+    """A token hands over to its format, once or again and again."""
+    rules = [["<|call|>", X], [257, const("y")]]
+    loop, once = (
+        structural({"type": "token_dispatch", "rules": rules}),
+        structural({"type": "token_dispatch", "rules": rules, "loop": False}),
+    )
+    assert accepts(loop, "t", 256, "xt", 257, "y")
+    assert accepts(once, "t", 257, "y")
+    assert not accepts(once, "t", 257, "yt")
+    assert not accepts(loop, 256, "y")
+
+
+def test_text_of_any_tokens() -> None:
+    """Special tokens are none of them; a tag of theirs ends with its token."""
+    spec = structural(tag(CALL, {"type": "any_tokens", "exclude_tokens": ["<|call|>"]}, END))
+    assert accepts(spec, 256, "any <|end|> text", 257)
+    assert not accepts(spec, 256, 256, 257)
+    assert not accepts(spec, 256, 257, 257)
+    assert accepts(structural({"type": "any_tokens", "max_tokens": 0}))
+    assert not accepts(structural({"type": "any_tokens", "max_tokens": 0}), "a")
+
+
+def test_tokens_that_are_left_out() -> None:
+    """Added tokens with a text are no text where they are left out, and ordinary ones cannot be."""
+    added = schemagen.Vocabulary(
+        [*(bytes([byte]) for byte in range(256)), b"<t>", b"ab", b""], eos_token_ids=[258], token_names={256: "<t>"}
+    )
+    for exclude in (["<t>"], [256]):
+        matcher = schemagen.compile(structural({"type": "any_tokens", "exclude_tokens": exclude}), added).matcher()
+        assert 256 not in matcher.allowed_tokens()
+        assert 257 in matcher.allowed_tokens()
+    free = schemagen.compile(structural({"type": "any_tokens"}), added).matcher()
+    assert 256 in free.allowed_tokens()
+    part = schemagen.concat(["x"], structural({"type": "any_tokens", "exclude_tokens": ["<t>"]}))
+    matcher = schemagen.compile(part, added).matcher()
+    assert matcher.accept_bytes(b"x")
+    assert 256 not in matcher.allowed_tokens()
+    with pytest.raises(UnsupportedGrammarError, match="ordinary token") as caught:
+        schemagen.compile(structural({"type": "any_tokens", "exclude_tokens": [257]}), added)
+    assert caught.value.at == "/format/exclude_tokens/0"
+
+
 # --- the spec --------------------------------------------------------------------------------------------------------
 
 
@@ -617,6 +693,16 @@ WRONG: list[tuple[Any, str]] = [
     ({"type": "dispatch", "rules": [["<", {"type": "x"}]]}, "/format/rules/0/1/type"),
     ({"type": "token", "token": -1}, "/format/token"),
     ({"type": "token", "token": ""}, "/format/token"),
+    ({"type": "any_tokens", "exclude_tokens": [None]}, "/format/exclude_tokens/0"),
+    (
+        {"type": "token_triggered_tags", "trigger_tokens": [1], "tags": [tag({"type": "token", "token": 2}, X, "e")]},
+        "/format/tags/0/begin",
+    ),
+    (
+        {"type": "token_triggered_tags", "trigger_tokens": [1, 2], "tags": [tag({"token": 1}, X, "e")]},
+        "/format/trigger_tokens/1",
+    ),
+    ({"type": "token_dispatch", "rules": [[1]]}, "/format/rules/0"),
 ]
 
 
@@ -635,7 +721,7 @@ def test_a_malformed_tag_is_an_error_at_its_place(body: Any, place: str) -> None
         ({**ANY, "max_tokens": 3}, "/format/max_tokens"),
         (schema({}, excludes=["<", 'a"']), "/format/excludes/1"),
         (schema({"unevaluatedProperties": False}, excludes=["<"]), "/format"),
-        ({"type": "any_tokens"}, "/format"),
+        ({"type": "any_tokens", "max_tokens": 9}, "/format/max_tokens"),
         ({"type": "sequence", "elements": [{"type": "exclude_token", "exclude_tokens": [1]}]}, "/format/elements/0"),
     ],
 )
