@@ -87,7 +87,7 @@ class Reader:
 
     def __init__(self, whitespace: WhitespacePolicy) -> None:
         self.assembly = Assembly()
-        self.whitespace = whitespace
+        self.whitespace: WhitespacePolicy = whitespace
 
     def grammar(self, value: dict[str, Any]) -> ContextFreeGrammar:
         """Return the rules of a whole structural tag."""
@@ -106,7 +106,7 @@ class Reader:
         if around.depth >= MAX_NESTING:
             raise LimitError(f"formats nested more than {MAX_NESTING} deep", at=at, fix="nest fewer formats")
         fields = Fields(value, at)
-        kind = fields.text("type", "tag" if "begin" in fields else "")
+        kind = fields.text("type", next((told for name, told in TOLD_BY.items() if name in fields), ""))
         if kind not in FORMATS:
             fix = f"choose one of {', '.join(FORMATS)}"
             raise GrammarSyntaxError(f"{shown(kind)} is no type of a format", at=fields.place("type"), fix=fix)
@@ -481,6 +481,18 @@ def _any_token_but(_reader: Reader, fields: Fields, _around: Around) -> Expressi
     )
 
 
+#: Fields that tell a format which does not say its type.
+TOLD_BY = {
+    "begin": "tag",
+    "value": "const_string",
+    "json_schema": "json_schema",
+    "pattern": "regex",
+    "grammar": "grammar",
+    "elements": "sequence",
+    "triggers": "triggered_tags",
+    "separator": "tags_with_separator",
+    "rules": "dispatch",
+}
 _TAGS = ("tags", "at_least_one", "stop_after_first")
 _SCHEMA = ("json_schema", "style", "any_order", "max_whitespace_cnt", "excludes")
 #: The types of formats: their fields, and what reads them.

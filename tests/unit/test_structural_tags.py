@@ -169,7 +169,8 @@ CASES: dict[str, tuple[dict[str, Any], list[str], list[str]]] = {
         ["BE", "B<xtE"],
         ["BEE", "BEtE"],
     ),
-    "json_schema": (
+    "json_schema": (schema({"enum": [1, 22]}), ["1", "22"], ["2"]),
+    "json_schema in a tag": (
         tag("<j>", schema(CITY), "</j>"),
         ['<j>{"city": "Bo</j>n"}</j>', '<j>{\n\t"city" :"" }</j>'],
         ["<j>{}</j>", '<j>{"city": 1}</j>'],
@@ -204,13 +205,35 @@ def test_texts_of_formats(name: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "name", ["tag of free text", "triggered_tags in a tag", "json_schema", "a separator like an end"]
+    "name", ["tag of free text", "triggered_tags in a tag", "json_schema in a tag", "a separator like an end"]
 )
 def test_masks_of_formats(name: str) -> None:
     """Each mask on the way through a text is what trying every token gives."""
     body, accepted, _ = CASES[name]
     for text in accepted:
         check_masks_along(structural(body), text)
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "const_string",
+        "json_schema",
+        "regex",
+        "grammar",
+        "sequence",
+        "tag",
+        "triggered_tags",
+        "tags_with_separator",
+        "dispatch",
+    ],
+)
+def test_fields_may_tell_the_type(name: str) -> None:
+    """Where one of its fields is of one type only, a format need not say it."""
+    body, accepted, rejected = CASES[name]
+    spec = structural({field: value for field, value in body.items() if field != "type"})
+    assert all(derives(spec, text) for text in accepted)
+    assert not any(derives(spec, text) for text in rejected)
 
 
 # --- parameters ------------------------------------------------------------------------------------------------------
