@@ -8,7 +8,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from schemagen.context_free.syntax import EMPTY_TEXT, ContextFreeGrammar, Rule, substituted
+from schemagen.context_free.syntax import (
+    EMPTY_TEXT,
+    Alternatives,
+    ContextFreeGrammar,
+    Repeat,
+    Rule,
+    Sequence,
+    substituted,
+)
 from schemagen.grammar.context_free_specs import ContextFree
 from schemagen.grammar.embedded import expression_of, given_spec
 
@@ -61,6 +69,14 @@ class Assembly:
         """Return the call of a new rule, whose body is still to be given."""
         rule = Rule(self.free_name(name))
         self.rules[rule.name] = EMPTY_TEXT  # taken, so that no other rule has this name
+        return rule
+
+    def shared(self, body: Expression, name: str) -> Expression:
+        """Return what stands for an expression in several places: a text itself, or the call of a new rule."""
+        if not isinstance(body, Sequence | Alternatives | Repeat) or body == EMPTY_TEXT:
+            return body
+        rule = self.new_rule(name)
+        self.rules[rule.name] = body
         return rule
 
     def free_name(self, name: str) -> str:

@@ -193,6 +193,7 @@ class Parameters:
         if len(members) > MAX_ANY_ORDER:
             fact = f"{len(members)} parameters in any order, limit {MAX_ANY_ORDER}"
             raise _unsupported(at, "properties", fact, "leave any_order out, or declare fewer parameters")
+        members = {key: self.assembly.shared(body, "parameter") for key, body in members.items()}
         names: dict[frozenset[str], Rule] = {}
 
         def rule(left: frozenset[str]) -> Rule:

@@ -125,15 +125,14 @@ class Reader:
             raise GrammarSyntaxError(
                 f"{shown(value['type'])} where a tag is expected", at=fields.place("type"), fix="give a tag"
             )
-        if around.depth >= MAX_NESTING:
-            raise LimitError(f"formats nested more than {MAX_NESTING} deep", at=at, fix="nest fewer formats")
         fields.check_names("a tag", "type", "begin", "content", "end")
         begin = fields.value("begin")
         begins = fields.token_format("begin") if isinstance(begin, dict) else Text(ast.literal(fields.text("begin")))
         ends, end = _end_of(fields)
-        inside = Around(tuple(filter(None, ends)), never_ends=ends != [] and not any(ends), depth=around.depth + 1)
+        inside = Around(tuple(filter(None, ends)), never_ends=ends != [] and not any(ends), depth=around.depth)
         content = self.inner(fields, "content", inside)
-        return Tag(begins, begin if isinstance(begin, str) else "", sequence(content, end), at)
+        rest = self.assembly.shared(sequence(content, end), "tag")
+        return Tag(begins, begin if isinstance(begin, str) else "", rest, at)
 
 
 def _end_of(fields: Fields) -> tuple[list[str], Expression]:
@@ -324,7 +323,7 @@ def _tags_with_separator(reader: Reader, fields: Fields, around: Around) -> Expr
     """Return tags with a separator between each two of them."""
     tags = fields.some("tags", lambda value, at: reader.tag(value, at, around))
     separator = Text(ast.literal(fields.text("separator")))
-    one = alternatives(*(sequence(tag.begin, tag.rest) for tag in tags))
+    one = reader.assembly.shared(alternatives(*(sequence(tag.begin, tag.rest) for tag in tags)), "tags")
     more = EMPTY_TEXT if fields.flag("stop_after_first") else repeat(sequence(separator, one), 0, None)
     found = sequence(one, more)
     return found if fields.flag("at_least_one") else alternatives(found, EMPTY_TEXT)
@@ -448,7 +447,7 @@ def _token_triggered_tags(reader: Reader, fields: Fields, around: Around) -> Exp
             )
     stop, needed = fields.flag("stop_after_first"), fields.flag("at_least_one")
     _leave_out(reader, fields)
-    first = alternatives(*(sequence(tag.begin, tag.rest) for tag in tags))
+    first = reader.assembly.shared(alternatives(*(sequence(tag.begin, tag.rest) for tag in tags)), "tags")
     if stop and needed:
         return first
     free = _between_tokens(first, loop=not stop)

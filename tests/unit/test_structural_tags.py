@@ -807,5 +807,13 @@ def test_hostile_tags_hit_a_limit() -> None:
         StructuralTag('{"format":' * 200_000)
     with pytest.raises(LimitError, match="texts that free text must not hold"):
         structural({**ANY, "excludes": [str(number) for number in range(1000)]})
+    for wrap in (
+        lambda inner: separated(",", tag("<", inner, ">"), tag("b", X, "c")),
+        lambda inner: triggered(["<"], tag("<", inner, ">"), tag("<b", X, "c"), at_least_one=True),
+    ):  # an inner format that were written out twice at each level would be so 2**50 times
+        shared: dict[str, Any] = schema({"enum": [1, 2]})
+        for _ in range(50):
+            shared = wrap(shared)
+        assert derives(structural(shared), 50 * "<" + "1" + 50 * ">")
     with pytest.raises(LimitError):
         schemagen.compile(structural({"type": "repeat", "min": 10**9, "max": -1, "content": schema({})}), BYTES)
