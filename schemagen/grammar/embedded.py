@@ -13,11 +13,17 @@ from typing import TYPE_CHECKING, Any
 from schemagen.context_free.syntax import Guest, Text, guests_in, substituted
 from schemagen.errors import InvalidSchemaError, LimitError, UnsupportedGrammarError, UnsupportedSchemaError
 from schemagen.grammar.specs import Choice, Regex
+from schemagen.regex import ast
+
+#: Texts without whitespace at their two ends.
+_SPACE = ast.char_set(" \t\n\r")
+_NOT_SPACED = ast.conjunction(
+    ast.complement(ast.concat(_SPACE, ast.ANY_STRING)), ast.complement(ast.concat(ast.ANY_STRING, _SPACE))
+)
 
 if TYPE_CHECKING:
     from schemagen.context_free.syntax import ContextFreeGrammar, Expression
     from schemagen.engine.options import Options, PropertyOrder, WhitespacePolicy
-    from schemagen.regex import ast
 
 
 @dataclass(frozen=True)
@@ -29,6 +35,7 @@ class JsonSchema:
         whitespace: As for `schemagen.compile`; None: what the compilation says.
         property_order: The same.
         max_gap: Of whitespace "any": most characters in one place; None: what it is elsewhere.
+        around: Of whitespace "any": whether it stands before and behind the whole text, too.
         place: A JSON pointer to the schema in what it is from, for errors.
     """
 
@@ -36,6 +43,7 @@ class JsonSchema:
     whitespace: WhitespacePolicy | None = None
     property_order: PropertyOrder | None = None
     max_gap: int | None = None
+    around: bool = True
     place: str = field(default="", compare=False)
 
     def __repr__(self) -> str:
@@ -48,6 +56,7 @@ class JsonSchema:
             whitespace=options.whitespace if self.whitespace is None else self.whitespace,
             property_order=options.property_order if self.property_order is None else self.property_order,
             max_gap=options.max_gap if self.max_gap is None else self.max_gap,
+            around=self.around,
         )
 
 
@@ -109,7 +118,8 @@ def regex_of(spec: Any) -> ast.Regex:
 
     try:
         if isinstance(spec, JsonSchema) and spec.whitespace is not None:
-            return language_of(given_spec(spec), whitespace=spec.whitespace)
+            found = language_of(given_spec(spec), whitespace=spec.whitespace)
+            return found if spec.around else ast.conjunction(found, _NOT_SPACED)
         return language_of(given_spec(spec))
     except (UnsupportedSchemaError, UnsupportedGrammarError) as error:
         raise UnsupportedGrammarError(

@@ -255,10 +255,7 @@ class Parameters:
         if others and not is_free:
             clean = without_texts(self._only(schema, others, value), self.excludes, at)
             guest = replace(self.written, text=json.dumps(clean), place=at)
-            if not self.style.is_spaced:
-                guest = replace(guest, whitespace="compact")
-            around = EMPTY_TEXT if guest.whitespace == "any" else Text(gap)
-            yield sequence(around, Guest(guest), around)
+            yield sequence(Text(gap), Guest(guest), Text(gap))
 
     def _as_tags(self, schema: Any, kind: str, at: str) -> Expression:
         """Return the call of the rule of an object or a list inside of a value."""

@@ -228,6 +228,7 @@ def _json_schema(reader: Reader, fields: Fields, _around: Around) -> Expression:
         whitespace=whitespace,
         property_order="any" if any_order else "schema",
         max_gap=most,
+        around=False,
         place=fields.place("json_schema"),
     )
     if style == "json":

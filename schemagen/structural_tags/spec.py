@@ -34,7 +34,7 @@ class StructuralTag(ContextFree[str]):
             structures.
         triggers: Of a list of structures: how they begin.
         whitespace: The layout of JSON in it, as for `schemagen.compile`. "any", as xgrammar has it: whitespace wherever JSON
-            takes it, up to 64 characters in one place. ``compile(whitespace=...)`` says nothing here.
+            takes it inside of the value, up to 64 characters in one place. ``compile(whitespace=...)`` says nothing here.
 
     Attributes:
         text: The tag, written as JSON in the form of today.

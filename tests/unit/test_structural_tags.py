@@ -178,7 +178,7 @@ CASES: dict[str, tuple[dict[str, Any], list[str], list[str]]] = {
     "json_schema whitespace": (
         schema(CITY, max_whitespace_cnt=2),
         ['{"city":"a"}', '{  "city":  "a"  }'],
-        ['{   "city":"a"}', '{"city":   "a"}'],
+        ['{   "city":"a"}', '{"city":   "a"}', ' {"city":"a"}', '{"city":"a"} '],
     ),
     "json_schema in any order": (
         schema({"properties": {"a": {"const": 1}, "b": {"const": 2}}, "required": ["a"], "additionalProperties": False}
@@ -191,7 +191,12 @@ CASES: dict[str, tuple[dict[str, Any], list[str], list[str]]] = {
         ["[[]]", "[[[[]]]]"],
         ["[]", "[[1]]"],
     ),
-    "true": (schema(True), ["1", '{"a": [null]}'], ["", "{"]),
+    "true": (schema(True), ["1", '"a"', '{"a" : [ null ] }'], ["", "{", " 1", "1 ", " [1]", "[1]\n", '"a" ', " null"]),
+    "json_schema between texts": (
+        {"type": "sequence", "elements": [const("a "), schema({"type": ["integer", "array"]}), const("\n")]},
+        ["a 1\n", "a [ 1 ]\n"],
+        ["a  1\n", "a 1 \n", "a 1\n\n", "a [] \n"],
+    ),
 }  # fmt: skip
 
 
@@ -205,7 +210,14 @@ def test_texts_of_formats(name: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "name", ["tag of free text", "triggered_tags in a tag", "json_schema in a tag", "a separator like an end"]
+    "name",
+    [
+        "tag of free text",
+        "triggered_tags in a tag",
+        "json_schema in a tag",
+        "json_schema between texts",
+        "a separator like an end",
+    ],
 )
 def test_masks_of_formats(name: str) -> None:
     """Each mask on the way through a text is what trying every token gives."""
