@@ -43,6 +43,9 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 
+#: Characters of whitespace in one place of JSON.
+MAX_WHITESPACE = 10_000
+
 #: Literals of one dispatch: triggers, and what is left out.
 MAX_LITERALS = 200
 
@@ -222,6 +225,12 @@ def _json_schema(reader: Reader, fields: Fields, _around: Around) -> Expression:
     check_excludes(excludes, fields.place("excludes"))
     style, any_order = fields.text("style", "json"), fields.flag("any_order")
     most = fields.count("max_whitespace_cnt", None, low=1)
+    if most is not None and most > MAX_WHITESPACE:
+        raise LimitError(
+            f"{most:,} characters of whitespace in one place, limit {MAX_WHITESPACE:,}",
+            at=fields.place("max_whitespace_cnt"),
+            fix="lower it, or leave it out for 64",
+        )
     whitespace: WhitespacePolicy = "any" if most is not None else reader.whitespace
     written = JsonSchema(
         json.dumps(without_texts(schema, excludes, fields.at) if style == "json" else schema),

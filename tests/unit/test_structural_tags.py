@@ -819,6 +819,8 @@ def test_hostile_tags_hit_a_limit() -> None:
         StructuralTag('{"format":' * 200_000)
     with pytest.raises(LimitError, match="texts that free text must not hold"):
         structural({**ANY, "excludes": [str(number) for number in range(1000)]})
+    with pytest.raises(LimitError, match="whitespace"):
+        structural(schema({}, max_whitespace_cnt=100_000))
     for wrap in (
         lambda inner: separated(",", tag("<", inner, ">"), tag("b", X, "c")),
         lambda inner: triggered(["<"], tag("<", inner, ">"), tag("<b", X, "c"), at_least_one=True),
