@@ -59,6 +59,7 @@ if TYPE_CHECKING:
     from schemagen.calling import Tool, ToolCall, tool
     from schemagen.decode import LogitsProcessor
     from schemagen.generation import Failure, Generation
+    from schemagen.grammar.combinators import concat, repeat, union
     from schemagen.grammar.compiler import (
         Layout,
         Limits,
@@ -81,6 +82,7 @@ if TYPE_CHECKING:
         fill_next_token_bitmasks,
     )
     from schemagen.streaming.partial import Partial
+    from schemagen.structural_tags.spec import StructuralTag
     from schemagen.templates import Template, gen
     from schemagen.vocabulary import Vocabulary
 
@@ -104,6 +106,7 @@ _HOMES = {
     "LogitsProcessor": "schemagen.decode",
     "Partial": "schemagen.streaming.partial",
     "Regex": "schemagen.grammar.specs",
+    "StructuralTag": "schemagen.structural_tags.spec",
     "Template": "schemagen.templates",
     "Tool": "schemagen.calling",
     "ToolCall": "schemagen.calling",
@@ -113,14 +116,17 @@ _HOMES = {
     "cache_info": "schemagen.grammar.compiler",
     "clear_cache": "schemagen.grammar.compiler",
     "compile": "schemagen.grammar.compiler",
+    "concat": "schemagen.grammar.combinators",
     "fill_next_token_bitmasks": "schemagen.masks.bitmask",
     "from_transformers": "schemagen.lm.load",
     "gen": "schemagen.templates",
     "load": "schemagen.lm.load",
     "load_bundled": "schemagen.lm.load",
+    "repeat": "schemagen.grammar.combinators",
     "text": "schemagen",
     "to_regex": "schemagen.grammar.compiler",
     "tool": "schemagen.calling",
+    "union": "schemagen.grammar.combinators",
 }
 
 #: Whoever makes a vocabulary compiles next: what that takes is loaded at once, not in the first call.
@@ -161,6 +167,7 @@ __all__ = [
     "Regex",
     "SchemaError",
     "SchemagenError",
+    "StructuralTag",
     "Structured",
     "Template",
     "Tool",
@@ -181,6 +188,7 @@ __all__ = [
     "cache_info",
     "clear_cache",
     "compile",
+    "concat",
     "errors",
     "events",
     "fill_next_token_bitmasks",
@@ -188,11 +196,13 @@ __all__ = [
     "gen",
     "load",
     "load_bundled",
+    "repeat",
     "set_default_lm",
     "structured",
     "text",
     "to_regex",
     "tool",
+    "union",
 ]
 
 

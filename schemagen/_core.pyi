@@ -25,6 +25,7 @@ class Builder:
         max_gap: int = 64,
         separators: tuple[str, str, str, str] = ("", "", "", ""),
         indent: str | None = None,
+        around: bool = True,
     ) -> None: ...
     @property
     def generation(self) -> int: ...

@@ -31,8 +31,9 @@
 Each error states the fact with its values, then `at`, `why`, `fix`, and `code`, which is a heading of docs/errors.md.
 
 `at` is a JSON pointer (RFC 6901) wherever it is a place in JSON: into the schema for a `SchemaError` or a pattern within a
-schema, into the generated value for a `ValidationFailed`; "" is the root of either. Elsewhere it is what the error is
-about: a position of a pattern, a line and column of a grammar, a field of a class, a parameter of a function, a row, a file.
+schema, into a structural tag for a `GrammarError` of one, into the generated value for a `ValidationFailed`; "" is the root
+of each. Elsewhere it is what the error is about: a position of a pattern, a line and column of a grammar, a field of a class,
+a parameter of a function, a row, a file.
 
 There is one warning of our own, `ModelWarning`: a model and its tokenizer, or its options, that cannot be meant as they are.
 """

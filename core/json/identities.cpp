@@ -111,7 +111,7 @@ Configuration Identities::keep(const Configuration& config, Arena& arena) {
 Configuration Identities::least_constrained(const Configuration& config) {
     Configuration out = config;
     if (config.mode == kString) out.count = count_identity(config, false);
-    if (program_.options.whitespace == Whitespace::kAny) out.gap = 0;
+    if (program_.options.whitespace == Whitespace::kAny && config.gap != UINT16_MAX) out.gap = 0;
     return out;
 }
 

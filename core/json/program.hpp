@@ -93,6 +93,7 @@ struct JsonOptions {
     uint32_t max_indent = 40;  // kFlexible: spaces or tabs after a line break
     uint32_t max_gap = 64;     // kAny: characters in one gap
     FixedLayout fixed = {};    // kFixed
+    bool around = true;        // kAny: whitespace also before and behind the whole text
 };
 
 // How far an array disjunct is from its end, by state: `live[count * states + state]` up to `settled`, beyond it by

@@ -41,7 +41,9 @@ Configuration Stepper::start() {
     Configuration config;
     config.frame = states_.root_frame;
     config.mode = kValue;
-    if (program_.options.whitespace <= Whitespace::kSpaced) config.gap = UINT16_MAX;  // no whitespace before the text
+    const bool any_before = program_.options.whitespace == Whitespace::kAny && program_.options.around;
+    if (!any_before && program_.options.whitespace != Whitespace::kFixed)
+        config.gap = UINT16_MAX;  // none before the text
     config.state = states_.position_of(states_.root_frame->state);
     return config;
 }
@@ -75,7 +77,8 @@ bool Stepper::advance(Configuration& config, uint8_t byte, Arena& arena) {
         case kFirstKey:
         case kNextKey: return step_before_key(config, byte, arena);
         case kAfter: return step_after(config, byte, arena);
-        default: return !config.outside && is_space(byte) && gaps_.step_gap(config, byte);  // kDone
+        default:  // kDone
+            return program_.options.around && !config.outside && is_space(byte) && gaps_.step_gap(config, byte);
     }
 }
 
@@ -194,7 +197,7 @@ bool Stepper::step_literal(Configuration& config, uint8_t byte, Arena& arena) {
     }
     // A number has no closing mark: it ends where a byte follows that cannot belong to it.
     const bool root = config.frame->state->kind == FrameKind::kRootFrame;
-    if (root && program_.options.whitespace != Whitespace::kAny) return false;
+    if (root && (program_.options.whitespace != Whitespace::kAny || !program_.options.around)) return false;
     Bits satisfied = literal_satisfied(config);
     if (satisfied.none() || !close_value(config, satisfied, config.start, 0, arena)) return false;
     return config.outside || advance(config, byte, arena);  // outside: what the byte may do depends on what is around

@@ -35,12 +35,13 @@ public:
         std::tuple<std::string, std::string, std::string, std::string>;  // before and behind a comma, a colon
 
     Builder(bool any_order, int whitespace, uint32_t max_indent, uint64_t max_states, double max_seconds,
-            uint32_t max_gap, Separators separators, const std::optional<std::string>& indent)
+            uint32_t max_gap, Separators separators, const std::optional<std::string>& indent, bool around)
         : shared_(SharedAutomata::current()) {
         auto& [before_comma, after_comma, before_colon, after_colon] = separators;
         FixedLayout fixed{std::move(before_comma), std::move(after_comma), std::move(before_colon),
                           std::move(after_colon),  indent.has_value(),     indent.value_or("")};
-        JsonOptions options{any_order, static_cast<Whitespace>(whitespace), max_indent, max_gap, std::move(fixed)};
+        JsonOptions options{any_order, static_cast<Whitespace>(whitespace), max_indent, max_gap, std::move(fixed),
+                            around};
         json_ = std::make_shared<JsonAutomaton>(shared_, std::move(options), max_states);
         budget_.max_nodes = max_states * Budget::kNodesPerState;
         budget_.max_states = max_states;

@@ -646,10 +646,11 @@ void bind_vocabulary(nb::module_& m) {
 
 void bind_builder(nb::module_& m) {
     nb::class_<Builder>(m, "Builder")
-        .def(nb::init<bool, int, uint32_t, uint64_t, double, uint32_t, Builder::Separators,
-                      std::optional<std::string>>(),
+        .def(nb::init<bool, int, uint32_t, uint64_t, double, uint32_t, Builder::Separators, std::optional<std::string>,
+                      bool>(),
              "any_order"_a = false, "whitespace"_a = 0, "max_indent"_a = 40, "max_states"_a = 200000,
-             "max_seconds"_a = 10.0, "max_gap"_a = 64, "separators"_a = Builder::Separators(), "indent"_a = nb::none())
+             "max_seconds"_a = 10.0, "max_gap"_a = 64, "separators"_a = Builder::Separators(), "indent"_a = nb::none(),
+             "around"_a = true)
         .def_prop_ro("generation", &Builder::generation)
         .def("chars", &Builder::chars)
         .def("concat", &Builder::concat)

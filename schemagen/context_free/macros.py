@@ -1,8 +1,6 @@
 """The macros of xgrammar's EBNF, written as rules.
 
-`TagDispatch`: free text in which the first tag hands over to its rule, again and again. Of tags within one another the one
-that begins first counts, and what has begun may go on as a longer one. Free text up to a tag is regular: it holds no tag, and
-does not end with the beginning of one that would be complete by the end of this one.
+`TagDispatch`: free text in which the first tag hands over to its rule, again and again (`dispatch.py`).
 
 `Token`: one token of the vocabulary, of several names or ids.
 
@@ -15,6 +13,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, NamedTuple
 
+from schemagen.context_free.dispatch import text_up_to, text_without
 from schemagen.context_free.notation import text_of
 from schemagen.context_free.syntax import EMPTY_TEXT, Expression, Rule, Text, Token, alternatives, repeat, sequence
 from schemagen.context_free.token_names import any_but
@@ -213,10 +212,9 @@ def _tag_dispatch(macro: _Macro) -> Expression:
                 f"excludes {exclude!r}, which is within {within[0]!r}", "exclude longer texts, or drop the tag"
             )
     literals = [*ends, *excludes]
-    free = ast.complement(_containing(literals))
-    dispatched = [sequence(_free_text_to(tag, free, literals), Rule(rule.text)) for tag, rule in pairs]
-    stopped = [_free_text_to(stop, free, literals) for stop in stops]
-    last = alternatives(*stopped, *([Text(free)] if macro.flag("stop_eos", default=True) else []))
+    dispatched = [sequence(Text(text_up_to(tag, literals)), Rule(rule.text)) for tag, rule in pairs]
+    stopped = [Text(text_up_to(stop, literals)) for stop in stops]
+    last = alternatives(*stopped, *([Text(text_without(literals))] if macro.flag("stop_eos", default=True) else []))
     if macro.flag("loop_after_dispatch", default=True):
         return sequence(repeat(alternatives(*dispatched), 0, None), last)
     return alternatives(last, *dispatched)
@@ -229,19 +227,6 @@ def _pair(macro: _Macro, pair: object) -> tuple[str, Name]:
         if isinstance(tag, str) and tag and isinstance(rule, Name):
             return tag, rule
     raise macro.error("has an argument that is no pair of a tag and a rule", 'write ("<tag>", rule)')
-
-
-def _containing(literals: list[str]) -> ast.Regex:
-    if not literals:
-        return ast.EMPTY
-    return ast.concat(ast.ANY_STRING, ast.union(*map(ast.literal, literals)), ast.ANY_STRING)
-
-
-def _free_text_to(tag: str, free: ast.Regex, others: list[str]) -> Expression:
-    """Free text and a tag, without another literal that begins before the tag and is complete by its end."""
-    begun = {other[:cut] for other in others for cut in range(1, len(other)) if tag.startswith(other[cut:])}
-    ending = ast.concat(ast.ANY_STRING, ast.union(*map(ast.literal, sorted(begun))))
-    return Text(ast.concat(ast.conjunction(free, ast.complement(ending)), ast.literal(tag)))
 
 
 def _token(macro: _Macro) -> Expression:

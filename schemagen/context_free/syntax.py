@@ -69,11 +69,13 @@ class Token(HashedOnce):
         wanted: Names, and ranges of ids (first, last).
         line: Where it stands in the grammar, from 1.
         column: The same.
+        place: Where it stands, in a grammar that is no text: a JSON pointer.
     """
 
     wanted: tuple[str | tuple[int, int], ...]
-    line: int = field(default=1, compare=False)
-    column: int = field(default=1, compare=False)
+    line: int | None = field(default=1, compare=False)
+    column: int | None = field(default=1, compare=False)
+    place: str = field(default="", compare=False)
 
     def __str__(self) -> str:
         """Return it as it is written in most notations."""
@@ -243,6 +245,7 @@ class ContextFreeGrammar:
         ignored: Terminals that may stand before, between and behind all others.
         tables: How a parser reads it that does not read all of it; None: every text that it derives.
         indentation: How lines make blocks; None: they do not.
+        left_out: Tokens that no text of it has, and that the rules do not name: special or added ones.
     """
 
     start: str
@@ -251,6 +254,7 @@ class ContextFreeGrammar:
     ignored: frozenset[str] = frozenset()
     tables: LrTables | None = None
     indentation: Indentation | None = None
+    left_out: tuple[Token, ...] = ()
 
 
 def substituted(expression: Expression, known: Mapping[Expression, Expression]) -> Expression:
@@ -272,8 +276,9 @@ def guests_in(grammar: ContextFreeGrammar) -> list[Guest]:
 
 
 def tokens_in(grammar: ContextFreeGrammar) -> list[Token]:
-    """Return the tokens that a grammar names, in the order of its rules."""
-    return list(dict.fromkeys(each for each in _leaves(grammar) if isinstance(each, Token)))
+    """Return the tokens that a grammar names, in the order of its rules, and those that it leaves out."""
+    named = (each for each in _leaves(grammar) if isinstance(each, Token))
+    return list(dict.fromkeys([*named, *grammar.left_out]))
 
 
 def refuse_tokens(grammar: ContextFreeGrammar, where: str) -> None:
@@ -287,6 +292,7 @@ def refuse_tokens(grammar: ContextFreeGrammar, where: str) -> None:
             f"the token {token} in {where}",
             line=token.line,
             column=token.column,
+            at=token.place,
             why="a token that is named is no text",
             fix="compile a grammar that names tokens by itself",
         )

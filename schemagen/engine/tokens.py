@@ -79,4 +79,4 @@ def _within(token: Token, first: int, last: int, vocabulary: Vocabulary) -> list
 
 
 def _unsupported(token: Token, fact: str, why: str, fix: str) -> UnsupportedGrammarError:
-    return UnsupportedGrammarError(fact, line=token.line, column=token.column, why=why, fix=fix)
+    return UnsupportedGrammarError(fact, line=token.line, column=token.column, at=token.place, why=why, fix=fix)

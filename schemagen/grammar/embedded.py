@@ -7,31 +7,57 @@ compiled apart is read in the same way inside of a grammar.
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 from schemagen.context_free.syntax import Guest, Text, guests_in, substituted
 from schemagen.errors import InvalidSchemaError, LimitError, UnsupportedGrammarError, UnsupportedSchemaError
 from schemagen.grammar.specs import Choice, Regex
+from schemagen.regex import ast
+
+#: Texts without whitespace at their two ends.
+_SPACE = ast.char_set(" \t\n\r")
+_NOT_SPACED = ast.conjunction(
+    ast.complement(ast.concat(_SPACE, ast.ANY_STRING)), ast.complement(ast.concat(ast.ANY_STRING, _SPACE))
+)
 
 if TYPE_CHECKING:
     from schemagen.context_free.syntax import ContextFreeGrammar, Expression
-    from schemagen.regex import ast
+    from schemagen.engine.options import Options, PropertyOrder, WhitespacePolicy
 
 
 @dataclass(frozen=True)
 class JsonSchema:
-    """A JSON Schema that nobody can change.
+    """A JSON Schema that nobody can change, and how its texts are written, where that is not left to the compilation.
 
     Attributes:
         text: The schema, written as JSON.
+        whitespace: As for `schemagen.compile`; None: what the compilation says.
+        property_order: The same.
+        max_gap: Of whitespace "any": most characters in one place; None: what it is elsewhere.
+        around: Of whitespace "any": whether it stands before and behind the whole text, too.
+        place: A JSON pointer to the schema in what it is from, for errors.
     """
 
     text: str
+    whitespace: WhitespacePolicy | None = None
+    property_order: PropertyOrder | None = None
+    max_gap: int | None = None
+    around: bool = True
+    place: str = field(default="", compare=False)
 
     def __repr__(self) -> str:
         """Return the schema."""
         return self.text
+
+    def written(self, options: Options) -> Options:
+        """Return the options of a compilation with what is said here of the texts."""
+        return options._replace(
+            whitespace=options.whitespace if self.whitespace is None else self.whitespace,
+            property_order=options.property_order if self.property_order is None else self.property_order,
+            max_gap=options.max_gap if self.max_gap is None else self.max_gap,
+            around=self.around,
+        )
 
 
 def frozen_spec(spec: Any) -> Any:
@@ -70,7 +96,7 @@ def given_spec(spec: Any) -> Any:
 
 
 def without_guests(grammar: ContextFreeGrammar) -> ContextFreeGrammar:
-    """Return a grammar with regular expressions for what is embedded; JSON in the layout "flexible".
+    """Return a grammar with regular expressions for what is embedded; JSON in its own layout, or in "flexible".
 
     Raises:
         UnsupportedGrammarError: Something embedded is no regular language.
@@ -91,6 +117,9 @@ def regex_of(spec: Any) -> ast.Regex:
     from schemagen.grammar.compiler import language_of
 
     try:
+        if isinstance(spec, JsonSchema) and spec.whitespace is not None:
+            found = language_of(given_spec(spec), whitespace=spec.whitespace)
+            return found if spec.around else ast.conjunction(found, _NOT_SPACED)
         return language_of(given_spec(spec))
     except (UnsupportedSchemaError, UnsupportedGrammarError) as error:
         raise UnsupportedGrammarError(

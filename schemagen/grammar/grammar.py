@@ -259,6 +259,80 @@ class Grammar:
 
         return spans_in(self.spec, text, self._arguments)
 
+    @staticmethod
+    def concat(*parts: Any) -> Grammar:
+        """Return the grammar of texts that are one of each part, one directly after the other; values are texts.
+
+        Args:
+            parts: Compiled grammars over one vocabulary, compiled with the same options, and specs; one grammar at least.
+
+        Raises:
+            OptionError: There is no compiled grammar among them, or two do not go together.
+            SchemagenError: As `schemagen.compile` does.
+        """
+        from schemagen.grammar import combinators
+
+        return combinators.compiled(parts, combinators.concat)
+
+    @staticmethod
+    def union(*parts: Any) -> Grammar:
+        """Return the grammar of texts that are a text of any of the parts; arguments and errors as for `concat`."""
+        from schemagen.grammar import combinators
+
+        return combinators.compiled(parts, combinators.union)
+
+    def repeat(self, low: int = 0, high: int | None = None) -> Grammar:
+        """Return the grammar of ``low`` to ``high`` of these texts (None: no bound), one directly after the other."""
+        from schemagen.grammar import combinators
+
+        return combinators.compiled((self,), lambda part: combinators.repeat(part, low, high))
+
+    def star(self) -> Grammar:
+        """Return the grammar of any number of these texts, one directly after the other."""
+        return self.repeat()
+
+    def plus(self) -> Grammar:
+        """Return the grammar of one or more of these texts, one directly after the other."""
+        return self.repeat(1)
+
+    def optional(self) -> Grammar:
+        """Return the grammar of these texts and the empty one."""
+        return self.repeat(0, 1)
+
+    def check_combines(self, other: Grammar) -> None:
+        """Refuse a grammar that was compiled otherwise than this one, so that one grammar cannot be made of both.
+
+        Raises:
+            OptionError: Its vocabulary or an option is another one.
+        """
+        if other.vocabulary.fingerprint != self.vocabulary.fingerprint:
+            raise OptionError(
+                f"grammars over {self.vocabulary!r} and {other.vocabulary!r}",
+                why="a mask is over one vocabulary",
+                fix="compile all parts over the same vocabulary",
+            )
+        for name, value in self._arguments.items():
+            if other._arguments[name] != value:
+                raise OptionError(
+                    f"grammars with {name}={value!r:.80} and {name}={other._arguments[name]!r:.80}",
+                    why="one grammar is compiled in one way",
+                    fix="compile all parts with the same options",
+                )
+
+    def arguments_inside(self) -> dict[str, Any]:
+        """Return the options to compile a grammar with that has this one inside.
+
+        Raises:
+            OptionError: It was compiled with ``strict=False`` or ``resources=``, of which nothing inside of a grammar knows.
+        """
+        if self._arguments["resources"] is not None or not self._arguments["strict"]:
+            raise OptionError(
+                "a part was compiled with strict=False or resources=",
+                why="inside of another grammar every keyword is enforced, and only the schema itself is known",
+                fix="compile it without them",
+            )
+        return dict(self._arguments)
+
     def _read_again(self) -> tuple[Normaliser, Options]:
         """Return the schema, ready to be looked into, and the options that its texts were compiled with."""
         arguments = self._arguments

@@ -17,6 +17,7 @@ from schemagen.engine.options import DEFAULT_STYLE, Deadline, Limits, Options
 from schemagen.errors import (
     InvalidSchemaError,
     PatternError,
+    SchemaError,
     SchemagenError,
     UnsatisfiableSchemaError,
     UnsupportedSchemaError,
@@ -351,8 +352,11 @@ def context_free_engine(
 def _guest(spec: Any, vocabulary: Vocabulary, options: Options) -> Any:
     """Return the engine of something that is embedded in a grammar."""
     from schemagen.context_free.syntax import refuse_tokens
-    from schemagen.grammar.embedded import given_spec
+    from schemagen.grammar.embedded import JsonSchema, given_spec
 
+    place = ""
+    if isinstance(spec, JsonSchema):
+        options, place = spec.written(options), spec.place
     spec = given_spec(spec)
     if isinstance(spec, ContextFree):
         refuse_tokens(spec.rules(), "a grammar inside of another")
@@ -361,7 +365,11 @@ def _guest(spec: Any, vocabulary: Vocabulary, options: Options) -> Any:
     source = _Source(
         spec if target is None else target.schema, _dialect_of(target), strict=True, resources=None, marshalled=None
     )
-    return json_engine(source, styled(options, target), vocabulary, "native")[0]
+    try:
+        return json_engine(source, styled(options, target), vocabulary, "native")[0]
+    except SchemaError as error:
+        error.at = f"{place}{error.at}"
+        raise
 
 
 def _context_free_in_python(

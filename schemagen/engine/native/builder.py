@@ -34,6 +34,7 @@ def builder_of(options: Options) -> _core.Builder:
         max_states=options.limits.max_states,
         max_seconds=options.limits.max_seconds,
         max_gap=options.max_gap,
+        around=options.around,
         separators=NO_GAPS if isinstance(whitespace, str) else whitespace.gaps,
         indent=None if isinstance(whitespace, str) else whitespace.step,
     )

@@ -1,0 +1,136 @@
+"""`StructuralTag`: structural tags as specs."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from schemagen.arguments import kind_of
+from schemagen.errors import GrammarSyntaxError, LimitError, OptionError, OptionTypeError
+from schemagen.grammar.compiler import check_layout
+from schemagen.grammar.context_free_specs import ContextFree
+from schemagen.structural_tags.legacy import converted, is_legacy
+from schemagen.structural_tags.reader import Reader
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from schemagen.context_free.syntax import ContextFreeGrammar
+    from schemagen.engine.options import WhitespacePolicy
+
+
+@dataclass(frozen=True, init=False, repr=False)
+class StructuralTag(ContextFree[str]):
+    """Text that a structural tag describes, the format that vLLM, SGLang and xgrammar share.
+
+    ``StructuralTag({"type": "structural_tag", "format": {"type": "tag", "begin": "<a>", "content": {"type": "any_text"},
+    "end": "</a>"}})``. Values are the texts.
+
+    Args:
+        tag: The tag as a dict, as JSON text, or as an object with ``model_dump``, such as xgrammar's. The older forms are
+            read, too: ``{"structures": [{"begin": ..., "schema": ..., "end": ...}], "triggers": [...]}``, and a list of such
+            structures.
+        triggers: Of a list of structures: how they begin.
+        whitespace: The layout of JSON in it, as for `schemagen.compile`. "any", as xgrammar has it: whitespace wherever JSON
+            takes it inside of the value, up to 64 characters in one place. ``compile(whitespace=...)`` says nothing here.
+
+    Attributes:
+        text: The tag, written as JSON in the form of today.
+        whitespace: The layout of JSON in it.
+
+    Raises:
+        GrammarSyntaxError: It is no structural tag; ``at`` is a JSON pointer into it.
+        UnsupportedGrammarError: A part of it cannot be enforced; ``at`` says which.
+        LimitError: It is nested too deep, or counts too far.
+        OptionError: An argument cannot be meant.
+    """
+
+    text: str
+    whitespace: WhitespacePolicy
+
+    instruction = "Answer only with a text that this structural tag describes:"
+
+    def __init__(
+        self,
+        tag: Mapping[str, Any] | str | Sequence[Any] | Any,
+        *,
+        triggers: Sequence[str] | None = None,
+        whitespace: WhitespacePolicy = "any",
+    ) -> None:
+        check_layout("schema", whitespace)
+        value = _plain(tag, triggers)
+        try:
+            text = json.dumps(value)
+        except RecursionError as error:
+            raise LimitError("the structural tag is nested too deep", fix="nest fewer formats") from error
+        except (TypeError, ValueError) as error:
+            raise GrammarSyntaxError(
+                f"the structural tag is no JSON: {error}", fix="give plain values of JSON"
+            ) from error
+        object.__setattr__(self, "text", text)
+        object.__setattr__(self, "whitespace", whitespace)
+        object.__setattr__(self, "_rules", _read(value, whitespace))
+
+    def rules(self) -> ContextFreeGrammar:
+        """Return the rules that the tag is read as; see `ContextFree.rules`."""
+        found = self.__dict__.get("_rules")
+        if found is None:
+            found = _read(json.loads(self.text), self.whitespace)
+            object.__setattr__(self, "_rules", found)
+        return found
+
+    def value_of(self, text: str) -> str:
+        """Return the text."""
+        return text
+
+    def shown(self) -> str:
+        """Return the tag, in lines."""
+        return json.dumps(json.loads(self.text), indent=2, ensure_ascii=False)
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Return what is pickled: rules are read again."""
+        return {name: value for name, value in self.__dict__.items() if name != "_rules"}
+
+    def __repr__(self) -> str:
+        """Return the call that makes it."""
+        layout = "" if self.whitespace == "any" else f", whitespace={self.whitespace!r}"
+        return f"StructuralTag({self.text!r}{layout})"
+
+
+def _read(value: dict[str, Any], whitespace: WhitespacePolicy) -> ContextFreeGrammar:
+    return Reader(whitespace).grammar(value)
+
+
+def _plain(tag: Any, triggers: Any) -> dict[str, Any]:
+    """Return a tag as a dict in the form of today."""
+    if isinstance(tag, str):
+        tag = _parsed(tag)
+    elif callable(getattr(tag, "model_dump", None)):
+        tag = tag.model_dump(by_alias=True)
+    if is_legacy(tag):
+        return converted(tag, triggers)
+    if triggers is not None:
+        raise OptionError("triggers= beside a whole structural tag", why="it has its own", fix="leave triggers= out")
+    if not isinstance(tag, Mapping):
+        raise OptionTypeError(
+            f"a StructuralTag of {kind_of(tag)}",
+            why="a structural tag is a dict, or JSON text",
+            fix='give {"type": "structural_tag", "format": ...}',
+        )
+    return dict(tag)
+
+
+def _parsed(text: str) -> Any:
+    try:
+        return json.loads(text)
+    except json.JSONDecodeError as error:
+        raise GrammarSyntaxError(
+            f"the structural tag is no JSON: {error.msg}",
+            line=error.lineno,
+            column=error.colno,
+            fix="give JSON text, or a dict",
+        ) from error
+    except RecursionError as error:
+        raise LimitError("the structural tag is nested too deep", fix="nest fewer formats") from error
