@@ -31,6 +31,7 @@ from schemagen.grammar.context_free_specs import EBNF
 from schemagen.grammar.embedded import JsonSchema
 from schemagen.regex import ast
 from schemagen.regex.dialects import parse_pattern
+from schemagen.structural_tags.closed import closed
 from schemagen.structural_tags.excluded import check_excludes, without_texts
 from schemagen.structural_tags.fields import Fields, shown
 from schemagen.structural_tags.parameters import STYLES, Parameters
@@ -86,10 +87,12 @@ class Reader:
 
     Args:
         whitespace: How JSON in it is laid out.
+        closes: Whether objects have declared keys alone, unless their schema says otherwise.
     """
 
-    def __init__(self, whitespace: WhitespacePolicy) -> None:
+    def __init__(self, whitespace: WhitespacePolicy, *, closes: bool = True) -> None:
         self.assembly = Assembly()
+        self.closes = closes
         self.whitespace: WhitespacePolicy = whitespace
 
     def grammar(self, value: dict[str, Any]) -> ContextFreeGrammar:
@@ -221,6 +224,8 @@ def _json_schema(reader: Reader, fields: Fields, _around: Around) -> Expression:
         raise GrammarSyntaxError(
             f"{shown(schema)} is no JSON Schema", at=fields.place("json_schema"), fix="give an object, true or false"
         )
+    if reader.closes:
+        schema = closed(schema)
     excludes = fields.texts("excludes", ())
     check_excludes(excludes, fields.place("excludes"))
     style, any_order = fields.text("style", "json"), fields.flag("any_order")

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from schemagen.arguments import kind_of
+from schemagen.arguments import check_flag, kind_of
 from schemagen.errors import GrammarSyntaxError, LimitError, OptionError, OptionTypeError
 from schemagen.grammar.compiler import check_layout
 from schemagen.grammar.context_free_specs import ContextFree
@@ -35,10 +35,13 @@ class StructuralTag(ContextFree[str]):
         triggers: Of a list of structures: how they begin.
         whitespace: The layout of JSON in it, as for `schemagen.compile`. "any", as xgrammar has it: whitespace wherever JSON
             takes it inside of the value, up to 64 characters in one place. ``compile(whitespace=...)`` says nothing here.
+        closed: Whether an object has its declared keys alone, and a tuple its declared items, unless the schema says otherwise:
+            so the engines that share this format read it. False: as JSON Schema says, where everything is open.
 
     Attributes:
         text: The tag, written as JSON in the form of today.
         whitespace: The layout of JSON in it.
+        closed: As given.
 
     Raises:
         GrammarSyntaxError: It is no structural tag; ``at`` is a JSON pointer into it.
@@ -49,6 +52,7 @@ class StructuralTag(ContextFree[str]):
 
     text: str
     whitespace: WhitespacePolicy
+    closed: bool
 
     instruction = "Answer only with a text that this structural tag describes:"
 
@@ -58,8 +62,10 @@ class StructuralTag(ContextFree[str]):
         *,
         triggers: Sequence[str] | None = None,
         whitespace: WhitespacePolicy = "any",
+        closed: bool = True,
     ) -> None:
         check_layout("schema", whitespace)
+        check_flag("closed", closed)
         value = _plain(tag, triggers)
         try:
             text = json.dumps(value)
@@ -71,13 +77,14 @@ class StructuralTag(ContextFree[str]):
             ) from error
         object.__setattr__(self, "text", text)
         object.__setattr__(self, "whitespace", whitespace)
-        object.__setattr__(self, "_rules", _read(value, whitespace))
+        object.__setattr__(self, "closed", closed)
+        object.__setattr__(self, "_rules", Reader(whitespace, closes=closed).grammar(value))
 
     def rules(self) -> ContextFreeGrammar:
         """Return the rules that the tag is read as; see `ContextFree.rules`."""
         found = self.__dict__.get("_rules")
         if found is None:
-            found = _read(json.loads(self.text), self.whitespace)
+            found = Reader(self.whitespace, closes=self.closed).grammar(json.loads(self.text))
             object.__setattr__(self, "_rules", found)
         return found
 
@@ -96,11 +103,7 @@ class StructuralTag(ContextFree[str]):
     def __repr__(self) -> str:
         """Return the call that makes it."""
         layout = "" if self.whitespace == "any" else f", whitespace={self.whitespace!r}"
-        return f"StructuralTag({self.text!r}{layout})"
-
-
-def _read(value: dict[str, Any], whitespace: WhitespacePolicy) -> ContextFreeGrammar:
-    return Reader(whitespace).grammar(value)
+        return f"StructuralTag({self.text!r}{layout}{'' if self.closed else ', closed=False'})"
 
 
 def _plain(tag: Any, triggers: Any) -> dict[str, Any]:

@@ -831,3 +831,69 @@ def test_hostile_tags_hit_a_limit() -> None:
         assert derives(structural(shared), 50 * "<" + "1" + 50 * ">")
     with pytest.raises(LimitError):
         schemagen.compile(structural({"type": "repeat", "min": 10**9, "max": -1, "content": schema({})}), BYTES)
+
+
+# --- objects are closed unless they say otherwise ------------------------------------------------------------------------
+
+A, B = {"a": {"const": 1}}, {"b": {"const": 2}}
+CLOSED: list[tuple[Any, list[str], list[str]]] = [
+    ({"type": "object"}, ["{}", '{"a":1}'], ["1"]),
+    ({"type": "object", "properties": A}, ["{}", '{"a":1}'], ['{"b":1}', '{"a":1,"b":2}']),
+    ({"properties": A}, ['{"a":1}'], ['{"a":1,"b":2}', "1"]),
+    ({"type": ["object", "null"], "properties": A}, ["null"], ['{"b":1}']),
+    ({"type": "object", "properties": {}}, ["{}"], ['{"a":1}']),
+    ({"type": "object", "properties": A, "additionalProperties": B["b"]}, ['{"a":1,"x":2}'], ['{"x":1}']),
+    ({"type": "object", "properties": A, "unevaluatedProperties": True}, ['{"a":1,"x":2}'], ['{"a":2}']),
+    ({"type": "object", "patternProperties": {"^x": {}}}, ['{"x":1}'], ['{"y":1}']),
+    ({"properties": {"o": {"properties": A}}}, ['{"o":{"a":1}}'], ['{"o":{"b":1}}']),
+    ({"$ref": "#/$defs/o", "$defs": {"o": {"type": "object", "properties": A}}}, ['{"a":1}'], ['{"b":1}']),
+    ({"type": "array", "prefixItems": [{"const": 1}]}, ["[1]", "[]"], ["[1,1]", "1"]),
+    ({"prefixItems": [{"const": 1}], "items": {"const": 2}}, ["[1,2,2]"], ["[1,3]", "{}"]),
+    ({"type": "array"}, ["[1,{}]"], []),
+    ({"items": {"properties": A}}, ['[{"a":1}]'], ['[{"b":1}]', "1"]),
+    ({"anyOf": [{"properties": A}, {"properties": B}]}, ['{"a":1}', '{"b":2}'], ['{"a":1,"b":2}', '{"c":3}', "1"]),
+    (
+        {"allOf": [{"type": "object", "properties": A}, {"properties": B}]},
+        ['{"a":1,"b":2}', "{}"],
+        ['{"c":3}', '{"a":2}'],
+    ),
+    (
+        {"type": "object", "properties": A, "anyOf": [{"properties": B, "required": ["b"]}, {"required": ["a"]}]},
+        ['{"a":1,"b":2}', '{"a":1}', '{"b":2}'],
+        ['{"a":1,"c":3}', "{}"],
+    ),
+    (
+        {
+            "type": "object",
+            "properties": {"k": {"enum": ["x", "y"]}},
+            "if": {"properties": {"k": {"const": "x"}}},
+            "then": {"properties": A},
+        },
+        ['{"k":"x","a":1}', '{"k":"y"}'],
+        ['{"k":"x","b":2}'],
+    ),
+    ({"not": {"properties": {"a": {"const": 1}}, "required": ["a"]}, "type": "object"}, ['{"b":1}'], ['{"a":1,"b":1}']),
+    ({"enum": [{"a": 1, "z": 2}]}, ['{"a":1,"z":2}'], ['{"a":1}']),
+]
+
+
+@pytest.mark.parametrize(("given", "taken", "refused"), CLOSED, ids=[str(given)[:60] for given, _, _ in CLOSED])
+def test_objects_are_closed(given: Any, taken: list[str], refused: list[str]) -> None:
+    """Where they declare keys; a tuple has its items alone. The schema that was given stays as it is."""
+    before = json.dumps(given)
+    spec = structural(schema(given))
+    assert [text for text in taken if not derives(spec, text)] == []
+    assert [text for text in refused if derives(spec, text)] == []
+    assert json.dumps(given) == before
+
+
+def test_objects_are_open_if_that_is_asked_for() -> None:
+    """As JSON Schema has it."""
+    tag = {"type": "structural_tag", "format": {"type": "json_schema", "json_schema": {"properties": A}}}
+    spec = schemagen.StructuralTag(tag, closed=False)
+    assert derives(spec, '{"b":1}')
+    assert derives(spec, "1")
+    assert spec != schemagen.StructuralTag(tag)
+    assert "closed=False" in repr(spec)
+    with pytest.raises(OptionError):
+        schemagen.StructuralTag(tag, closed=1)  # type: ignore[arg-type]

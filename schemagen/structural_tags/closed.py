@@ -1,0 +1,93 @@
+"""A schema whose objects and tuples are closed unless it says otherwise: as the engines that share structural tags read one.
+
+An object with ``properties`` or ``patternProperties`` has no other keys, an array with ``prefixItems`` no other items, and what
+only speaks of objects or of arrays allows nothing else. Schemas that apply to one value together (``allOf``, ``if``, and
+``anyOf`` beside ``properties``) are closed as one, by ``unevaluatedProperties``; what is under ``not`` stays as it is.
+
+JSON Schema itself leaves all of that open; `schemagen.compile` and types are read as it says.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+#: Schemas by names, and schemas of items and of other keys, one or a list.
+_NAMED = {"properties", "patternProperties", "$defs", "definitions"}
+_INNER = {
+    "prefixItems", "items", "additionalItems", "contains", "unevaluatedItems",
+    "additionalProperties", "unevaluatedProperties",
+}  # fmt: skip
+_KEYS = ("properties", "patternProperties")
+_OF_OBJECTS = {*_KEYS, "additionalProperties", "required"}
+_OF_ARRAYS = {"prefixItems", "items"}
+#: Schemas for the same value, of which each says a part.
+_TOGETHER = ("allOf", "if", "then", "else", "dependentSchemas")
+#: Schemas for the same value, of which one is enough.
+_EITHER = ("anyOf", "oneOf")
+
+
+def closed(schema: Any, *, within: bool = False) -> Any:
+    """Return a schema with closed objects and tuples; the given one is left as it is.
+
+    Args:
+        schema: The schema.
+        within: Whether another schema closes the objects that it applies to.
+    """
+    if not isinstance(schema, dict):
+        return schema
+    found = dict(schema)
+    for name in schema.keys() & _NAMED:
+        if isinstance(schema[name], dict):
+            found[name] = {key: closed(inner) for key, inner in schema[name].items()}
+    for name in schema.keys() & _INNER:
+        inner = schema[name]
+        found[name] = [closed(each) for each in inner] if isinstance(inner, list) else closed(inner)
+    _infer_type(found)
+    has_keys = any(name in schema for name in _KEYS)
+    together = any(name in schema for name in _TOGETHER) or (has_keys and any(name in schema for name in _EITHER))
+    for name in (*_TOGETHER, *_EITHER):
+        if name in schema:
+            found[name] = _inside(schema[name], within=within or together)
+    if not within:
+        _close(found, together=together and (has_keys or _declares(schema)))
+    return found
+
+
+def _inside(value: Any, *, within: bool) -> Any:
+    """Return the schemas of a keyword, closed unless they are within one that is."""
+    if isinstance(value, list):
+        return [closed(each, within=within) for each in value]
+    if (
+        isinstance(value, dict)
+        and "type" not in value
+        and all(isinstance(each, dict | bool) for each in value.values())
+    ):
+        return {key: closed(each, within=within) for key, each in value.items()}  # dependentSchemas
+    return closed(value, within=within)
+
+
+def _declares(schema: dict[str, Any]) -> bool:
+    """Whether a schema that applies to the same value declares keys."""
+    parts = [each for name in ("allOf", *_EITHER) if isinstance(schema.get(name), list) for each in schema[name]]
+    return any(isinstance(part, dict) and (any(name in part for name in _KEYS) or _declares(part)) for part in parts)
+
+
+def _infer_type(schema: dict[str, Any]) -> None:
+    """Say of what a schema speaks, if it does not."""
+    if any(name in schema for name in ("type", "enum", "const", "$ref", "allOf", *_EITHER)):
+        return
+    if not _OF_OBJECTS.isdisjoint(schema):
+        schema["type"] = "object"
+    elif not _OF_ARRAYS.isdisjoint(schema):
+        schema["type"] = "array"
+
+
+def _close(schema: dict[str, Any], *, together: bool) -> None:
+    """Close the objects and tuples of a schema."""
+    if "additionalProperties" not in schema and "unevaluatedProperties" not in schema:
+        if together:
+            schema["unevaluatedProperties"] = False
+        elif any(name in schema for name in _KEYS):
+            schema["additionalProperties"] = False
+    if "prefixItems" in schema and "items" not in schema and "unevaluatedItems" not in schema:
+        schema["items"] = False
