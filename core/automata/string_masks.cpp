@@ -101,6 +101,7 @@ std::shared_ptr<const std::vector<uint32_t>> StringMasks::shared(const std::vect
 
 // The state of the free string, if what stays inside is the same from here: in a search, nothing is refused.
 uint32_t StringMasks::free_beside(uint32_t state) {
+    if (LazyDfa::is_tracked(state)) return 0;
     for (uint32_t k = 0; k < dfa_.state(state).count; ++k)
         if (NodeId free = dfa_.kernel().never_ending(dfa_.component(state, k)); free != kEmpty)
             return dfa_.intern({free}, false);
@@ -110,6 +111,7 @@ uint32_t StringMasks::free_beside(uint32_t state) {
 // The state that most letters lead to, and stay in; 0: there is none, or it is the state itself.
 uint32_t StringMasks::hub_of(uint32_t state) {
     static constexpr std::string_view kProbes = "etaoinrs 0A-";
+    if (LazyDfa::is_tracked(state)) return 0;
     for (char first : kProbes.substr(0, 2)) {
         uint32_t hub = dfa_.next(state, static_cast<uint8_t>(first));
         if (!hub || hub == state) continue;
@@ -219,6 +221,7 @@ StringMasks::Safe StringMasks::known_safe(uint32_t state, size_t slice, bool end
 }
 
 void StringMasks::note_safe(uint32_t state, size_t slice, bool ending, Safe safe) {
+    if (LazyDfa::is_tracked(state)) return;
     if (state >= safe_.size()) safe_.resize(dfa_.size());
     SafeRow& row = safe_[state];
     row.chars[slice * 2 + ending] = safe.chars;
@@ -281,7 +284,7 @@ size_t StringMasks::safe(Draft& draft, uint32_t start, size_t index, size_t want
 bool StringMasks::settled(Draft& draft, uint32_t state, uint32_t node) {
     constexpr uint32_t kFew = 4, kSearch = 64;  // tokens from which on it pays to ask, and to search
     const SliceTree& slices = draft.tables.slices();
-    if (!slices.below[node]) return false;
+    if (!slices.below[node] || LazyDfa::is_tracked(state)) return false;
     const Trie& trie = draft.tables.all();
     const uint32_t tokens = trie.first_token[trie.skip[node]] - trie.first_token[node + 1];
     if (tokens < kFew) return false;
@@ -303,7 +306,7 @@ StringMasks::Start StringMasks::start_of(Draft& draft) {
     constexpr size_t kLong = Slice::kRanks - 1, kWorth = 2, kTries = 2;
     Start best{Slice::kCount, kWorth - 1};
     size_t tries = 0;  // that took all they might
-    if (dfa_.next_bytes(draft.from).size() > 20)
+    if (!LazyDfa::is_tracked(draft.from) && dfa_.next_bytes(draft.from).size() > 20)
         for (size_t k = 0; k < Slice::kCount && best.chars < kLong && tries < kTries; ++k) {
             draft.budget = Draft::kBudget;
             if (size_t chars = safe(draft, draft.from, k, kLong); chars > best.chars) best = {k, chars};

@@ -658,6 +658,7 @@ void bind_builder(nb::module_& m) {
         .def("complement", &Builder::complement)
         .def("repeat", &Builder::repeat)
         .def("literals", &Builder::literals)
+        .def("substring", &Builder::substring)
         .def("number", &Builder::number)
         .def("any_string", &Builder::any_string)
         .def("count_words", &Builder::count_words)
