@@ -101,7 +101,6 @@ std::shared_ptr<const std::vector<uint32_t>> StringMasks::shared(const std::vect
 
 // The state of the free string, if what stays inside is the same from here: in a search, nothing is refused.
 uint32_t StringMasks::free_beside(uint32_t state) {
-    if (LazyDfa::is_tracked(state)) return 0;
     for (uint32_t k = 0; k < dfa_.state(state).count; ++k)
         if (NodeId free = dfa_.kernel().never_ending(dfa_.component(state, k)); free != kEmpty)
             return dfa_.intern({free}, false);
@@ -111,7 +110,6 @@ uint32_t StringMasks::free_beside(uint32_t state) {
 // The state that most letters lead to, and stay in; 0: there is none, or it is the state itself.
 uint32_t StringMasks::hub_of(uint32_t state) {
     static constexpr std::string_view kProbes = "etaoinrs 0A-";
-    if (LazyDfa::is_tracked(state)) return 0;
     for (char first : kProbes.substr(0, 2)) {
         uint32_t hub = dfa_.next(state, static_cast<uint8_t>(first));
         if (!hub || hub == state) continue;
@@ -306,7 +304,7 @@ StringMasks::Start StringMasks::start_of(Draft& draft) {
     constexpr size_t kLong = Slice::kRanks - 1, kWorth = 2, kTries = 2;
     Start best{Slice::kCount, kWorth - 1};
     size_t tries = 0;  // that took all they might
-    if (!LazyDfa::is_tracked(draft.from) && dfa_.next_bytes(draft.from).size() > 20)
+    if (dfa_.next_bytes(draft.from).size() > 20)
         for (size_t k = 0; k < Slice::kCount && best.chars < kLong && tries < kTries; ++k) {
             draft.budget = Draft::kBudget;
             if (size_t chars = safe(draft, draft.from, k, kLong); chars > best.chars) best = {k, chars};

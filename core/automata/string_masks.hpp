@@ -8,14 +8,13 @@
 // terminal labels in Koo et al. 2024, made exact).
 //
 // A walk over a vocabulary of 128,000 tokens from a state that allows nearly all of them takes a millisecond, and a
-// schema makes many such states: for each place in an unanchored pattern, for each character of a counted one. Four
+// schema makes many such states: for each place in an unanchored pattern, for each character of a counted one. Three
 // ways around it, all exact:
 //   - Where any string may follow, as in an unanchored pattern, nothing is refused until the string ends: the mask is
 //   that
 //     of the free string.
 //   - Where most letters lead to one and the same state and stay there (a hub), only the paths on which both differ are
 //     walked, two automata side by side, down to where they agree again.
-//   - In a substring of a text, little is allowed, and a move costs a look-up; nothing is tried that pays for many moves.
 //   - Where some number of characters of a kind can be read whichever they are, the tokens made of so many of them are
 //     allowed without a look: a precomputed slice. The walk skips what lies in it, and below any node what is made of
 //     such characters from there on. The number is found by a search through the states that these characters lead to,
