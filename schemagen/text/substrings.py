@@ -79,7 +79,9 @@ def substring_of(text: str) -> SubstringOf:
         )
     if not text:
         raise OptionError(
-            "substring_of() was given an empty text", why="it has no passage", fix="leave the call out where nothing is quoted"
+            "substring_of() was given an empty text",
+            why="it has no passage",
+            fix="leave the call out where nothing is quoted",
         )
     try:
         size = len(text.encode())
