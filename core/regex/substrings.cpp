@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <array>
+#include <bit>
+#include <cstring>
 #include <utility>
 
 #include "util/limits.hpp"
@@ -15,8 +17,80 @@ bool continues_character(uint8_t byte) { return (byte & 0xC0) == 0x80; }
 
 }  // namespace
 
-// The automaton while it grows: edges in lists, and with each state its suffix link, the state of the longest suffix
-// that ends at more places. The edges of the start, of which there are many and which are asked for most, are an array.
+// The edges of states that grow: those of a state lie side by side, in a place with room for a power of two of them. A
+// state that needs more moves to a larger place, and its old one is for others.
+class SubstringTable::GrowingEdges {
+public:
+    explicit GrowingEdges(size_t bytes) {
+        places_.reserve(2 * bytes + 1);
+        bytes_.reserve(4 * bytes + 1);
+        targets_.reserve(4 * bytes + 1);
+    }
+    void add_state() { places_.push_back({}); }
+    void add_copy(State state) {
+        const Place from = places_[state];
+        Place copy{from.count ? room(from.count) : 0, from.count};
+        std::copy_n(bytes_.begin() + from.first, from.count, bytes_.begin() + copy.first);
+        std::copy_n(targets_.begin() + from.first, from.count, targets_.begin() + copy.first);
+        places_.push_back(copy);
+    }
+    // Where an edge leads, to be read or changed; null: there is none.
+    State* find(State state, uint8_t byte) {
+        const Place& place = places_[state];
+        const uint8_t* begin = bytes_.data() + place.first;
+        const void* found = place.count ? std::memchr(begin, byte, place.count) : nullptr;
+        return found ? targets_.data() + (static_cast<const uint8_t*>(found) - bytes_.data()) : nullptr;
+    }
+    void add(State state, uint8_t byte, State target) {
+        Place& place = places_[state];
+        if (std::has_single_bit(place.count) || !place.count) grow(place);
+        bytes_[place.first + place.count] = byte;
+        targets_[place.first + place.count] = target;
+        ++place.count;
+    }
+    // The edges of a state, sorted.
+    void list(State state, std::vector<std::pair<uint8_t, State>>& out) const {
+        out.clear();
+        const Place& place = places_[state];
+        for (uint32_t at = place.first; at < place.first + place.count; ++at)
+            out.emplace_back(bytes_[at], targets_[at]);
+        std::sort(out.begin(), out.end());
+    }
+
+private:
+    struct Place {
+        uint32_t first = 0, count = 0;
+    };
+    uint32_t room(uint32_t count) {
+        std::vector<uint32_t>& free = free_[static_cast<size_t>(std::bit_width(count - 1))];
+        if (free.empty()) {
+            const auto end = static_cast<uint32_t>(bytes_.size());
+            bytes_.resize(end + std::bit_ceil(count));
+            targets_.resize(bytes_.size());
+            return end;
+        }
+        const uint32_t first = free.back();
+        free.pop_back();
+        return first;
+    }
+    void grow(Place& place) {
+        const uint32_t first = room(place.count + 1);
+        if (place.count) {
+            std::copy_n(bytes_.begin() + place.first, place.count, bytes_.begin() + first);
+            std::copy_n(targets_.begin() + place.first, place.count, targets_.begin() + first);
+            free_[static_cast<size_t>(std::bit_width(place.count - 1))].push_back(place.first);
+        }
+        place.first = first;
+    }
+
+    std::vector<Place> places_;                   // [state]
+    std::vector<uint8_t> bytes_;                  // [edge]
+    std::vector<State> targets_;                  // [edge]
+    std::array<std::vector<uint32_t>, 9> free_;  // [k]: places for 2^k edges
+};
+
+// The automaton while it grows, with the suffix link of each state: the state of the longest suffix that ends at more
+// places.
 class SubstringTable::Construction {
 public:
     explicit Construction(size_t bytes);
@@ -25,114 +99,71 @@ public:
 
 private:
     static constexpr uint32_t kNone = UINT32_MAX;
-    struct Edge {
-        uint32_t next;
-        State target;
-    };
-    State make(uint32_t length, uint32_t end);
-    uint32_t edge_of(State state, uint8_t byte) const;
-    State target_of(State state, uint8_t byte) const;
-    void add_edge(State state, uint8_t byte, State target);
+    State add_state(uint32_t length, uint32_t end);
     State copy_of(State before, uint8_t byte, State target);
 
-    std::array<State, 256> start_{};  // kStart: no edge
-    std::vector<uint32_t> length_;    // [state]: of its longest substring
+    GrowingEdges edges_;
+    std::vector<uint32_t> length_;  // [state]: of its longest substring
     std::vector<uint32_t> end_;
     std::vector<State> link_;
-    std::vector<uint32_t> head_;  // [state]: of its list of edges
-    std::vector<Edge> edges_;
-    std::vector<uint8_t> bytes_;  // [edge]
     State last_ = kStart;
 };
 
-SubstringTable::Construction::Construction(size_t bytes) {
-    for (std::vector<uint32_t>* each : {&length_, &end_, &link_, &head_}) each->reserve(2 * bytes + 1);
-    edges_.reserve(3 * bytes + 1);
-    bytes_.reserve(3 * bytes + 1);
-    make(0, 0);
+SubstringTable::Construction::Construction(size_t bytes) : edges_(bytes) {
+    for (std::vector<uint32_t>* each : {&length_, &end_, &link_}) each->reserve(2 * bytes + 1);
+    add_state(0, 0);
+    edges_.add_state();
 }
 
-SubstringTable::State SubstringTable::Construction::make(uint32_t length, uint32_t end) {
+// Without its edges.
+SubstringTable::State SubstringTable::Construction::add_state(uint32_t length, uint32_t end) {
     length_.push_back(length);
     end_.push_back(end);
     link_.push_back(kNone);
-    head_.push_back(kNone);
     return static_cast<State>(length_.size() - 1);
-}
-
-uint32_t SubstringTable::Construction::edge_of(State state, uint8_t byte) const {
-    uint32_t at = head_[state];
-    while (at != kNone && bytes_[at] != byte) at = edges_[at].next;
-    return at;
-}
-
-SubstringTable::State SubstringTable::Construction::target_of(State state, uint8_t byte) const {
-    if (state == kStart) return start_[byte];
-    const uint32_t edge = edge_of(state, byte);
-    return edge == kNone ? kStart : edges_[edge].target;
-}
-
-void SubstringTable::Construction::add_edge(State state, uint8_t byte, State target) {
-    if (state == kStart) {
-        start_[byte] = target;
-        return;
-    }
-    edges_.push_back({head_[state], target});
-    bytes_.push_back(byte);
-    head_[state] = static_cast<uint32_t>(edges_.size() - 1);
 }
 
 // A copy of `target` for those of its substrings that `before` and the byte are, and shorter ones.
 SubstringTable::State SubstringTable::Construction::copy_of(State before, uint8_t byte, State target) {
-    const State copy = make(length_[before] + 1, end_[target]);
-    for (uint32_t at = head_[target]; at != kNone; at = edges_[at].next) add_edge(copy, bytes_[at], edges_[at].target);
-    link_[copy] = link_[target];
-    link_[target] = copy;
+    const State copy = add_state(length_[before] + 1, end_[target]);
+    edges_.add_copy(target);
+    link_[copy] = std::exchange(link_[target], copy);
     for (; before != kNone; before = link_[before]) {
-        if (before == kStart) {
-            if (start_[byte] == target) start_[byte] = copy;
-            break;
-        }
-        const uint32_t edge = edge_of(before, byte);
-        if (edges_[edge].target != target) break;
-        edges_[edge].target = copy;
+        State* to = edges_.find(before, byte);
+        if (*to != target) break;
+        *to = copy;
     }
     return copy;
 }
 
 void SubstringTable::Construction::append(uint8_t byte) {
     const uint32_t length = length_[last_] + 1;
-    const State made = make(length, length);
-    State at = std::exchange(last_, made), target = kStart;
+    const State made = add_state(length, length);
+    edges_.add_state();
+    State at = std::exchange(last_, made);
+    const State* known = nullptr;
     for (; at != kNone; at = link_[at]) {
-        target = target_of(at, byte);
-        if (target) break;
-        add_edge(at, byte, made);
+        known = edges_.find(at, byte);
+        if (known) break;
+        edges_.add(at, byte, made);
     }
-    if (at == kNone)
+    if (!known) {
         link_[made] = kStart;
-    else
-        link_[made] = length_[target] == length_[at] + 1 ? target : copy_of(at, byte, target);
+        return;
+    }
+    const State target = *known;
+    link_[made] = length_[target] == length_[at] + 1 ? target : copy_of(at, byte, target);
 }
 
 // The edges one state after the other, sorted. No substring begins within a character.
 void SubstringTable::Construction::move_to(SubstringTable& table) {
-    head_.shrink_to_fit();
-    for (unsigned byte = 0; byte < 256; ++byte) {
-        if (!start_[byte] || continues_character(static_cast<uint8_t>(byte))) continue;
-        edges_.push_back({head_[kStart], start_[byte]});
-        bytes_.push_back(static_cast<uint8_t>(byte));
-        head_[kStart] = static_cast<uint32_t>(edges_.size() - 1);
-    }
-    table.first_.reserve(head_.size() + 1);
-    table.bytes_.reserve(edges_.size());
-    table.targets_.reserve(edges_.size());
+    const auto states = static_cast<State>(length_.size());
+    table.first_.reserve(states + 1);
     std::vector<std::pair<uint8_t, State>> sorted;
-    for (uint32_t head : head_) {
+    for (State state = 0; state < states; ++state) {
         poll();
-        sorted.clear();
-        for (uint32_t at = head; at != kNone; at = edges_[at].next) sorted.emplace_back(bytes_[at], edges_[at].target);
-        std::sort(sorted.begin(), sorted.end());
+        edges_.list(state, sorted);
+        if (state == kStart) std::erase_if(sorted, [](const auto& edge) { return continues_character(edge.first); });
         table.first_.push_back(static_cast<uint32_t>(table.bytes_.size()));
         for (const auto& [byte, target] : sorted) {
             table.bytes_.push_back(byte);
@@ -140,6 +171,8 @@ void SubstringTable::Construction::move_to(SubstringTable& table) {
         }
     }
     table.first_.push_back(static_cast<uint32_t>(table.bytes_.size()));
+    table.bytes_.shrink_to_fit();
+    table.targets_.shrink_to_fit();
     table.end_ = std::vector<uint32_t>(end_);  // without the room that was left
 }
 

@@ -54,6 +54,7 @@ public:
 
 private:
     class Construction;
+    class GrowingEdges;
     SubstringTable() = default;
     static const uint8_t* lower_bound(const uint8_t* begin, const uint8_t* end, uint8_t byte);
     bool ends_character(size_t at) const;

@@ -1,7 +1,6 @@
 """EBNF of xgrammar and of the W3C: what each construct derives, and the error of each mistake with its place."""
 
 import itertools
-import random
 from typing import NamedTuple
 
 import pytest
