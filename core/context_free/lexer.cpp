@@ -127,7 +127,8 @@ const Lexer::Track* Lexer::track_for(LexemeId lexeme, const Nodes::SubstringPlac
 LexerState Lexer::next_on_track(LexerState state, uint8_t byte) {
     const Track& track = track_of(state);
     const SubstringTable::State next = track.table->next(state - track.base, byte);
-    if (!track.leaving.has(byte) || !track.table->whole(state - track.base)) return next ? track.base + next : kNoLexeme;
+    if (!track.leaving.has(byte) || !track.table->whole(state - track.base))
+        return next ? track.base + next : kNoLexeme;
     if (const uint32_t known = leaving_.find(state, byte); known != PairMap::kNone) return known;
     const NodeId goes_on = next ? kernel_.at_substring({track.table_id, next, track.rest}) : kEmpty;
     const NodeId text = kernel_.alternation({goes_on, kernel_.derivative(track.rest, byte)});

@@ -98,10 +98,10 @@ private:
         LexemeId lexeme;
         const SubstringTable* table;
         uint32_t table_id;
-        NodeId rest;             // of the lexeme, behind the substring
-        LexerState base;         // at the start of the substring; the states of the table follow
-        std::vector<End> ends;   // where the substring may end
-        ByteSet leaving;         // that `rest` begins with
+        NodeId rest;            // of the lexeme, behind the substring
+        LexerState base;        // at the start of the substring; the states of the table follow
+        std::vector<End> ends;  // where the substring may end
+        ByteSet leaving;        // that `rest` begins with
     };
     const Track& track_of(LexerState state) const {
         size_t k = tracks_.size() - 1;
@@ -136,10 +136,10 @@ private:
     NodeId unmarked_;                               // any text without the mark
     std::unordered_map<NodeId, bool> anything_;
     std::unordered_map<NodeId, ByteSet> nearer_;
-    std::vector<LexerState> starts_;  // [set]
-    std::deque<Track> tracks_;        // by their base
+    std::vector<LexerState> starts_;   // [set]
+    std::deque<Track> tracks_;         // by their base
     std::vector<Component> on_track_;  // what was asked for last
-    PairMap leaving_;                 // (state on a track, byte) -> target, where what is behind the substring may begin
+    PairMap leaving_;  // (state on a track, byte) -> target, where what is behind the substring may begin
     // [promise]: sorted, twice a node that the rest must not begin with, or twice one that it must be of and 1
     InternedLists promises_;
     std::vector<std::unique_ptr<std::array<Promise, 256>>> kept_;  // [promise]

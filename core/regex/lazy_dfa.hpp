@@ -51,7 +51,8 @@ public:
     // returns false; the same state may come several times. Returns whether all were visited.
     template <class Visit>
     bool each_target(uint32_t state, uint8_t low, uint8_t high, const Visit& visit) {
-        for (unsigned byte = low; byte <= high; byte = is_tracked(state) ? byte + 1u : rows_[state].classes->last[byte] + 1u)
+        for (unsigned byte = low; byte <= high;
+             byte = is_tracked(state) ? byte + 1u : rows_[state].classes->last[byte] + 1u)
             if (!visit(next(state, static_cast<uint8_t>(byte)))) return false;
         return true;
     }
@@ -75,7 +76,7 @@ public:
     // Whether it is one of the states that are not made.
     static bool is_tracked(uint32_t id) { return id >= kTracked; }
     size_t size() const { return states_.size(); }  // that were made
-    size_t memory_bytes() const;  // about
+    size_t memory_bytes() const;                    // about
 
 private:
     static constexpr uint32_t kUnknown = UINT32_MAX;
@@ -84,9 +85,9 @@ private:
     struct Track {
         const SubstringTable* table;
         uint32_t table_id;
-        NodeId rest;   // what is behind the substring
-        uint32_t base;  // the state at its start; those of the table follow
-        bool may_end;  // `rest` may be empty
+        NodeId rest;      // what is behind the substring
+        uint32_t base;    // the state at its start; those of the table follow
+        bool may_end;     // `rest` may be empty
         ByteSet leaving;  // that `rest` begins with
     };
     const Track& track_of(uint32_t id) const {
@@ -119,8 +120,8 @@ private:
     uint32_t* pool_end_ = nullptr;  // of its last chunk
     size_t pool_left_ = 0, pool_size_ = 0;
     HashIndex index_;
-    std::deque<Track> tracks_;                       // by their base
-    std::array<State, 2> tracked_;                   // states that are not made: [whether they accept]
+    std::deque<Track> tracks_;                        // by their base
+    std::array<State, 2> tracked_;                    // states that are not made: [whether they accept]
     std::unordered_map<uint64_t, uint32_t> leaving_;  // targets of states on tracks where what is behind may begin
 };
 

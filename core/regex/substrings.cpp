@@ -83,9 +83,9 @@ private:
         place.first = first;
     }
 
-    std::vector<Place> places_;                   // [state]
-    std::vector<uint8_t> bytes_;                  // [edge]
-    std::vector<State> targets_;                  // [edge]
+    std::vector<Place> places_;                  // [state]
+    std::vector<uint8_t> bytes_;                 // [edge]
+    std::vector<State> targets_;                 // [edge]
     std::array<std::vector<uint32_t>, 9> free_;  // [k]: places for 2^k edges
 };
 

@@ -2,8 +2,8 @@
 //
 // A state stands for the substrings that end at the same places of the text. A text of n bytes has at most 2n - 1 of
 // them, with at most 3n - 4 edges, made byte by byte in a time that is linear in n: a new state for the text so far,
-// edges to it from the states of its suffixes that were never followed by the byte, and where such a state was, but also
-// stands for longer substrings, a copy of its target for the shorter ones.
+// edges to it from the states of its suffixes that were never followed by the byte, and where such a state was, but
+// also stands for longer substrings, a copy of its target for the shorter ones.
 //
 // The text is UTF-8, and a substring is one of whole characters. It begins with one: no edge of the start reads a byte
 // that goes on with a character. So the substring tells where its characters end, and all places where those of one
@@ -27,10 +27,10 @@ class SubstringTable {
 public:
     using State = uint32_t;
     static constexpr State kStart = 0;
-    // Bytes of a text, which needs up to some 60 bytes for each while it is compiled, and 35 from then on.
+    // Bytes of a text, which needs some 60 bytes for each while it is compiled, and some 25 from then on.
     static constexpr size_t kMostBytes = 8u << 20;
 
-    // Of a text in UTF-8. Takes about 0.3 us a byte, and polls. Throws LimitExceeded for more than kMostBytes.
+    // Of a text in UTF-8. Takes about 0.4 us a byte, and polls. Throws LimitExceeded for more than kMostBytes.
     static std::shared_ptr<const SubstringTable> of(std::string_view text);
 
     // The state behind a byte; kStart: no substring goes on like that.

@@ -12,9 +12,7 @@ namespace {
 constexpr std::string_view kText = "abaé€abaé😀ab€";
 
 bool is_substring(std::string_view word) {
-    auto begins = [](std::string_view text) {
-        return text.empty() || (static_cast<uint8_t>(text[0]) & 0xC0) != 0x80;
-    };
+    auto begins = [](std::string_view text) { return text.empty() || (static_cast<uint8_t>(text[0]) & 0xC0) != 0x80; };
     for (size_t at = kText.find(word); !word.empty() && at != std::string_view::npos; at = kText.find(word, at + 1))
         if (begins(kText.substr(at)) && begins(kText.substr(at + word.size()))) return true;
     return false;
