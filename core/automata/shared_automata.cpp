@@ -32,7 +32,7 @@ SharedAutomata::SharedAutomata(uint64_t generation_) : dfa(kernel), strings(dfa)
 
 bool SharedAutomata::is_full(size_t times) const {
     // About 100 MB; a grammar with its own few thousand states costs well below one.
-    constexpr size_t kMostNodes = 400'000, kMostStates = 60'000, kMostTextBytes = 128u << 20;
+    constexpr size_t kMostNodes = 400'000, kMostStates = 60'000, kMostTextBytes = 64u << 20;
     return node_count() > times * kMostNodes || state_count() > times * kMostStates ||
            text_bytes_.load(std::memory_order_relaxed) > times * kMostTextBytes;
 }

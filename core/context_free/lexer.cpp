@@ -113,8 +113,8 @@ const Lexer::Track* Lexer::track_for(LexemeId lexeme, const Nodes::SubstringPlac
     for (const Track& track : tracks_)
         if (track.lexeme == lexeme && track.table_id == place.table && track.rest == place.rest) return &track;
     const SubstringTable& table = kernel_.substring_table(place.table);
-    const LexerState base = tracks_.empty() ? kTracked : tracks_.back().base + tracks_.back().table->size();
-    if (tracks_.size() == kMostTracks || UINT32_MAX - base <= table.size()) return nullptr;
+    const LexerState base = tracks_.empty() ? kTracked : tracks_.back().base + tracks_.back().table->end();
+    if (tracks_.size() == kMostTracks || UINT32_MAX - base <= table.end()) return nullptr;
     Track track{lexeme, &table, place.table, place.rest, base, {}, {}};
     if (kernel_.nullable(place.rest)) track.ends.push_back({lexeme, kNoPromise});
     for (unsigned byte = 0; byte < 256; ++byte)

@@ -91,8 +91,8 @@ const LazyDfa::Track* LazyDfa::track_for(const Nodes::SubstringPlace& place) {
     for (const Track& track : tracks_)
         if (track.table_id == place.table && track.rest == place.rest) return &track;
     const SubstringTable& table = kernel_.substring_table(place.table);
-    const uint32_t base = tracks_.empty() ? kTracked : tracks_.back().base + tracks_.back().table->size();
-    if (tracks_.size() == kMostTracks || UINT32_MAX - base <= table.size()) return nullptr;
+    const uint32_t base = tracks_.empty() ? kTracked : tracks_.back().base + tracks_.back().table->end();
+    if (tracks_.size() == kMostTracks || UINT32_MAX - base <= table.end()) return nullptr;
     kernel_.before_write();
     if (Budget* budget = kernel_.budget()) budget->add_state();
     Track track{&table, place.table, place.rest, base, kernel_.nullable(place.rest), {}};

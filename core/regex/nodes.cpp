@@ -261,7 +261,7 @@ NodeId Nodes::number_node(const NumberState& state) {
 // ---- substrings ---------------------------------------------------------------------------------------------------
 
 NodeId Nodes::substring(std::shared_ptr<const SubstringTable> table) {
-    return table->size() == 1 ? kEmpty : substring_node(known_table(std::move(table)), SubstringTable::kStart);
+    return table->empty() ? kEmpty : substring_node(known_table(std::move(table)), SubstringTable::kStart);
 }
 
 uint32_t Nodes::known_table(std::shared_ptr<const SubstringTable> table) {

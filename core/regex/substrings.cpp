@@ -48,6 +48,7 @@ public:
         targets_[place.first + place.count] = target;
         ++place.count;
     }
+    uint32_t count(State state) const { return places_[state].count; }
     // The edges of a state, sorted.
     void list(State state, std::vector<std::pair<uint8_t, State>>& out) const {
         out.clear();
@@ -155,25 +156,27 @@ void SubstringTable::Construction::append(uint8_t byte) {
     link_[made] = length_[target] == length_[at] + 1 ? target : copy_of(at, byte, target);
 }
 
-// The edges one state after the other, sorted. No substring begins within a character.
+// The states one after the other. No substring begins within a character.
 void SubstringTable::Construction::move_to(SubstringTable& table) {
-    const auto states = static_cast<State>(length_.size());
-    table.first_.reserve(states + 1);
+    table.states_ = static_cast<uint32_t>(length_.size());
+    std::vector<State> places(table.states_ + 1);
+    for (State state = 0; state < table.states_; ++state)
+        places[state + 1] = places[state] + kHead + (edges_.count(state) + 3) / 4 + edges_.count(state);
+    table.words_.resize(places.back());
     std::vector<std::pair<uint8_t, State>> sorted;
-    for (State state = 0; state < states; ++state) {
+    for (State state = 0; state < table.states_; ++state) {
         poll();
         edges_.list(state, sorted);
         if (state == kStart) std::erase_if(sorted, [](const auto& edge) { return continues_character(edge.first); });
-        table.first_.push_back(static_cast<uint32_t>(table.bytes_.size()));
-        for (const auto& [byte, target] : sorted) {
-            table.bytes_.push_back(byte);
-            table.targets_.push_back(target);
+        uint32_t* at = table.words_.data() + places[state];
+        const auto edges = static_cast<uint32_t>(sorted.size());
+        at[0] = edges | (state != kStart && table.ends_character(end_[state]) ? kWhole : 0);
+        at[1] = end_[state];
+        for (uint32_t k = 0; k < edges; ++k) {
+            reinterpret_cast<uint8_t*>(at + kHead)[k] = sorted[k].first;
+            at[kHead + (edges + 3) / 4 + k] = places[sorted[k].second];
         }
     }
-    table.first_.push_back(static_cast<uint32_t>(table.bytes_.size()));
-    table.bytes_.shrink_to_fit();
-    table.targets_.shrink_to_fit();
-    table.end_ = std::vector<uint32_t>(end_);  // without the room that was left
 }
 
 std::shared_ptr<const SubstringTable> SubstringTable::of(std::string_view text) {
@@ -188,9 +191,6 @@ std::shared_ptr<const SubstringTable> SubstringTable::of(std::string_view text) 
         table->used_.add(byte);
     }
     growing.move_to(*table);
-    table->whole_.assign(table->size() / 64 + 1, 0);
-    for (State state = 1; state < table->size(); ++state)
-        if (table->ends_character(table->end_[state])) table->whole_[state >> 6] |= 1ull << (state & 63);
     for (size_t begin = 0, at = 1; at <= text.size(); ++at) {
         if (!table->ends_character(at)) continue;
         const auto bytes = static_cast<uint32_t>(at - begin);
@@ -204,27 +204,23 @@ bool SubstringTable::ends_character(size_t at) const {
     return at == text_.size() || !continues_character(static_cast<uint8_t>(text_[at]));
 }
 
-const uint8_t* SubstringTable::lower_bound(const uint8_t* begin, const uint8_t* end, uint8_t byte) {
-    return std::lower_bound(begin, end, byte);
-}
-
 ByteSet SubstringTable::next_bytes(State state) const {
     ByteSet out;
-    for (uint32_t edge = first_[state]; edge < first_[state + 1]; ++edge) out.add(bytes_[edge]);
+    const auto* bytes = reinterpret_cast<const uint8_t*>(words_.data() + state + kHead);
+    for (uint32_t edge = 0; edge < (words_[state] & kCount); ++edge) out.add(bytes[edge]);
     return out;
 }
 
 uint32_t SubstringTable::shortest(State state) const {
     if (state == kStart) return least_;
-    uint32_t at = end_[state];
+    const uint32_t end = words_[state + 1];
+    uint32_t at = end;
     while (!ends_character(at)) ++at;
-    return at - end_[state];
+    return at - end;
 }
 
 size_t SubstringTable::memory_bytes() const {
-    return sizeof(*this) + text_.capacity() + bytes_.capacity() +
-           (first_.capacity() + targets_.capacity() + end_.capacity()) * sizeof(uint32_t) +
-           whole_.capacity() * sizeof(uint64_t);
+    return sizeof(*this) + text_.capacity() + words_.capacity() * sizeof(uint32_t);
 }
 
 }  // namespace schemagen

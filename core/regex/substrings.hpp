@@ -9,11 +9,15 @@
 // that goes on with a character. So the substring tells where its characters end, and all places where those of one
 // state end are alike: one of them, which is kept, says whether a character ends there.
 //
+// What is known of a state lies side by side, and the state is the place where: a walk to a new one is one look into
+// memory that is far away.
+//
 // Invariants: state 0 is the start, where nothing was read; no edge leads to it. From every state a substring can be
 // finished. Nothing changes once it is made, so any number of threads may read it.
 #pragma once
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -35,36 +39,37 @@ public:
 
     // The state behind a byte; kStart: no substring goes on like that.
     State next(State state, uint8_t byte) const {
-        const uint8_t *begin = bytes_.data() + first_[state], *end = bytes_.data() + first_[state + 1];
-        constexpr ptrdiff_t kFew = 8;  // edges that are looked through one by one
-        const uint8_t* at = begin;
-        if (end - begin > kFew) at = lower_bound(begin, end, byte);
-        while (at != end && *at < byte) ++at;
-        return at != end && *at == byte ? targets_[static_cast<size_t>(at - bytes_.data())] : kStart;
+        const uint32_t* at = words_.data() + state;
+        const uint32_t edges = *at & kCount;
+        const auto* bytes = reinterpret_cast<const uint8_t*>(at + kHead);
+        const void* found = std::memchr(bytes, byte, edges);
+        return found ? targets(at, edges)[static_cast<const uint8_t*>(found) - bytes] : kStart;
     }
     // Whether a substring may end here: something was read, and whole characters.
-    bool whole(State state) const { return (whole_[state >> 6] >> (state & 63) & 1) != 0; }
+    bool whole(State state) const { return (words_[state] & kWhole) != 0; }
     ByteSet next_bytes(State state) const;
     // Bytes until a substring may end, and that may come at most.
     uint32_t shortest(State state) const;
-    uint32_t longest(State state) const { return static_cast<uint32_t>(text_.size()) - end_[state]; }
+    uint32_t longest(State state) const { return static_cast<uint32_t>(text_.size()) - words_[state + 1]; }
     const ByteSet& used_bytes() const { return used_; }
-    uint32_t size() const { return static_cast<uint32_t>(first_.size() - 1); }
+    bool empty() const { return text_.empty(); }
+    uint32_t states() const { return states_; }                      // how many
+    State end() const { return static_cast<State>(words_.size()); }  // all states are below
     size_t memory_bytes() const;
 
 private:
     class Construction;
     class GrowingEdges;
     SubstringTable() = default;
-    static const uint8_t* lower_bound(const uint8_t* begin, const uint8_t* end, uint8_t byte);
     bool ends_character(size_t at) const;
+    static const uint32_t* targets(const uint32_t* state, uint32_t edges) { return state + kHead + (edges + 3) / 4; }
 
+    static constexpr uint32_t kCount = 0x1FF, kWhole = 1u << 31, kHead = 2;
     std::string text_;
-    std::vector<uint32_t> first_;  // [state]: its first edge; the edges of a state are sorted by byte
-    std::vector<uint8_t> bytes_;   // [edge]
-    std::vector<State> targets_;   // [edge]
-    std::vector<uint32_t> end_;    // [state]: the first place in the text where its substrings end
-    std::vector<uint64_t> whole_;  // bit [state]
+    // [state]: how many edges, and whether a substring may end; the first place in the text where its substrings end;
+    // the bytes of the edges, in fours; where they lead.
+    std::vector<uint32_t> words_;
+    uint32_t states_ = 0;
     ByteSet used_;
     uint32_t least_ = 0;  // bytes of the shortest character
 };

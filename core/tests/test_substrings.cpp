@@ -38,7 +38,7 @@ void each_word(const Visit& visit) {
 
 TEST(a_table_has_all_substrings_of_whole_characters) {
     const auto table = SubstringTable::of(kText);
-    CHECK(table->size() <= 2 * kText.size());
+    CHECK(table->states() <= 2 * kText.size());
     each_word([&](const std::string& word) {
         SubstringTable::State state = SubstringTable::kStart;
         bool read = true;
