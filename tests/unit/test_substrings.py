@@ -20,7 +20,7 @@ from schemagen.regex import ast, to_python_re
 from schemagen.regex.automaton import eliminate_booleans
 from schemagen.regex.derivatives import is_empty, is_subset, matches
 from schemagen.regex.edges import first_characters, restrict_first, restrict_last, reverse
-from schemagen.regex.substrings import suffix_automaton
+from schemagen.regex.substrings import MAX_TEXT, suffix_automaton
 from schemagen.regex.text import MAX_SUBSTRING
 from schemagen.testing import brute_force_mask, check_masks, mask_of, random_text
 from schemagen.text import SubstringOf, substring_of
@@ -333,6 +333,17 @@ def test_what_cannot_be_quoted_is_an_error() -> None:
         substring_of("é" * (MAX_BYTES // 2 + 1))
     with pytest.raises(LimitError, match="8388609 bytes whose substrings are meant, limit 8388608"):
         compile_pattern(ast.substring("a" * (MAX_BYTES + 1)), BYTES, Options())
+
+
+def test_pure_python_is_for_shorter_texts() -> None:
+    """What it cannot tell of a long text is a LimitError, which the core does not need: a terminal may go on as itself."""
+    long = "one two " * (MAX_TEXT // 8 + 1)
+    with pytest.raises(LimitError, match="20,008 characters in pure Python"):
+        matches(ast.substring(long), "two")
+    with pytest.raises(LimitError, match="20,008 characters in pure Python"):
+        schemagen.compile(substring_of(long), BYTES, engine="reference")
+    grammar = 'start: "<" Q ">"\nQ: %regex {"substring_chars": "' + long + '"}'
+    assert derives(schemagen.Lark(grammar, dialect="llguidance"), "<two one>")
 
 
 def test_the_time_limit_holds() -> None:
