@@ -31,7 +31,7 @@ class SubstringTable {
 public:
     using State = uint32_t;
     static constexpr State kStart = 0;
-    // Bytes of a text, which needs some 60 bytes for each while it is compiled, and some 25 from then on.
+    // Bytes of a text, which needs some 80 bytes for each while it is compiled, and some 28 from then on.
     static constexpr size_t kMostBytes = 8u << 20;
 
     // Of a text in UTF-8. Takes about 0.4 us a byte, and polls. Throws LimitExceeded for more than kMostBytes.
