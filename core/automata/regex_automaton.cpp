@@ -34,7 +34,10 @@ bool RegexAutomaton::identity(const Configuration& config, bool exact, std::vect
     return true;
 }
 
-StringBody RegexAutomaton::string_body(const Configuration& config, uint32_t) { return {config.state}; }
+// In a substring few tokens are allowed: a list of them is found sooner than a bitmask is remembered.
+StringBody RegexAutomaton::string_body(const Configuration& config, uint32_t) {
+    return {LazyDfa::is_tracked(config.state) ? 0 : config.state};
+}
 
 ByteSet RegexAutomaton::next_bytes(const Configuration& config) { return shared_->dfa.next_bytes(config.state); }
 

@@ -32,8 +32,9 @@ SharedAutomata::SharedAutomata(uint64_t generation_) : dfa(kernel), strings(dfa)
 
 bool SharedAutomata::is_full(size_t times) const {
     // About 100 MB; a grammar with its own few thousand states costs well below one.
-    constexpr size_t kMostNodes = 400'000, kMostStates = 60'000;
-    return node_count() > times * kMostNodes || state_count() > times * kMostStates;
+    constexpr size_t kMostNodes = 400'000, kMostStates = 60'000, kMostTextBytes = 64u << 20;
+    return node_count() > times * kMostNodes || state_count() > times * kMostStates ||
+           text_bytes_.load(std::memory_order_relaxed) > times * kMostTextBytes;
 }
 
 std::shared_ptr<SharedAutomata> SharedAutomata::current() {
@@ -139,6 +140,7 @@ void SharedAutomata::leave() {
         kernel.has_readers.store(true, std::memory_order_relaxed);
         node_count_.store(kernel.size(), std::memory_order_relaxed);
         state_count_.store(dfa.size(), std::memory_order_relaxed);
+        text_bytes_.store(kernel.substring_bytes(), std::memory_order_relaxed);
         memory_bytes_.store(kernel.memory_bytes() + dfa.memory_bytes() + strings.memory_bytes(),
                             std::memory_order_relaxed);
         if (!apart_ && is_full(2)) closing_.store(true, std::memory_order_relaxed);

@@ -93,6 +93,7 @@ private:
     std::recursive_timed_mutex writers_;
     uint32_t depth_ = 0;  // of Guards, under `writers_`
     std::atomic<size_t> node_count_{0}, state_count_{0}, memory_bytes_{0};
+    std::atomic<size_t> text_bytes_{0};  // of tables of substrings
     bool is_full(size_t times) const;
 
     bool apart_ = false;

@@ -219,6 +219,7 @@ StringMasks::Safe StringMasks::known_safe(uint32_t state, size_t slice, bool end
 }
 
 void StringMasks::note_safe(uint32_t state, size_t slice, bool ending, Safe safe) {
+    if (LazyDfa::is_tracked(state)) return;
     if (state >= safe_.size()) safe_.resize(dfa_.size());
     SafeRow& row = safe_[state];
     row.chars[slice * 2 + ending] = safe.chars;
@@ -281,7 +282,7 @@ size_t StringMasks::safe(Draft& draft, uint32_t start, size_t index, size_t want
 bool StringMasks::settled(Draft& draft, uint32_t state, uint32_t node) {
     constexpr uint32_t kFew = 4, kSearch = 64;  // tokens from which on it pays to ask, and to search
     const SliceTree& slices = draft.tables.slices();
-    if (!slices.below[node]) return false;
+    if (!slices.below[node] || LazyDfa::is_tracked(state)) return false;
     const Trie& trie = draft.tables.all();
     const uint32_t tokens = trie.first_token[trie.skip[node]] - trie.first_token[node + 1];
     if (tokens < kFew) return false;

@@ -34,12 +34,14 @@ LexerState Lexer::alone(const Component& component) { return intern({component})
 
 LexerState Lexer::within(LexerState state, LexemeSets::SetId set) {
     std::vector<Component> components;
-    for (const Component& each : states_[state].components)
+    for (const Component& each : this->components(state))
         if (sets_.has(set, each.lexeme)) components.push_back(each);
     return components.empty() ? kNoLexeme : intern(std::move(components));
 }
 
 LexerState Lexer::intern(std::vector<Component> components) {
+    if (components.size() == 1)
+        if (const LexerState tracked = state_on_track(components[0])) return tracked;
     std::vector<uint32_t> key;
     key.reserve(components.size() * 3);
     for (const Component& each : components) key.insert(key.end(), {each.lexeme, each.text, each.longer});
@@ -97,7 +99,57 @@ LexerState Lexer::compute(LexerState state, uint8_t byte) {
     return target;
 }
 
-const ByteSet& Lexer::next_bytes(LexerState state) {
+// ---- substrings ---------------------------------------------------------------------------------------------------
+
+// kNoLexeme: it is no substring, says something about what follows it, or there is no room for another table.
+LexerState Lexer::state_on_track(const Component& component) {
+    if (component.longer != kEmpty || grammar_.lexemes()[component.lexeme].marked) return kNoLexeme;
+    const auto place = kernel_.substring_place(component.text);
+    const Track* track = place ? track_for(component.lexeme, *place) : nullptr;
+    return track ? track->base + place->state : kNoLexeme;
+}
+
+const Lexer::Track* Lexer::track_for(LexemeId lexeme, const Nodes::SubstringPlace& place) {
+    for (const Track& track : tracks_)
+        if (track.lexeme == lexeme && track.table_id == place.table && track.rest == place.rest) return &track;
+    const SubstringTable& table = kernel_.substring_table(place.table);
+    const LexerState base = tracks_.empty() ? kTracked : tracks_.back().base + tracks_.back().table->end();
+    if (tracks_.size() == kMostTracks || UINT32_MAX - base <= table.end()) return nullptr;
+    Track track{lexeme, &table, place.table, place.rest, base, {}, {}};
+    if (kernel_.nullable(place.rest)) track.ends.push_back({lexeme, kNoPromise});
+    for (unsigned byte = 0; byte < 256; ++byte)
+        if (!kernel_.is_empty(kernel_.derivative(place.rest, static_cast<uint8_t>(byte))))
+            track.leaving.add(static_cast<uint8_t>(byte));
+    allowance_.add_state();
+    return &tracks_.emplace_back(std::move(track));
+}
+
+LexerState Lexer::next_on_track(LexerState state, uint8_t byte) {
+    const Track& track = track_of(state);
+    const SubstringTable::State next = track.table->next(state - track.base, byte);
+    if (!track.leaving.has(byte) || !track.table->whole(state - track.base))
+        return next ? track.base + next : kNoLexeme;
+    if (const uint32_t known = leaving_.find(state, byte); known != PairMap::kNone) return known;
+    const NodeId goes_on = next ? kernel_.at_substring({track.table_id, next, track.rest}) : kEmpty;
+    const NodeId text = kernel_.alternation({goes_on, kernel_.derivative(track.rest, byte)});
+    const LexerState target = intern({{track.lexeme, text, kEmpty}});
+    leaving_.insert(state, byte, target);
+    return target;
+}
+
+const std::vector<Lexer::Component>& Lexer::components_on_track(LexerState state) {
+    const Track& track = track_of(state);
+    on_track_ = {{track.lexeme, kernel_.at_substring({track.table_id, state - track.base, track.rest}), kEmpty}};
+    return on_track_;
+}
+
+ByteSet Lexer::next_bytes(LexerState state) {
+    if (is_tracked(state)) {
+        const Track& track = track_of(state);
+        ByteSet out = track.table->next_bytes(state - track.base);
+        if (track.table->whole(state - track.base)) out.add(track.leaving);
+        return out;
+    }
     if (states_[state].next_bytes) return *states_[state].next_bytes;
     ByteSet bytes;
     for (unsigned byte = 0; byte < 256; ++byte)

@@ -9,6 +9,8 @@
 // beginning of the rest, and languages that the rest must be of. Most promises are kept by the next byte, and are
 // nothing from there on.
 //
+// A lexeme that is a substring of a long text is followed by tracks, as in lazy_dfa.hpp: its states are not made.
+//
 // The mark between a marked lexeme and what follows is U+10FFFF, which is no character. So that no text holds it,
 // marked lexemes hold no character of its plane (U+100000 and above, for private use).
 #pragma once
@@ -22,6 +24,7 @@
 
 #include "context_free/allowance.hpp"
 #include "context_free/parser.hpp"
+#include "util/pair_map.hpp"
 
 namespace schemagen {
 
@@ -50,14 +53,22 @@ public:
     LexerState within(LexerState state, LexemeSets::SetId set);
     // kNoLexeme: no lexeme goes on like this.
     LexerState next(LexerState state, uint8_t byte) {
+        if (is_tracked(state)) return next_on_track(state, byte);
         const Row* row = rows_[state].get();
         if (row && (*row)[byte] != kUnknown) return (*row)[byte];
         return compute(state, byte);
     }
     // The lexemes that may end here.
-    const std::vector<End>& ends(LexerState state) const { return states_[state].ends; }
-    const std::vector<Component>& components(LexerState state) const { return states_[state].components; }
-    const ByteSet& next_bytes(LexerState state);
+    const std::vector<End>& ends(LexerState state) const {
+        if (!is_tracked(state)) return states_[state].ends;
+        const Track& track = track_of(state);
+        return track.table->whole(state - track.base) ? track.ends : states_[kNoLexeme].ends;
+    }
+    // Of a state that was not made, until the next one is asked for.
+    const std::vector<Component>& components(LexerState state) {
+        return is_tracked(state) ? components_on_track(state) : states_[state].components;
+    }
+    ByteSet next_bytes(LexerState state);
     // Lower bound of the bytes to the end of a component.
     uint32_t min_bytes(const Component& component) { return kernel_.shortest(component.text); }
     // The bytes that lower it.
@@ -72,11 +83,35 @@ public:
     // Whether the text may end with it.
     bool may_end(Promise promise) const;
 
-    size_t state_count() const { return states_.size(); }
+    // Whether it is one of the states that are not made.
+    static bool is_tracked(LexerState state) { return state >= kTracked; }
+    // A state with the same lexemes, which is one for all those of a track.
+    LexerState track_start(LexerState state) const { return is_tracked(state) ? track_of(state).base : state; }
+    size_t state_count() const { return states_.size(); }  // that were made
     size_t memory_bytes() const;
 
 private:
     static constexpr uint32_t kUnknown = UINT32_MAX;
+    static constexpr LexerState kTracked = 1u << 31;
+    static constexpr size_t kMostTracks = 64;
+    struct Track {
+        LexemeId lexeme;
+        const SubstringTable* table;
+        uint32_t table_id;
+        NodeId rest;            // of the lexeme, behind the substring
+        LexerState base;        // at the start of the substring; the states of the table follow
+        std::vector<End> ends;  // where the substring may end
+        ByteSet leaving;        // that `rest` begins with
+    };
+    const Track& track_of(LexerState state) const {
+        size_t k = tracks_.size() - 1;
+        while (tracks_[k].base > state) --k;
+        return tracks_[k];
+    }
+    LexerState state_on_track(const Component& component);
+    const Track* track_for(LexemeId lexeme, const Nodes::SubstringPlace& place);
+    LexerState next_on_track(LexerState state, uint8_t byte);
+    const std::vector<Component>& components_on_track(LexerState state);
     using Row = std::array<LexerState, 256>;
     struct State {
         std::vector<Component> components;
@@ -101,7 +136,10 @@ private:
     NodeId unmarked_;                               // any text without the mark
     std::unordered_map<NodeId, bool> anything_;
     std::unordered_map<NodeId, ByteSet> nearer_;
-    std::vector<LexerState> starts_;  // [set]
+    std::vector<LexerState> starts_;   // [set]
+    std::deque<Track> tracks_;         // by their base
+    std::vector<Component> on_track_;  // what was asked for last
+    PairMap leaving_;  // (state on a track, byte) -> target, where what is behind the substring may begin
     // [promise]: sorted, twice a node that the rest must not begin with, or twice one that it must be of and 1
     InternedLists promises_;
     std::vector<std::unique_ptr<std::array<Promise, 256>>> kept_;  // [promise]

@@ -7,6 +7,7 @@
 namespace schemagen {
 
 Slice::Set LexerLoops::known(LexerState state, std::vector<Slice::Set>& sets, bool uncut) {
+    if (Lexer::is_tracked(state)) return 0;  // a substring of a text has an end
     if (sets.size() <= state) sets.resize(lexer_.state_count());
     if (!(sets[state] & kIsKnown)) sets[state] = find(state, uncut) | kIsKnown;
     return sets[state] & static_cast<Slice::Set>(~kIsKnown);

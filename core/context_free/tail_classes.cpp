@@ -95,6 +95,11 @@ TailClass TailClasses::interned(LexerState state, Promise promise, std::vector<s
 
 TailClass TailClasses::ending_in(LexerState state) {
     if (!state) return kNoClass;
+    if (Lexer::is_tracked(state)) {
+        const auto [it, is_new] = ending_in_track_.try_emplace(lexer_.track_start(state), kUnknown);
+        if (is_new) it->second = interned(state, kNoPromise, {});
+        return it->second;
+    }
     if (ending_in_.size() <= state) ending_in_.resize(lexer_.state_count(), kUnknown);
     if (ending_in_[state] == kUnknown) ending_in_[state] = interned(state, kNoPromise, {});
     return ending_in_[state];

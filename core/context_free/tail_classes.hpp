@@ -83,8 +83,9 @@ private:
     const uint32_t lexemes_;
     LexerState start_ = kNoLexeme;  // see start()
     InternedLists classes_;
-    std::vector<uint32_t> depths_{0};   // [class]
-    std::vector<TailClass> ending_in_;  // [state of the lexer], kUnknown if not asked for
+    std::vector<uint32_t> depths_{0};                            // [class]
+    std::vector<TailClass> ending_in_;                           // [state of the lexer], kUnknown if not asked for
+    std::unordered_map<LexerState, TailClass> ending_in_track_;  // by the start of the track
     std::vector<std::unordered_map<std::string_view, TailClass>> known_;  // [promise]
     std::unordered_map<uint32_t, Tails> below_;  // [node]: of the tokens below it, if a lexeme ends right before it
     size_t below_bytes_ = 0;

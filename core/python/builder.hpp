@@ -129,6 +129,17 @@ public:
         const Call call(*this);
         return shared_->kernel.number(rule);
     }
+    // Any substring, but for the empty one, of a text in UTF-8. Its table is made while others use the automata.
+    NodeId substring(const nb::bytes& text) {
+        std::shared_ptr<const SubstringTable> table;
+        {
+            const Work call(budget_.max_seconds, Work::Manner::kRelease, began_);
+            const std::string_view given = view(text);
+            table = SubstringTable::of(given);
+        }
+        const Call call(*this);
+        return shared_->kernel.substring(std::move(table));
+    }
     uint64_t count_words(NodeId node, uint64_t limit) {
         const Call call(*this);
         return shared_->kernel.count_words(node, limit);

@@ -90,7 +90,15 @@ void raise_no_completion(const LimitExceeded& e) {
                "bound the text by a counter of your own, or split the grammar");
 }
 
+void raise_long_text(const LimitExceeded& e) {
+    raise_ours("LimitError",
+               "a text of " + shown(e.reached) + " bytes whose substrings are meant, limit " + shown(e.limit),
+               "every place in it where a substring may begin is kept in memory",
+               "split it, and let one call choose the part");
+}
+
 void raise_limit(const LimitExceeded& e) {
+    if (e.knob == "max_substring_bytes") return raise_long_text(e);
     if (e.knob == "completion") return raise_no_completion(e);
     if (e.knob == "max_seconds") return raise_too_long(e);
     std::string fact =
@@ -659,6 +667,7 @@ void bind_builder(nb::module_& m) {
         .def("complement", &Builder::complement)
         .def("repeat", &Builder::repeat)
         .def("literals", &Builder::literals)
+        .def("substring", &Builder::substring)
         .def("number", &Builder::number)
         .def("any_string", &Builder::any_string)
         .def("count_words", &Builder::count_words)

@@ -12,6 +12,11 @@ LazyDfa::LazyDfa(Kernel& kernel) : kernel_(kernel) {
     rows_.push_back({nullptr, nullptr, false, false});
     open_row(0);
     rows_[0].targets[0] = 0;
+    for (State& state : tracked_) {
+        state.count = 1;
+        state.alive.set(0);
+    }
+    tracked_[1].accepts.set(0);
 }
 
 uint32_t LazyDfa::intern(const std::vector<NodeId>& raw, bool marked) {
@@ -25,6 +30,8 @@ uint32_t LazyDfa::intern(const std::vector<NodeId>& raw, bool marked) {
         if (kernel_.nullable(components[k])) accepts.set(k);
     }
     if (alive.none()) return 0;
+    if (real == 1 && !marked)
+        if (const uint32_t tracked = state_on_track(components[0])) return tracked;
     for (NodeId node : components) hash = mix(hash, node);
     uint32_t known = index_.find(hash, [&](uint32_t k) {
         const State& other = states_[k];
@@ -67,7 +74,61 @@ size_t LazyDfa::memory_bytes() const {
     constexpr size_t kOfMap = 40;
     return states_.size() * sizeof(State) + components_.capacity() * sizeof(NodeId) + rows_.capacity() * sizeof(Row) +
            pool_size_ * sizeof(uint32_t) + distances_.size() * kOfMap +
-           classes_.size() * (sizeof(Classes) + sizeof(ByteCuts)) + index_.memory_bytes();
+           classes_.size() * (sizeof(Classes) + sizeof(ByteCuts)) + index_.memory_bytes() +
+           tracks_.size() * sizeof(Track) + leaving_.size() * kOfMap;
+}
+
+// ---- substrings ---------------------------------------------------------------------------------------------------
+
+// 0: the node is no substring, or there is no room for the states of another table.
+uint32_t LazyDfa::state_on_track(NodeId node) {
+    const auto place = kernel_.substring_place(node);
+    const Track* track = place ? track_for(*place) : nullptr;
+    return track ? track->base + place->state : 0;
+}
+
+const LazyDfa::Track* LazyDfa::track_for(const Nodes::SubstringPlace& place) {
+    for (const Track& track : tracks_)
+        if (track.table_id == place.table && track.rest == place.rest) return &track;
+    const SubstringTable& table = kernel_.substring_table(place.table);
+    const uint32_t base = tracks_.empty() ? kTracked : tracks_.back().base + tracks_.back().table->end();
+    if (tracks_.size() == kMostTracks || UINT32_MAX - base <= table.end()) return nullptr;
+    kernel_.before_write();
+    if (Budget* budget = kernel_.budget()) budget->add_state();
+    Track track{&table, place.table, place.rest, base, kernel_.nullable(place.rest), {}};
+    for (unsigned byte = 0; byte < 256; ++byte)
+        if (kernel_.derivative(place.rest, static_cast<uint8_t>(byte)) != kEmpty)
+            track.leaving.add(static_cast<uint8_t>(byte));
+    return &tracks_.emplace_back(track);
+}
+
+uint32_t LazyDfa::next_on_track(uint32_t id, uint8_t byte) {
+    poll();
+    const Track& track = track_of(id);
+    const SubstringTable::State next = track.table->next(id - track.base, byte);
+    if (track.leaving.has(byte) && track.table->whole(id - track.base)) return leave_track(track, id, byte, next);
+    return next ? track.base + next : 0;
+}
+
+// The substring may end here, and what is behind it begin with the byte; the substring may go on with it, too.
+uint32_t LazyDfa::leave_track(const Track& track, uint32_t id, uint8_t byte, SubstringTable::State next) {
+    const uint64_t key = uint64_t{id} << 8 | byte;
+    if (const auto known = leaving_.find(key); known != leaving_.end()) return known->second;
+    kernel_.before_write();
+    const NodeId goes_on = next ? kernel_.at_substring({track.table_id, next, track.rest}) : kEmpty;
+    const NodeId target = kernel_.alternation({goes_on, kernel_.derivative(track.rest, byte)});
+    return leaving_[key] = intern({target}, false);
+}
+
+NodeId LazyDfa::node_on_track(uint32_t id) {
+    const Track& track = track_of(id);
+    return kernel_.at_substring({track.table_id, id - track.base, track.rest});
+}
+
+uint32_t LazyDfa::bytes_to_accept(uint32_t id, uint32_t k) {
+    if (!is_tracked(id)) return kernel_.shortest(component(id, k));
+    const Track& track = track_of(id);
+    return std::min(kUnbounded / 4, track.table->shortest(id - track.base) + kernel_.shortest(track.rest));
 }
 
 // Find the bytes that behave alike, and make room for one target each.
@@ -103,6 +164,12 @@ void LazyDfa::open_row(uint32_t id) {
 
 ByteSet LazyDfa::next_bytes(uint32_t id) {
     ByteSet out;
+    if (is_tracked(id)) {
+        const Track& track = track_of(id);
+        out = track.table->next_bytes(id - track.base);
+        if (track.table->whole(id - track.base)) out.add(track.leaving);
+        return out;
+    }
     for (unsigned byte = 0; byte < 256;) {
         const bool alive = next(id, static_cast<uint8_t>(byte)) != 0;
         for (const unsigned last = rows_[id].classes->last[byte]; byte <= last; ++byte)
@@ -112,10 +179,10 @@ ByteSet LazyDfa::next_bytes(uint32_t id) {
 }
 
 uint32_t LazyDfa::chars_to_accept(uint32_t start, uint32_t k) {
-    auto arrived = [&](uint32_t id) { return rows_[id].boundary && states_[id].accepts[k]; };
+    auto arrived = [&](uint32_t id) { return boundary(id) && state(id).accepts[k]; };
     if (arrived(start)) return 0;
-    if (!states_[start].alive[k]) return kUnbounded;
-    if (kernel_.is_any_string(component(start, k))) return states_[start].boundary ? 0 : 1;
+    if (!state(start).alive[k]) return kUnbounded;
+    if (kernel_.is_any_string(component(start, k))) return boundary(start) ? 0 : 1;
     if (auto known = distances_.find(uint64_t{start} << 16 | k); known != distances_.end()) return known->second;
     kernel_.before_write();
     if (auto told = kernel_.least_chars(component(start, k))) return distances_[uint64_t{start} << 16 | k] = *told;
@@ -128,10 +195,10 @@ uint32_t LazyDfa::chars_to_accept(uint32_t start, uint32_t k) {
         for (size_t at = 0; at < level.size(); ++at) {
             poll();
             each_target(level[at], 0, 255, [&](uint32_t to) {
-                if (!to || !states_[to].alive[k] || !seen.insert(to).second) return true;
+                if (!to || !state(to).alive[k] || !seen.insert(to).second) return true;
                 if (arrived(to))
                     found = std::min(found, chars + 1);
-                else if (!states_[to].boundary)
+                else if (!boundary(to))
                     level.push_back(to);
                 else if (auto told = kernel_.least_chars(component(to, k)))
                     found = std::min(found, chars + 1 + *told);

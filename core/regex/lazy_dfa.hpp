@@ -4,6 +4,11 @@
 //
 // Bytes that no component of a state tells apart are one class; a row has one target per class. Few partitions of the
 // bytes occur, so they are interned, and a state costs some dozen targets instead of 256.
+//
+// A component that is a substring of a long text, and perhaps something behind it, has as many states as the text has
+// bytes, or twice as many. They are not made: their numbers, from `kTracked` on, are a range for each table of
+// substrings and what is behind (a `Track`), and their moves are looked up in the table. Where what is behind begins,
+// a state is made as others are.
 #pragma once
 #include <array>
 #include <cstdint>
@@ -36,6 +41,7 @@ public:
     Kernel& kernel() { return kernel_; }
     uint32_t intern(const std::vector<NodeId>& components, bool marked);
     uint32_t next(uint32_t state, uint8_t byte) {
+        if (is_tracked(state)) return next_on_track(state, byte);
         if (!rows_[state].classes) open_row(state);
         const Row& row = rows_[state];
         uint32_t target = row.targets[row.classes->of[byte]];
@@ -45,7 +51,8 @@ public:
     // returns false; the same state may come several times. Returns whether all were visited.
     template <class Visit>
     bool each_target(uint32_t state, uint8_t low, uint8_t high, const Visit& visit) {
-        for (unsigned byte = low; byte <= high; byte = rows_[state].classes->last[byte] + 1u)
+        for (unsigned byte = low; byte <= high;
+             byte = is_tracked(state) ? byte + 1u : rows_[state].classes->last[byte] + 1u)
             if (!visit(next(state, static_cast<uint8_t>(byte)))) return false;
         return true;
     }
@@ -53,18 +60,46 @@ public:
     // never.
     uint32_t chars_to_accept(uint32_t state, uint32_t k);
     // Lower bound of the bytes after which component k accepts.
-    uint32_t bytes_to_accept(uint32_t state, uint32_t k) { return kernel_.shortest(component(state, k)); }
+    uint32_t bytes_to_accept(uint32_t state, uint32_t k);
     ByteSet next_bytes(uint32_t state);  // that do not lead to the dead state
-    const State& state(uint32_t id) const { return states_[id]; }
+    const State& state(uint32_t id) const { return is_tracked(id) ? tracked_[accepting(id)] : states_[id]; }
     // Of a state, without a look at it.
-    bool boundary(uint32_t id) const { return rows_[id].boundary; }
-    bool accepting(uint32_t id) const { return rows_[id].accepting; }
-    NodeId component(uint32_t id, uint32_t k) const { return components_[states_[id].first + k]; }
-    size_t size() const { return states_.size(); }
-    size_t memory_bytes() const;  // about
+    bool boundary(uint32_t id) const { return !is_tracked(id) && rows_[id].boundary; }
+    bool accepting(uint32_t id) const {
+        if (!is_tracked(id)) return rows_[id].accepting;
+        const Track& track = track_of(id);
+        return track.may_end && track.table->whole(id - track.base);
+    }
+    NodeId component(uint32_t id, uint32_t k) {
+        return is_tracked(id) ? node_on_track(id) : components_[states_[id].first + k];
+    }
+    // Whether it is one of the states that are not made.
+    static bool is_tracked(uint32_t id) { return id >= kTracked; }
+    size_t size() const { return states_.size(); }  // that were made
+    size_t memory_bytes() const;                    // about
 
 private:
     static constexpr uint32_t kUnknown = UINT32_MAX;
+    static constexpr uint32_t kTracked = 1u << 31;
+    static constexpr size_t kMostTracks = 64;
+    struct Track {
+        const SubstringTable* table;
+        uint32_t table_id;
+        NodeId rest;      // what is behind the substring
+        uint32_t base;    // the state at its start; those of the table follow
+        bool may_end;     // `rest` may be empty
+        ByteSet leaving;  // that `rest` begins with
+    };
+    const Track& track_of(uint32_t id) const {
+        size_t k = tracks_.size() - 1;
+        while (tracks_[k].base > id) --k;
+        return tracks_[k];
+    }
+    uint32_t state_on_track(NodeId node);
+    const Track* track_for(const Nodes::SubstringPlace& place);
+    uint32_t next_on_track(uint32_t id, uint8_t byte);
+    uint32_t leave_track(const Track& track, uint32_t id, uint8_t byte, SubstringTable::State next);
+    NodeId node_on_track(uint32_t id);
     struct Row {
         const Classes* classes = nullptr;  // null: never stepped from
         uint32_t* targets = nullptr;
@@ -85,6 +120,9 @@ private:
     uint32_t* pool_end_ = nullptr;  // of its last chunk
     size_t pool_left_ = 0, pool_size_ = 0;
     HashIndex index_;
+    std::deque<Track> tracks_;                        // by their base
+    std::array<State, 2> tracked_;                    // states that are not made: [whether they accept]
+    std::unordered_map<uint64_t, uint32_t> leaving_;  // targets of states on tracks where what is behind may begin
 };
 
 }  // namespace schemagen

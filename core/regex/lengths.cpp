@@ -50,6 +50,7 @@ uint32_t Kernel::shortest_at_most_of(const Node& node) const {
             return node.phase == Phase::kStartUtf8 && std::any_of(ranges_[node.c].begin(), ranges_[node.c].end(), ascii)
                        ? 1
                        : kCharacter;
+        case Kind::kSubstring: return table_of(node).shortest(node.b);
         case Kind::kConcat: return sum(uint64_t{shortest_at_most_[node.a]} + shortest_at_most_[node.b]);
         case Kind::kRepeat: return sum(uint64_t{shortest_at_most_[node.a]} * node.b);
         case Kind::kOr: return kid_lengths(node, shortest_at_most_).first;
@@ -94,6 +95,7 @@ uint32_t Kernel::shortest_of(const Node& node) const {
             return static_cast<uint32_t>(std::min<uint64_t>(kFar, uint64_t{shortest_[node.a]} * node.b));
         case Kind::kOr: return kid_lengths(node, shortest_).first;
         case Kind::kAnd: return std::max(1u, kid_lengths(node, shortest_).second);
+        case Kind::kSubstring: return table_of(node).shortest(node.b);
         case Kind::kNumber: return numbers_.shortest(numbers_[node.a]);
         default: return 1;
     }
@@ -115,6 +117,8 @@ Kernel::Finish Kernel::finish(NodeId id) {
         case Kind::kEpsilon: return {0, 0, 0, true};
         case Kind::kBytes:
         case Kind::kChars: return {1, 1, 1, node.kind == Kind::kChars};
+        case Kind::kSubstring:  // a word may end behind every character
+            return {node.nullable ? 0u : 1u, 1, table_of(node).longest(node.b), true};
         case Kind::kNumber:
         case Kind::kNot: return kUnknown;
         default: break;

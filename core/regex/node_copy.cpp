@@ -32,6 +32,7 @@ NodeId Nodes::adopted(const Nodes& from, NodeId id, const std::unordered_map<Nod
         case Kind::kBytes: return byte_set(from.byte_sets_[node.a]);
         case Kind::kChars: return chars_node(node.phase, from.ranges_[node.c], node.a, node.b);
         case Kind::kNumber: return number_node(numbers_.adopted(from.numbers_, node.a));
+        case Kind::kSubstring: return substring_node(known_table(from.substrings_[node.a]), node.b);
         case Kind::kConcat: return concat(parts[0], parts[1]);
         case Kind::kRepeat: return repeat(parts[0], node.b, node.c);
         case Kind::kNot: return complement(parts[0]);

@@ -68,7 +68,7 @@ NodeId Nodes::intern(Node node, const std::vector<NodeId>& kids) {
 size_t Nodes::memory_bytes() const {
     return nodes_.capacity() * sizeof(Node) + kid_pool_.capacity() * sizeof(NodeId) + index_.memory_bytes() +
            ranges_.memory_bytes() + byte_sets_.capacity() * sizeof(byte_sets_[0]) + cuts_.size() * sizeof(ByteCuts) +
-           rows_.size() * sizeof(CharsRow);
+           rows_.size() * sizeof(CharsRow) + substring_bytes();
 }
 
 std::vector<NodeId> Nodes::kids_of(const Node& node) const {
@@ -258,6 +258,40 @@ NodeId Nodes::number_node(const NumberState& state) {
     return intern({.kind = Kind::kNumber, .nullable = numbers_.accepts(state), .a = id});
 }
 
+// ---- substrings ---------------------------------------------------------------------------------------------------
+
+NodeId Nodes::substring(std::shared_ptr<const SubstringTable> table) {
+    return table->empty() ? kEmpty : substring_node(known_table(std::move(table)), SubstringTable::kStart);
+}
+
+uint32_t Nodes::known_table(std::shared_ptr<const SubstringTable> table) {
+    const auto it = std::find(substrings_.begin(), substrings_.end(), table);
+    const auto id = static_cast<uint32_t>(it - substrings_.begin());
+    if (it == substrings_.end()) before_write(), substrings_.push_back(std::move(table));
+    return id;
+}
+
+NodeId Nodes::substring_node(uint32_t table, SubstringTable::State state) {
+    return intern({.kind = Kind::kSubstring, .nullable = substrings_[table]->whole(state), .a = table, .b = state});
+}
+
+std::optional<Nodes::SubstringPlace> Nodes::substring_place(NodeId id) const {
+    const bool alone = nodes_[id].kind != Kind::kConcat;
+    const Node& head = nodes_[alone ? id : nodes_[id].a];
+    if (head.kind != Kind::kSubstring) return std::nullopt;
+    return SubstringPlace{head.a, head.b, alone ? kEpsilon : nodes_[id].b};
+}
+
+NodeId Nodes::at_substring(const SubstringPlace& place) {
+    return concat(substring_node(place.table, place.state), place.rest);
+}
+
+size_t Nodes::substring_bytes() const {
+    size_t bytes = 0;
+    for (const auto& table : substrings_) bytes += table->memory_bytes();
+    return bytes;
+}
+
 NodeId Nodes::derivative(NodeId id, uint8_t byte) {
     const Node node = nodes_[id];
     switch (node.kind) {
@@ -268,6 +302,10 @@ NodeId Nodes::derivative(NodeId id, uint8_t byte) {
         case Kind::kNumber: {
             const auto next = numbers_.step(numbers_[node.a], byte);
             return next ? number_node(*next) : kEmpty;
+        }
+        case Kind::kSubstring: {
+            const SubstringTable::State next = table_of(node).next(node.b, byte);
+            return next ? substring_node(node.a, next) : kEmpty;
         }
         case Kind::kConcat: {
             NodeId first = concat(derivative(node.a, byte), node.b);
@@ -315,6 +353,11 @@ ByteCuts Nodes::compute_cuts(NodeId id) {
             return cuts_where('+', 'f', [&](unsigned byte) {
                 return numbers_.differs(numbers_[node.a], static_cast<uint8_t>(byte));
             });
+        case Kind::kSubstring: {
+            const ByteSet next = table_of(node).next_bytes(node.b);
+            auto has = [&](unsigned byte) { return next.has(static_cast<uint8_t>(byte)); };
+            return cuts_where(1, 255, [&](unsigned byte) { return has(byte) || has(byte - 1); });
+        }
         case Kind::kConcat:
             join(node.a);
             if (nodes_[node.a].nullable) join(node.b);

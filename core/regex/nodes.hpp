@@ -5,7 +5,8 @@
 // Characters are nodes that know their encoding: a `Chars` node is one code point out of a set, spelled in UTF-8, as
 // the content of a JSON string with every legal escape, or in the one canonical JSON spelling (json.dumps). Its
 // derivative by a byte is again such a node, with the code points still possible, so Unicode classes never expand into
-// byte automata and complement stays exact: within one encoding every text decodes to one string.
+// byte automata and complement stays exact: within one encoding every text decodes to one string. A `Substring` node is
+// a state of an automaton of its own (substrings.hpp), made when it is reached.
 //
 // Invariants: id 0 is the empty language, id 1 the empty string; a node without & and ~ is empty only if its id is 0.
 #pragma once
@@ -22,6 +23,7 @@
 
 #include "regex/numbers.hpp"
 #include "regex/ranges.hpp"
+#include "regex/substrings.hpp"
 #include "util/bytes.hpp"
 #include "util/hash_index.hpp"
 #include "util/limits.hpp"
@@ -38,7 +40,7 @@ constexpr uint32_t kMaxCodePoint = 0x10FFFF;
 
 enum class Encoding : uint8_t { kUtf8, kJson, kCanonical };
 
-enum class Kind : uint8_t { kEmpty, kEpsilon, kBytes, kChars, kNumber, kConcat, kRepeat, kOr, kAnd, kNot };
+enum class Kind : uint8_t { kEmpty, kEpsilon, kBytes, kChars, kNumber, kSubstring, kConcat, kRepeat, kOr, kAnd, kNot };
 
 // How much of the spelling of one code point has been read. `Start*` and `Escape*` hold absolute code points; `Tail`
 // and `Hex` hold them relative to what was read, so that equal remainders are equal nodes.
@@ -120,6 +122,7 @@ public:
     NodeId repeat(NodeId inner, uint32_t low, uint32_t high);
     NodeId byte_set(const std::array<uint64_t, 4>& set);
     NodeId number(const NumberRule& rule);
+    NodeId substring(std::shared_ptr<const SubstringTable> table);  // any but the empty one
     // The texts of a language of numbers that have no exponent, as far as that is seen without a search: numbers by
     // value, and what is made of them by | and &. Other texts stay.
     NodeId without_exponents(NodeId node);
@@ -133,6 +136,16 @@ public:
     NodeId derivative(NodeId node, uint8_t byte);
     const ByteCuts& cuts(NodeId node) { return cuts_[cuts_id(node)]; }
     uint32_t cuts_id(NodeId node);  // equal cuts have equal ids
+    // A node that is the rest of a substring at `state`, and then `rest`.
+    struct SubstringPlace {
+        uint32_t table;
+        SubstringTable::State state;
+        NodeId rest;
+    };
+    std::optional<SubstringPlace> substring_place(NodeId node) const;
+    NodeId at_substring(const SubstringPlace& place);
+    const SubstringTable& substring_table(uint32_t table) const { return *substrings_[table]; }
+    size_t substring_bytes() const;  // of all tables
     bool is_any_string(NodeId node) const { return node == any_[0] || node == any_[1] || node == any_[2]; }
     size_t size() const { return nodes_.size(); }
     size_t memory_bytes() const;  // about
@@ -158,6 +171,9 @@ protected:
     NodeId chars_node(Phase phase, Ranges ranges, uint32_t a = 0, uint32_t b = 0);
     const CharsRow& chars_row(NodeId node);
     NodeId number_node(const NumberState& state);
+    uint32_t known_table(std::shared_ptr<const SubstringTable> table);
+    NodeId substring_node(uint32_t table, SubstringTable::State state);
+    const SubstringTable& table_of(const Node& node) const { return *substrings_[node.a]; }
     std::vector<NodeId> kids_of(const Node& node) const;
     ByteCuts compute_cuts(NodeId node);
 
@@ -167,6 +183,7 @@ protected:
     RangesTable ranges_;
     std::vector<std::array<uint64_t, 4>> byte_sets_;
     Numbers numbers_;
+    std::vector<std::shared_ptr<const SubstringTable>> substrings_;
     std::deque<ByteCuts> cuts_;
     HashIndex cuts_index_;
     std::deque<CharsRow> rows_;

@@ -47,6 +47,7 @@ ByteSet Kernel::used_bytes(NodeId root) const {
             case Kind::kEpsilon: break;
             case Kind::kBytes: out.words = byte_sets_[node.a]; break;
             case Kind::kChars: out = used_by_chars(node); break;
+            case Kind::kSubstring: out = table_of(node).used_bytes(); break;
             case Kind::kNumber:
             case Kind::kNot: out = between(0, 0xFF); break;
             case Kind::kConcat:

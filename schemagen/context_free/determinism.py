@@ -43,7 +43,7 @@ class _Positions:
             return first, last, any(p[2] for p in parts)
         if isinstance(regex, ast.Repeat):
             return self.repeated(regex)
-        raise _TooLongError  # intersections and complements have no positions
+        raise _TooLongError  # intersections and complements have no positions, and substrings too many
 
     def join(self, parts: list[tuple[set[int], set[int], bool]]) -> tuple[set[int], set[int], bool]:
         first: set[int] = set()

@@ -119,6 +119,8 @@ class Terminals:
         if isinstance(node, Pattern):
             return self._pattern(node)
         if isinstance(node, Substring):
+            if all(len(chunk) == 1 for chunk in node.chunks):
+                return ast.optional(ast.substring("".join(node.chunks)))
             return runs(node.chunks)
         if isinstance(node, Negation):
             return ast.complement(self.language(node.part))

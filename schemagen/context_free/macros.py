@@ -4,8 +4,8 @@
 
 `Token`: one token of the vocabulary, of several names or ids.
 
-`Substring`: any run of chunks, as the suffix automaton of their list (Blumer et al. 1985): one rule for each state, at most
-twice as many as chunks.
+`Substring`: any run of chunks. Of single characters it is a substring of one text; of longer ones it is the suffix automaton of
+their list, one rule for each state, at most twice as many as chunks.
 """
 
 from __future__ import annotations
@@ -20,6 +20,7 @@ from schemagen.context_free.token_names import any_but
 from schemagen.errors import InvalidPatternError, UnsupportedPatternError
 from schemagen.regex import ast
 from schemagen.regex.dialects import parse_pattern
+from schemagen.regex.substrings import suffix_automaton
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -142,52 +143,13 @@ def _substring(macro: _Macro) -> Expression:
         raise macro.scanner.limit(
             f"Substring(...) has {len(chunks):,} chunks, limit {MAX_CHUNKS:,}", macro.given.at, fix="take longer chunks"
         )
+    if all(len(chunk) <= 1 for chunk in chunks):
+        return text_of(ast.optional(ast.substring("".join(chunks))))
     names = [Rule(f"{macro.prefix}, state {state}") for state in range(2 * len(chunks) + 1)]
     for state, moves in enumerate(suffix_automaton([chunk for chunk in chunks if chunk])):
         ways = (sequence(Text(ast.literal(chunk)), names[to]) for chunk, to in moves.items())
         macro.rules[names[state].name] = alternatives(EMPTY_TEXT, *ways)
     return names[0]
-
-
-def suffix_automaton(chunks: list[str]) -> list[dict[str, int]]:
-    """Return the moves of the automaton of all runs of the chunks; it starts in state 0, and may end in every state.
-
-    Source: the construction on line of Blumer et al. 1985, one chunk after the other.
-    """
-    moves: list[dict[str, int]] = [{}]
-    lengths = [0]
-    links = [-1]
-    last = 0
-    for chunk in chunks:
-        new = len(moves)
-        moves.append({})
-        lengths.append(lengths[last] + 1)
-        links.append(0)
-        at = last
-        while at >= 0 and chunk not in moves[at]:
-            moves[at][chunk] = new
-            at = links[at]
-        if at >= 0:
-            to = moves[at][chunk]
-            if lengths[to] != lengths[at] + 1:
-                to = _split(moves, lengths, links, at, chunk)
-            links[new] = to
-        last = new
-    return moves
-
-
-def _split(moves: list[dict[str, int]], lengths: list[int], links: list[int], at: int, chunk: str) -> int:
-    """Make a copy of the state behind ``chunk`` for the runs that are not longer than those of ``at`` and it."""
-    to = moves[at][chunk]
-    copy = len(moves)
-    moves.append(dict(moves[to]))
-    lengths.append(lengths[at] + 1)
-    links.append(links[to])
-    links[to] = copy
-    while at >= 0 and moves[at].get(chunk) == to:
-        moves[at][chunk] = copy
-        at = links[at]
-    return copy
 
 
 def _tag_dispatch(macro: _Macro) -> Expression:

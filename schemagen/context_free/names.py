@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING
 from schemagen.context_free.determinism import only_text
 from schemagen.context_free.syntax import Guest, Text, Token
 from schemagen.context_free.texts import is_plain
+from schemagen.regex import ast
 from schemagen.regex.text import to_python_re
 
 if TYPE_CHECKING:
     from schemagen.context_free.items import Symbol
     from schemagen.context_free.syntax import ContextFreeGrammar
-    from schemagen.regex import ast
 
 _SHOWN = 40
 #: Rules that lark makes of a repetition in another rule.
@@ -71,8 +71,10 @@ def language_name(regex: ast.Regex, *, shorten: bool = True) -> str:
     text = only_text(regex)
     if text is not None:
         return shortened(json.dumps(text, ensure_ascii=False))
+    if isinstance(regex, ast.Substring):
+        return f"a substring of {shortened(json.dumps(regex.text[: _SHOWN + 1], ensure_ascii=False))}"
     if not is_plain(regex):
-        return "a text"  # to write it as a pattern would take its minimal automaton
+        return "a text"  # to write it as a pattern would take an automaton
     pattern = to_python_re(regex)
     return shortened(f"/{_ESCAPED.sub(lambda found: _WRITTEN.get(found[1], found[0]), pattern)}/")
 

@@ -14,7 +14,7 @@ MAX_HEIGHT = 100
 @lru_cache(maxsize=4096)
 def is_nullable(regex: ast.Regex) -> bool:
     """Whether a language has the empty text."""
-    if isinstance(regex, ast.Chars):
+    if isinstance(regex, ast.Chars | ast.Substring):
         return False
     if isinstance(regex, ast.Repeat):
         return regex.low == 0 or is_nullable(regex.inner)
@@ -42,7 +42,7 @@ def nonempty(regex: ast.Regex) -> ast.Regex:
 @lru_cache(maxsize=4096)
 def size_of(regex: ast.Regex) -> tuple[int, int]:
     """Return how many operators a language is written with, and how many of them inside one another."""
-    if isinstance(regex, ast.Chars):
+    if isinstance(regex, ast.Chars | ast.Substring):
         return 1, 1
     parts = (regex.inner,) if isinstance(regex, ast.Repeat | ast.Complement) else regex.parts
     sizes = [size_of(part) for part in parts]
@@ -51,8 +51,8 @@ def size_of(regex: ast.Regex) -> tuple[int, int]:
 
 @lru_cache(maxsize=4096)
 def is_plain(regex: ast.Regex) -> bool:
-    """Whether a language is written without intersection and complement."""
-    if isinstance(regex, ast.Conjunction | ast.Complement):
+    """Whether a language is written without intersections, complements, and substrings of a text."""
+    if isinstance(regex, ast.Conjunction | ast.Complement | ast.Substring):
         return False
     if isinstance(regex, ast.Repeat):
         return is_plain(regex.inner)

@@ -38,16 +38,6 @@ def text_up_to(marker: str) -> ast.Regex:
     return ast.conjunction(ast.concat(ast.ANY_STRING, ast.literal(marker)), ast.complement(early))
 
 
-def text_before(stop: str) -> ast.Regex:
-    """Return the texts behind which a text has its first occurrence: it is not in them, nor begins in them.
-
-    It would begin in a text that ends with ``stop[:n]`` where ``stop[n:]`` is a beginning of it.
-    """
-    periods = [n for n in range(1, len(stop)) if stop.startswith(stop[n:])]
-    begun = [ast.concat(ast.ANY_STRING, ast.literal(stop[:n])) for n in periods]
-    return ast.conjunction(text_without([stop]), *map(ast.complement, begun))
-
-
 def text_not_opening(openings: str) -> ast.Regex:
     """Return the texts whose first character, whitespace apart, is none of some characters."""
     opened = ast.concat(ast.star(_SPACES), ast.char_set(openings), ast.ANY_STRING)

@@ -39,6 +39,7 @@ from schemagen.regex.ast import (
     Conjunction,
     Ranges,
     Regex,
+    Substring,
     chars,
     complement,
     concat,
@@ -237,7 +238,7 @@ class Translator:
         size = 1
         if isinstance(regex, (Concat, Alternation, Conjunction)):
             size += sum(map(self._size, regex.parts))
-        elif not isinstance(regex, Chars):
+        elif not isinstance(regex, (Chars, Substring)):
             size += self._size(regex.inner)
         self._sizes[id(regex)] = (regex, size)
         return size

@@ -78,7 +78,15 @@ class Repeat(HashedOnce):
     high: int | None
 
 
-Regex = _Union[Chars, Concat, Alternation, Conjunction, Complement, Repeat]  # noqa: UP007 - a runtime alias of forward names
+@hashed_once
+@dataclass(frozen=True, slots=True)
+class Substring(HashedOnce):
+    """Any run of characters of ``text``, at least one of them: a leaf, however long the text is."""
+
+    text: str
+
+
+Regex = _Union[Chars, Concat, Alternation, Conjunction, Complement, Repeat, Substring]  # noqa: UP007 - a runtime alias of forward names
 
 EMPTY = Chars(())
 EPSILON = Concat(())
@@ -139,6 +147,13 @@ def char_set(text: str) -> Chars:
 def literal(text: str) -> Regex:
     """Exactly ``text``."""
     return concat(*(char_set(c) for c in text))
+
+
+def substring(text: str) -> Regex:
+    """Any run of characters of ``text`` but the empty one."""
+    if not text:
+        return EMPTY
+    return char_set(text) if len(text) == 1 else Substring(text)
 
 
 def concat(*parts: Regex) -> Regex:

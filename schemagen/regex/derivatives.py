@@ -29,11 +29,14 @@ from schemagen.regex.ast import (
     Conjunction,
     Ranges,
     Regex,
+    Substring,
+    char_set,
     complement,
     conjunction,
     normalise_ranges,
 )
 from schemagen.regex.edges import nullable
+from schemagen.regex.substrings import substring_automaton
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -41,7 +44,7 @@ if TYPE_CHECKING:
 #: States an `Algebra` may intern before the cached matcher of `matches` starts afresh.
 _CACHE_LIMIT = 50_000
 
-Kind = Literal["chars", "empty", "concat", "or", "and", "not", "repeat"]
+Kind = Literal["chars", "empty", "concat", "or", "and", "not", "repeat", "substring"]
 
 
 class State:
@@ -52,7 +55,7 @@ class State:
     def __init__(self, kind: Kind, args: tuple[State, ...], counts: tuple[int, int | None], *, nullable: bool) -> None:
         self.kind = kind
         self.args = args
-        #: chars: (bit set of classes, None); repeat: (low, high); otherwise (0, None).
+        #: chars: (bit set of classes, None); repeat: (low, high); substring: (state, number of the text); otherwise (0, None).
         self.counts = counts
         self.nullable = nullable
         #: Built without intersection and complement, hence never empty unless it is the empty set itself.
@@ -108,12 +111,14 @@ def _bits_of(bits: int) -> Iterator[int]:
 
 
 def character_sets(regex: Regex) -> Iterator[Ranges]:
-    """Yield the set of every `Chars` inside."""
+    """Yield the set of every `Chars` inside, and each character of every `Substring`."""
     stack: list[Regex] = [regex]
     while stack:
         node = stack.pop()
         if isinstance(node, Chars):
             yield node.ranges
+        elif isinstance(node, Substring):
+            yield from (char_set(character).ranges for character in set(node.text))
         elif isinstance(node, (Concat, Alternation, Conjunction)):
             stack.extend(node.parts)
         else:
@@ -130,6 +135,9 @@ class Algebra:
         self.empty = self._intern("empty", (), (0, None), nullable=True)
         self.top = self._intern("repeat", (self.chars(self.alphabet.everything),), (0, None), nullable=True)
         self._partitions: dict[State, tuple[int, ...]] = {}
+        #: Texts of substrings by number, and the moves of their automata by class, made when they are asked for.
+        self._texts: list[str] = []
+        self._moves: dict[int, list[dict[int, int]]] = {}
 
     def __len__(self) -> int:
         """Return how many states are known."""
@@ -157,11 +165,33 @@ class Algebra:
             return self.intersection([self.build(part) for part in regex.parts])
         if isinstance(regex, Complement):
             return self.complement(self.build(regex.inner))
+        if isinstance(regex, Substring):
+            return self.substring(regex.text)
         return self.repeat(self.build(regex.inner), regex.low, regex.high)
 
     def chars(self, bits: int) -> State:
         """One character out of the classes ``bits``."""
         return self._intern("chars", (), (bits, None), nullable=False)
+
+    def substring(self, text: str) -> State:
+        """Any run of characters of a text but the empty one."""
+        if text not in self._texts:
+            self._texts.append(text)
+        return self._in_substring(0, self._texts.index(text))
+
+    def _in_substring(self, at: int, text: int | None) -> State:
+        return self._intern("substring", (), (at, text), nullable=at > 0)
+
+    def _moves_of(self, state: State) -> dict[int, int]:
+        at, text = state.counts
+        assert text is not None, "it has the number of its text"
+        moves = self._moves.get(text)
+        if moves is None:
+            numbers = {character: self.alphabet.class_of(ord(character)) for character in set(self._texts[text])}
+            automaton = substring_automaton(self._texts[text])
+            moves = [{numbers[character]: to for character, to in targets.items()} for targets in automaton]
+            self._moves[text] = moves
+        return moves[at]
 
     def concat(self, head: State, tail: State) -> State:
         """``head`` then ``tail``; kept nested to the right."""
@@ -257,6 +287,9 @@ class Algebra:
             return self.empty if state.counts[0] >> number & 1 else self.bottom
         if kind == "empty":
             return self.bottom
+        if kind == "substring":
+            target = self._moves_of(state).get(number)
+            return self.bottom if target is None else self._in_substring(target, state.counts[1])
         if kind == "concat":
             return self._derive_concat(state, number)
         if kind == "repeat":
@@ -293,6 +326,9 @@ class Algebra:
             return [part for part in (state.counts[0], everything & ~state.counts[0]) if part]
         if state.kind == "concat":
             return self._partition_concat(state)
+        if state.kind == "substring":
+            singles = [1 << number for number in self._moves_of(state)]
+            return [part for part in (*singles, everything & ~sum(singles)) if part]
         cells = [everything]
         for arg in state.args:
             cells = _refine(cells, self.partition(arg))

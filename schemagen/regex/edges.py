@@ -19,6 +19,8 @@ from schemagen.regex.ast import (
     Ranges,
     Regex,
     Repeat,
+    Substring,
+    char_set,
     chars,
     complement,
     concat,
@@ -34,7 +36,7 @@ MAX_SPLITS = 4
 
 def nullable(regex: Regex) -> bool:
     """Return whether the empty string matches."""
-    if isinstance(regex, Chars):
+    if isinstance(regex, (Chars, Substring)):
         return False
     if isinstance(regex, (Concat, Conjunction)):
         return all(nullable(part) for part in regex.parts)
@@ -57,6 +59,8 @@ def reverse(regex: Regex) -> Regex:
         return Conjunction(tuple(reverse(part) for part in regex.parts))
     if isinstance(regex, Complement):
         return Complement(reverse(regex.inner))
+    if isinstance(regex, Substring):
+        return Substring(regex.text[::-1])
     return Repeat(reverse(regex.inner), regex.low, regex.high)
 
 
@@ -78,6 +82,8 @@ def first_characters(regex: Regex) -> Ranges:
         for part in regex.parts[1:]:
             common = intersect_ranges(common, first_characters(part))
         return common
+    if isinstance(regex, Substring):
+        return char_set(regex.text).ranges
     if isinstance(regex, Complement):
         return first_characters(ANY_STRING)
     return first_characters(regex.inner)
@@ -120,7 +126,7 @@ def _begin_with(regex: Regex, allowed: Chars) -> Regex:
         return conjunction(restrict_first(regex.parts[0], allowed.ranges, edge=False), *regex.parts[1:])
     if isinstance(regex, Concat):
         return _begin_concat(regex, allowed)
-    if isinstance(regex, Complement):
+    if isinstance(regex, (Complement, Substring)):
         return conjunction(regex, concat(allowed, ANY_STRING))
     # A nullable inner may leave out its first rounds, so r{m,n} is r{0,n} and some round is the first non-empty one.
     low = 0 if nullable(regex.inner) else max(regex.low - 1, 0)

@@ -18,6 +18,7 @@ from schemagen.regex.ast import (
     Concat,
     Conjunction,
     Regex,
+    Substring,
     concat,
     repeat,
     star,
@@ -88,7 +89,7 @@ def _eliminate(paths: dict[int, dict[int, Regex]], state: int) -> None:
 def _join(into: Regex, around: Regex, out: Regex) -> Regex:
     """Return ``into around out``, with ``x x*`` written as ``x+``."""
     if around not in (EPSILON, EMPTY):
-        assert not isinstance(around, (Chars, Concat)), "star gives a repetition"
+        assert not isinstance(around, (Chars, Concat, Substring)), "star gives a repetition"
         inner = around.inner if not isinstance(around, (Alternation, Conjunction)) else None
         if inner is not None and into == inner:
             return concat(repeat(inner, 1, None), out)
@@ -119,7 +120,7 @@ def size(regex: Regex) -> int:
         count += 1
         if isinstance(node, (Concat, Alternation, Conjunction)):
             stack.extend(node.parts)
-        elif not isinstance(node, Chars):
+        elif not isinstance(node, (Chars, Substring)):
             stack.append(node.inner)
     return count
 

@@ -33,6 +33,7 @@ from schemagen.regex.ast import (
     Ranges,
     Regex,
     Repeat,
+    Substring,
     chars,
     complement,
     concat,
@@ -130,7 +131,7 @@ Assertion = _Union[Before, After, Ahead, LookAhead, LookBehind]  # noqa: UP007 -
 Syntax = _Union[Regex, Assertion, Sequence, Choice, Loop, Named]  # noqa: UP007
 
 #: For isinstance: everything that has no assertion inside.
-PLAIN = (Chars, Concat, Alternation, Conjunction, Complement, Repeat)
+PLAIN = (Chars, Concat, Alternation, Conjunction, Complement, Repeat, Substring)
 #: For isinstance: everything that consumes nothing.
 ZERO_WIDTH = (Before, After, Ahead, LookAhead, LookBehind)
 

@@ -25,6 +25,7 @@ from schemagen.regex.ast import (
     Conjunction,
     Ranges,
     Regex,
+    Substring,
     invert_ranges,
 )
 from schemagen.regex.automaton import eliminate_booleans
@@ -34,6 +35,8 @@ __all__ = ["Recogniser", "is_empty", "is_subset", "matches", "to_python_re"]
 
 _ESCAPED = frozenset("\\^$.|?*+()[]{}-&~# ")
 _COUNTS = {(0, None): "*", (1, None): "+", (0, 1): "?"}
+#: Characters of a text whose substrings are written out.
+MAX_SUBSTRING = 60
 #: Sets of more ranges than this are shorter when they are written by what they leave out, if that is little.
 _FEW = 2
 
@@ -84,11 +87,30 @@ def _inside(regex: Regex) -> str:
         return _alternation(regex, at_end=False)
     if isinstance(regex, (Conjunction, Complement)):
         return _inside(_without_booleans(regex))
+    if isinstance(regex, Substring):
+        return _substring(regex.text)
     inner = _inside(regex.inner)
     atom = inner if isinstance(regex.inner, Chars) else f"(?:{inner})"
     low, high = regex.low, regex.high
     exact = f"{{{low}}}" if low == high else f"{{{low},{'' if high is None else high}}}"
     return atom + _COUNTS.get((low, high), exact)
+
+
+def _substring(text: str) -> str:
+    """Write the substrings of a short text: from each place on, as far as one likes."""
+    if len(text) > MAX_SUBSTRING:
+        raise UnsupportedPatternError(
+            f"the substrings of a text of {len(text):,} characters are no pattern of Python's `re`",
+            why=f"each place where one begins is written out, which is done for {MAX_SUBSTRING} characters at most",
+            fix="use `schemagen.compile`, which needs no text, or `substring in text` to check one",
+        )
+    ways: dict[str, None] = {}
+    for at in range(len(text)):
+        way = ""
+        for character in reversed(text[at:]):
+            way = _escape(ord(character)) + (f"(?:{way})?" if way else "")
+        ways[way] = None
+    return f"(?:{'|'.join(ways)})"
 
 
 def _without_booleans(regex: Regex) -> Regex:

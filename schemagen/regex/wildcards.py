@@ -12,14 +12,10 @@ from __future__ import annotations
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
-from schemagen.errors import LimitError
 from schemagen.regex import ast
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
-
-#: Characters of a text whose substrings are written out as an expression: n characters make some n log n log n nodes.
-MAX_SUBSTRING_TEXT = 2_000
 
 #: The characters at which `str.splitlines` ends a line.
 LINE_ENDS = "\n\r\v\f\x1c\x1d\x1e\x85\u2028\u2029"
@@ -139,46 +135,8 @@ def text_until(stop: str) -> ast.Regex:
 
 
 def substring_text(text: str) -> ast.Regex:
-    """Return the substrings of a text, the empty one among them.
-
-    They lie in one half of it, in the other one, or are an end of the first half and a beginning of the second.
-
-    Raises:
-        LimitError: It has more than `MAX_SUBSTRING_TEXT` characters.
-
-    Cost: n log n log n for n characters.
-    """
-    if len(text) > MAX_SUBSTRING_TEXT:
-        raise LimitError(
-            f"the substrings of a text of {len(text):,} characters, limit {MAX_SUBSTRING_TEXT:,}",
-            why="they are written out as an expression",
-            fix="give a shorter text",
-        )
-    return _substring(text)
-
-
-def _substring(text: str) -> ast.Regex:
-    if len(text) <= 1:
-        return ast.optional(ast.literal(text)) if text else ast.EPSILON
-    left, right = text[: len(text) // 2], text[len(text) // 2 :]
-    across = ast.concat(_ending(left), _beginning(right))
-    return ast.union(_substring(left), _substring(right), across)
-
-
-def _beginning(text: str) -> ast.Regex:
-    """Return the prefixes of a text."""
-    if len(text) <= 1:
-        return ast.optional(ast.literal(text)) if text else ast.EPSILON
-    left, right = text[: len(text) // 2], text[len(text) // 2 :]
-    return ast.union(_beginning(left), ast.concat(ast.literal(left), _beginning(right)))
-
-
-def _ending(text: str) -> ast.Regex:
-    """Return the suffixes of a text."""
-    if len(text) <= 1:
-        return ast.optional(ast.literal(text)) if text else ast.EPSILON
-    left, right = text[: len(text) // 2], text[len(text) // 2 :]
-    return ast.union(_ending(right), ast.concat(_ending(left), ast.literal(right)))
+    """Return the substrings of a text, the empty one among them."""
+    return ast.optional(ast.substring(text))
 
 
 def delimited_list(delimiter: ast.Regex, item: ast.Regex) -> ast.Regex:

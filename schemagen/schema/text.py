@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 
 from schemagen.errors import LimitError, UnsupportedSchemaError
 from schemagen.regex import ast
+from schemagen.regex.automaton import eliminate_booleans
 from schemagen.schema.layouts import Layout
 from schemagen.schema.nodes import NEVER, ArrayDisjunct, Expression, ObjectDisjunct, StringDisjunct, ValueSet
 from schemagen.schema.scalars import number_pattern
@@ -111,6 +112,8 @@ def json_content(regex: ast.Regex) -> ast.Regex:
         return ast.repeat(json_content(regex.inner), regex.low, regex.high)
     if isinstance(regex, ast.Complement):
         return ast.conjunction(json_content(ast.ANY_STRING), ast.complement(json_content(regex.inner)))
+    if isinstance(regex, ast.Substring):
+        return json_content(eliminate_booleans(regex))
     parts = [json_content(part) for part in regex.parts]
     if isinstance(regex, ast.Concat):
         return ast.concat(*parts)

@@ -1,4 +1,4 @@
-"""Kinds of text as specs: quoted and unquoted texts, text up to a stop, paragraphs, lines of a text, delimited lists.
+"""Kinds of text as specs: quoted and unquoted texts, text up to a stop, lines and passages of a text, delimited lists.
 
     schemagen.text.list_of(schemagen.text.quoted(), sep=" | ")
 
@@ -7,6 +7,7 @@ part of others: an item of a list, what a terminal of a `Lark` is bound to.
 """
 
 from schemagen.text.lists import list_of, subsequence_of
+from schemagen.text.substrings import substring_of
 from schemagen.text.wildcards import one_of_lines, paragraph, quoted, unquoted, until
 
-__all__ = ["list_of", "one_of_lines", "paragraph", "quoted", "subsequence_of", "unquoted", "until"]
+__all__ = ["list_of", "one_of_lines", "paragraph", "quoted", "subsequence_of", "substring_of", "unquoted", "until"]

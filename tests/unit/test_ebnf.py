@@ -1,14 +1,13 @@
 """EBNF of xgrammar and of the W3C: what each construct derives, and the error of each mistake with its place."""
 
 import itertools
-import random
 from typing import NamedTuple
 
 import pytest
 
 import schemagen
 from schemagen import EBNF
-from schemagen.context_free.macros import MAX_CHUNKS, MAX_TAGS, suffix_automaton
+from schemagen.context_free.macros import MAX_CHUNKS, MAX_TAGS
 from schemagen.errors import GrammarSyntaxError, LimitError, OptionError, UnsupportedGrammarError
 from tests.grammars import BYTES, check_masks_along, derives
 
@@ -174,23 +173,6 @@ def test_tags_are_dispatched_as_defined(tags: list[str], excludes: list[str]) ->
         matcher = grammar.matcher()
         read = matcher.accept_bytes(text.encode()) and matcher.is_accepting()
         assert read == dispatches(text, tags, excludes), text
-
-
-def test_suffix_automata_have_all_runs_and_no_other() -> None:
-    """Random lists over few chunks; at most twice as many states as chunks."""
-    for seed in range(50):
-        source = random.Random(seed)
-        chunks = [source.choice("abc") for _ in range(source.randint(1, 12))]
-        moves = suffix_automaton(chunks)
-        assert len(moves) <= 2 * len(chunks)
-        runs = {"".join(chunks[low:high]) for low in range(len(chunks) + 1) for high in range(low, len(chunks) + 1)}
-        found = {("", 0)}
-        layer = found
-        while layer:
-            layer = {(text + chunk, to) for text, state in layer for chunk, to in moves[state].items()}
-            found |= layer
-        assert {text for text, _ in found} == runs
-        assert len(found) == len(runs)
 
 
 def test_long_lists_of_chunks() -> None:

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING
 
+from schemagen.engine.native.builder import UTF8
 from schemagen.regex import ast
+from schemagen.regex.automaton import eliminate_booleans
 from schemagen.threads.forking import brief_lock
 
 if TYPE_CHECKING:
@@ -20,6 +23,7 @@ Strings = list[tuple[int, int, int]]
 MAX_CACHED_NODES = 20_000
 #: From so many parts on, such as the characters of a long text, equal objects are looked up once.
 _MANY_PARTS = 256
+_SURROGATES = re.compile("[\ud800-\udfff]+")
 #: Compilations between two counts of them.
 COUNT_EVERY = 32
 
@@ -120,9 +124,18 @@ class PatternLowering:
         if isinstance(regex, ast.Complement):
             inner = self.builder.complement(self.lower(regex.inner, encoding))
             return self.builder.conjunction([self.builder.any_string(encoding), inner])
+        if isinstance(regex, ast.Substring):
+            return self._substring(regex, encoding)
         parts = self._parts(regex.parts, encoding)
         if isinstance(regex, ast.Concat):
             return self.builder.concat(parts)
         return (
             self.builder.alternation(parts) if isinstance(regex, ast.Alternation) else self.builder.conjunction(parts)
         )
+
+    def _substring(self, regex: ast.Substring, encoding: int) -> int:
+        """Return the node of the substrings of a text; in a JSON string they are written out, which takes a short text."""
+        if encoding != UTF8:
+            return self.lower(eliminate_booleans(regex), encoding)
+        pieces = [piece for piece in _SURROGATES.split(regex.text) if piece]  # a lone surrogate cannot be written
+        return self.builder.alternation([self.builder.substring(piece.encode()) for piece in pieces])

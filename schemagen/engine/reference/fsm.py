@@ -26,6 +26,7 @@ from interegular.fsm import FSM, Alphabet
 from schemagen.engine.reference.utf8 import ByteAlphabet, utf8_ranges
 from schemagen.errors import LimitError
 from schemagen.regex import ast
+from schemagen.regex.substrings import substring_automaton
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -229,6 +230,8 @@ class Construction:
         end = nfa.new_state()
         if isinstance(regex, ast.Chars):
             self._characters(nfa, regex, start, end)
+        elif isinstance(regex, ast.Substring):
+            self._substring(nfa, regex, start, end)
         elif isinstance(regex, ast.Alternation):
             for part in regex.parts:
                 branch = nfa.new_state()
@@ -268,6 +271,17 @@ class Construction:
                     nfa.moves[tails[tail]].extend((symbol, target) for symbol in sequence[i])
                 target = tails[tail]
             nfa.moves[start].extend((symbol, target) for symbol in sequence[0])
+
+    def _substring(self, nfa: Nfa, regex: ast.Substring, start: int, end: int) -> None:
+        """Add the substrings of a text; each of them may end."""
+        moves = substring_automaton(regex.text)
+        states = [start, *(nfa.new_state() for _ in moves[1:])]
+        for state, targets in zip(states, moves, strict=True):
+            self.budget.spend(len(nfa.moves), _NFA_FACTOR)
+            if state != start:
+                nfa.epsilon[state].append(end)
+            for character, target in targets.items():
+                self._characters(nfa, ast.char_set(character), state, states[target])
 
     def _embed(self, nfa: Nfa, regex: ast.Regex, start: int, end: int) -> None:
         """Add a conjunction or complement as the deterministic automaton that it is."""

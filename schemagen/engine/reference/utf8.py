@@ -76,6 +76,8 @@ def _char_classes(regex: ast.Regex) -> Iterator[ast.Chars]:
         node = stack.pop()
         if isinstance(node, ast.Chars):
             yield node
+        elif isinstance(node, ast.Substring):
+            yield from map(ast.char_set, set(node.text))
         elif id(node) not in seen:
             seen.add(id(node))
             stack.extend((node.inner,) if isinstance(node, ast.Repeat | ast.Complement) else node.parts)
