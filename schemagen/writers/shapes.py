@@ -1,0 +1,132 @@
+"""The shape of an answer, short enough for a small model, in each format: signatures, skeletons, headers of tables.
+
+Constraints stand where they are short: ``age: int >= 0``. Nothing raises: what cannot be described is ``any``.
+"""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+
+from schemagen.writers.classes import FORM
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+_NAMES = {"integer": "int", "number": "float", "string": "str", "boolean": "bool", "null": "None"}
+_BOUNDS = (("minimum", ">="), ("exclusiveMinimum", ">"), ("maximum", "<="), ("exclusiveMaximum", "<"))
+#: Nested references that are written out.
+_MAX_DEPTH = 12
+
+
+class Shapes:
+    """The parts of a schema in words.
+
+    Args:
+        schema: A JSON Schema.
+        names: JSON's names of types -> those to use.
+    """
+
+    def __init__(self, schema: Mapping[str, Any], names: Mapping[str, str] | None = None) -> None:
+        self.root = schema
+        self._names = _NAMES if names is None else names
+
+    def resolved(self, schema: Any) -> Mapping[str, Any]:
+        """Return a schema, references followed."""
+        for _ in range(_MAX_DEPTH):
+            if not isinstance(schema, dict) or "$ref" not in schema:
+                break
+            found: Any = self.root
+            for step in str(schema["$ref"]).removeprefix("#").split("/")[1:]:
+                found = found.get(step.replace("~1", "/").replace("~0", "~"), {}) if isinstance(found, dict) else {}
+            schema = found
+        return schema if isinstance(schema, dict) else {}
+
+    def scalar(self, schema: Mapping[str, Any]) -> str:
+        """Return what a schema of a scalar says; "any" where that is not known."""
+        if "const" in schema or "enum" in schema:
+            values = schema.get("enum", [schema.get("const")])
+            return " | ".join(json.dumps(value, ensure_ascii=False, default=str) for value in values)
+        kind = schema.get("type")
+        if isinstance(kind, list):
+            return " | ".join(self.scalar({**schema, "type": each}) for each in kind)
+        name = self._names.get(str(kind), "any")
+        if kind == "string" and "format" in schema:
+            name = str(schema["format"])
+        bounds = [f"{sign} {schema[key]}" for key, sign in _BOUNDS if schema.get(key) is not None]
+        if kind == "string":
+            bounds = [
+                f"of {word} {schema[key]}" for key, word in (("minLength", ">="), ("maxLength", "<=")) if key in schema
+            ]
+            bounds += [f"like {schema['pattern']}"] if "pattern" in schema and "format" not in schema else []
+        return " ".join([name, *bounds])
+
+
+def python_shape(schema: Mapping[str, Any]) -> str:
+    """Return the signatures of the classes of a type, that of the answer first.
+
+    Args:
+        schema: A JSON Schema with the notes of `schemagen.writers.classes`.
+    """
+    writer = _Signatures(schema)
+    text = writer.write(schema)
+    signatures = [signature for name, signature in writer.signatures.items() if name != text]
+    if text in writer.signatures:
+        return "\n".join([writer.signatures[text], *signatures])
+    return "\n".join([text, *signatures])
+
+
+class _Signatures(Shapes):
+    """Python's annotations of a schema, and the signatures of the classes in it."""
+
+    def __init__(self, schema: Mapping[str, Any]) -> None:
+        super().__init__(schema)
+        self.signatures: dict[str, str] = {}
+
+    def write(self, schema: Any) -> str:
+        """Return the annotation of a schema."""
+        schema = self.resolved(schema)
+        form = str(schema.get(FORM, ""))
+        if form.startswith("call "):
+            return self._called(form.removeprefix("call "), schema)
+        for key in ("anyOf", "oneOf"):
+            if key in schema:
+                return " | ".join(dict.fromkeys(map(self.write, schema[key])))
+        if schema.get("allOf"):
+            return self.write(schema["allOf"][0])
+        if schema.get("type") == "array":
+            return self._array(schema, form)
+        if schema.get("type") == "object":
+            return self._object(schema)
+        return self.scalar(schema)
+
+    def _called(self, name: str, schema: Mapping[str, Any]) -> str:
+        if name not in self.signatures:
+            self.signatures[name] = name  # it may be in itself
+            if schema.get("type") == "array":
+                named = [(part.get("title", "").lower(), part) for part in schema.get("prefixItems", ())]
+                needed = {key for key, _ in named[: schema.get("minItems", 0)]}
+            else:
+                named, needed = [*schema.get("properties", {}).items()], {*schema.get("required", ())}
+            fields = [f"{key}: {self.write(part)}{'' if key in needed else ' = ...'}" for key, part in named]
+            self.signatures[name] = f"{name}({', '.join(fields)})"
+        return name
+
+    def _array(self, schema: Mapping[str, Any], form: str) -> str:
+        if "prefixItems" in schema:
+            return f"tuple[{', '.join(map(self.write, schema['prefixItems']))}]"
+        item = self.write(schema.get("items", {}))
+        if schema.get("maxItems") == 0:
+            return "()" if form == "tuple" else "[]"
+        return {"tuple": f"tuple[{item}, ...]", "set": f"set[{item}]"}.get(form, f"list[{item}]")
+
+    def _object(self, schema: Mapping[str, Any]) -> str:
+        needed = {*schema.get("required", ())}
+        members = [
+            f"{json.dumps(key, ensure_ascii=False)}{'' if key in needed else '?'}: {self.write(part)}"
+            for key, part in schema.get("properties", {}).items()
+        ]
+        more = schema.get("additionalProperties", True)
+        if more is not False and not members:
+            return f"dict[str, {self.write(more)}]"
+        return "{" + ", ".join(members) + "}"
