@@ -1,7 +1,7 @@
 """Languages whose characters are written in another way: escaped, as in a string of JSON, Python, YAML or XML.
 
-Idea: where each character has its own spellings, and no text is a spelling of two strings, a language is spelled by spelling the
-characters of its expression. That keeps intersections and complements exact, the latter within all that can be spelled.
+Idea: where each character has its own spellings, and no text is a spelling of two strings, a language is spelled by spelling
+the characters of its expression. That keeps intersections and complements exact, the latter within all that can be spelled.
 
 Invariant: `spellings` gives disjoint sets of characters languages without a common text, of which none begins another.
 """
@@ -57,6 +57,22 @@ def quoted(regex: ast.Regex, raw: ast.Ranges) -> ast.Regex:
         return ast.union(ast.Chars(ast.intersect_ranges(ranges, raw)), ast.concat(ast.literal("\\"), escape))
 
     return ast.concat(ast.literal('"'), spelled(regex, spellings), ast.literal('"'))
+
+
+def quoted_text(text: str, raw: ast.Ranges) -> str | None:
+    r"""Return one string in double quotes, escaped only where it must be; None if it has half of a surrogate pair.
+
+    Args:
+        text: The string.
+        raw: As for `quoted`; what is above U+FFFF must be in it.
+    """
+    if any(contains(SURROGATES, ord(c)) for c in text):
+        return None
+    escaped = (
+        c if contains(raw, ord(c)) else f"\\{_SHARED_ESCAPES[c]}" if c in _SHARED_ESCAPES else f"\\u{ord(c):04x}"
+        for c in text
+    )
+    return f'"{"".join(escaped)}"'
 
 
 def contains(ranges: ast.Ranges, code: int) -> bool:

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from schemagen.prompts.messages import Message
     from schemagen.request.pipeline import Output
     from schemagen.request.settings import ModelAccess, Settings
+    from schemagen.writers.formats import TextFormat
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,6 +31,7 @@ class AnswerForm:
         property_order: As for `schemagen.compile`.
         show_schema: Whether the shape of the schema, the choices or the pattern are appended to the prompt.
         chat_template: Whether the chat template of the tokenizer is used.
+        as_: As for `schemagen.compile`.
 
     Raises:
         OptionError: ``show_schema`` or ``chat_template`` is neither True nor False.
@@ -39,6 +41,7 @@ class AnswerForm:
     property_order: PropertyOrder = "schema"
     show_schema: bool = True
     chat_template: bool = True
+    as_: TextFormat = "json"
 
     def __post_init__(self) -> None:
         """Refuse flags that are none."""
@@ -52,7 +55,7 @@ class AnswerForm:
             VocabularyError: It is one over the vocabulary of another model.
         """
         if not isinstance(spec, Grammar):
-            return lm.compile(spec, whitespace=self.whitespace, property_order=self.property_order)
+            return lm.compile(spec, whitespace=self.whitespace, property_order=self.property_order, as_=self.as_)
         if spec.vocabulary != lm.vocabulary:
             raise VocabularyError(
                 f"the grammar is over {spec.vocabulary!r}, the model over {lm.vocabulary!r}",

@@ -59,8 +59,13 @@ class _FormSchema(TypeSchema):
         """A dataclass is a call of it."""
         return self._called(super().dataclass_schema(schema), schema["cls"])
 
-    def call_schema(self, schema: Any) -> dict[str, Any]:
+    def named_tuple_schema(self, schema: Any) -> dict[str, Any]:
         """A named tuple is a call of it."""
+        of_pydantic: Any = super()
+        return self._called(of_pydantic.named_tuple_schema(schema), schema["cls"])
+
+    def call_schema(self, schema: Any) -> dict[str, Any]:
+        """A named tuple, as older versions of pydantic have it."""
         result, called = super().call_schema(schema), schema["function"]
         is_named_tuple = isinstance(called, type) and issubclass(called, tuple) and hasattr(called, "_fields")
         return self._called(result, called) if is_named_tuple else result

@@ -1,12 +1,12 @@
 """Python: ``Person(name="Ada", age=36, tags=["a"], home=Point(x=1.0, y=2.0))``.
 
 Models, dataclasses and named tuples are calls with keyword arguments in the order of declaration, by the names that pydantic
-reads them by (an alias, where there is one); those with a default may be left out. TypedDicts and dicts are dict displays, lists,
-tuples and sets what Python has for them. Members of an enum are written by their values, dates and the like as strings, a
-RootModel as its root. A string is in double quotes, with the escapes that JSON and Python share. All is on one line.
+reads them by (an alias, where there is one); those with a default may be left out. TypedDicts and dicts are dict displays,
+lists, tuples and sets what Python has for them. Members of an enum are written by their values, dates and the like as strings,
+a RootModel as its root. A string is in double quotes, with the escapes that JSON and Python share. All is on one line.
 
-The reader parses the text with `ast`, walks over it and evaluates nothing. It makes JSON of it, numbers as they were written, so
-that the type is as strict as it is with JSON. JSON has no names of classes: where several would take the same members, and
+The reader parses the text with `ast`, walks over it and evaluates nothing. It makes JSON of it, numbers as they were written,
+so that the type is as strict as it is with JSON. JSON has no names of classes: where several would take the same members, and
 pydantic makes another one of them, the instances are made one by one.
 """
 
@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from schemagen.context_free.syntax import EMPTY_TEXT, NOTHING, Text, alternatives, repeat, sequence
 from schemagen.regex import ast
-from schemagen.regex.spellings import SURROGATES, quoted
+from schemagen.regex.spellings import SURROGATES, quoted, quoted_text
 from schemagen.schema.keyword_table import asserted
 from schemagen.schema.nodes import Intersection, SchemaRef, intersection_of
 from schemagen.writers.classes import FORM
@@ -108,7 +108,7 @@ class PythonWriter(RuleWriter):
     def _scalar(self, value: ValueSet) -> Expression:
         names = (("None", value.null), ("True", value.true), ("False", value.false))
         words = [ast.literal(name) for name, is_there in names if is_there]
-        return self.text(ast.union(*words, self.number_texts(value), quoted(self.strings(value), _RAW)))
+        return self.text(ast.union(*words, self.number_texts(value), self.quoted_strings(value, _RAW)))
 
     def _array(self, disjunct: ArrayDisjunct, form: str) -> Expression:
         self.check_array(disjunct)
@@ -158,8 +158,8 @@ class PythonWriter(RuleWriter):
             if is_call:
                 self._check_name(member.key)
                 return sequence(_literal(f"{member.key}="), self.value(member.values))
-            key = self.text(quoted(ast.literal(member.key), _RAW))
-            return sequence(key, _literal(": "), self.value(member.values))
+            key = quoted_text(member.key, _RAW)
+            return NOTHING if key is None else sequence(_literal(f"{key}: "), self.value(member.values))
 
     def _undeclared(self, disjunct: ObjectDisjunct, *, has_declared: bool) -> tuple[Expression, Expression]:
         """Write members of a dict display whose keys are not declared; one written twice counts by its last value."""

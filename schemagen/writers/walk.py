@@ -4,8 +4,8 @@ Idea: a set of values becomes a rule, its body made of the rules of the sets ins
 the text in which it looks different (an indentation, say), so a recursive schema becomes rules that call one another. How a
 scalar, a list or an object is written is the business of a subclass.
 
-A grammar has a stack, and no memory of what was written. So what compares parts of a value is refused: items that differ, members
-that are counted, keys in any order; so is whatever a format has no way to write.
+A grammar has a stack, and no memory of what was written. So what compares parts of a value is refused: items that differ,
+members that are counted, keys in any order; so is whatever a format has no way to write.
 
 Source: `schemagen.schema.normalise` looks into a schema one level at a time, which is what a rule needs.
 
@@ -32,6 +32,7 @@ from schemagen.context_free.syntax import (
 )
 from schemagen.errors import LimitError, UnsatisfiableSchemaError, UnsupportedSchemaError, UnsupportedTypeError
 from schemagen.regex import ast, is_empty
+from schemagen.regex.spellings import quoted, quoted_text
 from schemagen.schema.nodes import NEVER, SchemaRef, intersection_of
 from schemagen.schema.scalars import number_pattern
 from schemagen.schema.strings import string_pattern
@@ -187,6 +188,18 @@ class RuleWriter(ABC):
     def strings(self, value: ValueSet) -> ast.Regex:
         """Return the strings of a value, as they are."""
         return ast.union(*(string_pattern(disjunct) for disjunct in value.strings))
+
+    def quoted_strings(self, value: ValueSet, raw: ast.Ranges) -> ast.Regex:
+        """Return the strings of a value in double quotes; those that are listed in one spelling each.
+
+        Args:
+            value: The value.
+            raw: The characters that stand for themselves.
+        """
+        free = (string_pattern(disjunct) for disjunct in value.strings if disjunct.values is None)
+        listed = (text for disjunct in value.strings for text in sorted(disjunct.values or ()))
+        spelled = (quoted_text(text, raw) for text in listed)
+        return ast.union(*(quoted(each, raw) for each in free), *(ast.literal(each) for each in spelled if each))
 
     # --- lists ---------------------------------------------------------------------------------------------------------
 
