@@ -197,7 +197,33 @@ class AsPython(Written[T_co]):
         return python_shape(self._classes.schema)
 
 
-FORMATS: Mapping[str, type[Written[Any]]] = {"python": AsPython}
+class AsYaml(Written[T_co]):
+    """Values as YAML in block style; see `schemagen.writers.yaml`."""
+
+    format = "yaml"
+    instruction = "Answer with YAML only, of this shape:"
+
+    def writer(self) -> RuleWriter:
+        """Return what writes the values as rules."""
+        from schemagen.writers.yaml import YamlWriter, imported_yaml
+
+        imported_yaml()
+        return YamlWriter(*self.parts())
+
+    def json_of(self, text: str) -> str:
+        """Return a document as JSON."""
+        from schemagen.writers.yaml import read_yaml
+
+        return read_yaml(text)
+
+    def shown(self) -> str:
+        """Return a document with types in place of values."""
+        from schemagen.writers.shapes import yaml_shape
+
+        return yaml_shape(self.schema)
+
+
+FORMATS: Mapping[str, type[Written[Any]]] = {"python": AsPython, "yaml": AsYaml}
 
 
 def written(spec: Any, as_: TextFormat) -> Written[Any]:

@@ -130,3 +130,84 @@ class _Signatures(Shapes):
         if more is not False and not members:
             return f"dict[str, {self.write(more)}]"
         return "{" + ", ".join(members) + "}"
+
+
+class Skeleton(Shapes):
+    """The lines of a value with types in place of scalars; what a format looks like is the business of a subclass."""
+
+    def __init__(self, schema: Mapping[str, Any]) -> None:
+        super().__init__(schema)
+        self._open: list[Any] = []
+
+    def branches(self, schema: Any) -> list[Mapping[str, Any]]:
+        """Return the alternatives of a schema, references followed."""
+        schema = self.resolved(schema)
+        for key in ("anyOf", "oneOf"):
+            if key in schema:
+                return [branch for part in schema[key] for branch in self.branches(part)]
+        if schema.get("allOf"):
+            return self.branches(schema["allOf"][0])
+        return [schema]
+
+    def words(self, schema: Any) -> str:
+        """Return a schema on one line."""
+        return " | ".join(dict.fromkeys(map(self._word, self.branches(schema))))
+
+    def _word(self, schema: Mapping[str, Any]) -> str:
+        kind = schema.get("type")
+        if kind == "array":
+            parts = schema.get("prefixItems") or [schema.get("items", {})]
+            return f"[{', '.join(map(self.words, parts))}{'' if 'prefixItems' in schema else ', ...'}]"
+        if kind == "object":
+            if any(schema is each for each in self._open):
+                return str(schema.get("title", "the same again"))
+            self._open.append(schema)
+            members = [f"{key}: {self.words(part)}" for key, part in schema.get("properties", {}).items()]
+            self._open.pop()
+            return "{" + ", ".join(members) + "}"
+        return self.scalar(schema)
+
+    def container(self, schema: Any) -> Mapping[str, Any] | None:
+        """Return the one list or object that a schema allows beside scalars, to be written in lines; None if it is not one."""
+        branches = self.branches(schema)
+        found = [each for each in branches if each.get("type") in ("array", "object")]
+        others = [each for each in branches if each.get("type") != "null" and each not in found]
+        if len(found) != 1 or others or any(found[0] is each for each in self._open):
+            return None
+        is_written = found[0].get("properties") if found[0]["type"] == "object" else "prefixItems" not in found[0]
+        return found[0] if is_written else None
+
+
+def yaml_shape(schema: Mapping[str, Any]) -> str:
+    """Return a document of YAML with types in place of values."""
+    writer = _YamlSkeleton(schema)
+    return "\n".join(writer.lines(schema))
+
+
+class _YamlSkeleton(Skeleton):
+    """A document of YAML; a comment says what may be left out."""
+
+    def lines(self, schema: Any) -> list[str]:
+        """Return the lines of a value."""
+        found = self.container(schema)
+        if found is None:
+            return [self.words(schema)]
+        self._open.append(found)
+        try:
+            return self._members(found) if found["type"] == "object" else self._items(found)
+        finally:
+            self._open.pop()
+
+    def _items(self, schema: Mapping[str, Any]) -> list[str]:
+        first, *others = self.lines(schema.get("items", {}))
+        return [f"- {first}", *(f"  {line}" for line in others), "- ..."]
+
+    def _members(self, schema: Mapping[str, Any]) -> list[str]:
+        needed, found = {*schema.get("required", ())}, []
+        for key, part in schema["properties"].items():
+            note = "" if key in needed else "  # optional"
+            if self.container(part) is None:
+                found.append(f"{key}: {self.words(part)}{note}")
+            else:
+                found += [f"{key}:{note}", *(f"  {line}" for line in self.lines(part))]
+        return found
