@@ -29,7 +29,9 @@ if TYPE_CHECKING:
     from schemagen.types.reflection import Target
     from schemagen.writers.classes import Classes
     from schemagen.writers.formats import TextFormat
+    from schemagen.writers.tables import TableWriter
     from schemagen.writers.walk import RuleWriter
+    from schemagen.writers.xml import XmlWriter
 
 T_co = TypeVar("T_co", covariant=True)
 
@@ -223,7 +225,91 @@ class AsYaml(Written[T_co]):
         return yaml_shape(self.schema)
 
 
-FORMATS: Mapping[str, type[Written[Any]]] = {"python": AsPython, "yaml": AsYaml}
+class AsXml(Written[T_co]):
+    """Values as XML; see `schemagen.writers.xml`."""
+
+    format = "xml"
+    instruction = "Answer with XML only, of this shape:"
+
+    def writer(self) -> XmlWriter:
+        """Return what writes the values as rules."""
+        from schemagen.writers.classes import schema_with_defaults
+        from schemagen.writers.xml import XmlWriter
+
+        return XmlWriter(*self.parts(None if self._target is None else schema_with_defaults(self._target.adapter)))
+
+    @cached_property
+    def _reader(self) -> XmlWriter:
+        return self.writer()
+
+    def json_of(self, text: str) -> str:
+        """Return a document as JSON."""
+        from schemagen.writers.xml import read_xml
+
+        return read_xml(text, self._reader)
+
+    def shown(self) -> str:
+        """Return a document with types in place of values."""
+        from schemagen.writers.shapes import xml_shape
+
+        return xml_shape(self.schema, self._reader.root_name)
+
+
+class _Table(Written[T_co]):
+    """Values as tables; see `schemagen.writers.tables`."""
+
+    @abstractmethod
+    def writer(self) -> TableWriter:
+        """Return what writes the values as rules."""
+
+    @cached_property
+    def _reader(self) -> TableWriter:
+        return self.writer()
+
+    def json_of(self, text: str) -> str:
+        """Return a table as JSON."""
+        return self._reader.read(text)
+
+    def shown(self) -> str:
+        """Return the names of the columns, and a row of types."""
+        from schemagen.writers.shapes import table_shape
+
+        return table_shape(self.schema, "|" if self.format == "markdown" else ",")
+
+
+class AsCsv(_Table[T_co]):
+    """A list of rows as CSV."""
+
+    format = "csv"
+    instruction = "Answer with CSV only: the line of names, then a line for each row, of this shape:"
+
+    def writer(self) -> TableWriter:
+        """Return what writes the values as rules."""
+        from schemagen.writers.tables import CsvWriter
+
+        return CsvWriter(*self.parts())
+
+
+class AsMarkdown(_Table[T_co]):
+    """A list of rows as a table of Markdown."""
+
+    format = "markdown"
+    instruction = "Answer with a table in Markdown only, of this shape:"
+
+    def writer(self) -> TableWriter:
+        """Return what writes the values as rules."""
+        from schemagen.writers.tables import MarkdownWriter
+
+        return MarkdownWriter(*self.parts())
+
+
+FORMATS: Mapping[str, type[Written[Any]]] = {
+    "python": AsPython,
+    "yaml": AsYaml,
+    "xml": AsXml,
+    "csv": AsCsv,
+    "markdown": AsMarkdown,
+}
 
 
 def written(spec: Any, as_: TextFormat) -> Written[Any]:

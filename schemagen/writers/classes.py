@@ -45,6 +45,23 @@ def classes_of(adapter: TypeAdapter[Any]) -> Classes:
     return Classes(read_schema(adapter, ClassSchema).schema, named)
 
 
+def schema_with_defaults(adapter: TypeAdapter[Any]) -> dict[str, Any]:
+    """Return the schema of a type with the defaults that ``default_factory=list`` and the like make, too."""
+    return read_schema(adapter, _DefaultSchema).schema
+
+
+class _DefaultSchema(TypeSchema):
+    """The generator, which calls the factories of empty lists and dicts."""
+
+    def default_schema(self, schema: Any) -> dict[str, Any]:
+        """A default, or one that is made."""
+        result = super().default_schema(schema)
+        factory = schema.get("default_factory")
+        if factory is dict:
+            return {"default": {}, **result}
+        return {"default": [], **result} if factory in (list, tuple, set, frozenset) else result
+
+
 class _FormSchema(TypeSchema):
     """The generator, which notes where its schemas come from."""
 

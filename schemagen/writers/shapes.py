@@ -9,6 +9,7 @@ import json
 from typing import TYPE_CHECKING, Any
 
 from schemagen.writers.classes import FORM
+from schemagen.writers.xml_contents import element_name
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -26,6 +27,9 @@ class Shapes:
         schema: A JSON Schema.
         names: JSON's names of types -> those to use.
     """
+
+    #: Whether strings that are listed are shown in quotes.
+    has_quotes = True
 
     def __init__(self, schema: Mapping[str, Any], names: Mapping[str, str] | None = None) -> None:
         self.root = schema
@@ -46,7 +50,9 @@ class Shapes:
         """Return what a schema of a scalar says; "any" where that is not known."""
         if "const" in schema or "enum" in schema:
             values = schema.get("enum", [schema.get("const")])
-            return " | ".join(json.dumps(value, ensure_ascii=False, default=str) for value in values)
+            plain = (value if isinstance(value, str) and not self.has_quotes else None for value in values)
+            shown = (json.dumps(value, ensure_ascii=False, default=str) for value in values)
+            return " | ".join(text if word is None else word for word, text in zip(plain, shown, strict=True))
         kind = schema.get("type")
         if isinstance(kind, list):
             return " | ".join(self.scalar({**schema, "type": each}) for each in kind)
@@ -136,7 +142,7 @@ class Skeleton(Shapes):
     """The lines of a value with types in place of scalars; what a format looks like is the business of a subclass."""
 
     def __init__(self, schema: Mapping[str, Any]) -> None:
-        super().__init__(schema)
+        super().__init__(schema, {**_NAMES, "boolean": "true | false", "null": "null"})
         self._open: list[Any] = []
 
     def branches(self, schema: Any) -> list[Mapping[str, Any]]:
@@ -211,3 +217,80 @@ class _YamlSkeleton(Skeleton):
             else:
                 found += [f"{key}:{note}", *(f"  {line}" for line in self.lines(part))]
         return found
+
+
+def xml_shape(schema: Mapping[str, Any], root: str) -> str:
+    """Return a document of XML with types in place of values.
+
+    Args:
+        schema: The schema.
+        root: The name of the root element.
+    """
+    return "\n".join(_XmlSkeleton(schema).element(root, schema))
+
+
+class _XmlSkeleton(Skeleton):
+    """A document of XML; what stands behind an element says how often it may be there."""
+
+    has_quotes = False
+
+    def element(self, name: str, schema: Any, note: str = "") -> list[str]:
+        """Return the lines of an element."""
+        found = self.container(schema)
+        if found is None:
+            return [f"<{name}>{self._text(schema)}</{name}>{note}"]
+        self._open.append(found)
+        inner = self._members(found) if found["type"] == "object" else self._items("", found)
+        self._open.pop()
+        return [f"<{name}>", *(f"  {line}" for line in inner), f"</{name}>{note}"]
+
+    def _text(self, schema: Any) -> str:
+        """Return the words of what is not null: that is no element."""
+        return self.words({"anyOf": [each for each in self.branches(schema) if each.get("type") != "null"]}) or "null"
+
+    def _items(self, name: str, schema: Mapping[str, Any]) -> list[str]:
+        item = schema.get("items", {})
+        title = self.resolved(item).get("title", "") if self.resolved(item).get("type") == "object" else ""
+        return self.element(name or element_name(str(title)) or "item", item, " (any number)")
+
+    def _members(self, schema: Mapping[str, Any]) -> list[str]:
+        needed, found = {*schema.get("required", ())}, []
+        for key, part in schema["properties"].items():
+            branches = self.branches(part)
+            is_optional = key not in needed or any(each.get("type") == "null" for each in branches)
+            lists = [each for each in branches if each.get("type") == "array"]
+            if lists and "prefixItems" not in lists[0]:
+                found += self._items(key, lists[0])
+            else:
+                found += self.element(key, part, " (optional)" if is_optional else "")
+        return found
+
+
+def table_shape(schema: Mapping[str, Any], separator: str) -> str:
+    """Return the names of the columns of a table, and a row of types.
+
+    Args:
+        schema: Of the list of rows.
+        separator: "," for CSV, "|" for Markdown.
+    """
+    writer = _TableSkeleton(schema)
+    row = writer.resolved(writer.resolved(schema).get("items", {}))
+    columns = row.get("properties", {})
+    cells = [writer.cell(part, is_needed=key in row.get("required", ())) for key, part in columns.items()]
+    if separator == ",":
+        return "\n".join([",".join(columns), ",".join(cells), "..."])
+    lines = [f"| {' | '.join(columns)} |", f"|{' --- |' * len(columns)}"]
+    return "\n".join([*lines, f"| {' | '.join(cell.replace('|', 'or') for cell in cells)} |", "..."])
+
+
+class _TableSkeleton(Skeleton):
+    """A row of types."""
+
+    has_quotes = False
+
+    def cell(self, schema: Any, *, is_needed: bool) -> str:
+        """Return the type of a cell."""
+        branches = self.branches(schema)
+        kinds = [each for each in branches if each.get("type") != "null"]
+        note = "" if is_needed and len(kinds) == len(branches) else " or nothing"
+        return f"{self.words({'anyOf': kinds})}{note}"

@@ -201,6 +201,18 @@ class RuleWriter(ABC):
         spelled = (quoted_text(text, raw) for text in listed)
         return ast.union(*(quoted(each, raw) for each in free), *(ast.literal(each) for each in spelled if each))
 
+    def check_texts(self, value: ValueSet) -> None:
+        """Refuse scalars that look alike without quotes: strings beside numbers or booleans.
+
+        Raises:
+            UnsupportedTypeError: They have a text in common; of a schema `UnsupportedSchemaError`.
+        """
+        words = [ast.literal(word) for word, is_there in (("true", value.true), ("false", value.false)) if is_there]
+        known = ast.union(self.number_texts(value), *words)
+        if value.strings and known != ast.EMPTY and not is_empty(ast.conjunction(known, self.strings(value))):
+            fix = "use a pattern or a Literal for the string, or another format"
+            raise self.refuse("a string or a number or boolean", "a string may look like the other", fix)
+
     # --- lists ---------------------------------------------------------------------------------------------------------
 
     def check_array(self, disjunct: ArrayDisjunct) -> None:
