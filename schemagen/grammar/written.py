@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from schemagen.context_free.syntax import ContextFreeGrammar
-    from schemagen.schema.normalise import Normaliser
+    from schemagen.schema.normalise import Dialect, Normaliser
     from schemagen.types.reflection import Target
     from schemagen.writers.classes import Classes
     from schemagen.writers.formats import TextFormat
@@ -82,7 +82,8 @@ class Written(ContextFree[T_co]):
             json_text = self.json_of(text)
         except ValueError as error:
             raise self._refused(text, error) from error
-        return self._validated(text, json_text)
+        found: T_co = self._validated(text, json_text)
+        return found
 
     def _refused(self, text: str, error: ValueError) -> ValidationFailed:
         return ValidationFailed(
@@ -136,7 +137,7 @@ class Written(ContextFree[T_co]):
         """Return what a writer is made of: the schema, the style of numbers, and the name of the type."""
         from schemagen.schema.normalise import Normaliser
 
-        dialect = "json-schema" if self._target is None else "python"
+        dialect: Dialect = "json-schema" if self._target is None else "python"
         style = styled(Options(number_style=DEFAULT_STYLE), self._target).number_style
         return Normaliser(self.schema if schema is None else schema, dialect=dialect), style, self.name
 

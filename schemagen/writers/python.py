@@ -114,9 +114,10 @@ class PythonWriter(RuleWriter):
         self.check_array(disjunct)
         if form.startswith("call "):
             return self._named_tuple(disjunct, form.removeprefix("call "))
-        opening, closing = {"tuple": "()", "set": "{}"}.get(form, "[]")
+        opening, closing = {"tuple": ("(", ")"), "set": ("{", "}")}.get(form, ("[", "]"))
         empty = ("set()" if form == "set" else opening + closing) if disjunct.min_items == 0 else None
-        one, least = NOTHING, 1
+        one: Expression = NOTHING
+        least = 1
         if form == "tuple":
             one = sequence(_literal("("), self.items(disjunct, _COMMA, most=1), _literal(",)"))
             least = 2
@@ -126,7 +127,7 @@ class PythonWriter(RuleWriter):
     def _named_tuple(self, disjunct: ArrayDisjunct, name: str) -> Expression:
         """Write a call of a named tuple; only the last of its fields may be left out."""
         body: Expression = _literal(")")
-        fields = self._named[name]._fields
+        fields = _fields_of(self._named[name])
         for index in reversed(range(len(fields))):
             with self.inside("prefixItems", str(index)):
                 self._check_name(fields[index])
@@ -248,9 +249,9 @@ class _Source(NamedTuple):
         if name == "set":
             return "[]"
         parts = {key: self.json(value) for key, value in arguments.items()}
-        cls = self.named[name]
+        cls: Any = self.named[name]
         if issubclass(cls, tuple):
-            return f"[{', '.join(parts[field] for field in cls._fields if field in parts)}]"
+            return f"[{', '.join(parts[field] for field in _fields_of(cls) if field in parts)}]"
         return _object_text(parts)
 
     def called(self, node: python_ast.Call) -> tuple[str, dict[str, python_ast.expr]]:
@@ -299,6 +300,11 @@ class _Source(NamedTuple):
             return adapter.validate_json(self.json(node))
         arguments = {key: self.made(value) for key, value in self.called(node)[1].items()}
         return adapter.validate_python(tuple(arguments.values()) if issubclass(cls, tuple) else arguments)
+
+
+def _fields_of(named_tuple: Any) -> tuple[str, ...]:
+    fields: tuple[str, ...] = named_tuple._fields
+    return fields
 
 
 def _is_number(node: python_ast.expr) -> bool:

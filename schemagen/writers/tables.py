@@ -100,8 +100,8 @@ class TableWriter(RuleWriter):
         self.check_array(array)
         with self.inside("items"):
             row = self.normaliser.value(array.items)
-            others = (row.null, row.true, row.false, row.numbers, row.strings, row.arrays)
-            if len(row.objects) != 1 or any(others):
+            beside = (row.null, row.true, row.false, row.numbers, row.strings, row.arrays)
+            if len(row.objects) != 1 or any(beside):
                 raise self.refuse("a row that is no object of one kind", "all rows have the same columns", fix)
             self.no_open_keys(row.objects[0], "the columns are the same for all rows")
             members = self.declared(row.objects[0]) or []

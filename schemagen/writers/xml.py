@@ -209,10 +209,10 @@ def _read_object(element: Element, content: Content, writer: XmlWriter) -> str:
         child = content.children.get(key)
         if child is None or (child.array is None and len(elements) > 1):
             raise ValueError(f"<{key}> in <{element.tag}> is not expected, or repeated")
-        is_list = child.array is not None
-        members[key] = (
-            _read_list(elements, child.array, writer) if is_list else _read(elements[0], child.values, writer)
-        )
+        if child.array is None:
+            members[key] = _read(elements[0], child.values, writer)
+        else:
+            members[key] = _read_list(elements, child.array, writer)
     return _object_text(members, content)
 
 

@@ -204,13 +204,14 @@ class Contents:
         found: dict[str, Child] = {}
         for key in dict.fromkeys(child.key for children in objects for child in children):
             same = [child for children in objects for child in children if child.key == key]
-            told = {child.absent for child in same if child.absent != "impossible"}
-            told |= {"left out"} if len(same) < len(objects) else set()
+            told: set[Absent] = {child.absent for child in same if child.absent != "impossible"}
+            if len(same) < len(objects):
+                told.add("left out")
             lists = {child.array for child in same}
-            if len(told) > 1 or (len(lists) > 1):
+            if len(told) > 1 or len(lists) > 1:
                 with self._writer.inside("properties", key):
                     raise self._ambiguous("a member of several classes", "it is read in another way in each of them")
-            absent = next(iter(told), "impossible")
+            absent: Absent = next(iter(told), "impossible")
             found[key] = Child(key, union_of(*(child.values for child in same)), same[0].array, absent)
         return found
 

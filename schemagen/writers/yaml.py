@@ -127,8 +127,9 @@ class YamlWriter(RuleWriter):
                 free = string_pattern(disjunct)
                 strings += [ast.conjunction(free, plain), quoted(free, _RAW)]
             else:
-                spelled = (scalar_text(text, in_flow=in_flow) for text in sorted(disjunct.values))
-                strings += [ast.literal(text) for text in spelled if text is not None]
+                for text in sorted(disjunct.values):
+                    spelled = (scalar_text(text, in_flow=in_flow), quoted_text(text, _RAW))
+                    strings += [ast.literal(each) for each in spelled if each is not None]
         return ast.union(*words, numbers, *strings)
 
     def _inline(self, value: ValueSet) -> Expression:
