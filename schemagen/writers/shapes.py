@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from schemagen.writers.classes import FORM
 from schemagen.writers.xml_contents import element_name
+from schemagen.writers.yaml import scalar_text
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -213,9 +214,9 @@ class _YamlSkeleton(Skeleton):
         for key, part in schema["properties"].items():
             note = "" if key in needed else "  # optional"
             if self.container(part) is None:
-                found.append(f"{key}: {self.words(part)}{note}")
+                found.append(f"{scalar_text(key, in_flow=True)}: {self.words(part)}{note}")
             else:
-                found += [f"{key}:{note}", *(f"  {line}" for line in self.lines(part))]
+                found += [f"{scalar_text(key, in_flow=True)}:{note}", *(f"  {line}" for line in self.lines(part))]
         return found
 
 

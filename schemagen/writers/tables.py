@@ -288,7 +288,10 @@ class MarkdownWriter(TableWriter):
 
     def lines_of(self, text: str) -> Iterator[list[tuple[str, bool]]]:
         """Yield the cells of each line but the one below the names."""
-        for number, line in enumerate(text.split("\n")):
+        lines = text.split("\n")
+        if len(lines) == 1:
+            raise ValueError("there is no line below the names")
+        for number, line in enumerate(lines):
             if not line.startswith("|"):
                 raise ValueError(f"line {number + 1} does not begin with a pipe")
             at, cells = 1, list[tuple[str, bool]]()
