@@ -140,13 +140,13 @@ class PythonWriter(RuleWriter):
         return sequence(_literal(f"{name}("), body)
 
     def _object(self, disjunct: ObjectDisjunct, form: str) -> Expression:
+        is_call = form.startswith("call ")
+        if is_call:
+            disjunct = self.closed(disjunct, "a call must not repeat a keyword, and no rule remembers keywords")
         members = self.declared(disjunct)
         if members is None:
             return NOTHING
-        is_call = form.startswith("call ")
         parts = [(self._member(member, is_call=is_call), member.needed) for member in members]
-        if is_call:
-            self.no_open_keys(disjunct, "a call must not repeat a keyword, and no rule remembers keywords")
         first, behind = self._undeclared(disjunct, has_declared=bool(members))
         opening, closing = (f"{form.removeprefix('call ')}(", ")") if is_call else ("{", "}")
         may_be_empty = not disjunct.required and disjunct.min_properties == 0

@@ -103,8 +103,8 @@ class TableWriter(RuleWriter):
             beside = (row.null, row.true, row.false, row.numbers, row.strings, row.arrays)
             if len(row.objects) != 1 or any(beside):
                 raise self.refuse("a row that is no object of one kind", "all rows have the same columns", fix)
-            self.no_open_keys(row.objects[0], "the columns are the same for all rows")
-            members = self.declared(row.objects[0]) or []
+            columns_of = self.closed(row.objects[0], "the columns are the same for all rows")
+            members = self.declared(columns_of) or []
             if not members:
                 raise self.refuse("a row without members", "a table has columns", fix)
             columns = [self._column(member) for member in members]

@@ -18,6 +18,7 @@ from __future__ import annotations
 import re
 from abc import ABC, abstractmethod
 from contextlib import contextmanager
+from dataclasses import replace
 from typing import TYPE_CHECKING, NamedTuple
 
 from schemagen.context_free.syntax import (
@@ -32,6 +33,7 @@ from schemagen.context_free.syntax import (
 )
 from schemagen.errors import LimitError, UnsatisfiableSchemaError, UnsupportedSchemaError, UnsupportedTypeError
 from schemagen.regex import ast, is_empty
+from schemagen.regex.listing import few_texts
 from schemagen.regex.spellings import quoted, quoted_text
 from schemagen.schema.nodes import NEVER, SchemaRef, intersection_of
 from schemagen.schema.scalars import number_pattern
@@ -48,6 +50,8 @@ if TYPE_CHECKING:
 
 #: Rules of one grammar.
 MAX_RULES = 20_000
+#: Undeclared keys that are written as if they were declared, such as those of an enum.
+MAX_LISTED_KEYS = 64
 #: Sets of keys that patterns of keys tell apart.
 MAX_KEY_CLASSES = 64
 _NO_NAME = re.compile(r"[^A-Za-z0-9_]+")
@@ -350,12 +354,23 @@ class RuleWriter(ABC):
                 raise LimitError(f"more than {MAX_KEY_CLASSES} sets of keys", fix="use fewer patterns of keys")
         return [(keys, values) for keys, values in classes if not is_empty(keys)]
 
-    def no_open_keys(self, disjunct: ObjectDisjunct, why: str) -> None:
-        """Refuse an object with undeclared keys.
+    def closed(self, disjunct: ObjectDisjunct, why: str) -> ObjectDisjunct:
+        """Return an object all of whose keys are declared: those that are listed come behind the others.
+
+        Args:
+            disjunct: The object.
+            why: The format knows no other keys.
 
         Raises:
-            UnsupportedSchemaError: It has some; of a type `UnsupportedTypeError`.
+            UnsupportedSchemaError: It has other keys; of a type `UnsupportedTypeError`.
         """
-        if self.key_classes(disjunct):
+        listed: dict[str, Values] = {}
+        for keys, values in self.key_classes(disjunct):
+            texts = few_texts(keys, MAX_LISTED_KEYS)
+            if texts is not None:
+                listed.update(dict.fromkeys(sorted(texts), values))
+                continue
             fix = "declare the keys (a class, a TypedDict; additionalProperties: false), or use a list of pairs"
             raise self.refuse("an object with undeclared keys", why, fix)
+        properties = (*disjunct.properties, *listed.items())
+        return replace(disjunct, properties=properties, names=ast.EMPTY) if listed else disjunct

@@ -141,8 +141,7 @@ class Contents:
 
     def _children(self, disjunct: ObjectDisjunct) -> list[Child] | None:
         """Return the members of an object as elements; None if it has no value."""
-        self._writer.no_open_keys(disjunct, "the name of an element is no value")
-        members = self._writer.declared(disjunct)
+        members = self._writer.declared(self._writer.closed(disjunct, "the name of an element is no value"))
         return None if members is None else [self._child(member) for member in members]
 
     def _child(self, member: Member) -> Child:
@@ -211,7 +210,7 @@ class Contents:
             if len(told) > 1 or len(lists) > 1:
                 with self._writer.inside("properties", key):
                     raise self._ambiguous("a member of several classes", "it is read in another way in each of them")
-            absent: Absent = next(iter(told), "impossible")
+            absent: Absent = next(iter(told)) if told else "impossible"
             found[key] = Child(key, union_of(*(child.values for child in same)), same[0].array, absent)
         return found
 

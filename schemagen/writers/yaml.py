@@ -13,7 +13,8 @@ point and the sign of the exponent. ``[]`` and ``{}`` are the empty list and obj
 indentation known beforehand, and is written in flow style from the second time on: ``{value: true, left: null}``. Anchors,
 tags, comments and folded lines are not written.
 
-A key must not be repeated in YAML, and no rule remembers keys: objects with undeclared keys are refused.
+A key must not be repeated in YAML, and no rule remembers keys: objects with undeclared keys are refused, unless the keys can be
+listed, as those of an enum; then they come in one order.
 
 PyYAML reads it back, to nodes and not to values: numbers stay as they were written.
 """
@@ -165,8 +166,8 @@ class YamlWriter(RuleWriter):
         return self.members(parts, line)
 
     def _members(self, disjunct: ObjectDisjunct) -> list[Member] | None:
-        self.no_open_keys(disjunct, "YAML does not let a key repeat, and no rule remembers keys")
-        return self.declared(disjunct)
+        why = "YAML does not let a key repeat, and no rule remembers keys"
+        return self.declared(self.closed(disjunct, why))
 
     def _key(self, key: str) -> str:
         text = scalar_text(key, in_flow=True)

@@ -25,6 +25,8 @@ XML_ITEMS = {"fields: list of models": "user"}
 XML_ROOTS = {"fields: SerializeAsAny": "user"}
 #: Keys of the TypedDicts of the zoo in the order of declaration, which Hypothesis does not keep.
 KEYS = ("x", "movie", "others", "title", "year", "tags", "rating")
+#: Dicts whose keys can be listed.
+LISTED = {f"standard: dict with {kind} keys" for kind in ("bool", "enum", "int enum", "literal")}
 #: Values of these are not read back as what was written, in JSON as well: generators, and what compares by identity.
 UNEQUAL = {"standard: iterable"}
 
@@ -34,6 +36,15 @@ def ordered(data: t.Any) -> t.Any:
     if isinstance(data, dict):
         return {key: ordered(data[key]) for key in sorted(data, key=[*KEYS, *data].index)}
     return [ordered(each) for each in data] if isinstance(data, list) else data
+
+
+def sorted_keys(name: str, data: t.Any) -> t.Any:
+    """Return data with the keys that are listed in their order, which is that of their letters."""
+    if name in LISTED:
+        return {key: data[key] for key in sorted(data)}
+    if name == "fields: a bit of everything":
+        return {**data, "by_level": {key: data["by_level"][key] for key in sorted(data["by_level"])}}
+    return data
 
 
 def xml_root(tp: t.Any) -> str:
@@ -50,6 +61,7 @@ def text_of(name: str, as_: str, value: t.Any, data: t.Any) -> str | None:
         data = ordered(data)
     if as_ == "python":
         return python_text(value, data)
+    data = sorted_keys(name, data)
     if as_ == "yaml":
         return yaml_text(data)
     if not xml_has(data):
