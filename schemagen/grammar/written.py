@@ -234,26 +234,27 @@ class AsXml(Written[T_co]):
 
     def writer(self) -> XmlWriter:
         """Return what writes the values as rules."""
-        from schemagen.writers.classes import schema_with_defaults
         from schemagen.writers.xml import XmlWriter
 
-        return XmlWriter(*self.parts(None if self._target is None else schema_with_defaults(self._target.adapter)))
+        return XmlWriter(*self.parts(self._schema_with_defaults))
 
     @cached_property
-    def _reader(self) -> XmlWriter:
-        return self.writer()
+    def _schema_with_defaults(self) -> Any:
+        from schemagen.writers.classes import schema_with_defaults
+
+        return None if self._target is None else schema_with_defaults(self._target.adapter)
 
     def json_of(self, text: str) -> str:
         """Return a document as JSON."""
         from schemagen.writers.xml import read_xml
 
-        return read_xml(text, self._reader)
+        return read_xml(text, self.writer())  # a new one: writers are for one thread
 
     def shown(self) -> str:
         """Return a document with types in place of values."""
         from schemagen.writers.shapes import xml_shape
 
-        return xml_shape(self.schema, self._reader.root_name)
+        return xml_shape(self.schema, self.writer().root_name)
 
 
 class _Table(Written[T_co]):
@@ -263,13 +264,9 @@ class _Table(Written[T_co]):
     def writer(self) -> TableWriter:
         """Return what writes the values as rules."""
 
-    @cached_property
-    def _reader(self) -> TableWriter:
-        return self.writer()
-
     def json_of(self, text: str) -> str:
         """Return a table as JSON."""
-        return self._reader.read(text)
+        return self.writer().read(text)  # a new one: writers are for one thread
 
     def shown(self) -> str:
         """Return the names of the columns, and a row of types."""

@@ -72,7 +72,7 @@ class Member(NamedTuple):
 
 
 class RuleWriter(ABC):
-    """Writes values as rules.
+    """Writes values as rules; for one thread.
 
     Args:
         normaliser: Of the schema.

@@ -4,6 +4,7 @@ import dataclasses
 import json
 import pickle
 import typing as t
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 import yaml
@@ -586,3 +587,14 @@ def test_what_a_prompt_shows(as_, shown):
 def test_what_a_prompt_shows_of_tables(as_, shown):
     """A table is its header and a row of types."""
     assert compiled(list[Row], as_).spec.shown() == shown
+
+
+# --- threads ------------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(("as_", "text"), [("python", PYTHON), ("yaml", YAML_TEXT), ("xml", XML)])
+def test_threads_read_at_once(as_, text):
+    """A grammar is shared between threads, and its reader is no exception."""
+    grammar = compiled(Person, as_)
+    with ThreadPoolExecutor(8) as pool:
+        assert list(pool.map(grammar.validate, [text] * 64)) == [ADA] * 64
