@@ -19,8 +19,8 @@ PAGES = {"standard": standard.ENTRIES, "extra": extra.ENTRIES, "fields": fields.
 ZOO = {f"{page}: {name}": entry for page, entries in PAGES.items() for name, entry in entries.items()}
 BYTES = schemagen.Vocabulary.byte_vocabulary()
 FORMATS = ("python", "yaml", "xml")
-FEW, MANY = 2, 200
-MOST_TOKENS = 120
+FEW, MANY = 1, 200
+MOST_TOKENS = 80
 
 #: What a format does not say, besides objects with undeclared keys.
 REFUSED = {
