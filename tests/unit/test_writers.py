@@ -207,6 +207,15 @@ def test_a_schema_gives_plain_data(as_, text):
         grammar.validate(text.replace("1", "1.5"))
 
 
+def test_multiples_of_decimals():
+    """A number that is a multiple as it is written is one, though the remainder of the floats is none."""
+    grammar = compiled({"type": "number", "multipleOf": 0.01}, "yaml")
+    assert accepts(grammar, "20.4")
+    assert grammar.validate("20.4") == 20.4
+    with pytest.raises(ValidationFailed):
+        grammar.validate("20.405")
+
+
 def test_rows_of_a_schema():
     """A table of a JSON Schema."""
     grammar = compiled({"type": "array", "items": SCHEMA}, "csv")
