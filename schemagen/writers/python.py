@@ -15,6 +15,7 @@ from __future__ import annotations
 import ast as python_ast
 import json
 import keyword
+import unicodedata
 from collections import Counter, deque
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -69,6 +70,7 @@ class PythonWriter(RuleWriter):
         if parts:
             return alternatives(*map(self.value, parts))
         form = self._form(values)
+        self._check_class(form.removeprefix("call "))
         value = self.normaliser.value(values)
         return alternatives(
             self._scalar(value),
@@ -175,8 +177,12 @@ class PythonWriter(RuleWriter):
         more = repeat(sequence(_COMMA, member), 0, most)
         return sequence(member, more), more
 
+    def _check_class(self, name: str) -> None:
+        if name in self._named and (name == "set" or not _is_name(name)):
+            raise self.refuse(f"the class {name!r:.80}", "its name is no name that can be called", "rename it")
+
     def _check_name(self, name: str) -> None:
-        if name.isidentifier() and not keyword.iskeyword(name):
+        if _is_name(name):
             return
         fix = "give the field an alias that is a name, or choose another format"
         raise self.refuse(f"the argument {name!r}", "it is no name of a keyword argument", fix)
@@ -305,6 +311,11 @@ class _Source(NamedTuple):
 def _fields_of(named_tuple: Any) -> tuple[str, ...]:
     fields: tuple[str, ...] = named_tuple._fields
     return fields
+
+
+def _is_name(text: str) -> bool:
+    """Whether Python reads a text as a name, and as the same: it takes some letters for others."""
+    return text.isidentifier() and not keyword.iskeyword(text) and unicodedata.normalize("NFKC", text) == text
 
 
 def _is_number(node: python_ast.expr) -> bool:

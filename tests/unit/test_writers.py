@@ -8,7 +8,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 import yaml
-from pydantic import BaseModel, Field, field_validator
+from pydantic import BaseModel, Field, create_model, field_validator
 from ruamel.yaml import YAML
 from typing_extensions import NotRequired, TypedDict
 
@@ -252,6 +252,22 @@ def test_python_displays(tp, texts, others):
         assert type(grammar.validate(text)) is type(eval(text, {"Pair": Pair})) or tp in (float, frozenset[int])  # noqa: S307
     for text in others:
         assert not accepts(grammar, text), text
+
+
+@pytest.mark.parametrize(
+    "tp",
+    [
+        create_model("Two Words", x=(int, ...)),
+        create_model("set", x=(int, ...)),
+        create_model("Fine", x=(int, Field(alias="class"))),
+        create_model("Fine", x=(int, Field(alias="\ufb01"))),
+    ],
+)
+def test_names_that_cannot_be_called(tp):
+    """Names that Python does not read, or reads as others, are refused."""
+    with pytest.raises(UnsupportedTypeError, match=r"the (class|argument)") as refused:
+        compiled(tp, "python")
+    assert refused.value.fix
 
 
 def test_classes_with_the_same_members_are_told_apart():
