@@ -119,6 +119,10 @@ class Written(ContextFree[T_co]):
             ) from error
         return value
 
+    def checked(self) -> tuple[tuple[str, str], ...]:
+        """Return what the type demands of the finished value and the rules do not say."""
+        return () if self._target is None else self._target.checked
+
     @cached_property
     def _target(self) -> Target[Any] | None:
         return None if isinstance(self.type, JsonSchema) else target_of(self.type)
@@ -147,7 +151,7 @@ class Written(ContextFree[T_co]):
 
     def __repr__(self) -> str:
         """Return the type and the format."""
-        shown = getattr(self.type, "__name__", None) or repr(self.type)
+        shown = getattr(self.type, "__name__", "") if isinstance(self.type, type) else repr(self.type)
         return f"{shown:.80} as {self.format}"
 
 

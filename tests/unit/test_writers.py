@@ -8,7 +8,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 import yaml
-from pydantic import BaseModel, Field, create_model, field_validator
+from pydantic import BaseModel, Field, PastDate, create_model, field_validator
 from ruamel.yaml import YAML
 from typing_extensions import NotRequired, TypedDict
 
@@ -115,6 +115,13 @@ def test_one_class_in_each_format(as_, text):
 def test_masks_are_exact(as_):
     """The masks of a nested class equal brute force."""
     assert check_masks(compiled(Person, as_), walks=2) > 20
+    assert check_masks(compiled(Tree, as_), walks=2) > 5
+
+
+@pytest.mark.parametrize("as_", ["csv", "markdown"])
+def test_masks_of_tables_are_exact(as_):
+    """The masks of a table equal brute force."""
+    assert check_masks(compiled(list[Row], as_), walks=2) > 20
 
 
 def test_json_is_what_it_was():
@@ -161,6 +168,15 @@ def test_both_engines_read_the_rules(engine):
     grammar = schemagen.compile(Person, BYTES, as_="python", engine=engine, cache=None)
     assert accepts(grammar, PYTHON)
     assert not accepts(grammar, PYTHON.replace("36", "-36"))
+
+
+def test_a_report_says_what_is_left_to_the_type():
+    """What validation asks the world about is in the report of each format; it is exact where there is nothing of that."""
+    for as_ in ("python", "yaml", "xml"):
+        assert compiled(Person, as_).report.is_exact
+        assert compiled(Person, as_).report.entries[0].keyword == as_
+        entries = compiled(create_model("Past", day=(PastDate, ...)), as_).report.of_status("checked_after")
+        assert [entry.pointer for entry in entries] == ["/properties/day"]
 
 
 # --- options ------------------------------------------------------------------------------------------------------------
