@@ -10,6 +10,7 @@ from schemagen.grammar.grammar import Grammar
 from schemagen.grammar.refusals import after_attempts, reasons
 from schemagen.prompts.messages import as_messages, check_flags, render, with_correction, with_shape, with_texts
 from schemagen.request.pipeline import Refusal, Request
+from schemagen.writers.formats import check_format
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -34,7 +35,7 @@ class AnswerForm:
         as_: As for `schemagen.compile`.
 
     Raises:
-        OptionError: ``show_schema`` or ``chat_template`` is neither True nor False.
+        OptionError: ``show_schema`` or ``chat_template`` is neither True nor False, or there is no such format.
     """
 
     whitespace: WhitespacePolicy = "flexible"
@@ -44,7 +45,8 @@ class AnswerForm:
     as_: TextFormat = "json"
 
     def __post_init__(self) -> None:
-        """Refuse flags that are none."""
+        """Refuse flags that are none, and formats that there are not."""
+        check_format(self.as_)
         check_flags(show_schema=self.show_schema, chat_template=self.chat_template)
 
     def grammar(self, lm: ModelAccess, spec: Any) -> Grammar:

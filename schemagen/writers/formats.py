@@ -18,4 +18,6 @@ def check_format(as_: object) -> None:
         OptionError: It is none of `TEXT_FORMATS`.
     """
     if as_ not in TEXT_FORMATS:
-        raise OptionError(f"as_={as_!r:.80}", fix=f"choose one of {', '.join(map(repr, TEXT_FORMATS))}")
+        raise OptionError(
+            f"as_={as_!r:.80}", why="there is no such format", fix=f"choose one of {', '.join(map(repr, TEXT_FORMATS))}"
+        )
