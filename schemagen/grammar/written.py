@@ -98,13 +98,14 @@ class Written(ContextFree[T_co]):
         from pydantic import ValidationError
 
         if self._target is None:
-            return self._checked(text, json.loads(json_text))
+            self._check(text, json.loads(json_text, parse_float=_exact))
+            return json.loads(json_text)
         try:
             return self._target.validate(json_text)
         except ValidationError as error:
             raise refused_by_type(text, error, json_text) from error
 
-    def _checked(self, text: str, value: Any) -> Any:
+    def _check(self, text: str, value: Any) -> None:
         from jsonschema import ValidationError
 
         from schemagen.schema.checks import validator
@@ -117,7 +118,6 @@ class Written(ContextFree[T_co]):
             raise ValidationFailed(
                 f"the schema refuses the value: {error.message}", at=at, text=text, error=error
             ) from error
-        return value
 
     def checked(self) -> tuple[tuple[str, str], ...]:
         """Return what the type demands of the finished value and the rules do not say."""
@@ -303,6 +303,12 @@ class AsMarkdown(_Table[T_co]):
         from schemagen.writers.tables import MarkdownWriter
 
         return MarkdownWriter(*self.parts())
+
+
+def _exact(text: str) -> int | float:
+    """Return a number with a point for the check: a whole one, like 3.0, as it is written, which a float may not be."""
+    whole, _, fraction = text.partition(".")
+    return float(text) if fraction.strip("0") or "e" in text.lower() else int(whole)
 
 
 FORMATS: Mapping[str, type[Written[Any]]] = {

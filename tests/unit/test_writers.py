@@ -232,6 +232,19 @@ def test_multiples_of_decimals():
         grammar.validate("20.405")
 
 
+def test_large_whole_numbers():
+    """A whole number with a point is checked as it is written, and not as the nearest float."""
+    grammar = compiled({"enum": [10**29 + 1]}, "xml")
+    assert accepts(grammar, f"<value>{10**29 + 1}.0</value>")
+    assert grammar.validate(f"<value>{10**29 + 1}.0</value>") == float(10**29 + 1)
+    with pytest.raises(ValidationFailed):
+        grammar.validate(f"<value>{10**29 + 2}.0</value>")
+    large = compiled({"enum": [1e100]}, "xml")
+    for text in (f"<value>{int(1e100)}</value>", "<value>1e+100</value>"):
+        assert accepts(large, text)
+        assert large.validate(text) == 1e100
+
+
 def test_rows_of_a_schema():
     """A table of a JSON Schema."""
     grammar = compiled({"type": "array", "items": SCHEMA}, "csv")
