@@ -33,10 +33,13 @@ from schemagen.grammar.schema_values import check_values, warn_of_names
 from schemagen.grammar.specs import Choice, Regex, list_of_others, pattern_text, type_of_adapter
 from schemagen.schema.layouts import POLICIES, Layout
 from schemagen.threads.free_threading import HAS_LOCK, LARGE, snapshot
+from schemagen.writers.formats import check_format
 
 if TYPE_CHECKING:
+    from schemagen.grammar.written import Written
     from schemagen.regex import ast
     from schemagen.vocabulary import Vocabulary
+    from schemagen.writers.formats import TextFormat
 
 __all__ = [
     "CacheInfo",
@@ -96,6 +99,7 @@ def compile(  # noqa: A001, PLR0913 - the field's verb, as in re.compile; option
     limits: Limits | None = None,
     cache: Cache = "memory",
     engine: EngineName = "auto",
+    as_: TextFormat = "json",
 ) -> Grammar:
     """Return the grammar of a type, JSON Schema, `Regex`, `Choice`, `GBNF`, `EBNF` or `Lark` over a vocabulary.
 
@@ -116,6 +120,9 @@ def compile(  # noqa: A001, PLR0913 - the field's verb, as in re.compile; option
             microseconds (`cache_info`, `clear_cache`). None keeps nothing.
         engine: "native" is the compiled core, "reference" pure Python without recursive schemas, "auto" native where it
             is installed.
+        as_: How a value is written: "json"; "python", a constructor call; "yaml"; "xml"; and "csv" or "markdown", a table of a
+            ``list[Row]``. The value is the same. Other than "json" is for types, and but for "python" for schemas, too;
+            ``property_order``, ``whitespace`` and ``resources`` are for JSON.
 
     Raises:
         SchemaError: The spec is no type and no schema, is invalid, cannot be enforced, or has no instance.
@@ -133,6 +140,8 @@ def compile(  # noqa: A001, PLR0913 - the field's verb, as in re.compile; option
     check_layout(property_order, whitespace)
     _check_arguments(vocabulary, engine, strict, resources, limits, cache)
     spec = understood(spec)
+    if as_ != "json":
+        spec = _written(spec, as_, property_order=property_order, whitespace=whitespace, resources=resources)
     options = Options(property_order=property_order, whitespace=whitespace, limits=limits or DEFAULT_LIMITS)
     frozen = _freeze(spec)
     documents = _NOTHING if resources is None else _freeze(dict(resources))
@@ -154,6 +163,25 @@ def compile(  # noqa: A001, PLR0913 - the field's verb, as in re.compile; option
     grammar = _compile_without_collector(frozen, vocabulary, options, arguments)
     _refuse_unwritable(grammar)
     return grammar if key is None else _memory.put(key, grammar)
+
+
+def _written(spec: Any, as_: TextFormat, **of_json: Any) -> Written[Any]:
+    """Return the spec of a format other than JSON.
+
+    Raises:
+        OptionError: There is no such format, or it is not for such a spec, or an option of JSON was given.
+    """
+    from schemagen.grammar.written import written
+
+    check_format(as_)
+    for name, given in of_json.items():
+        if given not in ("schema", "flexible", None):
+            raise OptionError(
+                f"{name}={given!r:.80} with as_={as_!r}",
+                why="it is for texts in JSON; members are written in the order of declaration, in one fixed layout",
+                fix=f"leave {name} out",
+            )
+    return written(spec, as_)
 
 
 def _compile_without_collector(
@@ -335,8 +363,9 @@ def _freeze(spec: Any) -> FrozenSpec:
             check_values(spec)
             return FrozenSpec(spec, None)
     if isinstance(spec, bool | Regex | Choice | ContextFree) or spec is None:
-        return FrozenSpec(spec, (type(spec), spec))
-    key = ("type", spec, _arguments_of(spec))
+        key: Any = (type(spec), spec, _arguments_of(getattr(spec, "type", None)))
+    else:
+        key = ("type", spec, _arguments_of(spec))
     try:
         hash(key)
     except TypeError:

@@ -83,7 +83,9 @@ class _RulesReport:
 
     def entries(self) -> Iterator[Entry]:
         """Yield what is known, the size first."""
-        yield Entry("", type(self._spec).__name__.lower(), "enforced")
+        yield Entry("", getattr(self._spec, "format", type(self._spec).__name__.lower()), "enforced")
+        for at, what in self._spec.checked():
+            yield Entry(at, what, "checked_after", "by pydantic, on the finished value")
         yield from self._size()
         yield from self._way()
         yield from self._dropped()

@@ -55,6 +55,10 @@ class ContextFree(ABC, Generic[T_co]):
     def shown(self) -> str:
         """Return what a prompt says of the texts, below the instruction."""
 
+    def checked(self) -> tuple[tuple[str, str], ...]:
+        """Return what `value_of` checks and the rules do not say: JSON pointers, with words."""
+        return ()
+
     def regex(self) -> ast.Regex:
         """Return the language of a grammar whose rules can be written out as one expression.
 

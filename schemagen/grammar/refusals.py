@@ -43,8 +43,14 @@ def parsed(text: str) -> Any:
         raise not_json(text, error, str(error)) from error
 
 
-def refused_by_type(text: str, error: ValidationError) -> ValidationFailed:
-    """Return the error of a text that pydantic refuses; a validator of the type did, or the text is none of the grammar."""
+def refused_by_type(text: str, error: ValidationError, json_text: str | None = None) -> ValidationFailed:
+    """Return the error of a text that pydantic refuses; a validator of the type did, or the text is none of the grammar.
+
+    Args:
+        text: What was written.
+        error: Of pydantic.
+        json_text: What pydantic was given, if the text is no JSON.
+    """
     first = error.errors()[0]
     if first["type"] == "json_invalid":
         return not_json(text, error, str(first["msg"]))
@@ -52,8 +58,8 @@ def refused_by_type(text: str, error: ValidationError) -> ValidationFailed:
         f"a validator of {error.title} refused the value: {first['msg']}",
         text=text,
         error=error,
-        at=_pointer(text, first["loc"]),
-        why=f"the text is JSON; {error.error_count()} complaint(s)",
+        at=_pointer(json_text or text, first["loc"]),
+        why=f"the text is {'JSON' if json_text is None else 'well formed'}; {error.error_count()} complaint(s)",
         fix=_STATE_IT,
     )
 

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from schemagen.lm.front_doors import OtherSpec, PatternSpec, Prompt, TypedSpec
     from schemagen.options import DecodingOptions
     from schemagen.prompts.reasoning import Reasoning
+    from schemagen.writers.formats import TextFormat
 
 T = TypeVar("T")
 
@@ -128,6 +129,7 @@ class BatchAnswers(ModelAccess):
         seed: int | Sequence[int] | None = None,
         whitespace: WhitespacePolicy = "flexible",
         property_order: PropertyOrder = "schema",
+        as_: TextFormat = "json",
         reasoning: bool | int | Reasoning = False,
         show_schema: bool = True,
         chat_template: bool = True,
@@ -153,6 +155,7 @@ class BatchAnswers(ModelAccess):
                 decoding, rows with seeds are generated one at a time.
             whitespace: As for `run`.
             property_order: As for `run`.
+            as_: As for `run`.
             reasoning: As for `run`.
             show_schema: As for `run`.
             chat_template: As for `run`.
@@ -172,7 +175,7 @@ class BatchAnswers(ModelAccess):
 
         options = {"retries": retries, "reasoning": reasoning, **generate_kwargs}
         settings = Settings.of(self, options, names_of(BatchOptions))
-        form = AnswerForm(whitespace, property_order, show_schema, chat_template)
+        form = AnswerForm(whitespace, property_order, show_schema, chat_template, as_)
         batch = Batch(settings, form, batch_size)
         found = generate_batch(batch, prompts, spec, seed=seed, progress=progress)
         raise_misuse(found)

@@ -13,6 +13,7 @@ from schemagen.options.foreign import FOREIGN
 from schemagen.options.values import checked_values
 from schemagen.prompts.messages import check_flags
 from schemagen.prompts.reasoning import as_reasoning
+from schemagen.writers.formats import check_format
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -52,6 +53,7 @@ def check_defaults(options: Mapping[str, Any], lm: Any) -> None:
     as_reasoning(options.get("reasoning"))
     check_flags(**{name: options[name] for name in ("show_schema", "chat_template") if name in options})
     check_layout(options.get("property_order", "schema"), options.get("whitespace", "flexible"))
+    check_format(options.get("as_", "json"))
 
 
 def _check_names(options: Mapping[str, Any]) -> None:

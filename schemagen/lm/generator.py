@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from schemagen.lm.language_model import LanguageModel
     from schemagen.lm.stream import Stream
     from schemagen.options import BatchOptions, GenerateOptions, StreamOptions
+    from schemagen.writers.formats import TextFormat
 
 T = TypeVar("T")
 
@@ -34,6 +35,7 @@ class Generator(Generic[T]):
         spec: A type, a JSON Schema, a `Regex`, a `Choice` or a list of texts; compiled here, once.
         whitespace: As for `schemagen.compile`.
         property_order: As for `schemagen.compile`.
+        as_: As for `schemagen.compile`.
         options: Defaults for every call, as for `LanguageModel.generate`.
 
     Attributes:
@@ -65,6 +67,7 @@ class Generator(Generic[T]):
         *,
         whitespace: WhitespacePolicy = "flexible",
         property_order: PropertyOrder = "schema",
+        as_: TextFormat = "json",
         **options: Any,
     ) -> None:
         if isinstance(lm, type) or not callable(getattr(lm, "compile", None)):
@@ -75,7 +78,7 @@ class Generator(Generic[T]):
             )
         check_defaults(options, lm)
         self.lm = lm
-        self.grammar = lm.compile(spec, whitespace=whitespace, property_order=property_order)
+        self.grammar = lm.compile(spec, whitespace=whitespace, property_order=property_order, as_=as_)
         self._options = options
 
     def __call__(self, prompt: Prompt, **options: Unpack[GenerateOptions]) -> T:

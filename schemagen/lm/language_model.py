@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from schemagen.options import DecodingOptions
     from schemagen.prompts.reasoning import Reasoning
     from schemagen.vocabulary import Vocabulary
+    from schemagen.writers.formats import TextFormat
 
 
 @without_property_locks
@@ -70,13 +71,14 @@ class LanguageModel(SingleAnswers, BatchAnswers, StreamedAnswers, ToolCaller):
         *,
         whitespace: WhitespacePolicy = "flexible",
         property_order: PropertyOrder = "schema",
+        as_: TextFormat = "json",
     ) -> Grammar:
         """Return the grammar of a type, schema, `Regex` or `Choice` over the vocabulary of this model; cached.
 
         Raises:
             SchemaError: As `schemagen.compile`.
         """
-        return compile_grammar(spec, self.vocabulary, whitespace=whitespace, property_order=property_order)
+        return compile_grammar(spec, self.vocabulary, whitespace=whitespace, property_order=property_order, as_=as_)
 
     def generate_text(
         self,
@@ -84,6 +86,7 @@ class LanguageModel(SingleAnswers, BatchAnswers, StreamedAnswers, ToolCaller):
         spec: Any = None,
         *,
         seed: int | None = None,
+        as_: TextFormat = "json",
         chat_template: bool = True,
         **generate_kwargs: Unpack[DecodingOptions],
     ) -> str:
@@ -94,13 +97,14 @@ class LanguageModel(SingleAnswers, BatchAnswers, StreamedAnswers, ToolCaller):
             spec: What `run` would be asked for. Its shape is then shown in the prompt, so that both calls send the model
                 the same text, and the answers differ by the constraint alone. None: only the prompt is sent.
             seed: As for `run`.
+            as_: As for `run`.
             chat_template: As for `run`.
             generate_kwargs: As for `run`.
         """
         from schemagen.decode.loop import decode_freely, inputs_of
 
-        settings = Settings.of(self, {"seed": seed, **generate_kwargs}, ("seed", "chat_template"))
-        form = AnswerForm(chat_template=chat_template)
+        settings = Settings.of(self, {"seed": seed, **generate_kwargs}, ("seed", "as_", "chat_template"))
+        form = AnswerForm(chat_template=chat_template, as_=as_)
         messages = as_messages(prompt) if spec is None else form.messages(prompt, form.grammar(self, spec))
         text, templated = render(self.tokenizer, messages, chat_template=chat_template)
         inputs = inputs_of([token_ids_of(self, text, templated=templated)], 0, self.model.device)
@@ -113,11 +117,12 @@ class LanguageModel(SingleAnswers, BatchAnswers, StreamedAnswers, ToolCaller):
         spec: Any,
         *,
         reasoning: bool | int | Reasoning = False,
+        as_: TextFormat = "json",
         show_schema: bool = True,
         chat_template: bool = True,
     ) -> str:
         """Return the exact text that `run` sends to the model; arguments as for `run`."""
-        form = AnswerForm(show_schema=show_schema, chat_template=chat_template)
+        form = AnswerForm(show_schema=show_schema, chat_template=chat_template, as_=as_)
         messages = form.messages(prompt, form.grammar(self, spec))
         thinker = reasoning_format(self, reasoning)
         return render(self.tokenizer, messages, chat_template=chat_template, thinker=thinker)[0]

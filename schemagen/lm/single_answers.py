@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from schemagen.lm.front_doors import OtherSpec, Prompt, TextSpec, TypedSpec
     from schemagen.options import DecodingOptions
     from schemagen.prompts.reasoning import Reasoning
+    from schemagen.writers.formats import TextFormat
 
 T = TypeVar("T")
 
@@ -109,6 +110,7 @@ class SingleAnswers(ModelAccess):
         seed: int | None = None,
         whitespace: WhitespacePolicy = "flexible",
         property_order: PropertyOrder = "schema",
+        as_: TextFormat = "json",
         reasoning: bool | int | Reasoning = False,
         show_schema: bool = True,
         chat_template: bool = True,
@@ -125,6 +127,8 @@ class SingleAnswers(ModelAccess):
                 the same text.
             whitespace: As for `schemagen.compile`; of no effect on a compiled grammar.
             property_order: As for `schemagen.compile`; of no effect on a compiled grammar.
+            as_: How the value is written, as for `schemagen.compile`: "json", "python", "yaml", "xml", "csv" or "markdown";
+                of no effect on a compiled grammar.
             reasoning: Whether the model thinks freely before it answers, in the format of its chat template. True: in 1024
                 tokens at most; a number: in so many; a `schemagen.lm.Reasoning`: with markers of your own. The thoughts are in
                 `Generation.reasoning`, and the answer is as constrained as without them.
@@ -144,7 +148,7 @@ class SingleAnswers(ModelAccess):
         """
         options = {"retries": retries, "seed": seed, "reasoning": reasoning, **generate_kwargs}
         settings = Settings.of(self, options, names_of(GenerateOptions))
-        form = AnswerForm(whitespace, property_order, show_schema, chat_template)
+        form = AnswerForm(whitespace, property_order, show_schema, chat_template, as_)
         return complete_request(AnswerRequest.of(settings, form, prompt, form.grammar(self, spec)))
 
     @overload

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from schemagen.lm.stream import Stream
     from schemagen.options import DecodingOptions
     from schemagen.prompts.reasoning import Reasoning
+    from schemagen.writers.formats import TextFormat
 
 T = TypeVar("T")
 
@@ -46,6 +47,7 @@ class StreamedAnswers(ModelAccess):
         seed: int | None = None,
         whitespace: WhitespacePolicy = "flexible",
         property_order: PropertyOrder = "schema",
+        as_: TextFormat = "json",
         reasoning: bool | int | Reasoning = False,
         show_schema: bool = True,
         chat_template: bool = True,
@@ -65,6 +67,7 @@ class StreamedAnswers(ModelAccess):
             seed: As for `run`.
             whitespace: As for `run`.
             property_order: As for `run`.
+            as_: As for `run`.
             reasoning: As for `run`.
             show_schema: As for `run`.
             chat_template: As for `run`.
@@ -92,7 +95,7 @@ class StreamedAnswers(ModelAccess):
         options = {"seed": seed, "reasoning": reasoning, **generate_kwargs}
         settings = Settings.of(self, options, names_of(StreamOptions), streamed=True)
         check_flag("partials", partials)
-        form = AnswerForm(whitespace, property_order, show_schema, chat_template)
+        form = AnswerForm(whitespace, property_order, show_schema, chat_template, as_)
         return Stream(AnswerRequest.of(settings, form, prompt, form.grammar(self, spec)), partials=partials)
 
     @overload

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
 
     from schemagen.engine.options import PropertyOrder, WhitespacePolicy
     from schemagen.prompts.reasoning import Reasoning
+    from schemagen.writers.formats import TextFormat
 
 
 class DecodingOptions(TypedDict, total=False):
@@ -99,6 +100,7 @@ class AnswerOptions(DecodingOptions, total=False):
     Attributes:
         whitespace: As for `schemagen.compile`; of no effect on a compiled grammar.
         property_order: As for `schemagen.compile`; of no effect on a compiled grammar.
+        as_: How the value is written, as for `schemagen.compile`; of no effect on a compiled grammar.
         reasoning: Whether the model thinks before it answers, and in how many tokens.
         show_schema: Whether the shape of the schema, the choices or the pattern are appended to the prompt.
         chat_template: Whether the chat template of the tokenizer is used, if there is one.
@@ -106,6 +108,7 @@ class AnswerOptions(DecodingOptions, total=False):
 
     whitespace: WhitespacePolicy
     property_order: PropertyOrder
+    as_: TextFormat
     reasoning: bool | int | Reasoning
     show_schema: bool
     chat_template: bool

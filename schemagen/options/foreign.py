@@ -46,6 +46,7 @@ FOREIGN = {
     "beam_size": "it is called num_beams",
     "random_state": "it is called seed",
     "random_seed": "it is called seed",
+    "output_format": "it is called as_",
     "max_retries": "it is called retries",
     "num_retries": "it is called retries",
     "timeout": "transformers has max_time=, in seconds; half a text is an error then",

@@ -10,6 +10,7 @@ from schemagen.grammar.grammar import Grammar
 from schemagen.grammar.refusals import after_attempts, reasons
 from schemagen.prompts.messages import as_messages, check_flags, render, with_correction, with_shape, with_texts
 from schemagen.request.pipeline import Refusal, Request
+from schemagen.writers.formats import check_format
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
     from schemagen.prompts.messages import Message
     from schemagen.request.pipeline import Output
     from schemagen.request.settings import ModelAccess, Settings
+    from schemagen.writers.formats import TextFormat
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,18 +32,21 @@ class AnswerForm:
         property_order: As for `schemagen.compile`.
         show_schema: Whether the shape of the schema, the choices or the pattern are appended to the prompt.
         chat_template: Whether the chat template of the tokenizer is used.
+        as_: As for `schemagen.compile`.
 
     Raises:
-        OptionError: ``show_schema`` or ``chat_template`` is neither True nor False.
+        OptionError: ``show_schema`` or ``chat_template`` is neither True nor False, or there is no such format.
     """
 
     whitespace: WhitespacePolicy = "flexible"
     property_order: PropertyOrder = "schema"
     show_schema: bool = True
     chat_template: bool = True
+    as_: TextFormat = "json"
 
     def __post_init__(self) -> None:
-        """Refuse flags that are none."""
+        """Refuse flags that are none, and formats that there are not."""
+        check_format(self.as_)
         check_flags(show_schema=self.show_schema, chat_template=self.chat_template)
 
     def grammar(self, lm: ModelAccess, spec: Any) -> Grammar:
@@ -52,7 +57,7 @@ class AnswerForm:
             VocabularyError: It is one over the vocabulary of another model.
         """
         if not isinstance(spec, Grammar):
-            return lm.compile(spec, whitespace=self.whitespace, property_order=self.property_order)
+            return lm.compile(spec, whitespace=self.whitespace, property_order=self.property_order, as_=self.as_)
         if spec.vocabulary != lm.vocabulary:
             raise VocabularyError(
                 f"the grammar is over {spec.vocabulary!r}, the model over {lm.vocabulary!r}",

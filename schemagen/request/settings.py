@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from schemagen.grammar.grammar import Grammar
     from schemagen.prompts.reasoning_grammar import ReasoningFormat
     from schemagen.vocabulary import Vocabulary
+    from schemagen.writers.formats import TextFormat
 
 
 class ModelAccess(ABC):
@@ -37,7 +38,12 @@ class ModelAccess(ABC):
 
     @abstractmethod
     def compile(
-        self, spec: Any, *, whitespace: WhitespacePolicy = "flexible", property_order: PropertyOrder = "schema"
+        self,
+        spec: Any,
+        *,
+        whitespace: WhitespacePolicy = "flexible",
+        property_order: PropertyOrder = "schema",
+        as_: TextFormat = "json",
     ) -> Grammar:
         """Return the grammar of a type, schema, `Regex` or `Choice` over this vocabulary."""
 

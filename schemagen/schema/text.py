@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 from schemagen.errors import LimitError, UnsupportedSchemaError
 from schemagen.regex import ast
-from schemagen.regex.automaton import eliminate_booleans
+from schemagen.regex.spellings import contains, hex_range, spelled
 from schemagen.schema.layouts import Layout
 from schemagen.schema.nodes import NEVER, ArrayDisjunct, Expression, ObjectDisjunct, StringDisjunct, ValueSet
 from schemagen.schema.scalars import number_pattern
@@ -106,56 +106,16 @@ def page_of(whitespace: WhitespacePolicy, max_indent: int, max_gap: int, numbers
 
 def json_content(regex: ast.Regex) -> ast.Regex:
     """Return every JSON spelling of the strings of a regex, between the quotes: raw, or with any legal escape."""
-    if isinstance(regex, ast.Chars):
-        return _spellings(regex.ranges)
-    if isinstance(regex, ast.Repeat):
-        return ast.repeat(json_content(regex.inner), regex.low, regex.high)
-    if isinstance(regex, ast.Complement):
-        return ast.conjunction(json_content(ast.ANY_STRING), ast.complement(json_content(regex.inner)))
-    if isinstance(regex, ast.Substring):
-        return json_content(eliminate_booleans(regex))
-    parts = [json_content(part) for part in regex.parts]
-    if isinstance(regex, ast.Concat):
-        return ast.concat(*parts)
-    return ast.union(*parts) if isinstance(regex, ast.Alternation) else ast.conjunction(*parts)
+    return spelled(regex, _spellings)
 
 
 @lru_cache(maxsize=512)
 def _spellings(ranges: ast.Ranges) -> ast.Regex:
     raw = ast.Chars(ast.intersect_ranges(ranges, _RAW))
-    short = ast.char_set("".join(_SHORT_ESCAPES[c] for c in _SHORT_ESCAPES if _inside(ord(c), ranges)))
-    bmp = [_hex(low, high, 4) for low, high in ast.intersect_ranges(ranges, _BMP)]
+    short = ast.char_set("".join(_SHORT_ESCAPES[c] for c in _SHORT_ESCAPES if contains(ranges, ord(c))))
+    bmp = [hex_range(low, high, 4) for low, high in ast.intersect_ranges(ranges, _BMP)]
     coded = ast.union(*bmp, *(_surrogates(low, high) for low, high in ast.intersect_ranges(ranges, _ASTRAL)))
     return ast.union(raw, ast.concat(ast.literal("\\"), ast.union(short, ast.concat(ast.literal("u"), coded))))
-
-
-def _inside(code: int, ranges: ast.Ranges) -> bool:
-    return any(low <= code <= high for low, high in ranges)
-
-
-def _digit(low: int, high: int) -> ast.Regex:
-    digits = "0123456789abcdef"[low : high + 1]
-    return ast.char_set(digits + digits.upper())
-
-
-def _hex(low: int, high: int, width: int) -> ast.Regex:
-    """Return the hexadecimal numbers of ``width`` digits in a range, either case."""
-    if width == 1:
-        return _digit(low, high)
-    size = 16 ** (width - 1)
-    first, last = low // size, high // size
-    if first == last:
-        return ast.concat(_digit(first, first), _hex(low % size, high % size, width - 1))
-    parts: list[ast.Regex] = []
-    if low % size:
-        parts.append(ast.concat(_digit(first, first), _hex(low % size, size - 1, width - 1)))
-        first += 1
-    if high % size != size - 1:
-        parts.append(ast.concat(_digit(last, last), _hex(0, high % size, width - 1)))
-        last -= 1
-    if first <= last:
-        parts.append(ast.concat(_digit(first, last), ast.repeat(_digit(0, 15), width - 1, width - 1)))
-    return ast.union(*parts)
 
 
 def _surrogates(low: int, high: int) -> ast.Regex:
@@ -165,9 +125,9 @@ def _surrogates(low: int, high: int) -> ast.Regex:
 
     def pair(high_from: int, high_to: int, low_from: int, low_to: int) -> ast.Regex:
         return ast.concat(
-            _hex(0xD800 + high_from, 0xD800 + high_to, 4),
+            hex_range(0xD800 + high_from, 0xD800 + high_to, 4),
             ast.literal("\\u"),
-            _hex(0xDC00 + low_from, 0xDC00 + low_to, 4),
+            hex_range(0xDC00 + low_from, 0xDC00 + low_to, 4),
         )
 
     low_rest, high_rest = (low - 0x10000) & 0x3FF, (high - 0x10000) & 0x3FF

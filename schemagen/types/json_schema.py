@@ -51,11 +51,16 @@ class ReadSchema(NamedTuple):
     capped: tuple[tuple[str, str], ...]
 
 
-def read_schema(adapter: TypeAdapter[Any]) -> ReadSchema:
-    """Return the schema of a type, and where validation demands more or accepts more."""
+def read_schema(adapter: TypeAdapter[Any], generator: type[TypeSchema] | None = None) -> ReadSchema:
+    """Return the schema of a type, and where validation demands more or accepts more.
+
+    Args:
+        adapter: Of the type.
+        generator: What makes the schema, if it is to be another one.
+    """
     unsaid: list[str] = []
 
-    class BoundTypeSchema(TypeSchema):
+    class BoundTypeSchema(generator or TypeSchema):  # type: ignore[misc] # a base class that is chosen
         """A generator with a list of its own."""
 
     BoundTypeSchema.unsaid = unsaid

@@ -402,6 +402,7 @@ WRONG_VALUES = {
     **dict.fromkeys(("do_sample", "use_cache"), ("yes", 1, (), np.int64(1))),
     **dict.fromkeys(("show_schema", "chat_template"), ("...", None, 1)),
     **dict.fromkeys(("tokenizer", "assistant_tokenizer"), ("gpt2", 3)),
+    "as_": ["x", 3, None, []],
     "max_time": ["a", 0, -1, NAN, True],
     "temperature": ["hot", -1, NAN, INF, 1e-300, 1e300, 10**400, Decimal("NaN"), True],
     "length_penalty": ["x", NAN, INF, 1e300],

@@ -115,6 +115,15 @@ def call(lm: schemagen.LanguageModel) -> None:
     assert_type(lm([{"role": "user", "content": "hi"}], Person), Person)
 
 
+def formats(lm: schemagen.LanguageModel) -> None:
+    assert_type(lm("", Person, as_="yaml"), Person)
+    assert_type(lm("", list[Person], as_="csv"), list[Person])
+    assert_type(lm.run("", Point, as_="python"), schemagen.Generation[Point])
+    assert_type(lm.stream("", Person, as_="xml"), Stream[Person])
+    assert_type(schemagen.Generator(lm, Person, as_="markdown"), schemagen.Generator[Person])
+    assert_type(Person.generate("", as_="json"), Person)
+
+
 def special_forms(lm: schemagen.LanguageModel) -> None:
     assert_type(lm("", int | None), Optional[int])
     assert_type(lm("", Union[int, str]), Union[int, str])

@@ -24,8 +24,7 @@ from schemagen.regex.substrings import MAX_TEXT, suffix_automaton
 from schemagen.regex.text import MAX_SUBSTRING
 from schemagen.testing import brute_force_mask, check_masks, mask_of, random_text
 from schemagen.text import substring_of
-from schemagen.text.substrings import SubstringOf
-from schemagen.text.substrings import MAX_BYTES
+from schemagen.text.substrings import MAX_BYTES, SubstringOf
 from tests.grammars import BYTES, PIECES, derives
 
 ALPHABET = "aé€"

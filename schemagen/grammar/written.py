@@ -1,0 +1,345 @@
+"""`Written`: values of a type in a format other than JSON, as specs; ``compile(Person, vocabulary, as_="yaml")`` makes them.
+
+A format is a writer and a reader of `schemagen.writers`. What the reader makes of a text is JSON, which the type reads as
+strictly as it reads JSON that a model wrote.
+"""
+
+from __future__ import annotations
+
+import json
+from abc import abstractmethod
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
+
+from schemagen.arguments import kind_of
+from schemagen.engine.options import DEFAULT_STYLE, Options
+from schemagen.errors import OptionError, ValidationFailed
+from schemagen.grammar.context_free_specs import ContextFree
+from schemagen.grammar.embedded import JsonSchema, frozen_spec
+from schemagen.grammar.pipeline import styled, target_of
+from schemagen.grammar.refusals import refused_by_type
+from schemagen.grammar.specs import Choice, Regex
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from schemagen.context_free.syntax import ContextFreeGrammar
+    from schemagen.schema.normalise import Dialect, Normaliser
+    from schemagen.types.reflection import Target
+    from schemagen.writers.classes import Classes
+    from schemagen.writers.formats import TextFormat
+    from schemagen.writers.tables import TableWriter
+    from schemagen.writers.walk import RuleWriter
+    from schemagen.writers.xml import XmlWriter
+
+T_co = TypeVar("T_co", covariant=True)
+
+
+@dataclass(frozen=True)
+class Written(ContextFree[T_co]):
+    """Values of a type in another format than JSON.
+
+    Args:
+        type: A type, or a JSON Schema that nobody can change.
+
+    Attributes:
+        format: The format.
+    """
+
+    type: Any
+
+    format: ClassVar[TextFormat]
+
+    @abstractmethod
+    def writer(self) -> RuleWriter:
+        """Return what writes the values as rules."""
+
+    @abstractmethod
+    def json_of(self, text: str) -> str:
+        """Return what a text stands for as JSON.
+
+        Raises:
+            ValueError: It is no text of the format.
+        """
+
+    def rules(self) -> ContextFreeGrammar:
+        """Return the rules of the texts; see `ContextFree.rules`.
+
+        Raises:
+            UnsupportedTypeError: The format cannot say a part of the type.
+            UnsupportedSchemaError: The same of a schema.
+        """
+        return self.writer().grammar()
+
+    def value_of(self, text: str) -> T_co:
+        """Return the value that a text stands for.
+
+        Raises:
+            ValidationFailed: It is no text of the format, or the type refuses what it stands for.
+        """
+        try:
+            json_text = self.json_of(text)
+        except ValueError as error:
+            raise self._refused(text, error) from error
+        found: T_co = self._validated(text, json_text)
+        return found
+
+    def _refused(self, text: str, error: ValueError) -> ValidationFailed:
+        return ValidationFailed(
+            f"the text is no {self.format}: {error}",
+            text=text,
+            error=error,
+            why="it was not written under this grammar, or cut off",
+            fix="validate whole texts of this grammar",
+        )
+
+    def _validated(self, text: str, json_text: str) -> Any:
+        from pydantic import ValidationError
+
+        if self._target is None:
+            self._check(text, json.loads(json_text, parse_float=_exact))
+            return json.loads(json_text)
+        try:
+            return self._target.validate(json_text)
+        except ValidationError as error:
+            raise refused_by_type(text, error, json_text) from error
+
+    def _check(self, text: str, value: Any) -> None:
+        from jsonschema import ValidationError
+
+        from schemagen.schema.checks import validator
+        from schemagen.schema.document import pointer_of
+
+        try:
+            validator(self.schema, None).validate(value)
+        except ValidationError as error:
+            at = pointer_of(tuple(error.absolute_path))
+            raise ValidationFailed(
+                f"the schema refuses the value: {error.message}", at=at, text=text, error=error
+            ) from error
+
+    def checked(self) -> tuple[tuple[str, str], ...]:
+        """Return what the type demands of the finished value and the rules do not say."""
+        return () if self._target is None else self._target.checked
+
+    @cached_property
+    def _target(self) -> Target[Any] | None:
+        return None if isinstance(self.type, JsonSchema) else target_of(self.type)
+
+    @property
+    def schema(self) -> Any:
+        """The JSON Schema of the values."""
+        return json.loads(self.type.text) if self._target is None else self._target.schema
+
+    @property
+    def name(self) -> str:
+        """What errors call the type; empty for a schema."""
+        return "" if self._target is None else self._target.name
+
+    def parts(self, schema: Any = None) -> tuple[Normaliser, Any, str]:
+        """Return what a writer is made of: the schema, the style of numbers, and the name of the type."""
+        from schemagen.schema.normalise import Normaliser
+
+        dialect: Dialect = "json-schema" if self._target is None else "python"
+        style = styled(Options(number_style=DEFAULT_STYLE), self._target).number_style
+        return Normaliser(self.schema if schema is None else schema, dialect=dialect), style, self.name
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Return what is pickled: what was made of the type is made again."""
+        return {"type": self.type}
+
+    def __repr__(self) -> str:
+        """Return the type and the format."""
+        shown = getattr(self.type, "__name__", "") if isinstance(self.type, type) else repr(self.type)
+        return f"{shown:.80} as {self.format}"
+
+
+class AsPython(Written[T_co]):
+    """Values as constructor calls: ``Person(name="Ada", age=36)``; see `schemagen.writers.python`."""
+
+    format = "python"
+    instruction = "Answer with one Python expression only, a call of this form:"
+
+    @cached_property
+    def _classes(self) -> Classes:
+        from schemagen.writers.classes import classes_of
+
+        assert self._target is not None, "a schema was refused"
+        return classes_of(self._target.adapter)
+
+    def writer(self) -> RuleWriter:
+        """Return what writes the values as rules."""
+        from schemagen.writers.python import PythonWriter
+
+        return PythonWriter(self._classes.named, *self.parts(self._classes.schema))
+
+    def json_of(self, text: str) -> str:
+        """Return what an expression stands for as JSON."""
+        from schemagen.writers.python import read_python
+
+        return read_python(text, self._classes.named).json
+
+    def value_of(self, text: str) -> T_co:
+        """Return the instance that an expression makes; see `Written.value_of`."""
+        from pydantic import ValidationError
+
+        from schemagen.writers.python import PythonSyntaxError, read_python
+
+        try:
+            read = read_python(text, self._classes.named)
+        except PythonSyntaxError as error:
+            raise self._refused(text, error) from error
+        assert self._target is not None, "a schema was refused"
+        try:
+            found: T_co = read.value(self._target)
+        except ValidationError as error:
+            raise refused_by_type(text, error, read.json) from error
+        return found
+
+    def shown(self) -> str:
+        """Return the signatures of the classes."""
+        from schemagen.writers.shapes import python_shape
+
+        return python_shape(self._classes.schema)
+
+
+class AsYaml(Written[T_co]):
+    """Values as YAML in block style; see `schemagen.writers.yaml`."""
+
+    format = "yaml"
+    instruction = "Answer with YAML only, of this shape:"
+
+    def writer(self) -> RuleWriter:
+        """Return what writes the values as rules."""
+        from schemagen.writers.yaml import YamlWriter, imported_yaml
+
+        imported_yaml()
+        return YamlWriter(*self.parts())
+
+    def json_of(self, text: str) -> str:
+        """Return a document as JSON."""
+        from schemagen.writers.yaml import read_yaml
+
+        return read_yaml(text)
+
+    def shown(self) -> str:
+        """Return a document with types in place of values."""
+        from schemagen.writers.shapes import yaml_shape
+
+        return yaml_shape(self.schema)
+
+
+class AsXml(Written[T_co]):
+    """Values as XML; see `schemagen.writers.xml`."""
+
+    format = "xml"
+    instruction = "Answer with XML only, of this shape:"
+
+    def writer(self) -> XmlWriter:
+        """Return what writes the values as rules."""
+        from schemagen.writers.xml import XmlWriter
+
+        return XmlWriter(*self.parts(self._schema_with_defaults))
+
+    @cached_property
+    def _schema_with_defaults(self) -> Any:
+        from schemagen.writers.classes import schema_with_defaults
+
+        return None if self._target is None else schema_with_defaults(self._target.adapter)
+
+    def json_of(self, text: str) -> str:
+        """Return a document as JSON."""
+        from schemagen.writers.xml import read_xml
+
+        return read_xml(text, self.writer())  # a new one: writers are for one thread
+
+    def shown(self) -> str:
+        """Return a document with types in place of values."""
+        from schemagen.writers.shapes import xml_shape
+
+        return xml_shape(self.schema, self.writer().root_name)
+
+
+class _Table(Written[T_co]):
+    """Values as tables; see `schemagen.writers.tables`."""
+
+    @abstractmethod
+    def writer(self) -> TableWriter:
+        """Return what writes the values as rules."""
+
+    def json_of(self, text: str) -> str:
+        """Return a table as JSON."""
+        return self.writer().read(text)  # a new one: writers are for one thread
+
+    def shown(self) -> str:
+        """Return the names of the columns, and a row of types."""
+        from schemagen.writers.shapes import table_shape
+
+        return table_shape(self.schema, "|" if self.format == "markdown" else ",")
+
+
+class AsCsv(_Table[T_co]):
+    """A list of rows as CSV."""
+
+    format = "csv"
+    instruction = "Answer with CSV only: the line of names, then a line for each row, of this shape:"
+
+    def writer(self) -> TableWriter:
+        """Return what writes the values as rules."""
+        from schemagen.writers.tables import CsvWriter
+
+        return CsvWriter(*self.parts())
+
+
+class AsMarkdown(_Table[T_co]):
+    """A list of rows as a table of Markdown."""
+
+    format = "markdown"
+    instruction = "Answer with a table in Markdown only, of this shape:"
+
+    def writer(self) -> TableWriter:
+        """Return what writes the values as rules."""
+        from schemagen.writers.tables import MarkdownWriter
+
+        return MarkdownWriter(*self.parts())
+
+
+def _exact(text: str) -> int | float:
+    """Return a number with a point for the check: a whole one, like 3.0, as it is written, which a float may not be."""
+    whole, _, fraction = text.partition(".")
+    return float(text) if fraction.strip("0") or "e" in text.lower() else int(whole)
+
+
+FORMATS: Mapping[str, type[Written[Any]]] = {
+    "python": AsPython,
+    "yaml": AsYaml,
+    "xml": AsXml,
+    "csv": AsCsv,
+    "markdown": AsMarkdown,
+}
+
+
+def written(spec: Any, as_: TextFormat) -> Written[Any]:
+    """Return a type or a JSON Schema as a spec of its values in a format.
+
+    Args:
+        spec: The type or schema.
+        as_: Any format but "json".
+
+    Raises:
+        OptionError: It is a spec of another kind, or a schema where the format needs classes.
+    """
+    if isinstance(spec, Regex | Choice | ContextFree):
+        raise OptionError(
+            f"as_={as_!r} with a {type(spec).__name__}",
+            why="its texts are what it says; a format is for the values of a type",
+            fix="leave as_ out, or give a type",
+        )
+    if isinstance(spec, dict | bool) and as_ == "python":
+        raise OptionError(
+            f"as_='python' with a JSON Schema ({kind_of(spec)})",
+            why="a constructor call needs classes, and a schema names none",
+            fix="give a type, or as_='yaml'",
+        )
+    return FORMATS[as_](frozen_spec(spec))

@@ -1,0 +1,376 @@
+"""The values of a schema as rules of a context-free grammar: what the writers of all formats have in common.
+
+Idea: a set of values becomes a rule, its body made of the rules of the sets inside. Every set is written once for each place of
+the text in which it looks different (an indentation, say), so a recursive schema becomes rules that call one another. How a
+scalar, a list or an object is written is the business of a subclass.
+
+A grammar has a stack, and no memory of what was written. So what compares parts of a value is refused: items that differ,
+members that are counted, keys in any order; so is whatever a format has no way to write.
+
+Source: `schemagen.schema.normalise` looks into a schema one level at a time, which is what a rule needs.
+
+Invariants: the rules derive texts of values of the schema only, and all that the format can write; a set without values is
+`NOTHING`, so that no rule leads into a dead end.
+"""
+
+from __future__ import annotations
+
+import re
+from abc import ABC, abstractmethod
+from contextlib import contextmanager
+from dataclasses import replace
+from typing import TYPE_CHECKING, NamedTuple
+
+from schemagen.context_free.syntax import (
+    EMPTY_TEXT,
+    NOTHING,
+    ContextFreeGrammar,
+    Rule,
+    Text,
+    alternatives,
+    repeat,
+    sequence,
+)
+from schemagen.errors import LimitError, UnsatisfiableSchemaError, UnsupportedSchemaError, UnsupportedTypeError
+from schemagen.regex import ast, is_empty
+from schemagen.regex.listing import few_texts
+from schemagen.regex.spellings import quoted, quoted_text
+from schemagen.schema.nodes import NEVER, SchemaRef, intersection_of
+from schemagen.schema.scalars import number_pattern
+from schemagen.schema.strings import string_pattern
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Hashable, Iterator, Sequence
+
+    from schemagen.context_free.syntax import Expression
+    from schemagen.errors import SchemaError
+    from schemagen.schema.nodes import ArrayDisjunct, Expression as Values, ObjectDisjunct, ValueSet
+    from schemagen.schema.normalise import Normaliser
+    from schemagen.schema.numbers.expressions import NumberStyle
+
+#: Rules of one grammar.
+MAX_RULES = 20_000
+#: Undeclared keys that are written as if they were declared, such as those of an enum.
+MAX_LISTED_KEYS = 64
+#: Sets of keys that patterns of keys tell apart.
+MAX_KEY_CLASSES = 64
+_NO_NAME = re.compile(r"[^A-Za-z0-9_]+")
+
+
+class Member(NamedTuple):
+    """A declared member of an object.
+
+    Attributes:
+        key: Its key.
+        values: Its values.
+        needed: Whether it must be there.
+    """
+
+    key: str
+    values: Values
+    needed: bool
+
+
+class RuleWriter(ABC):
+    """Writes values as rules; for one thread.
+
+    Args:
+        normaliser: Of the schema.
+        numbers: The style of numbers.
+        name: Of the type, if there is one: how errors say where something is.
+    """
+
+    #: How errors name the format.
+    format: str
+
+    def __init__(self, normaliser: Normaliser, numbers: NumberStyle, name: str = "") -> None:
+        self.normaliser = normaliser
+        self.numbers = numbers
+        self._name = name
+        self._rules: dict[str, Expression] = {}
+        self._known: dict[Hashable, Expression] = {}
+        self._open: list[Values] = []
+        self._place = ""
+
+    def grammar(self) -> ContextFreeGrammar:
+        """Return the rules; the start is ``root``.
+
+        Raises:
+            UnsupportedTypeError: The format cannot say a part of the type; ``at`` is where.
+            UnsupportedSchemaError: The same of a schema.
+            UnsatisfiableSchemaError: Nothing can be written.
+        """
+        body = self.root()
+        if body == NOTHING:
+            raise UnsatisfiableSchemaError(f"no value can be written as {self.format}", why="the schema has none")
+        return ContextFreeGrammar("root", {"root": body, **self._rules})
+
+    def root(self) -> Expression:
+        """Return the whole text."""
+        return self.value(self.normaliser.root)
+
+    @abstractmethod
+    def value(self, values: Values) -> Expression:
+        """Return the texts of a set of values."""
+
+    # --- rules and places ----------------------------------------------------------------------------------------------
+
+    def rule(self, values: Values, context: Hashable, write: Callable[[], Expression]) -> Expression:
+        """Return a set of values in a context as the rule that is made when it is first asked for."""
+        key = (values, context)
+        known = self._known.get(key)
+        if known is not None:
+            return known
+        if len(self._rules) >= MAX_RULES:
+            raise LimitError(f"more than {MAX_RULES} rules", fix="make the type smaller, or nest it less deep")
+        place = self._place
+        if isinstance(values, SchemaRef):
+            self._place = self.normaliser.record(values).pointer
+        name = self._free_name()
+        self._known[key] = Rule(name)
+        self._rules[name] = NOTHING
+        self._open.append(values)
+        try:
+            body = write()
+        finally:
+            self._open.pop()
+            self._place = place
+        self._rules[name] = body
+        if isinstance(body, Text) or body in (NOTHING, EMPTY_TEXT):
+            self._known[key] = body
+        return self._known[key]
+
+    def part(self, body: Expression) -> Expression:
+        """Return an expression as a rule of its own, so that it can stand in several places."""
+        if isinstance(body, Text | Rule) or body in (NOTHING, EMPTY_TEXT):
+            return body
+        name = self._free_name("part")
+        self._rules[name] = body
+        return Rule(name)
+
+    def is_open(self, values: Values) -> bool:
+        """Whether a set of values is being written, so that it would stand in itself."""
+        return values in self._open
+
+    def _free_name(self, wish: str = "") -> str:
+        name = wish or _NO_NAME.sub("_", self._place.rpartition("/")[2]) or "value"
+        number, found = 2, name
+        while found in self._rules or found == "root":
+            found = f"{name}_{number}"
+            number += 1
+        return found
+
+    @contextmanager
+    def inside(self, *tokens: str) -> Iterator[None]:
+        """Go into a part of the schema, for errors to say where they are."""
+        place = self._place
+        self._place += "".join(f"/{token.replace('~', '~0').replace('/', '~1')}" for token in tokens)
+        try:
+            yield
+        finally:
+            self._place = place
+
+    def refuse(self, fact: str, why: str, fix: str) -> SchemaError:
+        """Return the error of what the format cannot say."""
+        told = f"{fact} cannot be written as {self.format}"
+        if self._name:
+            return UnsupportedTypeError(told, at=f"{self._name}: {self._place}".rstrip(": "), why=why, fix=fix)
+        return UnsupportedSchemaError(told, at=self._place, why=why, fix=fix)
+
+    # --- scalars -------------------------------------------------------------------------------------------------------
+
+    def text(self, regex: ast.Regex) -> Expression:
+        """Return the texts of a regular language, `NOTHING` if there are none."""
+        if regex == ast.EPSILON:
+            return EMPTY_TEXT
+        return NOTHING if regex == ast.EMPTY or is_empty(regex) else Text(regex)
+
+    def number_texts(self, value: ValueSet) -> ast.Regex:
+        """Return the JSON texts of the numbers of a value."""
+        return ast.union(*(number_pattern(disjunct, self.numbers) for disjunct in value.numbers))
+
+    def strings(self, value: ValueSet) -> ast.Regex:
+        """Return the strings of a value, as they are."""
+        return ast.union(*(string_pattern(disjunct) for disjunct in value.strings))
+
+    def quoted_strings(self, value: ValueSet, raw: ast.Ranges) -> ast.Regex:
+        """Return the strings of a value in double quotes; those that are listed in one spelling each.
+
+        Args:
+            value: The value.
+            raw: The characters that stand for themselves.
+        """
+        free = (string_pattern(disjunct) for disjunct in value.strings if disjunct.values is None)
+        listed = (text for disjunct in value.strings for text in sorted(disjunct.values or ()))
+        spelled = (quoted_text(text, raw) for text in listed)
+        return ast.union(*(quoted(each, raw) for each in free), *(ast.literal(each) for each in spelled if each))
+
+    def check_texts(self, value: ValueSet) -> None:
+        """Refuse scalars that look alike without quotes: strings beside numbers or booleans.
+
+        Raises:
+            UnsupportedTypeError: They have a text in common; of a schema `UnsupportedSchemaError`.
+        """
+        words = [ast.literal(word) for word, is_there in (("true", value.true), ("false", value.false)) if is_there]
+        known = ast.union(self.number_texts(value), *words)
+        if value.strings and known != ast.EMPTY and not is_empty(ast.conjunction(known, self.strings(value))):
+            fix = "use a pattern or a Literal for the string, or another format"
+            raise self.refuse("a string or a number or boolean", "a string may look like the other", fix)
+
+    # --- lists ---------------------------------------------------------------------------------------------------------
+
+    def check_array(self, disjunct: ArrayDisjunct) -> None:
+        """Refuse a list whose items are compared or counted.
+
+        Raises:
+            UnsupportedSchemaError: It is one; of a type `UnsupportedTypeError`.
+        """
+        if disjunct.unique and (disjunct.max_items is None or disjunct.max_items > 1):
+            fix = "drop uniqueItems, or a set's bound on its size"
+            raise self.refuse("a list of different items", "rules of a grammar do not remember items", fix)
+        if disjunct.counts:
+            fix = "drop contains and negated items"
+            raise self.refuse("a list with items counted by what they are", "rules of a grammar do not count", fix)
+
+    def items(
+        self,
+        disjunct: ArrayDisjunct,
+        separator: Expression,
+        *,
+        least: int = 1,
+        most: int | None = None,
+        write: Callable[[Values], Expression] | None = None,
+    ) -> Expression:
+        """Return the items of a list, at least one, built from the last prefix item backwards.
+
+        Args:
+            disjunct: The list.
+            separator: Between items.
+            least: Fewest items, 1 or more.
+            most: Most items.
+            write: Of one item; None: `value`.
+        """
+        prefix, low = len(disjunct.prefix), max(disjunct.min_items, least)
+        bounds = [bound for bound in (disjunct.max_items, most) if bound is not None]
+        if disjunct.items is NEVER:
+            bounds.append(prefix)
+        high = min(bounds, default=None)
+        if high is not None and high < low:
+            return NOTHING
+        rest: Expression = EMPTY_TEXT
+        if high is None or high > prefix:
+            with self.inside("items"):
+                item = (write or self.value)(disjunct.items)
+            done = max(prefix, 1)
+            more = sequence(separator, item)
+            rest = repeat(more, max(low - done, 0), None if high is None else high - done)
+            rest = rest if prefix else sequence(item, rest)
+        for index in reversed(range(prefix)):
+            if high is not None and index >= high:
+                rest = EMPTY_TEXT
+                continue
+            with self.inside("prefixItems", str(index)):
+                item = (write or self.value)(disjunct.prefix[index])
+            head = sequence(separator if index else EMPTY_TEXT, item, rest)
+            rest = alternatives(EMPTY_TEXT, head) if index >= low else head
+        return rest
+
+    # --- objects -------------------------------------------------------------------------------------------------------
+
+    def declared(self, disjunct: ObjectDisjunct) -> list[Member] | None:
+        """Return the members that are declared and may be there, in order; None if one that is needed has no value.
+
+        Raises:
+            UnsupportedSchemaError: Members are counted; of a type `UnsupportedTypeError`.
+        """
+        if disjunct.counts:
+            fix = "drop negated members"
+            raise self.refuse("an object with members counted by what they are", "rules of a grammar do not count", fix)
+        found = [
+            Member(key, values, key in disjunct.required)
+            for key, values in disjunct.properties
+            if values is not NEVER and not self.normaliser.is_plainly_empty(values)
+        ]
+        if not disjunct.required <= {member.key for member in found}:
+            return None
+        least, most = disjunct.min_properties, disjunct.max_properties
+        is_closed = not self.key_classes(disjunct)
+        few = least > max(len(disjunct.required), 1 if not is_closed or not found else 0)
+        if few or (most is not None and (most < len(found) or (found and not is_closed))):
+            fix = "drop minProperties and maxProperties, or say by required which members there are"
+            raise self.refuse("an object of so many members", "rules of a grammar do not count members", fix)
+        return found
+
+    def members(self, parts: Sequence[tuple[Expression, bool]], separator: Expression, *more: Expression) -> Expression:
+        """Return members in order, at least one of them.
+
+        Args:
+            parts: Each with whether it is needed.
+            separator: Between members.
+            more: Undeclared members: the first if it comes first of all, and what follows others. None: there are none.
+        """
+        first, behind = more or (NOTHING, EMPTY_TEXT)
+        optional = next((at for at, (_, needed) in enumerate(parts) if needed), len(parts))
+        for index in reversed(range(len(parts))):
+            part, needed = parts[index]
+            taken = sequence(part, behind)
+            first = taken if needed else alternatives(taken, first)
+            if index:
+                following = sequence(separator, part)
+                behind = sequence(following if needed else alternatives(EMPTY_TEXT, following), behind)
+                # Any of the optional members may be the first: what follows stands in several places.
+                behind = self.part(behind) if 0 < optional >= index - 1 else behind
+        return first
+
+    def key_classes(self, disjunct: ObjectDisjunct) -> list[tuple[ast.Regex, Values]]:
+        """Return the undeclared keys of an object, in sets whose values are the same, none of them empty.
+
+        Raises:
+            LimitError: Too many patterns overlap.
+        """
+        if disjunct.names == ast.EMPTY or disjunct.max_properties == 0:
+            return []
+        declared = ast.union(*(ast.literal(key) for key, _ in disjunct.properties))
+        whole: Values = intersection_of()
+        classes = [(ast.conjunction(disjunct.names, ast.complement(declared)), whole)]
+        for rule in disjunct.rules:
+            groups = [(keys, values, False) for keys, values in classes]
+            for pattern, asked in rule.patterns:
+                groups = [
+                    group
+                    for keys, values, is_matched in groups
+                    for group in (
+                        (ast.conjunction(keys, pattern), intersection_of(values, asked), True),
+                        (ast.conjunction(keys, ast.complement(pattern)), values, is_matched),
+                    )
+                ]
+            split = [(k, v if is_matched else intersection_of(v, rule.additional)) for k, v, is_matched in groups]
+            classes = [
+                (keys, values)
+                for keys, values in split
+                if values is not NEVER and not self.normaliser.is_plainly_empty(values) and not is_empty(keys)
+            ]
+            if len(classes) > MAX_KEY_CLASSES:
+                raise LimitError(f"more than {MAX_KEY_CLASSES} sets of keys", fix="use fewer patterns of keys")
+        return [(keys, values) for keys, values in classes if not is_empty(keys)]
+
+    def closed(self, disjunct: ObjectDisjunct, why: str) -> ObjectDisjunct:
+        """Return an object all of whose keys are declared: those that are listed come behind the others.
+
+        Args:
+            disjunct: The object.
+            why: The format knows no other keys.
+
+        Raises:
+            UnsupportedSchemaError: It has other keys; of a type `UnsupportedTypeError`.
+        """
+        listed: dict[str, Values] = {}
+        for keys, values in self.key_classes(disjunct):
+            texts = few_texts(keys, MAX_LISTED_KEYS)
+            if texts is not None:
+                listed.update(dict.fromkeys(sorted(texts), values))
+                continue
+            fix = "declare the keys (a class, a TypedDict; additionalProperties: false), or use a list of pairs"
+            raise self.refuse("an object with undeclared keys", why, fix)
+        properties = (*disjunct.properties, *listed.items())
+        return replace(disjunct, properties=properties, names=ast.EMPTY) if listed else disjunct
