@@ -151,7 +151,8 @@ class Template(ContextFree[T_co]):
     def __repr__(self) -> str:
         """Return the call that makes it, holes as a prompt shows them."""
         holes = "".join(f", {name}={_shown(hole)}" for name, hole in self.holes)
-        return f"Template({self.text!r}{'' if self.into is None else f', {self.into.__name__}'}{holes})"
+        into = "" if self.into is None else f", {getattr(self.into, '__name__', '...')}"
+        return f"Template({self.text!r}{into}{holes})"
 
 
 # --- what is given -------------------------------------------------------------------------------------------------------
