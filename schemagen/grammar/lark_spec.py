@@ -174,7 +174,7 @@ class Lark(GrammarText):
         reader = self._reader
         try:
             return reader.parse(text)
-        except imported_lark().LarkError as error:
+        except (imported_lark().LarkError, IndexError) as error:  # its Indenter, of a comment at the end of the text
             told = str(error).strip().splitlines() or [type(error).__name__]
             raise ValidationFailed(
                 f"lark does not parse the text: {told[0]}",

@@ -169,7 +169,7 @@ def _specs_of(pieces: list[Piece], into: Any, holes: dict[str, Any]) -> dict[str
     if fields is not None and (missing := sorted(fields.required - {*names})):
         raise OptionError(
             f"the template has no hole for {missing[0]!r}",
-            why=f"it is a field of {into.__name__} without a default",
+            why=f"it is a field of {getattr(into, '__name__', into)} without a default",
             fix=f"write {{{missing[0]}}} in it",
         )
     found: dict[str, Any] = {}

@@ -177,6 +177,29 @@ def written_anew(text: str) -> str:
     return out.lstrip()
 
 
+def assigns_to_no_target(error: str) -> bool:
+    """Whether Python refuses a line in which something is assigned, or looped over, that is no target: no matter of the grammar."""
+    message, _, line = error.partition(": ")
+    pieces = [
+        re.findall(r"\bfor (.*?) in\b", line[start:]) for start in range(len(line)) if line.startswith("for ", start)
+    ]
+    looped = {target for found in pieces for target in found[:1]}
+    assigned = {
+        part for statement in line.split(" ; ") for part in re.split(r"(?<![=!<>:+\-*/%&|^@])=(?!=)", statement)[:-1]
+    }
+    return "invalid syntax" in message and any(map(_is_no_target, looped | assigned))
+
+
+def _is_no_target(text: str) -> bool:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        try:
+            ast.parse(f"{text.strip()} = 0")
+        except SyntaxError:
+            return True
+    return False
+
+
 def error_of_python(text: str) -> str | None:
     """What Python's own parser says against a program, and the line; None: nothing."""
     try:
