@@ -53,11 +53,7 @@ def compare(parser: "lark.Lark", characters: str) -> None:
             continue
         assert matcher.is_accepting() == (text in read), text
         if text not in begun:
-            try:
-                rest = matcher.shortest_completion()
-            except LimitError:  # it is said, and seldom: once in a thousand grammars
-                continue
-            assert parses(parser, text + rest.decode()), text
+            assert parses(parser, text + matcher.shortest_completion().decode()), text
 
 
 @pytest.mark.parametrize("lexer", ["basic", "contextual"])
@@ -89,14 +85,18 @@ def random_grammar(seed: int) -> str:
     ids=str,
 )
 def test_random_tables_have_no_dead_ends(seeds: range) -> None:
-    """Those that lark makes tables of."""
-    compared = 0
+    """Those that lark makes tables of. One in a thousand has ends that are not found within the limits, which is said."""
+    compared = given_up = 0
     for seed in seeds:
         for lexer in ("basic", "contextual"):
             try:
                 parser = lark.Lark(random_grammar(seed), parser="lalr", lexer=lexer)
             except lark.exceptions.LarkError:
                 continue
-            compare(parser, "abc ")
-            compared += 1
+            try:
+                compare(parser, "abc ")
+                compared += 1
+            except LimitError:
+                given_up += 1
     assert compared > len(seeds) / 2
+    assert given_up <= len(seeds) / 50
