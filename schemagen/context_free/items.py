@@ -12,7 +12,18 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import TYPE_CHECKING, TypeAlias
 
-from schemagen.context_free.syntax import Alternatives, Expression, Guest, Repeat, Rule, Sequence, Terminal, Text, Token
+from schemagen.context_free.syntax import (
+    Alternatives,
+    Expression,
+    Guest,
+    Repeat,
+    Rule,
+    Sequence,
+    Terminal,
+    Text,
+    Token,
+    TokenRun,
+)
 from schemagen.context_free.texts import is_nullable, nonempty
 from schemagen.errors import LimitError
 from schemagen.regex import ast
@@ -20,7 +31,7 @@ from schemagen.regex import ast
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-Readable: TypeAlias = "Terminal | Text | Guest | Token"
+Readable: TypeAlias = "Terminal | Text | Guest | Token | TokenRun"
 Symbol: TypeAlias = "Rule | Readable"
 
 #: Symbols of one rule, repetitions written out.

@@ -7,7 +7,7 @@ import re
 from typing import TYPE_CHECKING
 
 from schemagen.context_free.determinism import only_text
-from schemagen.context_free.syntax import Guest, Text, Token
+from schemagen.context_free.syntax import Guest, Text, Token, TokenRun
 from schemagen.context_free.texts import is_plain
 from schemagen.regex import ast
 from schemagen.regex.text import to_python_re
@@ -45,6 +45,8 @@ def symbol_name(symbol: Symbol, languages: dict[str, set[ast.Regex]]) -> str:
         return _shortened(str(symbol))
     if isinstance(symbol, Text):
         return language_name(symbol.regex)
+    if isinstance(symbol, TokenRun):
+        return "tokens of text"
     own = languages.get(symbol.name, set())
     if len(own) != 1:
         return symbol.name

@@ -8,12 +8,21 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from schemagen.context_free.syntax import ContextFreeGrammar, Expression, Rule, Text, alternatives, repeat, sequence
+from schemagen.context_free.syntax import (
+    ContextFreeGrammar,
+    Expression,
+    Rule,
+    Text,
+    TokenRun,
+    alternatives,
+    repeat,
+    sequence,
+)
 from schemagen.errors import UnsupportedPatternError
 from schemagen.regex import ast
 from schemagen.regex.parse import parse_groups
 from schemagen.regex.syntax import PLAIN, Choice, Loop, Named, Sequence
-from schemagen.regex.text_groups import TEXT_GROUPS
+from schemagen.regex.text_groups import TEXT_GROUPS, TOKEN_GROUPS
 
 if TYPE_CHECKING:
     from schemagen.regex.syntax import Syntax
@@ -53,7 +62,9 @@ def _expression(node: Syntax, rules: dict[str, Expression], pattern: str) -> Exp
             number += 1
             name = f"{node.name}#{number}"
         rules[name] = Text(ast.EMPTY)  # the names inside come behind
-        rules[name] = _expression(node.inner, rules, pattern)
+        is_token = node.name in TOKEN_GROUPS
+        has_lines = node.name != "PARAGRAPH_TOKEN"
+        rules[name] = TokenRun(1, 1, has_lines) if is_token else _expression(node.inner, rules, pattern)
         return Rule(name)
     raise UnsupportedPatternError(
         f"the spans of {pattern!r:.80}, which has an anchor or a look-around beside text groups",

@@ -22,7 +22,7 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, NamedTuple
 
 from schemagen.context_free.items import Items, nullable_rules, positions_of
-from schemagen.context_free.syntax import MARK, Guest, Lexeme, Rule, Terminal, Text, refuse_tokens
+from schemagen.context_free.syntax import MARK, Guest, Lexeme, Rule, Terminal, Text, TokenRun, refuse_tokens
 from schemagen.errors import LimitError, UnsupportedGrammarError
 from schemagen.regex import ast
 from schemagen.regex.derivatives import Recogniser
@@ -109,6 +109,10 @@ class _Reader:
             return self._guest_ends(symbol, start)
         if isinstance(symbol, Terminal):
             return sorted({end for way in self._grammar.terminals[symbol.name] for end in self._lexeme(way, start)})
+        if isinstance(symbol, TokenRun):  # of tokens a text says nothing but that each has a character
+            line = self._text.find("\n", start)
+            last = len(self._text) if symbol.has_lines or line < 0 else line
+            return list(range(start + symbol.low, last + 1))
         return []
 
     def _lexeme(self, lexeme: Lexeme, start: int) -> Iterator[int]:

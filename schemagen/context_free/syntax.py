@@ -88,6 +88,22 @@ class Token(HashedOnce):
 
 @hashed_once
 @dataclass(frozen=True, slots=True)
+class TokenRun(HashedOnce):
+    """Whole tokens of the vocabulary, of text: it begins and ends where tokens do.
+
+    Attributes:
+        low: How many at least, 1 or more.
+        high: How many at most; None: any number.
+        has_lines: Whether tokens with line breaks are among them.
+    """
+
+    low: int
+    high: int | None
+    has_lines: bool = True
+
+
+@hashed_once
+@dataclass(frozen=True, slots=True)
 class Sequence(HashedOnce):
     """The parts one after the other; no parts at all is the empty text."""
 
@@ -113,7 +129,7 @@ class Repeat(HashedOnce):
 
 
 Expression = _Union[  # noqa: UP007 - a runtime alias of forward names
-    Rule, Terminal, Text, Guest, Token, Sequence, Alternatives, Repeat
+    Rule, Terminal, Text, Guest, Token, TokenRun, Sequence, Alternatives, Repeat
 ]
 
 NOTHING = Alternatives(())
@@ -167,6 +183,9 @@ def repeat(inner: Expression, low: int, high: int | None) -> Expression:
         return inner
     if isinstance(inner, Text):
         return Text(ast.repeat(inner.regex, low, high))
+    if isinstance(inner, TokenRun) and inner.low == inner.high == 1:
+        run = TokenRun(max(low, 1), high, inner.has_lines)
+        return run if low else alternatives(run, EMPTY_TEXT)
     return Repeat(inner, low, high)
 
 
@@ -296,6 +315,11 @@ def refuse_tokens(grammar: ContextFreeGrammar, where: str) -> None:
             why="a token that is named is no text",
             fix="compile a grammar that names tokens by itself",
         )
+
+
+def counts_tokens(grammar: ContextFreeGrammar) -> bool:
+    """Whether a grammar counts tokens of text."""
+    return any(isinstance(each, TokenRun) for each in _leaves(grammar))
 
 
 def _leaves(grammar: ContextFreeGrammar) -> Iterator[Expression]:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Literal, cast
 from schemagen.engine.options import Options
 from schemagen.errors import LimitError, OptionError, ValidationFailed
 from schemagen.grammar.context_free_specs import ContextFree
+from schemagen.grammar.graph import GrammarGraph
 from schemagen.grammar.pipeline import (
     json_regex,
     pattern_of,
@@ -150,7 +151,12 @@ class Grammar:
     @property
     def reads_ahead(self) -> bool:
         """Whether its matchers can tell what comes next: those of the compiled core can."""
-        return self.is_native
+        return bool(getattr(self._implementation, "reads_ahead", self.is_native))
+
+    @property
+    def counts_tokens(self) -> bool:
+        """Whether it is a grammar that counts tokens of text: what is read of it is tokens, and no bytes."""
+        return isinstance(self._implementation, GrammarGraph)
 
     @property
     def token_table(self) -> _core.TokenTable | None:
@@ -159,7 +165,7 @@ class Grammar:
 
     @cached_property
     def _token_table(self) -> _core.TokenTable | None:
-        if self.engine != "native":
+        if self.engine != "native" or self.counts_tokens:
             return None
         from schemagen import _core
 

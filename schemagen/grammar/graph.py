@@ -56,16 +56,36 @@ _MAX_FORCED = 1024
 
 
 @dataclass(frozen=True, slots=True, eq=False)
+class TokenCount:
+    """Whole tokens as a part: how many, and which.
+
+    Attributes:
+        low: At least so many.
+        high: At most; None: any number.
+        words: The tokens, as a mask.
+    """
+
+    low: int
+    high: int | None
+    words: Words
+
+    def has(self, token_id: int) -> bool:
+        """Whether a token is one of them."""
+        return bool(self.words.view(np.uint8)[token_id >> 3] >> (token_id & 7) & 1)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
 class Segment:
     """A grammar and what may follow its texts.
 
     Attributes:
-        grammar: Of the text of this part; None: the empty text alone.
+        grammar: Of the text of this part; None: the empty text alone, or whole tokens.
         ends: The bytes that a text of this part can end with; None: any. Fewer bytes make smaller tables.
         following: Indices of the parts that may come next, directly behind.
         special: Special token id -> indices of the parts that may come behind that token.
         final: Whether the whole text may end with this part.
         max_tokens: How many tokens its text may take, those of its shortest end not counted, 1 or more; None: any number.
+        count: Of a part that is whole tokens, how many and which.
         label: What the caller knows it by.
     """
 
@@ -75,6 +95,7 @@ class Segment:
     special: Mapping[int, tuple[int, ...]] = field(default_factory=dict)
     final: bool = False
     max_tokens: int | None = None
+    count: TokenCount | None = None
     label: Any = "the text"
 
 
@@ -89,11 +110,12 @@ class Span:
 
 @dataclass(slots=True, eq=False)
 class _Branch:
-    """A part that is being read: its matcher, and how many steps that has made."""
+    """A part that is being read: its matcher, or what it counts, and how many steps that has made."""
 
     span: Span
     matcher: Matcher | None
     steps: int = 0
+    count: TokenCount | None = None
 
     def read(self, data: bytes) -> bool:
         """Advance by some bytes, all of them or nothing."""
@@ -102,23 +124,38 @@ class _Branch:
         self.steps += 1
         return True
 
+    def take(self, token_id: int) -> bool:
+        """Advance by a whole token, if it is one of those that are counted."""
+        if self.count is None or not self.goes_on() or not self.count.has(token_id):
+            return False
+        self.steps += 1
+        return True
+
+    def goes_on(self) -> bool:
+        """Whether one more token may be counted."""
+        return self.count is not None and (self.count.high is None or self.steps < self.count.high)
+
     def may_end(self) -> bool:
         """Whether the text of the part may end here."""
+        if self.count is not None:
+            return self.steps >= self.count.low
         return self.matcher is None or self.matcher.is_accepting()
 
     def needed(self) -> int:
         """Return how many tokens the text of the part takes to its end; 0 also where that is not known."""
+        if self.count is not None:
+            return max(self.count.low - self.steps, 0)
         return 0 if self.matcher is None else self.matcher.tokens_to_finish() or 0
 
     def back_to(self, steps: int) -> None:
         """Undo all steps but some."""
         if self.matcher is not None and self.steps > steps:
             self.matcher.rollback(self.steps - steps)
-            self.steps = steps
+        self.steps = min(self.steps, steps)
 
     def fork(self) -> _Branch:
         """Return an independent copy."""
-        return _Branch(self.span, None if self.matcher is None else self.matcher.fork(), self.steps)
+        return _Branch(self.span, None if self.matcher is None else self.matcher.fork(), self.steps, self.count)
 
 
 _Live = tuple[tuple[_Branch, int], ...]
@@ -227,7 +264,12 @@ class GrammarGraph:
     @cached_property
     def entries(self) -> list[int]:
         """How many tokens the shortest text of each part takes; 0 also where that is not known."""
-        return [0 if part.grammar is None else part.grammar.matcher().tokens_to_finish() or 0 for part in self.parts]
+        return [
+            (0 if part.count is None else part.count.low)
+            if part.grammar is None
+            else part.grammar.matcher().tokens_to_finish() or 0
+            for part in self.parts
+        ]
 
     @cached_property
     def _rests(self) -> list[float]:
@@ -259,7 +301,7 @@ class GrammarGraph:
         for index in indices:
             grammar = self.parts[index].grammar
             span = Span(index, position, previous)
-            thread = _Branch(span, None if grammar is None else grammar.matcher())
+            thread = _Branch(span, None if grammar is None else grammar.matcher(), count=self.parts[index].count)
             threads.append(thread)
             if thread.may_end():
                 threads.extend(self.spawn(self.parts[index].following, position, span))
@@ -335,16 +377,33 @@ class GraphMatcher:
                 return True
             return False
         data = vocabulary.tokens[token_id]
-        return self.accept_bytes(data) if data else self._accept_special(token_id)
+        return self._read(data, token_id) if data else self._accept_special(token_id)
 
     def accept_bytes(self, data: bytes) -> bool:
-        """Advance by text, all of it or nothing; counts as one step for `rollback`."""
+        """Advance by text, all of it or nothing; counts as one step for `rollback`.
+
+        Raises:
+            MatcherError: A part may be read here in which tokens are counted.
+        """
         check_bytes(data)
-        state = self._history[-1]
-        if state.terminated:
+        if self._history[-1].terminated:
             return False
+        if data and any(thread.count is not None for thread, _ in self._history[-1].live):
+            raise MatcherError(
+                "tokens are counted here, and bytes do not say where they end", fix="use accept_token(token_id)"
+            )
+        return self._read(data)
+
+    def _read(self, data: bytes, token_id: int | None = None) -> bool:
+        """Advance by text, which may be a token."""
+        state = self._history[-1]
         position = state.position + len(data)
-        threads = self._sequence.read([thread for thread, _ in state.live], data, state.position)
+        counting = [] if token_id is None else [each for each, _ in state.live if each.take(token_id)]
+        threads = self._sequence.read([each for each, _ in state.live if each.count is None], data, state.position)
+        for thread in counting:
+            threads.append(thread)
+            if thread.may_end():
+                threads += self._sequence.spawn(self._sequence.parts[thread.span.part].following, position, thread.span)
         threads = [thread for thread in threads if self._is_in_time(thread, position)]
         if not threads:
             self._restore(state)
@@ -438,7 +497,7 @@ class GraphMatcher:
         places: list[tuple[int, int]] = []
         for thread, _ in self._history[-1].live:
             inside: Any = thread.matcher
-            place = 1 if inside is None else inside.place()
+            place = 1 + thread.steps if inside is None else inside.place()
             if place == 0:
                 return 0
             places.append((thread.span.part, place))
@@ -487,6 +546,9 @@ class GraphMatcher:
     def _add_thread(self, thread: _Branch, words: Words, scratch: npt.NDArray[np.int32], left: float) -> None:
         """Add the tokens of one thread, as far as a budget goes: inside of its part, across its end, behind it."""
         part = self._sequence.parts[thread.span.part]
+        needed = max(thread.needed() - 1, 0) + self._sequence.rest(thread.span.part)
+        if thread.count is not None and thread.goes_on() and needed < left:
+            np.bitwise_or(words, thread.count.words, out=words)
         if thread.matcher is not None:
             inside = min(left - self._sequence.rest(thread.span.part), self._left_in_part(thread))
             budget = None if math.isinf(inside) else int(inside)
@@ -601,11 +663,17 @@ class GraphMatcher:
 
 
 def _refuse_named_tokens(parts: Iterable[Segment]) -> None:
-    """Refuse grammars that name tokens.
+    """Refuse grammars that name or count tokens.
 
     Raises:
         UnsupportedGrammarError: There is one.
     """
+    if any(getattr(part.grammar, "counts_tokens", False) for part in parts):
+        raise UnsupportedGrammarError(
+            "a grammar that counts tokens, among thoughts or tools",
+            why="the parts of such an answer are read byte by byte, and bytes do not say where tokens end",
+            fix="use the grammar by itself",
+        )
     if any(getattr(part.grammar, "names_tokens", False) for part in parts):
         raise UnsupportedGrammarError(
             "a grammar that names tokens, among thoughts or tools",

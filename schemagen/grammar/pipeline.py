@@ -11,7 +11,7 @@ import sys
 import warnings
 from dataclasses import replace
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, cast
 
 from schemagen.engine.options import DEFAULT_STYLE, Deadline, Limits, Options
 from schemagen.errors import (
@@ -20,6 +20,7 @@ from schemagen.errors import (
     SchemaError,
     SchemagenError,
     UnsatisfiableSchemaError,
+    UnsupportedGrammarError,
     UnsupportedSchemaError,
 )
 from schemagen.grammar.context_free_specs import ContextFree
@@ -31,7 +32,7 @@ from schemagen.schema.report import Entry, Report
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from schemagen.context_free.syntax import ContextFreeGrammar
+    from schemagen.context_free.syntax import ContextFreeGrammar, Guest
     from schemagen.engine.native.fast_reader import CorePass
     from schemagen.engine.native.lowering import JsonLowering
     from schemagen.engine.protocol import Engine
@@ -323,6 +324,13 @@ def unwritable(spec: Regex | Choice[Any]) -> UnsatisfiableSchemaError | None:
 
 def pattern_engine(spec: Regex | Choice[Any], vocabulary: Vocabulary, options: Options, engine: str) -> Engine:
     """Return the engine of a pattern or of choices."""
+    if isinstance(spec, Regex) and spec.dialect == "python" and "_TOKEN>" in spec.pattern:
+        from schemagen.context_free.pattern_groups import rules_of_pattern
+        from schemagen.context_free.syntax import counts_tokens
+
+        rules = rules_of_pattern(spec.pattern)
+        if rules is not None and counts_tokens(rules):
+            return _counting_engine(rules, vocabulary, options, engine)
     if engine != "native":
         return reference_engine(pattern_of(spec), vocabulary, options.limits)
     from schemagen.engine.native.lowering import compile_choices, compile_pattern
@@ -338,9 +346,12 @@ def context_free_engine(
     spec: ContextFree[Any], vocabulary: Vocabulary, options: Options, engine: str
 ) -> tuple[Engine, Vocabulary]:
     """Return the engine of a grammar text, and the vocabulary that it is over: with marks for the tokens that are named."""
+    from schemagen.context_free.syntax import counts_tokens
     from schemagen.engine.tokens import marked_for
 
     rules = spec.rules()
+    if counts_tokens(rules):
+        return _counting_engine(rules, vocabulary, options, engine), vocabulary
     over = marked_for(rules, vocabulary)
     if engine != "native":
         return _context_free_in_python(spec, rules, over, options.limits), over
@@ -349,9 +360,27 @@ def context_free_engine(
     return compile_context_free(rules, over, options, lambda inner: _guest(inner, over, options)), over
 
 
+def _counting_engine(rules: ContextFreeGrammar, vocabulary: Vocabulary, options: Options, engine: str) -> Engine:
+    """Return the engine of a grammar that counts tokens: a graph of engines."""
+    from schemagen.context_free.syntax import Text
+    from schemagen.context_free.texts import nonempty
+    from schemagen.engine.native.lowering import compile_pattern
+    from schemagen.grammar.token_runs import graph_of
+
+    def engine_of(symbol: Text | Guest) -> Engine:
+        if not isinstance(symbol, Text):
+            return cast("Engine", _guest(symbol.spec, vocabulary, options))
+        regex = nonempty(symbol.regex)
+        if engine != "native":
+            return reference_engine(regex, vocabulary, options.limits)
+        return compile_pattern(regex, vocabulary, options)
+
+    return graph_of(rules, vocabulary, engine_of)
+
+
 def _guest(spec: Any, vocabulary: Vocabulary, options: Options) -> Any:
     """Return the engine of something that is embedded in a grammar."""
-    from schemagen.context_free.syntax import refuse_tokens
+    from schemagen.context_free.syntax import counts_tokens, refuse_tokens
     from schemagen.grammar.embedded import JsonSchema, given_spec
 
     place = ""
@@ -359,7 +388,14 @@ def _guest(spec: Any, vocabulary: Vocabulary, options: Options) -> Any:
         options, place = spec.written(options), spec.place
     spec = given_spec(spec)
     if isinstance(spec, ContextFree):
-        refuse_tokens(spec.rules(), "a grammar inside of another")
+        rules = spec.rules()
+        refuse_tokens(rules, "a grammar inside of another")
+        if counts_tokens(rules):
+            raise UnsupportedGrammarError(
+                f"{spec!r:.80} inside of another grammar",
+                why="it counts tokens, and what has an automaton of its own there is read byte by byte",
+                fix="put it into a Template, schemagen.concat or schemagen.union",
+            )
         return context_free_engine(spec, vocabulary, options, "native")[0]
     target = target_of(spec)
     source = _Source(

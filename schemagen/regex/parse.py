@@ -233,7 +233,8 @@ class Parser:
     def _push_text_group(self, group: Group) -> None:
         """Add what a text group stands for."""
         parts = [each.node for each in (*group.alternatives, self._sequence(group))]
-        language, height = TextGroup(group.text_group, parts, group.position, self.cursor).language()
+        is_named = self.keeps_names and not any(outer.text_group for outer in self.open_groups)
+        language, height = TextGroup(group.text_group, parts, group.position, self.cursor, is_named).language()
         self.push(self._named(group, language), height, group.position)
 
     def _named(self, group: Group, node: Syntax) -> Syntax:

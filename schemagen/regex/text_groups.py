@@ -17,7 +17,18 @@ from typing import TYPE_CHECKING, NamedTuple, NoReturn
 
 from schemagen.errors import LimitError
 from schemagen.regex import wildcards
-from schemagen.regex.ast import Alternation, Chars, Complement, Concat, Conjunction, Regex, Repeat, union
+from schemagen.regex.ast import (
+    ANY_CHAR,
+    Alternation,
+    Chars,
+    Complement,
+    Concat,
+    Conjunction,
+    Regex,
+    Repeat,
+    repeat,
+    union,
+)
 from schemagen.regex.syntax import PLAIN
 
 if TYPE_CHECKING:
@@ -40,12 +51,14 @@ class TextGroup(NamedTuple):
         alternatives: What ``|`` separates inside of it.
         position: Where it begins.
         cursor: The pattern.
+        is_named: Whether whoever reads the pattern is told where the group is.
     """
 
     name: str
     alternatives: Sequence[Syntax]
     position: int
     cursor: Cursor
+    is_named: bool = False
 
     def language(self) -> tuple[Regex, int]:
         """Return the texts that it stands for, and how many operators are nested in them.
@@ -132,13 +145,20 @@ def _subsequence(group: TextGroup) -> Regex:
     return wildcards.delimited_subsequence(*group.delimiter_and_items())
 
 
-def _token(group: TextGroup) -> NoReturn:
-    """Refuse a group that stands for one token, whichever that is: an expression over characters knows no tokens."""
+def _token(group: TextGroup) -> Regex:
+    """Return the texts of tokens. An expression over characters knows none: who counts them reads the groups by name.
+
+    Raises:
+        UnsupportedPatternError: Where an expression is asked for, and not what its groups are.
+    """
+    group.nothing()
+    if group.is_named:
+        return wildcards.paragraph_text() if group.name == "PARAGRAPH_TOKEN" else repeat(ANY_CHAR, 1, None)
     line = "[^\\n]" if group.name == "PARAGRAPH_TOKEN" else "(?s:.)"
     raise group.cursor.unsupported(
         f"the text group {group.name} cannot be compiled",
         group.position,
-        why="it counts tokens, and a pattern is a language of characters",
+        why="it counts tokens, which is only done in the pattern of a Regex by itself, outside of lists",
         fix=f"for any number of them write '{line}+', and bound the answer by max_new_tokens",
     )
 
@@ -163,6 +183,9 @@ _LANGUAGES: dict[str, Callable[[TextGroup], Regex]] = {
     "DELIMITED_LIST": _list,
     "DELIMITED_SUBSEQUENCE_OF": _subsequence,
 }
+
+#: Those that count tokens.
+TOKEN_GROUPS = frozenset({"TEXT_TOKEN", "PARAGRAPH_TOKEN"})
 
 #: The names of the groups.
 TEXT_GROUPS = frozenset(_LANGUAGES)

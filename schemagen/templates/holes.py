@@ -90,6 +90,11 @@ class Scalar:
         value = self.value_set
         return value is not None and bool(value.strings) and value == ValueSet(strings=value.strings)
 
+    @property
+    def is_grammar(self) -> bool:
+        """Whether it is a grammar or a kind of text."""
+        return isinstance(self.spec, ContextFree)
+
     def expression(self, behind: frozenset[str]) -> Expression:
         """Return its texts.
 

@@ -16,8 +16,9 @@ from typing import Any, NamedTuple, TypeVar, cast, overload
 
 from schemagen.arguments import check_count
 from schemagen.context_free.spans import Span, spans_of
-from schemagen.context_free.syntax import ContextFreeGrammar, Expression, Rule, Text, repeat, sequence
+from schemagen.context_free.syntax import EMPTY_TEXT, ContextFreeGrammar, Expression, Rule, Text, repeat, sequence
 from schemagen.errors import OptionError, ValidationFailed
+from schemagen.grammar.assembly import Assembly
 from schemagen.grammar.context_free_specs import ContextFree
 from schemagen.grammar.spans import LAYOUTS, guest_ends
 from schemagen.regex import ast
@@ -122,9 +123,7 @@ class Template(ContextFree[T_co]):
 
     def rules(self) -> ContextFreeGrammar:
         """Return the rules of the template: one for each hole."""
-        rules: dict[str, Expression] = {}
-        _Rules(rules).add(START, self, frozenset())
-        return ContextFreeGrammar(START, rules)
+        return _Rules().whole(self)
 
     def value_of(self, text: str) -> T_co:
         """Return the values of the holes.
@@ -214,8 +213,17 @@ def _shown(hole: Scalar | Template[Any] | Repeated) -> str:
 class _Rules:
     """The rules of a template and of those in its holes."""
 
-    def __init__(self, rules: dict[str, Expression]) -> None:
-        self._rules = rules
+    def __init__(self) -> None:
+        self._assembly = Assembly()
+        self._rules = self._assembly.rules
+        self._grammars: list[tuple[str, Scalar]] = []
+
+    def whole(self, template: Template[Any]) -> ContextFreeGrammar:
+        """Return the rules of a template."""
+        self.add(START, template, frozenset())
+        for path, hole in self._grammars:
+            self._rules[path] = self._assembly.expression(hole.spec)
+        return ContextFreeGrammar(START, self._rules, left_out=tuple(self._assembly.left_out))
 
     def add(self, path: str, template: Template[Any], behind: frozenset[str]) -> None:
         """Add the rule of a template, and those of its holes.
@@ -238,7 +246,10 @@ class _Rules:
         self._rules[path] = sequence(*body)
 
     def _hole(self, path: str, hole: Scalar | Template[Any] | Repeated, behind: frozenset[str]) -> None:
-        if isinstance(hole, Scalar):
+        if isinstance(hole, Scalar) and hole.is_grammar:
+            self._rules[path] = EMPTY_TEXT  # the name is taken; rules of grammars come behind those of holes
+            self._grammars.append((path, hole))
+        elif isinstance(hole, Scalar):
             self._rules[path] = hole.expression(behind)
         elif isinstance(hole, Template):
             self.add(path, hole, behind)

@@ -7,8 +7,8 @@ from abc import abstractmethod
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from schemagen.arguments import kind_of
-from schemagen.context_free.syntax import ContextFreeGrammar, Text
-from schemagen.errors import OptionTypeError, ValidationFailed
+from schemagen.context_free.syntax import ContextFreeGrammar, Text, counts_tokens
+from schemagen.errors import OptionTypeError, UnsupportedGrammarError, ValidationFailed
 from schemagen.grammar.compiler import understood
 from schemagen.grammar.context_free_specs import ContextFree
 from schemagen.grammar.embedded import expression_of, frozen_spec, given_spec
@@ -71,6 +71,7 @@ def as_part(spec: Any) -> Any:
 
     Raises:
         OptionTypeError: It is a text, which could mean a pattern or itself.
+        UnsupportedGrammarError: It counts tokens.
         SchemagenError: It is no spec.
     """
     if isinstance(spec, str):
@@ -79,7 +80,14 @@ def as_part(spec: Any) -> Any:
             why="an item is a spec",
             fix="give Regex(text) for a pattern, Choice(text) for a fixed text, or a type",
         )
-    return frozen_spec(understood(spec))
+    spec = understood(spec)
+    if isinstance(spec, ContextFree) and counts_tokens(spec.rules()):
+        raise UnsupportedGrammarError(
+            f"{spec!r:.80} as an item",
+            why="items are cut out of the text, which does not say where tokens end",
+            fix="repeat a Template that has it: Template(...).many()",
+        )
+    return frozen_spec(spec)
 
 
 def part_expression(spec: Any) -> Expression:

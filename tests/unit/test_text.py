@@ -230,8 +230,12 @@ def test_regular_ones_are_expressions() -> None:
     ("pattern", "error", "fact", "position"),
     [
         ("a(?P<IMAGE>)", "UnsupportedPatternError", "the text group IMAGE cannot be compiled", 1),
-        ("(?P<TEXT_TOKEN>)", "UnsupportedPatternError", "the text group TEXT_TOKEN cannot be compiled", 0),
-        ("(?P<PARAGRAPH_TOKEN>)+", "UnsupportedPatternError", "the text group PARAGRAPH_TOKEN cannot be compiled", 0),
+        (
+            "(?P<DELIMITED_LIST>,|(?P<TEXT_TOKEN>))",
+            "UnsupportedPatternError",
+            "the text group TEXT_TOKEN cannot be compiled",
+            22,
+        ),
         ("(?P<QUOTED_TEXT>a)", "InvalidPatternError", "the text group QUOTED_TEXT takes no argument", 0),
         ("(?P<UNQUOTED_TEXT>|)", "InvalidPatternError", "the text group UNQUOTED_TEXT takes no argument", 0),
         ("(?P<TEXT_UNTIL>)", "InvalidPatternError", "the text group TEXT_UNTIL has no stop", 0),

@@ -17,6 +17,7 @@ from schemagen.context_free.syntax import (
     Terminal,
     Text,
     Token,
+    TokenRun,
     alternatives,
     guests_in,
     substituted,
@@ -95,7 +96,7 @@ class _Lowering:
     def _ways_of(self, symbol: Symbol) -> tuple[Lexeme, ...]:
         if isinstance(symbol, Text):
             return (Lexeme(symbol.regex),)
-        return () if isinstance(symbol, Guest | Token) else self._grammar.terminals.get(symbol.name, ())
+        return () if isinstance(symbol, Guest | Token | TokenRun) else self._grammar.terminals.get(symbol.name, ())
 
     def lexemes(self) -> list[tuple[int, int, int, bool]]:
         """Return the ways to read each terminal: its number, its texts, what they must not go on as, and whether marked."""

@@ -35,6 +35,7 @@ from schemagen.context_free.syntax import (
     Terminal,
     Text,
     Token,
+    TokenRun,
     substituted,
 )
 from schemagen.context_free.texts import nonempty
@@ -209,6 +210,12 @@ def _language(grammar: ContextFreeGrammar, symbol: Readable) -> ast.Regex:
             column=symbol.column,
             why="this construction reads texts",
             fix="use engine='native' or engine='reference'",
+        )
+    if isinstance(symbol, TokenRun):
+        raise UnsupportedGrammarError(
+            "a run of tokens inside of a grammar",
+            why="this construction reads texts",
+            fix="compile the grammar with schemagen.compile",
         )
     lexemes = grammar.terminals.get(symbol.name, ())
     if any(lexeme.marked or lexeme.longer != ast.EMPTY for lexeme in lexemes):

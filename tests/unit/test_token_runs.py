@@ -1,0 +1,187 @@
+"""Grammars that count tokens: against their definition over all short sequences of tokens."""
+
+import itertools
+import re
+from collections.abc import Callable
+from typing import Any, Literal
+
+import pytest
+
+import schemagen
+from schemagen import GBNF, Regex, Template, text
+from schemagen.errors import MatcherError, OptionError, UnsupportedGrammarError, UnsupportedPatternError
+from schemagen.testing import mask_of
+
+TOKENS = [b"", b"a", b"b", b"ab", b"ba", b"\n", b"a\nb", b"\xc3", b"\xa9", b"\xc3\xa9", b"<", b"<a", b"b>", b">", b"1"]
+SMALL = schemagen.Vocabulary.from_tokens(TOKENS, eos_token_ids=[0])
+#: Tokens of whole characters, and those of them without line breaks.
+WHOLE = [token for token in TOKENS if token and token not in (b"\xc3", b"\xa9")]
+LINES = [token for token in WHOLE if b"\n" not in token]
+
+Parts = list[Any]  # patterns over bytes as texts of whole characters, and (low, high, tokens)
+
+
+def reads(parts: Parts, tokens: list[bytes], inside: bytes = b"") -> bool:
+    """Whether tokens can be read as the parts: what is left of a token inside of a pattern goes on there."""
+    if not parts:
+        return not tokens and not inside
+    part, *rest = parts
+    if isinstance(part, str):
+        joined = inside + b"".join(tokens)
+        for end in range(len(joined) + 1):
+            try:
+                piece = joined[:end].decode()
+            except UnicodeDecodeError:
+                continue
+            if re.fullmatch(part, piece):
+                left, over = end - len(inside), list(tokens)
+                if left < 0:
+                    over_inside = inside[end:]
+                else:
+                    while over and left >= len(over[0]):
+                        left -= len(over.pop(0))
+                    over_inside = over.pop(0)[left:] if left else b""
+                if reads(rest, over, over_inside):
+                    return True
+        return False
+    low, high, members = part
+    if inside:
+        return False
+    most = len(tokens) if high is None else min(high, len(tokens))
+    return any(
+        all(token in members for token in tokens[:count]) and reads(rest, tokens[count:])
+        for count in range(low, most + 1)
+    )
+
+
+CASES: list[tuple[Any, list[Parts]]] = [
+    (text.text_tokens(1, 2), [[(1, 2, WHOLE)]]),
+    (text.paragraph_tokens(0, 1), [[(0, 1, LINES)]]),
+    (text.text_tokens(2), [[(2, None, WHOLE)]]),
+    (Regex("<(?P<TEXT_TOKEN>)>"), [["<", (1, 1, WHOLE), ">"]]),
+    (Regex("<(?P<PARAGRAPH_TOKEN>)+"), [["<", (1, None, LINES)]]),
+    (Regex("(?P<TEXT_TOKEN>){1,2}b*"), [[(1, 2, WHOLE), "b*"]]),
+    (Regex("(a(?P<PARAGRAPH_TOKEN>))*b?"), [[*["a", (1, 1, LINES)] * n, "b?"] for n in range(4)]),
+    (Regex("a|(?P<TEXT_TOKEN>)(?P<PARAGRAPH_TOKEN>)"), [["a"], [(1, 1, WHOLE), (1, 1, LINES)]]),
+    (Template("<{a}>", a=text.text_tokens(1, 2)), [["<", (1, 2, WHOLE), ">"]]),
+    (
+        Template("{a}<{b}", a=text.paragraph_tokens(1), b=schemagen.Choice("a", "ab")),
+        [[(1, None, LINES), "<", "ab?"]],
+    ),
+    (schemagen.concat(text.text_tokens(1, 1), Regex("(ab)+")), [[(1, 1, WHOLE), "(ab)+"]]),
+    (schemagen.union(text.text_tokens(2, 2), GBNF('root ::= "a" | "é"')), [[(2, 2, WHOLE)], ["a|é"]]),
+    (schemagen.repeat(Template("a{t}", t=text.text_tokens(1, 1)), 1, 2), [[*["a", (1, 1, WHOLE)] * n] for n in (1, 2)]),
+    (
+        Template("{n}{t}", n={"enum": [1, 11]}, t=text.text_tokens(1, 1)),
+        [["1", (1, 1, WHOLE)], ["11", (1, 1, WHOLE)]],
+    ),
+]
+
+
+@pytest.mark.parametrize("engine", ["native", "reference"])
+@pytest.mark.parametrize(("spec", "ways"), CASES, ids=[repr(spec)[:60] for spec, _ in CASES])
+def test_all_short_sequences(spec: Any, ways: list[Parts], engine: Literal["native", "reference"]) -> None:
+    """Which of them are complete, which can go on, and each mask on the way: by definition."""
+    longest = 3
+    complete = {
+        ids
+        for length in range(longest + 2)
+        for ids in itertools.product(range(1, len(TOKENS)), repeat=length)
+        if (length <= longest or ids[0] in (1, 10)) and any(reads(way, [TOKENS[each] for each in ids]) for way in ways)
+    }
+    grammar = schemagen.compile(spec, SMALL, cache=None, engine=engine)
+    for length in range(longest + 1):
+        for ids in itertools.product(range(1, len(TOKENS)), repeat=length):
+            matcher = grammar.matcher()
+            if not all(map(matcher.accept_token, ids)):
+                assert ids not in complete
+                continue
+            assert matcher.is_accepting() == (ids in complete), ids
+            allowed = mask_of(matcher, SMALL)
+            assert allowed == {each for each in range(len(TOKENS)) if matcher.fork().accept_token(each)}
+            assert (0 in allowed) == (ids in complete)
+    read = {ids for ids in complete if len(ids) <= longest}
+    assert all(all(map(grammar.matcher().accept_token, ids[:1])) for ids in read)
+    assert read
+
+
+@pytest.mark.parametrize(("spec", "ways"), CASES, ids=[repr(spec)[:60] for spec, _ in CASES])
+def test_budgets_are_kept(spec: Any, ways: list[Parts]) -> None:
+    """From the smallest budget on, whatever is drawn ends in time."""
+    import random
+
+    grammar = schemagen.compile(spec, SMALL, cache=None)
+    least = grammar.min_new_tokens
+    assert least is not None
+    for seed in range(20):
+        rng, matcher = random.Random(seed), grammar.matcher()
+        budget, ids = least + rng.randrange(3), list[int]()
+        while len(ids) < budget:
+            allowed = sorted(mask_of(matcher, SMALL, budget=budget - len(ids)) - {0})
+            if not allowed or (matcher.is_accepting() and rng.random() < 0.5):
+                break
+            ids.append(rng.choice(allowed))
+            assert matcher.accept_token(ids[-1])
+        assert matcher.is_accepting(), ids
+        assert any(reads(way, [TOKENS[each] for each in ids]) for way in ways)
+
+
+def test_no_order_of_preference_is_needed() -> None:
+    """A token that is text of the pattern and a member of a run is followed as both."""
+    matcher = schemagen.compile(Regex("(ab(?P<TEXT_TOKEN>)<|(?P<TEXT_TOKEN>)>)"), SMALL).matcher()
+    assert matcher.accept_token(TOKENS.index(b"ab"))
+    assert matcher.fork().accept_token(TOKENS.index(b">"))
+    assert matcher.accept_token(TOKENS.index(b"\n"))
+    assert matcher.accept_token(TOKENS.index(b"<"))
+    assert matcher.is_accepting()
+
+
+def test_going_back() -> None:
+    """Rollback, fork and reset count as well."""
+    matcher = schemagen.compile(text.text_tokens(2, 2), SMALL).matcher()
+    assert matcher.accept_token(1)
+    other = matcher.fork()
+    assert matcher.accept_token(2)
+    assert not matcher.accept_token(2)
+    matcher.rollback(1)
+    assert not matcher.is_accepting()
+    assert matcher.accept_token(3)
+    assert matcher.is_accepting()
+    assert not other.is_accepting()
+    matcher.reset()
+    assert matcher.accept_token(1)
+    assert not matcher.is_accepting()
+    assert matcher.tokens_to_finish() == 1
+
+
+def test_what_is_refused() -> None:
+    """Bytes, where tokens are counted; recursion; what is read byte by byte inside of others."""
+    matcher = schemagen.compile(text.text_tokens(), SMALL).matcher()
+    with pytest.raises(MatcherError, match="tokens are counted"):
+        matcher.accept_bytes(b"a")
+    with pytest.raises(OptionError):
+        text.text_tokens(3, 2)
+    with pytest.raises(OptionError):
+        text.text_tokens(-1)
+    for pattern in ("(?P<TEXT_TOKEN>a)", "(?P<DELIMITED_LIST>,|(?P<TEXT_TOKEN>))", "^(?P<TEXT_TOKEN>)"):
+        with pytest.raises(schemagen.PatternError):
+            schemagen.compile(Regex(pattern), SMALL)
+    with pytest.raises(UnsupportedPatternError, match="TEXT_TOKEN"):
+        schemagen.to_regex(Regex("(?P<TEXT_TOKEN>)"))
+    with pytest.raises(UnsupportedGrammarError, match="tokens"):
+        text.list_of(text.text_tokens(1, 2))
+    with pytest.raises(UnsupportedGrammarError, match="tokens"):
+        text.subsequence_of(["a", text.text_tokens(1, 2)])
+    recursive = GBNF('root ::= "a" root | "b"')
+    with pytest.raises(UnsupportedGrammarError, match="calls itself"):
+        schemagen.compile(schemagen.concat(text.text_tokens(), recursive), SMALL)
+
+
+def test_values_and_prompts() -> None:
+    """The text, and how long it is to be."""
+    spec = Template("Title: {title}\n{body}", title=text.paragraph_tokens(1, 8), body=text.text_tokens(5))
+    grammar = schemagen.compile(spec, schemagen.Vocabulary.byte_vocabulary())
+    value: Callable[[str], Any] = grammar.validate
+    assert vars(value("Title: abc\nlonger\ntext")) == {"title": "abc", "body": "longer\ntext"}
+    assert spec.shown() == "Title: {title: one line of 1 to 8 tokens}\n{body: a text of at least 5 tokens}"
+    assert repr(text.text_tokens(1, 2)) == "text_tokens(min=1, max=2)"
