@@ -234,7 +234,7 @@ def test_regular_ones_are_expressions() -> None:
             "(?P<DELIMITED_LIST>,|(?P<TEXT_TOKEN>))",
             "UnsupportedPatternError",
             "the text group TEXT_TOKEN cannot be compiled",
-            22,
+            21,
         ),
         ("(?P<QUOTED_TEXT>a)", "InvalidPatternError", "the text group QUOTED_TEXT takes no argument", 0),
         ("(?P<UNQUOTED_TEXT>|)", "InvalidPatternError", "the text group UNQUOTED_TEXT takes no argument", 0),
