@@ -179,7 +179,7 @@ def written_anew(text: str) -> str:
 
 def assigns_to_no_target(error: str) -> bool:
     """Whether Python refuses a line in which something is assigned, or looped over, that is no target: no matter of the grammar."""
-    message, _, line = error.partition(": ")
+    line = error.partition(": ")[2]
     pieces = [
         re.findall(r"\bfor (.*?) in\b", line[start:]) for start in range(len(line)) if line.startswith("for ", start)
     ]
@@ -187,7 +187,7 @@ def assigns_to_no_target(error: str) -> bool:
     assigned = {
         part for statement in line.split(" ; ") for part in re.split(r"(?<![=!<>:+\-*/%&|^@])=(?!=)", statement)[:-1]
     }
-    return "invalid syntax" in message and any(map(_is_no_target, looped | assigned))
+    return any(map(_is_no_target, looped | assigned))
 
 
 def _is_no_target(text: str) -> bool:

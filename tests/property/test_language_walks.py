@@ -34,7 +34,7 @@ LENGTHS = [10, 40, 80, 150]
 LEFT_TO_PYTHON = re.compile(
     "cannot (assign to|delete|use assignment expressions with)|illegal target for annotation|.* illegal expression for augmented"
     r"|only single target|invalid syntax[^:]*: *(.*; )?\*"  # `*a: int`; what is assigned to has to be a target
-    r"|invalid syntax[^:]*:.* <> |invalid syntax[^:]*: class \w+ \(.* for "  # before Python 3; bases are no generator
+    r"|.* <> |invalid syntax[^:]*: class \w+ \(.* for "  # before Python 3; bases are no generator
     "|invalid syntax[^:]*:.* := "  # asks for parentheses in defaults, keyword arguments and more
     "|expression cannot contain assignment|assignment to yield|cannot have both|keyword argument repeated"
     "|(positional|iterable) argument (follows|unpacking follows)|Generator expression must be parenthesized"
