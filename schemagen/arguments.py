@@ -141,6 +141,18 @@ def check_seed(seed: Any) -> int | None:
     return number
 
 
+def check_text(method: str, text: Any) -> None:
+    """Refuse what is no text.
+
+    Raises:
+        OptionTypeError: It is no str.
+    """
+    if not isinstance(text, str):
+        raise OptionTypeError(
+            f"{method}() got {kind_of(text)}", why="it reads a complete text", fix="give a str; decode bytes first"
+        )
+
+
 def check_bytes(data: Any) -> None:
     """Refuse what is no bytes where a matcher reads them.
 

@@ -16,9 +16,10 @@ microseconds for each state.
 
 from __future__ import annotations
 
-from bisect import bisect_left
+from bisect import bisect_left, bisect_right
 from collections import defaultdict
 from functools import lru_cache
+from heapq import merge
 from typing import TYPE_CHECKING, NamedTuple
 
 from schemagen.context_free.items import Items, nullable_rules, positions_of
@@ -143,6 +144,7 @@ class _Chart:
         self.ends: dict[tuple[str, int], dict[int, int]] = defaultdict(dict)
         self._waiting: dict[tuple[str, int], list[_State]] = defaultdict(list)
         self._sets: dict[int, dict[_State, None]] = defaultdict(dict)
+        self._sorted: dict[tuple[str, int], list[int]] = {}
         self._count = 0
         self._found = 0
         self._ignored = [Terminal(name) for name in sorted(grammar.ignored)]
@@ -246,25 +248,42 @@ class _Chart:
                 taken.append(step.part)
 
     def _steps(self, whole: _Part, items: Items, item: int, place: int) -> Iterator[_Step]:
-        """Yield the ways on from an item, the longest symbol first."""
-        found: list[tuple[int, Symbol, int]] = [
-            (end, symbol, to) for symbol, to in items.edges[item] for end in self._ends_within(whole, symbol, place)
-        ]
-        found.sort(key=lambda each: -each[0])
-        for end, symbol, to in found:
-            part = _Part(symbol.name if isinstance(symbol, Rule) else None, place, end)
-            for behind in [end] if isinstance(symbol, Rule) else reversed(self._without_ignored(end)):
-                yield _Step(to, behind, part)
+        """Yield the ways on from an item, the longest symbol first, and of equals the one that is written first."""
+        edges = items.edges[item]
+        ways = [self._ends_within(whole, symbol, place, number) for number, (symbol, _) in enumerate(edges)]
+        for minus_end, number in merge(*ways) if len(ways) > 1 else ways[0] if ways else ():
+            (symbol, to), end = edges[number], -minus_end
+            if isinstance(symbol, Rule):
+                yield _Step(to, end, _Part(symbol.name, place, end))
+                continue
+            for behind in reversed(self._without_ignored(end)):
+                yield _Step(to, behind, _Part(None, place, end))
 
-    def _ends_within(self, whole: _Part, symbol: Symbol, place: int) -> Iterator[int]:
+    def _ends_within(self, whole: _Part, symbol: Symbol, place: int, number: int) -> Iterator[tuple[int, int]]:
+        """Yield where a symbol may end that begins somewhere, the furthest first: the end, negated, and the number of the edge.
+
+        No more of them are looked at than are asked for: of a left recursive rule there are as many as the text is long.
+        """
         if not isinstance(symbol, Rule):
-            yield from (end for end in self._reader.ends(symbol, place) if end <= whole.end)
+            yield from ((-end, number) for end in reversed(self._reader.ends(symbol, place)) if end <= whole.end)
+            return
+        ends = self.ends.get((symbol.name, place))
+        if not ends:
             return
         before = self.ends[whole.rule or "", whole.start][whole.end]
-        for end, found in self.ends[symbol.name, place].items():
+        known = self._sorted_ends(symbol.name, place)
+        for at in range(bisect_right(known, whole.end) - 1, -1, -1):
+            end = known[at]
             covers = (place, end) == (whole.start, whole.end)
-            if end <= whole.end and (found < before or not covers):
-                yield end
+            if ends[end] < before or not covers:
+                yield -end, number
+
+    def _sorted_ends(self, rule: str, place: int) -> list[int]:
+        """Return where a rule may have ended that began somewhere, in order."""
+        key = (rule, place)
+        if key not in self._sorted:
+            self._sorted[key] = sorted(self.ends[key])
+        return self._sorted[key]
 
 
 def spans_of(

@@ -171,8 +171,10 @@ class Run:
             most: How many tokens there may be in all. None is forced that would leave too few for the rest.
         """
         tokens: list[int] = matcher.forced_run(MOST_FORCED)[:-1]
-        ahead = matcher.fork()
-        if not tokens or not all(map(ahead.accept_token, tokens)):
+        if not tokens:
+            return []
+        ahead = _ahead_of(matcher)
+        if not all(map(ahead.accept_token, tokens)):
             return []
         needed = ahead.tokens_to_finish()
         return [] if needed is None or needed > most - len(self.token_ids) - len(tokens) else tokens
@@ -189,9 +191,15 @@ class Run:
         return tokens
 
 
+def _ahead_of(matcher: Any) -> Any:
+    """Return a copy of a matcher to read ahead with; copying the way that led here would cost more with every token."""
+    copy = getattr(matcher, "ahead", matcher.fork)
+    return copy()
+
+
 def draft(matcher: Any, memory: Memory, limit: int) -> list[int]:
     """Return tokens that are likely to follow, all of them allowed; at most `limit`."""
-    ahead = matcher.fork()
+    ahead = _ahead_of(matcher)
     tokens: list[int] = []
     while len(tokens) < limit and not ahead.is_terminated():
         remembered = memory.recall(ahead.place())

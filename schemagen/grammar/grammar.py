@@ -5,6 +5,7 @@ from __future__ import annotations
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Literal, cast
 
+from schemagen.arguments import check_text
 from schemagen.engine.options import Options
 from schemagen.errors import LimitError, OptionError, ValidationFailed
 from schemagen.grammar.context_free_specs import ContextFree
@@ -234,7 +235,9 @@ class Grammar:
         Raises:
             ValidationFailed: A validator of the type refuses it, or a keyword left to this check (``strict=False``); or the
                 text is none of this grammar, such as half of one. ``error`` is the exception of pydantic, jsonschema or json.
+            OptionTypeError: It is no text.
         """
+        check_text("validate", text)
         if self._target is not None:
             return validated(self._target, text)
         if self.schema is None:
@@ -255,6 +258,7 @@ class Grammar:
 
         Raises:
             ValidationFailed: It is none of this grammar.
+            OptionTypeError: It is no text.
             OptionError: Nothing has a name: of a type or schema, and of patterns that are not Python's.
             UnsupportedGrammarError: The parser of the grammar is LALR, it has blocks by indentation, or it names tokens.
             LimitError: It is too ambiguous there.
@@ -263,6 +267,7 @@ class Grammar:
         """
         from schemagen.grammar.spans import spans_in
 
+        check_text("spans", text)
         return spans_in(self.spec, text, self._arguments)
 
     @staticmethod

@@ -353,11 +353,12 @@ class GrammarGraph:
 class GraphMatcher:
     """The cursor of one text over a `GrammarGraph`; see `schemagen.engine.protocol.Matcher`."""
 
-    __slots__ = ("_history", "_sequence")
+    __slots__ = ("_history", "_kept", "_sequence")
 
-    def __init__(self, sequence: GrammarGraph, history: list[_State] | None = None) -> None:
+    def __init__(self, sequence: GrammarGraph, history: list[_State] | None = None, *, kept: int = 0) -> None:
         self._sequence = sequence
-        self._history = history or [_State(_live(sequence.spawn(sequence.starts, 0, None)), 0)]
+        self._history = history or [_start_of(sequence)]
+        self._kept = kept  # steps that cannot be undone: the threads of those states belong to another cursor
 
     def __repr__(self) -> str:
         """Show how far the text is."""
@@ -467,7 +468,7 @@ class GraphMatcher:
         """Return the tokens that follow here without any choice (each mask on the way allows a single token)."""
         if self.is_terminated():
             return []
-        probe = self.fork()
+        probe = self.ahead()
         forced: list[int] = []
         while len(forced) < _MAX_FORCED and not probe.is_terminated():
             allowed = probe.allowed_tokens()
@@ -513,7 +514,7 @@ class GraphMatcher:
         name = f"token {token_id} ({vocabulary.tokens[token_id]!r})"
         if self.is_terminated():
             return f"{name} is not allowed: the text has ended."
-        probe = self.fork()
+        probe = self.ahead()
         return f"{name} is {'allowed' if probe.accept_token(token_id) else 'not allowed'} {where}."
 
     def tokens_to_finish(self) -> int:
@@ -629,12 +630,20 @@ class GraphMatcher:
             MatcherError: There are fewer.
             OptionTypeError: ``count`` is no whole number.
         """
-        if undone := check_steps(count, len(self._history) - 1):
+        if undone := check_steps(count, len(self._history) - 1 - self._kept):
             del self._history[-undone:]
             self._restore(self._history[-1])
 
     def fork(self) -> GraphMatcher:
-        """Return an independent copy. Cost: one fork for each part that was begun."""
+        """Return an independent copy. Cost: a look at each step, and a fork of each thread that was there; see `ahead`."""
+        return self._copy(self._kept)
+
+    def ahead(self) -> GraphMatcher:
+        """Return a copy that goes on from here, and cannot be rolled back behind it. Cost: a fork of each live thread."""
+        return self._copy(len(self._history) - 1)
+
+    def _copy(self, kept: int) -> GraphMatcher:
+        """Return a copy, with threads of its own from some state on."""
         copies: dict[_Branch, _Branch] = {}
 
         def copy(thread: _Branch) -> _Branch:
@@ -642,8 +651,8 @@ class GraphMatcher:
                 copies[thread] = thread.fork()
             return copies[thread]
 
-        history = [_State(tuple((copy(t), n) for t, n in s.live), s.position, s.terminated) for s in self._history]
-        return GraphMatcher(self._sequence, history)
+        own = [_State(tuple((copy(t), n) for t, n in s.live), s.position, s.terminated) for s in self._history[kept:]]
+        return GraphMatcher(self._sequence, self._history[:kept] + own, kept=kept)
 
     __copy__ = fork
 
@@ -653,6 +662,8 @@ class GraphMatcher:
 
     def reset(self) -> None:
         """Go back to the start."""
+        if self._kept:
+            self._history, self._kept = [_start_of(self._sequence)], 0
         del self._history[1:]
         self._restore(self._history[0])
 
@@ -680,6 +691,10 @@ def _refuse_named_tokens(parts: Iterable[Segment]) -> None:
             why="the parts of such an answer are told apart by their texts",
             fix="use the grammar by itself, and write in it what stands around the answer: the thoughts and their markers",
         )
+
+
+def _start_of(graph: GrammarGraph) -> _State:
+    return _State(_live(graph.spawn(graph.starts, 0, None)), 0)
 
 
 def _live(threads: list[_Branch]) -> _Live:

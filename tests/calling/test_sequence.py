@@ -20,7 +20,7 @@ from schemagen.engine.reference.index import ReferenceEngine
 from schemagen.errors import BitmaskShapeError, MatcherError, MatcherTerminatedError, OptionTypeError
 from schemagen.events import ArgumentCompleted, CallStarted, TextDelta
 from schemagen.grammar.free_text import compile_language, text_not_opening, text_up_to, text_without, words
-from schemagen.grammar.graph import GrammarGraph, Segment
+from schemagen.grammar.graph import GrammarGraph, Segment, _Branch
 from schemagen.regex import ast
 from schemagen.testing import brute_force_mask
 
@@ -211,6 +211,34 @@ def test_going_back_is_exact(hermes):
     assert matcher.is_accepting()
     matcher.reset()
     assert matcher.allowed_tokens() == masks[0]
+
+
+def test_reading_ahead_leaves_the_text_alone(hermes, monkeypatch):
+    """It costs the same behind a long text as behind a short one, and cannot go back behind its beginning."""
+    forks = []
+    fork = _Branch.fork
+    monkeypatch.setattr(_Branch, "fork", lambda branch: forks.append(branch) or fork(branch))
+    matcher = hermes.sequence.matcher()
+    for said in (b"Well ", b"there is a long text " * 20):
+        for at in range(len(said)):
+            assert matcher.accept_bytes(said[at : at + 1])
+        forks.clear()
+        ahead = matcher.ahead()
+        assert len(forks) == len(matcher.readings())
+    before = matcher.allowed_tokens()
+    assert ahead.allowed_tokens() == before
+    assert ahead.accept_bytes(b'<tool_call>{"name": "get"')
+    assert matcher.allowed_tokens() == before
+    copy = ahead.fork()
+    for each in (ahead, copy):
+        each.rollback()
+        assert each.allowed_tokens() == before
+        with pytest.raises(MatcherError, match="cannot undo 1 of 0 steps"):
+            each.rollback()
+    ahead.reset()
+    assert ahead.allowed_tokens() == hermes.sequence.matcher().allowed_tokens()
+    matcher.rollback(3)
+    assert copy.allowed_tokens() == before
 
 
 def test_a_refused_token_changes_nothing(hermes):

@@ -1,8 +1,16 @@
 """The loop that reads ahead writes the texts of `generate`, whatever it was told to expect."""
 
+from typing import Annotated, Literal
+
 import pytest
+from annotated_types import MaxLen
 
 import schemagen
+from schemagen import Template
+from schemagen.calling import find_profile
+from schemagen.calling.tools import as_tools
+from schemagen.calling.wire import build
+from schemagen.prompts.reasoning_grammar import ReasoningFormat
 from tests.device.test_tables import PERSON
 
 torch = pytest.importorskip("torch")
@@ -107,6 +115,55 @@ def test_a_draft_can_be_accepted(bundled_vocabulary):
     ahead = draft(matcher, Memory(), 8)
     assert bundled_vocabulary.decode(ahead).startswith(b'"name":"'[: len(bundled_vocabulary.decode(ahead))])
     assert len(draft(matcher, Memory(), 2)) == 2
+
+
+def get(city: str, unit: Literal["c", "f"] = "c") -> None:
+    """Get."""
+
+
+def send(number: int, *, really: bool = False) -> None:
+    """Send."""
+
+
+NOTE = Template("- {note} is a note\n", note=Annotated[str, MaxLen(5)])
+TEMPLATES = {
+    "holes": Template(
+        "Name: {name}\nAge: {age}\n{notes}END", name=Annotated[str, MaxLen(8)], age=int, notes=NOTE.many(0, 3)
+    ),
+    "alike": Template(
+        "{a}{b}{c}", a=Template("aaa ").many(0, 5), b=Template("aaaa").optional(), c=schemagen.Regex("a{0,20}b")
+    ),
+    "other letters": Template("éü{a}😀 {b}ü", a=Annotated[str, MaxLen(4)], b=list[int]),
+}
+PROFILES = ("plain", "hermes", "llama", "mistral", "deepseek", "qwen-coder", "llama-pythonic")
+
+
+def in_parts(name, vocabulary):
+    """Return a grammar of fixed text, of calls, or of thoughts before one of them."""
+    if name in TEMPLATES:
+        return schemagen.compile(TEMPLATES[name], vocabulary)
+    if name in PROFILES:
+        return build(
+            find_profile(name), as_tools([get, send]), vocabulary, (), may_answer=False, parallel=True
+        ).sequence
+    thinking = ReasoningFormat("<think>\n", "</think>\n\n", 20, ())
+    if name == "thoughts before a template":
+        return thinking.before(in_parts("holes", vocabulary))
+    return thinking.before_parts(in_parts("hermes", vocabulary))
+
+
+@pytest.mark.parametrize("name", [*TEMPLATES, *PROFILES, "thoughts before a template", "thoughts before a call"])
+def test_drafts_change_no_text_of_several_parts(name, model, bundled_vocabulary):
+    """Templates, calls and thoughts: the tokens of a loop that goes token by token, complete from the least budget on."""
+    grammar = in_parts(name, bundled_vocabulary)
+    memory, least = Memory(), grammar.min_new_tokens
+    for seed, most in ((0, least), (0, least + 1), (1, least + 30), (0, least + 30), (0, least + 30)):
+        prompt = torch.randint(10, 1000, (1, 6), generator=torch.Generator().manual_seed(seed))
+        run = decode_greedily(model, prompt, grammar, most, memory)
+        assert run.token_ids == decode_greedily(model, prompt, grammar, most, Memory(), max_draft=0).token_ids
+        matcher = grammar.matcher()
+        assert all(matcher.accept_token(token) for token in run.token_ids)
+        assert matcher.is_terminated() or matcher.is_accepting()
 
 
 GREEDY = {"do_sample": False, "max_new_tokens": 9}

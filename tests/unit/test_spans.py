@@ -1,21 +1,24 @@
 """Spans: which rule or group is where in a text."""
 
 import random
+from collections.abc import Iterator
+from typing import Any
 
 import pytest
 
 import schemagen
-from schemagen.errors import LimitError, OptionError, UnsupportedGrammarError, ValidationFailed
+from schemagen.context_free import spans
+from schemagen.errors import LimitError, OptionError, OptionTypeError, UnsupportedGrammarError, ValidationFailed
 from tests.grammars import BYTES
 
 
 def named(spec: object, text: str) -> list[tuple[str, str]]:
     """Return the name and the text of each span."""
-    spans = schemagen.compile(spec, BYTES).spans(text)
-    for at, span in enumerate(spans):
-        around = [other for other in spans[:at] if other.start <= span.start and span.end <= other.end]
+    found = schemagen.compile(spec, BYTES).spans(text)
+    for at, span in enumerate(found):
+        around = [other for other in found[:at] if other.start <= span.start and span.end <= other.end]
         assert span.depth <= len(around)
-    return [(span.name, text[span.start : span.end]) for span in spans]
+    return [(span.name, text[span.start : span.end]) for span in found]
 
 
 def test_rules_of_gbnf() -> None:
@@ -61,6 +64,22 @@ def test_a_long_list_of_either_recursion() -> None:
         spec = schemagen.GBNF(f"root ::= list\nlist ::= {body}\nitem ::= [0-9]+")
         text = ",".join(map(str, range(300)))
         assert [part for name, part in named(spec, text) if name == "item"] == text.split(",")
+
+
+def test_a_long_text_of_a_left_recursive_rule(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of the places where the rule may end, one is looked at for each level, and not all of them."""
+    looked: list[int] = []
+    ends_within = spans._Chart._ends_within
+
+    def counted(*arguments: Any) -> Iterator[tuple[int, int]]:
+        for found in ends_within(*arguments):
+            looked.append(found[0])
+            yield found
+
+    monkeypatch.setattr(spans._Chart, "_ends_within", counted)
+    found = named(schemagen.GBNF('root ::= root [0-9] | [0-9] | ""'), "1" * 500)
+    assert len(found) == 500
+    assert len(looked) < 5 * len(found)
 
 
 def test_what_is_ignored_belongs_to_no_rule_at_the_end() -> None:
@@ -155,3 +174,14 @@ def test_a_very_ambiguous_text_hits_the_limit() -> None:
     spec = schemagen.GBNF(f"root ::= {rules}\n" + "\n".join(f'x{number} ::= root | "a"*' for number in range(30)))
     with pytest.raises(LimitError):
         schemagen.compile(spec, BYTES).spans("a" * 400)
+
+
+@pytest.mark.parametrize("given", [None, b"1", 1])
+@pytest.mark.parametrize("spec", [schemagen.Template("{a}", a=int), int, schemagen.Regex("[0-9]"), {"type": "integer"}])
+def test_what_is_no_text(spec: object, given: Any) -> None:
+    """Neither spans nor a value."""
+    grammar = schemagen.compile(spec, BYTES)
+    for method in (grammar.spans, grammar.validate):
+        with pytest.raises(OptionTypeError, match="got") as caught:
+            method(given)
+        assert caught.value.fix
