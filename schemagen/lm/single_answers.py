@@ -128,7 +128,7 @@ class SingleAnswers(ModelAccess):
             whitespace: As for `schemagen.compile`; of no effect on a compiled grammar.
             property_order: As for `schemagen.compile`; of no effect on a compiled grammar.
             as_: How the value is written, as for `schemagen.compile`: "json", "python", "yaml", "xml", "csv" or "markdown";
-                of no effect on a compiled grammar.
+                a compiled grammar has its own.
             reasoning: Whether the model thinks freely before it answers, in the format of its chat template. True: in 1024
                 tokens at most; a number: in so many; a `schemagen.lm.Reasoning`: with markers of your own. The thoughts are in
                 `Generation.reasoning`, and the answer is as constrained as without them.

@@ -100,7 +100,7 @@ class AnswerOptions(DecodingOptions, total=False):
     Attributes:
         whitespace: As for `schemagen.compile`; of no effect on a compiled grammar.
         property_order: As for `schemagen.compile`; of no effect on a compiled grammar.
-        as_: How the value is written, as for `schemagen.compile`; of no effect on a compiled grammar.
+        as_: How the value is written, as for `schemagen.compile`; a compiled grammar has its own.
         reasoning: Whether the model thinks before it answers, and in how many tokens.
         show_schema: Whether the shape of the schema, the choices or the pattern are appended to the prompt.
         chat_template: Whether the chat template of the tokenizer is used, if there is one.

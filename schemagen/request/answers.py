@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from schemagen.errors import ValidationFailed, VocabularyError
+from schemagen.errors import OptionError, ValidationFailed, VocabularyError
 from schemagen.grammar.grammar import Grammar
 from schemagen.grammar.refusals import after_attempts, reasons
 from schemagen.prompts.messages import as_messages, check_flags, render, with_correction, with_shape, with_texts
@@ -55,9 +55,16 @@ class AnswerForm:
         Raises:
             SchemaError: As `schemagen.compile`.
             VocabularyError: It is one over the vocabulary of another model.
+            OptionError: It was compiled for another format.
         """
         if not isinstance(spec, Grammar):
             return lm.compile(spec, whitespace=self.whitespace, property_order=self.property_order, as_=self.as_)
+        if self.as_ not in ("json", getattr(spec.spec, "format", "json")):
+            raise OptionError(
+                f"as_={self.as_!r} beside a compiled grammar of another format",
+                why="how the value is written was settled when it was compiled",
+                fix=f"compile it with as_={self.as_!r}, or give the type",
+            )
         if spec.vocabulary != lm.vocabulary:
             raise VocabularyError(
                 f"the grammar is over {spec.vocabulary!r}, the model over {lm.vocabulary!r}",

@@ -51,6 +51,16 @@ _NAME = ast.concat(
     ast.star(ast.Chars(ast.normalise_ranges([*_FIRST, (ord("0"), ord("9"))]))),
 )
 
+_QUOTE = {'"': "&quot;"}
+_ESCAPED_NAME = ast.repeat(
+    ast.union(
+        ast.Chars(ast.invert_ranges(ast.char_set('&<>"').ranges)),
+        *(ast.literal(escape_xml(sign, _QUOTE)) for sign in '&<>"'),
+    ),
+    1,
+    None,
+)
+
 
 @dataclass(frozen=True, slots=True)
 class Style:
@@ -66,7 +76,8 @@ class Style:
         item: What stands for head, name and tail where the value is the item of a list.
         forbidden: What a string must not hold; the end, if that is empty.
         is_spaced: Whether there may be whitespace around values.
-        is_escaped: Whether names are written as XML writes them.
+        is_escaped: Whether names are written as XML writes them, so that any text may be one; else undeclared ones are
+            letters, digits and underscores.
     """
 
     head: str
@@ -86,9 +97,13 @@ class Style:
         first, *more = (each.replace("{kind}", kind) for each in texts)
         return ast.concat(ast.literal(first), *(ast.concat(gap, ast.literal(each)) for each in more))
 
+    def undeclared_names(self) -> ast.Regex:
+        """Return the names that parameters may have which are not declared, as they are written."""
+        return _ESCAPED_NAME if self.is_escaped else _NAME
+
     def written_name(self, name: str) -> str:
         """Return a name as it is written."""
-        return escape_xml(name, {'"': "&quot;"}) if self.is_escaped else name
+        return escape_xml(name, _QUOTE) if self.is_escaped else name
 
 
 #: A token of DeepSeek's, with full-width bars; and what tags of MiniMax begin with.
@@ -216,7 +231,8 @@ class Parameters:
                 raise _unsupported(at, "additionalProperties", fact, "declare them as properties")
             return NOTHING
         declared = map(self.style.written_name, schema.get("properties", {}))
-        name = ast.conjunction(_NAME, ast.complement(ast.union(*map(ast.literal, declared))))
+        others = ast.complement(ast.union(*map(ast.literal, declared)))
+        name = ast.conjunction(self.style.undeclared_names(), others)
         return self._parameter(name, more, f"{at}/additionalProperties")
 
     def _parameter(self, name: ast.Regex, schema: Any, at: str, key: str = "") -> Expression:
@@ -258,6 +274,26 @@ class Parameters:
             yield sequence(Text(gap), Guest(guest), Text(gap))
 
     def _as_tags(self, schema: Any, kind: str, at: str) -> Expression:
+        """Return the objects or the lists of a value: any of those of a union."""
+        return alternatives(*(self._rule(each, kind, place) for each, place in self._branches(schema, kind, at)))
+
+    def _branches(self, schema: Any, kind: str, at: str) -> list[tuple[Any, str]]:
+        """Return the schemas of a JSON type that make up a union, with their places; the schema alone if it is none."""
+        schema, at = self._behind_references(schema, at)
+        said = schema.keys() - self.definitions - _NOTES if isinstance(schema, dict) else set()
+        if said not in ({"anyOf"}, {"oneOf"}):
+            return [(schema, at)]
+        keyword = next(iter(said))
+        found = [
+            (each, f"{at}/{keyword}/{index}")
+            for index, each in enumerate(schema[keyword])
+            if _has(self._value_set(each), kind)
+        ]
+        if keyword == "oneOf" and len(found) > 1:
+            return [(schema, at)]  # which of them a value is not of, tags do not tell
+        return [branch for each, place in found for branch in self._branches(each, kind, place)]
+
+    def _rule(self, schema: Any, kind: str, at: str) -> Expression:
         """Return the call of the rule of an object or a list inside of a value."""
         found, at = self._resolved(schema, kind, at)
         key = (kind, json.dumps(found))
@@ -293,10 +329,9 @@ class Parameters:
         finally:
             normaliser.forget()
 
-    def _resolved(self, schema: Any, kind: str, at: str) -> tuple[dict[str, Any], str]:
-        """Return the schema of an object or a list, behind its references, and where it stands."""
+    def _behind_references(self, schema: Any, at: str) -> tuple[Any, str]:
+        """Return the schema that a reference is to, and where it stands."""
         seen = set()
-        schema = {} if schema is True else schema
         while isinstance(schema, dict) and "$ref" in schema and len(schema.keys() - self.definitions - _NOTES) == 1:
             reference = schema["$ref"]
             place, _, name = str(reference).removeprefix("#/").partition("/")
@@ -305,6 +340,11 @@ class Parameters:
                 break
             seen.add(reference)
             schema, at = target, f"{self.written.place}/{place}/{name}"
+        return schema, at
+
+    def _resolved(self, schema: Any, kind: str, at: str) -> tuple[dict[str, Any], str]:
+        """Return the schema of an object or a list, behind its references, and where it stands."""
+        schema, at = self._behind_references({} if schema is True else schema, at)
         types = schema.get("type", kind) if isinstance(schema, dict) else None
         if not isinstance(schema, dict) or kind not in ([types] if isinstance(types, str) else types or ()):
             raise _unsupported(

@@ -31,6 +31,7 @@ from schemagen.context_free.syntax import (
     repeat,
     sequence,
 )
+from schemagen.context_free.texts import size_of
 from schemagen.errors import LimitError, UnsatisfiableSchemaError, UnsupportedSchemaError, UnsupportedTypeError
 from schemagen.regex import ast, is_empty
 from schemagen.regex.listing import few_texts
@@ -50,6 +51,8 @@ if TYPE_CHECKING:
 
 #: Rules of one grammar.
 MAX_RULES = 20_000
+#: Operators of a text that is written out where its rule is called; a class in many places of others is one rule.
+MAX_WRITTEN_OUT = 2_000
 #: Undeclared keys that are written as if they were declared, such as those of an enum.
 MAX_LISTED_KEYS = 64
 #: Sets of keys that patterns of keys tell apart.
@@ -136,13 +139,13 @@ class RuleWriter(ABC):
             self._open.pop()
             self._place = place
         self._rules[name] = body
-        if isinstance(body, Text) or body in (NOTHING, EMPTY_TEXT):
+        if _is_written_out(body):
             self._known[key] = body
         return self._known[key]
 
     def part(self, body: Expression) -> Expression:
         """Return an expression as a rule of its own, so that it can stand in several places."""
-        if isinstance(body, Text | Rule) or body in (NOTHING, EMPTY_TEXT):
+        if isinstance(body, Rule) or _is_written_out(body):
             return body
         name = self._free_name("part")
         self._rules[name] = body
@@ -374,3 +377,10 @@ class RuleWriter(ABC):
             raise self.refuse("an object with undeclared keys", why, fix)
         properties = (*disjunct.properties, *listed.items())
         return replace(disjunct, properties=properties, names=ast.EMPTY) if listed else disjunct
+
+
+def _is_written_out(body: Expression) -> bool:
+    """Whether a body stands for itself where its rule is called: nothing, and texts that are not large."""
+    if isinstance(body, Text):
+        return size_of(body.regex)[0] <= MAX_WRITTEN_OUT
+    return body in (NOTHING, EMPTY_TEXT)

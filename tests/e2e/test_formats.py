@@ -42,6 +42,17 @@ def test_each_door_takes_a_format(bundled_lm, as_):
         assert "".join(event.text for event in events if isinstance(event, Delta)) == found.text
 
 
+def test_a_compiled_grammar_has_its_own_format(bundled_lm):
+    """The same format beside it is fine, and none; another one is an error, for nothing would come of it."""
+    grammar, budget = bundled_lm.compile(Place, as_="yaml"), {"max_new_tokens": 200}
+    found = bundled_lm.run("Paris", grammar, **budget)
+    assert bundled_lm.run("Paris", grammar, as_="yaml", **budget).text == found.text
+    for other, as_ in ((grammar, "xml"), (bundled_lm.compile(Place), "yaml"), (bundled_lm.compile(["a"]), "python")):
+        with pytest.raises(OptionError, match="compiled grammar") as caught:
+            bundled_lm("Paris", other, as_=as_, **budget)
+        assert as_ in caught.value.fix
+
+
 def test_a_structured_class_has_a_format(bundled_lm):
     """As a default of the decorator, and in a call, which comes first."""
 

@@ -369,6 +369,59 @@ def test_names_are_escaped_where_the_style_does() -> None:
     assert derives(structural(schema(value, style="qwen_xml")), '<parameter=a"<&>x</parameter>')
 
 
+@pytest.mark.parametrize(
+    ("name", "is_one"),
+    [
+        ("x-y", True),
+        ("x y", True),
+        ("é", True),
+        ("a&lt;b", True),
+        ("b", False),
+        ("", False),
+        ("a<b", False),
+        ("a&b", False),
+    ],
+)
+def test_undeclared_names_are_any_text_where_they_are_escaped(name: str, is_one: bool) -> None:
+    """Of the style cohere_xml, but for the empty one and those that are declared; of others, what code has for names."""
+    value = {"type": "object", "properties": {"b": {"type": "string"}}, "additionalProperties": {"type": "integer"}}
+    text = f'<cofl:value name="{name}" type="json">1</cofl:value>'
+    assert derives(structural(schema(value, style="cohere_xml")), text) == is_one
+    is_the_declared = name == "b"
+    assert derives(structural(schema(value, style="qwen_xml")), f"<parameter={name}>1</parameter>") == is_the_declared
+
+
+@pytest.mark.parametrize(("style", "write"), [("cohere_xml", cohere), ("minimax_m3_xml", minimax)])
+def test_unions_of_objects_as_tags(style: str, write: Callable[[str, str, str], str]) -> None:
+    """An object or null, one of several objects, and a list of such: each as one of its kind."""
+    point = {"type": "object", "properties": {"x": {"type": "integer"}}, "required": ["x"]}
+    named = {"type": "object", "properties": {"y": {"enum": ["n"]}}, "required": ["y"]}
+    either = {"anyOf": [{"$ref": "#/$defs/P"}, {"oneOf": [named, {"type": "null"}]}], "description": "one of both"}
+    members = {"o": either, "l": {"anyOf": [{"type": "array", "items": either}, {"type": "null"}]}}
+    spec = structural(schema({"type": "object", "properties": members, "$defs": {"P": point}}, style=style))
+    x, y = write("x", "1", "json"), write("y", "n", "raw")
+    for value in (x, y):
+        assert derives(spec, write("o", value, "dict"))
+        assert derives(spec, write("l", write("", x, "dict") + write("", value, "dict"), "list"))
+    assert derives(spec, write("o", "null", "json") + write("l", "null", "json"))
+    for text in (
+        write("o", x + y, "dict"),
+        write("o", "", "dict"),
+        write("o", '{"x": 1}', "json"),
+        write("l", x, "list"),
+    ):
+        assert not derives(spec, text), text
+    both = structural_error(schema({"type": "object", "properties": {"o": {"oneOf": [point, named]}}}, style=style))
+    assert both.at == "/format/json_schema/properties/o/oneOf"
+
+
+def structural_error(tag: dict[str, Any]) -> UnsupportedSchemaError:
+    """The error of a format."""
+    with pytest.raises(UnsupportedSchemaError) as caught:
+        structural(tag)
+    return caught.value
+
+
 def test_lists_with_more_to_keep_are_refused() -> None:
     """Tags keep items and how many there are."""
     value = {"type": "object", "properties": {"l": {"type": "array", "uniqueItems": True}}}

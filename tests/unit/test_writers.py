@@ -643,6 +643,18 @@ def test_what_a_prompt_shows_of_tables(as_, shown):
     assert compiled(list[Row], as_).spec.shown() == shown
 
 
+# --- sizes --------------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("as_", ["python", "yaml", "xml"])
+def test_classes_in_several_places_are_rules_and_not_copies(as_):
+    """A chain of classes, each twice in the next, is as many rules; written out it would be a thousand million texts."""
+    chained: t.Any = create_model("Class0", a=(str, ...))
+    for number in range(1, 31):
+        chained = create_model(f"Class{number}", a=(chained, ...), b=(chained, ...))
+    assert compiled(chained, as_).matcher().allowed_tokens()
+
+
 # --- threads ------------------------------------------------------------------------------------------------------------
 
 
