@@ -42,6 +42,6 @@ for as_ in ("json", "yaml", "python", "xml"):
 sentence = Template("{name} is {age} years old and lives in {city}.", kind)
 print(lm.run(args.line, sentence).text)
 
-poem = "The fog comes on little cat feet. It sits looking over harbor and city on silent haunches and then moves on."
-quotation = lm(poem, text.substring_of(poem), max_new_tokens=20)
-print(f"quoted: {quotation!r}, word for word: {quotation in poem}")
+review = "Terrible phone, one star. I want my money back."
+quotation = lm(review, text.substring_of(review))
+print(f'The review says "{quotation}" Word for word: {quotation in review}')

@@ -118,14 +118,14 @@ def test_chart_is_right(capsys: pytest.CaptureFixture[str]) -> None:
 
 
 def test_formats_say_the_same(capsys: pytest.CaptureFixture[str]) -> None:
-    """The person that was found is written in each format, and what is quoted stands in the poem."""
+    """The person that was found is written in each format, and what is quoted stands in the review."""
     run("12_formats.py")
     found = capsys.readouterr().out
     assert '{"name": "Ada Lovelace", "age": 36, "city": "London"}\n' in found
     assert "name: Ada Lovelace\nage: 36\ncity: London\n" in found
     assert 'Person(name="Ada Lovelace", age=36, city="London")\n' in found
     assert "<person>\n  <name>Ada Lovelace</name>\n  <age>36</age>\n  <city>London</city>\n</person>\n" in found
-    assert found.endswith("word for word: True\n")
+    assert found.endswith('The review says "I want my money back." Word for word: True\n')
 
 
 def test_batch_goes_on_where_it_was(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
