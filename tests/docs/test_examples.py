@@ -26,6 +26,7 @@ EXPECTED = {
     "08_batch_with_resume.py": "0 kept, 4 new, 1 failed",
     "09_invoices.py": "together: 219.40 EUR, 1250.00 USD",
     "10_org_chart.py": "20 of 20 random answers of at most 60 tokens are charts",
+    "12_formats.py": "Ada Lovelace is 36 years old and lives in London.",
 }
 
 
@@ -114,6 +115,17 @@ def test_chart_is_right(capsys: pytest.CaptureFixture[str]) -> None:
         "Omar Haddad",
         "Carla Weiss",
     ]
+
+
+def test_formats_say_the_same(capsys: pytest.CaptureFixture[str]) -> None:
+    """The person that was found is written in each format, and what is quoted stands in the review."""
+    run("12_formats.py")
+    found = capsys.readouterr().out
+    assert '{"name": "Ada Lovelace", "age": 36, "city": "London"}\n' in found
+    assert "name: Ada Lovelace\nage: 36\ncity: London\n" in found
+    assert 'Person(name="Ada Lovelace", age=36, city="London")\n' in found
+    assert "<person>\n  <name>Ada Lovelace</name>\n  <age>36</age>\n  <city>London</city>\n</person>\n" in found
+    assert found.endswith('The review says "I want my money back." Word for word: True\n')
 
 
 def test_batch_goes_on_where_it_was(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
