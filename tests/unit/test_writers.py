@@ -643,6 +643,29 @@ def test_what_a_prompt_shows_of_tables(as_, shown):
     assert compiled(list[Row], as_).spec.shown() == shown
 
 
+@pytest.mark.parametrize(
+    ("key", "is_one"),
+    [("name", True), ("naïve", True), ("名前", True), ("größe.2-x", True), ("_x", True)]
+    + [(key, False) for key in ("2x", "xmlns", "a b", "a:b", "-x", "", "a<b", "²", "\U0001d431", "aⅣ")],
+)
+def test_names_of_elements(key, is_one):
+    """Letters of any script that the reader knows, no blanks and colons, and none that begins like a word of XML itself."""
+    spec = {
+        "type": "object",
+        "properties": {key: {"type": "integer"}},
+        "additionalProperties": False,
+        "required": [key],
+    }
+    if not is_one:
+        with pytest.raises(UnsupportedSchemaError, match="cannot be written"):
+            compiled(spec, "xml")
+        return
+    text = f"<value>\n  <{key}>1</{key}>\n</value>"
+    grammar = compiled(spec, "xml")
+    assert accepts(grammar, text)
+    assert grammar.validate(text) == {key: 1}
+
+
 # --- sizes --------------------------------------------------------------------------------------------------------------
 
 
