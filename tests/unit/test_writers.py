@@ -299,6 +299,24 @@ def test_names_that_cannot_be_called(tp):
     assert refused.value.fix
 
 
+@pytest.mark.parametrize("number", ["0x1F", "1_0", "1.", ".5", "0o7", "007", "1j", "+1"])
+def test_numbers_of_python_alone_are_refused(number):
+    """What JSON does not have is said to be no such number, and not to be broken JSON."""
+    with pytest.raises(ValidationFailed, match="the text is no python"):
+        compiled(Point, "python").validate(f"Point(x={number})")
+
+
+@pytest.mark.parametrize(
+    ("as_", "opening", "closing"),
+    [("python", "Tree(value=True, left=", ")"), ("yaml", "{value: true, left: ", "}"), ("xml", "<left>", "</left>")],
+)
+def test_texts_nested_too_deep_are_refused(as_, opening, closing):
+    """A reader that cannot go so deep says so."""
+    text = opening * 20_000 + closing * 20_000
+    with pytest.raises(ValidationFailed, match="the text is no"):
+        compiled(Tree, as_).validate(f"<tree>{text}</tree>" if as_ == "xml" else text)
+
+
 def test_classes_with_the_same_members_are_told_apart():
     """A call makes an instance of the class that it names, also where JSON could not say which."""
     grammar = compiled(list[Left | Right], "python")
