@@ -80,14 +80,15 @@ class Written(ContextFree[T_co]):
         """
         try:
             json_text = self.json_of(text)
-        except ValueError as error:
+        except (ValueError, RecursionError) as error:
             raise self._refused(text, error) from error
         found: T_co = self._validated(text, json_text)
         return found
 
-    def _refused(self, text: str, error: ValueError) -> ValidationFailed:
+    def _refused(self, text: str, error: ValueError | RecursionError) -> ValidationFailed:
+        told = "it is nested too deep to be read" if isinstance(error, RecursionError) else error
         return ValidationFailed(
-            f"the text is no {self.format}: {error}",
+            f"the text is no {self.format}: {told}",
             text=text,
             error=error,
             why="it was not written under this grammar, or cut off",
@@ -188,7 +189,7 @@ class AsPython(Written[T_co]):
 
         try:
             read = read_python(text, self._classes.named)
-        except PythonSyntaxError as error:
+        except (PythonSyntaxError, RecursionError) as error:
             raise self._refused(text, error) from error
         assert self._target is not None, "a schema was refused"
         try:

@@ -54,7 +54,7 @@ _NAME = ast.concat(
 _QUOTE = {'"': "&quot;"}
 _ESCAPED_NAME = ast.repeat(
     ast.union(
-        ast.Chars(ast.invert_ranges(ast.char_set('&<>"').ranges)),
+        ast.Chars(ast.invert_ranges(ast.char_set('&<>"\0').ranges)),
         *(ast.literal(escape_xml(sign, _QUOTE)) for sign in '&<>"'),
     ),
     1,

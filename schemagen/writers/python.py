@@ -25,7 +25,7 @@ from schemagen.regex.spellings import SURROGATES, quoted, quoted_text
 from schemagen.schema.keyword_table import asserted
 from schemagen.schema.nodes import Intersection, SchemaRef, intersection_of
 from schemagen.writers.classes import FORM
-from schemagen.writers.walk import RuleWriter
+from schemagen.writers.walk import JSON_NUMBER, RuleWriter
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -234,7 +234,7 @@ class _Source(NamedTuple):
         if isinstance(node, python_ast.Constant) and (node.value is None or isinstance(node.value, bool)):
             return _CONSTANTS[node.value]
         if _is_number(node):
-            return self.line[node.col_offset : node.end_col_offset].decode()
+            return self._number(node)
         if isinstance(node, python_ast.List | python_ast.Tuple | python_ast.Set):
             return f"[{', '.join(map(self.json, node.elts))}]"
         if isinstance(node, python_ast.Dict):
@@ -244,6 +244,12 @@ class _Source(NamedTuple):
         if isinstance(node, python_ast.Call):
             return self._called(node)
         raise PythonSyntaxError(f"{python_ast.unparse(node):.80} is neither a value nor a call of a class")
+
+    def _number(self, node: python_ast.expr) -> str:
+        text = self.line[node.col_offset : node.end_col_offset].decode()
+        if not JSON_NUMBER.fullmatch(text):
+            raise PythonSyntaxError(f"{text:.80} is not written as a number of JSON")
+        return text
 
     def _key(self, node: python_ast.expr | None) -> str:
         if isinstance(node, python_ast.Constant) and isinstance(node.value, str):

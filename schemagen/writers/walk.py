@@ -57,6 +57,8 @@ MAX_WRITTEN_OUT = 2_000
 MAX_LISTED_KEYS = 64
 #: Sets of keys that patterns of keys tell apart.
 MAX_KEY_CLASSES = 64
+#: A number as JSON writes it, for the readers.
+JSON_NUMBER = re.compile(r"-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?")
 _NO_NAME = re.compile(r"[^A-Za-z0-9_]+")
 
 

@@ -16,6 +16,7 @@ from __future__ import annotations
 import re
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+from xml.etree import ElementTree as ET
 
 from schemagen.regex import matches
 from schemagen.schema.nodes import ANYTHING, Resolved, SchemaRef, intersection_of, union_of
@@ -29,7 +30,7 @@ if TYPE_CHECKING:
 #: What it means that a member has no element.
 Absent = Literal["impossible", "left out", "null", "empty"]
 
-_NAME = re.compile(r"(?!xml)[A-Za-z_][A-Za-z0-9_.-]*", re.IGNORECASE)
+_NAME = re.compile(r"(?!xml)[^\W\d][\w.-]*", re.IGNORECASE)
 _HUMP = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
 #: The null of a member is no element.
 _NOT_NULL = Resolved(replace(ANYTHING, null=False))
@@ -146,7 +147,7 @@ class Contents:
 
     def _child(self, member: Member) -> Child:
         with self._writer.inside("properties", member.key):
-            if not _NAME.fullmatch(member.key):
+            if not is_name(member.key):
                 fix = "give it a name of letters, digits, underscores, dots and hyphens"
                 raise self._writer.refuse(f"the member {member.key!r:.80}", "it is no name of an element", fix)
             value = self._writer.normaliser.value(member.values)
@@ -218,4 +219,14 @@ class Contents:
 def element_name(wish: str) -> str:
     """Return the name of an element from that of a class: ``UserProfile`` is ``user_profile``; "" if it can be none."""
     name = _HUMP.sub("_", wish.partition("[")[0]).lower()
-    return name if _NAME.fullmatch(name) else ""
+    return name if is_name(name) else ""
+
+
+def is_name(text: str) -> bool:
+    """Whether elements may be called so: letters, digits, underscores, dots and hyphens, as the reader knows them."""
+    if not _NAME.fullmatch(text):
+        return False
+    try:
+        return text.isascii() or ET.fromstring(f"<{text}/>").tag == text  # noqa: S314 - a name alone
+    except ET.ParseError:
+        return False

@@ -22,7 +22,6 @@ PyYAML reads it back, to nodes and not to values: numbers stay as they were writ
 from __future__ import annotations
 
 import json
-import re
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
@@ -31,7 +30,7 @@ from schemagen.errors import SchemagenError
 from schemagen.regex import ast, matches
 from schemagen.regex.spellings import quoted, quoted_text
 from schemagen.schema.strings import string_pattern
-from schemagen.writers.walk import RuleWriter
+from schemagen.writers.walk import JSON_NUMBER, RuleWriter
 
 if TYPE_CHECKING:
     from schemagen.context_free.syntax import Expression
@@ -54,7 +53,6 @@ _INSIDE = _LETTERS + "0123456789_-./()+*&%$!?;'@^~|<>="
 _WORDS = ("y", "n", "yes", "no", "on", "off", "true", "false", "null")
 #: A simple key has at most 1024 characters; longer ones would need a question mark before them.
 _MAX_KEY = 500
-_JSON_NUMBER = re.compile(r"-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?")
 _STEP = 2
 
 
@@ -274,7 +272,7 @@ def _json(yaml: Any, node: Any) -> str:
     kind = node.tag.removeprefix("tag:yaml.org,2002:")
     if kind == "str":
         return json.dumps(node.value, ensure_ascii=False)
-    if kind in ("int", "float") and _JSON_NUMBER.fullmatch(node.value):
+    if kind in ("int", "float") and JSON_NUMBER.fullmatch(node.value):
         return str(node.value)
     if node.value in ("null", "true", "false"):
         return str(node.value)

@@ -299,6 +299,24 @@ def test_names_that_cannot_be_called(tp):
     assert refused.value.fix
 
 
+@pytest.mark.parametrize("number", ["0x1F", "1_0", "1.", ".5", "0o7", "007", "1j", "+1"])
+def test_numbers_of_python_alone_are_refused(number):
+    """What JSON does not have is said to be no such number, and not to be broken JSON."""
+    with pytest.raises(ValidationFailed, match="the text is no python"):
+        compiled(Point, "python").validate(f"Point(x={number})")
+
+
+@pytest.mark.parametrize(
+    ("as_", "opening", "closing"),
+    [("python", "Tree(value=True, left=", ")"), ("yaml", "{value: true, left: ", "}"), ("xml", "<left>", "</left>")],
+)
+def test_texts_nested_too_deep_are_refused(as_, opening, closing):
+    """A reader that cannot go so deep says so."""
+    text = opening * 20_000 + closing * 20_000
+    with pytest.raises(ValidationFailed, match="the text is no"):
+        compiled(Tree, as_).validate(f"<tree>{text}</tree>" if as_ == "xml" else text)
+
+
 def test_classes_with_the_same_members_are_told_apart():
     """A call makes an instance of the class that it names, also where JSON could not say which."""
     grammar = compiled(list[Left | Right], "python")
@@ -641,6 +659,29 @@ def test_what_a_prompt_shows(as_, shown):
 def test_what_a_prompt_shows_of_tables(as_, shown):
     """A table is its header and a row of types."""
     assert compiled(list[Row], as_).spec.shown() == shown
+
+
+@pytest.mark.parametrize(
+    ("key", "is_one"),
+    [("name", True), ("naïve", True), ("名前", True), ("größe.2-x", True), ("_x", True)]
+    + [(key, False) for key in ("2x", "xmlns", "a b", "a:b", "-x", "", "a<b", "²", "\U0001d431", "aⅣ")],
+)
+def test_names_of_elements(key, is_one):
+    """Letters of any script that the reader knows, no blanks and colons, and none that begins like a word of XML itself."""
+    spec = {
+        "type": "object",
+        "properties": {key: {"type": "integer"}},
+        "additionalProperties": False,
+        "required": [key],
+    }
+    if not is_one:
+        with pytest.raises(UnsupportedSchemaError, match="cannot be written"):
+            compiled(spec, "xml")
+        return
+    text = f"<value>\n  <{key}>1</{key}>\n</value>"
+    grammar = compiled(spec, "xml")
+    assert accepts(grammar, text)
+    assert grammar.validate(text) == {key: 1}
 
 
 # --- sizes --------------------------------------------------------------------------------------------------------------
