@@ -138,7 +138,7 @@ class Grammar:
         least = 0 if least_bytes is None else least_bytes()
         return -(-least // max(1, *map(len, self._over.tokens)))
 
-    @cached_property
+    @property
     def forces_text(self) -> bool:
         """Whether text without a choice is written in tokens that nobody asks the model about, as of a template."""
         return isinstance(self.spec, ContextFree) and self.spec.forces_text

@@ -196,9 +196,13 @@ class GrammarGraph:
         self._tables: dict[tuple[frozenset[int] | None, tuple[int, ...]], _Crossing] = {}
         self._behind: dict[tuple[tuple[int, ...], bytes], int | None] = {}
 
-    @cached_property
+    @property
     def reads_ahead(self) -> bool:
         """Whether the matchers of all parts can tell what comes next."""
+        return self._reads_ahead
+
+    @cached_property
+    def _reads_ahead(self) -> bool:
         made = [part.grammar.matcher() for part in self.parts if part.grammar is not None]
         return all(hasattr(matcher, "forced_run") for matcher in made)
 

@@ -23,7 +23,7 @@ from schemagen.errors import OptionError, OptionTypeError, ValidationFailed
 from schemagen.grammar.context_free_specs import ContextFree
 from schemagen.grammar.spans import LAYOUTS, guest_ends
 from schemagen.regex import ast
-from schemagen.templates.fields import fields_of, instance_of, instance_of_json
+from schemagen.templates.fields import Fields, fields_of, instance_of, instance_of_json
 from schemagen.templates.holes import Filled, Scalar, hole_of
 from schemagen.templates.text import Piece, check_fixed, pieces_of, shown_text
 
@@ -201,18 +201,8 @@ def _specs_of(pieces: list[Piece], into: Any, holes: dict[str, Any]) -> dict[str
             f"{unknown[0]}= names no hole", why=f"the holes are {', '.join(names) or 'none'}", fix="write {name} in it"
         )
     fields = None if into is None else fields_of(into)
-    if fields is not None and (missing := sorted(fields.required - {*names})):
-        raise OptionError(
-            f"the template has no hole for {missing[0]!r}",
-            why=f"it is a field of {into.__name__} without a default",
-            fix=f"write {{{missing[0]}}} in it",
-        )
-    if fields is not None and (others := [name for name in names if name not in fields.types]):
-        raise OptionError(
-            f"the hole {{{others[0]}}} is no field of {into.__name__}",
-            why=f"its fields are {', '.join(fields.types) or 'none'}",
-            fix="leave out the hole, or the class: the value then has an attribute for each hole",
-        )
+    if fields is not None:
+        _check_fields(names, fields, into)
     found: dict[str, Any] = {}
     for _, name, said in pieces:
         if name is None:
@@ -226,6 +216,26 @@ def _specs_of(pieces: list[Piece], into: Any, holes: dict[str, Any]) -> dict[str
             spec = fields.types[name]
         found[name] = spec
     return found
+
+
+def _check_fields(names: list[str], fields: Fields, into: Any) -> None:
+    """Refuse holes that do not fill a class.
+
+    Raises:
+        OptionError: A field without a default has no hole, or a hole names no field.
+    """
+    if missing := sorted(fields.required - {*names}):
+        raise OptionError(
+            f"the template has no hole for {missing[0]!r}",
+            why=f"it is a field of {into.__name__} without a default",
+            fix=f"write {{{missing[0]}}} in it",
+        )
+    if others := [name for name in names if name not in fields.types]:
+        raise OptionError(
+            f"the hole {{{others[0]}}} is no field of {into.__name__}",
+            why=f"its fields are {', '.join(fields.types) or 'none'}",
+            fix="leave out the hole, or the class: the value then has an attribute for each hole",
+        )
 
 
 def _rewritten(pieces: list[Piece]) -> str:
