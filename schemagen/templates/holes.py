@@ -66,6 +66,8 @@ class gen:  # noqa: N801 - the name that Guidance made common
         object.__setattr__(self, "stop", stops)
         if "" in self.stop:
             raise OptionError("stop='' is everywhere", why="so no text could come before it", fix="leave it out")
+        if self.regex is not None and not isinstance(self.regex, str):
+            raise OptionTypeError(f"regex={self.regex!r:.80}", why=f"it is {kind_of(self.regex)}", fix="give a str")
         if self.regex is not None and self.stop:
             raise OptionError(
                 "gen(stop=..., regex=...)", why="the pattern says where the text ends", fix="give one of them"
@@ -122,9 +124,12 @@ class Scalar:
             return text
         if isinstance(spec, Choice | ContextFree):
             return spec.value_of(text)
-        written = json.dumps(text) if self.is_raw else text
         target = target_of(spec)
-        return parsed(written) if target is None else validated(target, written)
+        return parsed(self.written(text)) if target is None else validated(target, self.written(text))
+
+    def written(self, text: str) -> str:
+        """Return one of its texts as JSON, of a schema."""
+        return json.dumps(text) if self.is_raw else text
 
     def shown(self) -> str:
         """Return what a prompt says of it."""
@@ -151,7 +156,11 @@ def hole_of(spec: Any) -> Scalar:
         SchemagenError: As `schemagen.compile`.
     """
     if isinstance(spec, gen):
+        if spec.regex is not None:
+            pattern_of(Regex(spec.regex))  # what cannot be read is refused here
         return Scalar(spec)
+    if spec is gen:
+        raise OptionTypeError("a hole that takes gen", why="it is a class", fix="write gen()")
     spec = understood(spec)
     if isinstance(spec, Regex | Choice | ContextFree):
         return Scalar(spec)

@@ -11,25 +11,30 @@ Invariants: a rule has the path of its hole for a name, such as ``steps[].name``
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, NamedTuple, TypeVar, cast, overload
 
-from schemagen.arguments import check_count
+from typing_extensions import is_typeddict
+
+from schemagen.arguments import check_count, kind_of
 from schemagen.context_free.spans import Span, spans_of
 from schemagen.context_free.syntax import EMPTY_TEXT, ContextFreeGrammar, Expression, Rule, Text, repeat, sequence
-from schemagen.errors import OptionError, ValidationFailed
+from schemagen.errors import OptionError, OptionTypeError, ValidationFailed
 from schemagen.grammar.assembly import Assembly
 from schemagen.grammar.context_free_specs import ContextFree
 from schemagen.grammar.spans import LAYOUTS, guest_ends
 from schemagen.regex import ast
-from schemagen.templates.fields import fields_of, instance_of
+from schemagen.templates.fields import Fields, fields_of, instance_of, instance_of_json
 from schemagen.templates.holes import Filled, Scalar, hole_of
-from schemagen.templates.text import Piece, pieces_of, shown_text
+from schemagen.templates.text import Piece, check_fixed, pieces_of, shown_text
 
 T_co = TypeVar("T_co", covariant=True)
 T = TypeVar("T")
 
 START = "template"
+#: Holes of a template and of those in it, and templates within one another.
+MAX_HOLES = 10_000
+MAX_NESTING = 60
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,10 +78,13 @@ class Template(ContextFree[T_co]):
         text: The template.
         holes: What each hole takes, by name.
         into: The class of the value, or None.
+        size: How many holes there are, with those of templates among them.
+        height: How many templates are within one another.
+        is_of_class: Whether all holes are fields of the class, in its types.
 
     Raises:
         OptionError: The braces do not match; a hole has no name or type, or two have the same name; a keyword names no hole; a
-            field without a default has no hole.
+            field without a default has no hole, or a hole names no field; or there are too many.
         OptionTypeError: The template is no text, or ``into`` has no fields.
         SchemagenError: As `schemagen.compile`, for what a hole takes.
     """
@@ -84,6 +92,9 @@ class Template(ContextFree[T_co]):
     text: str
     holes: tuple[tuple[str, Scalar | Template[Any] | Repeated], ...]
     into: Any
+    size: int = field(compare=False)
+    height: int = field(compare=False)
+    is_of_class: bool
 
     instruction = "Answer only with this text, with each {...} filled in:"
     forces_text = True
@@ -96,8 +107,29 @@ class Template(ContextFree[T_co]):
         pieces = pieces_of(text)
         given = _specs_of(pieces, into, holes)
         object.__setattr__(self, "text", _rewritten(pieces))
-        object.__setattr__(self, "holes", tuple((name, _hole_of(spec)) for name, spec in given.items()))
+        found = tuple((name, _hole_of(spec)) for name, spec in given.items())
+        object.__setattr__(self, "holes", found)
         object.__setattr__(self, "into", into)
+        own = into is not None and not is_typeddict(into) and not holes and all(said is None for _, _, said in pieces)
+        schemas = all(isinstance(hole, Scalar) and hole.value_set is not None for _, hole in found)
+        object.__setattr__(self, "is_of_class", own and schemas)
+        self._measure([hole for _, hole in found])
+
+    def _measure(self, holes: list[Scalar | Template[Any] | Repeated]) -> None:
+        """Note how large the template is, and refuse more than can be put together."""
+        inner = [
+            hole.template if isinstance(hole, Repeated) else hole for hole in holes if not isinstance(hole, Scalar)
+        ]
+        size = len(holes) + sum(each.size for each in inner)
+        height = 1 + max((each.height for each in inner), default=0)
+        if size > MAX_HOLES or height > MAX_NESTING:
+            raise OptionError(
+                f"{size:,} holes, {height} templates within one another",
+                why=f"the limits are {MAX_HOLES:,} and {MAX_NESTING}",
+                fix="give parts to the model one after the other, or write a grammar: GBNF, EBNF or Lark",
+            )
+        object.__setattr__(self, "size", size)
+        object.__setattr__(self, "height", height)
 
     def many(self, min: int = 0, max: int | None = None, *, sep: str = "") -> Repeated:  # noqa: A002 - as list_of has them
         """Return this template several times, for a hole whose value is a list.
@@ -109,7 +141,11 @@ class Template(ContextFree[T_co]):
 
         Raises:
             OptionError: The numbers are none, or in the wrong order.
+            OptionTypeError: The separator is no text.
         """
+        if not isinstance(sep, str):
+            raise OptionTypeError(f"sep={sep!r:.80}", why=f"it is {kind_of(sep)}", fix="give a str")
+        check_fixed(sep)
         check_count("min", min, least=0)
         if max is not None:
             check_count("max", max, least=0)
@@ -165,25 +201,41 @@ def _specs_of(pieces: list[Piece], into: Any, holes: dict[str, Any]) -> dict[str
             f"{unknown[0]}= names no hole", why=f"the holes are {', '.join(names) or 'none'}", fix="write {name} in it"
         )
     fields = None if into is None else fields_of(into)
-    if fields is not None and (missing := sorted(fields.required - {*names})):
-        raise OptionError(
-            f"the template has no hole for {missing[0]!r}",
-            why=f"it is a field of {getattr(into, '__name__', into)} without a default",
-            fix=f"write {{{missing[0]}}} in it",
-        )
+    if fields is not None:
+        _check_fields(names, fields, into)
     found: dict[str, Any] = {}
     for _, name, said in pieces:
         if name is None:
             continue
         spec = holes.get(name, said)
         if spec is None and name not in holes:
-            if fields is None or name not in fields.types:
+            if fields is None:
                 raise OptionError(
                     f"the hole {{{name}}} has no type", why="nothing says what it takes", fix=f"give it: {name}=str"
                 )
             spec = fields.types[name]
         found[name] = spec
     return found
+
+
+def _check_fields(names: list[str], fields: Fields, into: Any) -> None:
+    """Refuse holes that do not fill a class.
+
+    Raises:
+        OptionError: A field without a default has no hole, or a hole names no field.
+    """
+    if missing := sorted(fields.required - {*names}):
+        raise OptionError(
+            f"the template has no hole for {missing[0]!r}",
+            why=f"it is a field of {into.__name__} without a default",
+            fix=f"write {{{missing[0]}}} in it",
+        )
+    if others := [name for name in names if name not in fields.types]:
+        raise OptionError(
+            f"the hole {{{others[0]}}} is no field of {into.__name__}",
+            why=f"its fields are {', '.join(fields.types) or 'none'}",
+            fix="leave out the hole, or the class: the value then has an attribute for each hole",
+        )
 
 
 def _rewritten(pieces: list[Piece]) -> str:
@@ -319,6 +371,13 @@ def _tree(spans: list[Span]) -> _Node:
 def _read(template: Template[Any], node: _Node, text: str) -> Any:
     """Return the value of a template. Spans inside of an empty one are not told: they are all empty."""
     nodes = node.inner or [_Node(node.span, [])] * len(template.holes)
+    if template.is_of_class:
+        members = {
+            name: hole.written(text[inner.span.start : inner.span.end])
+            for (name, hole), inner in zip(template.holes, nodes, strict=True)
+            if isinstance(hole, Scalar)  # the type of a field is nothing else
+        }
+        return instance_of_json(template.into, members, text)
     values = {name: _value(hole, inner, text) for (name, hole), inner in zip(template.holes, nodes, strict=True)}
     return Filled(**values) if template.into is None else instance_of(template.into, values, text)
 

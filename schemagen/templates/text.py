@@ -34,7 +34,8 @@ def pieces_of(template: Any) -> list[Piece]:
         template: A str, or a t-string (PEP 750), whose interpolations are specs with the names of holes as formats.
 
     Raises:
-        OptionError: The braces do not match, or a hole has no name, the name of another one, or an unknown word for a type.
+        OptionError: The braces do not match, a hole has no name, the name of another one, or an unknown word for a type, or
+            fixed text is not UTF-8.
         OptionTypeError: It is no text.
     """
     if isinstance(template, str):
@@ -48,10 +49,11 @@ def pieces_of(template: Any) -> list[Piece]:
             fix='write Template("Name: {name}", name=str)',
         )
     seen: set[str] = set()
-    for _, name, _ in pieces:
+    for text, name, _ in pieces:
+        check_fixed(text)
         if name is None:
             continue
-        if not name.isidentifier():
+        if not name.isidentifier() or name.startswith("__"):
             raise OptionError(
                 f"the hole {{{name}}} of a template",
                 why="a hole has a name, which becomes an attribute of the value",
@@ -67,29 +69,46 @@ def pieces_of(template: Any) -> list[Piece]:
     return pieces
 
 
+def check_fixed(text: str) -> None:
+    """Refuse fixed text that no model can write.
+
+    Raises:
+        OptionError: It has a lone surrogate, which UTF-8 does not have.
+    """
+    try:
+        text.encode()
+    except UnicodeEncodeError as error:
+        raise OptionError(
+            f"the fixed text {text!r:.80} has half a surrogate pair",
+            why="UTF-8 has no bytes for it, and texts are UTF-8",
+            fix="write the whole character",
+        ) from error
+
+
 def shown_text(pieces: list[Piece], shown: dict[str, str]) -> str:
     """Return a template with what its holes take in their places."""
     return "".join(text + ("" if name is None else f"{{{name}: {shown[name]}}}") for text, name, _ in pieces)
 
 
 def _of_str(text: str) -> list[Piece]:
-    found: list[Piece] = []
-    before = ""
     try:
-        for fixed, name, word, conversion in string.Formatter().parse(text):
-            before += fixed
-            if name is None:
-                continue
-            if conversion is not None:
-                raise OptionError(f"{{{name}!{conversion}}}", why="nothing is converted", fix=f"write {{{name}}}")
-            found.append(Piece(before, name, _spec_of(word or "", name)))
-            before = ""
+        parsed = list(string.Formatter().parse(text))
     except ValueError as error:
         raise OptionError(
             f"the template {text!r:.80} cannot be read: {error}",
             why="holes are written as {name}",
             fix="write {{ and }} for braces that are text",
         ) from error
+    found: list[Piece] = []
+    before = ""
+    for fixed, name, word, conversion in parsed:
+        before += fixed
+        if name is None:
+            continue
+        if conversion is not None:
+            raise OptionError(f"{{{name}!{conversion}}}", why="nothing is converted", fix=f"write {{{name}}}")
+        found.append(Piece(before, name, _spec_of(word or "", name)))
+        before = ""
     return [*found, Piece(before)]
 
 

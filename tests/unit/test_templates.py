@@ -5,15 +5,17 @@ import re
 from dataclasses import dataclass
 from datetime import date
 from types import SimpleNamespace
-from typing import Annotated, Any, Literal, NamedTuple, TypedDict
+from typing import Annotated, Any, Literal, NamedTuple
 
 import pytest
 from annotated_types import Ge, MaxLen, MinLen
-from pydantic import BaseModel, Field, field_validator
+from pydantic import AfterValidator, AliasChoices, AliasPath, BaseModel, ConfigDict, Field, RootModel, field_validator
+from pydantic.dataclasses import dataclass as pydantic_dataclass
+from typing_extensions import NotRequired, Required, TypedDict
 
 import schemagen
 from schemagen import GBNF, Choice, Regex, Template, gen
-from schemagen.errors import OptionError, OptionTypeError, UnsupportedTypeError, ValidationFailed
+from schemagen.errors import OptionError, OptionTypeError, PatternError, UnsupportedTypeError, ValidationFailed
 from schemagen.templates import Filled
 from schemagen.testing import random_text
 from tests.grammars import BYTES, check_masks_along, derives
@@ -208,6 +210,50 @@ def test_aliases() -> None:
     assert read(Template("{first}", Aliased), "3") == Aliased(firstName=3)
 
 
+def test_aliases_of_every_kind() -> None:
+    """The first name of several counts; of pydantic's dataclasses they are those of the fields, as are the bounds."""
+
+    class Several(BaseModel):
+        first: int = Field(validation_alias=AliasChoices(AliasPath("x", 0), "y", "z"))
+
+    @pydantic_dataclass
+    class Own:
+        first: int = Field(alias="FIRST", ge=0)
+
+    assert read(Template("{first}", Several), "3").first == 3
+    assert read(Template("{first}", Own), "3").first == 3
+    assert not derives(Template("{first}", Own), "-3")
+
+    class Deep(BaseModel):
+        first: int = Field(validation_alias=AliasPath("x", 0))
+
+    with pytest.raises(OptionError, match="is found by"):
+        Template("{first}", Deep)
+
+
+def test_keys_of_a_typed_dict() -> None:
+    """What is said of a key is no part of its type."""
+
+    class Keys(TypedDict):
+        a: Required[int]
+        b: Annotated[NotRequired[Annotated[int, Ge(0)]], "any"]
+
+    assert read(Template("{a} {b}", Keys), "1 2") == {"a": 1, "b": 2}
+    assert read(Template("{a}", Keys), "1") == {"a": 1}
+    assert not derives(Template("{a} {b}", Keys), "1 -2")
+
+
+def test_a_validator_runs_once() -> None:
+    """Of a field, whose text is read as JSON."""
+
+    class Next(BaseModel):
+        model_config = ConfigDict(strict=True)
+        n: Annotated[int, AfterValidator(lambda n: n + 1)]
+        when: date
+
+    assert read(Template("{n} {when}", Next), "1 2026-01-01") == Next(n=1, when=date(2026, 1, 1))
+
+
 def test_a_validator_refuses() -> None:
     """Of the class; the error has the text and the place."""
 
@@ -243,6 +289,31 @@ def test_a_t_string() -> None:
 
 # --- what is refused -------------------------------------------------------------------------------------------------
 
+
+def within_one_another(depth: int, width: int) -> Template[Any]:
+    """Return a template in a template and so on, so many times in each."""
+    text = "".join(f"({{a{number}}})" for number in range(width))
+    template: Template[Any] = Template("x")
+    for _ in range(depth):
+        template = Template(text, **{f"a{number}": template for number in range(width)})
+    return template
+
+
+def test_what_is_said_of_the_braces_is_said_once() -> None:
+    """The error of a word is not taken for one of the braces."""
+    with pytest.raises(OptionError) as caught:
+        Template("{a:integer}")
+    assert caught.value.fact == "{a:integer}"
+
+
+def test_fifty_within_one_another() -> None:
+    """With the value in the innermost."""
+    value = read(Template("{o}", o=within_one_another(50, 1)), "(" * 50 + "x" + ")" * 50)
+    for _ in range(51):
+        (value,) = vars(value).values()
+    assert value == Filled()
+
+
 WRONG: list[tuple[Any, str]] = [
     (lambda: Template("{a", a=int), "cannot be read"),
     (lambda: Template("a}"), "cannot be read"),
@@ -258,6 +329,13 @@ WRONG: list[tuple[Any, str]] = [
     (lambda: STEP.many(-1), "min=-1"),
     (lambda: gen(stop=""), "everywhere"),
     (lambda: gen(stop="a", regex="b"), "one of them"),
+    (lambda: Template("{a}", a=gen), "takes gen"),
+    (lambda: Template("{name}{age}{more}", Person, more=int), "is no field"),
+    (lambda: Template("{__class__}", __class__=int), "has a name|__class__"),
+    (lambda: Template("\ud800{a}", a=int), "surrogate"),
+    (lambda: STEP.many(sep="\udfff"), "surrogate"),
+    (lambda: within_one_another(61, 1), "61 templates within"),
+    (lambda: within_one_another(14, 2), "the limits are 10,000"),
 ]
 
 
@@ -277,6 +355,15 @@ def test_what_is_no_text() -> None:
         Template("{a}", int)
     with pytest.raises(OptionTypeError):
         gen(stop=3)  # type: ignore[arg-type]
+    with pytest.raises(OptionTypeError):
+        gen(regex=3)  # type: ignore[arg-type]
+    with pytest.raises(OptionTypeError):
+        STEP.many(sep=3)  # type: ignore[arg-type]
+    for into in ({}, "x", list[int], RootModel[int]):
+        with pytest.raises(OptionTypeError, match="no fields"):
+            Template("{root}", into)  # type: ignore[call-overload]
+    with pytest.raises(PatternError):
+        Template("{a}", a=gen(regex="("))
     with pytest.raises(UnsupportedTypeError):
         Template("{a}", a=type("Unknown", (), {}))
 
