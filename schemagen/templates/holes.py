@@ -28,6 +28,8 @@ from schemagen.schema.nodes import ANY_STRINGS, StringDisjunct, ValueSet
 from schemagen.schema.strings import string_pattern
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from schemagen.context_free.syntax import Expression
 
 _LINE = ast.star(ast.Chars(ast.invert_ranges(ast.normalise_ranges([(0x0A, 0x0A), (0x0D, 0x0D)]))))
@@ -52,7 +54,7 @@ class gen:  # noqa: N801 - the name that Guidance made common
         OptionError: ``stop`` is empty, or stands beside ``regex``.
     """
 
-    stop: str | tuple[str, ...] = ()
+    stop: str | Sequence[str] = ()
     regex: str | None = None
 
     def __post_init__(self) -> None:
