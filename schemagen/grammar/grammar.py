@@ -9,7 +9,6 @@ from schemagen.arguments import check_text
 from schemagen.engine.options import Options
 from schemagen.errors import LimitError, OptionError, ValidationFailed
 from schemagen.grammar.context_free_specs import ContextFree
-from schemagen.grammar.graph import GrammarGraph
 from schemagen.grammar.pipeline import (
     json_regex,
     pattern_of,
@@ -157,7 +156,7 @@ class Grammar:
     @property
     def counts_tokens(self) -> bool:
         """Whether it is a grammar that counts tokens of text: what is read of it is tokens, and no bytes."""
-        return isinstance(self._implementation, GrammarGraph)
+        return bool(getattr(self._implementation, "counts_tokens", False))
 
     @property
     def token_table(self) -> _core.TokenTable | None:

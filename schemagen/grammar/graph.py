@@ -234,6 +234,11 @@ class GrammarGraph:
         self._behind: dict[tuple[tuple[int, ...], bytes], int | None] = {}
 
     @property
+    def counts_tokens(self) -> bool:
+        """Whether a part takes whole tokens, which bytes do not tell apart."""
+        return any(part.count is not None for part in self.parts)
+
+    @property
     def reads_ahead(self) -> bool:
         """Whether the matchers of all parts can tell what comes next."""
         return self._reads_ahead
