@@ -19,8 +19,9 @@ from typing import TYPE_CHECKING, Any
 
 from schemagen.calling.parameters import arguments_of
 from schemagen.errors import ToolError
-from schemagen.grammar.free_text import MAX_WHITESPACE, text_up_to, text_without
+from schemagen.grammar.free_text import MAX_WHITESPACE
 from schemagen.regex import ast
+from schemagen.regex.wildcards import text_up_to, text_without
 from schemagen.schema.nodes import NEVER, ValueSet
 from schemagen.schema.strings import string_pattern
 from schemagen.schema.text import Writer

@@ -20,9 +20,10 @@ from schemagen.calling.calls import ID_LENGTH
 from schemagen.calling.reading import Arguments, Begin, CallId, Reading, TaggedValue, Text
 from schemagen.errors import ToolError, UnsupportedSchemaError
 from schemagen.grammar.compiler import compile as compile_grammar
-from schemagen.grammar.free_text import compile_language, text_not_opening, text_up_to, text_without, words
+from schemagen.grammar.free_text import compile_language, text_not_opening, words
 from schemagen.grammar.graph import GrammarGraph, Segment
 from schemagen.regex import ast
+from schemagen.regex.wildcards import text_up_to, text_without
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

@@ -13,14 +13,15 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, NamedTuple
 
-from schemagen.context_free.dispatch import text_up_to, text_without
+from schemagen.context_free.dispatch import dispatched
 from schemagen.context_free.notation import text_of
-from schemagen.context_free.syntax import EMPTY_TEXT, Expression, Rule, Text, Token, alternatives, repeat, sequence
+from schemagen.context_free.syntax import EMPTY_TEXT, Expression, Rule, Text, Token, alternatives, sequence
 from schemagen.context_free.token_names import any_but
 from schemagen.errors import InvalidPatternError, UnsupportedPatternError
 from schemagen.regex import ast
 from schemagen.regex.dialects import parse_pattern
 from schemagen.regex.substrings import suffix_automaton
+from schemagen.regex.wildcards import text_up_to, text_without
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -174,12 +175,10 @@ def _tag_dispatch(macro: _Macro) -> Expression:
                 f"excludes {exclude!r}, which is within {within[0]!r}", "exclude longer texts, or drop the tag"
             )
     literals = [*ends, *excludes]
-    dispatched = [sequence(Text(text_up_to(tag, literals)), Rule(rule.text)) for tag, rule in pairs]
     stopped = [Text(text_up_to(stop, literals)) for stop in stops]
     last = alternatives(*stopped, *([Text(text_without(literals))] if macro.flag("stop_eos", default=True) else []))
-    if macro.flag("loop_after_dispatch", default=True):
-        return sequence(repeat(alternatives(*dispatched), 0, None), last)
-    return alternatives(last, *dispatched)
+    tags = [(tag, Rule(rule.text)) for tag, rule in pairs]
+    return dispatched(tags, literals, last, loop=macro.flag("loop_after_dispatch", default=True))
 
 
 def _pair(macro: _Macro, pair: object) -> tuple[str, Name]:

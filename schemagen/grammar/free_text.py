@@ -1,8 +1,8 @@
 """The regular languages around a call: free text, markers, and fixed words with optional whitespace.
 
-Free text is any text of whole characters. It ends at its *trigger*, the first occurrence of a marker: `text_without` is
-the text that never gets there, `text_up_to` the text that ends with it. An anchored format has no marker, its calls
-begin like any JSON value or list; `text_not_opening` is the text that does not begin like that.
+Free text is any text of whole characters. It ends at its *trigger*, the first occurrence of a marker; the text that never gets
+there, and the one that ends with it, are in `schemagen.regex.wildcards`. An anchored format has no marker, its calls begin like
+any JSON value or list; `text_not_opening` is the text that does not begin like that.
 """
 
 from __future__ import annotations
@@ -24,18 +24,6 @@ MAX_WHITESPACE = 16
 _SPACES = ast.char_set(" \t\n\r")
 _GAP = ast.repeat(_SPACES, 0, MAX_WHITESPACE)
 _OPENING, _CLOSING = frozenset("{[,:"), frozenset("}],:")
-_SOME_CHARACTER = ast.concat(ast.ANY_CHAR, ast.ANY_STRING)
-
-
-def text_without(markers: Sequence[str]) -> ast.Regex:
-    """Return the texts in which no marker occurs."""
-    return ast.conjunction(*(ast.complement(_containing(marker)) for marker in markers))
-
-
-def text_up_to(marker: str) -> ast.Regex:
-    """Return the texts that end with a marker and hold it nowhere else."""
-    early = ast.concat(ast.ANY_STRING, ast.literal(marker), _SOME_CHARACTER)
-    return ast.conjunction(ast.concat(ast.ANY_STRING, ast.literal(marker)), ast.complement(early))
 
 
 def text_not_opening(openings: str) -> ast.Regex:
@@ -78,10 +66,6 @@ def _append_gap(parts: list[ast.Regex]) -> None:
     """Add optional whitespace, once."""
     if not parts or parts[-1] is not _GAP:
         parts.append(_GAP)
-
-
-def _containing(marker: str) -> ast.Regex:
-    return ast.concat(ast.ANY_STRING, ast.literal(marker), ast.ANY_STRING)
 
 
 @lru_cache(maxsize=512)

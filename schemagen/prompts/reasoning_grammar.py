@@ -20,11 +20,12 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, Any, cast
 
 from schemagen.errors import OptionError
-from schemagen.grammar.free_text import compile_language, text_up_to, text_without
+from schemagen.grammar.free_text import compile_language
 from schemagen.grammar.graph import GrammarGraph, Segment
 from schemagen.prompts.reasoning import Reasoning, as_reasoning
 from schemagen.prompts.templates import template_text
 from schemagen.regex import ast
+from schemagen.regex.wildcards import text_up_to, text_without
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

@@ -129,7 +129,7 @@ def _until(group: TextGroup) -> Regex:
     stop = group.fixed_text()
     if not stop:
         group._refuse("has no stop", "write the text that ends it: '(?P<TEXT_UNTIL>stop)'")  # noqa: SLF001 - one module
-    return wildcards.text_until(stop)
+    return wildcards.text_before(stop)
 
 
 def _substring(group: TextGroup) -> Regex:

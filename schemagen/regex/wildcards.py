@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 from schemagen.regex import ast
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Sequence
 
 #: The characters at which `str.splitlines` ends a line.
 LINE_ENDS = "\n\r\v\f\x1c\x1d\x1e\x85\u2028\u2029"
@@ -123,15 +123,31 @@ def paragraph_text() -> ast.Regex:
     return ast.repeat(ast.Chars(ast.invert_ranges(ast.char_set(LINE_ENDS).ranges)), 1, None)
 
 
-def text_until(stop: str) -> ast.Regex:
-    """Return the texts behind which ``stop`` is its first occurrence.
+def text_without(literals: Iterable[str]) -> ast.Regex:
+    """Return the texts in which none of some literals occurs."""
+    found = ast.union(*map(ast.literal, literals))
+    return ast.ANY_STRING if found == ast.EMPTY else ast.complement(ast.concat(ast.ANY_STRING, found, ast.ANY_STRING))
 
-    Such a text holds no ``stop`` and does not end with the beginning of one that the next ``stop`` would complete: before
-    ``aa`` no text ends with ``a``.
+
+def text_before(stop: str, others: Iterable[str] = ()) -> ast.Regex:
+    """Return the texts behind which ``stop`` is the first occurrence of a literal.
+
+    Such a text holds no literal, and does not end with the beginning of one that would be complete by the end of ``stop``:
+    before ``aa`` no text ends with ``a``.
+
+    Args:
+        stop: The literal that comes next.
+        others: Literals that the text must not hold either.
     """
-    periods = [cut for cut in range(1, len(stop)) if stop.startswith(stop[cut:])]
-    overlapping = (ast.complement(ending_with(stop[:cut])) for cut in periods)
-    return ast.conjunction(ast.complement(containing(stop)), *overlapping)
+    literals = list(dict.fromkeys([*others, stop]))
+    begun = {literal[:cut] for literal in literals for cut in range(1, len(literal)) if stop.startswith(literal[cut:])}
+    ending = ast.concat(ast.ANY_STRING, ast.union(*map(ast.literal, sorted(begun))))
+    return ast.conjunction(text_without(literals), ast.complement(ending))
+
+
+def text_up_to(stop: str, others: Iterable[str] = ()) -> ast.Regex:
+    """Return such a text and ``stop``; arguments as for `text_before`."""
+    return ast.concat(text_before(stop, others), ast.literal(stop))
 
 
 def substring_text(text: str) -> ast.Regex:

@@ -17,11 +17,11 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 from xml.sax.saxutils import escape as escape_xml
 
-from schemagen.context_free.dispatch import text_without
 from schemagen.context_free.scanner import MAX_NESTING
 from schemagen.context_free.syntax import EMPTY_TEXT, NOTHING, Guest, Rule, Text, alternatives, repeat, sequence
 from schemagen.errors import LimitError, UnsupportedSchemaError
 from schemagen.regex import ast
+from schemagen.regex.wildcards import text_without
 from schemagen.schema.document import escape
 from schemagen.schema.nodes import ANY_STRINGS, ValueSet
 from schemagen.schema.normalise import Normaliser

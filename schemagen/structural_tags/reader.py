@@ -15,7 +15,7 @@ import json
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from schemagen.context_free.dispatch import text_up_to, text_without
+from schemagen.context_free.dispatch import dispatched
 from schemagen.context_free.notation import text_of
 from schemagen.context_free.scanner import MAX_NESTING
 from schemagen.context_free.syntax import EMPTY_TEXT, NOTHING, Guest, Text, alternatives, repeat, sequence
@@ -31,6 +31,7 @@ from schemagen.grammar.context_free_specs import EBNF
 from schemagen.grammar.embedded import JsonSchema
 from schemagen.regex import ast
 from schemagen.regex.dialects import parse_pattern
+from schemagen.regex.wildcards import text_without
 from schemagen.structural_tags.closed import closed
 from schemagen.structural_tags.excluded import check_excludes, without_texts
 from schemagen.structural_tags.fields import Fields, shown
@@ -413,15 +414,8 @@ def _dispatched(fields: Fields, rules: list[tuple[str, Expression]], excludes: l
         loop: Whether free text goes on behind what follows a trigger.
     """
     literals = _few(fields, [*(trigger for trigger, _ in rules), *excludes])
-    taken = [
-        sequence(Text(text_up_to(trigger, literals)), rest)
-        for trigger, rest in rules
-        if not any(exclude in trigger for exclude in excludes)
-    ]
-    last = Text(text_without(literals))
-    if loop:
-        return sequence(repeat(alternatives(*taken), 0, None), last)
-    return alternatives(last, *taken)
+    taken = [(trigger, rest) for trigger, rest in rules if not any(exclude in trigger for exclude in excludes)]
+    return dispatched(taken, literals, Text(text_without(literals)), loop=loop)
 
 
 # --- tokens ----------------------------------------------------------------------------------------------------------

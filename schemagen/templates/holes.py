@@ -18,12 +18,11 @@ from schemagen.errors import OptionError, OptionTypeError
 from schemagen.grammar.compiler import understood
 from schemagen.grammar.context_free_specs import ContextFree
 from schemagen.grammar.embedded import expression_of, frozen_spec, given_spec, regex_of
-from schemagen.grammar.free_text import text_without
 from schemagen.grammar.pipeline import pattern_of, read_source, styled, target_of
 from schemagen.grammar.refusals import parsed, validated
 from schemagen.grammar.specs import Choice, Regex
 from schemagen.regex import ast
-from schemagen.regex.wildcards import text_until
+from schemagen.regex.wildcards import text_before, text_without
 from schemagen.schema.nodes import ANY_STRINGS, StringDisjunct, ValueSet
 from schemagen.schema.strings import string_pattern
 
@@ -177,7 +176,7 @@ def hole_of(spec: Any) -> Scalar:
 def _free(spec: gen, behind: frozenset[str]) -> ast.Regex:
     if spec.regex is not None:
         return pattern_of(Regex(spec.regex))
-    return ast.conjunction(ast.ANY_STRING, text_without(spec.stop), *map(text_until, sorted(behind)))
+    return ast.conjunction(ast.ANY_STRING, text_without(spec.stop), *map(text_before, sorted(behind)))
 
 
 def _raw(disjunct: StringDisjunct, behind: frozenset[str]) -> ast.Regex:
@@ -186,4 +185,4 @@ def _raw(disjunct: StringDisjunct, behind: frozenset[str]) -> ast.Regex:
     is_any = disjunct.values is None and disjunct.pattern == ANY_STRINGS.pattern and not disjunct.formats
     if not is_any:
         return language
-    return ast.conjunction(language, _LINE, *map(text_until, sorted(behind)))
+    return ast.conjunction(language, _LINE, *map(text_before, sorted(behind)))

@@ -100,7 +100,7 @@ class Until(Wildcard):
 
     def language(self) -> ast.Regex:
         """Return the texts."""
-        before = ast.ANY_STRING if self.greedy else wildcards.text_until(self.stop)
+        before = ast.ANY_STRING if self.greedy else wildcards.text_before(self.stop)
         return ast.concat(before, ast.literal(self.stop)) if self.include else before
 
     def shown(self) -> str:

@@ -19,9 +19,10 @@ from schemagen.calling.wire import build, write_calls
 from schemagen.engine.reference.index import ReferenceEngine
 from schemagen.errors import BitmaskShapeError, MatcherError, MatcherTerminatedError, OptionTypeError
 from schemagen.events import ArgumentCompleted, CallStarted, TextDelta
-from schemagen.grammar.free_text import compile_language, text_not_opening, text_up_to, text_without, words
+from schemagen.grammar.free_text import compile_language, text_not_opening, words
 from schemagen.grammar.graph import GrammarGraph, Segment, _Branch
 from schemagen.regex import ast
+from schemagen.regex.wildcards import text_up_to, text_without
 from schemagen.testing import brute_force_mask
 
 #: Tokens that end one thing and begin the next; some hold several boundaries, one a whole call.
