@@ -24,6 +24,10 @@ class Generation(Generic[T]):
         prompt_tokens: Tokens of the (last) prompt.
         seconds: Wall-clock time of the model, all attempts together.
         masked_mass: Mean probability per token that the constraint took away (0: the model wanted to write this).
+        interventions: Tokens where the constraint forbade what the model wanted most (0: the model would have written the same
+            by itself, greedily); None where that is not counted: in batches of several rows, and where ``generate`` of
+            transformers writes the text.
+        passes: How often the model was called; fewer times than there are tokens if it read ahead. None as above.
         attempts: How many generations it took; more than one only with ``retries``.
         reasoning: What the model thought before it answered; None if it was not asked to (``reasoning=`` of
             `LanguageModel.run`).
@@ -39,6 +43,8 @@ class Generation(Generic[T]):
     attempts: int = 1
     reasoning: str | None = None
     reasoning_tokens: int = 0
+    interventions: int | None = None
+    passes: int | None = None
 
     @property
     def new_tokens(self) -> int:

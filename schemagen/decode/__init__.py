@@ -2,5 +2,7 @@
 
 from schemagen.decode.device_processor import DeviceLogitsProcessor
 from schemagen.decode.logits_processor import LogitsProcessor
+from schemagen.decode.speculation.context import Context
+from schemagen.decode.speculation.drafts import Draft, Drafter
 
-__all__ = ["DeviceLogitsProcessor", "LogitsProcessor"]
+__all__ = ["Context", "DeviceLogitsProcessor", "Draft", "Drafter", "LogitsProcessor"]

@@ -29,10 +29,12 @@ from schemagen.decode.loop import (
     finish,
     generate_rows,
     inputs_of,
+    read_ahead,
 )
 from schemagen.decode.row_sampling import can_sample_rows, samples
-from schemagen.decode.speculation import can_read_ahead, decode_greedily, memory_of
+from schemagen.decode.speculation import can_read_ahead
 from schemagen.errors import GenerationError, LogitsError
+from schemagen.options.speculation import DEFAULT as READ_AHEAD
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -40,6 +42,7 @@ if TYPE_CHECKING:
     import torch
 
     from schemagen.engine.protocol import Constraint
+    from schemagen.options.speculation import Speculation
 
 #: They count the prompt, padding included, so only prompts of one length may share a chunk.
 _COUNT_THE_PROMPT = frozenset({"max_length", "min_length", "generation_config"})
@@ -61,7 +64,13 @@ class Row:
 
 
 def decode_batch(
-    model: Any, rows: Sequence[Row], *, batch_size: int | None, pad_token_id: int | None = None, **generate_kwargs: Any
+    model: Any,
+    rows: Sequence[Row],
+    *,
+    batch_size: int | None,
+    pad_token_id: int | None = None,
+    speculation: Speculation = READ_AHEAD,
+    **generate_kwargs: Any,
 ) -> Iterator[tuple[int, Decoded | Exception]]:
     """Generate a text for every row; yield the index of a row and what came of it, chunk by chunk.
 
@@ -73,6 +82,7 @@ def decode_batch(
         batch_size: Rows per call of ``generate``, at most. None: as many as the memory of the device holds, of prompts of
             like length (`schemagen.decode.batch_size`).
         pad_token_id: What prompts are padded with; an EOS id if there is nothing better.
+        speculation: What is proposed to the model for a row that is alone.
         generate_kwargs: Options of ``generate``, as for `schemagen.decode.loop.decode`.
     """
     ready: dict[int, dict[str, Any]] = {}
@@ -87,7 +97,7 @@ def decode_batch(
         seeded = any(rows[index].seed is not None for index in chunk)
         alone = seeded and samples(model, options) and not can_sample_rows(model, options)
         for part in [[index] for index in chunk] if alone else [chunk]:
-            found = _decode_chunk(model, [rows[index] for index in part], options, pad_token_id)
+            found = _decode_chunk(model, [rows[index] for index in part], options, pad_token_id, speculation)
             yield from zip(part, found, strict=True)
 
 
@@ -135,11 +145,11 @@ def _effective_beams(model: Any, options: Mapping[str, Any]) -> int:
 
 
 def _decode_chunk(
-    model: Any, rows: Sequence[Row], options: dict[str, Any], pad_token_id: int | None
+    model: Any, rows: Sequence[Row], options: dict[str, Any], pad_token_id: int | None, speculation: Speculation
 ) -> list[Decoded | Exception]:
     """Generate some rows together; in halves, where that raises."""
     try:
-        found = _generate(model, rows, options, pad_token_id)
+        found = _generate(model, rows, options, pad_token_id, speculation)
     except Exception as error:  # noqa: BLE001 - out of memory, a dead end, whatever the model does: it is one row's
         if len(rows) == 1:
             # The frames hold the tensors of the failed generation, perhaps all the memory that there was.
@@ -147,18 +157,18 @@ def _decode_chunk(
             return [error]
     else:
         return [
-            _decode_chunk(model, [row], options, pad_token_id)[0]
+            _decode_chunk(model, [row], options, pad_token_id, speculation)[0]
             if isinstance(outcome, LogitsError) and len(rows) > 1
             else outcome
             for row, outcome in zip(rows, found, strict=True)
         ]
     half = len(rows) // 2
     parts = (rows[:half], rows[half:])
-    return [found for part in parts for found in _decode_chunk(model, part, options, pad_token_id)]
+    return [found for part in parts for found in _decode_chunk(model, part, options, pad_token_id, speculation)]
 
 
 def _generate(
-    model: Any, rows: Sequence[Row], options: dict[str, Any], pad_token_id: int | None
+    model: Any, rows: Sequence[Row], options: dict[str, Any], pad_token_id: int | None, speculation: Speculation
 ) -> list[Decoded | Exception]:
     """Generate some rows in one call."""
     grammars = [row.grammar for row in rows]
@@ -169,8 +179,9 @@ def _generate(
     budget = budget_of(model, options, width)
     started = time.perf_counter()
     if budget is not None and _may_read_ahead(model, inputs, options, grammars):
-        memory, streamer = memory_of(grammars[0]), options.get("streamer")
-        run = decode_greedily(model, inputs["input_ids"], grammars[0], budget, memory, streamer=streamer)
+        run = read_ahead(
+            model, inputs["input_ids"], grammars[0], budget, options, seed=rows[0].seed, speculation=speculation
+        )
         generated, broken = [run.token_ids], {}
     else:
         processor = BatchProcessor(grammars, max_new_tokens=budget, pad_token_id=pad)

@@ -1,8 +1,8 @@
 """One constrained generation: a rendered prompt and a grammar in, a complete text out.
 
 The loop itself is ``model.generate`` of transformers, so that its search strategies, caches and options all work, or for
-plain greedy search one of our own that reads ahead (`schemagen.decode.speculation`); here are the things around it that
-decide whether its result may be trusted: EOS ids, budget, seed, completeness.
+plain greedy search and sampling one of our own that reads ahead (`schemagen.decode.speculation`); here are the things around
+it that decide whether its result may be trusted: EOS ids, budget, seed, completeness.
 """
 
 from __future__ import annotations
@@ -19,14 +19,16 @@ from schemagen.arguments import check_count, check_seed
 from schemagen.decode.broken_logits import LogitsCheck
 from schemagen.decode.logits_processor import LogitsProcessor
 from schemagen.decode.row_sampling import SAMPLING, can_sample_rows, row_sampler, samples
-from schemagen.decode.speculation import can_read_ahead, decode_greedily, memory_of
+from schemagen.decode.speculation import Run, can_read_ahead, decode_ahead
 from schemagen.errors import BudgetError, GenerationError, OptionError, SchemagenError
+from schemagen.options.speculation import DEFAULT as READ_AHEAD
 from schemagen.options.values import checked_values
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
     from schemagen.engine.protocol import Constraint
+    from schemagen.options.speculation import Speculation
 
 #: Tokens when neither `max_new_tokens` nor `max_length` is given.
 DEFAULT_MAX_NEW_TOKENS = 512
@@ -48,6 +50,8 @@ class Decoded:
         prompt_tokens: Length of the prompt.
         seconds: Wall-clock time of ``generate``.
         masked_mass: Mean probability that the constraint removed per token; None if there was none to measure.
+        interventions: Tokens where the constraint forbade the model's likeliest one; None if that was not counted.
+        passes: How often the model was called; None if that was not counted.
     """
 
     text: str
@@ -55,6 +59,8 @@ class Decoded:
     prompt_tokens: int
     seconds: float
     masked_mass: float | None
+    interventions: int | None = None
+    passes: int | None = None
 
 
 def decode(
@@ -63,6 +69,7 @@ def decode(
     grammar: Constraint,
     *,
     seed: int | None = None,
+    speculation: Speculation = READ_AHEAD,
     **generate_kwargs: Any,
 ) -> Decoded:
     """Generate a text of the grammar.
@@ -72,6 +79,7 @@ def decode(
         inputs: ``input_ids`` int64 [1, T] and ``attention_mask``, on the device of the model.
         grammar: What the text must be.
         seed: For sampling; the global random state is left as it was.
+        speculation: What is proposed to the model, where the loop that reads ahead may write the text.
         generate_kwargs: Options of ``generate``. Greedy unless ``do_sample`` or a sampling option is given.
 
     Raises:
@@ -88,18 +96,46 @@ def decode(
     check_budget(grammar, budget)
     started = time.perf_counter()
     if budget is not None and can_read_ahead(model, inputs, options, grammar):
-        run = decode_greedily(
-            model, inputs["input_ids"], grammar, budget, memory_of(grammar), streamer=options.get("streamer")
-        )
+        run = read_ahead(model, inputs["input_ids"], grammar, budget, options, seed=seed, speculation=speculation)
         text, used = finish(grammar, run.token_ids, options)
         seconds = time.perf_counter() - started
-        return Decoded(text, tuple(run.token_ids[:used]), prompt_tokens, seconds, run.masked_mass)
+        token_ids = tuple(run.token_ids[:used])
+        return Decoded(text, token_ids, prompt_tokens, seconds, run.masked_mass, run.tally.interventions, run.passes)
     processor = LogitsProcessor(grammar, max_new_tokens=budget, measure_mass=True)
     sequences = generate_rows(model, inputs, options, processor, ends=grammar.vocabulary.eos_token_ids, seeds=[seed])
     seconds = time.perf_counter() - started
     generated = sequences[0, prompt_tokens:].tolist()
     text, used = finish(grammar, generated, options)
     return Decoded(text, tuple(generated[:used]), prompt_tokens, seconds, processor.masked_mass)
+
+
+def read_ahead(
+    model: Any,
+    input_ids: torch.Tensor,
+    grammar: Constraint,
+    budget: int,
+    options: dict[str, Any],
+    *,
+    seed: int | None,
+    speculation: Speculation,
+) -> Run:
+    """Write one text with the loop that reads ahead, which `can_read_ahead` allows.
+
+    Args:
+        model: A decoder of transformers.
+        input_ids: int64 [1, T], on its device.
+        grammar: What the text must be.
+        budget: Tokens, at most.
+        options: As `complete_options` returns them.
+        seed: For sampling; None: one that is drawn from torch's own random numbers.
+        speculation: What is proposed to the model.
+    """
+    sampler = None
+    if samples(model, options):
+        drawn = int(torch.randint(1 << 62, (1,))) if seed is None else seed
+        sampler = row_sampler(model, options, [drawn])
+    streamer = options.get("streamer")
+    return decode_ahead(model, input_ids, grammar, budget, speculation=speculation, sampler=sampler, streamer=streamer)
 
 
 def inputs_of(prompts: Sequence[tuple[int, ...]], pad: int, device: torch.device) -> dict[str, torch.Tensor]:

@@ -71,6 +71,32 @@ class RowSampler(TransformersLogitsProcessor):  # type: ignore[misc]  # transfor
         tokens = torch.searchsorted(sums, targets, right=True).to(scores.device)  # [B, 1]
         return torch.full_like(scores, float("-inf")).scatter_(1, tokens, 0.0)
 
+    @property
+    def is_plain(self) -> bool:
+        """Whether leaving tokens out before the scores are changed is the same as after; so it is for a temperature alone."""
+        return all(isinstance(warp, logits_process.TemperatureLogitsWarper) for warp in self._warpers)
+
+    def probabilities(self, scores: torch.Tensor) -> torch.Tensor:
+        """Return from which distribution the token of the only row is drawn: float64 [V], on the CPU, from float [1, V]."""
+        no_ids = torch.empty((1, 0), dtype=torch.int64)
+        for warp in self._warpers:
+            scores = warp(no_ids, scores)
+        return torch.softmax(scores[0].cpu().double(), dim=-1)
+
+    def draw(self, probabilities: torch.Tensor) -> int:
+        """Draw a token of the only row; it is the one that calling the sampler leaves.
+
+        Args:
+            probabilities: float64 [V], not negative; they need not add up to 1.
+        """
+        sums = probabilities.cumsum(dim=-1)
+        target = min(self.uniform(), 1 - 1e-12) * sums[-1]
+        return int(torch.searchsorted(sums, target, right=True))
+
+    def uniform(self) -> float:
+        """Draw a number between 0 and 1 for the only row."""
+        return float(torch.rand(1, dtype=torch.float64, generator=self._generators[0]))
+
 
 def samples(model: Any, options: dict[str, Any]) -> bool:
     """Whether ``generate`` would sample with these options."""

@@ -211,7 +211,8 @@ def _decoded(
             prompts.append(Row(prepared.token_ids, prepared.constraint, row.seed))
     lm = batch.settings.lm
     options = {"pad_token_id": lm.tokenizer.pad_token_id, **batch.settings.generate_kwargs}
-    for index, outcome in decode_batch(lm.model, prompts, batch_size=batch.batch_size, **options):
+    size, speculation = batch.batch_size, lm.speculation
+    for index, outcome in decode_batch(lm.model, prompts, batch_size=size, speculation=speculation, **options):
         yield *ready[index], outcome
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -11,6 +12,7 @@ from schemagen.lm.batch_answers import BatchAnswers
 from schemagen.lm.single_answers import SingleAnswers
 from schemagen.lm.streamed_answers import StreamedAnswers
 from schemagen.lm.tool_caller import ToolCaller
+from schemagen.options.speculation import Speculation
 from schemagen.prompts.messages import as_messages, render
 from schemagen.request.answers import AnswerForm
 from schemagen.request.settings import Settings, reasoning_format, token_ids_of
@@ -18,6 +20,7 @@ from schemagen.threads.forking import without_property_locks
 
 if TYPE_CHECKING:
     import os
+    from collections.abc import Iterable
 
     from typing_extensions import Unpack
 
@@ -47,6 +50,7 @@ class LanguageModel(SingleAnswers, BatchAnswers, StreamedAnswers, ToolCaller):
         model: As given.
         tokenizer: As given.
         cache: As given; None for "memory", which is what there is without a folder.
+        speculation: What is proposed to the model, so that it reads several tokens at a time; another one may be assigned.
 
     Raises:
         OptionError: The cache is no path.
@@ -57,6 +61,39 @@ class LanguageModel(SingleAnswers, BatchAnswers, StreamedAnswers, ToolCaller):
         self.model = model
         self.tokenizer = tokenizer
         self.cache = None if cache == "memory" else cache
+        self.speculation = Speculation()
+
+    @property
+    def assistant(self) -> Any:
+        """A small model with the same tokens that proposes what this one reads; None if there is none.
+
+        Assigning one changes `speculation`. The answers stay what they are.
+        """
+        return self.speculation.assistant
+
+    @assistant.setter
+    def assistant(self, assistant: Any) -> None:
+        self.speculation = replace(self.speculation, assistant=assistant)
+
+    def warm_up(self, spec: Any, examples: Iterable[Any] | str | os.PathLike[str]) -> int:
+        """Learn from examples what answers of a type look like, so that the first ones are as fast as later ones.
+
+        Every answer is learnt from by itself; this is for a new process, whose first answers are the slow ones. What is written
+        does not change, but for how fast.
+
+        Args:
+            spec: What the answers will be: a type, a schema, or a compiled grammar.
+            examples: Values of the type, or texts; or a file of JSON Lines with a value in each.
+
+        Returns:
+            How many examples there were.
+
+        Raises:
+            OptionError: An example is no text of the type, or the file cannot be read.
+        """
+        from schemagen.lm.warming_up import learn_examples
+
+        return learn_examples(self, spec, examples)
 
     @cached_property
     def vocabulary(self) -> Vocabulary:

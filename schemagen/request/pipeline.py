@@ -68,7 +68,10 @@ class Prepared:
         streaming = {} if streamer is None else {"streamer": streamer}
         inputs = inputs_of([self.token_ids], 0, settings.lm.model.device)
         options = {**settings.generate_kwargs, **streaming}
-        return decode(settings.lm.model, inputs, self.constraint, seed=settings.seed, **options)
+        speculation = settings.lm.speculation
+        return decode(
+            settings.lm.model, inputs, self.constraint, seed=settings.seed, speculation=speculation, **options
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -176,6 +179,8 @@ class Request(ABC):
             prompt_tokens=decoded.prompt_tokens,
             seconds=self.seconds + decoded.seconds,
             masked_mass=decoded.masked_mass,
+            interventions=decoded.interventions,
+            passes=decoded.passes,
             attempts=self.attempt,
             reasoning=output.reasoning,
             reasoning_tokens=output.reasoning_tokens,

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 
     from schemagen.engine.options import PropertyOrder, WhitespacePolicy
     from schemagen.grammar.grammar import Grammar
+    from schemagen.options.speculation import Speculation
     from schemagen.prompts.reasoning_grammar import ReasoningFormat
     from schemagen.vocabulary import Vocabulary
     from schemagen.writers.formats import TextFormat
@@ -26,10 +27,12 @@ class ModelAccess(ABC):
     Attributes:
         model: With the ``generate`` of transformers.
         tokenizer: Its tokenizer.
+        speculation: What is proposed to the model, so that it reads several tokens at a time.
     """
 
     model: Any
     tokenizer: Any
+    speculation: Speculation
 
     @property
     @abstractmethod

@@ -6,7 +6,7 @@ import pytest
 from annotated_types import MaxLen
 
 import schemagen
-from schemagen import Template
+from schemagen import Speculation, Template
 from schemagen.calling import find_profile
 from schemagen.calling.tools import as_tools
 from schemagen.calling.wire import build
@@ -17,7 +17,11 @@ torch = pytest.importorskip("torch")
 transformers = pytest.importorskip("transformers")
 
 from schemagen.decode import LogitsProcessor  # noqa: E402 - needs torch
-from schemagen.decode.speculation import Memory, can_read_ahead, decode_greedily, draft  # noqa: E402
+from schemagen.decode.row_sampling import row_sampler  # noqa: E402
+from schemagen.decode.speculation import Draft, can_read_ahead, decode_ahead  # noqa: E402
+from schemagen.decode.speculation.calibration import PassTimes  # noqa: E402
+from schemagen.decode.speculation.context import Context  # noqa: E402
+from schemagen.decode.speculation.memories import planner_of  # noqa: E402
 from tests.decode.tiny import llama  # noqa: E402
 
 SPECS = {
@@ -55,14 +59,30 @@ def plain(model, grammar, prompt, max_new_tokens):
     return output[0, prompt.shape[1] :].tolist()
 
 
+TOKEN_BY_TOKEN = Speculation(max_draft=0)
+
+
+class Free(PassTimes):
+    """Passes over any number of tokens take as long, so that every draft is tried."""
+
+    def of(self, tokens: int) -> float:  # noqa: ARG002 - of the base class
+        """Return the same for all."""
+        return 1.0
+
+
+@pytest.fixture(autouse=True)
+def passes_are_free(monkeypatch):
+    """What is proposed does not depend on how busy the machine is."""
+    monkeypatch.setattr("schemagen.decode.speculation.memories.PassTimes", Free)
+
+
 @pytest.mark.parametrize("spec", SPECS)
 def test_the_same_text_as_generate(spec, model, bundled_vocabulary):
     """Token for token, on the first run, which remembers nothing, and on those that do."""
     grammar = schemagen.compile(SPECS[spec], bundled_vocabulary, cache=None)
-    memory = Memory()
     for seed in (0, 1, 0):
         prompt = torch.randint(10, 1000, (1, 6), generator=torch.Generator().manual_seed(seed))
-        run = decode_greedily(model, prompt, grammar, 50, memory, budget=False)
+        run = decode_ahead(model, prompt, grammar, 50, budget=False)
         assert run.token_ids == plain(model, grammar, prompt, 50)
         assert run.passes + run.accepted >= len(run.token_ids)
 
@@ -70,51 +90,151 @@ def test_the_same_text_as_generate(spec, model, bundled_vocabulary):
 def test_what_is_known_saves_passes(model, bundled_vocabulary):
     """Forced keys are read at once, and a text that came before in a few passes."""
     grammar = schemagen.compile(SPECS["long keys"], bundled_vocabulary, cache=None)
-    memory, prompt = Memory(), torch.tensor([[5, 6, 7]])
-    runs = [decode_greedily(model, prompt, grammar, 200, memory) for _ in range(3)]
+    prompt = torch.tensor([[5, 6, 7]])
+    runs = [decode_ahead(model, prompt, grammar, 200) for _ in range(3)]
     assert len({tuple(run.token_ids) for run in runs}) == 1
     assert runs[2].passes < runs[0].passes <= len(runs[0].token_ids)
-    assert decode_greedily(model, prompt, grammar, 200, Memory(), max_draft=0).passes == len(runs[0].token_ids)
+    alone = decode_ahead(model, prompt, grammar, 200, speculation=TOKEN_BY_TOKEN)
+    assert alone.token_ids == runs[0].token_ids
+    assert alone.passes == len(runs[0].token_ids)
 
 
-def test_a_wrong_memory_costs_time_alone(model, bundled_vocabulary):
-    """Every place is remembered with a token that is allowed and never chosen."""
+class Wrong:
+    """Proposes a token that is allowed, and that the model does not choose."""
+
+    def __init__(self, expected):
+        self.expected = expected
+
+    def propose(self, context, matcher, n):
+        """Return another token than the one that comes."""
+        assert n > 0
+        expected = self.expected[len(context.tokens)] if len(context.tokens) < len(self.expected) else -1
+        others = [other for other in matcher.allowed_tokens() if other != expected]
+        return Draft(others[-1:], evidence="sure")
+
+    def observe(self, context, matcher, token):
+        """Learn nothing."""
+
+
+class Foreign(Wrong):
+    """Proposes tokens that the grammar forbids, or that there are not."""
+
+    def propose(self, context, matcher, n):  # noqa: ARG002 - the interface
+        """Return tokens without a look at the grammar."""
+        return Draft((3, 2_000_000, 5)[: 1 + len(context.tokens) % 3], evidence=None)
+
+
+@pytest.mark.parametrize("kind", [Wrong, Foreign])
+def test_a_wrong_drafter_costs_time_alone(kind, model, bundled_vocabulary):
+    """Every guess is wrong, or is no text of the grammar."""
     grammar = schemagen.compile(PERSON, bundled_vocabulary, cache=None)
     prompt = torch.tensor([[9, 8, 7]])
-    expected = decode_greedily(model, prompt, grammar, 60, Memory()).token_ids
-    memory, matcher = Memory(), grammar.matcher()
-    for token in expected:
-        others = [other for other in matcher.allowed_tokens() if other != token]
-        for _ in range(2 if others else 0):
-            memory.learn(matcher.place(), others[-1])
-        matcher.accept_token(token)
-    assert decode_greedily(model, prompt, grammar, 60, memory).token_ids == expected
+    expected = decode_ahead(model, prompt, grammar, 60, speculation=TOKEN_BY_TOKEN).token_ids
+    wrong = Speculation(counts=False, prompt_lookup=False, drafters=(kind(expected),))
+    for _ in range(3):
+        assert decode_ahead(model, prompt, grammar, 60, speculation=wrong).token_ids == expected
 
 
 @pytest.mark.parametrize("spec", SPECS)
 def test_the_text_is_complete_within_its_budget(spec, model, bundled_vocabulary):
     """From the least budget on, though the model would go on for ever."""
     grammar = schemagen.compile(SPECS[spec], bundled_vocabulary, cache=None)
-    memory = Memory()
     for extra in (0, 1, 4, 9):
-        run = decode_greedily(model, torch.tensor([[3, 4]]), grammar, grammar.min_new_tokens + extra, memory)
+        run = decode_ahead(model, torch.tensor([[3, 4]]), grammar, grammar.min_new_tokens + extra)
         matcher = grammar.matcher()
         assert all(matcher.accept_token(token) for token in run.token_ids)
         assert matcher.is_terminated() or matcher.is_accepting()
 
 
-def test_a_draft_can_be_accepted(bundled_vocabulary):
-    """Whatever was remembered, also of another grammar, only allowed tokens are proposed, at most so many."""
+def test_a_draft_can_be_accepted(model, bundled_vocabulary):
+    """Whatever is proposed, only allowed tokens are read, at most so many."""
     grammar = schemagen.compile(PERSON, bundled_vocabulary, whitespace="compact", cache=None)
-    memory = Memory()
-    matcher = grammar.matcher()
+    context, matcher = Context(bundled_vocabulary, (4, 5)), grammar.matcher()
+    bracket = bundled_vocabulary.tokens.index(b"]")
+    sure = Speculation(drafters=(Always(bracket),))
     matcher.accept_bytes(b"{")
-    for _ in range(3):
-        memory.learn(matcher.place(), bundled_vocabulary.tokens.index(b"]"))
-    assert draft(matcher, memory, 8) == []
-    ahead = draft(matcher, Memory(), 8)
-    assert bundled_vocabulary.decode(ahead).startswith(b'"name":"'[: len(bundled_vocabulary.decode(ahead))])
-    assert len(draft(matcher, Memory(), 2)) == 2
+    plan = planner_of(model, grammar, sure).plan(context, matcher, 8, 1)
+    text = bundled_vocabulary.decode(plan.tokens)
+    assert text.startswith(b'"name":"]')
+    assert matcher.accept_bytes(text)
+    matcher.rollback(1)
+    assert len(planner_of(model, grammar, sure).plan(context, matcher, 2, 1).tokens) == 2
+    assert context.tokens == []
+    assert context.text == b""
+
+
+class Always:
+    """Proposes one token."""
+
+    def __init__(self, token):
+        self.token = token
+
+    def propose(self, context, matcher, n):  # noqa: ARG002 - the interface
+        """Return it."""
+        return Draft((self.token,), evidence="always")
+
+    def observe(self, context, matcher, token):
+        """Learn nothing."""
+
+
+SAMPLED = [{"temperature": 1.0}, {"temperature": 0.7, "top_k": 5}, {"temperature": 2.0, "top_p": 0.9, "min_p": 0.01}]
+
+
+@pytest.mark.parametrize("options", SAMPLED)
+def test_drafts_change_no_sampled_text(options, model, bundled_vocabulary):
+    """With the same random numbers the tokens are those of a loop that goes token by token, and of ``generate``."""
+    grammar = schemagen.compile(SPECS["free keys"], bundled_vocabulary, cache=None)
+    prompt = torch.tensor([[5, 6, 7]])
+    texts = set()
+    for seed in range(6):
+        runs = [
+            decode_ahead(
+                model,
+                prompt,
+                grammar,
+                40,
+                speculation=speculation,
+                sampler=row_sampler(model, {**options, "top_k": options.get("top_k", 0)}, [seed]),
+            )
+            for speculation in (TOKEN_BY_TOKEN, Speculation(), Speculation())
+        ]
+        assert len({tuple(run.token_ids) for run in runs}) == 1
+        texts.add(tuple(runs[0].token_ids))
+    assert len(texts) > 1
+
+
+@pytest.mark.parametrize("sampled", [False, True])
+def test_masks_on_refusal_change_no_text(sampled, model, bundled_vocabulary):
+    """Greedily the same text; sampled a text of the grammar, and no mass is measured."""
+    grammar = schemagen.compile(PERSON, bundled_vocabulary, cache=None)
+    first = Speculation(opportunistic=True)
+    for seed in range(3):
+        prompt = torch.randint(10, 1000, (1, 6), generator=torch.Generator().manual_seed(seed))
+        sampler = row_sampler(model, {"temperature": 1.0, "top_k": 0}, [seed]) if sampled else None
+        least = grammar.min_new_tokens + 5
+        run = decode_ahead(model, prompt, grammar, least, speculation=first, sampler=sampler)
+        assert run.masked_mass is None
+        matcher = grammar.matcher()
+        assert all(map(matcher.accept_token, run.token_ids))
+        assert matcher.is_terminated() or matcher.is_accepting()
+        if not sampled:
+            assert run.token_ids == decode_ahead(model, prompt, grammar, least).token_ids
+
+
+def test_an_assistant_proposes_what_it_would_write(model, bundled_vocabulary):
+    """The model itself as its assistant is nearly always right; another one changes nothing."""
+    grammar = schemagen.compile(SPECS["any order"], bundled_vocabulary, cache=None)
+    prompt = torch.tensor([[5, 6, 7]])
+    expected = decode_ahead(model, prompt, grammar, 60, speculation=TOKEN_BY_TOKEN).token_ids
+    other = llama(9, width=bundled_vocabulary.size + 8, hidden=16, layers=1, spread=0.3, ends=2, pad=0)
+    for assistant in (model, other):
+        alone = Speculation(counts=False, prompt_lookup=False, assistant=assistant)
+        for _ in range(2):
+            run = decode_ahead(model, prompt, grammar, 60, speculation=alone)
+            assert run.token_ids == expected
+        if assistant is model:
+            assert run.accepted == run.drafted
+            assert run.passes < len(expected) / 4
 
 
 def get(city: str, unit: Literal["c", "f"] = "c") -> None:
@@ -156,11 +276,11 @@ def in_parts(name, vocabulary):
 def test_drafts_change_no_text_of_several_parts(name, model, bundled_vocabulary):
     """Templates, calls and thoughts: the tokens of a loop that goes token by token, complete from the least budget on."""
     grammar = in_parts(name, bundled_vocabulary)
-    memory, least = Memory(), grammar.min_new_tokens
+    least = grammar.min_new_tokens
     for seed, most in ((0, least), (0, least + 1), (1, least + 30), (0, least + 30), (0, least + 30)):
         prompt = torch.randint(10, 1000, (1, 6), generator=torch.Generator().manual_seed(seed))
-        run = decode_greedily(model, prompt, grammar, most, memory)
-        assert run.token_ids == decode_greedily(model, prompt, grammar, most, Memory(), max_draft=0).token_ids
+        run = decode_ahead(model, prompt, grammar, most)
+        assert run.token_ids == decode_ahead(model, prompt, grammar, most, speculation=TOKEN_BY_TOKEN).token_ids
         matcher = grammar.matcher()
         assert all(matcher.accept_token(token) for token in run.token_ids)
         assert matcher.is_terminated() or matcher.is_accepting()

@@ -14,7 +14,7 @@ import schemagen
 from schemagen import Failure
 from schemagen.decode.batch import Row, decode_batch
 from schemagen.decode.row_sampling import row_sampler
-from schemagen.decode.speculation import decode_greedily
+from schemagen.decode.speculation import decode_ahead
 from schemagen.errors import (
     BudgetError,
     DeadEndError,
@@ -88,10 +88,10 @@ def test_a_row_alone_is_read_ahead(bundled_lm, monkeypatch):
     runs = []
 
     def recording(*arguments, **options):
-        runs.append(decode_greedily(*arguments, **options))
+        runs.append(decode_ahead(*arguments, **options))
         return runs[-1]
 
-    monkeypatch.setattr("schemagen.decode.batch.decode_greedily", recording)
+    monkeypatch.setattr("schemagen.decode.loop.decode_ahead", recording)
     found = bundled_lm.batch(prompts, Person, batch_size=2, max_new_tokens=80)
     assert found == expected
     assert len(runs) == 1

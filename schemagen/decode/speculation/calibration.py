@@ -1,0 +1,102 @@
+"""How often guesses are right, and how long passes of the model take: what a draft is worth.
+
+A draft of n tokens is read in a pass over n + 1 tokens, which takes longer than one over a single token: hardly so on a GPU,
+twice as long for sixteen tokens on a CPU. Whether a token more is worth it depends on the chance that it and all before it are
+chosen. Both are measured while texts are written, so that nothing need be set by hand.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from schemagen.threads.forking import brief_lock
+
+if TYPE_CHECKING:
+    from collections.abc import Hashable, Sequence
+
+#: Widths of passes that are measured apart: up to so many tokens.
+WIDTHS = (1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64, 128)
+#: What a token of a pass costs, as a share of a pass over one, until it is measured.
+_ASSUMED = 0.03
+#: How much of a new measurement is taken over, and how much of an old one is kept.
+_NEW, _KEPT = 0.25, 0.98
+#: What the first guesses are counted as, and how many of these there were.
+_PRIOR, _WEIGHT = 0.6, 1.5
+
+
+class HitRates:
+    """How often guesses of each evidence were chosen, the last ones counting most."""
+
+    def __init__(self) -> None:
+        self._lock = brief_lock()
+        self._rates: dict[Hashable, tuple[float, float]] = {}  # evidence -> chosen, proposed
+
+    def of(self, evidence: Hashable) -> float:
+        """Return the chance that a guess is chosen, between 0 and 1."""
+        chosen, proposed = self._rates.get(evidence, (0.0, 0.0))
+        return (chosen + _PRIOR * _WEIGHT) / (proposed + _WEIGHT)
+
+    def learn(self, evidence: Hashable, *, chosen: bool) -> None:
+        """Note whether a guess was chosen, all before it having been."""
+        with self._lock:
+            hits, proposed = self._rates.get(evidence, (0.0, 0.0))
+            self._rates[evidence] = (hits * _KEPT + chosen, proposed * _KEPT + 1)
+
+
+class PassTimes:
+    """How long a model takes for a pass, by the number of its tokens."""
+
+    def __init__(self) -> None:
+        self._lock = brief_lock()
+        self._seconds: dict[int, float] = {}  # width -> seconds
+
+    def learn(self, tokens: int, seconds: float) -> None:
+        """Note how long a pass took. The first passes of a process are slow; what is slow twice is believed."""
+        if tokens > WIDTHS[-1]:
+            return
+        width = _width(tokens)
+        with self._lock:
+            known = self._seconds.get(width)
+            if known is None:
+                self._seconds[width] = seconds
+            else:
+                self._seconds[width] = known + _NEW * (min(seconds, 2 * known) - known)
+
+    def of(self, tokens: int) -> float:
+        """Return how long a pass over so many tokens takes, in units that are the same for all numbers of tokens."""
+        known = sorted(self._seconds.items())
+        if not known:
+            return 1 + _ASSUMED * (tokens - 1)
+        width = _width(tokens)
+        below = [(w, s) for w, s in known if w <= width]
+        above = [(w, s) for w, s in known if w > width]
+        if below and below[-1][0] == width:
+            return below[-1][1]
+        if below and above:
+            (low, least), (high, most) = below[-1], above[0]
+            return least + (most - least) * (width - low) / (high - low)
+        nearest, seconds = below[-1] if below else above[0]
+        return seconds * (1 + _ASSUMED * (width - 1)) / (1 + _ASSUMED * (nearest - 1))
+
+
+def _width(tokens: int) -> int:
+    return next((width for width in WIDTHS if tokens <= width), WIDTHS[-1])
+
+
+def best_length(chances: Sequence[float], times: PassTimes, pending: int = 1) -> int:
+    """Return how many tokens of a draft are read, so that most tokens are chosen in a second.
+
+    Args:
+        chances: That each token of the draft is chosen if all before it are.
+        times: How long passes take.
+        pending: Tokens that are read before the draft in any case.
+    """
+    best, most = 0, 0.0
+    expected, reached = 1.0, 1.0
+    for length in range(len(chances) + 1):
+        if length:
+            reached *= chances[length - 1]
+            expected += reached
+        if (speed := expected / times.of(pending + length)) > most:
+            best, most = length, speed
+    return best

@@ -1,0 +1,141 @@
+"""`Choices`: the token that a model chooses at a position, under the mask of that position.
+
+The mask is worked out before, and the model chooses among what it leaves; or, opportunistically, the model chooses first and
+the mask is worked out only where the grammar refuses (DOMINO, Beurer-Kellner et al. 2024, algorithm 1). Both give the same
+token greedily: if the likeliest of all tokens is allowed it is the likeliest of those that are allowed. And the same
+distribution sampled: a token drawn from p is kept if it is allowed, else drawn again from p restricted to what is allowed; a
+token y comes up with p(y) + (1 - Z) p(y) / Z = p(y) / Z, where Z is the probability of all that is allowed.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from schemagen.decode.broken_logits import logits_error
+from schemagen.masks.bitmask import BITS, allocate_token_bitmask
+from schemagen.masks.logits import has_overflow, mask_and_check, removed_mass
+
+if TYPE_CHECKING:
+    import torch
+
+    from schemagen.decode.row_sampling import RowSampler
+    from schemagen.decode.speculation.context import Context
+    from schemagen.decode.speculation.drafts import Draft
+
+
+@dataclass(slots=True)
+class Tally:
+    """What the masks did to the choices.
+
+    Attributes:
+        removed: Probability that they took away, added up over `measured` tokens.
+        measured: See there.
+        interventions: Tokens where the likeliest of all was forbidden.
+    """
+
+    removed: float = 0.0
+    measured: int = 0
+    interventions: int = 0
+
+    @property
+    def masked_mass(self) -> float | None:
+        """The mean probability that was taken away; None if it was not measured."""
+        return self.removed / self.measured if self.measured else None
+
+
+class Choices:
+    """Chooses tokens for one text.
+
+    Args:
+        context: The text so far.
+        sampler: Draws tokens at random; None: the likeliest one.
+        opportunistic: Whether the model chooses before the mask is worked out.
+
+    Attributes:
+        tally: What the masks did.
+    """
+
+    def __init__(self, context: Context, sampler: RowSampler | None = None, *, opportunistic: bool = False) -> None:
+        self._context, self._sampler = context, sampler
+        self._opportunistic = opportunistic and (sampler is None or sampler.is_plain)
+        self._words = allocate_token_bitmask(1, context.vocabulary.size)
+        self.tally = Tally()
+
+    def choose(self, matcher: Any, scores: torch.Tensor, rest: int | None, draft: Draft | None) -> int:
+        """Return the token at a position.
+
+        Args:
+            matcher: Where the text stands; it is not moved.
+            scores: float [1, V], on the CPU.
+            rest: How many tokens may still come, this one included; None: any number.
+            draft: Which this position begins; its mask is used again, and a token that it drew is accepted as often as it must.
+
+        Raises:
+            LogitsError: No token can be chosen.
+        """
+        likeliest = int(scores.argmax())
+        if self._opportunistic and (token := self._unmasked(matcher, scores, rest, likeliest)) is not None:
+            return token
+        masked = self._masked(matcher, scores, rest, draft)
+        token = int(masked.argmax()) if self._sampler is None else self._drawn(self._sampler, masked, draft)
+        self.tally.interventions += not self._allows(likeliest)
+        return token
+
+    def _unmasked(self, matcher: Any, scores: torch.Tensor, rest: int | None, likeliest: int) -> int | None:
+        """Return the token that is chosen without a mask; None if it is forbidden, or the scores are broken."""
+        if has_overflow(scores, self._context.vocabulary.eos_token_ids)[0]:
+            return None
+        token = likeliest
+        if self._sampler is not None:
+            token = self._sampler.draw(self._sampler.probabilities(scores))
+        if not matcher.accept_token(token):
+            return None
+        needed = None if rest is None or matcher.is_terminated() else matcher.tokens_to_finish()
+        matcher.rollback(1)
+        return None if needed is not None and rest is not None and needed > rest - 1 else token
+
+    def _masked(self, matcher: Any, scores: torch.Tensor, rest: int | None, draft: Draft | None) -> torch.Tensor:
+        """Return the scores under the mask, float [1, V], and measure what it takes away."""
+        if draft is not None and draft.mask is not None:
+            self._words.copy_(draft.mask)
+        else:
+            matcher.fill_next_token_bitmask(self._words, 0, budget=rest)
+        ends = self._context.vocabulary.eos_token_ids
+        covered = min(self._words.shape[1] * BITS, scores.shape[1])
+        if not self._opportunistic:
+            self.tally.removed += float(removed_mass(scores, self._words, [0], covered).sum())
+            self.tally.measured += 1
+        masked, broken = mask_and_check(scores, self._words, [0], covered, ends=ends)
+        if broken:
+            allowed = int((masked > float("-inf")).sum())
+            raise logits_error(
+                scores[0], allowed=allowed, row=0, generated=self._context.tokens, vocabulary=self._context.vocabulary
+            )
+        return masked
+
+    def _drawn(self, sampler: RowSampler, masked: torch.Tensor, draft: Draft | None) -> int:
+        """Draw a token; one that a draft drew is accepted with the probability min(1, p / q)."""
+        wanted = sampler.probabilities(masked)
+        if draft is None or draft.probabilities is None:
+            return sampler.draw(wanted)
+        return verified(wanted, draft.probabilities, draft.tokens[0], sampler)
+
+    def _allows(self, token: int) -> bool:
+        word, bit = divmod(token, BITS)
+        return word < self._words.shape[1] and bool(int(self._words[0, word]) >> bit & 1)
+
+
+def verified(wanted: torch.Tensor, proposed: torch.Tensor, token: int, sampler: RowSampler) -> int:
+    """Return a token that is distributed as `wanted`, and as often as can be is the one that was drawn from `proposed`.
+
+    Args:
+        wanted: float64 [V], adding up to 1.
+        proposed: float64 [V], adding up to 1.
+        token: Drawn from `proposed`.
+        sampler: Where random numbers come from.
+    """
+    if sampler.uniform() * float(proposed[token]) < float(wanted[token]):
+        return token
+    rest = (wanted - proposed).clamp(min=0)
+    return sampler.draw(rest if float(rest.sum()) > 0 else wanted)

@@ -1,0 +1,88 @@
+"""Whether the loop that reads ahead writes what ``generate`` of transformers would."""
+
+from __future__ import annotations
+
+import inspect
+from typing import TYPE_CHECKING, Any
+
+from schemagen.decode.row_sampling import SAMPLING, can_sample_rows
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    import torch
+
+    from schemagen.engine.protocol import Constraint
+
+#: What a generation_config may say without changing more than how tokens are sampled.
+_HARMLESS = frozenset({
+    "bos_token_id", "eos_token_id", "pad_token_id", "max_length", "max_new_tokens", "do_sample", "temperature", "top_k",
+    "top_p", "min_p", "typical_p", "epsilon_cutoff", "eta_cutoff", "top_h", "transformers_version", "_from_model_config",
+    "use_cache", "trust_remote_code",
+})  # fmt: skip
+#: Methods with which a class of models changes what ``generate`` does.
+_OF_GENERATE = ("generate", "prepare_inputs_for_generation", "_update_model_kwargs_for_generation", "_sample")
+#: Options of ``generate`` that this loop knows, too.
+_KNOWN = frozenset({"do_sample", "max_new_tokens", "max_length", "streamer"}) | SAMPLING
+
+
+def can_read_ahead(
+    model: Any, inputs: Mapping[str, torch.Tensor], options: Mapping[str, Any], grammar: Constraint
+) -> bool:
+    """Whether `decode_ahead` writes what ``model.generate`` would with these inputs and (completed) options.
+
+    That is so for greedy search and sampling without any other option or configuration that changes scores, for one prompt
+    without padding, for decoders that are called as transformers calls them by default, whose cache keeps every position and
+    so can be cropped, and for grammars of the compiled engine, alone or as parts of thoughts and tool calls.
+    """
+    from transformers import GenerationMixin, PreTrainedModel
+
+    if not isinstance(model, PreTrainedModel) or not grammar.reads_ahead:
+        return False
+    default = all(_function(model, name) is _function(GenerationMixin, name) for name in _OF_GENERATE)
+    if not default or not _is_one_text(inputs):
+        return False
+    given = {name for name, value in options.items() if value is not None}
+    if not isinstance(options.get("do_sample"), bool) or not given <= _KNOWN:
+        return False
+    if not _settings_of(model).keys() <= _HARMLESS or not can_sample_rows(model, dict(options)):
+        return False
+    config = model.config.get_text_config()
+    layers = getattr(config, "layer_types", None) or ["full_attention"]
+    whole = set(layers) == {"full_attention"} and not getattr(config, "sliding_window", None)
+    takes = inspect.signature(model.forward).parameters
+    decoder = not getattr(model.config, "is_encoder_decoder", False) and not getattr(model, "_is_stateful", False)
+    return (
+        whole and decoder and not _depends_on_length(config) and {"past_key_values", "logits_to_keep"} <= takes.keys()
+    )
+
+
+def _function(owner: Any, name: str) -> Any:
+    """The plain function behind a method; None if there is none."""
+    found = getattr(owner, name, None)
+    return getattr(found, "__func__", found)
+
+
+def _is_one_text(inputs: Mapping[str, torch.Tensor]) -> bool:
+    """Whether a model that is given the ids alone is given everything."""
+    if "input_ids" not in inputs or not inputs.keys() <= {"input_ids", "attention_mask"}:
+        return False
+    mask = inputs.get("attention_mask")
+    return inputs["input_ids"].shape[0] == 1 and (mask is None or bool(mask.all()))
+
+
+def _depends_on_length(config: Any) -> bool:
+    """Whether rotary frequencies are those of the longest position of a pass, which may be one of a draft."""
+    found = [getattr(config, name, None) for name in ("rope_parameters", "rope_scaling")]
+    stated = [rope for rope in found if isinstance(rope, dict)]
+    stated += [each for rope in stated for each in rope.values() if isinstance(each, dict)]
+    return any({rope.get("rope_type"), rope.get("type")} & {"dynamic", "longrope"} for rope in stated)
+
+
+def _settings_of(model: Any) -> dict[str, Any]:
+    """What the generation_config of a model says beside the defaults."""
+    config = getattr(model, "generation_config", None)
+    if config is None:
+        return {}
+    # What is off is off, also where that is not the default: models without a configuration of their own say so of outputs.
+    return {name: value for name, value in config.to_diff_dict().items() if value is not None and value is not False}

@@ -1,0 +1,22 @@
+"""`ForcedText`: what the grammar leaves no choice about, in the tokens that write it shortest."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from schemagen.decode.speculation.drafts import Draft
+
+if TYPE_CHECKING:
+    from schemagen.decode.speculation.context import Context
+
+
+class ForcedText:
+    """Proposes the text without a choice that is next: the rest of a key, a quote, a colon."""
+
+    def propose(self, context: Context, matcher: Any, n: int) -> Draft | None:  # noqa: ARG002 - the interface
+        """Return it; see `Drafter`."""
+        run = matcher.forced_run()
+        return Draft(run[:n], evidence="forced") if run else None
+
+    def observe(self, context: Context, matcher: Any, token: int) -> None:
+        """Learn nothing."""

@@ -1,0 +1,224 @@
+"""A decode loop that reads ahead where the grammar knows, or a drafter expects, what comes.
+
+Idea: a forward pass over several tokens costs little more than one over a single token, because reading the weights is what
+takes the time. What is likely to come is proposed as a draft (`Planner`); the model reads the draft in one pass, and its own
+choice at each position, under the mask of that position, decides. As long as choice and draft agree a pass yields several
+tokens; where they part, the cache is cropped and the loop goes on from there. So the result is the one of a loop that goes
+token by token, whatever was proposed: the same text greedily and for the same random numbers, and the same distribution where
+the drafts were drawn at random (`Choices`). Sources: DOMINO, Beurer-Kellner et al. 2024, section 3.6, for drafts from what
+followed a grammar state before; Leviathan et al. 2023, arXiv:2211.17192, for verification in one pass.
+
+Invariants: the cache holds the prompt and every chosen token but the last; a draft never reaches beyond the budget; tokens
+of a draft are allowed by the grammar, so a mask can be filled at every position that the model is asked about.
+"""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+import torch
+
+from schemagen.decode.speculation.assistant import ModelDrafter
+from schemagen.decode.speculation.choice import Choices, Tally
+from schemagen.decode.speculation.context import Context
+from schemagen.decode.speculation.memories import planner_of
+from schemagen.decode.speculation.planner import Plan, Planner, ahead_of
+from schemagen.options.speculation import DEFAULT, Speculation
+
+if TYPE_CHECKING:
+    from schemagen.decode.row_sampling import RowSampler
+    from schemagen.engine.protocol import Constraint
+
+#: Bytes of fixed text that are read in one pass.
+MOST_FORCED = 4096
+
+
+@dataclass(slots=True)
+class Run:
+    """What a loop did.
+
+    Attributes:
+        token_ids: The chosen tokens, EOS included if it was chosen.
+        passes: How often the model was called.
+        drafted: Tokens that were proposed.
+        accepted: Those of them that were chosen.
+        forced: Tokens that nobody asked the model about.
+        tally: What the masks did.
+    """
+
+    token_ids: list[int] = field(default_factory=list)
+    passes: int = 0
+    drafted: int = 0
+    accepted: int = 0
+    forced: int = 0
+    tally: Tally = field(default_factory=Tally)
+
+    @property
+    def masked_mass(self) -> float | None:
+        """Mean probability that the masks removed; None if it was not measured."""
+        return self.tally.masked_mass
+
+
+@torch.inference_mode()
+def decode_ahead(  # noqa: PLR0913 - what varies from call to call
+    model: Any,
+    input_ids: torch.Tensor,
+    grammar: Constraint,
+    max_new_tokens: int,
+    *,
+    speculation: Speculation = DEFAULT,
+    sampler: RowSampler | None = None,
+    budget: bool = True,
+    streamer: Any = None,
+    planner: Planner | None = None,
+) -> Run:
+    """Write the text that ``model.generate`` writes with a `LogitsProcessor` under greedy search or sampling.
+
+    Fixed text of a template is no draft: the model reads it, and does not choose how to split it.
+
+    Args:
+        model: A decoder of transformers whose cache can be cropped.
+        input_ids: int64 [1, T] on the device of the model.
+        grammar: Whose matchers can tell what comes next.
+        max_new_tokens: At most as many tokens.
+        speculation: What proposes tokens.
+        sampler: Draws the tokens; None: greedy search.
+        budget: Whether the mask sees to it that the text is complete within `max_new_tokens`.
+        streamer: Gets the prompt and then each token, as from ``generate``.
+        planner: Who plans ahead, if not the one that the memories of model and grammar give.
+
+    Raises:
+        LogitsError: The model gives logits from which no token can be chosen.
+
+    Cost: one pass of the model for each run of tokens on which draft and choice agree; for each token a mask, and a copy
+    of the logits to the CPU.
+    """
+    loop = _Loop(model, input_ids, grammar, max_new_tokens, budget=budget, streamer=streamer)
+    loop.prepare(speculation, sampler, planner)
+    while len(loop.run.token_ids) < max_new_tokens and not loop.matcher.is_terminated():
+        loop.step()
+    loop.run.tally = loop.choices.tally
+    if streamer is not None:
+        streamer.end()
+    return loop.run
+
+
+class _Loop:
+    """One text on its way; arguments as for `decode_ahead`."""
+
+    choices: Choices
+    planner: Planner
+
+    def __init__(
+        self,
+        model: Any,
+        input_ids: torch.Tensor,
+        grammar: Constraint,
+        max_new_tokens: int,
+        *,
+        budget: bool,
+        streamer: Any,
+    ) -> None:
+        from transformers import DynamicCache
+
+        self.model, self.grammar = model, grammar
+        self.matcher: Any = grammar.matcher()
+        self.run = Run()
+        self.context = Context(grammar.vocabulary, input_ids[0].tolist())
+        self._prompt_tokens, self._most = input_ids.shape[1], max_new_tokens
+        self._budget, self._streamer = budget, streamer
+        self._cache = DynamicCache(config=model.config)
+        self._pending = input_ids  # [1, n], what the model has not read yet
+        if streamer is not None:
+            streamer.put(input_ids.cpu())
+
+    def prepare(self, speculation: Speculation, sampler: RowSampler | None, planner: Planner | None) -> None:
+        """Decide who proposes and who chooses."""
+        self.choices = Choices(self.context, sampler, opportunistic=speculation.opportunistic)
+        assistant = speculation.assistant_model
+        slow = () if assistant is None else (ModelDrafter(assistant, budget=self._rest, sampler=sampler),)
+        sampled = sampler is not None
+        self.planner = planner or planner_of(self.model, self.grammar, speculation, sampled=sampled, slow=slow)
+
+    def _rest(self, context: Context) -> int | None:
+        """Return how many tokens may still come behind a text; None: any number."""
+        return self._most - len(context.tokens) if self._budget else None
+
+    def step(self) -> None:
+        """Read one draft, and choose tokens up to where it is wrong."""
+        forced = self._force() if self.grammar.forces_text else []
+        left = self._most - len(self.run.token_ids)
+        pending = self._pending.shape[1] + len(forced)
+        plan = self.planner.plan(self.context, self.matcher, left - 1, pending)
+        started = time.perf_counter()
+        logits = self._read([*forced, *plan.tokens], len(plan.tokens) + 1)
+        self.planner.measure(pending + len(plan.tokens), time.perf_counter() - started)
+        self.run.passes += 1
+        self.run.drafted += len(plan.tokens)
+        for position in range(len(logits)):
+            token = self._choose(logits[position : position + 1], plan, position)
+            if self._is_parted(plan, position, token):
+                break
+        # What was read beyond the last agreement is forgotten; the last choice itself has not been read.
+        if surplus := self._cache.get_seq_length() - (self._prompt_tokens + len(self.run.token_ids) - 1):
+            self._cache.crop(-surplus)
+        self._pending = self._pending.new_tensor([self.run.token_ids[-1:]])
+
+    def _read(self, tokens: list[int], positions: int) -> torch.Tensor:
+        """Have the model read what is pending and some tokens; return float [positions, V] on the CPU."""
+        step = torch.cat([self._pending, self._pending.new_tensor([tokens])], dim=-1)
+        output = self.model(input_ids=step, past_key_values=self._cache, use_cache=True, logits_to_keep=positions)
+        logits: torch.Tensor = output.logits[0].float().cpu()
+        return logits
+
+    def _choose(self, scores: torch.Tensor, plan: Plan, position: int) -> int:
+        """Choose the token at a position of the draft, and move on."""
+        draft = plan.drafts[position] if position < len(plan.drafts) else None
+        token = self.choices.choose(self.matcher, scores, self._rest(self.context), draft)
+        self.planner.observe(self.context, self.matcher, token)
+        self._accept(token)
+        if self._streamer is not None:
+            self._streamer.put(torch.tensor([token]))
+        return token
+
+    def _accept(self, token: int) -> None:
+        self.matcher.accept_token(token)
+        self.context.append(token)
+        self.run.token_ids.append(token)
+
+    def _is_parted(self, plan: Plan, position: int, token: int) -> bool:
+        """Whether a choice is the last one of its pass."""
+        if position == len(plan.tokens):
+            return True
+        chosen = token == plan.tokens[position]
+        self.planner.judge(plan.drafts[position], chosen=chosen)
+        self.run.accepted += chosen
+        if not chosen or self.matcher.is_terminated():
+            return True
+        return bool(self.grammar.forces_text and self._forced_next())
+
+    def _forced_next(self) -> list[int]:
+        """Return the tokens of text without a choice that is next, all but the last one: that may be a part of another token.
+
+        None is forced that would leave too few tokens for the rest.
+        """
+        tokens: list[int] = self.matcher.forced_run(MOST_FORCED)[:-1]
+        if not tokens:
+            return []
+        ahead = ahead_of(self.matcher)
+        if not all(map(ahead.accept_token, tokens)):
+            return []
+        needed = ahead.tokens_to_finish()
+        return [] if needed is None or needed > self._most - len(self.run.token_ids) - len(tokens) else tokens
+
+    def _force(self) -> list[int]:
+        """Write the text without a choice that is next, and return its tokens."""
+        tokens = self._forced_next()
+        for token in tokens:
+            self._accept(token)
+        self.run.forced += len(tokens)
+        if self._streamer is not None and tokens:
+            self._streamer.put(torch.tensor(tokens))
+        return tokens

@@ -1,0 +1,92 @@
+"""What is remembered from answer to answer, of a grammar and of a model; it goes when they go."""
+
+from __future__ import annotations
+
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+from weakref import WeakKeyDictionary
+
+from schemagen.decode.speculation.calibration import HitRates, PassTimes
+from schemagen.decode.speculation.counts import CountedTokens, Counts
+from schemagen.decode.speculation.forced import ForcedText
+from schemagen.decode.speculation.planner import Planner
+from schemagen.decode.speculation.prompt_lookup import CopyEnds, PromptLookup, PromptMatches
+
+if TYPE_CHECKING:
+    from schemagen.decode.speculation.drafts import Drafter
+    from schemagen.engine.protocol import Constraint
+    from schemagen.options.speculation import Speculation
+    from schemagen.vocabulary import Vocabulary
+
+
+class ModelMemory:
+    """What all grammars of a model share.
+
+    Args:
+        vocabulary: Of the model.
+
+    Attributes:
+        counts: Which tokens came behind which.
+        ends: What ended copies of a prompt.
+        rates: How often guesses were right, for greedy texts and for sampled ones.
+        times: How long passes take.
+    """
+
+    def __init__(self, vocabulary: Vocabulary) -> None:
+        self.vocabulary = vocabulary
+        self.counts, self.ends = Counts(), Counts()
+        self.rates = {False: HitRates(), True: HitRates()}
+        self.times = PassTimes()
+
+    @cached_property
+    def ids(self) -> dict[bytes, int]:
+        """The id of the bytes of each token; of several with the same bytes the first one."""
+        special = self.vocabulary.special_token_ids
+        found: dict[bytes, int] = {}
+        for token, data in enumerate(self.vocabulary.tokens):
+            if data and token not in special:
+                found.setdefault(data, token)
+        return found
+
+
+_of_models: WeakKeyDictionary[Any, ModelMemory] = WeakKeyDictionary()
+_of_grammars: WeakKeyDictionary[Constraint, Counts] = WeakKeyDictionary()
+
+
+def memory_of_model(model: Any, vocabulary: Vocabulary) -> ModelMemory:
+    """Return the memory of a model."""
+    found = _of_models.get(model)
+    if found is None or found.vocabulary is not vocabulary:
+        found = _of_models[model] = ModelMemory(vocabulary)
+    return found
+
+
+def counts_of(grammar: Constraint) -> Counts:
+    """Return what is remembered of a grammar."""
+    return _of_grammars.setdefault(grammar, Counts())
+
+
+def planner_of(
+    model: Any, grammar: Constraint, speculation: Speculation, *, sampled: bool = False, slow: tuple[Drafter, ...] = ()
+) -> Planner:
+    """Return who plans ahead for one text.
+
+    Args:
+        model: Who decides.
+        grammar: What the text must be.
+        speculation: What is proposed.
+        sampled: Whether tokens are drawn at random; guesses are right less often then.
+        slow: Drafters that take a pass of a model.
+    """
+    memory = memory_of_model(model, grammar.vocabulary)
+    drafters: list[Drafter] = [ForcedText()]
+    if speculation.counts:
+        drafters.append(CountedTokens(counts_of(grammar), memory.counts))
+    if speculation.prompt_lookup:
+        matches = PromptMatches()
+        drafters += [
+            PromptLookup(matches, memory.ids),
+            CopyEnds(matches, memory.ends, grammar.vocabulary.tokens),
+        ]
+    drafters += [*speculation.drafters, *slow]
+    return Planner(drafters, memory.rates[sampled], memory.times, speculation.max_draft)

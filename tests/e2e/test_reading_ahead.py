@@ -1,0 +1,55 @@
+"""What a language model is told about reading ahead, and what it tells of it."""
+
+import json
+
+import pytest
+
+import schemagen
+from schemagen import OptionError, Speculation
+
+PERSON = {"type": "object", "properties": {"name": {"type": "string"}, "age": {"type": "integer"}}}
+
+
+def test_examples_make_the_first_answer_fast(bundled_lm, tmp_path):
+    """Values, texts and files; the answer is the same, in fewer passes."""
+    lm = schemagen.from_transformers(bundled_lm.model, bundled_lm.tokenizer)
+    schema = {**PERSON, "required": ["name", "age"], "title": "Warm"}
+    cold = lm.run("Ada Lovelace, 36, London", {**schema, "title": "Cold"})
+    examples = [{"name": f"Bob {number}", "age": number} for number in range(10, 20)]
+    path = tmp_path / "examples.jsonl"
+    path.write_text("".join(f"{json.dumps(each)}\n" for each in examples))
+    assert lm.warm_up(schema, examples) == 10
+    assert lm.warm_up(schema, [json.dumps(each) for each in examples]) == 10
+    assert lm.warm_up(schema, path) == 10
+    warm = lm.run("Ada Lovelace, 36, London", schema)
+    assert warm.text == cold.text
+    assert warm.passes <= cold.passes
+
+
+@pytest.mark.parametrize("examples", [[{"age": "old"}], ["{"], "no-such-file.jsonl", [object()]])
+def test_examples_must_be_of_the_type(examples, bundled_lm):
+    """The one at fault is named."""
+    with pytest.raises(OptionError):
+        bundled_lm.warm_up(PERSON, examples)
+
+
+def test_an_assistant_can_be_assigned(bundled_lm):
+    """The model itself, as a language model or as what it holds; anything else is refused."""
+    lm = schemagen.from_transformers(bundled_lm.model, bundled_lm.tokenizer)
+    expected = lm("Ada Lovelace, 36, London", PERSON)
+    for assistant in (bundled_lm, bundled_lm.model, None):
+        lm.assistant = assistant
+        assert lm.assistant is assistant
+        assert lm("Ada Lovelace, 36, London", PERSON) == expected
+    with pytest.raises(OptionError):
+        lm.assistant = "gpt2"
+    with pytest.raises(OptionError):
+        Speculation(max_draft=-1)
+
+
+def test_what_the_constraint_changed_is_counted(bundled_lm):
+    """A model that would write the same by itself is never stopped; one that wants something else is."""
+    found = bundled_lm.run("Ada Lovelace, 36, London", PERSON)
+    assert found.interventions is not None
+    assert found.passes < found.new_tokens
+    assert bundled_lm.run("Ada Lovelace", schemagen.Regex("[xyz]{9}")).interventions > 3
