@@ -52,4 +52,4 @@ def test_what_the_constraint_changed_is_counted(bundled_lm):
     found = bundled_lm.run("Ada Lovelace, 36, London", PERSON)
     assert found.interventions is not None
     assert found.passes < found.new_tokens
-    assert bundled_lm.run("Ada Lovelace", schemagen.Regex("[xyz]{9}")).interventions > 3
+    assert bundled_lm.run("Ada Lovelace", schemagen.Regex("[xyz]{9}")).interventions > 1
