@@ -19,8 +19,14 @@ if TYPE_CHECKING:
     from schemagen.vocabulary import Vocabulary
 
 
+#: How models write JSON, pairs of tokens: a space behind colons and commas. What the grammar forbids is not proposed.
+_JSON_STYLE = ((b'":', b' "'), (b'",', b' "'), (b",", b' "'), (b'":', b" "))
+#: What ends a string that is copied from a text, and before which bytes of it.
+_JSON_END, _WORD_ENDS = b'",', (",", ".", ";", "\n", ")", "")
+
+
 class ModelMemory:
-    """What all grammars of a model share.
+    """What all grammars of a model share. It begins with how JSON is usually written.
 
     Args:
         vocabulary: Of the model.
@@ -37,6 +43,11 @@ class ModelMemory:
         self.counts, self.ends = Counts(), Counts()
         self.rates = {False: HitRates(), True: HitRates()}
         self.times = PassTimes()
+        for before, behind in _JSON_STYLE:
+            if before in self.ids and behind in self.ids:
+                self.counts.learn((self.ids[before],), self.ids[behind])
+        for kind in _WORD_ENDS if _JSON_END in self.ids else ():
+            self.ends.learn(("end", kind), self.ids[_JSON_END])
 
     @cached_property
     def ids(self) -> dict[bytes, int]:
