@@ -200,20 +200,21 @@ def _decoded(
     """Ask the model once per row; yield the rows with what it wrote, or what was raised, as they come."""
     from schemagen.decode.batch import Row, decode_batch
 
-    ready: list[tuple[_Row, AnswerRequest]] = []
+    ready: list[tuple[_Row, AnswerRequest, Prepared]] = []
     prompts: list[Row] = []
     for row, request in asked:
         prepared = _prepared(request)
         if isinstance(prepared, Exception):
             yield row, request, prepared
         else:
-            ready.append((row, request))
+            ready.append((row, request, prepared))
             prompts.append(Row(prepared.token_ids, prepared.constraint, row.seed))
     lm = batch.settings.lm
     options = {"pad_token_id": lm.tokenizer.pad_token_id, **batch.settings.generate_kwargs}
     size, speculation = batch.batch_size, lm.speculation
     for index, outcome in decode_batch(lm.model, prompts, batch_size=size, speculation=speculation, **options):
-        yield *ready[index], outcome
+        row, request, prepared = ready[index]
+        yield row, request, outcome if isinstance(outcome, Exception) else prepared.answer_of(outcome)
 
 
 def _prepared(request: AnswerRequest) -> Prepared | Exception:

@@ -133,6 +133,7 @@ class BatchAnswers(ModelAccess):
         reasoning: bool | int | Reasoning = False,
         show_schema: bool = True,
         chat_template: bool = True,
+        heal: bool = False,
         **generate_kwargs: Unpack[DecodingOptions],
     ) -> list[Any]:
         """Return what `run` returns for every prompt, or the failure of its row, in the order of the prompts.
@@ -159,6 +160,7 @@ class BatchAnswers(ModelAccess):
             reasoning: As for `run`.
             show_schema: As for `run`.
             chat_template: As for `run`.
+            heal: As for `run`.
             generate_kwargs: As for `run`, for all rows.
 
         Raises:
@@ -175,7 +177,7 @@ class BatchAnswers(ModelAccess):
 
         options = {"retries": retries, "reasoning": reasoning, **generate_kwargs}
         settings = Settings.of(self, options, names_of(BatchOptions))
-        form = AnswerForm(whitespace, property_order, show_schema, chat_template, as_)
+        form = AnswerForm(whitespace, property_order, show_schema, chat_template, as_, heal)
         batch = Batch(settings, form, batch_size)
         found = generate_batch(batch, prompts, spec, seed=seed, progress=progress)
         raise_misuse(found)

@@ -51,7 +51,7 @@ def check_defaults(options: Mapping[str, Any], lm: Any) -> None:
     for each in seed if isinstance(seed, (list, tuple)) else [seed]:
         check_seed(each)
     as_reasoning(options.get("reasoning"))
-    check_flags(**{name: options[name] for name in ("show_schema", "chat_template") if name in options})
+    check_flags(**{name: options[name] for name in ("show_schema", "chat_template", "heal") if name in options})
     check_layout(options.get("property_order", "schema"), options.get("whitespace", "flexible"))
     check_format(options.get("as_", "json"))
 

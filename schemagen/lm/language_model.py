@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from schemagen.engine.options import PropertyOrder, WhitespacePolicy
     from schemagen.grammar.grammar import Grammar
     from schemagen.lm.front_doors import Prompt
+    from schemagen.lm.scoring import Score
     from schemagen.options import DecodingOptions
     from schemagen.prompts.reasoning import Reasoning
     from schemagen.vocabulary import Vocabulary
@@ -147,6 +148,26 @@ class LanguageModel(SingleAnswers, BatchAnswers, StreamedAnswers, ToolCaller):
         inputs = inputs_of([token_ids_of(self, text, templated=templated)], 0, self.model.device)
         token_ids = decode_freely(self.model, inputs, seed=settings.seed, **settings.generate_kwargs)
         return str(self.tokenizer.decode(token_ids, skip_special_tokens=True))
+
+    def score(self, prompt: Prompt, text: str, *, chat_template: bool = True) -> Score:
+        """Return how likely the model finds a text behind a prompt, in its tokenizer's tokens and in those of its own choice.
+
+        A text that was generated without a constraint has the same perplexity both ways. One that was put together by a
+        template may not, and what the model writes behind it suffers.
+
+        Args:
+            prompt: A text, or a chat.
+            text: What comes behind it.
+            chat_template: As for `run`.
+
+        Raises:
+            GenerationError: The prompt or the text is empty.
+
+        Cost: two passes over prompt and text, and a greedy generation of the text.
+        """
+        from schemagen.lm.scoring import score
+
+        return score(self, prompt, text, chat_template=chat_template)
 
     def render(
         self,

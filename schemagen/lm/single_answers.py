@@ -114,6 +114,7 @@ class SingleAnswers(ModelAccess):
         reasoning: bool | int | Reasoning = False,
         show_schema: bool = True,
         chat_template: bool = True,
+        heal: bool = False,
         **generate_kwargs: Unpack[DecodingOptions],
     ) -> Generation[Any]:
         """Return the model's answer as a value of `spec`, with its text, tokens, time and masked mass.
@@ -134,6 +135,8 @@ class SingleAnswers(ModelAccess):
                 `Generation.reasoning`, and the answer is as constrained as without them.
             show_schema: Whether the shape of the schema, the options or the pattern are appended to the prompt.
             chat_template: Whether the chat template of the tokenizer is used, if there is one.
+            heal: Whether the last tokens of the prompt are written again, so that the answer may share a token with them. For
+                prompts that go over into the answer, with ``chat_template=False``.
             generate_kwargs: Passed on to ``model.generate``: ``max_new_tokens`` (default 512, and those of ``reasoning``; it
                 covers both, and thoughts end in time for the shortest answer), ``num_beams``, ``temperature``, ... Decoding is
                 greedy, whatever the model's generation_config says, unless ``do_sample=True`` or a sampling option such as
@@ -148,7 +151,7 @@ class SingleAnswers(ModelAccess):
         """
         options = {"retries": retries, "seed": seed, "reasoning": reasoning, **generate_kwargs}
         settings = Settings.of(self, options, names_of(GenerateOptions))
-        form = AnswerForm(whitespace, property_order, show_schema, chat_template, as_)
+        form = AnswerForm(whitespace, property_order, show_schema, chat_template, as_, heal)
         return complete_request(AnswerRequest.of(settings, form, prompt, form.grammar(self, spec)))
 
     @overload

@@ -120,10 +120,12 @@ class GenerateOptions(AnswerOptions, total=False):
     Attributes:
         retries: How often to ask again, with the reasons, when a validator refuses the value.
         seed: Makes sampling reproducible.
+        heal: Whether the answer may share a token with the end of the prompt.
     """
 
     retries: int
     seed: int | None
+    heal: bool
 
 
 class BatchOptions(AnswerOptions, total=False):
@@ -132,12 +134,14 @@ class BatchOptions(AnswerOptions, total=False):
     Attributes:
         retries: How often a row is asked again, with the reasons, when a validator refuses its value.
         seed: One number for each row, or one number that is counted up.
+        heal: Whether the answers may share a token with the ends of their prompts.
         batch_size: Rows that the model works on at a time, at most.
         progress: Whether there is a progress bar.
     """
 
     retries: int
     seed: int | Sequence[int] | None
+    heal: bool
     batch_size: int | None
     progress: bool | None
 

@@ -33,11 +33,12 @@ if TYPE_CHECKING:
 _FLAGS = {
     "show_schema": "give True or False; words of your own about the answer go into the prompt",
     "chat_template": "give True or False; for a template of your own set lm.tokenizer.chat_template",
+    "heal": "give True or False; which tokens are opened again is found out",
 }
 
 
 def check_flags(**flags: Any) -> None:
-    """Refuse a ``show_schema`` or ``chat_template`` that is neither True nor False.
+    """Refuse a ``show_schema``, ``chat_template`` or ``heal`` that is neither True nor False.
 
     Raises:
         OptionError: One is something else, which would count as True or False without a word.

@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, Any
 from schemagen.errors import OptionError, ValidationFailed, VocabularyError
 from schemagen.grammar.grammar import Grammar
 from schemagen.grammar.refusals import after_attempts, reasons
+from schemagen.prompts.healing import heal
 from schemagen.prompts.messages import as_messages, check_flags, render, with_correction, with_shape, with_texts
-from schemagen.request.pipeline import Refusal, Request
+from schemagen.request.pipeline import Prepared, Refusal, Request
 from schemagen.writers.formats import check_format
 
 if TYPE_CHECKING:
@@ -33,6 +34,7 @@ class AnswerForm:
         show_schema: Whether the shape of the schema, the choices or the pattern are appended to the prompt.
         chat_template: Whether the chat template of the tokenizer is used.
         as_: As for `schemagen.compile`.
+        heal: Whether the answer may share a token with the end of the prompt.
 
     Raises:
         OptionError: ``show_schema`` or ``chat_template`` is neither True nor False, or there is no such format.
@@ -43,11 +45,12 @@ class AnswerForm:
     show_schema: bool = True
     chat_template: bool = True
     as_: TextFormat = "json"
+    heal: bool = False
 
     def __post_init__(self) -> None:
         """Refuse flags that are none, and formats that there are not."""
         check_format(self.as_)
-        check_flags(show_schema=self.show_schema, chat_template=self.chat_template)
+        check_flags(show_schema=self.show_schema, chat_template=self.chat_template, heal=self.heal)
 
     def grammar(self, lm: ModelAccess, spec: Any) -> Grammar:
         """Return the grammar of a spec, which may be one already.
@@ -93,10 +96,12 @@ class AnswerRequest(Request):
     Attributes:
         grammar: What the answer must be.
         chat_template: Whether the chat template of the tokenizer is used.
+        heal: Whether the answer may share a token with the end of the prompt.
     """
 
     grammar: Grammar
     chat_template: bool = True
+    heal: bool = False
 
     @classmethod
     def of(
@@ -106,13 +111,20 @@ class AnswerRequest(Request):
 
         Raises:
             GenerationError: The prompt is none.
-            OptionError: The vocabulary cannot write what ends the thoughts.
+            OptionError: The vocabulary cannot write what ends the thoughts; or a prompt is healed in front of thoughts.
         """
+        if form.heal and settings.thinker is not None:
+            raise OptionError(
+                "heal=True beside reasoning=",
+                why="thoughts come directly behind the prompt, and begin with tokens of their own",
+                fix="leave one of them out",
+            )
         return cls(
             settings=settings,
             messages=form.messages(prompt, grammar),
             grammar=grammar,
             chat_template=form.chat_template,
+            heal=form.heal,
             thinking=None if settings.thinker is None else settings.thinker.before(grammar),
         )
 
@@ -125,6 +137,14 @@ class AnswerRequest(Request):
         """Return the text that the model reads, and whether a chat template wrote it."""
         settings = self.settings
         return render(settings.lm.tokenizer, self.messages, chat_template=self.chat_template, thinker=settings.thinker)
+
+    def prepare(self) -> Prepared:
+        """Return the prompt in tokens, its end open if it is to be healed; see `Request.prepare`."""
+        prepared = super(AnswerRequest, self).prepare()
+        healed = heal(prepared.token_ids, self.grammar) if self.heal else None
+        if healed is None:
+            return prepared
+        return Prepared(prepared.settings, healed.token_ids, healed.constraint, healed.text)
 
     def read(self, output: Output) -> Any:
         """Return the value of an answer, or a `Refusal`."""

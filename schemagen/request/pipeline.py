@@ -47,11 +47,13 @@ class Prepared:
         settings: Whom to ask, and the options.
         token_ids: The prompt.
         constraint: What the text must be.
+        reopened: The end of the prompt, which the model writes again before its answer; empty where it is not healed.
     """
 
     settings: Settings
     token_ids: tuple[int, ...]
     constraint: Constraint
+    reopened: str = ""
 
     def decode(self, streamer: Any = None) -> Decoded:
         """Have the model write a text.
@@ -69,9 +71,13 @@ class Prepared:
         inputs = inputs_of([self.token_ids], 0, settings.lm.model.device)
         options = {**settings.generate_kwargs, **streaming}
         speculation = settings.lm.speculation
-        return decode(
-            settings.lm.model, inputs, self.constraint, seed=settings.seed, speculation=speculation, **options
+        return self.answer_of(
+            decode(settings.lm.model, inputs, self.constraint, seed=settings.seed, speculation=speculation, **options)
         )
+
+    def answer_of(self, decoded: Decoded) -> Decoded:
+        """Take the end of the prompt off what the model wrote."""
+        return replace(decoded, text=decoded.text[len(self.reopened) :]) if self.reopened else decoded
 
 
 @dataclass(frozen=True, slots=True)
