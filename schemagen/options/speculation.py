@@ -26,6 +26,7 @@ class Speculation:
         prompt_lookup: Whether what the prompt says is proposed.
         assistant: A small model of transformers, or a `LanguageModel`, with the same tokens, that proposes under the same
             constraint.
+        branches: Whether a second guess is read in the same pass where the first one is unsure.
         drafters: Further objects that propose (`schemagen.decode.Drafter`).
         opportunistic: Whether a token is first chosen without a mask, and the mask is worked out only if the grammar forbids it
             (DOMINO, algorithm 1). The same text again; `Generation.masked_mass` is not measured then.
@@ -38,6 +39,7 @@ class Speculation:
     counts: bool = True
     prompt_lookup: bool = True
     assistant: Any = None
+    branches: bool = True
     drafters: tuple[Drafter, ...] = ()
     opportunistic: bool = False
 

@@ -8,7 +8,7 @@ torch = pytest.importorskip("torch")
 pytest.importorskip("transformers")
 
 from schemagen.decode.row_sampling import RowSampler  # noqa: E402 - needs torch
-from schemagen.decode.speculation.calibration import HitRates, PassTimes, best_length  # noqa: E402
+from schemagen.decode.speculation.calibration import HitRates, PassTimes, best_count  # noqa: E402
 from schemagen.decode.speculation.choice import verified  # noqa: E402
 from schemagen.decode.speculation.context import Context  # noqa: E402
 from schemagen.decode.speculation.counts import CountedTokens, Counts  # noqa: E402
@@ -102,20 +102,20 @@ def test_a_context_goes_back():
 
 
 @pytest.mark.parametrize(
-    ("chances", "seconds", "expected"),
+    ("reach", "seconds", "expected"),
     [
-        ([0.9] * 8, {1: 1.0, 8: 1.1}, 7),
-        ([0.9] * 8, {1: 1.0, 2: 2.0, 3: 3.0, 4: 4.0, 8: 8.0, 12: 12.0}, 0),
-        ([0.9, 0.9, 0.0, 0.9], {1: 1.0, 2: 1.0, 3: 1.0, 4: 1.5, 6: 2.0}, 2),
+        ([0.9, 0.8, 0.7, 0.6, 0.5, 0.5, 0.4], {1: 1.0, 8: 1.1}, 7),
+        ([0.9, 0.8, 0.7, 0.6, 0.5], {1: 1.0, 2: 2.0, 3: 3.0, 4: 4.0, 6: 6.0}, 0),
+        ([0.9, 0.8, 0.1, 0.1], {1: 1.0, 2: 1.0, 3: 1.0, 4: 1.5, 6: 2.0}, 2),
         ([], {}, 0),
     ],
 )
-def test_a_draft_is_as_long_as_it_pays(chances, seconds, expected):
+def test_a_draft_is_as_long_as_it_pays(reach, seconds, expected):
     """Long where wide passes cost nothing, none where they cost as much as the tokens one by one."""
     times = PassTimes()
     for width, each in seconds.items():
         times.learn(width, each)
-    assert best_length(chances, times) == expected
+    assert best_count(reach, times) == expected
 
 
 def test_one_slow_pass_is_not_believed():

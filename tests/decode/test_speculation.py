@@ -1,5 +1,6 @@
 """The loop that reads ahead writes the texts of `generate`, whatever it was told to expect."""
 
+from dataclasses import replace
 from typing import Annotated, Literal
 
 import pytest
@@ -21,7 +22,7 @@ from schemagen.decode.row_sampling import row_sampler  # noqa: E402
 from schemagen.decode.speculation import Draft, can_read_ahead, decode_ahead  # noqa: E402
 from schemagen.decode.speculation.calibration import PassTimes  # noqa: E402
 from schemagen.decode.speculation.context import Context  # noqa: E402
-from schemagen.decode.speculation.memories import planner_of  # noqa: E402
+from schemagen.decode.speculation.memories import memory_of_model, planner_of  # noqa: E402
 from tests.decode.tiny import llama  # noqa: E402
 
 SPECS = {
@@ -175,6 +176,37 @@ class Always:
 
     def observe(self, context, matcher, token):
         """Learn nothing."""
+
+
+class Right(Wrong):
+    """Proposes the token that comes, and is trusted less."""
+
+    def propose(self, context, matcher, n):  # noqa: ARG002 - the interface
+        """Return it."""
+        place = len(context.tokens)
+        return Draft(self.expected[place : place + 1], evidence="unsure")
+
+
+@pytest.mark.parametrize("attention", ["sdpa", "eager"])
+def test_a_second_guess_is_read_in_the_same_pass(attention, bundled_vocabulary, monkeypatch):
+    """The first guess is wrong at each token, the second one right: two tokens a pass, and the same text."""
+    model = llama(4, width=bundled_vocabulary.size + 8, hidden=32, layers=2, spread=0.3, ends=2, pad=0)
+    model.set_attn_implementation(attention)
+    grammar = schemagen.compile(SPECS["any order"], bundled_vocabulary, cache=None)
+    prompt = torch.tensor([[9, 8, 7]])
+    expected = decode_ahead(model, prompt, grammar, 60, speculation=TOKEN_BY_TOKEN).token_ids
+    both = Speculation(counts=False, prompt_lookup=False, drafters=(Wrong(expected), Right(expected)))
+    monkeypatch.setattr("schemagen.decode.speculation.planner._SECOND", 0.9)
+    monkeypatch.setattr("schemagen.decode.speculation.memories.ForcedText", lambda: Right([]))
+    passes = []
+    for branches in (True, False):
+        speculation = replace(both, branches=branches)
+        rates = memory_of_model(model, bundled_vocabulary).rates[False]
+        rates._rates = {"sure": (60.0, 100.0), "unsure": (50.0, 100.0), ("second", "unsure"): (90.0, 100.0)}
+        run = decode_ahead(model, prompt, grammar, 60, speculation=speculation)
+        assert run.token_ids == expected
+        passes.append(run.passes)
+    assert passes[0] < 0.7 * passes[1]
 
 
 SAMPLED = [{"temperature": 1.0}, {"temperature": 0.7, "top_k": 5}, {"temperature": 2.0, "top_p": 0.9, "min_p": 0.01}]

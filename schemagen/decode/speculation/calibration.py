@@ -31,10 +31,10 @@ class HitRates:
         self._lock = brief_lock()
         self._rates: dict[Hashable, tuple[float, float]] = {}  # evidence -> chosen, proposed
 
-    def of(self, evidence: Hashable) -> float:
-        """Return the chance that a guess is chosen, between 0 and 1."""
+    def of(self, evidence: Hashable, *, prior: float = _PRIOR) -> float:
+        """Return the chance that a guess is chosen, between 0 and 1; the prior is what it is taken for at first."""
         chosen, proposed = self._rates.get(evidence, (0.0, 0.0))
-        return (chosen + _PRIOR * _WEIGHT) / (proposed + _WEIGHT)
+        return (chosen + prior * _WEIGHT) / (proposed + _WEIGHT)
 
     def learn(self, evidence: Hashable, *, chosen: bool) -> None:
         """Note whether a guess was chosen, all before it having been."""
@@ -83,20 +83,18 @@ def _width(tokens: int) -> int:
     return next((width for width in WIDTHS if tokens <= width), WIDTHS[-1])
 
 
-def best_length(chances: Sequence[float], times: PassTimes, pending: int = 1) -> int:
-    """Return how many tokens of a draft are read, so that most tokens are chosen in a second.
+def best_count(reach: Sequence[float], times: PassTimes, pending: int = 1) -> int:
+    """Return how many tokens are read, so that most tokens are chosen in a second.
 
     Args:
-        chances: That each token of the draft is chosen if all before it are.
+        reach: The chance that each token is chosen, with all before it, the likeliest first.
         times: How long passes take.
-        pending: Tokens that are read before the draft in any case.
+        pending: Tokens that are read before these in any case.
     """
-    best, most = 0, 0.0
-    expected, reached = 1.0, 1.0
-    for length in range(len(chances) + 1):
-        if length:
-            reached *= chances[length - 1]
-            expected += reached
-        if (speed := expected / times.of(pending + length)) > most:
-            best, most = length, speed
+    best, most, expected = 0, 0.0, 1.0
+    for count in range(len(reach) + 1):
+        if count:
+            expected += reach[count - 1]
+        if (speed := expected / times.of(pending + count)) > most:
+            best, most = count, speed
     return best

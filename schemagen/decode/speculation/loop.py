@@ -25,10 +25,12 @@ from schemagen.decode.speculation.choice import Choices, Tally
 from schemagen.decode.speculation.context import Context
 from schemagen.decode.speculation.memories import planner_of
 from schemagen.decode.speculation.planner import Plan, Planner, ahead_of
+from schemagen.decode.speculation.trees import can_branch, keep_path, tree_layout
 from schemagen.options.speculation import DEFAULT, Speculation
 
 if TYPE_CHECKING:
     from schemagen.decode.row_sampling import RowSampler
+    from schemagen.decode.speculation.drafts import Draft
     from schemagen.engine.protocol import Constraint
 
 #: Bytes of fixed text that are read in one pass.
@@ -139,8 +141,14 @@ class _Loop:
         self.choices = Choices(self.context, sampler, opportunistic=speculation.opportunistic)
         assistant = speculation.assistant_model
         slow = () if assistant is None else (ModelDrafter(assistant, budget=self._rest, sampler=sampler),)
-        sampled = sampler is not None
-        self.planner = planner or planner_of(self.model, self.grammar, speculation, sampled=sampled, slow=slow)
+        self.planner = planner or planner_of(
+            self.model,
+            self.grammar,
+            speculation,
+            sampled=sampler is not None,
+            slow=slow,
+            branches=can_branch(self.model, self._cache),
+        )
 
     def _rest(self, context: Context) -> int | None:
         """Return how many tokens may still come behind a text; None: any number."""
@@ -153,29 +161,48 @@ class _Loop:
         pending = self._pending.shape[1] + len(forced)
         plan = self.planner.plan(self.context, self.matcher, left - 1, pending)
         started = time.perf_counter()
-        logits = self._read([*forced, *plan.tokens], len(plan.tokens) + 1)
+        logits = self._read(forced, plan)
         self.planner.measure(pending + len(plan.tokens), time.perf_counter() - started)
         self.run.passes += 1
         self.run.drafted += len(plan.tokens)
-        for position in range(len(logits)):
-            token = self._choose(logits[position : position + 1], plan, position)
-            if self._is_parted(plan, position, token):
-                break
+        path = self._follow(plan, logits)
+        keep_path(self._cache, len(plan.tokens), path)
         # What was read beyond the last agreement is forgotten; the last choice itself has not been read.
         if surplus := self._cache.get_seq_length() - (self._prompt_tokens + len(self.run.token_ids) - 1):
             self._cache.crop(-surplus)
         self._pending = self._pending.new_tensor([self.run.token_ids[-1:]])
 
-    def _read(self, tokens: list[int], positions: int) -> torch.Tensor:
-        """Have the model read what is pending and some tokens; return float [positions, V] on the CPU."""
+    def _read(self, forced: list[int], plan: Plan) -> torch.Tensor:
+        """Have the model read what is pending and a plan; return float [1 + nodes, V] on the CPU."""
+        tokens = [*forced, *plan.tokens]
         step = torch.cat([self._pending, self._pending.new_tensor([tokens])], dim=-1)
-        output = self.model(input_ids=step, past_key_values=self._cache, use_cache=True, logits_to_keep=positions)
+        before = step.shape[1] - len(plan.tokens)
+        layout = {} if plan.is_chain else tree_layout(plan, self._cache.get_seq_length(), before, self.model)
+        count = len(plan.tokens) + 1
+        output = self.model(input_ids=step, past_key_values=self._cache, use_cache=True, logits_to_keep=count, **layout)
         logits: torch.Tensor = output.logits[0].float().cpu()
         return logits
 
-    def _choose(self, scores: torch.Tensor, plan: Plan, position: int) -> int:
-        """Choose the token at a position of the draft, and move on."""
-        draft = plan.drafts[position] if position < len(plan.drafts) else None
+    def _follow(self, plan: Plan, logits: torch.Tensor) -> list[int]:
+        """Choose tokens as long as they are those of the plan, and one more; return the nodes that were chosen."""
+        path: list[int] = []
+        node = -1
+        while True:
+            children = plan.children(node)
+            draft = plan.drafts[children[0]] if children else None
+            token = self._choose(logits[node + 1 : node + 2], draft)
+            for child in children:
+                self.planner.judge(plan, child, chosen=plan.tokens[child] == token)
+            node = next((child for child in children if plan.tokens[child] == token), -1)
+            if node < 0:
+                return path
+            path.append(node)
+            self.run.accepted += 1
+            if self.matcher.is_terminated() or (self.grammar.forces_text and self._forced_next()):
+                return path
+
+    def _choose(self, scores: torch.Tensor, draft: Draft | None) -> int:
+        """Choose the next token, and move on."""
         token = self.choices.choose(self.matcher, scores, self._rest(self.context), draft)
         self.planner.observe(self.context, self.matcher, token)
         self._accept(token)
@@ -187,17 +214,6 @@ class _Loop:
         self.matcher.accept_token(token)
         self.context.append(token)
         self.run.token_ids.append(token)
-
-    def _is_parted(self, plan: Plan, position: int, token: int) -> bool:
-        """Whether a choice is the last one of its pass."""
-        if position == len(plan.tokens):
-            return True
-        chosen = token == plan.tokens[position]
-        self.planner.judge(plan.drafts[position], chosen=chosen)
-        self.run.accepted += chosen
-        if not chosen or self.matcher.is_terminated():
-            return True
-        return bool(self.grammar.forces_text and self._forced_next())
 
     def _forced_next(self) -> list[int]:
         """Return the tokens of text without a choice that is next, all but the last one: that may be a part of another token.

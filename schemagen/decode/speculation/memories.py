@@ -67,7 +67,7 @@ _of_grammars: WeakKeyDictionary[Constraint, Counts] = WeakKeyDictionary()
 def memory_of_model(model: Any, vocabulary: Vocabulary) -> ModelMemory:
     """Return the memory of a model."""
     found = _of_models.get(model)
-    if found is None or found.vocabulary is not vocabulary:
+    if found is None or found.vocabulary != vocabulary:
         found = _of_models[model] = ModelMemory(vocabulary)
     return found
 
@@ -78,7 +78,13 @@ def counts_of(grammar: Constraint) -> Counts:
 
 
 def planner_of(
-    model: Any, grammar: Constraint, speculation: Speculation, *, sampled: bool = False, slow: tuple[Drafter, ...] = ()
+    model: Any,
+    grammar: Constraint,
+    speculation: Speculation,
+    *,
+    sampled: bool = False,
+    slow: tuple[Drafter, ...] = (),
+    branches: bool = False,
 ) -> Planner:
     """Return who plans ahead for one text.
 
@@ -88,6 +94,7 @@ def planner_of(
         speculation: What is proposed.
         sampled: Whether tokens are drawn at random; guesses are right less often then.
         slow: Drafters that take a pass of a model.
+        branches: Whether the model can read several continuations in one pass.
     """
     memory = memory_of_model(model, grammar.vocabulary)
     drafters: list[Drafter] = [ForcedText()]
@@ -100,4 +107,5 @@ def planner_of(
             CopyEnds(matches, memory.ends, grammar.vocabulary.tokens),
         ]
     drafters += [*speculation.drafters, *slow]
-    return Planner(drafters, memory.rates[sampled], memory.times, speculation.max_draft)
+    both = branches and speculation.branches
+    return Planner(drafters, memory.rates[sampled], memory.times, speculation.max_draft, branches=both)

@@ -1,0 +1,74 @@
+"""Drafts with branches in one pass: what each token may look at, and what is kept of the cache.
+
+Idea: where two continuations are likely both are read in one pass. The tokens of all branches lie one behind the other; each
+looks at the text and at the tokens on its own way, and has the position that it would have there (tree attention; Miao et al.
+2023, arXiv:2305.09781). Afterwards the keys and values of the way that was chosen are moved together.
+
+Invariants: the nodes of a plan come after their parents, so that the chosen way is ascending, and moving it to the front
+overwrites nothing that is still needed.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import torch
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from schemagen.decode.speculation.planner import Plan
+
+#: Implementations of attention that take a mask for each pair of tokens.
+_WITH_MASKS = ("sdpa", "eager")
+
+
+def can_branch(model: Any, cache: Any) -> bool:
+    """Whether a model takes masks for pairs of tokens, and its cache is one that tokens can be taken out of."""
+    attention = getattr(model.config, "_attn_implementation", None)
+    return attention in _WITH_MASKS and hasattr(cache, "layers")
+
+
+def tree_layout(plan: Plan, cached: int, pending: int, model: Any) -> dict[str, torch.Tensor]:
+    """Return which tokens each one looks at, and where it stands.
+
+    Args:
+        plan: The nodes.
+        cached: Tokens in the cache.
+        pending: Tokens of the pass in front of the nodes.
+        model: Whose type and device they are for.
+
+    Returns:
+        ``attention_mask``: 0 or the lowest number, [1, 1, pending + nodes, cached + pending + nodes], and ``position_ids``:
+        int64 [1, pending + nodes].
+    """
+    width = pending + len(plan.tokens)
+    seen = torch.ones((width, cached + width), dtype=torch.bool).tril(diagonal=cached)
+    positions = list(range(cached, cached + pending))
+    for node in range(len(plan.tokens)):
+        path = plan.path(node)
+        row = pending + node
+        seen[row, cached + pending :] = False
+        seen[row, [cached + pending + each for each in path]] = True
+        positions.append(cached + pending + len(path) - 1)
+    lowest = torch.finfo(model.dtype).min
+    mask = torch.zeros(seen.shape, dtype=model.dtype).masked_fill_(~seen, lowest)
+    place = model.device
+    return {"attention_mask": mask[None, None].to(place), "position_ids": torch.tensor([positions], device=place)}
+
+
+def keep_path(cache: Any, nodes: int, path: Sequence[int]) -> None:
+    """Move the keys and values of the chosen nodes to the front of those of all nodes; what is behind is left.
+
+    Args:
+        cache: Which ends with the nodes of a plan.
+        nodes: How many there are.
+        path: Those that were chosen, ascending.
+    """
+    if list(path) == list(range(len(path))):
+        return
+    for layer in cache.layers:
+        start = layer.keys.shape[-2] - nodes
+        chosen = torch.tensor([start + node for node in path], device=layer.keys.device)
+        for stored in (layer.keys, layer.values):
+            stored[..., start : start + len(path), :] = stored.index_select(-2, chosen)
