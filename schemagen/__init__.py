@@ -81,7 +81,6 @@ if TYPE_CHECKING:
         apply_token_bitmask_inplace,
         fill_next_token_bitmasks,
     )
-    from schemagen.options.speculation import Speculation
     from schemagen.streaming.partial import Partial
     from schemagen.structural_tags.spec import StructuralTag
     from schemagen.templates import Template, gen
@@ -107,7 +106,6 @@ _HOMES = {
     "LogitsProcessor": "schemagen.decode",
     "Partial": "schemagen.streaming.partial",
     "Regex": "schemagen.grammar.specs",
-    "Speculation": "schemagen.options.speculation",
     "StructuralTag": "schemagen.structural_tags.spec",
     "Template": "schemagen.templates",
     "Tool": "schemagen.calling",
@@ -169,7 +167,6 @@ __all__ = [
     "Regex",
     "SchemaError",
     "SchemagenError",
-    "Speculation",
     "StructuralTag",
     "Structured",
     "Template",

@@ -5,7 +5,8 @@ import json
 import pytest
 
 import schemagen
-from schemagen import OptionError, Speculation
+from schemagen import OptionError
+from schemagen.lm import Speculation
 
 PERSON = {"type": "object", "properties": {"name": {"type": "string"}, "age": {"type": "integer"}}}
 

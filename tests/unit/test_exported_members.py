@@ -10,7 +10,7 @@ import pytest
 import schemagen
 
 EXPORTED = {
-    "Choice", "EBNF", "Failure", "GBNF", "Generation", "Generator", "Grammar", "Json", "LanguageModel", "Lark", "Layout", "Limits", "LogitsProcessor", "Partial", "Regex", "Speculation", "StructuralTag", "Structured", "Template", "Tool", "ToolCall",
+    "Choice", "EBNF", "Failure", "GBNF", "Generation", "Generator", "Grammar", "Json", "LanguageModel", "Lark", "Layout", "Limits", "LogitsProcessor", "Partial", "Regex", "StructuralTag", "Structured", "Template", "Tool", "ToolCall",
     "Vocabulary", "__version__",
     "allocate_token_bitmask", "apply_token_bitmask_inplace", "cache_info", "clear_cache", "compile", "concat", "errors", "events", "fill_next_token_bitmasks",
     "from_transformers", "gen", "load", "load_bundled", "repeat", "set_default_lm", "structured", "text", "to_regex", "tool", "union",
