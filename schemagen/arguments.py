@@ -62,6 +62,24 @@ def check_count(name: str, value: Any, *, least: int = 1, most: int | None = Non
     return number
 
 
+def check_bounds(low: Any, high: Any, *, least_high: int = 0) -> None:
+    """Refuse bounds of a count, the arguments ``min`` and ``max``, that no number is within.
+
+    Args:
+        low: What was given as ``min``.
+        high: What was given as ``max``; None: no bound.
+        least_high: The smallest ``max`` that makes sense.
+
+    Raises:
+        OptionError: One is no whole number or too small, or they are in the wrong order.
+    """
+    check_count("min", low, least=0)
+    if high is not None:
+        check_count("max", high, least=least_high)
+        if high < low:
+            raise OptionError(f"min={as_text(low)}, max={as_text(high)}", why="no number is both", fix="swap them")
+
+
 def check_number(  # noqa: PLR0913 - the bounds, and what to say
     name: str,
     value: Any,

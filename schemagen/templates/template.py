@@ -16,7 +16,7 @@ from typing import Any, NamedTuple, TypeVar, cast, overload
 
 from typing_extensions import is_typeddict
 
-from schemagen.arguments import check_count, kind_of
+from schemagen.arguments import check_bounds, kind_of
 from schemagen.context_free.spans import Span, spans_of
 from schemagen.context_free.syntax import EMPTY_TEXT, ContextFreeGrammar, Expression, Rule, Text, repeat, sequence
 from schemagen.errors import OptionError, OptionTypeError, ValidationFailed
@@ -146,11 +146,7 @@ class Template(ContextFree[T_co]):
         if not isinstance(sep, str):
             raise OptionTypeError(f"sep={sep!r:.80}", why=f"it is {kind_of(sep)}", fix="give a str")
         check_fixed(sep)
-        check_count("min", min, least=0)
-        if max is not None:
-            check_count("max", max, least=0)
-            if max < min:
-                raise OptionError(f"min={min}, max={max}", why="no number is both", fix="swap them")
+        check_bounds(min, max)
         return Repeated(self, min, max, sep)
 
     def optional(self) -> Repeated:

@@ -5,9 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from schemagen.arguments import check_count
+from schemagen.arguments import check_bounds
 from schemagen.context_free.syntax import TokenRun, repeat
-from schemagen.errors import OptionError
 from schemagen.text.base import TextGroup
 
 if TYPE_CHECKING:
@@ -34,11 +33,7 @@ class Tokens(TextGroup[str]):
         Raises:
             OptionError: One is none, or they are in the wrong order.
         """
-        check_count("min", self.min, least=0)
-        if self.max is not None:
-            check_count("max", self.max, least=1)
-            if self.max < self.min:
-                raise OptionError(f"min={self.min}, max={self.max}", why="no number is both", fix="swap them")
+        check_bounds(self.min, self.max, least_high=1)
 
     def expression(self) -> Expression:
         """Return the run as an expression of a grammar."""

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from schemagen.arguments import check_count, check_flag, check_number, check_seconds, check_seed, kind_of
+from schemagen.arguments import check_bounds, check_count, check_flag, check_number, check_seconds, check_seed, kind_of
 from schemagen.errors import OptionError
 
 
@@ -34,6 +34,31 @@ def test_counts_may_have_a_largest_value() -> None:
     assert check_count("top_k", 9, most=9) == 9
     with pytest.raises(OptionError, match="top_k=a number of 16610 bits"):
         check_count("top_k", 10**5000, most=9)
+
+
+@pytest.mark.parametrize(
+    ("low", "high", "least_high"), [(0, None, 0), (0, 0, 0), (2, 2, 1), (np.int64(1), np.int8(3), 1)]
+)
+def test_bounds_of_a_count(low: Any, high: Any, least_high: int) -> None:
+    """Some number is within them."""
+    check_bounds(low, high, least_high=least_high)
+
+
+@pytest.mark.parametrize(
+    ("low", "high", "least_high", "fact"),
+    [
+        (-1, None, 0, "min=-1"),
+        (None, 1, 0, "min=None"),
+        (0, 1.5, 0, "max=1.5"),
+        (0, 0, 1, "max=0"),
+        (3, 2, 0, "min=3, max=2"),
+    ],
+)
+def test_other_bounds_are_refused(low: Any, high: Any, least_high: int, fact: str) -> None:
+    """The error names the one that is wrong, or both."""
+    with pytest.raises(OptionError) as caught:
+        check_bounds(low, high, least_high=least_high)
+    assert caught.value.fact == fact
 
 
 @pytest.mark.parametrize("value", [0.5, 1, np.float32(0.5), np.int8(1), Decimal("0.5"), Fraction(1, 2)])
