@@ -189,6 +189,14 @@ def repeat(inner: Expression, low: int, high: int | None) -> Expression:
     return Repeat(inner, low, high)
 
 
+def separated(item: Expression, separator: Expression, low: int, high: int | None) -> Expression:
+    """``item`` from ``low`` to ``high`` times (`None`: without end), and ``separator`` between each two of them."""
+    if high == 0 or separator in (EMPTY_TEXT, Text(ast.EPSILON)):
+        return repeat(item, low, high)
+    more = repeat(sequence(separator, item), max(low - 1, 0), None if high is None else high - 1)
+    return repeat(sequence(item, more), min(low, 1), 1)
+
+
 #: Stands between a lexeme and what follows it; no character.
 MARK = chr(ast.MAX_CODE_POINT)
 

@@ -22,7 +22,7 @@ from schemagen.context_free.syntax import (
     Rule,
     Text,
     alternatives,
-    repeat,
+    separated,
     sequence,
 )
 from schemagen.grammar.context_free_specs import ContextFree
@@ -118,8 +118,8 @@ def _container(brackets: str, value: Expression, key: ast.Regex | None = None) -
     """Return an array of values, or an object of them."""
     gap = Text(_GAP)
     member = value if key is None else sequence(Text(key), _literal(":"), Text(ast.optional(ast.literal(" "))), value)
-    more = repeat(sequence(_literal(","), gap, member), 0, None)
-    filled = sequence(_literal(brackets[0]), gap, member, more, gap, _literal(brackets[1]))
+    members = separated(member, sequence(_literal(","), gap), 1, None)
+    filled = sequence(_literal(brackets[0]), gap, members, gap, _literal(brackets[1]))
     return alternatives(_literal(brackets), filled)
 
 

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from schemagen.context_free.dispatch import dispatched
 from schemagen.context_free.notation import text_of
 from schemagen.context_free.scanner import MAX_NESTING
-from schemagen.context_free.syntax import EMPTY_TEXT, NOTHING, Guest, Text, alternatives, repeat, sequence
+from schemagen.context_free.syntax import EMPTY_TEXT, NOTHING, Guest, Text, alternatives, repeat, separated, sequence
 from schemagen.errors import (
     GrammarSyntaxError,
     LimitError,
@@ -340,9 +340,8 @@ def _tags_with_separator(reader: Reader, fields: Fields, around: Around) -> Expr
     tags = fields.some("tags", lambda value, at: reader.tag(value, at, around))
     separator = Text(ast.literal(fields.text("separator")))
     one = reader.assembly.shared(alternatives(*(sequence(tag.begin, tag.rest) for tag in tags)), "tags")
-    more = EMPTY_TEXT if fields.flag("stop_after_first") else repeat(sequence(separator, one), 0, None)
-    found = sequence(one, more)
-    return found if fields.flag("at_least_one") else alternatives(found, EMPTY_TEXT)
+    low, high = int(fields.flag("at_least_one")), 1 if fields.flag("stop_after_first") else None
+    return separated(one, separator, low, high)
 
 
 def _triggered_tags(reader: Reader, fields: Fields, around: Around) -> Expression:

@@ -18,7 +18,7 @@ from typing_extensions import is_typeddict
 
 from schemagen.arguments import check_bounds, kind_of
 from schemagen.context_free.spans import Span, spans_of
-from schemagen.context_free.syntax import EMPTY_TEXT, ContextFreeGrammar, Expression, Rule, Text, repeat, sequence
+from schemagen.context_free.syntax import EMPTY_TEXT, ContextFreeGrammar, Expression, Rule, Text, separated, sequence
 from schemagen.errors import OptionError, OptionTypeError, ValidationFailed
 from schemagen.grammar.assembly import Assembly
 from schemagen.grammar.context_free_specs import ContextFree
@@ -305,17 +305,7 @@ class _Rules:
             item = f"{path}[]"
             begin = frozenset((hole.separator,)) if hole.separator else _first_of(hole.template, behind)
             self.add(item, hole.template, behind if hole.high == 1 else behind | begin)
-            self._rules[path] = _times(Rule(item), hole)
-
-
-def _times(item: Expression, hole: Repeated) -> Expression:
-    """Return an item so many times, with the separator between two."""
-    if not hole.separator or hole.high == 0:
-        return repeat(item, hole.low, hole.high)
-    more = sequence(Text(ast.literal(hole.separator)), item)
-    high = None if hole.high is None else hole.high - 1
-    some = sequence(item, repeat(more, max(hole.low - 1, 0), high))
-    return some if hole.low else repeat(some, 0, 1)
+            self._rules[path] = separated(Rule(item), Text(ast.literal(hole.separator)), hole.low, hole.high)
 
 
 def _first(

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Generic, TypeVar, overload
 
 from schemagen.arguments import kind_of
-from schemagen.context_free.syntax import Text, alternatives, repeat, sequence
+from schemagen.context_free.syntax import Text, alternatives, repeat, separated, sequence
 from schemagen.errors import OptionError, OptionTypeError
 from schemagen.grammar.specs import Choice, Regex
 from schemagen.regex import ast
@@ -57,11 +57,7 @@ class ListOf(TextGroup[list[T]], Generic[T]):
 
     def expression(self) -> Expression:
         """Return the texts as an expression of a grammar."""
-        item = part_expression(self.item)
-        more = sequence(Text(ast.literal(self.sep)), item) if self.sep else item
-        most = None if self.max is None else self.max - 1
-        some = sequence(item, repeat(more, max(self.min - 1, 0), most))
-        return some if self.min else repeat(some, 0, 1)
+        return separated(part_expression(self.item), Text(ast.literal(self.sep)), self.min, self.max)
 
     def value_of(self, text: str) -> list[T]:
         """Return the values of the items; where a text can be cut in several ways, the first items are the longest.

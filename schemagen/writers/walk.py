@@ -29,6 +29,7 @@ from schemagen.context_free.syntax import (
     Text,
     alternatives,
     repeat,
+    separated,
     sequence,
 )
 from schemagen.context_free.texts import size_of
@@ -266,10 +267,11 @@ class RuleWriter(ABC):
         if high is None or high > prefix:
             with self.inside("items"):
                 item = (write or self.value)(disjunct.items)
-            done = max(prefix, 1)
-            more = sequence(separator, item)
-            rest = repeat(more, max(low - done, 0), None if high is None else high - done)
-            rest = rest if prefix else sequence(item, rest)
+            most = None if high is None else high - prefix
+            if prefix:
+                rest = repeat(sequence(separator, item), max(low - prefix, 0), most)
+            else:
+                rest = separated(item, separator, low, most)
         for index in reversed(range(prefix)):
             if high is not None and index >= high:
                 rest = EMPTY_TEXT
