@@ -14,7 +14,7 @@ from schemagen.context_free.syntax import alternatives, repeat as repeated, sequ
 from schemagen.errors import OptionError, OptionTypeError
 from schemagen.grammar.assembly import Assembly
 from schemagen.grammar.context_free_specs import ContextFree
-from schemagen.grammar.embedded import frozen_spec, given_spec
+from schemagen.grammar.embedded import described_json, frozen_spec, given_spec
 from schemagen.grammar.specs import Choice, Regex
 from schemagen.regex.parse import MAX_COUNT
 
@@ -209,26 +209,15 @@ def _listed(what: str, parts: tuple[Any, ...]) -> str:
 
 def _described(part: Any) -> str:
     """Return what a part is, as a prompt says it."""
-    spec = given_spec(part)
+    from schemagen.grammar.compiler import understood
+
+    spec = understood(given_spec(part))
     if isinstance(spec, ContextFree):
         what = "a text of this form" if isinstance(spec, _Combination) else "a text that this grammar derives"
         inner = "\n".join(f"  {line}" for line in spec.shown().splitlines())
         return f"{what}:\n{inner}"
     if isinstance(spec, Regex):
         return f"a text that the regular expression {spec.pattern} matches as a whole"
-    if isinstance(spec, Choice | tuple):
-        options = spec.options if isinstance(spec, Choice) else spec
-        return f"one of the texts {', '.join(map(repr, options))}"
-    if hasattr(spec, "pattern"):
-        return f"a text that the regular expression {spec.pattern} matches as a whole"
-    return f"JSON of the schema {_schema_text(spec)}"
-
-
-def _schema_text(spec: Any) -> str:
-    import json
-
-    from schemagen.grammar.compiler import understood
-    from schemagen.grammar.pipeline import target_of
-
-    target = target_of(understood(spec))
-    return json.dumps(spec if target is None else target.schema, ensure_ascii=False)
+    if isinstance(spec, Choice):
+        return f"one of the texts {', '.join(map(repr, spec.options))}"
+    return described_json(spec)

@@ -95,6 +95,14 @@ def given_spec(spec: Any) -> Any:
     return json.loads(spec.text) if isinstance(spec, JsonSchema) else spec
 
 
+def described_json(spec: Any) -> str:
+    """Return what the JSON texts of a type or a JSON Schema are, as a prompt says it."""
+    from schemagen.grammar.pipeline import target_of
+
+    target = target_of(spec)
+    return f"JSON of the schema {json.dumps(spec if target is None else target.schema, ensure_ascii=False)}"
+
+
 def without_guests(grammar: ContextFreeGrammar) -> ContextFreeGrammar:
     """Return a grammar with regular expressions for what is embedded; JSON in its own layout, or in "flexible".
 

@@ -11,8 +11,7 @@ from schemagen.context_free.syntax import ContextFreeGrammar, Text, counts_token
 from schemagen.errors import OptionTypeError, UnsupportedGrammarError, ValidationFailed
 from schemagen.grammar.compiler import understood
 from schemagen.grammar.context_free_specs import ContextFree
-from schemagen.grammar.embedded import expression_of, frozen_spec, given_spec
-from schemagen.grammar.pipeline import target_of
+from schemagen.grammar.embedded import described_json, expression_of, frozen_spec, given_spec
 from schemagen.grammar.specs import Choice, Regex
 from schemagen.regex import matches
 
@@ -105,7 +104,4 @@ def described(spec: Any) -> str:
         return f"a text that matches as a whole the pattern {spec.pattern}"
     if isinstance(spec, ContextFree):
         return f"a text that this grammar derives: {spec.shown()}"
-    given = given_spec(spec)
-    target = target_of(given)
-    schema = given if target is None else target.schema
-    return f"JSON of the schema {json.dumps(schema, ensure_ascii=False)}"
+    return described_json(given_spec(spec))

@@ -1,6 +1,7 @@
 """Specs made of specs: one after the other, any of them, the same again; and of compiled grammars, over their vocabulary."""
 
 import pickle
+import re
 from itertools import product
 from typing import Any
 
@@ -120,6 +121,9 @@ def test_combinations_are_specs() -> None:
     assert schemagen.compile(spec, BYTES).validate("a11") == "a11"
     shown = schemagen.union(spec, NESTED, ["p"], Point).shown()
     for part in ("expression a", '{"const": 1}', "1 to 2", 'root ::= "("', "'p'", '"x"'):
+        assert part in shown
+    shown = schemagen.concat(re.compile("b+"), schemagen.Json(max_depth=0), True).shown()
+    for part in ("expression b+", '"boolean"', "JSON of the schema true"):
         assert part in shown
     assert schemagen.to_regex(schemagen.concat(Regex("a"), ["b", "c"])) == "a[bc]"
     tag = {"type": "structural_tag", "format": {"type": "const_string", "value": "t"}}
