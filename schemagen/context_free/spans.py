@@ -27,6 +27,7 @@ from schemagen.context_free.syntax import MARK, Guest, Lexeme, Rule, Terminal, T
 from schemagen.errors import LimitError, UnsupportedGrammarError
 from schemagen.regex import ast
 from schemagen.regex.derivatives import Recogniser
+from schemagen.regex.wildcards import paragraph_text
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -111,9 +112,8 @@ class _Reader:
         if isinstance(symbol, Terminal):
             return sorted({end for way in self._grammar.terminals[symbol.name] for end in self._lexeme(way, start)})
         if isinstance(symbol, TokenRun):  # of tokens a text says nothing but that each has a character
-            line = self._text.find("\n", start)
-            last = len(self._text) if symbol.has_lines or line < 0 else line
-            return list(range(start + symbol.low, last + 1))
+            ends = [len(self._text)] if symbol.has_lines else _recogniser(paragraph_text()).ends(self._text, start)
+            return list(range(start + symbol.low, ends[-1] + 1)) if ends else []
         return []
 
     def _lexeme(self, lexeme: Lexeme, start: int) -> Iterator[int]:

@@ -9,6 +9,7 @@ import pytest
 import schemagen
 from schemagen.context_free import spans
 from schemagen.errors import LimitError, OptionError, OptionTypeError, UnsupportedGrammarError, ValidationFailed
+from schemagen.text import paragraph_tokens, text_tokens
 from tests.grammars import BYTES
 
 
@@ -134,6 +135,16 @@ def test_groups_of_a_pattern() -> None:
     """Those that took part, by their places."""
     spec = schemagen.Regex(r"(?P<date>(?P<year>\d{4})-(?P<month>\d\d))(?P<time>T\d\d)?")
     assert named(spec, "2026-11") == [("date", "2026-11"), ("year", "2026"), ("month", "11")]
+
+
+@pytest.mark.parametrize("line_end", "\n\r\v\f\x1c\x1d\x1e\x85\u2028\u2029")
+def test_tokens_of_one_line_end_with_the_line(line_end: str) -> None:
+    """At whatever `str.splitlines` ends one."""
+    spec = schemagen.Template("{line}{rest}", line=paragraph_tokens(), rest=text_tokens())
+    found = named(spec, f"ab{line_end}cd")
+    assert [span for span in found if span[0] in ("line", "rest")] == [("line", "ab"), ("rest", f"{line_end}cd")]
+    with pytest.raises(ValidationFailed):
+        schemagen.compile(schemagen.Template("{line}", line=paragraph_tokens()), BYTES).validate(f"a{line_end}b")
 
 
 def test_a_choice_has_no_parts() -> None:
