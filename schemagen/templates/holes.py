@@ -22,7 +22,7 @@ from schemagen.grammar.pipeline import pattern_of, read_source, styled, target_o
 from schemagen.grammar.refusals import parsed, validated
 from schemagen.grammar.specs import Choice, Regex
 from schemagen.regex import ast
-from schemagen.regex.wildcards import text_before, text_without
+from schemagen.regex.wildcards import paragraph_text, text_before, text_without
 from schemagen.schema.nodes import ANY_STRINGS, StringDisjunct, ValueSet
 from schemagen.schema.strings import string_pattern
 
@@ -30,8 +30,6 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from schemagen.context_free.syntax import Expression
-
-_LINE = ast.star(ast.Chars(ast.invert_ranges(ast.normalise_ranges([(0x0A, 0x0A), (0x0D, 0x0D)]))))
 
 
 class Filled(SimpleNamespace):
@@ -185,4 +183,4 @@ def _raw(disjunct: StringDisjunct, behind: frozenset[str]) -> ast.Regex:
     is_any = disjunct.values is None and disjunct.pattern == ANY_STRINGS.pattern and not disjunct.formats
     if not is_any:
         return language
-    return ast.conjunction(language, _LINE, *map(text_before, sorted(behind)))
+    return ast.conjunction(language, ast.optional(paragraph_text()), *map(text_before, sorted(behind)))

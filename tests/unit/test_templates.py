@@ -16,6 +16,7 @@ from typing_extensions import NotRequired, Required, TypedDict
 import schemagen
 from schemagen import GBNF, Choice, Regex, Template, gen
 from schemagen.errors import OptionError, OptionTypeError, PatternError, UnsupportedTypeError, ValidationFailed
+from schemagen.regex.wildcards import LINE_ENDS
 from schemagen.templates import Filled
 from schemagen.testing import random_text
 from tests.grammars import BYTES, check_masks_along, derives
@@ -113,6 +114,10 @@ def test_one_line_is_one_line() -> None:
     """A plain str has no line breaks."""
     assert not derives(Template("{a}!", a=str), "x\ny!")
     assert not derives(Template("{a}!", a=str), "x\ry!")
+    for line_end in LINE_ENDS:
+        assert f"x{line_end}y".splitlines() == ["x", "y"]
+        assert not derives(Template("{a}!", a=str), f"x{line_end}y!")
+    assert derives(Template("{a}!", a=str), "x\ty!")
 
 
 # --- templates in holes ----------------------------------------------------------------------------------------------
