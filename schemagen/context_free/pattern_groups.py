@@ -67,7 +67,7 @@ def _expression(node: Syntax, rules: dict[str, Expression], pattern: str) -> Exp
         rules[name] = TokenRun(1, 1, has_lines) if is_token else _expression(node.inner, rules, pattern)
         return Rule(name)
     raise UnsupportedPatternError(
-        f"the spans of {pattern!r:.80}, which has an anchor or a look-around beside text groups",
-        why="where its groups are depends on the text around them",
+        f"an anchor or a look-around beside text groups in {pattern!r:.80}",
+        why="each group is read by itself, and what may stand there depends on the text around it",
         fix="state the rule without it",
     )
