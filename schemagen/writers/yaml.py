@@ -7,11 +7,10 @@
       x: 1.0
 
 All is written so that YAML 1.1 and YAML 1.2 read the same. A string is in double quotes with JSON's escapes, or plain on one
-line where both versions see that string in it: it begins with a letter, has no ``: `` and no ``#``, and is none of the words
-(``yes``, ``off``, ``null``, ...) that one of them takes for something else. Numbers are JSON's; one with an exponent has a
-point and the sign of the exponent. ``[]`` and ``{}`` are the empty list and object. A value that may be in itself has no
-indentation known beforehand, and is written in flow style from the second time on: ``{value: true, left: null}``. Anchors,
-tags, comments and folded lines are not written.
+line where both versions see that string in it: as `schemagen.text.unquoted` has it, in keys and between brackets without the
+characters of `_NOT_IN_FLOW`. Numbers are JSON's; one with an exponent has a point and the sign of the exponent. ``[]``
+and ``{}`` are the empty list and object. A value that may be in itself has no indentation known beforehand, and is written in
+flow style from the second time on: ``{value: true, left: null}``. Anchors, tags, comments and folded lines are not written.
 
 A key must not be repeated in YAML, and no rule remembers keys: objects with undeclared keys are refused, unless the keys can be
 listed, as those of an enum; then they come in one order.
@@ -29,6 +28,7 @@ from schemagen.context_free.syntax import NOTHING, Text, alternatives, sequence
 from schemagen.errors import SchemagenError
 from schemagen.regex import ast, matches
 from schemagen.regex.spellings import quoted, quoted_text
+from schemagen.regex.wildcards import unquoted_text
 from schemagen.schema.strings import string_pattern
 from schemagen.writers.walk import JSON_NUMBER, RuleWriter
 
@@ -37,20 +37,20 @@ if TYPE_CHECKING:
     from schemagen.schema.nodes import ArrayDisjunct, Expression as Values, ObjectDisjunct, ValueSet
     from schemagen.writers.walk import Member
 
-#: Characters that both versions print as they are, but for line breaks, the two special spaces and the byte order mark.
-_PRINTED: ast.Ranges = (
-    (0xA1, 0x2027),
+#: Raw in double quotes: what both versions print as it is, without line breaks, the byte order mark, quote and backslash.
+_RAW: ast.Ranges = (
+    (0x20, 0x21),
+    (0x23, 0x5B),
+    (0x5D, 0x7E),
+    (0xA0, 0x2027),
     (0x202A, 0xD7FF),
     (0xE000, 0xFEFE),
     (0xFF00, 0xFFFD),
     (0x10000, ast.MAX_CODE_POINT),
 )
-#: Raw in double quotes: those, and ASCII but for the quote and the backslash.
-_RAW: ast.Ranges = ((0x20, 0x21), (0x23, 0x5B), (0x5D, 0x7E), (0xA0, 0x2027), *_PRINTED[1:])
-_LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
-#: In a plain scalar, not at its beginning.
-_INSIDE = _LETTERS + "0123456789_-./()+*&%$!?;'@^~|<>="
-_WORDS = ("y", "n", "yes", "no", "on", "off", "true", "false", "null")
+#: What is not in a plain scalar between brackets, nor in a plain key. Readers disagree on colons and question marks; a key has
+#: one spelling, which is in quotes if it has quotes or backslashes, as most would write it.
+_NOT_IN_FLOW = ',[]{}:?"\\'
 #: A simple key has at most 1024 characters; longer ones would need a question mark before them.
 _MAX_KEY = 500
 _STEP = 2
@@ -61,16 +61,12 @@ def plain_scalars(*, in_flow: bool) -> ast.Regex:
     """Return the strings that are plain scalars of one line and mean themselves in YAML 1.1 and 1.2.
 
     Args:
-        in_flow: Whether they stand between brackets, where commas and colons may not be in them.
+        in_flow: Whether they stand between brackets.
     """
-    letters, others = ast.char_set(_LETTERS), ast.Chars(_PRINTED)
-    first = ast.union(letters, others)
-    inner = ast.union(ast.char_set(_INSIDE if in_flow else f"{_INSIDE},"), others)
     if not in_flow:
-        inner = ast.union(inner, ast.concat(ast.literal(":"), inner))
-    spaced = ast.concat(ast.star(ast.literal(" ")), inner)
-    words = ast.union(*(ast.concat(*(ast.char_set(c + c.upper()) for c in word)) for word in _WORDS))
-    return ast.conjunction(ast.concat(first, ast.star(spaced)), ast.complement(words))
+        return unquoted_text()
+    inside = ast.Chars(ast.invert_ranges(ast.char_set(_NOT_IN_FLOW).ranges))
+    return ast.conjunction(unquoted_text(), ast.star(inside))
 
 
 def agreed_numbers() -> ast.Regex:

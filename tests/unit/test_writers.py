@@ -375,6 +375,10 @@ WORDS = [
     "nan",
     "inf",
     "e5",
+    "3 lamps",
+    "1.2.3",
+    "2024-01-01",
+    "2024-01-01 or so",
 ]
 
 
@@ -383,7 +387,10 @@ def test_plain_scalars_mean_themselves(in_flow):
     """All short texts: where one is a plain scalar, YAML 1.1 and 1.2 both read it as itself, as a value and as a key."""
     language = Recogniser(plain_scalars(in_flow=in_flow))
     texts = {
-        a + b + c for a in "aN -:#,[{&*!|>'\"%@`~.0?=<é" for b in ["", *"a1 :#,[]{}-'=&"] for c in ["", *"a1 :#,]}-n"]
+        a + b + c
+        for a in "aN -:#,[{&*!|>'\"%@`~.0?=<é"
+        for b in ["", *"a1 :#,[]{}-'=&?\"\\\xa0"]
+        for c in ["", *"a1 :#,]}-n"]
     }
     plain = [text for text in [*sorted(texts), *WORDS] if language.matches(text)]
     assert len(plain) > 100
@@ -394,7 +401,8 @@ def test_plain_scalars_mean_themselves(in_flow):
         if in_flow:
             document = f"{{{text}: 1}}"
             assert yaml.safe_load(document) == modern.load(document) == {text: 1}, text
-    assert not {"yes", "n", "On", "NULL", "", "1", "-", "a: b", "a #b", "~"} & set(plain)
+    assert not {"yes", "n", "On", "NULL", "", "1", "-", "a: b", "a #b", "~", "2024-01-01"} & set(plain)
+    assert {"3 lamps", "1.2.3", "2024-01-01 or so"} <= set(plain)
 
 
 def test_numbers_on_which_both_agree():
