@@ -76,12 +76,24 @@ class Whitespace(str, Enum):
     ANY = "any"
 
 
+class Format(str, Enum):
+    """How a value is written: `schemagen.writers.formats.TextFormat`."""
+
+    JSON = "json"
+    PYTHON = "python"
+    YAML = "yaml"
+    XML = "xml"
+    CSV = "csv"
+    MARKDOWN = "markdown"
+
+
 ModelOption = Annotated[
     str | None, typer.Option(help="Name or folder of a transformers model.", show_default="the bundled model")
 ]
 TokenizerOption = Annotated[
     str | None, typer.Option(help="Name or folder of a tokenizer.", show_default="the bundled one")
 ]
+AsOption = Annotated[Format, typer.Option("--as", help="The format of the text.")]
 MaxNewTokensOption = Annotated[
     int | None, typer.Option(min=1, help="Budget of the generation, in tokens.", show_default="the model's own")
 ]
@@ -120,17 +132,19 @@ def generate(
     prompt: Annotated[str, typer.Argument(help="The text to turn into an instance.", show_default=False)],
     model: ModelOption = None,
     max_new_tokens: MaxNewTokensOption = None,
-    stream: Annotated[bool, typer.Option("--stream", help="Print the JSON while it is generated.")] = False,
+    as_: AsOption = Format.JSON,
+    stream: Annotated[bool, typer.Option("--stream", help="Print the text while it is generated.")] = False,
 ) -> None:
-    """Generate one instance of SPEC from PROMPT and print it as JSON."""
+    """Generate one instance of SPEC from PROMPT and print it, as JSON or in another format."""
     from schemagen.cli.generation import generate_one, stream_one
 
     target = read_spec(spec)
+    options = {"as_": None if as_ is Format.JSON else as_.value, "max_new_tokens": max_new_tokens}
     if stream:
-        show_note(stream_one(target, prompt, model=model, max_new_tokens=max_new_tokens))
+        show_note(stream_one(target, prompt, model=model, options=options))
         return
-    generation = generate_one(target, prompt, model=model, max_new_tokens=max_new_tokens)
-    show_data(generation.text)
+    generation = generate_one(target, prompt, model=model, options=options)
+    (show_data if as_ is Format.JSON else show_text)(generation.text)
     show_note(generation)
 
 
@@ -215,6 +229,7 @@ def call(
 def compile_(
     spec: SpecArgument,
     tokenizer: TokenizerOption = None,
+    as_: AsOption = Format.JSON,
     report: Annotated[bool, typer.Option("--report", help="List what became of every keyword.")] = False,
     whitespace: Annotated[Whitespace, typer.Option(help="Where whitespace may stand.")] = Whitespace.FLEXIBLE,
     indent: Annotated[
@@ -230,7 +245,8 @@ def compile_(
     if indent is not None and whitespace is not Whitespace.FLEXIBLE:
         raise typer.BadParameter("an indent is a layout of its own; leave --whitespace out", param_hint="--indent")
     policy = cast("WhitespacePolicy", whitespace.value) if indent is None else schemagen.Layout(indent=indent)
-    compile_one(read_spec(spec), tokenizer=tokenizer, with_report=report, whitespace=policy)
+    options = {"as_": as_.value, "whitespace": policy}
+    compile_one(read_spec(spec), tokenizer=tokenizer, with_report=report, options=options)
 
 
 @app.command()

@@ -16,7 +16,6 @@ if TYPE_CHECKING:
     from rich.table import Table
 
     from schemagen import Grammar, Vocabulary
-    from schemagen.engine.options import WhitespacePolicy
 
 _STYLES = {"enforced": "green", "checked_after": "yellow", "annotation": "dim", "unknown": "red", "fact": "none"}
 
@@ -52,13 +51,20 @@ def bundled_vocabulary() -> Vocabulary:
     return schemagen.Vocabulary.from_tokenizer(tokenizer, eos_token_ids=tokenizer.token_to_id(settings["eos_token"]))
 
 
-def compile_one(target: Any, *, tokenizer: str | None, with_report: bool, whitespace: WhitespacePolicy) -> None:
-    """Compile, then print the cost and, on request, the report."""
+def compile_one(target: Any, *, tokenizer: str | None, with_report: bool, options: dict[str, Any]) -> None:
+    """Compile, then print the cost and, on request, the report.
+
+    Args:
+        target: What is compiled.
+        tokenizer: Name or folder of a tokenizer, None for the bundled one.
+        with_report: Whether to print the report.
+        options: As for `schemagen.compile`.
+    """
     with busy("loading the tokenizer"):
         vocabulary = load_vocabulary(tokenizer)
     start = perf_counter()
     with busy("compiling"):
-        grammar = schemagen.compile(target, vocabulary, whitespace=whitespace)
+        grammar = schemagen.compile(target, vocabulary, **options)
         compiled = perf_counter()
         first = grammar.matcher().allowed_tokens()
     done = perf_counter()

@@ -57,7 +57,12 @@ def show_data(text: str) -> None:
         return
     from rich.json import JSON
 
-    output().print(JSON(text, ensure_ascii=False))
+    try:
+        data = JSON(text, ensure_ascii=False)
+    except ValueError:
+        show_text(text)
+        return
+    output().print(data)
 
 
 def show_facts(facts: list[tuple[str, str]]) -> None:

@@ -24,21 +24,26 @@ def load_model(name: str | None) -> LanguageModel:
             raise typer.BadParameter(f"cannot load {name!r}: {error}", param_hint="--model") from error
 
 
-def generate_one(target: Any, prompt: str, *, model: str | None, max_new_tokens: int | None) -> Any:
-    """Return the `Generation` of one prompt."""
+def generate_one(target: Any, prompt: str, *, model: str | None, options: dict[str, Any]) -> Any:
+    """Return the `Generation` of one prompt.
+
+    Args:
+        target: What is generated.
+        prompt: The prompt.
+        model: Name or folder of a model, None for the bundled one.
+        options: As for `schemagen.LanguageModel.run`; None: not given.
+    """
     lm = load_model(model)
-    budget: dict[str, Any] = {} if max_new_tokens is None else {"max_new_tokens": max_new_tokens}
     with busy("generating"):
-        return lm.run(prompt, target, **budget)
+        return lm.run(prompt, target, **_given(options))
 
 
-def stream_one(target: Any, prompt: str, *, model: str | None, max_new_tokens: int | None) -> Any:
-    """Print the text of one prompt while it is generated; return its `Generation`."""
+def stream_one(target: Any, prompt: str, *, model: str | None, options: dict[str, Any]) -> Any:
+    """Print the text of one prompt while it is generated; return its `Generation`. Arguments as for `generate_one`."""
     lm = load_model(model)
-    budget: dict[str, Any] = {} if max_new_tokens is None else {"max_new_tokens": max_new_tokens}
     shown = 0
     generation = None
-    with lm.stream(prompt, target, **budget) as stream:
+    with lm.stream(prompt, target, **_given(options)) as stream:
         try:
             for event in stream:
                 typer.echo(stream.text[shown:], nl=False)
@@ -47,3 +52,7 @@ def stream_one(target: Any, prompt: str, *, model: str | None, max_new_tokens: i
         finally:
             typer.echo(stream.text[shown:])
     return generation
+
+
+def _given(options: dict[str, Any]) -> dict[str, Any]:
+    return {name: value for name, value in options.items() if value is not None}

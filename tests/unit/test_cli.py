@@ -13,11 +13,12 @@ import pytest
 from typer.testing import CliRunner, Result
 
 import schemagen
-from schemagen.cli.app import app
+from schemagen.cli.app import Format, app
 from schemagen.cli.batch_record import BatchRecord
 from schemagen.cli.compilation import bundled_vocabulary
-from schemagen.cli.console import cost_of, show_text
+from schemagen.cli.console import cost_of, show_data, show_text
 from schemagen.cli.demo import CASES, CHOSEN
+from schemagen.writers.formats import TEXT_FORMATS
 
 ROOT = Path(__file__).parents[2]
 AGE = '{"type": "integer", "minimum": 3, "maximum": 17}'
@@ -165,6 +166,51 @@ def test_generate_streams() -> None:
     short = run(*arguments, "--stream", "--max-new-tokens", "9")
     assert short.exit_code == 0
     assert len(json.loads(short.stdout)["name"]) < len(json.loads(whole.stdout)["name"])
+
+
+@pytest.mark.parametrize("more", [(), ("--stream",)])
+@pytest.mark.parametrize(
+    ("as_", "text"),
+    [
+        ("python", r"Line\(item=.*, count=\d+\)"),
+        ("yaml", r"item: .+\ncount: \d+"),
+        ("xml", r"<line>\n  <item>.*</item>\n  <count>\d+</count>\n</line>"),
+        ("json", r"\{.*\}"),
+    ],
+)
+def test_generate_writes_formats(
+    as_: str, text: str, more: tuple[str, ...], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """`--as` says how the value is written, streamed or not."""
+    (tmp_path / "lines_of_orders.py").write_text(
+        "from dataclasses import dataclass\n\n\n@dataclass\nclass Line:\n    item: str\n    count: int\n"
+    )
+    monkeypatch.chdir(tmp_path)
+    result = run("generate", "lines_of_orders:Line", "Two lamps", "--as", as_, "--max-new-tokens", "60", *more)
+    assert result.exit_code == 0, result.output
+    assert re.fullmatch(text, result.stdout.removesuffix("\n"), re.DOTALL), result.stdout
+    table = run("generate", "lines_of_orders:Line", "Two lamps", "--as", "csv", *more)
+    assert table.exit_code == 1
+    assert "CSV" in table.stderr
+
+
+def test_formats_of_the_command_line_are_those_of_the_package() -> None:
+    """No more, and no fewer; anything else is wrong usage."""
+    assert tuple(each.value for each in Format) == TEXT_FORMATS
+    for command in ("generate", "compile"):
+        assert run(command, AGE, *(["x"] if command == "generate" else []), "--as", "toml").exit_code == 2
+
+
+@pytest.mark.parametrize("text", ["[Person(age=7)]", '{"a": 1}', "{value: true}"])
+def test_only_json_is_laid_out_on_a_terminal(
+    text: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """What begins like JSON and is none is shown as it is."""
+    monkeypatch.setenv("FORCE_COLOR", "1")
+    show_data(text)
+    shown = capsys.readouterr().out
+    assert ("\x1b[" in shown) == (text == '{"a": 1}')
+    assert "\x1b[" in shown or shown == f"{text}\n"
 
 
 LINES = ["How old?", {"prompt": "And you?", "id": "b"}, [{"role": "user", "content": "Hi"}], {"messages": []}]
@@ -482,6 +528,15 @@ def test_compile_takes_a_layout() -> None:
     assert "Layout(indent=2)" in run("compile", schema, "--report", "--indent", "2").stdout
     assert run("compile", schema, "--indent", "2", "--whitespace", "any").exit_code == 2
     assert run("compile", schema, "--whitespace", "tight").exit_code == 2
+
+
+def test_compile_takes_a_format() -> None:
+    """`--as` compiles the rules of the format; a layout of JSON does not go with it."""
+    one_way = [as_ for as_ in ("json", "yaml", "xml") if "first  1 tokens" in run("compile", AGE, "--as", as_).stdout]
+    assert one_way == ["xml"]
+    failed = run("compile", AGE, "--as", "yaml", "--whitespace", "any")
+    assert failed.exit_code == 1
+    assert "as_='yaml'" in failed.stderr
 
 
 def test_a_report_for_a_file_cuts_nothing_off() -> None:
