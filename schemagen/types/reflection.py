@@ -22,7 +22,7 @@ from pydantic import BaseModel, PydanticUserError, TypeAdapter
 from pydantic.errors import PydanticInvalidForJsonSchema, PydanticSchemaGenerationError, PydanticUndefinedAnnotation
 from pydantic_core import SchemaError as CoreSchemaError
 
-from schemagen.errors import SchemaError, UnsatisfiableSchemaError, UnsupportedTypeError
+from schemagen.errors import LimitError, SchemaError, UnsatisfiableSchemaError, UnsupportedTypeError
 from schemagen.types.json_schema import ReadSchema, read_schema
 from schemagen.types.refusals import RefusedTypeError
 
@@ -88,6 +88,7 @@ def reflect(tp: TypeForm[T]) -> Target[T]:
     Raises:
         UnsupportedTypeError: The type, or a part of it, has no JSON form; ``at`` is the path of that part.
         UnsatisfiableSchemaError: A part of it is ``Literal[()]``.
+        LimitError: Its classes are nested too deep for pydantic, which calls itself for each: some thirty within one another.
 
     Cost: builds a pydantic validator, about a millisecond for a model of ten fields; keep the result.
     """
@@ -96,6 +97,12 @@ def reflect(tp: TypeForm[T]) -> Target[T]:
     except _FAILURES as error:
         path, culprit, cause = _locate(tp, error)
         raise _refusal(culprit, _name(tp) + "".join(path), cause) from error
+    except RecursionError as error:
+        raise LimitError(
+            f"{_name(tp):.80} is nested deeper than Python's recursion limit of {sys.getrecursionlimit():,} allows",
+            why="pydantic needs some 25 calls within one another for each class that is within another",
+            fix="raise it with sys.setrecursionlimit, or nest fewer classes",
+        ) from error
     return Target(tp, read.schema, _name(tp), read.checked, read.capped, adapter=adapter)
 
 

@@ -25,7 +25,7 @@ from pydantic import BaseModel, ConfigDict, Field, RootModel
 from pydantic.alias_generators import to_camel
 
 import schemagen
-from schemagen.errors import UnsupportedTypeError
+from schemagen.errors import LimitError, UnsupportedTypeError
 from schemagen.types.reflection import is_type, reflect
 
 A = t.Annotated
@@ -686,3 +686,32 @@ def test_a_class_without_a_schema_is_told_without_advice_that_does_not_help() ->
         assert "arbitrary_types_allowed" not in str(caught.value)
         assert "Handle" in caught.value.fact
         assert caught.value.why
+
+
+@pytest.mark.parametrize(
+    "use",
+    [
+        reflect,
+        lambda tp: schemagen.compile(tp, BYTES),
+        lambda tp: schemagen.compile(tp, BYTES, as_="yaml"),
+        schemagen.to_regex,
+        lambda tp: schemagen.Template("{hole}", hole=tp),
+        lambda tp: schemagen.concat(tp).shown(),
+        lambda tp: schemagen.text.list_of(tp).shown(),
+    ],
+)
+def test_classes_within_one_another_up_to_the_recursion_limit(use: t.Callable[[t.Any], t.Any]) -> None:
+    """pydantic calls itself for each of them: too many are an error that says so, and the limit can be raised."""
+    before = sys.getrecursionlimit()
+    tp: t.Any = int
+    for number in range(60):
+        tp = p.create_model(f"Level{number}", inner=(t.Optional[tp], ...))
+    try:
+        sys.setrecursionlimit(1000)
+        with pytest.raises(LimitError, match=r"Level59 is nested .* recursion limit of 1,000") as caught:
+            use(tp)
+        assert "setrecursionlimit" in caught.value.fix
+        sys.setrecursionlimit(20_000)
+        use(tp)
+    finally:
+        sys.setrecursionlimit(before)
