@@ -3,7 +3,7 @@
 // The rest of a token behind the end of a lexeme (a tail) is cut into lexemes in some ways, the last of which may stay
 // unfinished. Tails that are cut into the same lexemes are of one class, and whether a tail may follow depends on its
 // class and on the parser alone: a class is a node of a small graph, whose edges are lexemes. These are the subterminal
-// trees of DOMINO (Beurer-Kellner et al. 2024, section 3.4) with equal subtrees made one, so that a parser walks each
+// trees of DOMINO (Beurer-Kellner et al. 2024, section 3.3) with equal subtrees made one, so that a parser walks each
 // of them once, however many tokens share it; and they hold every way to cut a tail, so that nothing is lost.
 //
 // Most tails end in the lexeme that they begin, and their class is known by the state of the lexer there: those are not

@@ -14,8 +14,9 @@
 // afterwards. Where finitely many keys are left, the few tokens that close a key and its value are read each time.
 // Inside arrays with unique items the text matters: there only the insides of strings are looked up.
 //
-// Source: the engine study of this project; the idea of labels at terminal borders is from Koo et al. 2024 (section 4),
-// that of context-independent tokens from XGrammar (Dong et al. 2024, section 3.1); here nothing is left uncertain.
+// Source: the engine study of this project; the idea of terminal labels with masks made before is from Koo et al. 2024
+// (section 2.5.1), that of context-independent tokens from XGrammar (Dong et al. 2024, section 3.1); here nothing is
+// left uncertain.
 #pragma once
 #include <cstdint>
 #include <memory>

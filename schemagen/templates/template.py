@@ -4,7 +4,7 @@ The rules are the pieces one after the other: fixed text, and a rule for each ho
 itself, repeated or not, calls the rule of that one. To read a text is to ask for its spans: what the rule of a hole derived is
 the text of its value.
 
-Source: the templates of Guidance and of DOMINO (Beurer-Kellner et al. 2024, section 4), without control flow between holes.
+Source: the templates of Guidance, as Beurer-Kellner et al. 2024 (DOMINO, section 2) describe them, without control flow.
 
 Invariants: a rule has the path of its hole for a name, such as ``steps[].name``; the start rule is `START`.
 """
