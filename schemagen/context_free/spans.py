@@ -120,10 +120,7 @@ class _Reader:
         """Yield where a lexeme may end, by what follows it."""
         text = self._text
         if lexeme.marked:
-            whole = _recogniser(lexeme.text)
-            yield from (
-                end for end in range(start, len(text) + 1) if whole.matches(f"{text[start:end]}{MARK}{text[end:]}")
-            )
+            yield from _recogniser(lexeme.text).ends_before(text, start, MARK)
             return
         longer = [] if lexeme.longer == ast.EMPTY else _recogniser(lexeme.longer).ends(text, start)
         last = longer[-1] if longer else 0

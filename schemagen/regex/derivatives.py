@@ -360,6 +360,7 @@ class Recogniser:
     def __init__(self, regex: Regex) -> None:
         self._algebra = Algebra(character_sets(regex))
         self._start = self._algebra.build(regex)
+        self._settled: dict[State, bool] = {}
 
     def __len__(self) -> int:
         """Return how many states are remembered."""
@@ -385,6 +386,42 @@ class Recogniser:
             if state.nullable:
                 found.append(at + 1)
         return found
+
+    def ends_before(self, text: str, start: int, mark: str) -> list[int]:
+        """Return where a part may end that begins at ``start``, so that it, ``mark`` and the rest of the text match together.
+
+        Args:
+            text: All of it.
+            start: Where the part begins.
+            mark: A character that the expression names by itself.
+
+        Cost: for each place up to the last one that the part can get to, the rest of the text, up to where nothing that follows
+            can make a difference.
+        """
+        algebra, state = self._algebra, self._start
+        class_of_mark = algebra.alphabet.class_of(ord(mark))
+        is_marked = mark in text
+        found = []
+        for at in range(start, len(text) + 1):
+            after = algebra.derivative(state, class_of_mark)
+            place = at
+            while place < len(text) and (is_marked or not self._is_settled(after, class_of_mark)):
+                after = algebra.derivative(after, algebra.alphabet.class_of(ord(text[place])))
+                place += 1
+            if after.nullable:
+                found.append(at)
+            if at < len(text):
+                state = algebra.derivative(state, algebra.alphabet.class_of(ord(text[at])))
+            if state is algebra.bottom:
+                break
+        return found
+
+    def _is_settled(self, state: State, class_of_mark: int) -> bool:
+        """Whether every character but the mark leads back to a state."""
+        if state not in self._settled:
+            ways = self._algebra.successors(state)
+            self._settled[state] = all(after is state or classes == 1 << class_of_mark for classes, after in ways)
+        return self._settled[state]
 
 
 @lru_cache(maxsize=64)

@@ -2,13 +2,17 @@
 
 import random
 from collections.abc import Iterator
+from itertools import product
 from typing import Any
 
 import pytest
 
 import schemagen
 from schemagen.context_free import spans
+from schemagen.context_free.matching import matched
+from schemagen.context_free.syntax import MARK, Lexeme
 from schemagen.errors import LimitError, OptionError, OptionTypeError, UnsupportedGrammarError, ValidationFailed
+from schemagen.regex.derivatives import Algebra, Recogniser
 from schemagen.text import paragraph_tokens, text_tokens
 from tests.grammars import BYTES
 
@@ -119,6 +123,50 @@ def test_places_are_those_of_lark() -> None:
         ]
         spans = [(span.name, span.start, span.end) for span in grammar.spans(written)]
         assert sorted(spans) == sorted((str(name), start, end) for name, start, end in expected)
+
+
+@pytest.mark.parametrize(
+    "lexeme",
+    [
+        matched("a+(?=b)"),
+        matched("a.*?b"),
+        matched("[ab]+", before=["ab(?!a)"]),
+        matched("[ab]*?b", only="a+b+", but_not=["aab"]),
+        matched("(?!ba)[ab]+(?<!a)"),
+    ],
+)
+def test_ends_of_a_terminal_that_looks_ahead(lexeme: Lexeme) -> None:
+    """They are those by definition: with a mark there the whole matches."""
+    assert lexeme.marked
+    recogniser, found = Recogniser(lexeme.text), 0
+    for length in range(6):
+        for text in map("".join, product(f"ab{MARK}" if length < 4 else "abc", repeat=length)):
+            for start in range(length + 1):
+                ends = [
+                    end
+                    for end in range(start, length + 1)
+                    if recogniser.matches(f"{text[start:end]}{MARK}{text[end:]}")
+                ]
+                assert recogniser.ends_before(text, start, MARK) == ends, (text, start)
+                found += len(ends)
+    assert found > 100
+
+
+def test_the_rest_of_a_text_is_not_read_for_each_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A string is looked at up to its end, and not all that follows."""
+    pytest.importorskip("lark")
+    spec = schemagen.Lark('start: (STRING ",")*\n%import common.ESCAPED_STRING -> STRING\n%ignore / +/')
+    grammar = schemagen.compile(spec, BYTES)
+    steps: list[int] = []
+    derivative = Algebra.derivative
+
+    def counted(*arguments: Any) -> Any:
+        steps.append(1)
+        return derivative(*arguments)
+
+    monkeypatch.setattr(Algebra, "derivative", counted)
+    assert len(grammar.spans('"abc",   ' * 200)) == 1
+    assert len(steps) < 50 * 200
 
 
 def test_values_inside_of_grammars() -> None:
