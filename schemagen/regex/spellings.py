@@ -22,6 +22,8 @@ _BMP: ast.Ranges = ((0, 0xD7FF), (0xE000, 0xFFFF))
 #: Escapes of one letter that JSON, Python and YAML read alike.
 _SHARED_ESCAPES = {'"': '"', "\\": "\\", "\b": "b", "\f": "f", "\n": "n", "\r": "r", "\t": "t"}
 
+_COMBINATIONS = {ast.Concat: ast.concat, ast.Alternation: ast.union, ast.Conjunction: ast.conjunction}
+
 
 def spelled(regex: ast.Regex, spellings: Callable[[ast.Ranges], ast.Regex]) -> ast.Regex:
     """Return every spelling of the strings of a language.
@@ -29,20 +31,30 @@ def spelled(regex: ast.Regex, spellings: Callable[[ast.Ranges], ast.Regex]) -> a
     Args:
         regex: The language.
         spellings: The texts that a set of characters is written as; the empty language for those that cannot be written.
+
+    Cost: linear in the different parts of the expression.
     """
-    if isinstance(regex, ast.Chars):
-        return spellings(regex.ranges)
-    if isinstance(regex, ast.Repeat):
-        return ast.repeat(spelled(regex.inner, spellings), regex.low, regex.high)
-    if isinstance(regex, ast.Complement):
-        all_texts = spelled(ast.ANY_STRING, spellings)
-        return ast.conjunction(all_texts, ast.complement(spelled(regex.inner, spellings)))
-    if isinstance(regex, ast.Substring):
-        return spelled(eliminate_booleans(regex), spellings)
-    parts = [spelled(part, spellings) for part in regex.parts]
-    if isinstance(regex, ast.Concat):
-        return ast.concat(*parts)
-    return ast.union(*parts) if isinstance(regex, ast.Alternation) else ast.conjunction(*parts)
+    known: dict[ast.Regex, ast.Regex] = {}
+
+    def written(node: ast.Regex) -> ast.Regex:
+        found = known.get(node)
+        if found is not None:
+            return found
+        if isinstance(node, ast.Chars):
+            found = spellings(node.ranges)
+        elif isinstance(node, ast.Repeat):
+            found = ast.repeat(written(node.inner), node.low, node.high)
+        elif isinstance(node, ast.Complement):
+            found = ast.conjunction(written(ast.ANY_STRING), ast.complement(written(node.inner)))
+        elif isinstance(node, ast.Substring):
+            found = written(eliminate_booleans(node))
+        else:
+            combine: Callable[..., ast.Regex] = _COMBINATIONS[type(node)]
+            found = combine(*[written(part) for part in node.parts])
+        known[node] = found
+        return found
+
+    return written(regex)
 
 
 def quoted(regex: ast.Regex, raw: ast.Ranges) -> ast.Regex:

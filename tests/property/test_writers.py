@@ -21,6 +21,7 @@ BYTES = schemagen.Vocabulary.byte_vocabulary()
 FORMATS = ("python", "yaml", "xml")
 FEW, MANY = 1, 200
 MOST_TOKENS = 80
+LONG = schemagen.Limits(max_seconds=600)  # a machine may be slow
 
 #: What a format does not say, besides objects with undeclared keys.
 REFUSED = {
@@ -68,7 +69,7 @@ OPEN = {
 def compiled(name: str, as_: t.Any) -> schemagen.Grammar | UnsupportedTypeError:
     """The grammar of a type in a format, or why there is none."""
     try:
-        return schemagen.compile(ZOO[name].type, BYTES, as_=as_, cache=None)
+        return schemagen.compile(ZOO[name].type, BYTES, as_=as_, cache=None, limits=LONG)
     except UnsupportedTypeError as error:
         return error
 
