@@ -8,7 +8,15 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 from schemagen.errors import OptionError
-from schemagen.options import AnswerOptions, BatchOptions, CallOptions, GenerateOptions, MapOptions, StreamOptions, names_of
+from schemagen.options import (
+    AnswerOptions,
+    BatchOptions,
+    CallOptions,
+    GenerateOptions,
+    MapOptions,
+    StreamOptions,
+    names_of,
+)
 from schemagen.options.foreign import FOREIGN
 
 if TYPE_CHECKING:

@@ -40,8 +40,9 @@ class LanguageModel(SingleAnswers, BatchAnswers, MappedAnswers, StreamedAnswers,
     """A causal language model whose answers are values of Python types.
 
     Calling it, `generate` and `batch` return values; `run` and `run_batch` return a `Generation`, which is the value with its
-    text, tokens, time and masked mass. Each has a twin for asyncio, whose name begins with ``a``. `map` and `run_map` do for
-    an iterable of any length what `batch` and `run_batch` do for a list. Safe to share between threads as far as the model is: nothing here changes after construction, except caches.
+    text, tokens, time and masked mass. Each has a twin for asyncio, whose name begins with ``a``. `map` and `run_map` do
+    for an iterable of any length what `batch` and `run_batch` do for a list. Safe to share between
+    threads as far as the model is: nothing here changes after construction, except caches.
 
     Args:
         model: With the ``generate`` of transformers' `GenerationMixin`.

@@ -47,6 +47,11 @@ class ProgressBar:
         if self._bar is not None:
             self._bar.stop()
 
+    @property
+    def is_silent(self) -> bool:
+        """Whether nothing is ever shown."""
+        return self._silent
+
     def advance(self, rows: int = 1, *, failed: int = 0) -> None:
         """Count rows that are done."""
         self._done += rows
@@ -87,7 +92,9 @@ def speed_of(rows: int, seconds: float) -> str:
     if not rows or seconds <= 0:
         return ""
     speed = rows / seconds
-    return f"{speed:,.0f} rows/s" if speed >= 10 else f"{speed:.1f} rows/s" if speed >= 1 else f"{speed * 60:.1f} rows/min"
+    return (
+        f"{speed:,.0f} rows/s" if speed >= 10 else f"{speed:.1f} rows/s" if speed >= 1 else f"{speed * 60:.1f} rows/min"
+    )
 
 
 def left_of(total: int | None, done: int, seconds: float) -> str:

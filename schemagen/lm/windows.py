@@ -8,6 +8,7 @@ answers come soon.
 from __future__ import annotations
 
 import time
+from collections.abc import Sized
 from itertools import islice
 from typing import TYPE_CHECKING, Any
 
@@ -78,14 +79,14 @@ def map_prompts(
     Raises:
         OptionError: An argument cannot be meant; in the first window, as `raise_misuse`.
     """
-    total = len(prompts) if hasattr(prompts, "__len__") else None
+    total = len(prompts) if isinstance(prompts, Sized) else None
     given = iter(check_prompts(prompts))
     size = WindowSize(batch.batch_size, window)
     check_seed(seed)
     return _mapped(batch, given, grammar, seed, size, ProgressBar(total, wanted=progress))
 
 
-def _mapped(  # noqa: PLR0913 - what was checked before
+def _mapped(
     batch: Batch, prompts: Iterator[Any], grammar: Grammar, seed: int | None, size: WindowSize, bar: ProgressBar
 ) -> Iterator[Generation[Any] | Failure]:
     first = 0

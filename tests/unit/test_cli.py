@@ -14,10 +14,10 @@ from typer.testing import CliRunner, Result
 
 import schemagen
 from schemagen.cli.app import app
-from schemagen.cli.batch_record import BatchRecord
 from schemagen.cli.compilation import bundled_vocabulary
 from schemagen.cli.console import cost_of, show_text
 from schemagen.cli.demo import CASES, CHOSEN
+from schemagen.rows import RunKey
 
 ROOT = Path(__file__).parents[2]
 AGE = '{"type": "integer", "minimum": 3, "maximum": 17}'
@@ -226,7 +226,7 @@ def test_batch_goes_on_where_it_was(tmp_path: Path) -> None:
     assert result.exit_code == 0, result.output
     assert "3 values, 0 failed, 1 kept from before" in result.stderr
     rows = rows_of(output.read_text(encoding="utf-8"))
-    assert rows == [json.loads(done), first[0], first[2], first[3]]
+    assert rows == [first[0], json.loads(done), first[2], first[3]]
     assert [path.name for path in tmp_path.iterdir() if path.suffix == ".part"] == []
     output.write_text('{"index": 1, "id": 2, "value": 3}\n', encoding="utf-8")
     result = run(*command, "--resume")
@@ -320,10 +320,10 @@ def test_specifications_are_told_apart() -> None:
         schemagen.EBNF("root ::= [a]"),
         create_model("A", a=(int, ...)),
     ]
-    prints = [BatchRecord.of("x", spec, model=None, max_new_tokens=None, seed=None).spec_sha256 for spec in specs]
+    prints = [RunKey.of("x", spec, model=None).spec_sha256 for spec in specs]
     assert len(set(prints)) == len(specs)
     again: type[BaseModel] = create_model("A", a=(int, ...))
-    assert BatchRecord.of("y", again, model=None, max_new_tokens=None, seed=None).spec_sha256 == prints[-1]
+    assert RunKey.of("y", again, model=None).spec_sha256 == prints[-1]
 
 
 def test_batch_samples_with_seeds(tmp_path: Path) -> None:
@@ -344,11 +344,12 @@ def test_batch_samples_with_seeds(tmp_path: Path) -> None:
 
 def test_batch_writes_one_line_for_each_row() -> None:
     """Values laid out over several lines come on one, and are not changed."""
-    from schemagen.cli.batch import Row, line_of
     from schemagen.generation import Generation
+    from schemagen.rows import Result, Row
+    from schemagen.rows.formats import line_of
 
     text = '{\n  "a": 1.0e-5,\r\n  "b": "\\n\u2028"\n}'
-    line = line_of(Row(3, "x", "é"), Generation(None, text, (), 0, 0.0, None))
+    line = line_of(Result.of(Row(3, "x", "é"), Generation(None, text, (), 0, 0.0, None)))
     assert "1.0e-5" in line
     assert not {"\n", "\r"} & set(line)
     assert json.loads(line) == {"index": 3, "id": "é", "value": json.loads(text)}
