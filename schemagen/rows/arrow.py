@@ -168,3 +168,14 @@ def _why_not(value: Any, column: Any) -> str:
     except (pa.ArrowException, OverflowError, TypeError, ValueError) as error:
         return str(error) or type(error).__name__
     return ""
+
+
+def spark_type(column: Any) -> str:
+    """Return a type of `value_type` in the notation of Spark."""
+    types = arrow().types
+    if types.is_struct(column):
+        return f"STRUCT<{', '.join(f'`{field.name}`: {spark_type(field.type)}' for field in column)}>"
+    if types.is_list(column):
+        return f"ARRAY<{spark_type(column.value_type)}>"
+    names = {"int64": "BIGINT", "double": "DOUBLE", "bool": "BOOLEAN", "string": "STRING"}
+    return names[str(column)]
