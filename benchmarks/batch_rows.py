@@ -44,10 +44,9 @@ _PIECE = 50_000
 
 def answer_at_once() -> None:
     """Put what the model would write in the place of the decoding loop: the number that the prompt ends with."""
+    import schemagen
     from schemagen.decode import batch
     from schemagen.decode.loop import Decoded
-
-    import schemagen
 
     tokenizer = schemagen.load_bundled().tokenizer
 
@@ -180,10 +179,8 @@ def main(arguments: list[str] | None = None) -> int:
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         fast = ["--command-only-rows" if args.only_rows else "--command"]
-        if args.kills:
-            found = torture(folder, args.rows, args.kills, args.seed, fast)
-        else:
-            found = measure(folder, args.rows, fast)
+        kills = args.kills
+        found = torture(folder, args.rows, kills, args.seed, fast) if kills else measure(folder, args.rows, fast)
     print(json.dumps(found, indent=2))
     return 0
 

@@ -7,10 +7,11 @@ from schemagen.rows.formats import Format, format_of
 from schemagen.rows.output import Output, StandardOutput
 from schemagen.rows.record import RunKey
 from schemagen.rows.row import Result, Row, Shard
-from schemagen.rows.run import RowsRun, Summary, answers_of
+from schemagen.rows.run import Answer, RowsRun, Summary, answers_of
 from schemagen.rows.sources import Columns, Source, open_source
 
 __all__ = [
+    "Answer",
     "Columns",
     "Format",
     "Output",

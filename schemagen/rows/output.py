@@ -155,7 +155,7 @@ class Output:
         self._record = Record.beside(path, key)
         self._journal: Journal | None = None
         self._failures: Journal | None = None
-        self.progress = Progress(beside=not shape.appends)
+        self.progress = self._as_read = Progress(beside=not shape.appends)
         self._is_new = not (_has_content(path) or (_has_content(self._beside) and not shape.appends))
         if self._is_new:
             return
@@ -165,7 +165,7 @@ class Output:
                 why="a part of it may be worth keeping",
                 fix="--resume goes on with it; or choose another --output",
             )
-        self.progress = self._record.read(path)
+        self.progress = self._as_read = self._record.read(path)
         if self.progress.beside and not self._beside.exists():  # it has replaced the output
             self.progress = replace(self.progress, beside=False, before=None, complete=True)
         elif self.progress.beside and self._is_short():
@@ -199,6 +199,9 @@ class Output:
         """
         progress = self.progress
         if not (more or progress.failed or progress.beside or self._is_short() or not progress.complete):
+            if progress != self._as_read:
+                self._record.write(progress)
+            self._beside.unlink(missing_ok=True)  # the last run was cut off before it did this
             return False
         again = progress.failed or self._is_short() or not self._format.appends
         try:

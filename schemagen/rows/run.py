@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import time
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
 from itertools import chain, islice
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from schemagen.errors import OptionError
 from schemagen.lm.batch import Batch, generate_batch
@@ -15,20 +16,19 @@ from schemagen.options import BatchOptions, names_of
 from schemagen.request.settings import Settings
 from schemagen.rows.output import Window
 from schemagen.rows.record import made_with_something_else
-from schemagen.rows.row import PromptDigest, Result, json_text
+from schemagen.rows.row import PromptDigest, Result, Row, Shard, json_text
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping, Sequence
+    from collections.abc import Iterator, Mapping
     from pathlib import Path
 
     from schemagen.generation import Failure, Generation
     from schemagen.lm.language_model import LanguageModel
     from schemagen.rows.output import Sink
-    from schemagen.rows.row import Row, Shard
     from schemagen.rows.sources import Source
 
-    #: From rows to what came of them.
-    Answer = Callable[[Sequence[Row]], list[Generation[Any] | Failure]]
+#: From rows to what came of them.
+Answer: TypeAlias = Callable[[Sequence[Row]], "list[Generation[Any] | Failure]"]
 
 #: Rows that need no generation and are written together.
 _KEPT_ROWS = 4096
@@ -49,7 +49,9 @@ class Summary:
     kept: int
 
 
-def answers_of(lm: LanguageModel, spec: Any, options: Mapping[str, Any], seed: int | None) -> Answer:
+def answers_of(
+    lm: LanguageModel, spec: Any, options: Mapping[str, Any] | None = None, seed: int | None = None
+) -> Answer:
     """Return what generates the rows of a window.
 
     Args:
@@ -62,8 +64,9 @@ def answers_of(lm: LanguageModel, spec: Any, options: Mapping[str, Any], seed: i
         SchemaError: The spec cannot be compiled.
         OptionError: An option cannot be meant.
     """
-    given = {name: value for name, value in options.items() if name != "batch_size"}
-    batch = Batch(Settings.of(lm, given, names_of(BatchOptions)), batch_size=options.get("batch_size"))
+    given = dict(options or {})
+    size = given.pop("batch_size", None)
+    batch = Batch(Settings.of(lm, given, names_of(BatchOptions)), batch_size=size)
     grammar = batch.form.grammar(lm, spec)
 
     def answer(rows: Sequence[Row]) -> list[Generation[Any] | Failure]:
@@ -96,7 +99,7 @@ class RowsRun:
     source: Source
     sink: Sink
     start: Callable[[], Answer]
-    shard: Shard
+    shard: Shard = field(default_factory=Shard)
     batch_size: int | None = None
     window: int | None = None
     text: bool = False

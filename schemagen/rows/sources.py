@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO
 
 from schemagen.errors import OptionError
+from schemagen.rows.arrow import arrow, parquet
 from schemagen.rows.row import Row, Shard, as_prompt
 
 if TYPE_CHECKING:
@@ -149,9 +150,9 @@ class Csv(Source):
 
         if csv.field_size_limit() < _LONGEST_FIELD:
             csv.field_size_limit(_LONGEST_FIELD)
-        text = io.TextIOWrapper(stream, encoding="utf-8-sig", newline="")
         try:
-            yield from (cells for cells in csv.reader(text) if cells)
+            with io.TextIOWrapper(stream, encoding="utf-8-sig", newline="") as text:
+                yield from (cells for cells in csv.reader(text) if cells)
         except (UnicodeDecodeError, csv.Error) as error:
             raise OptionError(
                 f"cannot read {str(self._path)!r}: {error}", why="it is no CSV in UTF-8", fix="convert it"
@@ -166,7 +167,8 @@ class Parquet(Source):
         self._files = sorted(path.glob("*.parquet")) if path.is_dir() else [path]
         if not self._files:
             raise OptionError(f"no Parquet files in {str(path)!r}", why="none ends in .parquet", fix="name the file")
-        self._names = list(self._open(self._files[0]).schema_arrow.names)
+        with self._open(self._files[0]) as file:
+            self._names = list(file.schema_arrow.names)
         self._prompt = columns.of_names(self._names, repr(str(self._files[0])))
 
     def rows(self, shard: Shard) -> Iterator[Row]:
@@ -183,7 +185,7 @@ class Parquet(Source):
         """Yield the rows of a piece; only those of the shard become Python objects."""
         mine = range((shard.number - 1 - first) % shard.of, batch.num_rows, shard.of)
         if len(mine) < batch.num_rows:
-            batch = batch.take(list(mine))
+            batch = batch.take(arrow().array(mine, arrow().int64()))
         for at, found in zip(mine, batch.to_pylist(), strict=True):
             prompt, index = found[self._prompt], first + at
             if isinstance(prompt, list):  # a struct has all fields of the table, most of them empty
@@ -192,12 +194,14 @@ class Parquet(Source):
 
     def count(self) -> int:
         """Return how many rows the files say that they have."""
-        return sum(self._open(path).metadata.num_rows for path in self._files)
+        found = 0
+        for path in self._files:
+            with self._open(path) as file:
+                found += file.metadata.num_rows
+        return found
 
     @staticmethod
     def _open(path: Path) -> Any:
-        from schemagen.rows.arrow import parquet
-
         try:
             return parquet().ParquetFile(path)
         except (OSError, ValueError) as error:
@@ -243,18 +247,19 @@ def _opened(path: Path) -> BinaryIO:
 _READERS: dict[str, type[Csv | Parquet]] = {".csv": Csv, ".parquet": Parquet, ".pq": Parquet}
 
 
-def open_source(name: str, columns: Columns, *, again: bool = False) -> Source:
+def open_source(name: str, columns: Columns | None = None, *, again: bool = False) -> Source:
     """Return the source that a name means.
 
     Args:
         name: A file: .csv, .parquet, and JSON Lines for every other ending; a folder of Parquet files; or - for JSON Lines
             on standard input.
-        columns: What is read of it.
+        columns: What is read of it; None for the usual ones.
         again: Whether it is read more than once. Standard input is kept in a temporary file for that.
 
     Raises:
         OptionError: It cannot be read, or has no prompts.
     """
+    columns = columns or Columns()
     if name == "-" and again:
         with tempfile.NamedTemporaryFile(suffix=".jsonl", delete=False) as kept:
             shutil.copyfileobj(sys.stdin.buffer, kept)

@@ -2,6 +2,7 @@
 
 import os
 import sys
+from pathlib import Path
 from types import ModuleType
 
 import pytest
@@ -24,7 +25,7 @@ def people(tmp_path_factory) -> ModuleType:
     (folder / "people_of_tests.py").write_text(MODULE, encoding="utf-8")
     sys.path.insert(0, str(folder))
     before = os.environ.get("PYTHONPATH")
-    os.environ["PYTHONPATH"] = os.pathsep.join(filter(None, [str(folder), os.getcwd(), before]))
+    os.environ["PYTHONPATH"] = os.pathsep.join(filter(None, [str(folder), str(Path.cwd()), before]))
     import people_of_tests
 
     yield people_of_tests

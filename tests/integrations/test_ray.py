@@ -1,5 +1,7 @@
 """`schemagen.Rows` in Ray Data: actors, Parquet to Parquet, failures, and a second run that adds nothing."""
 
+import os
+
 import pytest
 
 import schemagen
@@ -15,10 +17,8 @@ ROWS = 16
 
 
 @pytest.fixture(scope="module")
-def cluster(people):
+def cluster(people):  # noqa: ARG001 - its module must be found by the actors
     """A cluster of this machine. Ray wants more processors for its tasks than two actors leave of two."""
-    import os
-
     variables = {"PYTHONPATH": os.environ["PYTHONPATH"], "OMP_NUM_THREADS": "1"}
     ray.init(
         num_cpus=8,
@@ -62,9 +62,10 @@ def write_input(folder):
         pq.write_table(table, folder / f"{start}.parquet")
 
 
+@pytest.mark.usefixtures("cluster")
 @pytest.mark.filterwarnings("ignore")
 @pytest.mark.parametrize("batch_format", ["pyarrow", "numpy", "pandas"])
-def test_actors_from_parquet_to_parquet(cluster, people, tmp_path, batch_format):
+def test_actors_from_parquet_to_parquet(people, tmp_path, batch_format):
     """Two actors load the model by themselves; rows that fail have an error, and harm no others."""
     write_input(tmp_path / "in")
     rows = schemagen.Rows(people.Person, max_new_tokens=64)
@@ -76,8 +77,9 @@ def test_actors_from_parquet_to_parquet(cluster, people, tmp_path, batch_format)
     check(tmp_path / "out")
 
 
+@pytest.mark.usefixtures("cluster")
 @pytest.mark.filterwarnings("ignore")
-def test_a_second_run_adds_nothing(cluster, people, tmp_path):
+def test_a_second_run_adds_nothing(people, tmp_path):
     """With a checkpoint of Ray, rows that are done are not done again."""
     from ray.data.checkpoint import CheckpointConfig
 
