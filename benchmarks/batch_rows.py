@@ -139,27 +139,32 @@ def torture(folder: Path, rows: int, kills: int, seed: int, fast: Sequence[str])
     write_input(source, rows)
     (folder / "whole").mkdir()
     whole = measure(folder / "whole", rows, fast)["seconds"]
+    size = _record(folder / "whole" / "out.parquet")["bytes"]
     chance = random.Random(seed)
+    part, made = (output.with_name(output.name + ending) for ending in (".part", ".tmp"))
+    moments = sorted(chance.random() for _ in range(kills))
     killed = []
-    while len(killed) < kills:
+    for moment in moments:
         process = start(source, output, fast, *(["--resume"] if killed else []))
-        try:
-            process.wait(chance.uniform(0.3, 1.3) * whole / 4)
-        except subprocess.TimeoutExpired:
-            process.send_signal(signal.SIGKILL)
-            process.wait()
-            killed.append(_counted(output))
-            continue
-        break
+        # One in five while the rows are turned into Parquet, the others when so much of them is written, even half a window.
+        ended = moment > 0.8
+        while not (made.exists() if ended else part.exists() and part.stat().st_size > moment / 0.8 * size):
+            if process.poll() is not None:
+                break
+        time.sleep(chance.random() / 20)
+        process.send_signal(signal.SIGKILL)
+        assert process.wait() == -signal.SIGKILL, "it ended before it was killed"
+        killed.append([_record(output)["rows"], part.stat().st_size, made.exists()])
+        made.unlink(missing_ok=True)
     assert start(source, output, fast, "--resume").wait() == 0, "the command failed"
     check(output, rows)
-    return {"rows": rows, "kills": len(killed), "rows_counted_at_kills": killed}
+    return {"rows": rows, "kills": len(killed), "rows_counted_bytes_written_and_converting": killed, "seconds": whole}
 
 
-def _counted(output: Path) -> int:
-    """Return how many rows the record counts."""
-    record = output.with_name(output.name + ".meta.json")
-    return json.loads(record.read_text(encoding="utf-8"))["rows"] if record.exists() else 0
+def _record(output: Path) -> dict[str, Any]:
+    """Return the record of an output."""
+    path = output.with_name(output.name + ".meta.json")
+    return json.loads(path.read_text(encoding="utf-8")) if path.exists() else {"rows": 0}
 
 
 def main(arguments: list[str] | None = None) -> int:

@@ -9,6 +9,7 @@ The command `torchrun ... -m schemagen batch SPEC INPUT --output FILE --shard au
 import argparse
 from pathlib import Path
 
+import torch
 from accelerate import PartialState
 from pydantic import BaseModel
 
@@ -30,7 +31,7 @@ parser.add_argument("--output", type=Path, default=Path("contacts.jsonl"))
 parser.add_argument("--model", help="name or folder of a transformers model; without it, the bundled one")
 args = parser.parse_args()
 
-state = PartialState()  # knows the rank of this process and its device
+state = PartialState(cpu=not torch.cuda.is_available())  # knows the rank of this process and its device
 shard = rows.Shard(state.process_index + 1, state.num_processes)
 output = args.output.with_stem(args.output.stem + shard.suffix)  # no two processes write into one file
 

@@ -90,6 +90,7 @@ class Rows:
         **options: Any,
     ) -> None:
         _check(spec, model, options)
+        _ = template is None or _names_in(template)
         self._spec = spec
         self._model = None if model is None else os.fspath(model)
         self._prompt = prompt

@@ -13,7 +13,7 @@ from __future__ import annotations
 import os
 import sys
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, BinaryIO, Protocol
 
 from schemagen.errors import OptionError
 from schemagen.rows.formats import line_of
@@ -36,12 +36,18 @@ class Journal:
         size: Of what counts of it; what is behind is cut off.
 
     Raises:
-        OSError: It cannot be written.
+        OSError: It cannot be written, or another process writes it.
     """
 
     def __init__(self, path: Path, size: int) -> None:
         self.size = size
-        self._stream = path.open("r+b" if path.exists() else "w+b")
+        path.touch()  # to open it with "w" would empty what another process writes
+        self._stream = path.open("r+b")
+        try:
+            _lock(self._stream)
+        except OSError:
+            self._stream.close()
+            raise
         self._stream.truncate(size)
         self._stream.seek(size)
 
@@ -207,14 +213,13 @@ class Output:
         try:
             if not progress.beside and not self._is_new and again:
                 self.progress = fresh(progress)
-                self._beside.write_bytes(b"")
-            elif self.progress.beside and self._is_new:
-                self._beside.write_bytes(b"")
-            self._record.write(self.progress)
+            # The file is there before the record speaks of it: without it the record would mean another thing.
             self._journal = Journal(self._beside if self.progress.beside else self._path, self.progress.bytes)
+            self._record.write(self.progress)
             if self._failures_path is not None:
                 self._failures = Journal(self._failures_path, self.progress.failures_bytes)
         except OSError as error:
+            self.close(complete=False)
             raise OptionError(f"cannot write {str(self._path)!r}: {error}", fix="choose another --output") from error
         return True
 
@@ -264,6 +269,22 @@ def after(before: Progress, window: Window) -> Progress:
         failed=before.failed + sum(result.value is None for result in window.results),
         ids=tuple(sorted({*before.ids, *(_kind_of(result.id) for result in window.results)} - {""})),
     )
+
+
+def _lock(stream: BinaryIO) -> None:
+    """Keep other processes from writing a file while this one does; the system forgets it with the process.
+
+    Raises:
+        OSError: Another process has it.
+    """
+    try:
+        import fcntl
+    except ImportError:  # on Windows
+        return
+    try:
+        fcntl.flock(stream, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError as error:
+        raise OSError(error.errno, "another process is writing it (several processes need --shard auto)") from error
 
 
 def _has_content(path: Path) -> bool:

@@ -125,16 +125,16 @@ class RowsRun:
                 assert output is not None, "only files are gone on with"
                 raise made_with_something_else(output, f"the first {wanted} prompts of the input have changed")
         following = next(rows, None)
-        if not self.sink.open(more=following is not None):
-            return Summary(0, self.sink.progress.failed, self.sink.progress.rows)
-        done = self.sink.progress.rows
-        if done == digest.rows:
-            rows = chain([] if following is None else [following], rows)
-        else:
-            rows, digest = self.source.rows(self.shard), PromptDigest()
-            _read(rows, done, digest)
         complete = False
         try:
+            if not self.sink.open(more=following is not None):
+                return Summary(0, self.sink.progress.failed, self.sink.progress.rows)
+            done = self.sink.progress.rows
+            if done == digest.rows:
+                rows = chain([] if following is None else [following], rows)
+            else:
+                rows, digest = self.source.rows(self.shard), PromptDigest()
+                _read(rows, done, digest)
             summary = self._generate(rows, digest)
             complete = True
         finally:

@@ -155,7 +155,7 @@ def test_two_processes_share_the_rows(tmp_path: Path) -> None:
     command = [sys.executable, "-m", "torch.distributed.run", "--nproc-per-node", "2", "--standalone", program]
     ended = []
     for _ in range(2):
-        environment = {**os.environ, "OMP_NUM_THREADS": "1", "ACCELERATE_USE_CPU": "true"}
+        environment = {**os.environ, "OMP_NUM_THREADS": "1"}
         run = subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, text=True, check=True)
         ended.append(sorted(line for line in run.stdout.splitlines() if line.startswith("contacts")))
     assert ended == [

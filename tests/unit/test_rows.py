@@ -254,6 +254,23 @@ def test_a_value_that_fits_no_column_is_a_failure(tmp_path: Path) -> None:
     ]
 
 
+def test_two_processes_do_not_write_one_file(job: Job) -> None:
+    """The second is refused while the first writes, and the output is that of the first."""
+    pytest.importorskip("fcntl")
+    refused = []
+
+    class Interfering(Answers):
+        def __call__(self, rows: Any) -> list[Any]:
+            with pytest.raises(OptionError, match="another process is writing it") as error:
+                job.run(Answers())
+            refused.append(error)
+            return super().__call__(rows)
+
+    job.run(Interfering(), resume=False)
+    assert refused
+    job.check(25, set())
+
+
 # ---- killed for real ------------------------------------------------------------------------------------------------
 
 CHILD = """
