@@ -151,6 +151,7 @@ def torture(folder: Path, rows: int, kills: int, seed: int, fast: Sequence[str])
         while not (made.exists() if ended else part.exists() and part.stat().st_size > moment / 0.8 * size):
             if process.poll() is not None:
                 break
+            time.sleep(0.002)
         time.sleep(chance.random() / 20)
         process.send_signal(signal.SIGKILL)
         assert process.wait() == -signal.SIGKILL, "it ended before it was killed"

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -14,6 +13,7 @@ from schemagen.cli.console import notes
 from schemagen.cli.generation import load_model
 from schemagen.errors import OptionError
 from schemagen.grammar.context_free_specs import ContextFree
+from schemagen.lm.load import device_of_rank
 from schemagen.rows import (
     Columns,
     Output,
@@ -78,10 +78,11 @@ class BatchCommand:
             if failures is not None and output is None:
                 raise OptionError("--failures without --output", why="values go to standard output", fix="name a file")
             sink = StandardOutput() if output is None else self._sink(output, failures, shard)
+            device = device_of_rank() if self.shard == "auto" else None
             run = RowsRun(
                 open_source(self.source, self.columns, again=self.resume),
                 sink,
-                lambda: answers_of(load_model(self.model, _device(self.shard)), self.target, self.options, self.seed),
+                lambda: answers_of(load_model(self.model, device), self.target, self.options, self.seed),
                 shard,
                 batch_size=self.options.get("batch_size"),
                 text=isinstance(self.target, ContextFree),
@@ -115,13 +116,3 @@ def _wrong_usage() -> Iterator[None]:
     except OptionError as error:
         parts = [error.fact, *(part for part in (error.why, error.fix) if part)]
         raise typer.BadParameter(". ".join(parts)) from error
-
-
-def _device(shard: str | None) -> Any:
-    """Return the device of this process among those on a machine that each work on a shard; None: as the model wants."""
-    import torch
-
-    rank = os.environ.get("LOCAL_RANK", os.environ.get("SLURM_LOCALID", ""))
-    if shard != "auto" or not rank.isdecimal() or not torch.cuda.is_available():
-        return None
-    return f"cuda:{int(rank) % torch.cuda.device_count()}"

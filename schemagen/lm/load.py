@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from contextlib import contextmanager
 from difflib import get_close_matches
 from functools import lru_cache
@@ -15,7 +16,6 @@ from schemagen.lm.model_place import ModelPlace
 from schemagen.options.foreign import FOREIGN_IN_LOAD
 
 if TYPE_CHECKING:
-    import os
     from collections.abc import Iterator, Mapping
 
 
@@ -89,6 +89,24 @@ def from_transformers(
                 fix="from_transformers(model, tokenizer) takes the objects themselves; for a name use schemagen.load",
             )
     return LanguageModel(model, tokenizer, cache=cache)
+
+
+def device_of_rank(environment: Mapping[str, str] | None = None) -> str | None:
+    """Return the device of this process among those that torchrun, accelerate or srun started on a machine.
+
+    Args:
+        environment: Where they say which process it is; None for that of the process.
+
+    Returns:
+        As "cuda:3"; None if nobody says it, or there is no such device.
+    """
+    import torch
+
+    given = os.environ if environment is None else environment
+    rank = given.get("LOCAL_RANK", given.get("SLURM_LOCALID", ""))
+    if not rank.isdecimal() or not torch.cuda.is_available():
+        return None
+    return f"cuda:{int(rank) % torch.cuda.device_count()}"
 
 
 @lru_cache(maxsize=1)

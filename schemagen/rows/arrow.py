@@ -51,7 +51,12 @@ def parquet() -> Any:
 
 
 def _missing() -> OptionError:
-    return OptionError("Parquet needs pyarrow", why="it is not installed", fix="pip install 'schemagen[parquet]'")
+    return OptionError(
+        "Parquet and Rows need pyarrow",
+        why="it is not installed",
+        fix="pip install pyarrow, which is what the extra `parquet` of schemagen asks for",
+        code="no-pyarrow",
+    )
 
 
 def value_type(spec: Any) -> Any:

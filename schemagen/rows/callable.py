@@ -24,12 +24,13 @@ from schemagen.request.answers import AnswerForm
 from schemagen.request.settings import Settings
 from schemagen.rows.arrow import arrow, column_of, spark_type, value_type
 from schemagen.rows.record import fingerprint, model_name
-from schemagen.rows.row import Row, json_text
+from schemagen.rows.row import Row, json_text, unwritable
 from schemagen.rows.tables import Table
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
 
+    from schemagen.errors import SchemagenError
     from schemagen.lm.language_model import LanguageModel
 
 #: Options that say how an answer is laid out, and what the prompt says of it.
@@ -63,7 +64,7 @@ class Rows:
         fingerprint: A digest of all arguments: the same in every process, another for another type, model or option.
 
     Raises:
-        OptionError: An argument cannot be meant, or pyarrow is not installed (``schemagen[parquet]``).
+        OptionError: An argument cannot be meant, or pyarrow is not installed (the extra ``parquet``).
         UnsupportedTypeError: The type has no JSON form.
 
     Example:
@@ -119,7 +120,7 @@ class Rows:
             column = arrow().string()
         array, refused = column_of(values, column)
         for at, why in refused.items():
-            values[at], errors[at] = None, f"no-such-column-value: {why}"
+            values[at], errors[at] = None, _said(unwritable(at, why).error)
         value, error = self._columns
         return table.with_columns({value: (values, array), error: (errors, arrow().array(errors, arrow().string()))})
 
@@ -129,13 +130,13 @@ class Rows:
         Raises:
             ModelError: As `schemagen.load`.
         """
-        import schemagen
+        from schemagen.lm.load import load, load_bundled
 
         if self._model is None:
-            return schemagen.load_bundled()
+            return load_bundled()
         name = json.dumps([self._model, self._load], sort_keys=True, default=repr)
         if name not in _MODELS:
-            _MODELS[name] = schemagen.load(self._model, **self._load)
+            _MODELS[name] = load(self._model, **self._load)
         return _MODELS[name]
 
     @property
@@ -171,7 +172,7 @@ class Rows:
 
         Without them `datasets` takes the types from the first rows, which may have errors alone.
         """
-        from datasets import Features
+        from datasets import Features  # pyright: ignore[reportMissingImports]
 
         value, error = self._columns
         column = self._type()
@@ -196,12 +197,12 @@ class Rows:
         errors: list[str | None] = [None] * len(outcomes)
         for at, outcome in enumerate(outcomes):
             if isinstance(outcome, Failure):
-                errors[at] = f"{outcome.error.code}: {outcome.error.fact}"
+                errors[at] = _said(outcome.error)
                 continue
             try:
                 values[at] = _jsonable(outcome.value)
             except Exception as error:  # noqa: BLE001 - serializers are code of the user
-                errors[at] = f"no-json: {type(error).__name__}: {error}"
+                errors[at] = f"row-failed: {type(error).__name__}: {error}"
         return values, errors
 
     def _generated(self, prompts: list[Any]) -> list[Generation[Any] | Failure]:
@@ -305,6 +306,11 @@ def _seed(first: int, prompt: Any) -> int:
     """Return the seed of a row: of the one that was given and its prompt."""
     said = json.dumps([int(first), prompt], default=repr).encode()
     return int.from_bytes(hashlib.sha256(said).digest()[:7], "big")
+
+
+def _said(error: SchemagenError) -> str:
+    """Return what the column of errors holds."""
+    return f"{error.code}: {error.fact}".encode("utf-8", "backslashreplace").decode()
 
 
 def _jsonable(value: Any) -> Any:

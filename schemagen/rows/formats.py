@@ -10,7 +10,7 @@ from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 from schemagen.rows.arrow import arrow, column_of, parquet, value_type
-from schemagen.rows.row import Result, json_text
+from schemagen.rows.row import Result, Row, json_text, unwritable
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -155,13 +155,8 @@ class ParquetFormat(Format):
         _, refused = column_of([json.loads(results[index].value or "") for index in at], self._type)
         for place, why in refused.items():
             result = results[at[place]]
-            error = {
-                "type": "GenerationError",
-                "code": "no-such-column-value",
-                "message": why,
-                "text": result.value or "",
-            }
-            results[at[place]] = Result(result.index, result.id, None, error)
+            failure = unwritable(result.index, why, result.value or "")
+            results[at[place]] = Result.of(Row(result.index, None, result.id), failure)
         return results
 
     def encode(self, results: Sequence[Result], *, first: bool) -> bytes:

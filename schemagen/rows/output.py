@@ -86,21 +86,27 @@ class Sink(Protocol):
     @property
     def checkpoints(self) -> list[tuple[int, str]]:
         """How many prompts were read when, and their digests: what an input must begin with."""
+        ...
 
     def kept(self) -> Iterator[Result]:
         """Yield values that are taken over, in the order of the input."""
+        ...
 
     def open(self, *, more: bool) -> bool:
         """Begin to write; return whether there is anything to do."""
+        ...
 
     def write(self, window: Window) -> None:
         """Add a window."""
+        ...
 
     def close(self, *, complete: bool) -> None:
         """End."""
+        ...
 
     def checked(self, results: list[Result]) -> list[Result]:
         """Return results that can be written."""
+        ...
 
 
 class StandardOutput:

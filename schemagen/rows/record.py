@@ -9,11 +9,11 @@ from __future__ import annotations
 import hashlib
 import json
 import os
+import sys
 from dataclasses import asdict, dataclass, field, fields, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import schemagen
 from schemagen.errors import OptionError
 from schemagen.grammar.context_free_specs import ContextFree
 from schemagen.grammar.specs import Choice, Regex
@@ -23,6 +23,11 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
 _MAX_SHOWN = 60
+
+
+def version() -> str:
+    """Return the version of the package that this module is a part of."""
+    return str(sys.modules[__name__.partition(".")[0]].__version__)
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,7 +44,7 @@ class RunKey:
     spec: str
     spec_sha256: str
     options: Mapping[str, Any]
-    schemagen: str = field(default_factory=lambda: schemagen.__version__)
+    schemagen: str = field(default_factory=version)
 
     @classmethod
     def of(cls, spec: str, target: Any, *, model: str | os.PathLike[str] | None, **options: Any) -> RunKey:
@@ -196,7 +201,7 @@ def fingerprint(target: Any) -> str:
 def model_name(model: str | os.PathLike[str] | None) -> str:
     """Return the name or the absolute folder of a model; the bundled one belongs to a version."""
     if model is None:
-        return f"bundled with schemagen {schemagen.__version__}"
+        return f"bundled with schemagen {version()}"
     return str(Path(model).resolve()) if Path(model).is_dir() else str(model)
 
 

@@ -89,6 +89,25 @@ class Result:
         return cls(row.index, row.id, None, parts)
 
 
+def unwritable(index: int, why: str, text: str = "") -> Failure:
+    """Return the failure of a row whose value its column cannot hold.
+
+    Args:
+        index: Of the row.
+        why: In words of Arrow.
+        text: The value.
+    """
+    error = GenerationError(
+        f"the column cannot hold the value: {why}",
+        text=text,
+        at=f"row {index}",
+        why="the types of columns are narrower than those of JSON: integers have 64 bits",
+        fix="bound the field, as Field(lt=2**63) does, or write JSON Lines",
+        code="no-such-column-value",
+    )
+    return Failure(index, None, error)
+
+
 def json_text(value: Any) -> str:
     """Return JSON that UTF-8 can hold: half of a surrogate pair stays the escape that it came as."""
     return json.dumps(value, ensure_ascii=False).encode("utf-8", "backslashreplace").decode()

@@ -69,7 +69,7 @@ class Table:
 
 def _series(cells: list[Any], frame: Any) -> Any:
     """Return a column of objects for a data frame, whose index need not count from 0."""
-    import pandas as pd
+    import pandas as pd  # pyright: ignore[reportMissingImports]
 
     return pd.Series(cells, index=frame.index, dtype=object)
 

@@ -64,6 +64,28 @@ def test_options_reach_transformers(reach, name):
     assert keywords.get("dtype", keywords.get("torch_dtype")) == "bfloat16"
 
 
+@pytest.mark.parametrize(
+    ("environment", "found"),
+    [
+        ({"LOCAL_RANK": "1"}, "cuda:1"),
+        ({"LOCAL_RANK": "5"}, "cuda:1"),
+        ({"SLURM_LOCALID": "0"}, "cuda:0"),
+        ({"LOCAL_RANK": "0", "SLURM_LOCALID": "1"}, "cuda:0"),
+        ({}, None),
+    ],
+)
+def test_each_process_has_a_device(monkeypatch, environment, found):
+    """By its number on the machine, where there are accelerators."""
+    import torch
+
+    from schemagen.lm.load import device_of_rank
+
+    assert device_of_rank(environment) is None or torch.cuda.is_available()
+    monkeypatch.setattr(torch.cuda, "is_available", lambda: True)
+    monkeypatch.setattr(torch.cuda, "device_count", lambda: 2)
+    assert device_of_rank(environment) == found
+
+
 PARALLEL = f"""
 import warnings
 warnings.simplefilter("ignore")

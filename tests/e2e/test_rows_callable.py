@@ -1,6 +1,7 @@
 """`schemagen.Rows` without the engines that it is for: columns, types, pickles, and errors that stay in their rows."""
 
 import datetime as dt
+import importlib
 import pickle
 from dataclasses import dataclass
 from typing import Annotated, Literal
@@ -236,7 +237,7 @@ def test_a_model_is_loaded_once_with_its_arguments(monkeypatch):
         loaded.append((name, options))
         return schemagen.load_bundled()
 
-    monkeypatch.setattr(schemagen, "load", load)
+    monkeypatch.setattr(importlib.import_module("schemagen.lm.load"), "load", load)
     options = {"device_map": {"": 0}, "dtype": "bfloat16", "load": {"tp_plan": "auto"}}
     for spec in (int, str):
         Rows(spec, model="some/model-of-this-test", max_new_tokens=9, **options)({"prompt": ["x"]})
