@@ -7,6 +7,7 @@ import json
 import shutil
 import sys
 import tempfile
+import weakref
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from pathlib import Path
@@ -263,7 +264,9 @@ def open_source(name: str, columns: Columns | None = None, *, again: bool = Fals
     if name == "-" and again:
         with tempfile.NamedTemporaryFile(suffix=".jsonl", delete=False) as kept:
             shutil.copyfileobj(sys.stdin.buffer, kept)
-        return JsonLines(Path(kept.name), columns)
+        found = JsonLines(Path(kept.name), columns)
+        weakref.finalize(found, Path(kept.name).unlink, missing_ok=True)
+        return found
     if name == "-":
         return Pipe(sys.stdin.buffer, columns)
     path = Path(name)

@@ -301,6 +301,65 @@ def test_batch_starts_where_there_is_no_value(tmp_path: Path) -> None:
     assert sorted(path.name for path in tmp_path.iterdir()) == ["in.jsonl", "out.jsonl", "out.jsonl.meta.json"]
 
 
+def test_batch_reads_and_writes_tables(tmp_path: Path) -> None:
+    """From CSV to Parquet and CSV, with columns that are named, and failures in a file that can be an input."""
+    pq = pytest.importorskip("pyarrow.parquet")
+    source = tmp_path / "in.csv"
+    source.write_text(f"name,text\na,How old?\nb,{'x' * 4000}\nc,And you?\n", encoding="utf-8")
+    failures = tmp_path / "bad.jsonl"
+    columns = ("--prompt-column", "text", "--id-column", "name")
+    for ending in (".parquet", ".csv"):
+        output = tmp_path / f"out{ending}"
+        result = run("batch", AGE, str(source), "--output", str(output), "--failures", str(failures), *columns)
+        assert result.exit_code == 1, result.output
+        assert "2 values, 1 failed" in result.stderr
+    found = pq.read_table(tmp_path / "out.parquet").to_pylist()
+    assert [(row["index"], row["id"], row["error"] and row["error"]["code"]) for row in found] == [
+        (0, "a", None), (1, "b", "budget-exhausted"), (2, "c", None),
+    ]  # fmt: skip
+    assert [isinstance(row["value"], int) for row in found] == [True, False, True]
+    lines = (tmp_path / "out.csv").read_text(encoding="utf-8").splitlines()
+    assert lines[0] == "index,id,value,error,error_message,error_text"
+    assert [line.split(",")[:3] for line in lines[1:]] == [
+        [str(row["index"]), row["id"], str(row["value"] or "")] for row in found
+    ]
+    (bad,) = rows_of(failures.read_text(encoding="utf-8"))
+    assert (bad["id"], bad["prompt"], bad["error"]["code"]) == ("b", "x" * 4000, "budget-exhausted")
+    assert "1 failed" in run("batch", AGE, str(failures)).stderr
+
+
+def test_batch_works_on_shards(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each shard has its file and its rows; together they are what one run writes. Ranks are those of the launcher."""
+    source, output = tmp_path / "in.jsonl", tmp_path / "out.jsonl"
+    source.write_text("".join(f'"prompt {number}"\n' for number in range(5)), encoding="utf-8")
+    command = ("batch", AGE, str(source), "--seed", "4", "--output", str(output))
+    assert run(*command).exit_code == 0
+    assert run(*command, "--shard", "1/2").exit_code == 0
+    monkeypatch.setenv("RANK", "1")
+    monkeypatch.setenv("WORLD_SIZE", "2")
+    refused = run(*command[:-1], str(tmp_path / "other.jsonl"))
+    assert (refused.exit_code, (tmp_path / "other.jsonl").exists()) == (2, False)
+    assert "--shard auto" in " ".join(refused.stderr.replace("│", " ").split())
+    assert run(*command, "--shard", "auto").exit_code == 0
+    parts = [tmp_path / f"out-0000{number}-of-00002.jsonl" for number in (1, 2)]
+    rows = [rows_of(path.read_text(encoding="utf-8")) for path in parts]
+    assert [[row["index"] for row in part] for part in rows] == [[0, 2, 4], [1, 3]]
+    assert sorted(rows[0] + rows[1], key=lambda row: row["index"]) == rows_of(output.read_text(encoding="utf-8"))
+
+
+def test_batch_goes_on_with_standard_input(tmp_path: Path) -> None:
+    """Lines of a pipe are compared and skipped as those of a file are; a grammar's texts are JSON strings."""
+    grammar, output = tmp_path / "g.gbnf", tmp_path / "out.jsonl"
+    grammar.write_text('root ::= "yes" | "no"', encoding="utf-8")
+    command = ("batch", str(grammar), "-", "--output", str(output))
+    assert run(*command, text='"a"\n"b"\n').exit_code == 0
+    assert run(*command, "--resume", text='"a"\n"b"\n"c"\n').exit_code == 0
+    rows = rows_of(output.read_text(encoding="utf-8"))
+    assert [row["index"] for row in rows] == [0, 1, 2]
+    assert {row["value"] for row in rows} <= {"yes", "no"}
+    assert run(*command, "--resume", text='"z"\n"b"\n"c"\n').exit_code == 2
+
+
 def test_specifications_are_told_apart() -> None:
     """Validators, key order and the kind of a specification count; how it was written does not."""
     from pydantic import AfterValidator, BaseModel, create_model
