@@ -100,6 +100,7 @@ class MappedAnswers(ModelAccess):
         reasoning: bool | int | Reasoning = False,
         show_schema: bool = True,
         chat_template: bool = True,
+        heal: bool = False,
         **generate_kwargs: Unpack[DecodingOptions],
     ) -> Iterator[Any]:
         """Yield what `run` returns for every prompt, or the failure of its row, in the order of the prompts.
@@ -123,6 +124,7 @@ class MappedAnswers(ModelAccess):
             reasoning: As for `run`.
             show_schema: As for `run`.
             chat_template: As for `run`.
+            heal: As for `run`.
             generate_kwargs: As for `run`, for all rows.
 
         Raises:
@@ -143,7 +145,7 @@ class MappedAnswers(ModelAccess):
             )
         options = {"retries": retries, "reasoning": reasoning, **generate_kwargs}
         settings = Settings.of(self, options, names_of(MapOptions))
-        form = AnswerForm(whitespace, property_order, show_schema, chat_template, as_)
+        form = AnswerForm(whitespace, property_order, show_schema, chat_template, as_, heal)
         batch = Batch(settings, form, batch_size)
         grammar = form.grammar(self, spec)
         return map_prompts(batch, prompts, grammar, seed=seed, window=window, progress=progress)

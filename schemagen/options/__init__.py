@@ -155,6 +155,7 @@ class MapOptions(AnswerOptions, total=False):
         batch_size: Rows that the model works on at a time, at most.
         window: Prompts that are read, and answered, before the next ones are.
         progress: Whether there is a progress bar.
+        heal: Whether the answers may share a token with the ends of their prompts.
     """
 
     retries: int
@@ -162,6 +163,7 @@ class MapOptions(AnswerOptions, total=False):
     batch_size: int | None
     window: int | None
     progress: bool | None
+    heal: bool
 
 
 class StreamOptions(AnswerOptions, total=False):

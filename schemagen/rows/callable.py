@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from schemagen.lm.language_model import LanguageModel
 
 #: Options that say how an answer is laid out, and what the prompt says of it.
-_OF_FORM = ("whitespace", "property_order", "show_schema", "chat_template", "as_")
+_OF_FORM = ("whitespace", "property_order", "show_schema", "chat_template", "as_", "heal")
 #: Models of this process, by what they were loaded with.
 _MODELS: dict[str, LanguageModel] = {}
 
