@@ -19,7 +19,8 @@ ROWS = 16
 @pytest.fixture(scope="module")
 def cluster(people):  # noqa: ARG001 - its module must be found by the actors
     """A cluster of this machine. Ray wants more processors for its tasks than two actors leave of two."""
-    os.environ["RAY_worker_niceness"] = "0"  # Ray gives way to everybody else, which a busy machine never gives back
+    # Ray's workers are nice to all others, so on a busy machine they do not run.
+    os.environ["RAY_worker_niceness"] = "0"  # noqa: SIM112 - its name
     variables = {"PYTHONPATH": os.environ["PYTHONPATH"], "OMP_NUM_THREADS": "1"}
     ray.init(
         num_cpus=8,
