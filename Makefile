@@ -11,6 +11,7 @@ BUILD   ?= build/dev
 TESTS   ?= tests
 ARGS    ?=
 BENCH   ?=
+INTEGRATIONS ?= build/integrations-venv
 CORPORA ?=
 JOBS    ?= $(shell $(PYTHON) -c "import os; print(os.cpu_count())")
 WHEEL_PYTHONS ?= $(BIN)/python
@@ -57,7 +58,7 @@ endef
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help demo test test-all pytest check format core core-test core-asan core-tsan core-ft corpora conformance wheel wheel-test docs serve-docs pictures bench golden clean
+.PHONY: help demo test test-all pytest check format core core-test core-asan core-tsan core-ft integrations corpora conformance wheel wheel-test docs serve-docs pictures bench golden clean
 
 help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -103,6 +104,7 @@ test: check core-test pytest ## Install with the development tools, then run eve
 
 test-all: test ## Everything of `test`, then the slow tests, then the core under the sanitizers
 	$(BIN)/python -m pytest -m 'slow and not network and not gpu' $(TESTS) $(ARGS)
+	$(MAKE) integrations
 	$(MAKE) core-asan core-tsan
 
 # --- parts -----------------------------------------------------------------------------------------------------------
@@ -139,6 +141,14 @@ core-ft: BIN := build/ft-venv/bin
 core-ft: ## Build the core for a free-threaded Python (FT_PYTHON), and run the tests that need no model there
 	@test -x $(BIN)/pytest || { $(FT_PYTHON) -m venv build/ft-venv && $(BIN)/python -m pip install --quiet --only-binary :all: $(FT_NEEDS); }
 	$(call sanitized,ft,,,$(FT_TESTS))
+
+# Ray and datasets need half of PyPI, and their own versions of it: they are kept out of the other environment.
+integrations: core ## Install Ray and datasets into an environment of their own, and run the tests that need them
+	@test -x $(INTEGRATIONS)/bin/python || $(BIN)/python -m venv $(INTEGRATIONS)
+	@test $(INTEGRATIONS)/.installed -nt pyproject.toml || { \
+	  SCHEMAGEN_CORE_IN_PLACE=1 $(INTEGRATIONS)/bin/python -m pip install --quiet -c constraints.txt --editable ".[integrations]" \
+	  && touch $(INTEGRATIONS)/.installed; }
+	$(INTEGRATIONS)/bin/python -m pytest -m integrations tests/integrations $(ARGS)
 
 # The one target that needs more of the network than PyPI; `make test` uses what it brought, and says what it left out.
 corpora: $(DEV) ## Fetch the JSON-Schema-Test-Suite, MaskBench and GPT-2's tokenizer into corpora/ (CORPORA="maskbench llama3")

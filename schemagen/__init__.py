@@ -81,6 +81,7 @@ if TYPE_CHECKING:
         apply_token_bitmask_inplace,
         fill_next_token_bitmasks,
     )
+    from schemagen.rows.callable import Rows
     from schemagen.streaming.partial import Partial
     from schemagen.structural_tags.spec import StructuralTag
     from schemagen.templates import Template, gen
@@ -106,6 +107,7 @@ _HOMES = {
     "LogitsProcessor": "schemagen.decode",
     "Partial": "schemagen.streaming.partial",
     "Regex": "schemagen.grammar.specs",
+    "Rows": "schemagen.rows.callable",
     "StructuralTag": "schemagen.structural_tags.spec",
     "Template": "schemagen.templates",
     "Tool": "schemagen.calling",
@@ -165,6 +167,7 @@ __all__ = [
     "Partial",
     "PatternError",
     "Regex",
+    "Rows",
     "SchemaError",
     "SchemagenError",
     "StructuralTag",

@@ -156,12 +156,20 @@ def batch(  # noqa: PLR0913 - every option is a parameter
         str,
         typer.Argument(
             metavar="INPUT",
-            help='JSON Lines: texts, chats, or objects with "prompt" and perhaps "id"; - for standard input.',
+            help='JSON Lines: texts, chats, or objects with "prompt" and perhaps "id"; a table in .csv or .parquet; a folder '
+            "of .parquet; - for JSON Lines on standard input.",
             show_default=False,
         ),
     ],
     output: Annotated[
-        Path | None, typer.Option(help="File for the JSON Lines that come out.", show_default="standard output")
+        Path | None,
+        typer.Option(
+            help="File for the rows that come out: .parquet, .csv, JSON Lines otherwise.",
+            show_default="standard output",
+        ),
+    ] = None,
+    failures: Annotated[
+        Path | None, typer.Option(help="File for the rows without a value, too: JSON Lines.", show_default="none")
     ] = None,
     resume: Annotated[
         bool,
@@ -169,6 +177,18 @@ def batch(  # noqa: PLR0913 - every option is a parameter
             "--resume", help="Keep the values that the output has of the same SPEC, model and options, and go on."
         ),
     ] = False,
+    shard: Annotated[
+        str | None,
+        typer.Option(
+            metavar="I/N|auto",
+            help="Work on every Nth row from the Ith on; auto: by the rank that torchrun, accelerate or srun gave.",
+            show_default="all rows",
+        ),
+    ] = None,
+    prompt_column: Annotated[
+        str | None, typer.Option(help="Column or key of the prompts.", show_default="prompt, else messages")
+    ] = None,
+    id_column: Annotated[str, typer.Option(help="Column or key of the ids.")] = "id",
     batch_size: Annotated[
         int | None,
         typer.Option(min=1, help="Rows that the model works on at a time.", show_default="what the memory holds"),
@@ -178,18 +198,29 @@ def batch(  # noqa: PLR0913 - every option is a parameter
     model: ModelOption = None,
     max_new_tokens: MaxNewTokensOption = None,
 ) -> None:
-    """Generate an instance of SPEC for every line of INPUT; rows that fail harm no others."""
-    from schemagen.cli.batch import run_batch
-    from schemagen.cli.batch_record import BatchRecord
+    """Generate an instance of SPEC for every row of INPUT; rows that fail harm no others."""
+    from schemagen.cli.batch import BatchCommand
+    from schemagen.rows import Columns
 
     if spec == source == "-":
         raise typer.BadParameter("standard input cannot be both SPEC and INPUT")
     options: BatchOptions = {"batch_size": batch_size, "retries": retries, "max_new_tokens": max_new_tokens}
     if seed is not None:
         options["do_sample"] = True
-    target = read_spec(spec)
-    record = BatchRecord.of(spec, target, model=model, max_new_tokens=max_new_tokens, seed=seed)
-    if not run_batch(target, source, output=output, record=record, resume=resume, model=model, options=options):
+    command = BatchCommand(
+        spec=spec,
+        target=read_spec(spec),
+        source=source,
+        output=output,
+        failures=failures,
+        resume=resume,
+        shard=shard,
+        columns=Columns(prompt_column, id_column),
+        model=model,
+        seed=seed,
+        options=options,
+    )
+    if not command.run():
         raise typer.Exit(1)
 
 

@@ -13,13 +13,13 @@ if TYPE_CHECKING:
     from schemagen import LanguageModel
 
 
-def load_model(name: str | None) -> LanguageModel:
-    """Return the bundled model, or a transformers model by name or folder."""
+def load_model(name: str | None, device: str | None = None) -> LanguageModel:
+    """Return the bundled model, or a transformers model by name or folder, on a device if one is named."""
     with busy(f"loading {name or 'the bundled model'}"):
         if name is None:
             return schemagen.load_bundled()
         try:
-            return schemagen.load(name)
+            return schemagen.load(name) if device is None else schemagen.load(name, device_map=device)
         except (OSError, ValueError) as error:
             raise typer.BadParameter(f"cannot load {name!r}: {error}", param_hint="--model") from error
 

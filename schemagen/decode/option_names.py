@@ -8,7 +8,15 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 from schemagen.errors import OptionError
-from schemagen.options import AnswerOptions, BatchOptions, CallOptions, GenerateOptions, StreamOptions, names_of
+from schemagen.options import (
+    AnswerOptions,
+    BatchOptions,
+    CallOptions,
+    GenerateOptions,
+    MapOptions,
+    StreamOptions,
+    names_of,
+)
 from schemagen.options.foreign import FOREIGN
 
 if TYPE_CHECKING:
@@ -20,6 +28,7 @@ _PAGE = "https://huggingface.co/docs/transformers/main_classes/text_generation"
 _ELSEWHERE = {
     **dict.fromkeys(names_of(AnswerOptions), "of methods that return a value, such as lm(...)"),
     **dict.fromkeys(names_of(CallOptions) - names_of(GenerateOptions), "of lm.call"),
+    **dict.fromkeys(names_of(MapOptions) - names_of(GenerateOptions), "of lm.map"),
     **dict.fromkeys(names_of(BatchOptions) - names_of(GenerateOptions), "of lm.batch"),
     **dict.fromkeys(names_of(StreamOptions) - names_of(GenerateOptions), "of lm.stream"),
     **dict.fromkeys(("retries", "seed"), "of lm(...), lm.batch and lm.call"),

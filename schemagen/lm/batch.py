@@ -67,16 +67,29 @@ def generate_batch(
     *,
     seed: int | Sequence[int] | None = None,
     progress: bool | None = None,
+    first: int = 0,
 ) -> list[Generation[Any] | Failure]:
-    """Return what came of every row, in the order of the prompts; arguments and errors as for `LanguageModel.batch`."""
+    """Return what came of every row, in the order of the prompts.
+
+    Args:
+        batch: Whom to ask, and how.
+        prompts: As for `LanguageModel.batch`.
+        spec: As for `LanguageModel.batch`.
+        seed: As for `LanguageModel.batch`.
+        progress: As for `LanguageModel.batch`.
+        first: What failures call the first row.
+
+    Raises:
+        SchemagenError: As `LanguageModel.batch`.
+    """
     given = _prompts(prompts)
     grammars = _grammars(batch, spec, len(given))
-    rows = [_Row(index, *row) for index, row in enumerate(zip(given, _seeds(seed, len(given)), strict=True))]
+    rows = [_Row(first + index, *row) for index, row in enumerate(zip(given, _seeds(seed, len(given)), strict=True))]
     found: dict[int, Generation[Any] | Failure] = {}
     with ProgressBar(len(rows), wanted=progress) as bar:
         for row, outcome in _outcomes(batch, rows, grammars):
             found[row.index] = outcome
-            bar.advance(failed=isinstance(outcome, Failure))
+            bar.advance(failed=int(isinstance(outcome, Failure)))
     return [found[row.index] for row in rows]
 
 
@@ -86,13 +99,7 @@ def _prompts(prompts: Iterable[Any]) -> list[Any]:
     Raises:
         OptionError: It is a single prompt, or a mapping, whose keys would be taken for prompts.
     """
-    if isinstance(prompts, (str, bytes, Mapping)) or not isinstance(prompts, Iterable):
-        raise OptionError(
-            f"the prompts of a batch are a single {type(prompts).__name__}",
-            why="a batch takes a list of prompts",
-            fix="put it into a list, or call lm(prompt, spec)",
-        )
-    found = list(prompts)
+    found = list(check_prompts(prompts))
     if any(hasattr(prompt, "keys") for prompt in found):
         raise OptionError(
             "the prompts of a batch are messages of a single chat",
@@ -100,6 +107,21 @@ def _prompts(prompts: Iterable[Any]) -> list[Any]:
             fix="put the chat into a list of its own, or call lm(messages, spec)",
         )
     return found
+
+
+def check_prompts(prompts: Any) -> Iterable[Any]:
+    """Return what may be many prompts.
+
+    Raises:
+        OptionError: It is a single prompt, or a mapping, whose keys would be taken for prompts, or cannot be iterated over.
+    """
+    if isinstance(prompts, (str, bytes, Mapping)) or not isinstance(prompts, Iterable):
+        raise OptionError(
+            f"the prompts of a batch are a single {type(prompts).__name__}",
+            why="a batch takes a list of prompts",
+            fix="put it into a list, or call lm(prompt, spec)",
+        )
+    return prompts
 
 
 def _grammars(batch: Batch, spec: Any, rows: int) -> list[Grammar | Exception]:

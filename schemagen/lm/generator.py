@@ -9,7 +9,7 @@ from schemagen.lm.defaults import check_defaults
 from schemagen.options.required import requires
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncGenerator, Iterable, Mapping
+    from collections.abc import AsyncGenerator, Iterable, Iterator, Mapping
 
     from typing_extensions import TypeForm, Unpack
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from schemagen.lm.front_doors import OtherSpec, Prompt, TextSpec, TypedSpec
     from schemagen.lm.language_model import LanguageModel
     from schemagen.lm.stream import Stream
-    from schemagen.options import BatchOptions, GenerateOptions, StreamOptions
+    from schemagen.options import BatchOptions, GenerateOptions, MapOptions, StreamOptions
     from schemagen.writers.formats import TextFormat
 
 T = TypeVar("T")
@@ -123,6 +123,16 @@ class Generator(Generic[T]):
     ) -> list[Generation[T] | Failure]:
         """Return what `run_batch` returns without blocking the event loop."""
         found: list[Generation[T] | Failure] = await self.lm.arun_batch(prompts, self.grammar, **self._with(options))
+        return found
+
+    def map(self, prompts: Iterable[Prompt], **options: Unpack[MapOptions]) -> Iterator[T | Failure]:
+        """Yield the answers to any number of prompts as values; arguments and errors as for `LanguageModel.map`."""
+        found: Iterator[T | Failure] = self.lm.map(prompts, self.grammar, **self._with(options))
+        return found
+
+    def run_map(self, prompts: Iterable[Prompt], **options: Unpack[MapOptions]) -> Iterator[Generation[T] | Failure]:
+        """Yield what `run` returns for any number of prompts; arguments and errors as for `LanguageModel.run_map`."""
+        found: Iterator[Generation[T] | Failure] = self.lm.run_map(prompts, self.grammar, **self._with(options))
         return found
 
     def stream(self, prompt: Prompt, **options: Unpack[StreamOptions]) -> Stream[T]:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from schemagen.arguments import check_folder
 from schemagen.grammar.compiler import compile as compile_grammar
 from schemagen.lm.batch_answers import BatchAnswers
+from schemagen.lm.mapped_answers import MappedAnswers
 from schemagen.lm.single_answers import SingleAnswers
 from schemagen.lm.streamed_answers import StreamedAnswers
 from schemagen.lm.tool_caller import ToolCaller
@@ -35,11 +36,12 @@ if TYPE_CHECKING:
 
 
 @without_property_locks
-class LanguageModel(SingleAnswers, BatchAnswers, StreamedAnswers, ToolCaller):
+class LanguageModel(SingleAnswers, BatchAnswers, MappedAnswers, StreamedAnswers, ToolCaller):
     """A causal language model whose answers are values of Python types.
 
     Calling it, `generate` and `batch` return values; `run` and `run_batch` return a `Generation`, which is the value with its
-    text, tokens, time and masked mass. Each has a twin for asyncio, whose name begins with ``a``. Safe to share between
+    text, tokens, time and masked mass. Each has a twin for asyncio, whose name begins with ``a``. `map` and `run_map` do
+    for an iterable of any length what `batch` and `run_batch` do for a list. Safe to share between
     threads as far as the model is: nothing here changes after construction, except caches.
 
     Args:

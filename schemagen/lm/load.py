@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from contextlib import contextmanager
 from difflib import get_close_matches
 from functools import lru_cache
@@ -15,7 +16,6 @@ from schemagen.lm.model_place import ModelPlace
 from schemagen.options.foreign import FOREIGN_IN_LOAD
 
 if TYPE_CHECKING:
-    import os
     from collections.abc import Iterator, Mapping
 
 
@@ -32,7 +32,7 @@ def load(
     Args:
         name_or_path: A name on the Hugging Face hub, or a folder.
         device_map: As in transformers; "auto" spreads the model over the accelerators with accelerate, and means the
-            CPU on a machine without one.
+            CPU on a machine without one, and nothing beside a tensor parallel plan (``tp_plan``, ``distributed_config``).
         dtype: As in transformers; "auto" is the type of the stored weights.
         cache: A folder in which the vocabulary is kept for the next process (the weights are transformers' business:
             ``cache_dir``).
@@ -54,8 +54,10 @@ def load(
     for_tokenizer = {key: value for key, value in from_pretrained_kwargs.items() if key in shared}
     with place.clear_errors():
         tokenizer = AutoTokenizer.from_pretrained(name_or_path, **for_tokenizer)
-    if device_map == "auto" and not torch.cuda.is_available() and not torch.backends.mps.is_available():
-        device_map = None
+    if device_map == "auto":
+        on_cpu = not torch.cuda.is_available() and not torch.backends.mps.is_available()
+        # A tensor parallel plan says itself where the parts are, and transformers takes no map beside it.
+        device_map = None if on_cpu or not _SPREAD.isdisjoint(from_pretrained_kwargs) else "auto"
     keywords = {_dtype_keyword(): dtype, "device_map": device_map, **from_pretrained_kwargs}
     with _named_options(from_pretrained_kwargs), place.clear_errors():
         model = AutoModelForCausalLM.from_pretrained(name_or_path, **keywords)
@@ -87,6 +89,24 @@ def from_transformers(
                 fix="from_transformers(model, tokenizer) takes the objects themselves; for a name use schemagen.load",
             )
     return LanguageModel(model, tokenizer, cache=cache)
+
+
+def device_of_rank(environment: Mapping[str, str] | None = None) -> str | None:
+    """Return the device of this process among those that torchrun, accelerate or srun started on a machine.
+
+    Args:
+        environment: Where they say which process it is; None for that of the process.
+
+    Returns:
+        As "cuda:3"; None if nobody says it, or there is no such device.
+    """
+    import torch
+
+    given = os.environ if environment is None else environment
+    rank = given.get("LOCAL_RANK", given.get("SLURM_LOCALID", ""))
+    if not rank.isdecimal() or not torch.cuda.is_available():
+        return None
+    return f"cuda:{int(rank) % torch.cuda.device_count()}"
 
 
 @lru_cache(maxsize=1)
@@ -129,7 +149,10 @@ _OPTIONS = (
     "local_files_only", "attn_implementation", "quantization_config", "low_cpu_mem_usage", "variant", "max_memory",
     "offload_folder", "offload_state_dict", "offload_buffers", "tp_plan", "tp_size", "adapter_kwargs", "key_mapping",
     "gguf_file", "proxies", "state_dict", "code_revision", "generation_config", "device_mesh", "use_kernels",
+    "distributed_config",
 )  # fmt: skip
+#: Of these, what spreads a model over processes.
+_SPREAD = frozenset({"tp_plan", "tp_size", "device_mesh", "distributed_config"})
 _PAGE = "https://huggingface.co/docs/transformers/main_classes/model"
 
 

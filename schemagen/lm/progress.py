@@ -16,20 +16,22 @@ PATIENCE_S = 1.0
 
 
 class ProgressBar:
-    """Shows how many rows are done, and how many of them failed.
+    """Shows how many rows are done and how many of them failed, rows per second, and the time that is left.
 
     Args:
-        total: Rows.
+        total: Rows; None: nobody knows.
         wanted: True shows it at once, wherever standard error goes; False never; None on a terminal, after a second.
+        kept: Rows of the total that were done before, and say nothing about the speed.
     """
 
-    def __init__(self, total: int, *, wanted: bool | None) -> None:
+    def __init__(self, total: int | None, *, wanted: bool | None, kept: int = 0) -> None:
         self._total = total
         self._at_once = wanted is True
         self._silent = wanted is False or (wanted is None and not sys.stderr.isatty())
         self._began = time.monotonic()
         self._bar: Any = None
         self._task: Any = None
+        self._kept = kept
         self._done = 0
         self._failed = 0
 
@@ -45,9 +47,14 @@ class ProgressBar:
         if self._bar is not None:
             self._bar.stop()
 
-    def advance(self, *, failed: bool = False) -> None:
-        """Count a row that is done."""
-        self._done += 1
+    @property
+    def is_silent(self) -> bool:
+        """Whether nothing is ever shown."""
+        return self._silent
+
+    def advance(self, rows: int = 1, *, failed: int = 0) -> None:
+        """Count rows that are done."""
+        self._done += rows
         self._failed += failed
         self._show()
 
@@ -58,15 +65,44 @@ class ProgressBar:
         if self._bar is None:
             self._bar, self._task = self._start()
         described = f"generating, {self._failed} failed" if self._failed else "generating"
-        self._bar.update(self._task, completed=self._done, description=described)
+        seconds = time.monotonic() - self._began
+        self._bar.update(
+            self._task,
+            completed=self._kept + self._done,
+            description=described,
+            speed_text=speed_of(self._done, seconds),
+            left_text=left_of(self._total and self._total - self._kept, self._done, seconds),
+        )
 
     def _start(self) -> tuple[Any, Any]:
         """Begin to draw; return the bar of rich and its task."""
         from rich.console import Console
-        from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+        from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
 
-        columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
+        texts = (TextColumn("{task.fields[speed_text]}"), TextColumn("{task.fields[left_text]}"))
+        columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), *texts)
         bar = Progress(*columns, console=Console(stderr=True), transient=not self._at_once)
-        task = bar.add_task("generating", total=self._total)
+        task = bar.add_task("generating", total=self._total, speed_text="", left_text="")
         bar.start()
         return bar, task
+
+
+def speed_of(rows: int, seconds: float) -> str:
+    """Return rows per second in words; per minute, where it is less than one a second; empty if nothing is known."""
+    if not rows or seconds <= 0:
+        return ""
+    speed = rows / seconds
+    return (
+        f"{speed:,.0f} rows/s" if speed >= 10 else f"{speed:.1f} rows/s" if speed >= 1 else f"{speed * 60:.1f} rows/min"
+    )
+
+
+def left_of(total: int | None, done: int, seconds: float) -> str:
+    """Return in words how long the other rows take at the speed so far; empty if that cannot be said."""
+    if total is None or not done:
+        return ""
+    left = int(max(0, total - done) * seconds / done)
+    days, hours, minutes = left // 86400, left // 3600 % 24, left // 60 % 60
+    if days:
+        return f"{days} d {hours} h left"
+    return f"{hours} h {minutes:02} min left" if hours else f"{minutes}:{left % 60:02} left"

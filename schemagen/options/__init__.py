@@ -146,6 +146,26 @@ class BatchOptions(AnswerOptions, total=False):
     progress: bool | None
 
 
+class MapOptions(AnswerOptions, total=False):
+    """Options of `map` and `run_map`.
+
+    Attributes:
+        retries: How often a row is asked again, with the reasons, when a validator refuses its value.
+        seed: A number that is counted up.
+        batch_size: Rows that the model works on at a time, at most.
+        window: Prompts that are read, and answered, before the next ones are.
+        progress: Whether there is a progress bar.
+        heal: Whether the answers may share a token with the ends of their prompts.
+    """
+
+    retries: int
+    seed: int | None
+    batch_size: int | None
+    window: int | None
+    progress: bool | None
+    heal: bool
+
+
 class StreamOptions(AnswerOptions, total=False):
     """Options of `stream` and `astream`.
 

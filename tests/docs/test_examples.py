@@ -2,8 +2,10 @@
 
 import ast
 import json
+import os
 import runpy
 import socket
+import subprocess
 import sys
 from importlib.util import find_spec
 from pathlib import Path
@@ -26,6 +28,7 @@ EXPECTED = {
     "08_batch_with_resume.py": "0 kept, 4 new, 1 failed",
     "09_invoices.py": "together: 219.40 EUR, 1250.00 USD",
     "10_org_chart.py": "20 of 20 random answers of at most 60 tokens are charts",
+    "13_many_gpus.py": "contacts.jsonl: 0 kept, 4 new, 1 failed",
     "12_formats.py": "Ada Lovelace is 36 years old and lives in London.",
 }
 
@@ -144,6 +147,31 @@ def test_batch_goes_on_where_it_was(capsys: pytest.CaptureFixture[str], tmp_path
         "m4": {"name": "Lena Fischer", "email": "lena.fischer@example.com", "phone": "+49 30 1234"},
         "m5": {"name": "Omar Haddad", "email": None, "phone": None},
     }
+
+
+def test_two_processes_share_the_rows(tmp_path: Path) -> None:
+    """Under torchrun each process does its rows and no others; started again, they do what failed and nothing else."""
+    program = str(ROOT / "examples" / "13_many_gpus.py")
+    command = [sys.executable, "-m", "torch.distributed.run", "--nproc-per-node", "2", "--standalone", program]
+    ended = []
+    for _ in range(2):
+        environment = {**os.environ, "OMP_NUM_THREADS": "1"}
+        run = subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, text=True, check=True)
+        ended.append(sorted(line for line in run.stdout.splitlines() if line.startswith("contacts")))
+    assert ended == [
+        [
+            "contacts-00001-of-00002.jsonl: 0 kept, 2 new, 1 failed",
+            "contacts-00002-of-00002.jsonl: 0 kept, 2 new, 0 failed",
+        ],
+        [
+            "contacts-00001-of-00002.jsonl: 2 kept, 0 new, 1 failed",
+            "contacts-00002-of-00002.jsonl: 2 kept, 0 new, 0 failed",
+        ],
+    ]
+    files = sorted(tmp_path.glob("contacts-*.jsonl"))
+    rows = [json.loads(line) for path in files for line in path.read_text(encoding="utf-8").splitlines()]
+    assert [(row["index"], row["id"]) for row in rows] == [(0, "m1"), (2, "m3"), (4, "m5"), (1, "m2"), (3, "m4")]
+    assert [row["id"] for row in rows if "error" in row] == ["m3"]
 
 
 @pytest.mark.parametrize("change", ["another type", "nothing known"])

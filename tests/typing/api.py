@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Iterator
 from dataclasses import dataclass
 from enum import Enum
 from typing import Annotated, Any, Literal, NamedTuple, Optional, TypedDict, Union
@@ -208,6 +208,16 @@ def batches(lm: schemagen.LanguageModel, prompts: list[str]) -> None:
     assert_type(lm.run_batch(prompts, re.compile("a")), list[Union[schemagen.Generation[str], schemagen.Failure]])
     assert_type(lm.batch(prompts, [schemagen.Regex("a"), {"type": "integer"}]), list[Any])
     assert_type(schemagen.Generator(lm, Person).batch(prompts), list[Union[Person, schemagen.Failure]])
+
+
+def maps(lm: schemagen.LanguageModel, prompts: Iterator[str]) -> None:
+    assert_type(lm.map(prompts, Person, window=4, seed=1), Iterator[Union[Person, schemagen.Failure]])
+    assert_type(lm.map(prompts, int | None), Iterator[Union[int, schemagen.Failure, None]])
+    assert_type(lm.map(prompts, schemagen.Choice(Mood)), Iterator[Union[Mood, schemagen.Failure]])
+    assert_type(lm.map(prompts, schemagen.Regex("a")), Iterator[Union[str, schemagen.Failure]])
+    assert_type(lm.map(prompts, {"type": "integer"}), Iterator[Any])
+    assert_type(lm.run_map(prompts, Person), Iterator[Union[schemagen.Generation[Person], schemagen.Failure]])
+    assert_type(schemagen.Generator(lm, Person).map(prompts), Iterator[Union[Person, schemagen.Failure]])
 
 
 def streams(lm: schemagen.LanguageModel) -> None:

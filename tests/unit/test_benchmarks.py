@@ -347,3 +347,13 @@ def test_every_departure_is_argued(script):
     assert [case for case in suite if not verdicts.argument_for(case)] == []
     assert [case for case, verdict in not_pass.items() if not verdicts.refusal_for(verdict)] == []
     assert {case.split("---", 1)[1] for case in suite} == verdicts.ARGUMENTS.keys()
+
+
+@pytest.mark.parametrize("more", [[], pytest.param(["--kills", "2"], marks=pytest.mark.slow)])
+def test_rows_are_measured(script, more, capfd):
+    """The run over rows is whole, also when it is killed, and says what it took."""
+    pytest.importorskip("pyarrow")
+    assert script("batch_rows").main(["--rows", "2000", "--only-rows", *more]) == 0
+    found = json.loads(capfd.readouterr().out)
+    assert found["rows"] == 2000
+    assert found["kills"] == 2 if more else len(found["peak_mib_after_tenths"]) == 10

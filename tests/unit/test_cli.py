@@ -14,11 +14,11 @@ from typer.testing import CliRunner, Result
 
 import schemagen
 from schemagen.cli.app import Format, app
-from schemagen.cli.batch_record import BatchRecord
 from schemagen.cli.compilation import bundled_vocabulary
 from schemagen.cli.console import cost_of, show_data, show_text
 from schemagen.cli.demo import CASES, CHOSEN
 from schemagen.writers.formats import TEXT_FORMATS
+from schemagen.rows import RunKey
 
 ROOT = Path(__file__).parents[2]
 AGE = '{"type": "integer", "minimum": 3, "maximum": 17}'
@@ -272,7 +272,7 @@ def test_batch_goes_on_where_it_was(tmp_path: Path) -> None:
     assert result.exit_code == 0, result.output
     assert "3 values, 0 failed, 1 kept from before" in result.stderr
     rows = rows_of(output.read_text(encoding="utf-8"))
-    assert rows == [json.loads(done), first[0], first[2], first[3]]
+    assert rows == [first[0], json.loads(done), first[2], first[3]]
     assert [path.name for path in tmp_path.iterdir() if path.suffix == ".part"] == []
     output.write_text('{"index": 1, "id": 2, "value": 3}\n', encoding="utf-8")
     result = run(*command, "--resume")
@@ -347,6 +347,65 @@ def test_batch_starts_where_there_is_no_value(tmp_path: Path) -> None:
     assert sorted(path.name for path in tmp_path.iterdir()) == ["in.jsonl", "out.jsonl", "out.jsonl.meta.json"]
 
 
+def test_batch_reads_and_writes_tables(tmp_path: Path) -> None:
+    """From CSV to Parquet and CSV, with columns that are named, and failures in a file that can be an input."""
+    pq = pytest.importorskip("pyarrow.parquet")
+    source = tmp_path / "in.csv"
+    source.write_text(f"name,text\na,How old?\nb,{'x' * 4000}\nc,And you?\n", encoding="utf-8")
+    failures = tmp_path / "bad.jsonl"
+    columns = ("--prompt-column", "text", "--id-column", "name")
+    for ending in (".parquet", ".csv"):
+        output = tmp_path / f"out{ending}"
+        result = run("batch", AGE, str(source), "--output", str(output), "--failures", str(failures), *columns)
+        assert result.exit_code == 1, result.output
+        assert "2 values, 1 failed" in result.stderr
+    found = pq.read_table(tmp_path / "out.parquet").to_pylist()
+    assert [(row["index"], row["id"], row["error"] and row["error"]["code"]) for row in found] == [
+        (0, "a", None), (1, "b", "budget-exhausted"), (2, "c", None),
+    ]  # fmt: skip
+    assert [isinstance(row["value"], int) for row in found] == [True, False, True]
+    lines = (tmp_path / "out.csv").read_text(encoding="utf-8").splitlines()
+    assert lines[0] == "index,id,value,error,error_message,error_text"
+    assert [line.split(",")[:3] for line in lines[1:]] == [
+        [str(row["index"]), row["id"], str(row["value"] or "")] for row in found
+    ]
+    (bad,) = rows_of(failures.read_text(encoding="utf-8"))
+    assert (bad["id"], bad["prompt"], bad["error"]["code"]) == ("b", "x" * 4000, "budget-exhausted")
+    assert "1 failed" in run("batch", AGE, str(failures)).stderr
+
+
+def test_batch_works_on_shards(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each shard has its file and its rows; together they are what one run writes. Ranks are those of the launcher."""
+    source, output = tmp_path / "in.jsonl", tmp_path / "out.jsonl"
+    source.write_text("".join(f'"prompt {number}"\n' for number in range(5)), encoding="utf-8")
+    command = ("batch", AGE, str(source), "--seed", "4", "--output", str(output))
+    assert run(*command).exit_code == 0
+    assert run(*command, "--shard", "1/2").exit_code == 0
+    monkeypatch.setenv("RANK", "1")
+    monkeypatch.setenv("WORLD_SIZE", "2")
+    refused = run(*command[:-1], str(tmp_path / "other.jsonl"))
+    assert (refused.exit_code, (tmp_path / "other.jsonl").exists()) == (2, False)
+    assert "--shard auto" in " ".join(refused.stderr.replace("│", " ").split())
+    assert run(*command, "--shard", "auto").exit_code == 0
+    parts = [tmp_path / f"out-0000{number}-of-00002.jsonl" for number in (1, 2)]
+    rows = [rows_of(path.read_text(encoding="utf-8")) for path in parts]
+    assert [[row["index"] for row in part] for part in rows] == [[0, 2, 4], [1, 3]]
+    assert sorted(rows[0] + rows[1], key=lambda row: row["index"]) == rows_of(output.read_text(encoding="utf-8"))
+
+
+def test_batch_goes_on_with_standard_input(tmp_path: Path) -> None:
+    """Lines of a pipe are compared and skipped as those of a file are; a grammar's texts are JSON strings."""
+    grammar, output = tmp_path / "g.gbnf", tmp_path / "out.jsonl"
+    grammar.write_text('root ::= "yes" | "no"', encoding="utf-8")
+    command = ("batch", str(grammar), "-", "--output", str(output))
+    assert run(*command, text='"a"\n"b"\n').exit_code == 0
+    assert run(*command, "--resume", text='"a"\n"b"\n"c"\n').exit_code == 0
+    rows = rows_of(output.read_text(encoding="utf-8"))
+    assert [row["index"] for row in rows] == [0, 1, 2]
+    assert {row["value"] for row in rows} <= {"yes", "no"}
+    assert run(*command, "--resume", text='"z"\n"b"\n"c"\n').exit_code == 2
+
+
 def test_specifications_are_told_apart() -> None:
     """Validators, key order and the kind of a specification count; how it was written does not."""
     from pydantic import AfterValidator, BaseModel, create_model
@@ -366,10 +425,10 @@ def test_specifications_are_told_apart() -> None:
         schemagen.EBNF("root ::= [a]"),
         create_model("A", a=(int, ...)),
     ]
-    prints = [BatchRecord.of("x", spec, model=None, max_new_tokens=None, seed=None).spec_sha256 for spec in specs]
+    prints = [RunKey.of("x", spec, model=None).spec_sha256 for spec in specs]
     assert len(set(prints)) == len(specs)
     again: type[BaseModel] = create_model("A", a=(int, ...))
-    assert BatchRecord.of("y", again, model=None, max_new_tokens=None, seed=None).spec_sha256 == prints[-1]
+    assert RunKey.of("y", again, model=None).spec_sha256 == prints[-1]
 
 
 def test_batch_samples_with_seeds(tmp_path: Path) -> None:
@@ -390,11 +449,12 @@ def test_batch_samples_with_seeds(tmp_path: Path) -> None:
 
 def test_batch_writes_one_line_for_each_row() -> None:
     """Values laid out over several lines come on one, and are not changed."""
-    from schemagen.cli.batch import Row, line_of
     from schemagen.generation import Generation
+    from schemagen.rows import Result, Row
+    from schemagen.rows.formats import line_of
 
     text = '{\n  "a": 1.0e-5,\r\n  "b": "\\n\u2028"\n}'
-    line = line_of(Row(3, "x", "é"), Generation(None, text, (), 0, 0.0, None))
+    line = line_of(Result.of(Row(3, "x", "é"), Generation(None, text, (), 0, 0.0, None)))
     assert "1.0e-5" in line
     assert not {"\n", "\r"} & set(line)
     assert json.loads(line) == {"index": 3, "id": "é", "value": json.loads(text)}

@@ -39,6 +39,7 @@ LAYERS = (
     "calling",
     "lm",
     "structured",
+    "rows",
     "cli",
     "__main__",
 )
@@ -76,6 +77,7 @@ THIRD_PARTIES = {
     "calling": {"numpy", "pydantic", "pydantic_core", "docstring_parser"},
     "lm": {"numpy", "torch", "transformers", "tokenizers", "accelerate", "safetensors", "pydantic", "rich"},
     "structured": {"pydantic"},
+    "rows": {"pyarrow", "pandas", "datasets", "pydantic_core"},
     "cli": {"pydantic", "typer", "click", "rich", "tokenizers", "transformers"},
     "__main__": set(),
 }

@@ -1,0 +1,29 @@
+"""Rows by the million: sources that are read a window at a time, outputs that survive being killed, and the run between them.
+
+`schemagen batch` is a command line for this package; `schemagen.Rows` is for the engines that read and write by themselves.
+"""
+
+from schemagen.rows.formats import Format, format_of
+from schemagen.rows.output import Output, StandardOutput
+from schemagen.rows.record import RunKey
+from schemagen.rows.row import Result, Row, Shard
+from schemagen.rows.run import Answer, RowsRun, Summary, answers_of
+from schemagen.rows.sources import Columns, Source, open_source
+
+__all__ = [
+    "Answer",
+    "Columns",
+    "Format",
+    "Output",
+    "Result",
+    "Row",
+    "RowsRun",
+    "RunKey",
+    "Shard",
+    "Source",
+    "StandardOutput",
+    "Summary",
+    "answers_of",
+    "format_of",
+    "open_source",
+]

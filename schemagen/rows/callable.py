@@ -1,0 +1,320 @@
+"""`Rows`: a type and a model as one function over batches of rows, for engines that read and write by themselves.
+
+What is held, pickled and hashed are arguments alone. The model is loaded where and when rows first come, once in a process.
+Nothing of Ray, `datasets` or Spark is imported: they call with columns (dicts of lists or arrays), tables of Arrow or data
+frames of pandas, and get back what they gave with two more columns.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+from typing import TYPE_CHECKING, Any
+
+from schemagen.arguments import kind_of
+from schemagen.errors import OptionError
+from schemagen.generation import Failure, Generation
+from schemagen.grammar.grammar import Grammar
+from schemagen.lm.batch import Batch, generate_batch
+from schemagen.lm.defaults import check_defaults
+from schemagen.options import BatchOptions, names_of
+from schemagen.options.required import requires
+from schemagen.request.answers import AnswerForm
+from schemagen.request.settings import Settings
+from schemagen.rows.arrow import arrow, column_of, spark_type, value_type
+from schemagen.rows.record import fingerprint, model_name
+from schemagen.rows.row import Row, json_text, unwritable
+from schemagen.rows.tables import Table
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping
+
+    from schemagen.errors import SchemagenError
+    from schemagen.lm.language_model import LanguageModel
+
+#: Options that say how an answer is laid out, and what the prompt says of it.
+_OF_FORM = ("whitespace", "property_order", "show_schema", "chat_template", "as_", "heal")
+#: Models of this process, by what they were loaded with.
+_MODELS: dict[str, LanguageModel] = {}
+
+
+class Rows:
+    """A function over batches of rows: each gets a value of a type, or an error; other columns stay as they are.
+
+    It can be pickled, loads its model when it is first called in a process, and never raises for what is in a row. It takes
+    columns (a dict of lists or arrays), a table of Arrow, a data frame of pandas, or one row as a dict, and returns the same.
+
+    Args:
+        spec: What the values are: a type, a JSON Schema, a `Regex`, ...; one that can be pickled.
+        model: Name or folder of a transformers model; None for the bundled one.
+        prompt: The column of the prompts: texts or chats.
+        template: A text with columns in braces, such as "{title}: {text}", instead of a column of prompts.
+        value: The column of the values. They are structs, lists, numbers, ... as pydantic writes them in JSON; JSON texts where
+            Arrow has no type for them (recursive types, unions, dictionaries), and of all types with ``as_text``.
+        error: The column of the errors: code and fact; null where there is a value.
+        as_text: Whether values are JSON texts whatever their type is.
+        device_map: As for `schemagen.load`.
+        dtype: As for `schemagen.load`.
+        load: Further arguments for `schemagen.load`, such as ``{"quantization_config": ...}``.
+        options: As for `LanguageModel.batch`. With a ``seed`` each row has one of its own, made of this and its prompt, so
+            that its value depends neither on the other rows nor on the engine.
+
+    Attributes:
+        fingerprint: A digest of all arguments: the same in every process, another for another type, model or option.
+
+    Raises:
+        OptionError: An argument cannot be meant, or pyarrow is not installed (the extra ``parquet``).
+        UnsupportedTypeError: The type has no JSON form.
+
+    Example:
+        ```python
+        rows = schemagen.Rows(Order, model="Qwen/Qwen3-0.6B", prompt="text", max_new_tokens=200)
+        dataset.map(rows, batched=True, batch_size=64)
+        ```
+    """
+
+    @requires("spec", call='schemagen.Rows(Person, model="Qwen/Qwen3-0.6B", prompt="text")')
+    def __init__(  # noqa: PLR0913 - each is keyword-only but one
+        self,
+        spec: Any,
+        *,
+        model: str | os.PathLike[str] | None = None,
+        prompt: str = "prompt",
+        template: str | None = None,
+        value: str = "value",
+        error: str = "error",
+        as_text: bool = False,
+        device_map: Any = "auto",
+        dtype: Any = "auto",
+        load: Mapping[str, Any] | None = None,
+        **options: Any,
+    ) -> None:
+        _check(spec, model, options)
+        _ = template is None or _names_in(template)
+        self._spec = spec
+        self._model = None if model is None else os.fspath(model)
+        self._prompt = prompt
+        self._template = template
+        self._columns = (value, error)
+        self._as_text = as_text
+        self._load = {"device_map": device_map, "dtype": dtype, **(load or {})}
+        self._options = {name: options[name] for name in sorted(options)}
+        self.fingerprint = self._digest()
+
+    def __call__(self, batch: Any) -> Any:
+        """Return a batch with the columns of values and errors.
+
+        Args:
+            batch: Columns, a table of Arrow, a data frame of pandas, or one row as a dict.
+
+        Raises:
+            OptionError: It is nothing of the kind, or lacks a column.
+            SchemaError: The spec cannot be compiled for this model.
+        """
+        table = Table(batch)
+        values, errors = self._answers(self._prompts(table))
+        column = self._type()
+        if column is None:
+            values = [None if errors[at] else json_text(found) for at, found in enumerate(values)]
+            column = arrow().string()
+        array, refused = column_of(values, column)
+        for at, why in refused.items():
+            values[at], errors[at] = None, _said(unwritable(at, why).error)
+        value, error = self._columns
+        return table.with_columns({value: (values, array), error: (errors, arrow().array(errors, arrow().string()))})
+
+    def load(self) -> LanguageModel:
+        """Return the model: the one that this process has loaded for these arguments, else a new one.
+
+        Raises:
+            ModelError: As `schemagen.load`.
+        """
+        from schemagen.lm.load import load, load_bundled
+
+        if self._model is None:
+            return load_bundled()
+        name = json.dumps([self._model, self._load], sort_keys=True, default=repr)
+        if name not in _MODELS:
+            _MODELS[name] = load(self._model, **self._load)
+        return _MODELS[name]
+
+    @property
+    def actor(self) -> type:
+        """A class for ``map_batches`` of Ray Data, whose actors load the model when they start."""
+        rows = self
+
+        class RowsActor:
+            """Rows of one process."""
+
+            def __init__(self) -> None:
+                rows.load()
+
+            def __call__(self, batch: Any) -> Any:
+                return rows(batch)
+
+        return RowsActor
+
+    def frames(self, frames: Iterable[Any]) -> Iterator[Any]:
+        """Yield data frames with the columns of values and errors: for ``mapInPandas`` of Spark."""
+        for frame in frames:
+            yield self(frame)
+
+    @property
+    def spark_columns(self) -> str:
+        """The columns of values and errors in the notation of schemas of Spark."""
+        value, error = self._columns
+        column = self._type()
+        return f"`{value}` {'STRING' if column is None else spark_type(column)}, `{error}` STRING"
+
+    def features(self, features: Any) -> Any:
+        """Return features of `datasets` with the columns of values and errors: for ``map(rows, features=...)``.
+
+        Without them `datasets` takes the types from the first rows, which may have errors alone.
+        """
+        from datasets import Features  # pyright: ignore[reportMissingImports]
+
+        value, error = self._columns
+        column = self._type()
+        text = arrow().string()
+        schema = arrow().schema([(value, text if column is None else column), (error, text)])
+        return Features({**features, **Features.from_arrow_schema(schema)})
+
+    def _prompts(self, table: Table) -> list[Any]:
+        """Return the prompt of each row; None for a row without one."""
+        if self._template is None:
+            return [_prompt(found) for found in table.column(self._prompt)]
+        names = _names_in(self._template)
+        columns = [table.column(name) for name in names]
+        rows = zip(*columns, strict=True)
+        return [self._template.format_map(dict(zip(names, cells, strict=True))) for cells in rows]
+
+    def _answers(self, prompts: list[Any]) -> tuple[list[Any], list[str | None]]:
+        """Return the values as JSON has them, and the errors."""
+        found = iter(self._generated([prompt for prompt in prompts if prompt is not None]))
+        outcomes = [Row(at, None).failure() if prompt is None else next(found) for at, prompt in enumerate(prompts)]
+        values: list[Any] = [None] * len(outcomes)
+        errors: list[str | None] = [None] * len(outcomes)
+        for at, outcome in enumerate(outcomes):
+            if isinstance(outcome, Failure):
+                errors[at] = _said(outcome.error)
+                continue
+            try:
+                values[at] = _jsonable(outcome.value)
+            except Exception as error:  # noqa: BLE001 - serializers are code of the user
+                errors[at] = f"row-failed: {type(error).__name__}: {error}"
+        return values, errors
+
+    def _generated(self, prompts: list[Any]) -> list[Generation[Any] | Failure]:
+        if not prompts:
+            return []
+        lm = self.load()
+        given = {name: each for name, each in self._options.items() if name not in {*_OF_FORM, "seed", "batch_size"}}
+        form = AnswerForm(**{name: self._options[name] for name in _OF_FORM if name in self._options})
+        batch = Batch(Settings.of(lm, given, names_of(BatchOptions)), form, self._options.get("batch_size"))
+        first = self._options.get("seed")
+        seeds = None if first is None else [_seed(first, prompt) for prompt in prompts]
+        return generate_batch(batch, prompts, form.grammar(lm, self._spec), seed=seeds, progress=False)
+
+    def _type(self) -> Any:
+        """Return the Arrow type of the values; None for JSON texts."""
+        if self._as_text or self._options.get("as_", "json") != "json":
+            return None
+        return value_type(self._spec)
+
+    def _digest(self) -> str:
+        said: list[Any] = [fingerprint(self._spec), model_name(self._model), self._prompt, self._template]
+        said += [*self._columns, self._as_text, self._load, self._options]
+        return hashlib.sha256(json.dumps(said, sort_keys=True, default=repr).encode()).hexdigest()
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        """Read what was pickled.
+
+        Raises:
+            OptionError: The type has changed since, or is another one on this machine.
+        """
+        self.__dict__.update(state)
+        if self._digest() != self.fingerprint:
+            raise OptionError(
+                f"the type {self._spec!r:.80} is not the one that was pickled",
+                why="this process has another version of its module, or of schemagen",
+                fix="have the same code on every machine",
+            )
+
+    def __repr__(self) -> str:
+        """Show the spec and the model."""
+        return f"Rows({self._spec!r:.80}, model={model_name(self._model)!r})"
+
+
+def _check(spec: Any, model: Any, options: Mapping[str, Any]) -> None:
+    """Refuse arguments that cannot be meant.
+
+    Raises:
+        OptionError: There is one.
+    """
+    arrow()
+    if isinstance(spec, Grammar):
+        raise OptionError(
+            "the spec of Rows is a compiled grammar",
+            why="it belongs to a vocabulary, and cannot go to another process",
+            fix="give the type or schema that it was compiled from",
+        )
+    if isinstance(spec, (list, tuple)):
+        raise OptionError(
+            f"the spec of Rows is a {type(spec).__name__}",
+            why="one spec is for all rows",
+            fix="for a choice give schemagen.Choice([...])",
+        )
+    if model is not None and not isinstance(model, (str, os.PathLike)):
+        raise OptionError(
+            f"model is {kind_of(model)}",
+            why="each process loads the model by itself",
+            fix='give a name or folder: model="Qwen/Qwen3-0.6B"',
+        )
+    check_defaults(options, None)
+
+
+def _prompt(found: Any) -> Any:
+    """Return a text or a chat, also one of numpy or Arrow; None for everything else."""
+    if isinstance(found, str):
+        return str(found)
+    if hasattr(found, "tolist"):
+        found = found.tolist()
+    if not isinstance(found, (list, tuple)) or not all(isinstance(message, dict) for message in found):
+        return None
+    return [{key: value for key, value in message.items() if value is not None} for message in found]
+
+
+def _names_in(template: str) -> list[str]:
+    """Return the columns that a template names.
+
+    Raises:
+        OptionError: It names none, or cannot be read.
+    """
+    from string import Formatter
+
+    try:
+        found = [name.partition(".")[0].partition("[")[0] for _, name, _, _ in Formatter().parse(template) if name]
+    except ValueError as error:
+        raise OptionError(f"template={template!r:.80}", why=str(error), fix='write "{title}: {text}"') from error
+    if not found:
+        raise OptionError(f"template={template!r:.80}", why="it names no column", fix='write "{title}: {text}"')
+    return list(dict.fromkeys(found))
+
+
+def _seed(first: int, prompt: Any) -> int:
+    """Return the seed of a row: of the one that was given and its prompt."""
+    said = json.dumps([int(first), prompt], default=repr).encode()
+    return int.from_bytes(hashlib.sha256(said).digest()[:7], "big")
+
+
+def _said(error: SchemagenError) -> str:
+    """Return what the column of errors holds."""
+    return f"{error.code}: {error.fact}".encode("utf-8", "backslashreplace").decode()
+
+
+def _jsonable(value: Any) -> Any:
+    """Return a value as pydantic writes it in JSON."""
+    from pydantic_core import to_jsonable_python
+
+    return to_jsonable_python(value)

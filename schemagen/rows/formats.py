@@ -1,0 +1,215 @@
+"""How results are written: JSON Lines and CSV line by line, Parquet made of JSON Lines when all are there."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+from abc import ABC, abstractmethod
+from itertools import islice
+from typing import TYPE_CHECKING, Any
+
+from schemagen.rows.arrow import arrow, column_of, parquet, value_type
+from schemagen.rows.row import Result, Row, json_text, unwritable
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+    from pathlib import Path
+
+#: Rows of a row group.
+_GROUP = 16384
+_CSV_NAMES = ["index", "id", "value", "error", "error_message", "error_text"]
+_ERROR = ("type", "code", "message", "text")
+
+
+class Format(ABC):
+    """What files of results look like.
+
+    Attributes:
+        appends: Whether rows can be added to a file; otherwise it is made of JSON Lines at the end.
+    """
+
+    appends = True
+
+    def checked(self, results: list[Result]) -> list[Result]:
+        """Return results of which all values can be written: those that cannot have become failures."""
+        return results
+
+    @abstractmethod
+    def encode(self, results: Sequence[Result], *, first: bool) -> bytes:
+        """Return the bytes of some rows; `first` says that they begin a file."""
+
+    @abstractmethod
+    def read(self, path: Path, size: int | None) -> Iterator[Result]:
+        """Yield the results in a file that this program has written; what is cut off at its end is left out.
+
+        Args:
+            path: The file.
+            size: Of the part of it that counts; None: all of it.
+        """
+
+    def finish(self, lines: Path, path: Path, ids: Sequence[str]) -> None:
+        """Make the file out of its rows as JSON Lines, where rows cannot be added.
+
+        Args:
+            lines: The rows.
+            path: The file.
+            ids: Kinds of ids among them.
+        """
+        raise NotImplementedError(f"{type(self).__name__} is appended to")
+
+
+class JsonLinesFormat(Format):
+    """An object on each line: ``index``, perhaps ``id``, and ``value`` exactly as it was generated, or ``error``."""
+
+    def encode(self, results: Sequence[Result], *, first: bool) -> bytes:  # noqa: ARG002 - there is no header
+        """Return the lines."""
+        return b"".join(result.encoded or line_of(result).encode() + b"\n" for result in results)
+
+    def read(self, path: Path, size: int | None) -> Iterator[Result]:
+        """Yield the results."""
+        with path.open("rb") as stream:
+            for line in stream:
+                size = None if size is None else size - len(line)
+                if (size is not None and size < 0) or not line.endswith(b"\n"):
+                    return
+                try:
+                    found = json.loads(line)
+                except (ValueError, RecursionError):
+                    continue
+                if isinstance(found, dict) and isinstance(found.get("index"), int):
+                    value = "" if "value" in found else None
+                    yield Result(found["index"], found.get("id"), value, found.get("error"), line)
+
+
+class CsvFormat(Format):
+    """A table with a header: the value as JSON text, and code, message and text of an error."""
+
+    def encode(self, results: Sequence[Result], *, first: bool) -> bytes:
+        """Return the rows, after the header if they are the first."""
+        found = io.StringIO()
+        writer = csv.writer(found, lineterminator="\n")
+        if first:
+            writer.writerow(_CSV_NAMES)
+        for result in results:
+            error = result.error or {}
+            told = [error.get(name, "") for name in ("code", "message", "text")]
+            name = result.id if isinstance(result.id, str | None) else json_text(result.id)
+            writer.writerow([result.index, name, result.value, *told])
+        return found.getvalue().encode("utf-8", "backslashreplace")
+
+    def read(self, path: Path, size: int | None) -> Iterator[Result]:
+        """Yield the results."""
+        if csv.field_size_limit() < 2**31 - 1:
+            csv.field_size_limit(2**31 - 1)
+        with path.open("rb") as stream:
+            head = io.BufferedReader(_Head(stream, size))
+            table = csv.reader(io.TextIOWrapper(head, encoding="utf-8", newline=""))
+            next(table, None)
+            for cells in table:
+                if len(cells) == len(_CSV_NAMES):
+                    index, name, value, code, message, text = cells
+                    error = {"code": code, "message": message, "text": text} if code else None
+                    yield Result(int(index), name, None if error else value, error)
+
+
+class _Head(io.RawIOBase):
+    """The beginning of a file: so many bytes, or all of it."""
+
+    def __init__(self, stream: Any, size: int | None) -> None:
+        self._stream = stream
+        self._left = size
+
+    def readable(self) -> bool:
+        """Return True."""
+        return True
+
+    def readinto(self, buffer: Any) -> int:
+        """Fill a buffer as far as there is something; return how far."""
+        wanted = len(buffer) if self._left is None else min(len(buffer), self._left)
+        found = self._stream.read(wanted)
+        buffer[: len(found)] = found
+        self._left = None if self._left is None else self._left - len(found)
+        return len(found)
+
+
+class ParquetFormat(Format):
+    """A Parquet file: ``index``, ``id``, ``value`` as a struct or other type of its schema or as JSON text, ``error``.
+
+    Args:
+        spec: Whose values they are.
+    """
+
+    appends = False
+
+    def __init__(self, spec: Any) -> None:
+        parquet()
+        self._type = value_type(spec)
+        self._lines = JsonLinesFormat()
+
+    def checked(self, results: list[Result]) -> list[Result]:
+        """Return the results; a value that the column cannot hold is a failure."""
+        if self._type is None:
+            return results
+        at = [index for index, result in enumerate(results) if result.value is not None]
+        _, refused = column_of([json.loads(results[index].value or "") for index in at], self._type)
+        for place, why in refused.items():
+            result = results[at[place]]
+            failure = unwritable(result.index, why, result.value or "")
+            results[at[place]] = Result.of(Row(result.index, None, result.id), failure)
+        return results
+
+    def encode(self, results: Sequence[Result], *, first: bool) -> bytes:
+        """Return JSON Lines."""
+        return self._lines.encode(results, first=first)
+
+    def read(self, path: Path, size: int | None) -> Iterator[Result]:  # noqa: ARG002 - a Parquet file is whole
+        """Yield the results; structs become JSON texts."""
+        with parquet().ParquetFile(path) as file:
+            for batch in file.iter_batches(1024):
+                for found in batch.to_pylist():
+                    value = found["value"]
+                    if value is not None and self._type is not None:
+                        value = json_text(value)
+                    yield Result(found["index"], found.get("id"), None if found["error"] else value, found["error"])
+
+    def finish(self, lines: Path, path: Path, ids: Sequence[str]) -> None:
+        """Write the file, row group by row group."""
+        pa = arrow()
+        id_type = pa.int64() if ids == ("int",) else pa.string()
+        as_text = id_type == pa.string() and ids != ("str",)
+        value = self._type if self._type is not None else pa.string()
+        error = pa.struct([(name, pa.string()) for name in _ERROR])
+        schema = pa.schema([("index", pa.int64()), ("id", id_type), ("value", value), ("error", error)])
+        with parquet().ParquetWriter(path, schema) as writer, lines.open("rb") as stream:
+            while group := list(islice(stream, _GROUP)):
+                found = [self._columns(json.loads(line), as_text=as_text) for line in group]
+                writer.write_table(pa.Table.from_pylist(found, schema=schema))
+
+    def _columns(self, found: dict[str, Any], *, as_text: bool) -> dict[str, Any]:
+        """Return a line as a row of the table."""
+        name, value = found.get("id"), found.get("value")
+        if name is not None and as_text:
+            name = json_text(name)
+        if self._type is None and "value" in found:
+            value = json_text(value)
+        return {"index": found["index"], "id": name, "value": value, "error": found.get("error")}
+
+
+def line_of(result: Result) -> str:
+    """Return the line of a result."""
+    head = json_text({"index": result.index} | ({} if result.id is None else {"id": result.id}))[:-1]
+    if result.value is not None:
+        return f'{head}, "value": {result.value}}}'
+    return f'{head}, "error": {json_text(result.error)}}}'
+
+
+def format_of(path: Path, spec: Any) -> Format:
+    """Return the format of a file by the ending of its name: .csv, .parquet, and JSON Lines for every other.
+
+    Raises:
+        OptionError: The extra that it needs is not installed.
+    """
+    if path.suffix.lower() in {".parquet", ".pq"}:
+        return ParquetFormat(spec)
+    return CsvFormat() if path.suffix.lower() == ".csv" else JsonLinesFormat()

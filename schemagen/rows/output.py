@@ -1,0 +1,305 @@
+"""Outputs that survive being killed: windows are added, and a record says how far the file counts.
+
+A window is appended and written to the disk; then the record is replaced by one that counts it. Whatever happens in between,
+bytes behind those that the record counts are cut off when the run goes on. So a row is in the output once or not yet.
+
+A new file beside the output replaces it at the end where rows cannot simply be added: when failures are tried again, so that
+rows stay in the order of the input, and for formats that are written as a whole (Parquet). Values that the output has are
+taken over. A record that speaks of the file beside, when there is none, means that it has replaced the output already.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, BinaryIO, Protocol
+
+from schemagen.errors import OptionError
+from schemagen.rows.formats import line_of
+from schemagen.rows.record import Progress, Record, fresh
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+    from pathlib import Path
+
+    from schemagen.rows.formats import Format
+    from schemagen.rows.record import RunKey
+    from schemagen.rows.row import Result
+
+
+class Journal:
+    """A file that grows by whole windows.
+
+    Args:
+        path: The file.
+        size: Of what counts of it; what is behind is cut off.
+
+    Raises:
+        OSError: It cannot be written, or another process writes it.
+    """
+
+    def __init__(self, path: Path, size: int) -> None:
+        self.size = size
+        path.touch()  # to open it with "w" would empty what another process writes
+        self._stream = path.open("r+b")
+        try:
+            _lock(self._stream)
+        except OSError:
+            self._stream.close()
+            raise
+        self._stream.truncate(size)
+        self._stream.seek(size)
+
+    def append(self, data: bytes) -> None:
+        """Write some bytes, to the disk."""
+        self._stream.write(data)
+        self._stream.flush()
+        os.fsync(self._stream.fileno())
+        self.size += len(data)
+
+    def close(self) -> None:
+        """Close the file."""
+        self._stream.close()
+
+
+@dataclass(frozen=True, slots=True)
+class Window:
+    """Rows that are written together.
+
+    Attributes:
+        results: In the order of the input.
+        prompts_sha256: Of all prompts up to the last of them.
+        failures: Lines for the file of failures.
+    """
+
+    results: Sequence[Result]
+    prompts_sha256: str
+    failures: bytes = b""
+
+
+class Sink(Protocol):
+    """Where results go."""
+
+    progress: Progress
+
+    @property
+    def checkpoints(self) -> list[tuple[int, str]]:
+        """How many prompts were read when, and their digests: what an input must begin with."""
+        ...
+
+    def kept(self) -> Iterator[Result]:
+        """Yield values that are taken over, in the order of the input."""
+        ...
+
+    def open(self, *, more: bool) -> bool:
+        """Begin to write; return whether there is anything to do."""
+        ...
+
+    def write(self, window: Window) -> None:
+        """Add a window."""
+        ...
+
+    def close(self, *, complete: bool) -> None:
+        """End."""
+        ...
+
+    def checked(self, results: list[Result]) -> list[Result]:
+        """Return results that can be written."""
+        ...
+
+
+class StandardOutput:
+    """JSON Lines on standard output, which nothing can go on with."""
+
+    def __init__(self) -> None:
+        self.progress = Progress()
+
+    @property
+    def checkpoints(self) -> list[tuple[int, str]]:
+        """Nothing."""
+        return []
+
+    def kept(self) -> Iterator[Result]:
+        """Yield nothing."""
+        return iter(())
+
+    def open(self, *, more: bool) -> bool:  # noqa: ARG002 - there is always something to do
+        """Return True."""
+        return True
+
+    def checked(self, results: list[Result]) -> list[Result]:
+        """Return them."""
+        return results
+
+    def write(self, window: Window) -> None:
+        """Print the lines of a window."""
+        sys.stdout.write("".join(f"{line_of(result)}\n" for result in window.results))
+        sys.stdout.flush()
+        self.progress = after(self.progress, window)
+
+    def close(self, *, complete: bool) -> None:
+        """Do nothing."""
+
+
+class Output:
+    """A file of results, with its record beside it.
+
+    Args:
+        path: The file.
+        shape: Its format.
+        key: What its values depend on.
+        failures: A file for the rows without a value, too; None: none.
+        resume: Whether the file may be there, to go on with.
+
+    Attributes:
+        progress: How far it is.
+
+    Raises:
+        OptionError: It is there and is not to be gone on with, or was made with something else.
+    """
+
+    def __init__(self, path: Path, shape: Format, key: RunKey, *, failures: Path | None = None, resume: bool) -> None:
+        self._path = path
+        self._beside = path.with_name(path.name + ".part")
+        self._format = shape
+        self._failures_path = failures
+        self._record = Record.beside(path, key)
+        self._journal: Journal | None = None
+        self._failures: Journal | None = None
+        self.progress = self._as_read = Progress(beside=not shape.appends)
+        self._is_new = not (_has_content(path) or (_has_content(self._beside) and not shape.appends))
+        if self._is_new:
+            return
+        if not resume:
+            raise OptionError(
+                f"{str(path)!r} is there already",
+                why="a part of it may be worth keeping",
+                fix="--resume goes on with it; or choose another --output",
+            )
+        self.progress = self._as_read = self._record.read(path)
+        if self.progress.beside and not self._beside.exists():  # it has replaced the output
+            self.progress = replace(self.progress, beside=False, before=None, complete=True)
+        elif self.progress.beside and self._is_short():
+            self.progress = Progress(before=self.progress.before, beside=True)
+
+    @property
+    def checkpoints(self) -> list[tuple[int, str]]:
+        """How many prompts were read when, and their digests: what an input must begin with."""
+        found = [self.progress] if self.progress.before is None else [self.progress, self.progress.before]
+        return sorted((each.rows, each.prompts_sha256) for each in found if each.rows)
+
+    def kept(self) -> Iterator[Result]:
+        """Yield the results of the output that a new file takes over."""
+        before = self.progress.before
+        if before is None or not self._path.exists():
+            return iter(())
+        return self._format.read(self._path, before.bytes if self._format.appends else None)
+
+    def checked(self, results: list[Result]) -> list[Result]:
+        """Return results that the format can write."""
+        return self._format.checked(results)
+
+    def open(self, *, more: bool) -> bool:
+        """Begin to write; return whether there is anything to do.
+
+        Args:
+            more: Whether the input has rows behind those that are counted.
+
+        Raises:
+            OptionError: The file cannot be written.
+        """
+        progress = self.progress
+        if not (more or progress.failed or progress.beside or self._is_short() or not progress.complete):
+            if progress != self._as_read:
+                self._record.write(progress)
+            self._beside.unlink(missing_ok=True)  # the last run was cut off before it did this
+            return False
+        again = progress.failed or self._is_short() or not self._format.appends
+        try:
+            if not progress.beside and not self._is_new and again:
+                self.progress = fresh(progress)
+            # The file is there before the record speaks of it: without it the record would mean another thing.
+            self._journal = Journal(self._beside if self.progress.beside else self._path, self.progress.bytes)
+            self._record.write(self.progress)
+            if self._failures_path is not None:
+                self._failures = Journal(self._failures_path, self.progress.failures_bytes)
+        except OSError as error:
+            self.close(complete=False)
+            raise OptionError(f"cannot write {str(self._path)!r}: {error}", fix="choose another --output") from error
+        return True
+
+    def write(self, window: Window) -> None:
+        """Add a window, then count it."""
+        assert self._journal is not None, "the output is open"
+        self._journal.append(self._format.encode(window.results, first=self._journal.size == 0))
+        if self._failures is not None:
+            self._failures.append(window.failures)
+        failures = self._failures.size if self._failures is not None else 0
+        self.progress = replace(after(self.progress, window), bytes=self._journal.size, failures_bytes=failures)
+        self._record.write(self.progress)
+
+    def close(self, *, complete: bool) -> None:
+        """Close the files; if the input was read to its end, a file beside the output replaces it."""
+        for journal in (self._journal, self._failures):
+            if journal is not None:
+                journal.close()
+        if not complete:
+            return
+        done = replace(self.progress, complete=True, beside=False, before=None)
+        if not self._format.appends:
+            made = self._path.with_name(self._path.name + ".tmp")
+            self._format.finish(self._beside, made, self.progress.ids)
+            made.replace(self._path)
+            self._record.write(done)
+            self._beside.unlink(missing_ok=True)
+        else:
+            if self.progress.beside:
+                self._beside.replace(self._path)
+            self._record.write(done)
+        self.progress = done
+
+    def _is_short(self) -> bool:
+        """Tell whether the file has less than the record counts: somebody has changed it."""
+        file = self._beside if self.progress.beside else self._path
+        counted = self.progress.bytes if self._format.appends or self.progress.beside else 0
+        return file.exists() and file.stat().st_size < counted
+
+
+def after(before: Progress, window: Window) -> Progress:
+    """Return how far an output is when a window was added, the sizes of files aside."""
+    return replace(
+        before,
+        rows=before.rows + len(window.results),
+        prompts_sha256=window.prompts_sha256,
+        failed=before.failed + sum(result.value is None for result in window.results),
+        ids=tuple(sorted({*before.ids, *(_kind_of(result.id) for result in window.results)} - {""})),
+    )
+
+
+def _lock(stream: BinaryIO) -> None:
+    """Keep other processes from writing a file while this one does; the system forgets it with the process.
+
+    Raises:
+        OSError: Another process has it.
+    """
+    try:
+        import fcntl
+    except ImportError:  # on Windows
+        return
+    try:
+        fcntl.flock(stream, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError as error:
+        raise OSError(error.errno, "another process is writing it (several processes need --shard auto)") from error
+
+
+def _has_content(path: Path) -> bool:
+    return path.exists() and path.stat().st_size > 0
+
+
+def _kind_of(name: object) -> str:
+    """Return what an id is: "int", "str", "other", or nothing for None."""
+    if name is None:
+        return ""
+    fits = isinstance(name, int) and not isinstance(name, bool) and -(2**63) <= name < 2**63
+    return "int" if fits else "str" if isinstance(name, str) else "other"

@@ -1,0 +1,210 @@
+"""What an output was made with, and how far it is: a JSON file beside it, replaced after each window.
+
+The output itself stays one row for each row of the input, for pandas and everything else that reads it. Only what can change a
+value is compared when a run goes on: the number of rows at a time and the retries may be others.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import sys
+from dataclasses import asdict, dataclass, field, fields, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from schemagen.errors import OptionError
+from schemagen.grammar.context_free_specs import ContextFree
+from schemagen.grammar.specs import Choice, Regex
+from schemagen.types.reflection import is_type, reflect
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+_MAX_SHOWN = 60
+
+
+def version() -> str:
+    """Return the version of the package that this module is a part of."""
+    return str(sys.modules[__name__.partition(".")[0]].__version__)
+
+
+@dataclass(frozen=True, slots=True)
+class RunKey:
+    """What the values of a run depend on.
+
+    Attributes:
+        spec: The spec as it was written, for people.
+        spec_sha256: Of the JSON Schema, and of the names of the validators that a type has besides.
+        options: What was given, by the name that people know it by; values are JSON.
+        schemagen: The version.
+    """
+
+    spec: str
+    spec_sha256: str
+    options: Mapping[str, Any]
+    schemagen: str = field(default_factory=version)
+
+    @classmethod
+    def of(cls, spec: str, target: Any, *, model: str | os.PathLike[str] | None, **options: Any) -> RunKey:
+        """Return the key of a run.
+
+        Args:
+            spec: What the spec is called.
+            target: The spec itself.
+            model: Its name or folder; None for the bundled one.
+            options: What else the values depend on.
+
+        Raises:
+            UnsupportedTypeError: The type has no JSON form.
+        """
+        return cls(spec, fingerprint(target), {"model": model_name(model), **options})
+
+    def differences(self, before: RunKey) -> Iterator[str]:
+        """Yield what is other than it was, in words."""
+        if self.spec_sha256 != before.spec_sha256:
+            same = self.spec == before.spec
+            yield f"{_shown(self.spec)} has changed" if same else f"SPEC {_shown(before.spec)}, now {_shown(self.spec)}"
+        for name in dict.fromkeys([*before.options, *self.options]):
+            was, now = before.options.get(name), self.options.get(name)
+            if was != now:
+                yield f"--{name.replace('_', '-')} {_shown(was)}, now {_shown(now)}"
+        if self.schemagen != before.schemagen:
+            yield f"schemagen {before.schemagen}, now {self.schemagen}"
+
+
+@dataclass(frozen=True, slots=True)
+class Progress:
+    """How far an output is.
+
+    Attributes:
+        rows: Of the shard, from its beginning, that are in the output.
+        prompts_sha256: Of their prompts.
+        bytes: How long the file is with these rows; what stands behind them was being written.
+        failures_bytes: The same of the file of failures.
+        failed: How many of these rows have no value.
+        ids: Kinds of ids among them: "int", "str", "other".
+        complete: Whether the input was read to its end.
+        before: Of the output whose values a new one takes over; None where there is no new one.
+        beside: Whether the rows are in a file beside the output, which will replace it.
+    """
+
+    rows: int = 0
+    prompts_sha256: str = ""
+    bytes: int = 0
+    failures_bytes: int = 0
+    failed: int = 0
+    ids: tuple[str, ...] = ()
+    complete: bool = False
+    before: Progress | None = None
+    beside: bool = False
+
+    @classmethod
+    def read(cls, found: Mapping[str, Any]) -> Progress:
+        """Return what a file says.
+
+        Raises:
+            LookupError: A part is missing.
+        """
+        parts = {each.name: found[each.name] for each in fields(cls)}
+        before = parts["before"]
+        return cls(**{**parts, "ids": tuple(parts["ids"]), "before": before and cls.read(before)})
+
+
+class Record:
+    """The file beside an output.
+
+    Args:
+        path: Where it is.
+        key: Of the run now.
+    """
+
+    def __init__(self, path: Path, key: RunKey) -> None:
+        self._path = path
+        self._key = key
+
+    @classmethod
+    def beside(cls, output: Path, key: RunKey) -> Record:
+        """Return the record of an output."""
+        return cls(output.with_name(output.name + ".meta.json"), key)
+
+    def write(self, progress: Progress) -> None:
+        """Write the record, at once.
+
+        Raises:
+            OSError: It cannot be written.
+        """
+        beside = self._path.with_name(self._path.name + ".part")
+        text = json.dumps({**asdict(self._key), **asdict(progress)}, indent=2)
+        with beside.open("w", encoding="utf-8") as stream:
+            stream.write(text + "\n")
+            stream.flush()
+            os.fsync(stream.fileno())
+        beside.replace(self._path)
+
+    def read(self, output: Path) -> Progress:
+        """Return how far an output is.
+
+        Args:
+            output: Whose record it is, for messages.
+
+        Raises:
+            OptionError: There is no record, or it is that of another run.
+        """
+        try:
+            found = json.loads(self._path.read_text(encoding="utf-8"))
+            before = RunKey(**{each.name: found[each.name] for each in fields(RunKey)})
+            progress = Progress.read(found)
+        except (OSError, ValueError, LookupError, TypeError) as error:
+            raise OptionError(
+                f"{str(output)!r} has no {self._path.name!r} beside it that says what its values are of",
+                why="values of two types or models would be mixed",
+                fix="choose another --output, or remove the file to start anew",
+            ) from error
+        differences = list(self._key.differences(before))
+        if differences:
+            raise made_with_something_else(output, "; ".join(differences))
+        return progress
+
+
+def made_with_something_else(output: Path, differences: str) -> OptionError:
+    """Return the error of an output that cannot be gone on with."""
+    return OptionError(
+        f"{str(output)!r} was made with something else: {differences}",
+        why="its values would be mixed with others",
+        fix="go on with the same, or choose another --output",
+    )
+
+
+def fresh(progress: Progress) -> Progress:
+    """Return the progress of a new output that takes over the values of one."""
+    return Progress(before=replace(progress, before=None, beside=False), beside=True)
+
+
+def fingerprint(target: Any) -> str:
+    """Return what tells specs apart: a schema word for word, and the checks of a type.
+
+    Raises:
+        UnsupportedTypeError: The type has no JSON form.
+    """
+    if isinstance(target, Regex | Choice | ContextFree):
+        said: Any = repr(target)
+    elif is_type(target):
+        reflected = reflect(target)
+        said = ["type", dict(reflected.schema), reflected.checked]
+    else:
+        said = ["schema", target]
+    return hashlib.sha256(json.dumps(said, default=repr).encode()).hexdigest()
+
+
+def model_name(model: str | os.PathLike[str] | None) -> str:
+    """Return the name or the absolute folder of a model; the bundled one belongs to a version."""
+    if model is None:
+        return f"bundled with schemagen {version()}"
+    return str(Path(model).resolve()) if Path(model).is_dir() else str(model)
+
+
+def _shown(value: Any) -> str:
+    text = "unset" if value is None else str(value)
+    return text if len(text) <= _MAX_SHOWN else f"{text[:_MAX_SHOWN]}..."

@@ -1,0 +1,226 @@
+"""Rows of an input, what became of them, and which of them a process works on."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+from dataclasses import dataclass
+from hashlib import sha256
+from typing import TYPE_CHECKING, Any
+
+from schemagen.errors import GenerationError, OptionError
+from schemagen.generation import Failure, Generation
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+#: Line breaks stand between the parts of a JSON text, never within one.
+_ONE_LINE = {10: " ", 13: " "}
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """A row of the input.
+
+    Attributes:
+        index: Which one, from 0; empty lines do not count.
+        prompt: A text or a chat; None if there is neither.
+        id: What the row calls itself; None if it does not.
+        place: Where it stands, for people: "line 7".
+        refusal: Why it cannot be read; None if it can.
+    """
+
+    index: int
+    prompt: Any
+    id: Any = None
+    place: str = ""
+    refusal: str | None = None
+
+    def failure(self) -> Failure:
+        """Return the failure of a row that has no prompt."""
+        place = self.place or f"row {self.index}"
+        where, fix = f"{place} (row {self.index})", 'a text, a chat, or an object with "prompt"'
+        if self.refusal is None:
+            error = GenerationError(f"{place} has no prompt", at=where, fix=f"give {fix}", code="empty-prompt")
+        else:
+            error = GenerationError(
+                f"{place} is not JSON: {self.refusal}",
+                at=where,
+                why="each line of the input is a JSON value of its own",
+                fix=f"write {fix}, as json.dumps does",
+                code="invalid-line",
+            )
+        return Failure(self.index, None, error)
+
+
+@dataclass(frozen=True, slots=True)
+class Result:
+    """What became of a row: one line of the output.
+
+    Attributes:
+        index: Of the row.
+        id: Of the row.
+        value: JSON text on one line; None for a failure.
+        error: ``type``, ``code``, ``message`` and ``text`` of a failure; None for a value.
+        encoded: The bytes that an output of this format has for it, where they are known.
+    """
+
+    index: int
+    id: Any
+    value: str | None
+    error: Mapping[str, str] | None = None
+    encoded: bytes | None = None
+
+    @classmethod
+    def of(cls, row: Row, outcome: Generation[Any] | Failure, *, text: bool = False) -> Result:
+        """Return the result of a row.
+
+        Args:
+            row: The row.
+            outcome: What was generated.
+            text: Whether what is generated is no JSON, as with a grammar, so that the value is a JSON string of it.
+        """
+        if isinstance(outcome, Generation):
+            value = json_text(outcome.text) if text else outcome.text.translate(_ONE_LINE)
+            return cls(row.index, row.id, value)
+        error = outcome.error
+        parts = {"type": type(error).__name__, "code": error.code, "message": error.fact, "text": outcome.text}
+        return cls(row.index, row.id, None, parts)
+
+
+def unwritable(index: int, why: str, text: str = "") -> Failure:
+    """Return the failure of a row whose value its column cannot hold.
+
+    Args:
+        index: Of the row.
+        why: In words of Arrow.
+        text: The value.
+    """
+    error = GenerationError(
+        f"the column cannot hold the value: {why}",
+        text=text,
+        at=f"row {index}",
+        why="the types of columns are narrower than those of JSON: integers have 64 bits",
+        fix="bound the field, as Field(lt=2**63) does, or write JSON Lines",
+        code="no-such-column-value",
+    )
+    return Failure(index, None, error)
+
+
+def json_text(value: Any) -> str:
+    """Return JSON that UTF-8 can hold: half of a surrogate pair stays the escape that it came as."""
+    return json.dumps(value, ensure_ascii=False).encode("utf-8", "backslashreplace").decode()
+
+
+def as_prompt(found: Any) -> Any:
+    """Return a text or a chat as it is, and None for everything else."""
+    is_chat = isinstance(found, list) and all(isinstance(message, dict) for message in found)
+    return found if isinstance(found, str) or is_chat else None
+
+
+class PromptDigest:
+    """A digest of all prompts so far: of what the values of an output belong to.
+
+    Attributes:
+        rows: How many there were.
+    """
+
+    def __init__(self) -> None:
+        self.rows = 0
+        self._hash = sha256()
+
+    def add(self, row: Row) -> None:
+        """Count a row in."""
+        self.rows += 1
+        said = [row.prompt, row.id] if row.refusal is None else [row.refusal]
+        self._hash.update(json.dumps(said, default=repr).encode())
+
+    def text(self) -> str:
+        """Return the digest of the rows so far; more can be added."""
+        return self._hash.hexdigest()
+
+
+_SHARD = re.compile(r"([0-9]{1,9})/([0-9]{1,9})")
+
+
+@dataclass(frozen=True, slots=True)
+class Shard:
+    """Which rows of an input a process works on: every ``of``-th, from ``number`` on.
+
+    Attributes:
+        number: Which shard, from 1.
+        of: How many there are.
+
+    Raises:
+        OptionError: There is no such shard.
+    """
+
+    number: int = 1
+    of: int = 1
+
+    def __post_init__(self) -> None:
+        """Refuse shards that there are not."""
+        if not 1 <= self.number <= self.of:
+            raise OptionError(
+                f"shard {self.number} of {self.of}",
+                why="shards are counted from 1",
+                fix="the first of eight is 1/8, the last one 8/8",
+            )
+
+    @classmethod
+    def parse(cls, text: str | None, environment: Mapping[str, str] | None = None) -> Shard:
+        """Return the shard that a text names.
+
+        Args:
+            text: "3/8"; "auto" for the one of this process among those that torchrun, accelerate or Slurm started; None for
+                the whole input.
+            environment: Where these say it; None for that of the process.
+
+        Raises:
+            OptionError: It names none; or nobody says which one this process has; or there are several processes, and all
+                would do the whole input.
+        """
+        given = os.environ if environment is None else environment
+        started = _started(given)
+        if text is None:
+            if started is not None and started.of > 1:
+                raise OptionError(
+                    f"{started.of} processes were started, and each would do the whole input",
+                    why=f"this is number {started.number} of them, and no shard is given",
+                    fix="give --shard auto, or unset RANK and WORLD_SIZE",
+                )
+            return cls()
+        if text == "auto":
+            if started is None:
+                raise OptionError(
+                    "--shard auto outside torchrun, accelerate launch and srun",
+                    why="neither RANK and WORLD_SIZE nor SLURM_PROCID and SLURM_NTASKS are set",
+                    fix="name the shard: --shard 1/8",
+                )
+            return started
+        found = _SHARD.fullmatch(text)
+        if found is None:
+            raise OptionError(f"--shard {text}", why="it is not N/M", fix="give 3/8 for the third of eight, or auto")
+        return cls(int(found[1]), int(found[2]))
+
+    def rows_of(self, total: int) -> int:
+        """Return how many of so many rows are in this shard."""
+        return len(range(self.number - 1, total, self.of))
+
+    def has(self, index: int) -> bool:
+        """Tell whether a row is in this shard."""
+        return index % self.of == self.number - 1
+
+    @property
+    def suffix(self) -> str:
+        """What stands in the names of its files; empty if it is the only one."""
+        return "" if self.of == 1 else f"-{self.number:05}-of-{self.of:05}"
+
+
+def _started(environment: Mapping[str, str]) -> Shard | None:
+    """Return the shard of this process by its rank; None if it is alone."""
+    for rank, size in (("RANK", "WORLD_SIZE"), ("SLURM_PROCID", "SLURM_NTASKS")):
+        if environment.get(rank, "").isdecimal() and environment.get(size, "").isdecimal():
+            return Shard(int(environment[rank]) + 1, int(environment[size]))
+    return None

@@ -1,0 +1,279 @@
+"""Where rows come from: JSON Lines, CSV and Parquet, read a piece at a time, however long they are."""
+
+from __future__ import annotations
+
+import csv
+import json
+import shutil
+import sys
+import tempfile
+import weakref
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, BinaryIO
+
+from schemagen.errors import OptionError
+from schemagen.rows.arrow import arrow, parquet
+from schemagen.rows.row import Row, Shard, as_prompt
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+
+#: Rows of a Parquet file that are in memory at a time.
+_PARQUET_ROWS = 1024
+#: The module csv refuses longer fields otherwise.
+_LONGEST_FIELD = 2**31 - 1
+_BOM = b"\xef\xbb\xbf"
+
+
+@dataclass(frozen=True, slots=True)
+class Columns:
+    """Which columns of a table, or keys of an object, are read.
+
+    Attributes:
+        prompt: Of the prompt; None: "prompt", else "messages".
+        id: Of what the row calls itself, if it is there.
+    """
+
+    prompt: str | None = None
+    id: str = "id"
+
+    def of_names(self, names: Sequence[str], source: str) -> str:
+        """Return the column of the prompts in a table.
+
+        Raises:
+            OptionError: There is none.
+        """
+        wanted = ("prompt", "messages") if self.prompt is None else (self.prompt,)
+        for name in wanted:
+            if name in names:
+                return name
+        raise OptionError(
+            f"{source} has no column {' or '.join(map(repr, wanted))}",
+            why=f"its columns are {', '.join(map(repr, names))}"[:300],
+            fix="name the column of the prompts: --prompt-column NAME",
+        )
+
+    def of_object(self, found: Mapping[str, Any]) -> tuple[Any, Any]:
+        """Return what an object has as its prompt and as its id."""
+        prompt = found.get("prompt", found.get("messages")) if self.prompt is None else found.get(self.prompt)
+        return prompt, found.get(self.id)
+
+
+class Source(ABC):
+    """An input that can be read from its beginning any number of times."""
+
+    @abstractmethod
+    def rows(self, shard: Shard) -> Iterator[Row]:
+        """Yield the rows of a shard in their order.
+
+        Raises:
+            OptionError: It cannot be read.
+        """
+
+    @abstractmethod
+    def count(self) -> int | None:
+        """Return how many rows there are, all shards together; None if that cannot be told without reading them."""
+
+
+class JsonLines(Source):
+    """A file of JSON Lines: texts, chats, or objects; a line that is none of these is a row without a prompt."""
+
+    def __init__(self, path: Path, columns: Columns) -> None:
+        self._path = path
+        self._columns = columns
+
+    def rows(self, shard: Shard) -> Iterator[Row]:
+        """Yield the rows of a shard."""
+        with _opened(self._path) as stream:
+            yield from rows_of_lines(stream, shard, self._columns)
+
+    def count(self) -> int:
+        """Return how many lines are not empty."""
+        with _opened(self._path) as stream:
+            return sum(1 for line in stream if line.strip())
+
+
+class Pipe(Source):
+    """JSON Lines of a stream that can be read only once, and that may go on for as long as it likes."""
+
+    def __init__(self, stream: BinaryIO, columns: Columns) -> None:
+        self._stream = stream
+        self._columns = columns
+
+    def rows(self, shard: Shard) -> Iterator[Row]:
+        """Yield the rows of a shard."""
+        return rows_of_lines(self._stream, shard, self._columns)
+
+    def count(self) -> None:
+        """Return None."""
+        return
+
+
+class Csv(Source):
+    """A CSV file with a header; chats are JSON in the column "messages"."""
+
+    def __init__(self, path: Path, columns: Columns) -> None:
+        self._path = path
+        self._columns = columns
+        with _opened(path) as stream:
+            self._prompt = columns.of_names(next(self._table(stream), []), repr(str(path)))
+
+    def rows(self, shard: Shard) -> Iterator[Row]:
+        """Yield the rows of a shard."""
+        with _opened(self._path) as stream:
+            table = self._table(stream)
+            names = next(table)
+            at, at_id = names.index(self._prompt), names.index(self._columns.id) if self._columns.id in names else -1
+            for index, cells in enumerate(table):
+                if shard.has(index):
+                    said = cells[at] if at < len(cells) else None
+                    name = cells[at_id] if 0 <= at_id < len(cells) else None
+                    yield Row(index, self._read(said), name, f"row {index + 1} of the table")
+
+    def count(self) -> int:
+        """Return how many rows the table has."""
+        with _opened(self._path) as stream:
+            return sum(1 for _ in self._table(stream)) - 1
+
+    def _read(self, said: str | None) -> Any:
+        if said is None or self._prompt != "messages":
+            return said
+        try:
+            return as_prompt(json.loads(said))
+        except (ValueError, RecursionError):
+            return None
+
+    def _table(self, stream: BinaryIO) -> Iterator[list[str]]:
+        """Yield the rows that are not empty, the header first."""
+        import io
+
+        if csv.field_size_limit() < _LONGEST_FIELD:
+            csv.field_size_limit(_LONGEST_FIELD)
+        try:
+            with io.TextIOWrapper(stream, encoding="utf-8-sig", newline="") as text:
+                yield from (cells for cells in csv.reader(text) if cells)
+        except (UnicodeDecodeError, csv.Error) as error:
+            raise OptionError(
+                f"cannot read {str(self._path)!r}: {error}", why="it is no CSV in UTF-8", fix="convert it"
+            ) from error
+
+
+class Parquet(Source):
+    """A Parquet file, or a folder of them in the order of their names."""
+
+    def __init__(self, path: Path, columns: Columns) -> None:
+        self._columns = columns
+        self._files = sorted(path.glob("*.parquet")) if path.is_dir() else [path]
+        if not self._files:
+            raise OptionError(f"no Parquet files in {str(path)!r}", why="none ends in .parquet", fix="name the file")
+        with self._open(self._files[0]) as file:
+            self._names = list(file.schema_arrow.names)
+        self._prompt = columns.of_names(self._names, repr(str(self._files[0])))
+
+    def rows(self, shard: Shard) -> Iterator[Row]:
+        """Yield the rows of a shard."""
+        index = 0
+        wanted = [self._prompt, *([self._columns.id] if self._columns.id in self._names else [])]
+        for path in self._files:
+            with self._open(path) as file:
+                for batch in file.iter_batches(_PARQUET_ROWS, columns=wanted):
+                    yield from self._rows_of(batch, index, shard)
+                    index += batch.num_rows
+
+    def _rows_of(self, batch: Any, first: int, shard: Shard) -> Iterator[Row]:
+        """Yield the rows of a piece; only those of the shard become Python objects."""
+        mine = range((shard.number - 1 - first) % shard.of, batch.num_rows, shard.of)
+        if len(mine) < batch.num_rows:
+            batch = batch.take(arrow().array(mine, arrow().int64()))
+        for at, found in zip(mine, batch.to_pylist(), strict=True):
+            prompt, index = found[self._prompt], first + at
+            if isinstance(prompt, list):  # a struct has all fields of the table, most of them empty
+                prompt = [{key: value for key, value in each.items() if value is not None} for each in prompt if each]
+            yield Row(index, as_prompt(prompt), found.get(self._columns.id), f"row {index + 1} of the table")
+
+    def count(self) -> int:
+        """Return how many rows the files say that they have."""
+        found = 0
+        for path in self._files:
+            with self._open(path) as file:
+                found += file.metadata.num_rows
+        return found
+
+    @staticmethod
+    def _open(path: Path) -> Any:
+        try:
+            return parquet().ParquetFile(path)
+        except (OSError, ValueError) as error:
+            raise OptionError(
+                f"cannot read {str(path)!r}: {error}", why="it is not there, or no Parquet", fix="name another file"
+            ) from error
+
+
+def rows_of_lines(stream: BinaryIO, shard: Shard, columns: Columns) -> Iterator[Row]:
+    """Yield the rows of a shard of JSON Lines; lines of other shards are not parsed."""
+    index = 0
+    for number, line in enumerate(stream, start=1):
+        found = line.removeprefix(_BOM) if number == 1 else line
+        if not found.strip():
+            continue
+        if shard.has(index):
+            yield row_of_line(found, index, number, columns)
+        index += 1
+
+
+def row_of_line(line: bytes, index: int, number: int, columns: Columns) -> Row:
+    """Return the row of a line; one without a prompt if it holds none."""
+    place = f"line {number}"
+    try:
+        found = json.loads(line.decode())
+    except (ValueError, RecursionError) as error:  # also a number of thousands of digits, or nested very deep
+        told = f"{error.msg}, column {error.colno}" if isinstance(error, json.JSONDecodeError) else str(error)
+        return Row(index, None, place=place, refusal=told)
+    if isinstance(found, dict):
+        prompt, name = columns.of_object(found)
+        return Row(index, as_prompt(prompt), name, place)
+    return Row(index, as_prompt(found), place=place)
+
+
+def _opened(path: Path) -> BinaryIO:
+    try:
+        return path.open("rb")
+    except OSError as error:
+        raise OptionError(f"cannot read {str(path)!r}: {error}", fix="name a file that is there") from error
+
+
+#: Endings of names -> what reads them; everything else is JSON Lines.
+_READERS: dict[str, type[Csv | Parquet]] = {".csv": Csv, ".parquet": Parquet, ".pq": Parquet}
+
+
+def open_source(name: str, columns: Columns | None = None, *, again: bool = False) -> Source:
+    """Return the source that a name means.
+
+    Args:
+        name: A file: .csv, .parquet, and JSON Lines for every other ending; a folder of Parquet files; or - for JSON Lines
+            on standard input.
+        columns: What is read of it; None for the usual ones.
+        again: Whether it is read more than once. Standard input is kept in a temporary file for that.
+
+    Raises:
+        OptionError: It cannot be read, or has no prompts.
+    """
+    columns = columns or Columns()
+    if name == "-" and again:
+        with tempfile.NamedTemporaryFile(suffix=".jsonl", delete=False) as kept:
+            shutil.copyfileobj(sys.stdin.buffer, kept)
+        found = JsonLines(Path(kept.name), columns)
+        weakref.finalize(found, Path(kept.name).unlink, missing_ok=True)
+        return found
+    if name == "-":
+        return Pipe(sys.stdin.buffer, columns)
+    path = Path(name)
+    if path.is_dir():
+        return Parquet(path, columns)
+    reader = _READERS.get(path.suffix.lower())
+    if reader is not None:
+        return reader(path, columns)
+    _opened(path).close()
+    return JsonLines(path, columns)

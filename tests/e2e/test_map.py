@@ -1,0 +1,110 @@
+"""`lm.map`: any number of prompts, read a window at a time, answered in order."""
+
+import itertools
+
+import pytest
+
+import schemagen
+from schemagen import Failure, OptionError, Regex
+from schemagen.lm.progress import left_of, speed_of
+from schemagen.lm.windows import WindowSize
+
+SPEC = Regex("[a-c]{2,3}")
+
+
+def test_it_yields_what_a_batch_returns(lm):
+    """Values and failures are those of `batch`, with the numbers and seeds of their rows, whatever the windows are."""
+    prompts = ["one", "x" * 5000, "three", [], "five", "six", "seven"]
+    expected = lm.batch(prompts, SPEC, seed=3, temperature=2.0)
+    for window in (1, 2, 3, 100):
+        found = list(lm.map(iter(prompts), SPEC, seed=3, temperature=2.0, window=window))
+        assert [each for each in found if isinstance(each, str)] == [e for e in expected if isinstance(e, str)]
+        failures = [(at, each.index, each.error.code) for at, each in enumerate(found) if isinstance(each, Failure)]
+        assert failures == [(1, 1, "budget-exhausted"), (3, 3, "empty-prompt")]
+    texts = [each.text for each in lm.run_map(prompts[4:], SPEC, seed=7, temperature=2.0)]
+    assert texts == expected[4:]
+
+
+def test_prompts_are_read_when_their_window_comes(lm):
+    """Nothing is read before the first value is asked for, and then one window; prompts may go on for ever."""
+    read = []
+
+    def prompts():
+        for number in itertools.count():
+            read.append(number)
+            yield f"prompt {number}"
+
+    found = schemagen.Generator(lm, SPEC).map(prompts(), window=3)
+    assert read == []
+    next(found)
+    assert read == [0, 1, 2]
+    assert len(list(itertools.islice(found, 2))) == 2
+    assert read == [0, 1, 2]
+    next(found)
+    assert read == list(range(6))
+
+
+@pytest.mark.parametrize(
+    ("given", "options", "words"),
+    [
+        (("a prompt", SPEC), {}, "single str"),
+        (({"role": "user"}, SPEC), {}, "single dict"),
+        ((["x"], ["a", "b"]), {}, "spec of a map is a list"),
+        ((["x"], SPEC), {"window": 0}, "window=0"),
+        ((["x"], SPEC), {"seed": "1"}, "seed"),
+        ((["x"], SPEC), {"windw": 3}, "windw"),
+        ((["x"],), {}, "needs a type or schema"),
+    ],
+)
+def test_misuse_is_refused_at_once(lm, given, options, words):
+    """The call raises it, not the first value."""
+    with pytest.raises(OptionError, match=words):
+        lm.map(*given, **options)
+
+
+def test_other_doors_name_the_door_of_a_window(lm):
+    """`window` is an option of `map` alone."""
+    with pytest.raises(OptionError, match="window") as refused:
+        lm("x", SPEC, window=3)
+    assert "lm.map" in str(refused.value)
+
+
+def test_windows_grow_while_they_are_short():
+    """Twice as many rows after a short window, as many after a long one; a stated size stays."""
+    size = WindowSize()
+    assert size.rows == 64
+    for seconds, rows in ((1.0, 128), (14.0, 256), (16.0, 256), (0.1, 512)):
+        size.took(seconds)
+        assert size.rows == rows
+    for _ in range(9):
+        size.took(0.0)
+    assert size.rows == 4096
+    assert WindowSize(100).rows == 800
+    fixed = WindowSize(None, 5)
+    fixed.took(0.0)
+    assert fixed.rows == 5
+
+
+@pytest.mark.parametrize(
+    ("rows", "seconds", "words"),
+    [(0, 5.0, ""), (5, 0.0, ""), (50_000, 1.0, "50,000 rows/s"), (3, 2.0, "1.5 rows/s"), (1, 4.0, "15.0 rows/min")],
+)
+def test_speed_in_words(rows, seconds, words):
+    """Rows per second, or per minute when they are slow."""
+    assert speed_of(rows, seconds) == words
+
+
+@pytest.mark.parametrize(
+    ("total", "done", "seconds", "words"),
+    [
+        (None, 5, 1.0, ""),
+        (5, 0, 1.0, ""),
+        (10, 5, 61.0, "1:01 left"),
+        (10, 5, 7260.0, "2 h 01 min left"),
+        (4, 1, 86400.0, "3 d 0 h left"),
+        (5, 5, 9.0, "0:00 left"),
+    ],
+)
+def test_time_left_in_words(total, done, seconds, words):
+    """What the other rows take at the speed so far."""
+    assert left_of(total, done, seconds) == words

@@ -1,0 +1,463 @@
+"""`schemagen.rows`: sources, shards, formats, and outputs that are whole whenever a run is cut off."""
+
+import csv
+import io
+import json
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from schemagen.errors import GenerationError, OptionError
+from schemagen.generation import Failure, Generation
+from schemagen.rows import Columns, Output, Row, RowsRun, RunKey, Shard, format_of, open_source, output as output_module
+from schemagen.rows.record import Record
+from schemagen.rows.row import PromptDigest
+
+SPEC = {
+    "type": "object",
+    "properties": {"n": {"type": "integer"}, "word": {"type": "string"}},
+    "required": ["n"],
+    "additionalProperties": False,
+}
+ROOT = Path(__file__).parents[2]
+
+
+class Killed(BaseException):
+    """Stands in for the end of the process."""
+
+
+def value_of(row: Row) -> str:
+    """What the stand-in for a model writes for a row."""
+    return json.dumps({"n": row.index, "word": f'é"{row.prompt},\n'})
+
+
+class Answers:
+    """Stands in for a model: rows in `bad` fail, once they are not in it any more they have a value."""
+
+    def __init__(self, bad: set[int] | None = None) -> None:
+        self.bad = set() if bad is None else bad
+        self.asked: list[int] = []
+
+    def __call__(self, rows: Any) -> list[Any]:
+        self.asked += [row.index for row in rows]
+        return [self.of(row) for row in rows]
+
+    def of(self, row: Row) -> Any:
+        if row.prompt is None:
+            return row.failure()
+        if row.index in self.bad:
+            return Failure(row.index, row.prompt, GenerationError('bad, "luck"\nhere', text="{", code="row-failed"))
+        return Generation(None, value_of(row), (1,), 1, 0.0, None)
+
+
+class Job:
+    """An input of some rows, and runs over it."""
+
+    def __init__(self, folder: Path, ending: str, rows: int = 25) -> None:
+        self.source = folder / "in.jsonl"
+        self.output = folder / f"out{ending}"
+        self.failures = folder / "failures.jsonl"
+        self.write(rows)
+
+    def write(self, rows: int) -> None:
+        lines = [json.dumps({"id": f"id {number}", "prompt": f"prompt {number}"}) for number in range(rows)]
+        self.source.write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
+
+    def run(self, answers: Answers, *, resume: bool = True, window: int = 4, **options: Any) -> Any:
+        key = RunKey.of("spec", options.pop("spec", SPEC), model=None, **options)
+        shape = format_of(self.output, SPEC)
+        sink = Output(self.output, shape, key, failures=self.failures, resume=resume)
+        source = open_source(str(self.source), Columns())
+        run = RowsRun(source, sink, lambda: answers, Shard(), window=window, with_failures=True, progress=False)
+        return run.run(self.output)
+
+    def rows(self) -> list[tuple[int, Any, Any, Any]]:
+        """Index, id, value and code of each row of the output."""
+        if self.output.suffix == ".parquet":
+            pq = pytest.importorskip("pyarrow.parquet")
+            found = pq.read_table(self.output).to_pylist()
+            return [(row["index"], row["id"], row["value"], row["error"] and row["error"]["code"]) for row in found]
+        text = self.output.read_text(encoding="utf-8")
+        if self.output.suffix == ".csv":
+            table = csv.DictReader(io.StringIO(text))
+            return [
+                (int(row["index"]), row["id"], json.loads(row["value"] or "null"), row["error"] or None)
+                for row in table
+            ]
+        lines = [json.loads(line) for line in text.splitlines()]
+        return [(row["index"], row["id"], row.get("value"), row.get("error", {}).get("code")) for row in lines]
+
+    def check(self, rows: int, bad: set[int]) -> None:
+        """Each row is there once, in order, with its value or its error, and the file of failures has the others."""
+        expected = []
+        for number in range(rows):
+            value = json.loads(value_of(Row(number, f"prompt {number}")))
+            failed = number in bad
+            expected.append((number, f"id {number}", None if failed else value, "row-failed" if failed else None))
+        assert self.rows() == expected
+        failures = [json.loads(line) for line in self.failures.read_text(encoding="utf-8").splitlines()]
+        assert [(row["index"], row["prompt"]) for row in failures] == [(n, f"prompt {n}") for n in sorted(bad)]
+        names = {path.name for path in self.output.parent.iterdir()}
+        assert names == {"in.jsonl", self.output.name, f"{self.output.name}.meta.json", "failures.jsonl"}
+
+
+@pytest.fixture(params=[".jsonl", ".csv", ".parquet"])
+def job(request: pytest.FixtureRequest, tmp_path: Path) -> Job:
+    """A job with an output of each format."""
+    if request.param == ".parquet":
+        pytest.importorskip("pyarrow")
+    return Job(tmp_path, request.param)
+
+
+def test_a_run_writes_each_row(job: Job) -> None:
+    """Values and failures are there in order; a second run finds nothing to do, and loads no model."""
+    summary = job.run(Answers({3, 24}), resume=False)
+    assert (summary.values, summary.failed, summary.kept) == (23, 2, 0)
+    job.check(25, {3, 24})
+    with pytest.raises(OptionError, match="is there already"):
+        job.run(Answers(), resume=False)
+    again = Answers()
+    assert job.run(again).values == 2
+    assert again.asked == [3, 24]
+    job.check(25, set())
+    nothing = Answers()
+    assert (job.run(nothing).kept, nothing.asked) == (25, [])
+
+
+def test_rows_are_added_behind(job: Job) -> None:
+    """An input that has grown is gone on with; one that begins with something else is refused, and nothing changes."""
+    job.run(Answers(), resume=False)
+    job.write(31)
+    more = Answers()
+    job.run(more)
+    assert more.asked == list(range(25, 31))
+    job.check(31, set())
+    before = job.output.read_bytes()
+    job.source.write_text(job.source.read_text(encoding="utf-8").replace("prompt 7", "prompt 8"), encoding="utf-8")
+    with pytest.raises(OptionError, match="the first 31 prompts of the input have changed"):
+        job.run(Answers())
+    assert job.output.read_bytes() == before
+
+
+def kill_at(monkeypatch: pytest.MonkeyPatch, step: int) -> list[int]:
+    """End the process at the nth thing that is done to files, before it or half way through it; return a counter of them."""
+    steps = [0]
+
+    def passed() -> bool:
+        steps[0] += 1
+        return steps[0] == step
+
+    def wrap(owner: Any, name: str, *, half: bool = False) -> None:
+        done = getattr(owner, name)
+
+        def instead(self: Any, *args: Any, **options: Any) -> Any:
+            if passed():
+                if half:
+                    done(self, args[0][: len(args[0]) // 2])
+                raise Killed
+            found = done(self, *args, **options)
+            if passed():
+                raise Killed
+            return found
+
+        monkeypatch.setattr(owner, name, instead)
+
+    wrap(output_module.Journal, "append", half=True)
+    wrap(Record, "write")
+    wrap(Path, "replace")
+    wrap(Path, "unlink")
+    return steps
+
+
+@pytest.mark.parametrize("kind", ["first", "retry", "grown"])
+def test_an_end_at_any_moment_loses_at_most_a_window(job: Job, kind: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whatever is done to files last: the next run goes on, and each row is there once at the end."""
+    monkeypatch.setattr("os.fsync", lambda _: None)  # this is no test of disks, and waits for none
+    rows = 13
+    bad = {2, 9}
+    step = 0
+    while True:
+        step += 1
+        for path in job.output.parent.iterdir():
+            path.unlink()
+        job.write(rows - 5 if kind == "grown" else rows)
+        if kind != "first":
+            job.run(Answers(bad if kind == "retry" else set()), resume=False)
+        job.write(rows)
+        cut_off = Answers({11})
+        with monkeypatch.context() as patch:
+            counted = kill_at(patch, step)
+            try:
+                job.run(cut_off)
+            except Killed:
+                killed = True
+            else:
+                killed = False
+        after = Answers()
+        if killed:
+            job.run(after)
+        if 11 in after.asked or not killed:
+            assert len(set(cut_off.asked) & set(after.asked)) <= 2 * 4
+        if job_failed(job):
+            job.run(Answers())
+        job.check(rows, set())
+        if not killed:
+            break
+    assert step > 10
+    assert counted[0] < step
+
+
+def job_failed(job: Job) -> bool:
+    """Whether a row has an error."""
+    return any(code for *_, code in job.rows())
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        ({"spec": {"type": "integer"}}, "spec has changed"),
+        ({"seed": 3}, "--seed unset, now 3"),
+        ({"max_new_tokens": 9}, "--max-new-tokens unset, now 9"),
+    ],
+)
+def test_another_run_is_refused(job: Job, change: dict[str, Any], words: str) -> None:
+    """An output of another spec or other options is left alone."""
+    job.run(Answers(), resume=False)
+    before = job.output.read_bytes()
+    with pytest.raises(OptionError, match=words):
+        job.run(Answers(), **change)
+    assert job.output.read_bytes() == before
+
+
+def test_another_version_is_refused(job: Job, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Values of two versions do not mix: what a version enforces may differ."""
+    job.run(Answers(), resume=False)
+    monkeypatch.setattr("schemagen.__version__", "0.0.9")
+    with pytest.raises(OptionError, match=r"schemagen 0\.1\.0, now 0\.0\.9"):
+        job.run(Answers())
+
+
+def test_a_value_that_fits_no_column_is_a_failure(tmp_path: Path) -> None:
+    """An integer of more than 64 bits is no int64 of Parquet; its row says so, and the others are written."""
+    pytest.importorskip("pyarrow")
+    job = Job(tmp_path, ".parquet", 3)
+    answers = Answers()
+    answers.of = lambda row: Generation(None, f'{{"n": {10 ** (30 * row.index)}}}', (1,), 1, 0.0, None)  # type: ignore[method-assign]
+    assert job.run(answers, resume=False).failed == 2
+    assert [(value, code) for _, _, value, code in job.rows()] == [
+        ({"n": 1, "word": None}, None),
+        *[(None, "no-such-column-value")] * 2,
+    ]
+
+
+def test_two_processes_do_not_write_one_file(job: Job) -> None:
+    """The second is refused while the first writes, and the output is that of the first."""
+    pytest.importorskip("fcntl")
+    refused = []
+
+    class Interfering(Answers):
+        def __call__(self, rows: Any) -> list[Any]:
+            with pytest.raises(OptionError, match="another process is writing it") as error:
+                job.run(Answers())
+            refused.append(error)
+            return super().__call__(rows)
+
+    job.run(Interfering(), resume=False)
+    assert refused
+    job.check(25, set())
+
+
+# ---- killed for real ------------------------------------------------------------------------------------------------
+
+CHILD = """
+import sys, time
+sys.path.insert(0, {root!r})
+from pathlib import Path
+from tests.unit.test_rows import Answers, Job
+
+class Slow(Answers):
+    def __call__(self, rows):
+        time.sleep(0.02)
+        return super().__call__(rows)
+
+job = Job.__new__(Job)
+job.source, job.output, job.failures = (Path(name) for name in sys.argv[1:4])
+job.run(Slow(), window=50)
+"""
+
+
+@pytest.mark.skipif(not hasattr(signal, "SIGKILL"), reason="this system has no SIGKILL")
+def test_killed_and_gone_on_with(job: Job) -> None:
+    """SIGKILL when the output has some rows, three times; then each row is there once."""
+    rows = 3000
+    job.write(rows)
+    command = [sys.executable, "-c", CHILD.format(root=str(ROOT)), str(job.source), str(job.output), str(job.failures)]
+    growing = job.output.with_name(job.output.name + (".part" if job.output.suffix == ".parquet" else ""))
+    for part in (0.2, 0.45, 0.8):
+        process = subprocess.Popen(command)
+        while process.poll() is None and not (growing.exists() and growing.stat().st_size > part * rows * 60):
+            time.sleep(0.005)
+        assert process.poll() is None, "it ended before it was killed"
+        process.kill()
+        assert process.wait() == -signal.SIGKILL
+    assert subprocess.run(command, check=False).returncode == 0
+    job.check(rows, set())
+
+
+# ---- sources --------------------------------------------------------------------------------------------------------
+
+
+def tables(folder: Path) -> dict[str, str]:
+    """The same three rows in each format."""
+    rows = [{"id": "a", "prompt": 'é, "x"\ny'}, {"id": "b", "prompt": "two"}, {"id": "c", "prompt": "three"}]
+    (folder / "t.jsonl").write_text("\ufeff" + "\n\n".join(map(json.dumps, rows)), encoding="utf-8")
+    with (folder / "t.csv").open("w", encoding="utf-8-sig", newline="") as stream:
+        writer = csv.DictWriter(stream, ["id", "prompt"])
+        writer.writeheader()
+        writer.writerows(rows)
+    names = {"jsonl": "t.jsonl", "csv": "t.csv"}
+    try:
+        import pyarrow as pa
+        import pyarrow.parquet as pq
+    except ImportError:
+        return names
+    pq.write_table(pa.Table.from_pylist(rows), folder / "t.parquet", row_group_size=2)
+    (folder / "parts").mkdir()
+    pq.write_table(pa.Table.from_pylist(rows[:2]), folder / "parts" / "1.parquet")
+    pq.write_table(pa.Table.from_pylist(rows[2:]), folder / "parts" / "2.parquet")
+    return {**names, "parquet": "t.parquet", "folder": "parts"}
+
+
+@pytest.mark.parametrize("kind", ["jsonl", "csv", "parquet", "folder"])
+def test_every_format_has_the_same_rows(kind: str, tmp_path: Path) -> None:
+    """Rows, their number and those of each shard are the same, whatever they are written in."""
+    names = tables(tmp_path)
+    if kind not in names:
+        pytest.skip("pyarrow is not installed")
+    source = open_source(str(tmp_path / names[kind]), Columns())
+    rows = [(row.index, row.prompt, row.id) for row in source.rows(Shard())]
+    assert rows == [(0, 'é, "x"\ny', "a"), (1, "two", "b"), (2, "three", "c")]
+    assert source.count() == 3
+    shards = [[row.index for row in source.rows(Shard(number, 2))] for number in (1, 2)]
+    assert shards == [[0, 2], [1]]
+    assert [Shard(number, 2).rows_of(3) for number in (1, 2)] == [2, 1]
+
+
+def test_chats_are_read_from_tables(tmp_path: Path) -> None:
+    """A column of messages is JSON in CSV and a list of structs in Parquet, without the fields that are empty."""
+    chat = [{"role": "user", "content": "Hi"}]
+    path = tmp_path / "t.csv"
+    with path.open("w", encoding="utf-8", newline="") as stream:
+        csv.writer(stream).writerows([["messages"], [json.dumps(chat)], ["{"]])
+    assert [row.prompt for row in open_source(str(path), Columns()).rows(Shard())] == [chat, None]
+    pa = pytest.importorskip("pyarrow")
+    pq = pytest.importorskip("pyarrow.parquet")
+    table = pa.Table.from_pylist(
+        [{"messages": [{**chat[0], "name": None}, {"role": "user", "content": "x", "name": "y"}]}]
+    )
+    pq.write_table(table, tmp_path / "t.parquet")
+    (row,) = open_source(str(tmp_path / "t.parquet"), Columns()).rows(Shard())
+    assert row.prompt == [*chat, {"role": "user", "content": "x", "name": "y"}]
+
+
+@pytest.mark.parametrize("name", ["t.csv", "t.parquet"])
+def test_a_table_without_prompts_names_its_columns(name: str, tmp_path: Path) -> None:
+    """The error says which columns there are, and which option names one."""
+    (tmp_path / "t.csv").write_text("text,id\nx,1\n", encoding="utf-8")
+    if name.endswith("parquet"):
+        pa = pytest.importorskip("pyarrow")
+        pytest.importorskip("pyarrow.parquet").write_table(pa.table({"text": ["x"], "id": [1]}), tmp_path / name)
+    with pytest.raises(OptionError, match="no column 'prompt' or 'messages'") as refused:
+        open_source(str(tmp_path / name), Columns())
+    assert "'text', 'id'" in refused.value.why
+    (row,) = open_source(str(tmp_path / name), Columns("text")).rows(Shard())
+    assert (row.prompt, str(row.id)) == ("x", "1")
+
+
+@pytest.mark.parametrize(
+    "name", ["nowhere.jsonl", "nowhere.csv", "nowhere.parquet", "latin.csv", "no.parquet", "empty"]
+)
+def test_what_cannot_be_read_is_an_error(name: str, tmp_path: Path) -> None:
+    """Files that are not there, or are something else, and folders without a table are named."""
+    pytest.importorskip("pyarrow")
+    (tmp_path / "latin.csv").write_bytes(b"prompt\n\xe9\n")
+    (tmp_path / "no.parquet").write_bytes(b"prompt")
+    (tmp_path / "empty").mkdir()
+    with pytest.raises(OptionError, match=name):
+        list(open_source(str(tmp_path / name), Columns()).rows(Shard()))
+
+
+def test_reading_does_not_wait_for_the_end() -> None:
+    """Rows of a pipe come as they are written: the first is there before the last is."""
+    from schemagen.rows.sources import rows_of_lines
+
+    def lines() -> Any:
+        yield b'"a"\n'
+        raise AssertionError("it was read to its end")
+
+    assert next(rows_of_lines(lines(), Shard(), Columns())).prompt == "a"
+
+
+# ---- shards ---------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("text", "environment", "found"),
+    [
+        ("3/8", {}, Shard(3, 8)),
+        (None, {}, Shard(1, 1)),
+        ("auto", {"RANK": "2", "WORLD_SIZE": "4"}, Shard(3, 4)),
+        ("auto", {"SLURM_PROCID": "0", "SLURM_NTASKS": "2"}, Shard(1, 2)),
+        ("1/2", {"RANK": "1", "WORLD_SIZE": "2"}, Shard(1, 2)),
+        (None, {"RANK": "0", "WORLD_SIZE": "1"}, Shard(1, 1)),
+    ],
+)
+def test_shards_are_named(text: str | None, environment: dict[str, str], found: Shard) -> None:
+    """By number, or by the rank that a launcher gave."""
+    assert Shard.parse(text, environment) == found
+
+
+@pytest.mark.parametrize(
+    ("text", "environment", "words"),
+    [
+        ("0/8", {}, "shard 0 of 8"),
+        ("9/8", {}, "shard 9 of 8"),
+        ("1/0", {}, "shard 1 of 0"),
+        ("half", {}, "--shard half"),
+        ("auto", {}, "outside torchrun"),
+        (None, {"RANK": "0", "WORLD_SIZE": "2"}, "2 processes were started"),
+    ],
+)
+def test_shards_that_there_are_not(text: str | None, environment: dict[str, str], words: str) -> None:
+    """They are refused, and so are processes that would all do the same."""
+    with pytest.raises(OptionError, match=words):
+        Shard.parse(text, environment)
+
+
+def test_shards_share_all_rows() -> None:
+    """Each row is in one shard, and what a shard says of its length is true."""
+    for of in range(1, 6):
+        for total in range(12):
+            shards = [[index for index in range(total) if Shard(number, of).has(index)] for number in range(1, of + 1)]
+            assert sorted(index for shard in shards for index in shard) == list(range(total))
+            assert [len(shard) for shard in shards] == [Shard(number, of).rows_of(total) for number in range(1, of + 1)]
+
+
+def test_digests_tell_prompts_apart() -> None:
+    """The order, ids, and where a text ends count; the same rows have the same digest."""
+
+    def digest(*rows: Row) -> str:
+        found = PromptDigest()
+        for row in rows:
+            found.add(row)
+        return found.text()
+
+    a, b = Row(0, "a"), Row(1, "b")
+    digests = [digest(a, b), digest(b, a), digest(a), digest(Row(0, "a", 1), b), digest(Row(0, "ab")), digest()]
+    assert len(set(digests)) == len(digests)
+    assert digest(Row(5, "a"), b) == digests[0]
