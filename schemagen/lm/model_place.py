@@ -113,7 +113,9 @@ class ModelPlace:
         if path is None:
             return
         if not path.is_file():
-            there = ", ".join(sorted(each.name for each in path.parent.glob(f"*{_GGUF}"))) if path.parent.is_dir() else ""
+            there = (
+                ", ".join(sorted(each.name for each in path.parent.glob(f"*{_GGUF}"))) if path.parent.is_dir() else ""
+            )
             raise ModelError(
                 f"there is no file {str(path)!r}",
                 why=f"looked for at {path.absolute()}",
@@ -132,8 +134,8 @@ class ModelPlace:
         """Say what transformers could not load; its own error is the cause.
 
         Raises:
-            ModelError: It raised an OSError, or a ValueError, as for a model that is no causal one. Of a .gguf file, whatever its
-                readers stumble over, but what is said of options (a TypeError).
+            ModelError: It raised an OSError, or a ValueError, as for a model that is no causal one. Of a .gguf file,
+                whatever its readers stumble over, but what is said of options (a TypeError).
         """
         try:
             yield

@@ -46,7 +46,7 @@ def file(tmp_path_factory, tokenizer):
     writer.add_token_list(vocab)
     special = {tokenizer.eos_token, tokenizer.pad_token}
     writer.add_token_types([3 if piece in special else 1 for piece in vocab])
-    writer.add_token_merges(["{ \"", "\" :", "\" ,", "Ġ \"", "t r", "u e", "tr ue"])
+    writer.add_token_merges(['{ "', '" :', '" ,', 'Ġ "', "t r", "u e", "tr ue"])
     writer.add_eos_token_id(tokenizer.eos_token_id)
     writer.add_pad_token_id(tokenizer.pad_token_id)
     writer.add_chat_template(TEMPLATE)
@@ -72,6 +72,7 @@ def file(tmp_path_factory, tokenizer):
 
 @pytest.fixture(scope="module")
 def gguf_lm(file):
+    """Load it by its path alone."""
     return schemagen.load(file)
 
 
