@@ -15,9 +15,9 @@ from typing import TYPE_CHECKING, Any
 
 import harness
 from tasks import TASKS
-from tasks.scoring import fields_right, paired, wilson
 
 import schemagen
+from schemagen.evaluation.scoring import fields_right, paired, wilson
 from schemagen.prompts.renderings import told
 
 if TYPE_CHECKING:
@@ -187,8 +187,13 @@ def main() -> int:
                 continue
             results[name][way] = measure(lm, TASKS[name], way, options)
             print(name, *summary({BASELINE: results[name][BASELINE], way: results[name][way]})[-1], flush=True)
-            settings = {"model": str(options.model).rpartition("/")[2], "count": options.count, "seed": options.seed,
-                        "split": "tune", "batch_size": options.batch_size}
+            settings = {
+                "model": str(options.model).rpartition("/")[2],
+                "count": options.count,
+                "seed": options.seed,
+                "split": "tune",
+                "batch_size": options.batch_size,
+            }
             harness.write_result(options.out, "prompts", settings, results)
     return 0
 

@@ -33,17 +33,24 @@ _PROBLEMS = {
     ),
     "test": (
         ("{name} finds {a} {things} on Monday and {b} on Tuesday. How many {things} is that?", lambda a, b, _: a + b),
-        ("There are {big} {things} in a jar. {name} takes out {b}. How many stay in the jar?", lambda a, b, _: a + b - b),
-        ("{name} packs {c} bags. Each bag gets {b} {things}. How many {things} does {name} pack?", lambda _, b, c: b * c),
-        ("{name} puts {product} {things} into {c} bags, the same number in each. How many are in a bag?", lambda _, b, __: b),
         (
-            "{name} owns {a} {things}. A friend gives {name} {c} packs with {b} {things} each. How many {things} does {name} "
-            "own in the end?",
+            "There are {big} {things} in a jar. {name} takes out {b}. How many stay in the jar?",
+            lambda a, b, _: a + b - b,
+        ),
+        (
+            "{name} packs {c} bags. Each bag gets {b} {things}. How many {things} does {name} pack?",
+            lambda _, b, c: b * c,
+        ),
+        (
+            "{name} puts {product} {things} into {c} bags, the same number in each. How many are in a bag?",
+            lambda _, b, __: b,
+        ),
+        (
+            "{name} owns {a} {things}. A friend gives {name} {c} packs with {b} {things} each. How many {things} is that?",
             lambda a, b, c: a + b * c,
         ),
         (
-            "{name} buys {b} {things} for {c} dollars each and pays with a note of {note} dollars. How many dollars does {name} "
-            "get back?",
+            "{name} buys {b} {things} for {c} dollars each and pays with {note} dollars. How many dollars are left?",
             lambda _, b, c: 100 - b * c,
         ),
     ),

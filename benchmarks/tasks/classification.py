@@ -84,7 +84,11 @@ _MESSAGES = {
 }
 _URGENT = {
     "tune": (" I need help right now!", " This is an emergency, answer at once."),
-    "test": (" This is urgent, please reply today!", " I need this solved immediately.", " Please hurry, it cannot wait!"),
+    "test": (
+        " This is urgent, please reply today!",
+        " I need this solved immediately.",
+        " Please hurry, it cannot wait!",
+    ),
 }
 _PATIENT = {
     "tune": ("", " There is no hurry."),

@@ -64,16 +64,17 @@ _MAILS = {
 }
 _ORDERS = {
     "tune": (
-        "Order {order_number} of {order_date}: {customer_name} ({customer_email}), {street}, {postal_code} {city}, {country}, "
-        "wants {quantity} x {product} at {unit_price:.2f} {currency} each, paid by {payment_method}.{gift_words}{code_words}",
+        """Order {order_number} of {order_date}: {customer_name} ({customer_email}), {street}, {postal_code} {city}, \
+{country}, wants {quantity} x {product} at {unit_price:.2f} {currency} each, paid by {payment_method}.\
+{gift_words}{code_words}""",
     ),
     "test": (
-        "On {order_date} we received order {order_number} from {customer_name}, e-mail {customer_email}. Please ship "
-        "{quantity} pieces of the {product} at {unit_price:.2f} {currency} each to {street}, {postal_code} {city}, {country}. "
-        "Payment: {payment_method}.{gift_words}{code_words}",
-        "{customer_name} of {street}, {postal_code} {city}, {country} placed order {order_number} ({order_date}). The order "
-        "is for {quantity} of our {product}, price {unit_price:.2f} {currency} per piece, to be paid by {payment_method}. "
-        "Questions go to {customer_email}.{gift_words}{code_words}",
+        """On {order_date} we received order {order_number} from {customer_name}, e-mail {customer_email}. Please ship \
+{quantity} pieces of the {product} at {unit_price:.2f} {currency} each to {street}, {postal_code} {city}, {country}. \
+Payment: {payment_method}.{gift_words}{code_words}""",
+        """{customer_name} of {street}, {postal_code} {city}, {country} placed order {order_number} ({order_date}). The order \
+is for {quantity} of our {product}, price {unit_price:.2f} {currency} per piece, to be paid by {payment_method}. \
+Questions go to {customer_email}.{gift_words}{code_words}""",
     ),
 }
 
@@ -93,7 +94,9 @@ def _person(source: random.Random, split: Split) -> Example:
 
 def _order(source: random.Random, split: Split) -> Example:
     first, last = source.choice(words.FIRST_NAMES[split]), source.choice(words.LAST_NAMES[split])
-    code = f"{source.choice(('SAVE', 'SPRING', 'HELLO'))}{source.randrange(10, 60, 5)}" if source.random() < 0.5 else None
+    code = (
+        f"{source.choice(('SAVE', 'SPRING', 'HELLO'))}{source.randrange(10, 60, 5)}" if source.random() < 0.5 else None
+    )
     year = 2023 if split == "tune" else 2024
     answer = {
         "order_number": f"{source.choice('ABCDEFGH')}-{source.randrange(10_000, 99_999)}",

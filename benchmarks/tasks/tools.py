@@ -106,10 +106,17 @@ _REQUESTS: dict[str, dict[str, tuple[str, ...]]] = {
         "create_event": ('Add "{title}" to my calendar on {date}.',),
     },
     "test": {
-        "get_weather": ("Is it sunny in {city} today?", "Do I need an umbrella in {city}?", "How warm is it in {city}?"),
+        "get_weather": (
+            "Is it sunny in {city} today?",
+            "Do I need an umbrella in {city}?",
+            "How warm is it in {city}?",
+        ),
         "set_timer": ("Remind me when {minutes} minutes are over.", "Count down {minutes} minutes for the eggs."),
         "send_message": ('Text {recipient} the words "{text}".', 'Please let {recipient} know: "{text}"'),
-        "convert_currency": ("Convert {amount} {source} to {target}.", "I have {amount} {source}. What is it in {target}?"),
+        "convert_currency": (
+            "Convert {amount} {source} to {target}.",
+            "I have {amount} {source}. What is it in {target}?",
+        ),
         "play_music": ("I want to listen to {artist}.", "Put on some songs of {artist}, please."),
         "create_event": ('Schedule "{title}" for {date}.', 'On {date} I have "{title}", put it in my calendar.'),
     },

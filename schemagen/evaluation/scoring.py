@@ -27,8 +27,8 @@ def fields_right(answer: Any, right: Any, uncounted: Collection[str] = ()) -> di
         uncounted: Fields that have no right value.
     """
     given = dict(_leaves(answer, ""))
-    wanted = {path: value for path, value in _leaves(right, "") if path.lstrip("/") not in uncounted}
-    if not isinstance(answer, dict):
+    wanted = {path: value for path, value in _leaves(right, "") if path.removeprefix("/") not in uncounted}
+    if isinstance(right, dict) and not isinstance(answer, dict):
         return dict.fromkeys(wanted, False)
     return {path: same(given.get(path), value) for path, value in wanted.items()}
 
