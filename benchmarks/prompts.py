@@ -131,13 +131,11 @@ def measure(lm: Any, task: Task, way: str, options: Any) -> dict[str, Any]:
         progress=False,
     )
     scores = [score(task, *pair) for pair in zip(examples, found, strict=True)]
-    masses = [one.masked_mass for one in found if getattr(one, "masked_mass", None) is not None]
     return {
         "fields": scores,
         "exact": sum(each == 1 for each in scores),
         "count": len(scores),
         "failed": sum(not hasattr(one, "value") for one in found),
-        "masked_mass": sum(masses) / len(masses) if masses else None,
         "prompt_tokens": sum(getattr(one, "prompt_tokens", 0) for one in found) / len(found),
         "seconds": round(time.perf_counter() - started, 1),
         "samples": [getattr(one, "text", "") for one in found[:3]],
@@ -157,7 +155,6 @@ def summary(results: dict[str, dict[str, Any]]) -> list[tuple[str, ...]]:
                 f"{sum(found['fields']) / found['count']:.3f}",
                 f"{mean:+.3f} ({low:+.3f} to {high:+.3f})",
                 f"{found['exact']}/{found['count']} ({exact[0]:.2f} to {exact[1]:.2f})",
-                f"{found['masked_mass'] or 0:.3f}",
                 f"{found['prompt_tokens']:.0f}",
                 str(found["seconds"]),
             )
@@ -165,7 +162,7 @@ def summary(results: dict[str, dict[str, Any]]) -> list[tuple[str, ...]]:
     return lines
 
 
-def main() -> int:
+def main(arguments: list[str] | None = None) -> int:
     """Measure, print, write."""
     made = harness.parser(__doc__, "prompts")
     made.add_argument("--model", required=True, help="a .gguf file, a folder or a name")
@@ -174,7 +171,7 @@ def main() -> int:
     made.add_argument("--threads", type=int, default=1)
     made.add_argument("--tasks", nargs="*", default=["extraction_5", "classification", "arithmetic", "tools"])
     made.add_argument("--ways", nargs="*", default=list(WAYS))
-    options = made.parse_args()
+    options = made.parse_args(arguments)
     import torch
 
     torch.set_num_threads(options.threads)

@@ -191,7 +191,8 @@ def main(arguments: list[str] | None = None) -> int:
     import torch
 
     torch.set_num_threads(options.threads)
-    lm = schemagen.load(options.model, dtype="float32", device_map=None, cache=real_model.cache())
+    cache = real_model.cache() if options.model.suffix == ".gguf" else None
+    lm = schemagen.load(options.model, dtype="float32", device_map=None, cache=cache)
     methods, skipped = available(lm, options.methods)
     warm_up = harness.seconds(lambda: lm.generate_text("Hello", max_new_tokens=8))
     kind = "times" if options.batch_size is None else "quality"

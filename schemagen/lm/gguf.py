@@ -1,8 +1,8 @@
 """Models in a .gguf file, the format of llama.cpp: weights, tokenizer and chat template in one.
 
 transformers reads them with the package ``gguf``, which is an extra, and dequantises the weights. It reads the file once for
-the configuration, once for the tokenizer and once for the weights, in Python, so that a file of 100 MB takes some twenty
-seconds. A folder given as ``cache=`` therefore keeps what was read: the tokenizer and the dequantised weights as
+the configuration, once for the tokenizer and once for the weights, in Python, so that a file of 100 MB takes some 25 s of
+CPU time. A folder given as ``cache=`` therefore keeps what was read: the tokenizer and the dequantised weights as
 transformers saves them, which load in a second. An entry is found by the content of the file; it takes four bytes a weight.
 """
 
