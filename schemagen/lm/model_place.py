@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
 #: Ending of a file -> what to do instead of loading it by itself.
-_OTHER_FORMATS = dict.fromkeys(
+_OTHER_FORMATS: dict[str, str] = dict.fromkeys(
     (".safetensors", ".bin", ".pt", ".pth", ".ckpt"), "give the folder of this file, with its config.json: {folder!r}"
 )
 _GGUF = ".gguf"
