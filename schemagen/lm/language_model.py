@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from schemagen.lm.scoring import Score
     from schemagen.options import DecodingOptions
     from schemagen.prompts.reasoning import Reasoning
+    from schemagen.prompts.renderings import ShowSchema
     from schemagen.vocabulary import Vocabulary
     from schemagen.writers.formats import TextFormat
 
@@ -178,7 +179,7 @@ class LanguageModel(SingleAnswers, BatchAnswers, MappedAnswers, StreamedAnswers,
         *,
         reasoning: bool | int | Reasoning = False,
         as_: TextFormat = "json",
-        show_schema: bool = True,
+        show_schema: ShowSchema = True,
         chat_template: bool = True,
     ) -> str:
         """Return the exact text that `run` sends to the model; arguments as for `run`."""

@@ -6,6 +6,7 @@ import os
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from struct import error as StructError  # noqa: N812 - it is a class
 from typing import TYPE_CHECKING, Any
 
 from schemagen.errors import ModelError
@@ -14,14 +15,10 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
 #: Ending of a file -> what to do instead of loading it by itself.
-_OTHER_FORMATS = {
-    ".gguf": "load the model that it was made from, by its name on the hub; or mask the logits where the file runs, "
-    "with schemagen.Vocabulary and schemagen.compile",
-    **dict.fromkeys(
-        (".safetensors", ".bin", ".pt", ".pth", ".ckpt"),
-        "give the folder of this file, with its config.json: {folder!r}",
-    ),
-}
+_OTHER_FORMATS: dict[str, str] = dict.fromkeys(
+    (".safetensors", ".bin", ".pt", ".pth", ".ckpt"), "give the folder of this file, with its config.json: {folder!r}"
+)
+_GGUF = ".gguf"
 #: An adapter has a configuration of its own.
 _CONFIGS = ("config.json", "adapter_config.json")
 _WEIGHTS = ("*.safetensors", "*.bin", "*.pt", "*.pth", "*.h5", "*.msgpack", "*.gguf")
@@ -35,12 +32,19 @@ class ModelPlace:
     """Where a model is loaded from.
 
     Attributes:
-        name: A name on the hub, or a path, as it was given.
+        name: A name on the hub, or the path of a folder.
         folder: Where the files are, if it is a folder.
+        gguf_file: The file that holds the model; None: it is in files of transformers.
     """
 
     name: str
     folder: Path | None
+    gguf_file: str | None = None
+
+    @property
+    def path_of_gguf(self) -> Path | None:
+        """The .gguf file, if it is on this machine."""
+        return None if self.gguf_file is None or self.folder is None else self.folder / self.gguf_file
 
     @classmethod
     def of(cls, name_or_path: Any, options: Mapping[str, Any]) -> ModelPlace:
@@ -59,28 +63,99 @@ class ModelPlace:
                 fix="give a name on the Hugging Face hub, or a folder; for a model that is loaded already: from_transformers",
             )
         path = Path(name_or_path).expanduser()
+        gguf_file = options.get("gguf_file")
+        if path.suffix.lower() == _GGUF and not path.is_dir():
+            return cls._of_gguf(path, gguf_file)
         _check_path(name_or_path, path)
         folder = path / (options.get("subfolder") or "") if path.is_dir() else None
-        found = cls(str(name_or_path), folder)
-        if folder is not None and not options.get("gguf_file") and not _any_file(folder, _CONFIGS):
+        found = cls(str(path) if path.is_dir() else str(name_or_path), folder, gguf_file)
+        if gguf_file is not None:
+            found._check_gguf()
+            return found
+        if folder is not None and not _any_file(folder, _CONFIGS):
             raise ModelError(
                 f"folder {str(folder)!r} has no config.json",
                 why="a folder without one holds no model of transformers",
-                fix=f"model.save_pretrained(folder) writes it; {_SAVED}",
+                fix=_fix_of_folder(folder),
             )
         return found
+
+    @classmethod
+    def _of_gguf(cls, path: Path, named: Any) -> ModelPlace:
+        """Return the place of a .gguf file that was given by its path.
+
+        Raises:
+            ModelError: It is not there, or another one is named besides.
+        """
+        if named is not None:
+            raise ModelError(
+                f"{str(path)!r} beside gguf_file={named!r:.80}",
+                why="both name the file that holds the model",
+                fix=f"give the path alone, or the folder and the name: load({str(path.parent)!r}, gguf_file={path.name!r})",
+            )
+        found = cls(str(path.parent), path.parent, path.name)
+        found._check_gguf()
+        return found
+
+    def _check_gguf(self) -> None:
+        """Refuse a .gguf file that is none, or is not in its folder.
+
+        Raises:
+            ModelError: It is not.
+        """
+        if not isinstance(self.gguf_file, str) or not self.gguf_file:
+            raise ModelError(
+                f"gguf_file={self.gguf_file!r:.80}",
+                why="it is the name of a file in the folder, or in the repository on the hub",
+                fix="give the name as a text, as gguf_file='model.Q4_0.gguf'",
+            )
+        path = self.path_of_gguf
+        if path is None:
+            return
+        if not path.is_file():
+            there = (
+                ", ".join(sorted(each.name for each in path.parent.glob(f"*{_GGUF}"))) if path.parent.is_dir() else ""
+            )
+            raise ModelError(
+                f"there is no file {str(path)!r}",
+                why=f"looked for at {path.absolute()}",
+                fix=f"the folder has {there}" if there else "check the path; a .gguf file is downloaded by itself",
+            )
+        with path.open("rb") as file:
+            if file.read(4) != b"GGUF":
+                raise ModelError(
+                    f"{str(path)!r} is no GGUF file",
+                    why="it does not begin with the four letters GGUF; perhaps a download was cut off",
+                    fix="download it again",
+                )
 
     @contextmanager
     def clear_errors(self) -> Iterator[None]:
         """Say what transformers could not load; its own error is the cause.
 
         Raises:
-            ModelError: It raised an OSError, or a ValueError, as for a model that is no causal one.
+            ModelError: It raised an OSError, or a ValueError, as for a model that is no causal one. Of a .gguf file,
+                whatever its readers stumble over, but what is said of options (a TypeError).
         """
         try:
             yield
         except (OSError, ValueError) as error:
-            raise (self._refused(error) if self.folder is None else self._damaged(self.folder, error)) from error
+            raise self._unread(error) from error
+        except (ArithmeticError, LookupError, StructError, NotImplementedError, RuntimeError) as error:
+            if self.gguf_file is None:
+                raise
+            raise self._unread(error) from error
+
+    def _unread(self, error: Exception) -> ModelError:
+        """Return the error of what transformers raised."""
+        if self.path_of_gguf is not None:
+            return ModelError(
+                f"transformers cannot read {str(self.path_of_gguf)!r}: {_told(error)}",
+                why="the file is there; it is damaged, or of an architecture that transformers does not read from GGUF",
+                fix="load the model that it was made from, by its name on the hub; or mask the logits where the file runs, "
+                "with schemagen.Vocabulary and schemagen.compile",
+            )
+        return self._refused(error) if self.folder is None else self._damaged(self.folder, error)
 
     def _refused(self, error: Exception) -> ModelError:
         """Return the error of a name."""
@@ -129,6 +204,14 @@ def _check_path(given: Any, path: Path) -> None:
             why="it is a file" if path.is_file() else f"looked for at {path.absolute()}",
             fix=_SAVED,
         )
+
+
+def _fix_of_folder(folder: Path) -> str:
+    """Say what to do about a folder without a configuration; it may hold a .gguf file."""
+    names = sorted(each.name for each in folder.glob(f"*{_GGUF}"))
+    if names:
+        return f"name the file that it has: load({str(folder)!r}, gguf_file={names[0]!r})"
+    return f"model.save_pretrained(folder) writes it; {_SAVED}"
 
 
 def _any_file(folder: Path, patterns: tuple[str, ...]) -> bool:

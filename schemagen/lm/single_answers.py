@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from schemagen.lm.front_doors import OtherSpec, Prompt, TextSpec, TypedSpec
     from schemagen.options import DecodingOptions
     from schemagen.prompts.reasoning import Reasoning
+    from schemagen.prompts.renderings import ShowSchema
     from schemagen.writers.formats import TextFormat
 
 T = TypeVar("T")
@@ -112,7 +113,7 @@ class SingleAnswers(ModelAccess):
         property_order: PropertyOrder = "schema",
         as_: TextFormat = "json",
         reasoning: bool | int | Reasoning = False,
-        show_schema: bool = True,
+        show_schema: ShowSchema = True,
         chat_template: bool = True,
         heal: bool = False,
         **generate_kwargs: Unpack[DecodingOptions],
@@ -133,7 +134,8 @@ class SingleAnswers(ModelAccess):
             reasoning: Whether the model thinks freely before it answers, in the format of its chat template. True: in 1024
                 tokens at most; a number: in so many; a `schemagen.lm.Reasoning`: with markers of your own. The thoughts are in
                 `Generation.reasoning`, and the answer is as constrained as without them.
-            show_schema: Whether the shape of the schema, the options or the pattern are appended to the prompt.
+            show_schema: Whether the schema, the options or the pattern are appended to the prompt. Of a schema, how: "shape",
+                which True means, "json_schema", "example" or "typescript"; docs/guides/prompts.md compares them.
             chat_template: Whether the chat template of the tokenizer is used, if there is one.
             heal: Whether the last tokens of the prompt are written again, so that the answer may share a token with them. For
                 prompts that go over into the answer, with ``chat_template=False``.

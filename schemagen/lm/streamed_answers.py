@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from schemagen.lm.stream import Stream
     from schemagen.options import DecodingOptions
     from schemagen.prompts.reasoning import Reasoning
+    from schemagen.prompts.renderings import ShowSchema
     from schemagen.writers.formats import TextFormat
 
 T = TypeVar("T")
@@ -49,7 +50,7 @@ class StreamedAnswers(ModelAccess):
         property_order: PropertyOrder = "schema",
         as_: TextFormat = "json",
         reasoning: bool | int | Reasoning = False,
-        show_schema: bool = True,
+        show_schema: ShowSchema = True,
         chat_template: bool = True,
         **generate_kwargs: Unpack[DecodingOptions],
     ) -> Stream[Any]:

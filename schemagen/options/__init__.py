@@ -14,6 +14,7 @@ if TYPE_CHECKING:
 
     from schemagen.engine.options import PropertyOrder, WhitespacePolicy
     from schemagen.prompts.reasoning import Reasoning
+    from schemagen.prompts.renderings import ShowSchema
     from schemagen.writers.formats import TextFormat
 
 
@@ -102,7 +103,7 @@ class AnswerOptions(DecodingOptions, total=False):
         property_order: As for `schemagen.compile`; of no effect on a compiled grammar.
         as_: How the value is written, as for `schemagen.compile`; a compiled grammar has its own.
         reasoning: Whether the model thinks before it answers, and in how many tokens.
-        show_schema: Whether the shape of the schema, the choices or the pattern are appended to the prompt.
+        show_schema: What the prompt says of the answer: True or "shape", "json_schema", "example", "typescript"; or False.
         chat_template: Whether the chat template of the tokenizer is used, if there is one.
     """
 
@@ -110,7 +111,7 @@ class AnswerOptions(DecodingOptions, total=False):
     property_order: PropertyOrder
     as_: TextFormat
     reasoning: bool | int | Reasoning
-    show_schema: bool
+    show_schema: ShowSchema
     chat_template: bool
 
 

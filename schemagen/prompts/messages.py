@@ -14,7 +14,7 @@ from schemagen.arguments import check_flag, kind_of
 from schemagen.errors import GenerationError
 from schemagen.grammar.context_free_specs import ContextFree
 from schemagen.grammar.specs import Choice
-from schemagen.prompts.shape import SHAPE_INSTRUCTION, shape_text
+from schemagen.prompts.renderings import check_show_schema, told
 
 #: The sentences between the caller's prompt and what is not JSON.
 CHOICE_INSTRUCTION = "Answer with one of these only:"
@@ -25,26 +25,29 @@ if TYPE_CHECKING:
 
     from schemagen.grammar.specs import Regex
     from schemagen.prompts.reasoning_grammar import ReasoningFormat
+    from schemagen.prompts.renderings import ShowSchema
 
     Message = Mapping[str, Any]
 
 
 #: Option -> what to do instead of giving something else than True or False.
 _FLAGS = {
-    "show_schema": "give True or False; words of your own about the answer go into the prompt",
     "chat_template": "give True or False; for a template of your own set lm.tokenizer.chat_template",
     "heal": "give True or False; which tokens are opened again is found out",
 }
 
 
 def check_flags(**flags: Any) -> None:
-    """Refuse a ``show_schema``, ``chat_template`` or ``heal`` that is neither True nor False.
+    """Refuse a ``show_schema``, ``chat_template`` or ``heal`` that cannot be meant.
 
     Raises:
-        OptionError: One is something else, which would count as True or False without a word.
+        OptionError: One is something else than a flag, or the name of a rendering, and would count as True without a word.
     """
     for name, value in flags.items():
-        check_flag(name, value, fix=_FLAGS[name])
+        if name == "show_schema":
+            check_show_schema(value)
+        else:
+            check_flag(name, value, fix=_FLAGS[name])
 
 
 def as_messages(prompt: str | Sequence[Message]) -> list[dict[str, Any]]:
@@ -145,9 +148,9 @@ def _no_prompt(fact: str, *, why: str, fix: str, at: str = "") -> GenerationErro
     return GenerationError(fact, at=at, why=why, fix=fix, code="invalid-prompt")
 
 
-def with_shape(messages: list[dict[str, Any]], schema: Any) -> list[dict[str, Any]]:
-    """Append the shape of a schema to the last message of the user (to the last one, if the user said nothing)."""
-    return _extended(messages, f"{SHAPE_INSTRUCTION}\n{shape_text(schema)}")
+def with_shape(messages: list[dict[str, Any]], schema: Any, show: ShowSchema = True) -> list[dict[str, Any]]:
+    """Append a rendering of a schema to the last message of the user (to the last one, if the user said nothing)."""
+    return _extended(messages, told(schema, show))
 
 
 def with_texts(messages: list[dict[str, Any]], spec: Choice[Any] | Regex | ContextFree[Any]) -> list[dict[str, Any]]:

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from schemagen.engine.options import PropertyOrder, WhitespacePolicy
     from schemagen.engine.protocol import Constraint
     from schemagen.prompts.messages import Message
+    from schemagen.prompts.renderings import ShowSchema
     from schemagen.request.pipeline import Output
     from schemagen.request.settings import ModelAccess, Settings
     from schemagen.writers.formats import TextFormat
@@ -31,18 +32,18 @@ class AnswerForm:
     Attributes:
         whitespace: As for `schemagen.compile`.
         property_order: As for `schemagen.compile`.
-        show_schema: Whether the shape of the schema, the choices or the pattern are appended to the prompt.
+        show_schema: Whether the schema, the choices or the pattern are appended to the prompt, and how a schema is.
         chat_template: Whether the chat template of the tokenizer is used.
         as_: As for `schemagen.compile`.
         heal: Whether the answer may share a token with the end of the prompt.
 
     Raises:
-        OptionError: ``show_schema`` or ``chat_template`` is neither True nor False, or there is no such format.
+        OptionError: ``show_schema`` or ``chat_template`` cannot be meant, or there is no such format.
     """
 
     whitespace: WhitespacePolicy = "flexible"
     property_order: PropertyOrder = "schema"
-    show_schema: bool = True
+    show_schema: ShowSchema = True
     chat_template: bool = True
     as_: TextFormat = "json"
     heal: bool = False
@@ -86,7 +87,7 @@ class AnswerForm:
         if not self.show_schema:
             return messages
         schema = grammar.schema
-        return with_texts(messages, grammar.spec) if schema is None else with_shape(messages, schema)
+        return with_texts(messages, grammar.spec) if schema is None else with_shape(messages, schema, self.show_schema)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -569,7 +569,7 @@ def test_a_pipeline_is_a_model_and_a_tokenizer(lm):
         schemagen.from_transformers(lm.model)
 
 
-@pytest.mark.parametrize(("name", "fix"), [("model.gguf", "made from"), ("folder/model.safetensors", "'folder'")])
+@pytest.mark.parametrize(("name", "fix"), [("model.gguf", "check the path"), ("folder/model.safetensors", "'folder'")])
 def test_files_of_weights_say_what_to_load(name, fix):
     """transformers loads folders."""
     with pytest.raises(ModelError) as caught:

@@ -357,3 +357,61 @@ def test_rows_are_measured(script, more, capfd):
     found = json.loads(capfd.readouterr().out)
     assert found["rows"] == 2000
     assert found["kills"] == 2 if more else len(found["peak_mib_after_tenths"]) == 10
+
+
+# --- a real model ----------------------------------------------------------------------------------------------------
+
+
+def test_tasks_have_right_answers(script):
+    """Each right answer is one of its schema, is found in full by the comparison, and no question is in both halves."""
+    import jsonschema
+
+    from schemagen.evaluation.scoring import fields_right
+
+    for task in script("tasks").TASKS.values():
+        halves = [task.examples(split, 120) for split in ("tune", "test")]
+        assert halves[0][:10] == task.examples("tune", 10)
+        assert not {one.prompt for one in halves[0]} & {one.prompt for one in halves[1]}
+        for example in halves[0] + halves[1]:
+            jsonschema.validate(example.answer, task.schema)
+            right = fields_right(example.answer, example.answer, task.uncounted)
+            assert right
+            assert all(right.values())
+
+
+def test_a_model_answers_the_tasks_in_all_ways(script, tmp_path):
+    """One by one with times, then in a batch without; both are kept, and the page of evidence shows both."""
+    out = tmp_path / "real_model.json"
+    ways = ("unconstrained", "retries", "schemagen", "schemagen processor")
+    common = ("--model", str(ROOT / "schemagen" / "lm" / "bundled"), "--label", "bundled", "--tasks", "classification")
+    arguments = [*common, "--out", str(out), "--count", "2", "--threads", "1", "--methods", *ways]
+    assert script("real_model").main(arguments) == 0
+    assert script("real_model").main([*arguments, "--batch-size", "2"]) == 0
+    found = json.loads(out.read_text(encoding="utf-8"))["results"]
+    assert found.keys() == {"times", "quality"}
+    for kind, keys in (("times", {"tokens_per_second", "first_seconds"}), ("quality", set())):
+        answers = found[kind]["tasks"]["classification"]
+        assert list(answers) == list(ways)
+        assert all(keys <= answers[way].keys() and answers[way]["count"] == 2 for way in ways)
+        assert all(answers[way]["valid"][0] == 1 for way in ways[2:])
+    evidence = script("evidence_page")
+    page = evidence.render(evidence.load(tmp_path))
+    assert page.count("| schemagen processor |") == 2
+    assert "bundled, 2 million parameters" in page
+
+
+def test_renderings_are_compared(script, tmp_path):
+    """Every way answers the same questions; the page of evidence has a table of them."""
+    out = tmp_path / "prompts.json"
+    arguments = ["--model", str(ROOT / "schemagen" / "lm" / "bundled"), "--count", "2", "--out", str(out)]
+    assert script("prompts").main([*arguments, "--tasks", "classification", "--ways", "shape", "none"]) == 0
+    found = json.loads(out.read_text(encoding="utf-8"))["results"]["classification"]
+    assert {way: len(one["fields"]) for way, one in found.items()} == {"shape": 2, "none": 2}
+    evidence = script("evidence_page")
+    assert "| none |" in evidence.render(evidence.load(tmp_path))
+
+
+def test_the_page_of_evidence_is_made_of_the_committed_results(script):
+    """`python benchmarks/evidence_page.py` writes it."""
+    evidence = script("evidence_page")
+    assert (ROOT / "docs" / "evidence.md").read_text(encoding="utf-8") == evidence.render(evidence.load())

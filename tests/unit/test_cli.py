@@ -565,6 +565,44 @@ def test_call_streams(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     assert run(*words, "--stream").stdout == run(*words).stdout
 
 
+def test_eval_measures_both_ways(tmp_path: Path) -> None:
+    """The numbers go to stdout as JSON, what they mean to stderr, and all answers into the file that is named."""
+    schema = '{"type": "object", "properties": {"age": {"type": "integer"}}, "required": ["age"]}'
+    rows = tmp_path / "rows.csv"
+    rows.write_text("question,age,thoughts\nAda Lovelace is 36.,36,long\nBob is 5.,6,short\n")
+    arguments = ("--prompt-column", "question", "--ignore", "thoughts", "--max-new-tokens", "40")
+    result = run("eval", schema, str(rows), *arguments, "--output", str(tmp_path / "answers.jsonl"))
+    assert result.exit_code == 0, result.output
+    found = json.loads(result.stdout)
+    assert list(found) == ["constrained", "unconstrained"]
+    assert found["constrained"]["valid"][0] == 1
+    assert found["constrained"]["exact"][0] == 0.5
+    assert "2 rows, each asked both ways" in result.stderr
+    answers = [json.loads(line) for line in (tmp_path / "answers.jsonl").read_text().splitlines()]
+    assert [answer["constrained"]["wrong"] for answer in answers] == [[], ["/age"]]
+    alone = run("eval", schema, str(rows), *arguments, "--constrained-only", "--count", "1")
+    assert list(json.loads(alone.stdout)) == ["constrained"]
+    assert json.loads(alone.stdout)["constrained"]["count"] == 1
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "status", "words"),
+    [
+        ("rows.txt", "x", 2, "neither .csv nor .jsonl"),
+        ("rows.csv", "text,a\nx,1\n", 1, "no prompt"),
+        ("rows.jsonl", "{", 1, "not JSON"),
+        ("missing.csv", None, 2, "cannot read"),
+    ],
+)
+def test_eval_wrong_usage(name: str, text: str | None, status: int, words: str, tmp_path: Path) -> None:
+    """A file that cannot be used is named before a model is loaded."""
+    if text is not None:
+        (tmp_path / name).write_text(text)
+    result = run("eval", "true", str(tmp_path / name))
+    assert result.exit_code == status
+    assert words in result.stderr
+
+
 @pytest.mark.parametrize("functions", ["nowhere:f", "json:nothing", "json", "json:dumps,", ""])
 def test_call_needs_functions(functions: str) -> None:
     """What names no function is wrong usage."""

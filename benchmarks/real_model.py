@@ -1,0 +1,218 @@
+"""Right answers and tokens per second of a real model: tasks x ways to get structured answers from it.
+
+    make real-model
+    python benchmarks/real_model.py --count 12 --threads 2                   # times: one prompt after the other
+    python benchmarks/real_model.py --count 100 --batch-size 32              # shares of right answers: in batches, no times
+    PYTHONPATH=path/to/peers python benchmarks/real_model.py ...             # beside xgrammar, llguidance, outlines
+
+Every way is sent the same text, the question with the shape of the answer, and decodes greedily within the same budget. The
+ways take turns, question by question, and the one that begins changes. A first answer, with all that is done once (compiling,
+tables, drafts), is timed apart from the others; torch itself is warmed up before.
+
+    valid     the text, as it is, is JSON of the schema
+    fields    share of the fields that are right, read leniently (`schemagen.evaluation.lenient`)
+    exact     share of the answers with every field right
+    ratio     tokens/s to those of the unconstrained ``generate``, by question, median
+
+A peer that is not installed is skipped, and the result says so. Results of both kinds are kept in one file.
+"""
+
+from __future__ import annotations
+
+import json
+import statistics
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import harness
+from harness import clock
+from real_methods import METHODS, Method, Written, available
+from tasks import TASKS
+
+import schemagen
+from schemagen.evaluation.lenient import first_object
+from schemagen.evaluation.scoring import fields_right, paired, wilson
+
+if TYPE_CHECKING:
+    import argparse
+    from collections.abc import Mapping, Sequence
+
+    from tasks import Example, Task
+
+sys.path.insert(0, str(harness.ROOT))
+from tests import real_model
+
+FREE = "unconstrained"
+#: Broken texts that are kept of a way.
+KEPT = 4
+#: A text longer than this is cut in the result.
+LONGEST = 1200
+
+
+def is_valid(text: str, schema: Mapping[str, Any]) -> bool:
+    """Whether a text, as it is, is JSON of a schema; blanks around it do not count."""
+    from jsonschema import Draft202012Validator
+
+    try:
+        value = json.loads(text)
+    except (ValueError, RecursionError):
+        return False
+    return bool(Draft202012Validator(schema).is_valid(value))
+
+
+class Tally:
+    """The answers of one way to one task.
+
+    Args:
+        task: What was asked.
+    """
+
+    def __init__(self, task: Task) -> None:
+        self.task, self.schema = task, task.schema
+        self.shares: list[float] = []
+        self.valid: list[bool] = []
+        self.tokens: list[int] = []
+        self.seconds: list[float] = []
+        self.attempts: list[int] = []
+        self.broken: list[dict[str, Any]] = []
+
+    def add(self, example: Example, written: Written, seconds: float) -> None:
+        """Count an answer."""
+        valid = is_valid(written.text, self.schema)
+        value = json.loads(written.text) if valid else first_object(written.text)
+        right = fields_right(value, example.answer, self.task.uncounted)
+        self.shares.append(sum(right.values()) / len(right))
+        self.valid.append(valid)
+        self.tokens.append(written.tokens)
+        self.seconds.append(seconds)
+        self.attempts.append(written.attempts)
+        if not valid and len(self.broken) < KEPT:
+            self.broken.append({"prompt": example.prompt, "text": written.text[:LONGEST], "right": example.answer})
+
+    def quality(self, free: Tally | None) -> dict[str, Any]:
+        """Return the shares with their intervals, and the difference to the unconstrained answers."""
+        count = len(self.shares)
+        exact = sum(share == 1 for share in self.shares)
+        found = {
+            "count": count,
+            "valid": [sum(self.valid) / count, *wilson(sum(self.valid), count)],
+            "fields": [sum(self.shares) / count, *wilson(sum(self.shares), count)],
+            "exact": [exact / count, *wilson(exact, count)],
+            "attempts": sum(self.attempts) / count,
+            "tokens": sum(self.tokens) / count,
+            "broken": self.broken,
+        }
+        if free is not None:
+            found["fields_to_unconstrained"] = list(paired(*(dict(enumerate(one.shares)) for one in (self, free))))
+        return found
+
+    def times(self, free: Tally | None) -> dict[str, Any]:
+        """Return what the answers took, the first apart."""
+        rates = [tokens / seconds for tokens, seconds in zip(self.tokens, self.seconds, strict=True)]
+        found = {
+            "tokens_per_second": sum(self.tokens[1:]) / sum(self.seconds[1:]) if len(rates) > 1 else rates[0],
+            "seconds_per_answer": statistics.mean(self.seconds[1:] or self.seconds),
+            "first_seconds": self.seconds[0],
+            "first_tokens": self.tokens[0],
+        }
+        if free is not None:
+            theirs = [tokens / seconds for tokens, seconds in zip(free.tokens, free.seconds, strict=True)]
+            by_question = [ours / other for ours, other in zip(rates[1:], theirs[1:], strict=True)]
+            everything = sum(self.tokens) / sum(self.seconds) / (sum(free.tokens) / sum(free.seconds))
+            found["ratio"] = statistics.median(by_question) if by_question else rates[0] / theirs[0]
+            found["ratio_with_first"] = everything
+        return found
+
+
+def measure(task: Task, methods: Mapping[str, Method], options: argparse.Namespace) -> dict[str, Any]:
+    """Ask all questions of a task in all ways, in turns."""
+    examples = task.examples("test", options.count, seed=options.seed)
+    size = options.batch_size or 1
+    chunks = [examples[start : start + size] for start in range(0, len(examples), size)]
+    names, failed = list(methods), {}
+    tallies = {name: Tally(task) for name in names}
+    for number, chunk in enumerate(chunks):
+        first = number % len(names)
+        for name in (*names[first:], *names[:first]):
+            if name not in failed:
+                _ask(methods[name], task, chunk, tallies[name], failed)
+    free = tallies.get(FREE)
+    found: dict[str, Any] = {}
+    for name, tally in tallies.items():
+        if name in failed:
+            found[name] = {"failed": failed[name]}
+            continue
+        beside = None if name == FREE else free
+        times = tally.times(beside) if options.batch_size is None else {}
+        found[name] = {**tally.quality(beside), **times}
+        _show(task.name, name, found[name])
+    return found
+
+
+def _ask(method: Method, task: Task, chunk: Sequence[Example], tally: Tally, failed: dict[str, str]) -> None:
+    """Have one way answer some questions; whatever a peer raises is its answer."""
+    started = clock()
+    try:
+        written = method.answer(task, [example.prompt for example in chunk])
+    except Exception as error:
+        if method.is_ours:
+            raise
+        failed[method.name] = f"{type(error).__name__}: {error}"[:300]
+        return
+    seconds = (clock() - started) / len(chunk)
+    for example, one in zip(chunk, written, strict=True):
+        tally.add(example, one, seconds)
+
+
+def _show(task: str, name: str, found: Mapping[str, Any]) -> None:
+    shares = ", ".join(f"{key} {found[key][0]:.2f}" for key in ("valid", "fields", "exact"))
+    speed = f", {found['tokens_per_second']:.1f} tokens/s" if "tokens_per_second" in found else ""
+    ratio = f", ratio {found['ratio']:.2f}" if "ratio" in found else ""
+    print(f"{task}, {name}: {shares}{speed}{ratio}", flush=True)
+
+
+def parsed(arguments: list[str] | None) -> argparse.Namespace:
+    """Return the options."""
+    made = harness.parser(__doc__, "real_model")
+    made.add_argument("--model", type=Path, default=real_model.path(), help="a .gguf file or a folder")
+    made.add_argument("--label", default=real_model.NAME, help="what results call the model")
+    made.add_argument("--count", type=int, default=12, help="questions of each task")
+    made.add_argument("--batch-size", type=int, help="shares of right answers only, so many questions at a time")
+    made.add_argument("--threads", type=int, default=2)
+    made.add_argument("--tasks", nargs="*", choices=list(TASKS), default=list(TASKS))
+    made.add_argument("--methods", nargs="*", choices=list(METHODS), default=list(METHODS))
+    return made.parse_args(arguments)
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """Measure, print, write after each task."""
+    options = parsed(arguments)
+    import torch
+
+    torch.set_num_threads(options.threads)
+    cache = real_model.cache() if options.model.suffix == ".gguf" else None
+    lm = schemagen.load(options.model, dtype="float32", device_map=None, cache=cache)
+    methods, skipped = available(lm, options.methods)
+    warm_up = harness.seconds(lambda: lm.generate_text("Hello", max_new_tokens=8))
+    kind = "times" if options.batch_size is None else "quality"
+    before = json.loads(options.out.read_text(encoding="utf-8"))["results"] if options.out.is_file() else {}
+    part: dict[str, Any] = {
+        "count": options.count,
+        "threads": options.threads,
+        "batch_size": options.batch_size,
+        "seed": options.seed,
+        "warm_up_seconds": warm_up,
+        "skipped": skipped,
+        "machine": harness.machine(),
+        "tasks": {},
+    }
+    for name in options.tasks:
+        part["tasks"][name] = measure(TASKS[name], methods, options)
+        settings = {"model": options.label, "parameters": sum(one.numel() for one in lm.model.parameters())}
+        harness.write_result(options.out, "real_model", settings, {**before, kind: part})
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

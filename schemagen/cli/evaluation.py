@@ -1,0 +1,147 @@
+"""`schemagen eval`: a table of how right the answers are, with the constraint and without it."""
+
+from __future__ import annotations
+
+import json
+import sys
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import typer
+
+from schemagen.cli.console import is_plain, notes, output, show_text
+from schemagen.cli.generation import load_model
+from schemagen.cli.specs import read_text
+from schemagen.evaluation import evaluate, read_examples
+from schemagen.lm.progress import ProgressBar
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from rich.table import Table
+
+    from schemagen.evaluation import Evaluation
+
+#: The columns of the table: heading, key of a summary, and how its value is written.
+_COLUMNS = (
+    ("valid", "valid", "share"),
+    ("fields right", "fields", "share"),
+    ("all right", "exact", "share"),
+    ("masked mass", "masked_mass", "number"),
+    ("tokens/s", "tokens_per_second", "rate"),
+    ("s per answer", "seconds_per_answer", "seconds"),
+    ("first, s", "first_seconds", "seconds"),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """What is measured over the rows of a file.
+
+    Attributes:
+        prompt_column: Where the prompts are.
+        count: How many rows, from the first; None: all.
+        ignored: Fields that do not count.
+        unconstrained: Whether the model is asked without the constraint, too.
+        options: For the model.
+    """
+
+    prompt_column: str = "prompt"
+    count: int | None = None
+    ignored: Sequence[str] = ()
+    unconstrained: bool = True
+    options: Mapping[str, Any] = field(default_factory=dict)
+
+
+def run_evaluation(target: Any, source: str, asked: Asked, *, model: str | None, record: Path | None) -> None:
+    """Answer the rows of a file and print the table; write all answers where that is asked for.
+
+    Raises:
+        typer.BadParameter: The file cannot be read, or the record cannot be written.
+        OptionError: A row of it cannot be used.
+    """
+    examples = read_examples(_content(source), kind=_kind(source), prompt=asked.prompt_column)[: asked.count]
+    lm = load_model(model)
+    with ProgressBar(len(examples), wanted=None) as bar:
+        found = evaluate(
+            lm,
+            target,
+            examples,
+            unconstrained=asked.unconstrained,
+            ignored=asked.ignored,
+            told=lambda: bar.advance(failed=False),
+            **asked.options,
+        )
+    if record is not None:
+        _write(found, record)
+    if is_plain(sys.stdout):
+        show_text(json.dumps({name: way.summary() for name, way in found.ways.items()}, indent=1))
+    else:
+        output().print(_table(found))
+    notes().print(_said(found), style="dim", highlight=False, soft_wrap=True)
+
+
+def _content(source: str) -> str:
+    return sys.stdin.read() if source == "-" else read_text(Path(source))
+
+
+def _kind(source: str) -> str:
+    """Return how a file is written; standard input is JSON Lines."""
+    kinds = {".csv": "csv", ".jsonl": "jsonl", ".ndjson": "jsonl", "": "jsonl"}
+    found = kinds.get(Path(source).suffix.lower())
+    if found is None:
+        raise typer.BadParameter(f"{source!r} is neither .csv nor .jsonl", param_hint="INPUT")
+    return found
+
+
+def _table(found: Evaluation) -> Table:
+    from rich.table import Table
+
+    table = Table("", *(name for name, _, _ in _COLUMNS))
+    for name, way in found.ways.items():
+        summary = way.summary()
+        table.add_row(name, *(_cell(summary[key], kind) for _, key, kind in _COLUMNS))
+    return table
+
+
+def _cell(value: Any, kind: str) -> str:
+    if value is None:
+        return ""
+    if kind == "share":
+        share, low, high = value
+        return f"{share:.1%} ({low:.0%} to {high:.0%})"
+    return f"{value:.2f}" if kind in ("seconds", "number") else f"{value:.1f}"
+
+
+def _said(found: Evaluation) -> str:
+    """Say what the table means: whether the constraint changed how many fields are right."""
+    intervals = "intervals are those of 95 %"
+    difference = found.difference()
+    if difference is None:
+        return f"{len(found.examples)} rows; {intervals}"
+    mean, low, high = difference
+    told = f"with the constraint {mean:+.1%} of the fields are right ({low:+.1%} to {high:+.1%})"
+    helps = "it helps" if mean > 0 else "it hurts"
+    meant = "no difference that this many rows show" if low <= 0 <= high else helps
+    return f"{len(found.examples)} rows, each asked both ways: {told}: {meant}; {intervals}"
+
+
+def _write(found: Evaluation, record: Path) -> None:
+    """Write a line for each row: the question, what is expected, and what was written each way."""
+    lines = []
+    for number, example in enumerate(found.examples):
+        answers = {
+            name: {
+                "text": way.answers[number].text,
+                "valid": way.answers[number].valid,
+                "wrong": [path for path, right in way.right[number].items() if not right],
+            }
+            for name, way in found.ways.items()
+        }
+        row = {"prompt": example.prompt, "expected": example.expected, **answers}
+        lines.append(json.dumps(row, ensure_ascii=False).encode("utf-8", "backslashreplace").decode())
+    try:
+        record.write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
+    except OSError as error:
+        raise typer.BadParameter(f"cannot write {str(record)!r}: {error}", param_hint="--output") from error

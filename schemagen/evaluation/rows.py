@@ -1,0 +1,126 @@
+"""Examples with right answers, from CSV and JSON Lines.
+
+A row has a prompt, and either one column ``expected`` with the answer (JSON, or a text for specs that are none), or a column
+for each field of it. A column ``a.b`` is the field ``b`` of the object ``a``. The cells of CSV are read as JSON where they are
+numbers, booleans, null, objects or arrays, as nothing (null) where they are empty, and as texts otherwise.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+from typing import TYPE_CHECKING, Any
+
+from schemagen.errors import OptionError
+from schemagen.evaluation.measure import Example
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+_EXPECTED = "expected"
+#: Columns that say nothing of the answer.
+_BESIDE = {"id", "index"}
+
+
+def read_examples(text: str, *, kind: str, prompt: str = "prompt") -> list[Example]:
+    """Return the examples of a file.
+
+    Args:
+        text: Its content.
+        kind: "csv" or "jsonl".
+        prompt: The column, or the key, of the prompts.
+
+    Raises:
+        OptionError: There are none, a row has no prompt or nothing that is expected, or a line is no JSON.
+    """
+    rows = _csv_rows(text) if kind == "csv" else _json_rows(text)
+    found = [_example(row, prompt, line) for line, row in rows]
+    if not found:
+        raise OptionError("the file has no rows", fix="give one row for each prompt, with what is expected")
+    return found
+
+
+def _csv_rows(text: str) -> Iterator[tuple[int, dict[str, Any]]]:
+    reader = csv.DictReader(io.StringIO(text.removeprefix("\ufeff"), newline=""), strict=True)
+    try:
+        for row in reader:
+            if None in row or None in row.values():
+                raise OptionError(
+                    f"line {reader.line_num} has not as many cells as there are columns",
+                    at=f"line {reader.line_num}",
+                    fix="put texts with commas or line breaks into quotes",
+                )
+            yield reader.line_num, dict(row)
+    except csv.Error as error:
+        raise OptionError(
+            f"line {reader.line_num} is no CSV: {error}", fix="write it with a library for CSV"
+        ) from error
+
+
+def _json_rows(text: str) -> Iterator[tuple[int, dict[str, Any]]]:
+    for line, content in enumerate(text.removeprefix("\ufeff").split("\n"), start=1):
+        if not content.strip():
+            continue
+        try:
+            found = json.loads(content)
+        except (ValueError, RecursionError) as error:
+            raise OptionError(
+                f"line {line} is not JSON: {error}", at=f"line {line}", fix="write one object a line"
+            ) from error
+        if not isinstance(found, dict):
+            raise OptionError(
+                f"line {line} is no object", at=f"line {line}", fix='write {"prompt": ..., "expected": ...}'
+            )
+        yield line, found
+
+
+def _example(row: Mapping[str, Any], prompt_column: str, line: int) -> Example:
+    prompt = row.get(prompt_column)
+    if not prompt or not isinstance(prompt, (str, list)):
+        raise OptionError(
+            f"line {line} has no prompt",
+            at=f"line {line}",
+            why=f"the prompt is {prompt_column!r}, and the columns are {', '.join(map(repr, row))}",
+            fix="name the column of the prompts with --prompt-column",
+        )
+    is_csv = all(isinstance(value, str) for value in row.values())
+    if _EXPECTED in row:
+        return Example(prompt, _cell(row[_EXPECTED]) if is_csv else row[_EXPECTED])
+    fields = {key: value for key, value in row.items() if key not in _BESIDE and key != prompt_column}
+    if not fields:
+        raise OptionError(
+            f"line {line} has a prompt and nothing that is expected",
+            at=f"line {line}",
+            fix="add a column 'expected' with the right answer as JSON, or a column for each field of it",
+        )
+    return Example(prompt, _nested({key: _cell(value) if is_csv else value for key, value in fields.items()}))
+
+
+def _cell(text: Any) -> Any:
+    """Return what a cell of CSV says."""
+    stripped = str(text).strip()
+    if not stripped:
+        return None
+    if stripped[0] in "{[-0123456789" or stripped in ("true", "false", "null"):
+        try:
+            return json.loads(stripped)
+        except ValueError:
+            return text
+    return text
+
+
+def _nested(fields: Mapping[str, Any]) -> dict[str, Any]:
+    """Put fields with dots in their names into objects."""
+    found: dict[str, Any] = {}
+    for name, value in fields.items():
+        *folders, last = name.split(".")
+        place = found
+        for folder in folders:
+            place = place.setdefault(folder, {})
+            if not isinstance(place, dict):
+                raise OptionError(
+                    f"the columns {folder!r} and {name!r}", why="a field is a value or an object", fix="drop one"
+                )
+        place[last] = value
+    return found

@@ -1,0 +1,190 @@
+"""How a prompt tells a model which JSON to write: the shape, JSON Schema, an example, or TypeScript.
+
+A rendering is an instruction and a text. Which one makes the answers of a model most right is a question of what it was trained
+on; docs/guides/prompts.md has what was measured. `schemagen.prompts.shape` is the default, and the shortest.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias, get_args
+
+from schemagen.errors import OptionError
+from schemagen.prompts.shape import SHAPE_INSTRUCTION, shape_text
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+#: The renderings by name.
+Rendering: TypeAlias = Literal["shape", "json_schema", "example", "typescript"]
+#: What ``show_schema`` may be; True is the default rendering, False none.
+ShowSchema: TypeAlias = "bool | Rendering"
+
+DEFAULT: Rendering = "shape"
+#: Deeper than this nothing is told: a recursive schema has no end.
+_MAX_DEPTH = 4
+
+
+def check_show_schema(value: Any) -> None:
+    """Refuse what names no rendering.
+
+    Raises:
+        OptionError: It is neither True nor False, nor the name of one.
+    """
+    if isinstance(value, bool) or (isinstance(value, str) and value in get_args(Rendering)):
+        return
+    names = ", ".join(map(repr, get_args(Rendering)))
+    raise OptionError(
+        f"show_schema={value!r:.80}",
+        why=f"it is neither True nor False, nor one of {names}",
+        fix="give True or False, or one of these names; words of your own about the answer go into the prompt",
+    )
+
+
+def told(schema: Any, show: ShowSchema) -> str:
+    """Return what a prompt says of a schema: an instruction, a line break, and the text of the rendering.
+
+    Args:
+        schema: A JSON Schema.
+        show: As for ``show_schema``, and not False.
+    """
+    instruction, render = _RENDERINGS[DEFAULT if isinstance(show, bool) else show]
+    return f"{instruction}\n{render(schema)}"
+
+
+# --- JSON Schema -----------------------------------------------------------------------------------------------------
+
+
+def schema_text(schema: Any) -> str:
+    """Return a JSON Schema as one line, without what says nothing of the values: titles, and that objects are closed."""
+    return json.dumps(_short(schema), ensure_ascii=False, default=str)
+
+
+def _short(schema: Any, *, of_names: bool = False) -> Any:
+    """Leave that out; below ``properties`` and the like, names are names, also "title"."""
+    if isinstance(schema, list):
+        return [_short(item) for item in schema]
+    if not isinstance(schema, Mapping):
+        return schema
+    named = {"properties", "patternProperties", "$defs", "definitions", "dependentSchemas"}
+    literal = {"const", "enum", "default", "examples"}
+    return {
+        key: value if key in literal and not of_names else _short(value, of_names=key in named and not of_names)
+        for key, value in schema.items()
+        if of_names
+        or not ((key == "title" and isinstance(value, str)) or (key == "additionalProperties" and value is False))
+    }
+
+
+# --- an example ------------------------------------------------------------------------------------------------------
+
+
+def example_text(schema: Any) -> str:
+    """Return instances with words in the place of values, one line for each alternative of the whole."""
+    root = _resolved(schema, schema)
+    branches = next((root[key] for key in ("anyOf", "oneOf") if root.get(key)), None)
+    alternatives = branches if isinstance(branches, list) and len(branches) > 1 else [root]
+    return "\n".join(json.dumps(_example(each, schema, 0), ensure_ascii=False, default=str) for each in alternatives)
+
+
+def _example(schema: Any, document: Any, depth: int) -> Any:
+    """Return an instance that shows what goes where; not always a valid one."""
+    schema = _resolved(schema, document)
+    if "const" in schema:
+        return schema["const"]
+    if schema.get("enum"):
+        values = schema["enum"]
+        return " | ".join(values) if all(isinstance(value, str) for value in values) else values[0]
+    branches = [each for key in ("anyOf", "oneOf", "allOf") for each in schema.get(key, ())]
+    if branches and "properties" not in schema:
+        shown = [each for each in branches if _resolved(each, document).get("type") != "null"]
+        return _example(shown[0], document, depth) if shown else None
+    kinds = schema.get("type") or ("object" if "properties" in schema else "string")
+    kind = next((each for each in kinds if each != "null"), "null") if isinstance(kinds, list) else kinds
+    if kind == "object":
+        properties = schema.get("properties", {}) if depth < _MAX_DEPTH else {}
+        return {key: _example(value, document, depth + 1) for key, value in properties.items()}
+    if kind == "array":
+        items = schema.get("prefixItems") or [schema.get("items", {})]
+        return [_example(each, document, depth + 1) for each in items] if depth < _MAX_DEPTH else []
+    if kind == "string":
+        return schema.get("format") or schema.get("description") or "..."
+    number = schema.get("minimum", 0)
+    return {"integer": number, "number": number, "boolean": True}.get(str(kind))
+
+
+def _resolved(schema: Any, document: Any) -> Mapping[str, Any]:
+    """Follow the local references of a schema; what leads nowhere says nothing."""
+    for _ in range(_MAX_DEPTH * 4):
+        if not isinstance(schema, Mapping):
+            return {}
+        reference = schema.get("$ref")
+        if not isinstance(reference, str):
+            return schema
+        found: Any = document
+        for segment in reference.removeprefix("#").split("/")[1:]:
+            key = segment.replace("~1", "/").replace("~0", "~")
+            found = found.get(key) if isinstance(found, Mapping) else None
+        schema = found
+    return {}
+
+
+# --- TypeScript ------------------------------------------------------------------------------------------------------
+
+
+def typescript_text(schema: Any) -> str:
+    """Return the declaration of a TypeScript type; bounds and patterns, which it does not have, are left out."""
+    return f"type Answer = {_typescript(schema, schema, 0)};"
+
+
+def _typescript(schema: Any, document: Any, depth: int) -> str:
+    schema = _resolved(schema, document)
+    if depth > _MAX_DEPTH:
+        return "any"
+    if "const" in schema:
+        return json.dumps(schema["const"], ensure_ascii=False, default=str)
+    if schema.get("enum"):
+        return " | ".join(json.dumps(value, ensure_ascii=False, default=str) for value in schema["enum"])
+    for key, sign in (("anyOf", " | "), ("oneOf", " | "), ("allOf", " & ")):
+        if schema.get(key) and "properties" not in schema:
+            parts = dict.fromkeys(_typescript(each, document, depth) for each in schema[key])
+            return sign.join(parts)
+    kinds = schema.get("type") or ("object" if "properties" in schema else "any")
+    kinds = kinds if isinstance(kinds, list) else [kinds]
+    return " | ".join(dict.fromkeys(_typescript_kind(kind, schema, document, depth) for kind in kinds))
+
+
+def _typescript_kind(kind: str, schema: Mapping[str, Any], document: Any, depth: int) -> str:
+    if kind == "object":
+        return _interface(schema, document, depth)
+    if kind == "array":
+        parts = schema.get("prefixItems")
+        if isinstance(parts, list):
+            return f"[{', '.join(_typescript(part, document, depth + 1) for part in parts)}]"
+        return f"Array<{_typescript(schema.get('items', {}), document, depth + 1)}>"
+    return {"integer": "number", "number": "number", "string": "string", "boolean": "boolean", "null": "null"}.get(
+        kind, "any"
+    )
+
+
+def _interface(schema: Mapping[str, Any], document: Any, depth: int) -> str:
+    required, properties = schema.get("required", ()), schema.get("properties", {})
+    if not properties:
+        return "Record<string, any>"
+    lines = []
+    for key, value in properties.items():
+        name = key if str(key).isidentifier() else json.dumps(str(key), ensure_ascii=False)
+        note = value.get("description") if isinstance(value, Mapping) else None
+        behind = f" // {' '.join(note.split())}" if isinstance(note, str) and note.strip() else ""
+        kind = _typescript(value, document, depth + 1).replace("\n", "\n  ")
+        lines.append(f"  {name}{'' if key in required else '?'}: {kind};{behind}")
+    return "\n".join(["{", *lines, "}"])
+
+
+_RENDERINGS: dict[Rendering, tuple[str, Callable[[Any], str]]] = {
+    "shape": (SHAPE_INSTRUCTION, shape_text),
+    "json_schema": ("Answer with JSON only, valid for this JSON Schema:", schema_text),
+    "example": ("Answer with JSON only, in the form of this example:", example_text),
+    "typescript": ("Answer with JSON only, of this TypeScript type:", typescript_text),
+}
