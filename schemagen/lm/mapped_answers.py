@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from schemagen.lm.front_doors import OtherSpec, PatternSpec, Prompt, TypedSpec
     from schemagen.options import DecodingOptions
     from schemagen.prompts.reasoning import Reasoning
+    from schemagen.prompts.renderings import ShowSchema
     from schemagen.writers.formats import TextFormat
 
 T = TypeVar("T")
@@ -98,7 +99,7 @@ class MappedAnswers(ModelAccess):
         property_order: PropertyOrder = "schema",
         as_: TextFormat = "json",
         reasoning: bool | int | Reasoning = False,
-        show_schema: bool = True,
+        show_schema: ShowSchema = True,
         chat_template: bool = True,
         heal: bool = False,
         **generate_kwargs: Unpack[DecodingOptions],
