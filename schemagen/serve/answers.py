@@ -140,7 +140,7 @@ class CallReader(Reader):
             elif isinstance(event, CallCompleted):
                 found += self._arguments(event.index, event.call.json)
         index, written = self._reader.open_arguments
-        if self._grows and index == len(self._sent) - 1:
+        if self._grows and 0 <= index == len(self._sent) - 1:
             found += self._arguments(index, written)
         return found
 

@@ -18,7 +18,7 @@ import schemagen
 from schemagen.serve.access import check_key, check_kind, read_bytes
 from schemagen.serve.completions import Completion
 from schemagen.serve.constraints import Compiler
-from schemagen.serve.errors import RequestError, body_of, status_of
+from schemagen.serve.errors import RequestError, body_of, log_fault, status_of
 from schemagen.serve.metrics import Metrics
 from schemagen.serve.micro_batches import MicroBatches
 from schemagen.serve.planning import Planner
@@ -64,7 +64,7 @@ class ServerParts:
         """Make them; the thread of the model starts here."""
         scheduler = _scheduler(lm, limits, continuous=continuous)
         metrics = Metrics(scheduler.counts)
-        scheduler.on_segment = metrics.rows.observe
+        scheduler.on_rows = metrics.rows.observe
         compiler = Compiler(lm.vocabulary, limits.compile, metrics.compile_seconds.observe)
         threads = ThreadPoolExecutor(limits.compilers, thread_name_prefix="schemagen-compile")
         known = name or str(getattr(lm.model.config, "name_or_path", "")) or "schemagen"
@@ -121,6 +121,7 @@ def _add_errors(app: FastAPI, parts: ServerParts) -> None:
 def _refusal(error: Exception, parts: ServerParts, path: str) -> JSONResponse:
     """Return the response to a request that cannot be answered."""
     status = status_of(error)
+    log_fault(error)
     parts.metrics.requests.labels(path, status).inc()
     return JSONResponse(body_of(error), status, headers=getattr(error, "headers", None))
 
@@ -217,7 +218,7 @@ async def _unless_gone(request: Request, completion: Completion) -> dict[str, An
         await asyncio.wait({answer, gone}, return_when=asyncio.FIRST_COMPLETED)
         return answer.result() if answer.done() else None
     finally:
-        completion.cancel()
+        completion.close()
         for task in (answer, gone):
             task.cancel()
 

@@ -39,8 +39,13 @@ class Chooser:
         self._device = device
         self._pad = pad
 
-    def choose(self, jobs: Sequence[Job], scores: torch.Tensor) -> torch.Tensor:
-        """Return scores that are 0 at the chosen token of each row, and ``-inf`` elsewhere.
+    def scores_of_choice(self, jobs: Sequence[Job], scores: torch.Tensor) -> torch.Tensor:
+        """Return scores that are 0 at the chosen token of each row, and ``-inf`` elsewhere; arguments as for `choose`."""
+        chosen = torch.tensor(self.choose(jobs, scores), device=scores.device).unsqueeze(-1)
+        return torch.full_like(scores, _LOW).scatter_(1, chosen, 0.0)
+
+    def choose(self, jobs: Sequence[Job], scores: torch.Tensor) -> list[int]:
+        """Return the chosen token of each row.
 
         Args:
             jobs: One per row; those that are over, or given up, get padding.
@@ -59,8 +64,7 @@ class Chooser:
                     job.take(tokens[row])
                 except Exception as error:  # noqa: BLE001 - a limit of its grammar, or a fault of ours: it is one row's
                     job.fail(error)
-        chosen = torch.tensor(tokens, device=scores.device).unsqueeze(-1)
-        return torch.full_like(scores, _LOW).scatter_(1, chosen, 0.0)
+        return tokens
 
     def _masked(self, jobs: Sequence[Job], scores: torch.Tensor, live: Sequence[int]) -> torch.Tensor:
         """Return the scores, with what the grammars forbid at ``-inf``."""

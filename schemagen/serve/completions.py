@@ -6,7 +6,7 @@ import asyncio
 import time
 from typing import TYPE_CHECKING, Any
 
-from schemagen.serve.errors import body_of
+from schemagen.serve.errors import body_of, log_fault
 from schemagen.serve.responses import DONE, event, usage_of
 from schemagen.serve.tracing import Trace
 
@@ -41,12 +41,19 @@ class Completion:
         self._metrics = metrics
         self._jobs: list[Job] = plan.jobs(vocabulary)
         self._started = time.perf_counter()
+        self._is_counted = False
         scheduler.submit(self._jobs)
 
-    def cancel(self) -> None:
-        """Give all texts up."""
+    def close(self) -> None:
+        """Give all texts up that are not over, and count what the request took."""
         for job in self._jobs:
             job.cancel()
+        if not self._is_counted:
+            self._is_counted = True
+            usage = self._usage()
+            self._metrics.prompt_tokens.inc(usage["prompt_tokens"])
+            self._metrics.completion_tokens.inc(usage["completion_tokens"])
+            self._metrics.request_seconds.observe(time.perf_counter() - self._started)
 
     async def body(self) -> dict[str, Any]:
         """Return the body of the response, when all answers are there.
@@ -57,7 +64,7 @@ class Completion:
         try:
             found = await asyncio.gather(*(self._whole(job) for job in self._jobs))
         finally:
-            self.cancel()
+            self.close()
         return self._shape.body(found, self._usage())
 
     async def _whole(self, job: Job) -> tuple[list[Delta], str]:
@@ -81,9 +88,10 @@ class Completion:
             if self._plan.request.wants_usage:
                 yield event(self._shape.usage_chunk(self._usage()))
         except Exception as error:  # noqa: BLE001 - whatever it is, the client is told
+            log_fault(error)
             yield event(body_of(error))
         finally:
-            self.cancel()
+            self.close()
         yield DONE
 
     async def _merged(self) -> AsyncIterator[tuple[int, Delta, str | None, dict[str, Any] | None]]:
@@ -139,10 +147,5 @@ class Completion:
         return reader.feed(token_ids) or ([{}] if told else [])
 
     def _usage(self) -> dict[str, Any]:
-        """Return what the request took, and count it."""
-        prompt = sum(map(len, self._plan.prompts))
-        written = sum(len(job.generated) for job in self._jobs)
-        self._metrics.prompt_tokens.inc(prompt)
-        self._metrics.completion_tokens.inc(written)
-        self._metrics.request_seconds.observe(time.perf_counter() - self._started)
-        return usage_of(prompt, written)
+        """Return what the request took."""
+        return usage_of(sum(map(len, self._plan.prompts)), sum(len(job.generated) for job in self._jobs))

@@ -6,12 +6,12 @@ import json
 import time
 from typing import TYPE_CHECKING, Any
 
-from schemagen.errors import BudgetError, InvalidSchemaError
+from schemagen.errors import BudgetError, InvalidSchemaError, SchemagenError
 from schemagen.grammar.compiler import compile as compile_grammar
 from schemagen.grammar.context_free_specs import GBNF
 from schemagen.grammar.lark_spec import Lark
 from schemagen.grammar.specs import Choice, Regex
-from schemagen.serve.errors import RequestError
+from schemagen.serve.errors import RequestError, about
 from schemagen.structural_tags.spec import StructuralTag
 
 if TYPE_CHECKING:
@@ -133,6 +133,9 @@ class Compiler:
         except TypeError as error:
             # A part of a JSON value that has another type than a reader of it expects is the client's mistake.
             raise RequestError(f"{param}: {error}", param=param, code="invalid-field") from error
+        except SchemagenError as error:
+            about(error, param)
+            raise
         finally:
             self._on_seconds(time.perf_counter() - started)
 

@@ -7,10 +7,12 @@ the four fields of OpenAI, and in the message, which is all that most clients sh
 
 from __future__ import annotations
 
+import logging
 from typing import Any, ClassVar
 
 from schemagen.errors import LogitsError, MatcherError, ModelError, SchemagenError, VocabularyError
 
+_LOGGER = logging.getLogger("schemagen.serve")
 #: What they are about is the server, not the request.
 _OF_SERVER = (LogitsError, ModelError, MatcherError, VocabularyError)
 
@@ -48,6 +50,18 @@ def unsupported(param: str, value: Any, fix: str) -> RequestError:
     )
 
 
+def about(error: SchemagenError, param: str) -> None:
+    """Note the field that an error is about, if it does not say."""
+    if not getattr(error, "param", ""):
+        error.__dict__["param"] = param
+
+
+def log_fault(error: Exception) -> None:
+    """Write what is the server's own fault to the log, for its operator; clients are told no more than its class."""
+    if status_of(error) >= 500 and not isinstance(error, RequestError):
+        _LOGGER.error("a request failed: %s", error, exc_info=error)
+
+
 def status_of(error: Exception) -> int:
     """Return the status of a response with an error."""
     if isinstance(error, RequestError):
@@ -55,22 +69,18 @@ def status_of(error: Exception) -> int:
     return 400 if isinstance(error, SchemagenError) and not isinstance(error, _OF_SERVER) else 500
 
 
-def body_of(error: Exception, param: str = "") -> dict[str, Any]:
-    """Return the body of a response with an error.
-
-    Args:
-        error: Of any kind; what is none of our own is told by its class alone.
-        param: The field that it is about, if the error does not say.
-    """
+def body_of(error: Exception) -> dict[str, Any]:
+    """Return the body of a response with an error; what is none of our own is told by its class alone."""
     status = status_of(error)
     if not isinstance(error, SchemagenError):
         return {"error": {"message": f"{type(error).__name__} in the server", "type": "server_error", "param": None,
                           "code": "internal-error"}}  # fmt: skip
-    message = ". ".join(text.rstrip(".") for text in (error.fact, error.why, error.fix) if text)
+    told = (("", error.fact), ("Why: ", error.why), ("Fix: ", error.fix))
+    message = ". ".join(label + text.rstrip(".") for label, text in told if text)
     found: dict[str, Any] = {
         "message": _printable(message),
         "type": _TYPES.get(status, "invalid_request_error" if status < 500 else "server_error"),
-        "param": getattr(error, "param", "") or param or None,
+        "param": getattr(error, "param", "") or None,
         "code": error.code,
     }
     return {"error": found | {name: _printable(text) for name in ("at", "why", "fix") if (text := getattr(error, name))}}

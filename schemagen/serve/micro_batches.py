@@ -1,16 +1,15 @@
-"""Micro-batches: texts that wait are written together, by ``generate``, each under its own grammar.
+"""Micro-batches: what waits for the model is written together, each text under its own grammar.
 
-Idea: the thread of the model takes what waits, up to `max_rows`, and runs one call of ``generate`` over it: a *segment*. Rows end
-and fail by themselves, and new ones wait for the next segment. A segment is ended early where going on would be waste: when all
-of its rows are over, when half of them are, or when enough others wait to join. What is not over then goes on in the next
-segment, from its prompt and what it has written; reading that again is one pass of the model. So a short request is not kept by a
-long one, and any model works that ``generate`` takes.
+Idea: the thread of the model takes what waits, up to `max_rows`, and writes it in one batch. Rows end and fail by themselves. Where
+the cache of the model is known, rows join and leave between two steps (`CachedRows`). With any other model a batch is a
+*segment*, one call of ``generate``, which is ended early where going on would be waste: when all of its rows are over, when half of
+them are, or when enough others wait to join; what is not over goes on in the next segment, from its prompt and what it has
+written, which is read again. Either way a short answer is not kept by a long one.
 
 A text that is alone, greedy and constrained is written by the loop that reads ahead (`schemagen.decode.speculation`), about
-twice as fast; when others come, it is stopped, and goes on in a segment with them.
+twice as fast; when others come, it is stopped, and goes on in a batch with them.
 
-Rejected: a loop of our own over a cache whose rows come and go. It would save the reading again, for models whose cache it
-knows; transformers has one for accelerators (`schemagen.serve.continuous`).
+A batch that raises, as without memory, is tried again in halves, until the row at fault is alone.
 """
 
 from __future__ import annotations
@@ -26,6 +25,7 @@ from schemagen.decode.batch_size import rows_that_fit
 from schemagen.decode.loop import complete_options, inputs_of
 from schemagen.decode.speculation import can_read_ahead, decode_greedily, memory_of
 from schemagen.serve.choosing import Chooser
+from schemagen.serve.row_cache import CachedRows, can_cache_rows
 from schemagen.serve.scheduling import closed, too_many
 
 if TYPE_CHECKING:
@@ -34,9 +34,11 @@ if TYPE_CHECKING:
     from schemagen.lm.language_model import LanguageModel
     from schemagen.serve.jobs import Job
 
-#: Steps that a segment makes before it may be ended for others; each end costs one pass over all texts.
+#: Steps that a batch makes before a few may join, or a segment before it may be ended.
 _LEAST_STEPS = 8
-#: Steps after which a single text that waits is enough to end it.
+#: They may at any step if there is one for so many that are being written.
+_JOINING = 8
+#: Steps after which a single text that waits is enough to end it, or a text that is written alone.
 _MOST_STEPS = 32
 
 
@@ -45,32 +47,30 @@ class _SegmentOver(Exception):  # noqa: N818 - no error: it ends a call of ``gen
 
 
 class MicroBatches:
-    """Runs jobs in segments, in a thread of its own that lives as long as this object is open.
+    """Writes texts in a thread of its own, which lives as long as this object is open.
 
     Args:
         lm: The model.
         max_rows: Most texts at once.
         max_waiting: Most texts that wait.
-        on_segment: Told the number of rows of each segment that begins.
+
+    Attributes:
+        on_rows: Told how many rows each batch, or each step of one, has.
     """
 
-    def __init__(
-        self,
-        lm: LanguageModel,
-        *,
-        max_rows: int,
-        max_waiting: int,
-        on_segment: Callable[[int], None] = lambda _: None,
-    ) -> None:
+    def __init__(self, lm: LanguageModel, *, max_rows: int, max_waiting: int) -> None:
+        self.on_rows: Callable[[int], None] = lambda _: None
         self._lm = lm
         self._max_rows = max_rows
+        self._most = max_rows  # fewer after a batch that raised
         self._max_waiting = max_waiting
-        self._on_segment = on_segment
         pad = lm.tokenizer.pad_token_id
         self._pad: int = lm.vocabulary.eos_token_ids[0] if pad is None else pad
         self._chooser = Chooser(str(lm.model.device), self._pad)
+        self._rows = CachedRows(lm.model, self._pad, self._chooser) if can_cache_rows(lm.model) else None
         self._waiting: deque[Job] = deque()
         self._live: list[Job] = []
+        self._steps = 0  # since others could join
         self._changed = threading.Condition()
         self._closed = False
         self._thread = threading.Thread(target=self._work, name="schemagen-serve", daemon=True)
@@ -107,22 +107,16 @@ class MicroBatches:
 
     # --- the thread --------------------------------------------------------------------------------------------------
 
+    @torch.inference_mode()
     def _work(self) -> None:
         """Write texts until this is closed."""
-        torch.set_grad_enabled(False)
         while self._take():
-            jobs = self._live
-            if not jobs:
-                continue
-            self._on_segment(len(jobs))
-            try:
-                if not self._write_alone(jobs):
-                    self._write_segment(jobs)
-            except _SegmentOver:
-                pass
-            except Exception as error:  # noqa: BLE001 - out of memory, or whatever the model does
-                self._part(jobs, error)
+            if self._live:
+                self.on_rows(len(self._live))
+                self._write()
             self._live = [job for job in self._live if not (job.is_over or job.is_cancelled)]
+            if self._rows is not None and not self._live:
+                self._rows.clear()
         for job in [*self._live, *self._waiting]:
             job.fail(closed())
         self._live, self._waiting = [], deque()
@@ -134,36 +128,57 @@ class MicroBatches:
             if self._closed:
                 return False
             joining: list[Job] = []
-            while self._waiting and len(self._live) + len(joining) < self._max_rows:
+            self._steps += 1
+            if self._live and min(len(self._waiting), self._most - len(self._live)) * _JOINING < len(self._live) and (
+                self._steps < _LEAST_STEPS
+            ):
+                return True
+            self._steps = 0
+            while self._waiting and len(self._live) + len(joining) < self._most:
                 job = self._waiting.popleft()
                 if not job.is_cancelled:
                     joining.append(job)
-            surplus = len(self._live) + len(joining) - self._room([*self._live, *joining])
-            while surplus > 0 and joining and self._live + joining[1:]:
-                self._waiting.appendleft(joining.pop())
-                surplus -= 1
-            self._live += joining
+            if joining:
+                surplus = len(self._live) + len(joining) - self._room([*self._live, *joining])
+                while surplus > 0 and joining and self._live + joining[1:]:
+                    self._waiting.appendleft(joining.pop())
+                    surplus -= 1
+            self._live = self._live + joining
             return True
 
     def _room(self, jobs: Sequence[Job]) -> int:
         """How many texts the model may write at once, if these are among them."""
-        longest = max((len(job.token_ids) + job.max_new_tokens for job in jobs), default=1)
+        longest = max(len(job.token_ids) + job.max_new_tokens for job in jobs)
         return rows_that_fit(self._lm.model, longest)
 
-    def _part(self, jobs: list[Job], error: Exception) -> None:
-        """Try the halves of a segment that raised by themselves; end the row that is alone with the error."""
-        going = [job for job in jobs if not (job.is_over or job.is_cancelled)]
+    def _write(self) -> None:
+        """Go on with the texts that are being written; end the one that cannot be."""
+        try:
+            if self._write_alone(self._live):
+                return
+            if self._rows is None:
+                self._write_segment(self._live)
+            else:
+                self._rows.advance(self._live)
+            self._most = min(self._max_rows, self._most + 1)
+        except _SegmentOver:
+            pass
+        except Exception as error:  # noqa: BLE001 - out of memory, or whatever the model does
+            self._halve(error)
+
+    def _halve(self, error: Exception) -> None:
+        """Go on with half of the texts after a batch that raised; end the text that was alone in it."""
+        if self._rows is not None:
+            self._rows.clear()
+        going = [job for job in self._live if not (job.is_over or job.is_cancelled)]
         if len(going) <= 1:
             for job in going:
                 job.fail(error)
             return
-        for half in (going[: len(going) // 2], going[len(going) // 2 :]):
-            try:
-                self._write_segment(half, whole=True)
-            except _SegmentOver:
-                pass
-            except Exception as again:  # noqa: BLE001 - as above
-                self._part(half, again)
+        self._most = half = len(going) // 2
+        with self._changed:
+            self._waiting.extendleft(reversed(going[half:]))
+        self._live = going[:half]
 
     def _write_alone(self, jobs: list[Job]) -> bool:
         """Write a text by the loop that reads ahead, if it is alone and may be; return whether it was."""
@@ -183,62 +198,50 @@ class MicroBatches:
         job.check_end()
         return True
 
-    def _write_segment(self, jobs: list[Job], *, whole: bool = False) -> None:
-        """Write some texts together, until the segment is over.
-
-        Args:
-            jobs: The texts; none of them is over.
-            whole: Whether others that wait do not end it.
+    def _write_segment(self, jobs: list[Job]) -> None:
+        """Write some texts by one call of ``generate``, until the segment is over.
 
         Raises:
             _SegmentOver: As soon as it is.
         """
         model = self._lm.model
-        prompts = [(*job.token_ids, *job.generated) for job in jobs]
-        inputs = inputs_of(prompts, self._pad, model.device)
+        inputs = inputs_of([(*job.token_ids, *job.generated) for job in jobs], self._pad, model.device)
         most = max(job.max_new_tokens - len(job.generated) for job in jobs)
         options = complete_options(model, inputs["input_ids"].shape[1], {"max_new_tokens": most})
-        step = _Step(self, jobs, whole=whole)
         ends = list(self._lm.vocabulary.eos_token_ids)
-        model.generate(
-            **inputs, **options, eos_token_id=ends, pad_token_id=self._pad, logits_processor=[step]
-        )
+        step = _Step(self._chooser, jobs, self._wants_end)
+        model.generate(**inputs, **options, eos_token_id=ends, pad_token_id=self._pad, logits_processor=[step])
 
     def _wants_alone(self, steps: int) -> bool:
         """Whether a text that is written alone should go on with others, after so many tokens."""
         waiting = len(self._waiting)
         return self._closed or waiting > 1 or (waiting > 0 and steps >= _MOST_STEPS)
 
-    def wants_end(self, live: int, rows: int, steps: int, *, whole: bool) -> bool:
+    def _wants_end(self, live: int, rows: int, steps: int) -> bool:
         """Whether a segment should end.
 
         Args:
             live: Rows that are not over.
             rows: All of its rows.
             steps: How many it has made.
-            whole: Whether others that wait do not end it.
         """
         if self._closed or not live:
             return True
-        if whole or steps < _LEAST_STEPS:
+        if steps < _LEAST_STEPS:
             return False
-        joining = min(len(self._waiting), self._max_rows - live)
+        joining = min(len(self._waiting), self._most - live)
         if joining > 0 and (2 * joining >= live or steps >= _MOST_STEPS):
             return True
         return 2 * live <= rows
-
-    def choose(self, jobs: Sequence[Job], scores: torch.Tensor) -> torch.Tensor:
-        """Return the scores of a step; see `Chooser.choose`."""
-        return self._chooser.choose(jobs, scores)
 
 
 class _Step:
     """The logits processor of a segment: it chooses the tokens, and ends ``generate`` when the segment is over."""
 
-    def __init__(self, owner: MicroBatches, jobs: Sequence[Job], *, whole: bool) -> None:
-        self._owner = owner
+    def __init__(self, chooser: Chooser, jobs: Sequence[Job], wants_end: Callable[[int, int, int], bool]) -> None:
+        self._chooser = chooser
         self._jobs = jobs
-        self._whole = whole
+        self._wants_end = wants_end
         self._steps = 0
 
     def __call__(self, input_ids: torch.Tensor, scores: torch.Tensor) -> torch.Tensor:
@@ -248,10 +251,10 @@ class _Step:
             _SegmentOver: It is.
         """
         del input_ids  # each job knows its own
-        chosen = self._owner.choose(self._jobs, scores)
+        chosen = self._chooser.scores_of_choice(self._jobs, scores)
         self._steps += 1
         live = sum(not (job.is_over or job.is_cancelled) for job in self._jobs)
-        if self._owner.wants_end(live, len(self._jobs), self._steps, whole=self._whole):
+        if self._wants_end(live, len(self._jobs), self._steps):
             raise _SegmentOver
         return chosen
 

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import ipaddress
+import socket
+import sys
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -66,7 +68,22 @@ class Address:
 
 
 def listen(app: FastAPI, address: Address) -> None:
-    """Answer requests until the process is told to stop."""
+    """Answer requests until the process is told to stop; say where on standard error."""
     import uvicorn
 
-    uvicorn.run(app, host=address.host, port=address.port, log_level="warning", timeout_graceful_shutdown=10)
+    with socket.socket(socket.AF_INET6 if ":" in address.host else socket.AF_INET) as found:
+        found.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            found.bind((address.host.strip("[]"), address.port))
+        except OSError as error:
+            raise OptionError(
+                f"cannot listen at {address.host}:{address.port}: {error.strerror or error}",
+                why="the port is in use, or the address is not one of this machine",
+                fix="give another --port (0: any that is free), or end what listens there",
+                code="no-port",
+            ) from error
+        port = found.getsockname()[1]
+        shown = f"[{address.host}]" if ":" in address.host else address.host
+        print(f"schemagen serves http://{shown}:{port}/v1 (a page to try it: http://{shown}:{port}/)", file=sys.stderr)
+        server = uvicorn.Server(uvicorn.Config(app, log_level="warning", timeout_graceful_shutdown=10))
+        server.run(sockets=[found])
