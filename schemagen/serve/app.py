@@ -18,7 +18,9 @@ import schemagen
 from schemagen.serve.access import check_key, check_kind, read_bytes
 from schemagen.serve.completions import Completion
 from schemagen.serve.constraints import Compiler
+from schemagen.serve.continuous import ContinuousBatches, can_be_continuous
 from schemagen.serve.errors import RequestError, body_of, log_fault, status_of
+from schemagen.serve.jobs import Outbox
 from schemagen.serve.metrics import Metrics
 from schemagen.serve.micro_batches import MicroBatches
 from schemagen.serve.planning import Planner
@@ -78,8 +80,10 @@ class ServerParts:
 
 def _scheduler(lm: LanguageModel, limits: ServerLimits, *, continuous: bool | None) -> Any:
     """Return what writes texts with this model."""
-    del continuous
-    return MicroBatches(lm, max_rows=limits.max_rows, max_waiting=limits.max_waiting)
+    bounds = {"max_rows": limits.max_rows, "max_waiting": limits.max_waiting}
+    if continuous is None:
+        continuous = lm.model.device.type != "cpu" and can_be_continuous(lm)
+    return ContinuousBatches(lm, **bounds) if continuous else MicroBatches(lm, **bounds)
 
 
 def build_app(parts: ServerParts, *, api_key: str | None, allowed_hosts: Sequence[str] | None) -> FastAPI:
@@ -193,7 +197,9 @@ async def _answer(
 
         planned = await asyncio.get_running_loop().run_in_executor(parts.compilers, plan)
         shape = Shape.of(planned.request.model or parts.name, is_chat=kind is ChatRequest)
-        completion = Completion(planned, shape, parts.scheduler, parts.lm.vocabulary, parts.metrics)
+        completion = Completion(
+            planned, shape, scheduler=parts.scheduler, lm=parts.lm, outbox=_outbox(request.app), metrics=parts.metrics
+        )
         if planned.request.stream:
             parts.metrics.requests.labels(path, 200).inc()
             return StreamingResponse(completion.events(), media_type="text/event-stream", headers=_NOT_KEPT)
@@ -201,10 +207,18 @@ async def _answer(
     except Exception as error:  # noqa: BLE001 - a client is always answered
         return _refusal(error, parts, path)
     if found is None:
-        parts.metrics.cancelled.inc()
         return Response(status_code=499)
     parts.metrics.requests.labels(path, 200).inc()
     return JSONResponse(found)
+
+
+def _outbox(app: FastAPI) -> Outbox:
+    """Return what hands messages over to this event loop; an app in a test may see several loops, one after another."""
+    loop, known = asyncio.get_running_loop(), getattr(app.state, "outbox", None)
+    if known is None or known[0] is not loop:
+        known = app.state.outbox = (loop, Outbox())
+    found: Outbox = known[1]
+    return found
 
 
 _NOT_KEPT = {"Cache-Control": "no-cache", "X-Accel-Buffering": "no"}

@@ -13,8 +13,9 @@ from schemagen.serve.tracing import Trace
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, AsyncIterator
 
+    from schemagen.lm.language_model import LanguageModel
     from schemagen.serve.answers import Delta, Reader
-    from schemagen.serve.jobs import Job
+    from schemagen.serve.jobs import Job, Outbox
     from schemagen.serve.metrics import Metrics
     from schemagen.serve.planning import Plan
     from schemagen.serve.responses import Shape
@@ -28,18 +29,28 @@ class Completion:
         plan: What is asked.
         shape: Of the response.
         scheduler: Who writes.
-        vocabulary: Of the model.
+        lm: The model.
+        outbox: Of the event loop.
         metrics: Where it is counted.
 
     Raises:
         RequestError: Too many texts are waiting.
     """
 
-    def __init__(self, plan: Plan, shape: Shape, scheduler: Scheduler, vocabulary: Any, metrics: Metrics) -> None:
+    def __init__(  # noqa: PLR0913 - what it works with
+        self,
+        plan: Plan,
+        shape: Shape,
+        *,
+        scheduler: Scheduler,
+        lm: LanguageModel,
+        outbox: Outbox,
+        metrics: Metrics,
+    ) -> None:
         self._plan = plan
         self._shape = shape
         self._metrics = metrics
-        self._jobs: list[Job] = plan.jobs(vocabulary)
+        self._jobs: list[Job] = plan.jobs(lm.vocabulary, outbox)
         self._started = time.perf_counter()
         self._is_counted = False
         scheduler.submit(self._jobs)
@@ -50,6 +61,7 @@ class Completion:
             job.cancel()
         if not self._is_counted:
             self._is_counted = True
+            self._metrics.cancelled.inc(sum(not job.is_over for job in self._jobs))
             usage = self._usage()
             self._metrics.prompt_tokens.inc(usage["prompt_tokens"])
             self._metrics.completion_tokens.inc(usage["completion_tokens"])

@@ -12,9 +12,10 @@ import asyncio
 import time
 from contextlib import suppress
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Literal, TypeAlias
 
 from schemagen.decode.sequences import Cursor
+from schemagen.threads.forking import brief_lock
 
 if TYPE_CHECKING:
     import torch
@@ -24,6 +25,8 @@ if TYPE_CHECKING:
 
 #: Why a text is over, as OpenAI's API says it.
 FinishReason = Literal["stop", "length"]
+#: What the event loop is told of a text: tokens, then how it ended.
+Message: TypeAlias = "list[int] | FinishReason | Exception"
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,21 +46,58 @@ class Sampling:
     min_p: float = 0.0
 
 
-class Mailbox:
-    """Messages for the event loop in which it is made, from any thread: tokens, then how it ended."""
+class Outbox:
+    """Hands the messages of all texts over to one event loop: those of a step together, since each wake-up costs a system call.
+
+    Made in the event loop; `put` may be called by any thread.
+    """
 
     def __init__(self) -> None:
         self._loop = asyncio.get_running_loop()
-        self._queue: asyncio.Queue[list[int] | FinishReason | Exception] = asyncio.Queue()
+        self._lock = brief_lock()
+        self._messages: list[tuple[asyncio.Queue[Message], Message]] = []
 
-    def put(self, message: list[int] | FinishReason | Exception) -> None:
+    def mailbox(self) -> Mailbox:
+        """Return a place for the messages of one text."""
+        return Mailbox(self)
+
+    def put(self, queue: asyncio.Queue[Message], message: Message) -> None:
         """Hand a message over; to nobody, if the loop is closed."""
-        with suppress(RuntimeError):
-            self._loop.call_soon_threadsafe(self._queue.put_nowait, message)
+        with self._lock:
+            is_first = not self._messages
+            self._messages.append((queue, message))
+        if is_first:
+            with suppress(RuntimeError):
+                self._loop.call_soon_threadsafe(self._deliver)
 
-    async def get(self) -> list[int] | FinishReason | Exception:
-        """Return the next message."""
-        return await self._queue.get()
+    def _deliver(self) -> None:
+        with self._lock:
+            messages, self._messages = self._messages, []
+        for queue, message in messages:
+            queue.put_nowait(message)
+
+
+class Mailbox:
+    """Messages about one text: tokens, then how it ended."""
+
+    def __init__(self, outbox: Outbox) -> None:
+        self._outbox = outbox
+        self._queue: asyncio.Queue[Message] = asyncio.Queue()
+
+    def put(self, message: Message) -> None:
+        """Hand a message over; any thread may."""
+        self._outbox.put(self._queue, message)
+
+    async def get(self) -> Message:
+        """Return the next message; the tokens of several steps as one, if they are there."""
+        message = await self._queue.get()
+        while isinstance(message, list) and not self._queue.empty():
+            following = self._queue.get_nowait()
+            if not isinstance(following, list):
+                self._queue.put_nowait(following)  # the last one, so that none is overtaken
+                break
+            message = [*message, *following]
+        return message
 
 
 @dataclass(eq=False, slots=True)

@@ -24,7 +24,7 @@ class Metrics:
         self.registry = CollectorRegistry()
         of = {"registry": self.registry}
         self.requests = Counter("schemagen_requests", "Requests by path and status", ["path", "status"], **of)
-        self.cancelled = Counter("schemagen_cancelled", "Requests whose client went away", **of)
+        self.cancelled = Counter("schemagen_cancelled", "Texts that were given up before their end", **of)
         self.prompt_tokens = Counter("schemagen_prompt_tokens", "Tokens that were read", **of)
         self.completion_tokens = Counter("schemagen_completion_tokens", "Tokens that were written", **of)
         self.compile_seconds = Histogram(

@@ -28,7 +28,7 @@ from schemagen.request.settings import Settings, token_ids_of
 from schemagen.serve.answers import CallReader, Reader, TextReader
 from schemagen.serve.constraints import check_room
 from schemagen.serve.errors import RequestError, unsupported
-from schemagen.serve.jobs import Job, Mailbox, Sampling
+from schemagen.serve.jobs import Job, Sampling
 from schemagen.serve.requests import NamedTool
 
 if TYPE_CHECKING:
@@ -36,8 +36,10 @@ if TYPE_CHECKING:
     from schemagen.grammar.grammar import Grammar
     from schemagen.lm.language_model import LanguageModel
     from schemagen.serve.constraints import Compiler
+    from schemagen.serve.jobs import Outbox
     from schemagen.serve.limits import ServerLimits
     from schemagen.serve.requests import ChatRequest, CommonRequest, CompletionRequest
+    from schemagen.vocabulary import Vocabulary
 
 #: Tools that are remembered by their JSON, so that the grammar of their calls is, too.
 _MOST_TOOLS = 1024
@@ -65,8 +67,13 @@ class Plan:
     reader: Callable[[], Reader]
     traced: Grammar | None = None
 
-    def jobs(self, vocabulary: Any) -> list[Job]:
-        """Return the texts to write, `n` for each prompt; in the event loop that will read them."""
+    def jobs(self, vocabulary: Vocabulary, outbox: Outbox) -> list[Job]:
+        """Return the texts to write, `n` for each prompt.
+
+        Args:
+            vocabulary: Of the model.
+            outbox: Of the event loop that will read them.
+        """
         request, found = self.request, []
         first = secrets.randbits(48) if request.seed is None else request.seed
         for prompt, budget in zip(self.prompts, self.budgets, strict=True):
@@ -79,7 +86,7 @@ class Plan:
                         self.constraint,
                         vocabulary,
                         budget,
-                        Mailbox(),
+                        outbox.mailbox(),
                         sampling=self.sampling,
                         generator=generator,
                         stops=request.stops,
@@ -115,7 +122,7 @@ class Planner:
         """
         grammar, asked = self.compiler.grammar_of(request)
         messages = as_messages([_message(message, request.messages) for message in request.messages])
-        if request.tools or isinstance(request.tool_choice, NamedTool):
+        if request.tools or request.tool_choice not in (None, "auto", "none"):
             if grammar is not None and request.tool_choice != "none":
                 raise unsupported(
                     asked, "beside tools", 'give one of both, or tool_choice="none" for an answer without calls'
@@ -171,7 +178,7 @@ class Planner:
         if request.stops:
             raise unsupported("stop", request.stop, "leave it out: calls end by themselves")
         given = request.tools or []
-        if len(given) > self.limits.max_tools:
+        if not given or len(given) > self.limits.max_tools:
             raise _too_many("tools", len(given), self.limits.max_tools)
         choice: Any = request.tool_choice or "auto"
         named = isinstance(choice, NamedTool)
