@@ -85,7 +85,8 @@ def body_of(kind: str, draw: random.Random) -> dict[str, Any]:
     return body | more[kind]
 
 
-KINDS = ["person", "order", "flags", "required", "auto", "regex", "choice", "sampled", "refused"]
+#: The first five are those that `lm.batch` writes, too.
+KINDS = ["person", "order", "flags", "regex", "choice", "required", "auto", "sampled", "refused"]
 
 
 def complaint(kind: str, message: dict[str, Any]) -> str:
@@ -107,11 +108,12 @@ def complaint(kind: str, message: dict[str, Any]) -> str:
     return ""
 
 
-async def client(http: Any, url: str, seed: int, until: float, tally: Tally) -> None:
+async def client(http: Any, url: str, seed: int, until: float, tally: Tally, *, plain: bool) -> None:
     """Send requests until the time is over."""
     draw = random.Random(seed)
     while time.monotonic() < until:
-        kind, way = draw.choice(KINDS), draw.choice(["whole", "whole", "stream", "dropped"])
+        kind = draw.choice(KINDS[:5] if plain else KINDS)
+        way = "whole" if plain else draw.choice(["whole", "whole", "stream", "dropped"])
         started = time.monotonic()
         if way == "dropped" and kind != "refused":
             await drop(http, url, body_of(kind, draw), draw, tally)
@@ -179,19 +181,28 @@ async def drop(http: Any, url: str, body: dict[str, Any], draw: random.Random, t
     tally.done["dropped"] += 1
 
 
-async def load(url: str, clients: int, seconds: float, memory: Any) -> Tally:
+async def load(url: str, clients: int, seconds: float, memory: Any, *, plain: bool = False) -> Tally:
     """Have many clients ask at once, and look at the memory of the server meanwhile."""
     tally = Tally()
     until = time.monotonic() + seconds
     limits = httpx.Limits(max_connections=None, max_keepalive_connections=clients)
     async with httpx.AsyncClient(timeout=600, limits=limits) as http:
-        tasks = [asyncio.create_task(client(http, url, seed, until, tally)) for seed in range(clients)]
+        tasks = [asyncio.create_task(client(http, url, seed, until, tally, plain=plain)) for seed in range(clients)]
         for tenth in range(10):
             await asyncio.sleep(seconds / 10)
-            print(f"  after {(tenth + 1) * seconds / 10:5.1f} s: {memory()} MB, {sum(tally.done.values())} requests", flush=True)
+            print(
+                f"  after {(tenth + 1) * seconds / 10:5.1f} s: {memory()} MB, {sum(tally.done.values())} requests",
+                flush=True,
+            )
         await asyncio.gather(*tasks)
         for _ in range(100):
-            left = dict(re.findall(r"^(schemagen_waiting|schemagen_running) ([0-9.]+)$", (await http.get(f"{url}/metrics")).text, re.M))
+            left = dict(
+                re.findall(
+                    r"^(schemagen_waiting|schemagen_running) ([0-9.]+)$",
+                    (await http.get(f"{url}/metrics")).text,
+                    re.MULTILINE,
+                )
+            )
             if set(map(float, left.values())) == {0.0}:
                 break
             await asyncio.sleep(0.1)
@@ -219,15 +230,17 @@ def batch_rate(rows: int) -> float:
     found = lm.run_batch(prompts, chosen, max_new_tokens=BUDGET, batch_size=rows, progress=False)
     seconds, cpu = time.monotonic() - started, time.process_time() - cpu
     tokens = sum(0 if isinstance(each, Failure) else each.new_tokens for each in found)
-    print(f"lm.batch, {rows} rows at once: {len(asked) / seconds:.1f} requests/s, {tokens / seconds:.0f} tokens/s, "
-          f"{tokens / cpu:.0f} tokens per second of a core")
+    print(
+        f"lm.batch, {rows} rows at once: {len(asked) / seconds:.1f} requests/s, {tokens / seconds:.0f} tokens/s, "
+        f"{tokens / cpu:.0f} tokens per second of a core"
+    )
     return tokens / cpu
 
 
 def tokens_written(url: str) -> float:
     """Return how many tokens a server has written, those of dropped requests included."""
     text = httpx.get(f"{url}/metrics").text
-    return float(re.search(r"^schemagen_completion_tokens_total ([0-9.e+]+)$", text, re.M)[1])
+    return float(re.search(r"^schemagen_completion_tokens_total ([0-9.e+]+)$", text, re.MULTILINE)[1])
 
 
 def started_server(rows: int, waiting: int) -> tuple[subprocess.Popen[str], str]:
@@ -249,6 +262,9 @@ def main() -> None:
     parser.add_argument("--seconds", type=float, default=60)
     parser.add_argument("--rows", type=int, default=64)
     parser.add_argument("--waiting", type=int, default=256)
+    parser.add_argument(
+        "--plain", action="store_true", help="only the requests that lm.batch writes, too, and none dropped"
+    )
     parser.add_argument("--batch", action="store_true", help="compare with lm.batch")
     options = parser.parse_args()
     rates = [batch_rate(options.rows)] if options.batch else []
@@ -258,7 +274,9 @@ def main() -> None:
         begun = time.monotonic()
         before = sum(server.cpu_times()[:2])
         print(f"{options.clients} clients for {options.seconds:.0f} s")
-        tally = asyncio.run(load(url, options.clients, options.seconds, lambda: server.memory_info().rss >> 20))
+        tally = asyncio.run(
+            load(url, options.clients, options.seconds, lambda: server.memory_info().rss >> 20, plain=options.plain)
+        )
         seconds = time.monotonic() - begun
         cpu = sum(server.cpu_times()[:2]) - before
         written = tokens_written(url)
@@ -267,8 +285,10 @@ def main() -> None:
         process.wait(30)
     waits = sorted(tally.seconds)
     print(f"{sum(tally.done.values())} requests in {seconds:.0f} s: {dict(tally.done)}")
-    print(f"{written / seconds:.0f} tokens/s written, the server had {cpu / seconds:.0%} of a core: {written / cpu:.0f} tokens "
-          "per second of a core")
+    print(
+        f"{written / seconds:.0f} tokens/s written, the server had {cpu / seconds:.0%} of a core: {written / cpu:.0f} tokens "
+        "per second of a core"
+    )
     if options.batch:
         rates.append(batch_rate(options.rows))
         print(f"{written / cpu / (sum(rates) / 2):.2f} of lm.batch per second of a core")

@@ -243,7 +243,7 @@ class AnswerReader:
 
     @property
     def open_arguments(self) -> tuple[int, str]:
-        """The index of the call that was begun last, and its arguments as JSON, as far as they are written; -1 without calls."""
+        """The index of the call that was begun last (-1: there is none), and its arguments so far, as JSON."""
         return (-1, "") if self._call is None else (self._call.index, self._call.reader.text)
 
     # --- ways to read ------------------------------------------------------------------------------------------------

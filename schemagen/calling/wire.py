@@ -93,7 +93,7 @@ def _written_arguments(profile: Profile, text: str) -> str:
 
 
 @lru_cache(maxsize=64)
-def build(
+def build(  # noqa: PLR0913 - what an answer is made of
     profile: Profile,
     tools: tuple[Tool[..., Any], ...],
     vocabulary: Vocabulary,

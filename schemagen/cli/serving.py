@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING, Any
+
+import typer
 
 from schemagen.cli.console import busy
 from schemagen.errors import OptionError
@@ -49,7 +52,9 @@ def serve_model(
     with busy("loading the model"):
         lm = schemagen.load_bundled() if model is None else schemagen.load(model)
     known = name or model or "bundled"
-    listen(place.app(lm, name=known, limits=_limits(limits), show_schema=show_schema), place)
+    listen(
+        place.app(lm, name=known, limits=_limits(limits), show_schema=show_schema), place, partial(typer.echo, err=True)
+    )
 
 
 def _limits(given: Mapping[str, Any]) -> ServerLimits:

@@ -39,6 +39,8 @@ try:
 except ImportError:
     ContinuousBatchingLogitsProcessor = None
 
+__all__ = ["MAX_KEPT", "ContinuousBatchingLogitsProcessor", "attach", "attached", "insert"]
+
 #: Requests whose cursors are kept while others are served; a request that was forgotten is read again from its start.
 MAX_KEPT = 4096
 _NUMBER = re.compile(r"req_(\d+)(__child#\d+)*")

@@ -54,7 +54,11 @@ def create_app(
         if name_of not in {"fastapi", "starlette", "prometheus_client"}:
             raise
         raise OptionError(
-            f"the server needs {name_of}, which is not installed", fix="pip install 'schemagen[serve]'", code="no-server"
+            f"the server needs {name_of}, which is not installed",
+            fix="pip install 'schemagen[serve]'",
+            code="no-server",
         ) from error
-    parts = ServerParts.of(lm, name=name, limits=limits or ServerLimits(), show_schema=show_schema, continuous=continuous)
+    parts = ServerParts.of(
+        lm, name=name, limits=limits or ServerLimits(), show_schema=show_schema, continuous=continuous
+    )
     return build_app(parts, api_key=api_key, allowed_hosts=allowed_hosts)

@@ -80,10 +80,10 @@ class ServerParts:
 
 def _scheduler(lm: LanguageModel, limits: ServerLimits, *, continuous: bool | None) -> Any:
     """Return what writes texts with this model."""
-    bounds = {"max_rows": limits.max_rows, "max_waiting": limits.max_waiting}
     if continuous is None:
         continuous = lm.model.device.type != "cpu" and can_be_continuous(lm)
-    return ContinuousBatches(lm, **bounds) if continuous else MicroBatches(lm, **bounds)
+    made = ContinuousBatches if continuous else MicroBatches
+    return made(lm, max_rows=limits.max_rows, max_waiting=limits.max_waiting)
 
 
 def build_app(parts: ServerParts, *, api_key: str | None, allowed_hosts: Sequence[str] | None) -> FastAPI:

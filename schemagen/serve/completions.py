@@ -37,7 +37,7 @@ class Completion:
         RequestError: Too many texts are waiting.
     """
 
-    def __init__(  # noqa: PLR0913 - what it works with
+    def __init__(
         self,
         plan: Plan,
         shape: Shape,

@@ -143,7 +143,9 @@ class Compiler:
 def _checked(spec: Any, param: str) -> Any:
     """Refuse a schema that is none, which in Python might be another spec."""
     if isinstance(spec, (list, str, int, float)) and not isinstance(spec, bool):
-        raise InvalidSchemaError(f"{param} is no JSON Schema", why=f"it is {spec!r:.60}", fix="give an object, or a boolean")
+        raise InvalidSchemaError(
+            f"{param} is no JSON Schema", why=f"it is {spec!r:.60}", fix="give an object, or a boolean"
+        )
     return spec
 
 

@@ -1,8 +1,8 @@
 """Continuous batching of transformers 5 as a scheduler: for models on an accelerator, where its paged attention pays.
 
 The manager of transformers runs the model and its cache; a processor of ours is shown the requests of each step, chooses the
-token of every one by the grammar and the sampling of its job, and leaves no other (`schemagen.serve.choosing`). The job tells its
-tokens itself; of the manager's own results only errors are read.
+token of every one by the grammar and the sampling of its job, and leaves no other (`schemagen.serve.choosing`). The job tells
+its tokens itself; of the manager's own results only errors are read.
 
 What cannot work is refused when the manager is made: asynchronous batching and CUDA graphs (`schemagen.decode.continuous`).
 On the CPU it wrote two thirds of the tokens of `MicroBatches` in the same time, so there it is not the default.
@@ -20,13 +20,13 @@ from schemagen.decode.continuous import ContinuousBatchingLogitsProcessor, inser
 from schemagen.decode.speculation import is_plain_decoder
 from schemagen.errors import GenerationError
 from schemagen.serve.choosing import Chooser
-from schemagen.serve.jobs import Job
 from schemagen.serve.scheduling import closed, too_many
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     from schemagen.lm.language_model import LanguageModel
+    from schemagen.serve.jobs import Job
 
 #: Seconds after which the results of the manager are looked for again.
 _LOOK_S = 0.1
@@ -46,6 +46,7 @@ class ContinuousBatches:
         lm: The model; its attention is switched to a paged one as long as this is open.
         max_rows: Most texts at once.
         max_waiting: Most texts that wait.
+        sizes: Of the cache, as ``ContinuousBatchingConfig`` of transformers names them; it takes what memory there is.
 
     Attributes:
         on_rows: Told how many rows each step has.
@@ -54,7 +55,9 @@ class ContinuousBatches:
         GenerationError: Continuous batching cannot be had, or not so that a grammar can be asked.
     """
 
-    def __init__(self, lm: LanguageModel, *, max_rows: int, max_waiting: int) -> None:
+    def __init__(
+        self, lm: LanguageModel, *, max_rows: int, max_waiting: int, sizes: Mapping[str, Any] | None = None
+    ) -> None:
         if not can_be_continuous(lm):
             raise GenerationError(
                 f"{type(lm.model).__name__} cannot be batched continuously",
@@ -74,7 +77,7 @@ class ContinuousBatches:
         pad = lm.tokenizer.pad_token_id
         self._ends = list(ends)
         chooser = Chooser(str(lm.model.device), ends[0] if pad is None else pad)
-        self._manager = _manager(lm.model, self._ends, max_rows)
+        self._manager = _manager(lm.model, self._ends, {"max_requests_per_batch": max_rows, **(sizes or {})})
         insert(_processor(chooser, self._stepped), self._manager)
         self._manager.start()
         self._thread = threading.Thread(target=self._work, name="schemagen-serve", daemon=True)
@@ -171,7 +174,9 @@ class ContinuousBatches:
         if job is None or job.is_over:
             return
         job.fail(
-            RuntimeError(f"continuous batching: {told}") if told else RuntimeError("continuous batching ended a text early")
+            RuntimeError(f"continuous batching: {told}")
+            if told
+            else RuntimeError("continuous batching ended a text early")
         )
 
 
@@ -183,14 +188,14 @@ class _Ticket:
         self.job = job
 
 
-def _manager(model: Any, ends: list[int], max_rows: int) -> Any:
+def _manager(model: Any, ends: list[int], sizes: Mapping[str, Any]) -> Any:
     """Return a manager that asks a processor at each step."""
     from transformers import GenerationConfig
-    from transformers.generation import ContinuousBatchingConfig
+    from transformers.generation.configuration_utils import ContinuousBatchingConfig
 
     generation = GenerationConfig(do_sample=False, eos_token_id=ends, pad_token_id=ends[0], max_new_tokens=1)
     config = ContinuousBatchingConfig(
-        use_async_batching=False, use_cuda_graph=False, max_requests_per_batch=max_rows, allow_block_sharing=False
+        use_async_batching=False, use_cuda_graph=False, allow_block_sharing=False, **sizes
     )
     return model.init_continuous_batching(generation_config=generation, continuous_batching_config=config)
 

@@ -83,7 +83,9 @@ def body_of(error: Exception) -> dict[str, Any]:
         "param": getattr(error, "param", "") or None,
         "code": error.code,
     }
-    return {"error": found | {name: _printable(text) for name in ("at", "why", "fix") if (text := getattr(error, name))}}
+    return {
+        "error": found | {name: _printable(text) for name in ("at", "why", "fix") if (text := getattr(error, name))}
+    }
 
 
 _TYPES = {401: "authentication_error", 404: "not_found_error", 429: "rate_limit_error"}

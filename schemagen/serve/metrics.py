@@ -22,21 +22,23 @@ class Metrics:
 
     def __init__(self, counts: Callable[[], tuple[int, int]]) -> None:
         self.registry = CollectorRegistry()
-        of = {"registry": self.registry}
-        self.requests = Counter("schemagen_requests", "Requests by path and status", ["path", "status"], **of)
-        self.cancelled = Counter("schemagen_cancelled", "Texts that were given up before their end", **of)
-        self.prompt_tokens = Counter("schemagen_prompt_tokens", "Tokens that were read", **of)
-        self.completion_tokens = Counter("schemagen_completion_tokens", "Tokens that were written", **of)
+        own = self.registry
+        self.requests = Counter("schemagen_requests", "Requests by path and status", ["path", "status"], registry=own)
+        self.cancelled = Counter("schemagen_cancelled", "Texts that were given up before their end", registry=own)
+        self.prompt_tokens = Counter("schemagen_prompt_tokens", "Tokens that were read", registry=own)
+        self.completion_tokens = Counter("schemagen_completion_tokens", "Tokens that were written", registry=own)
         self.compile_seconds = Histogram(
-            "schemagen_compile_seconds", "Reading and compiling a constraint", buckets=_SECONDS, **of
+            "schemagen_compile_seconds", "Reading and compiling a constraint", buckets=_SECONDS, registry=own
         )
         self.request_seconds = Histogram(
-            "schemagen_request_seconds", "From the body of a request to its last token", buckets=_SECONDS, **of
+            "schemagen_request_seconds", "From the body of a request to its last token", buckets=_SECONDS, registry=own
         )
-        self.rows = Histogram("schemagen_batch_rows", "Texts that the model writes at once", buckets=_ROWS, **of)
-        waiting = Gauge("schemagen_waiting", "Texts that wait for the model", **of)
+        self.rows = Histogram(
+            "schemagen_batch_rows", "Texts that the model writes at once", buckets=_ROWS, registry=own
+        )
+        waiting = Gauge("schemagen_waiting", "Texts that wait for the model", registry=own)
         waiting.set_function(lambda: counts()[0])
-        running = Gauge("schemagen_running", "Texts that are being written", **of)
+        running = Gauge("schemagen_running", "Texts that are being written", registry=own)
         running.set_function(lambda: counts()[1])
 
     def text(self) -> bytes:

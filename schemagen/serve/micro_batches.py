@@ -1,10 +1,10 @@
 """Micro-batches: what waits for the model is written together, each text under its own grammar.
 
-Idea: the thread of the model takes what waits, up to `max_rows`, and writes it in one batch. Rows end and fail by themselves. Where
-the cache of the model is known, rows join and leave between two steps (`CachedRows`). With any other model a batch is a
-*segment*, one call of ``generate``, which is ended early where going on would be waste: when all of its rows are over, when half of
-them are, or when enough others wait to join; what is not over goes on in the next segment, from its prompt and what it has
-written, which is read again. Either way a short answer is not kept by a long one.
+Idea: the thread of the model takes what waits, up to `max_rows`, and writes it in one batch. Rows end and fail by themselves.
+Where the cache of the model is known, rows join and leave between two steps (`CachedRows`). With any other model a batch is a
+*segment*, one call of ``generate``, which is ended early where going on would be waste: when all of its rows are over, when
+half of them are, or when enough others wait to join; what is not over goes on in the next segment, from its prompt and what
+it has written, which is read again. Either way a short answer is not kept by a long one.
 
 A text that is alone, greedy and constrained is written by the loop that reads ahead (`schemagen.decode.speculation`), about
 twice as fast; when others come, it is stopped, and goes on in a batch with them.
@@ -129,8 +129,10 @@ class MicroBatches:
                 return False
             joining: list[Job] = []
             self._steps += 1
-            if self._live and min(len(self._waiting), self._most - len(self._live)) * _JOINING < len(self._live) and (
-                self._steps < _LEAST_STEPS
+            if (
+                self._live
+                and min(len(self._waiting), self._most - len(self._live)) * _JOINING < len(self._live)
+                and (self._steps < _LEAST_STEPS)
             ):
                 return True
             self._steps = 0

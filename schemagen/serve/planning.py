@@ -8,7 +8,6 @@ from __future__ import annotations
 import json
 import secrets
 from collections import OrderedDict
-from collections.abc import Callable
 from dataclasses import dataclass, field
 from threading import Lock
 from typing import TYPE_CHECKING, Any
@@ -32,6 +31,8 @@ from schemagen.serve.jobs import Job, Sampling
 from schemagen.serve.requests import NamedTool
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from schemagen.engine.protocol import Constraint
     from schemagen.grammar.grammar import Grammar
     from schemagen.lm.language_model import LanguageModel
@@ -74,7 +75,8 @@ class Plan:
             vocabulary: Of the model.
             outbox: Of the event loop that will read them.
         """
-        request, found = self.request, []
+        request = self.request
+        found: list[Job] = []
         first = secrets.randbits(48) if request.seed is None else request.seed
         for prompt, budget in zip(self.prompts, self.budgets, strict=True):
             for _ in range(request.n):
@@ -164,8 +166,9 @@ class Planner:
                 "stop", request.stop, "leave it out: a constrained answer ends by itself, and half of one is none"
             )
         budgets = [self._budget(request, len(prompt)) for prompt in prompts]
-        for budget in budgets if grammar is not None else ():
-            check_room(grammar, budget, "max_tokens")
+        if grammar is not None:
+            for budget in budgets:
+                check_room(grammar, budget, "max_tokens")
         traced = grammar if request.extension.trace else None
 
         def reader() -> Reader:

@@ -1,4 +1,4 @@
-"""Rows that come and go in one batch: each step is one pass over a token of every row, and between two steps rows may join or leave.
+"""Rows that come and go in one batch: each step is a pass over a token of every row, and between two steps rows may change.
 
 Idea: a batch is a cache of keys and values [B, H, T, D], padded on the left, and a mask [B, T] of what is no padding. Rows that
 leave are indexed out, and columns that no row uses any more are cut off. Rows that join are read in a pass of their own,
@@ -7,8 +7,8 @@ as ``generate`` does it, so what a row is given does not depend on its neighbour
 
 Invariants: the cache holds the prompt and every token of a row but the last; `jobs` are its rows, in order.
 
-Rejected: reading a batch again whenever its rows change, which only needs ``generate``: with prompts of sixty tokens and answers
-of twenty it cost a third of the throughput.
+Rejected: reading a batch again whenever its rows change, which only needs ``generate``: with prompts of sixty tokens and
+answers of twenty it cost a third of the throughput.
 """
 
 from __future__ import annotations

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import ipaddress
 import socket
-import sys
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -12,6 +11,8 @@ from schemagen.errors import OptionError
 from schemagen.serve import ServerLimits, create_app
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from fastapi import FastAPI
 
     from schemagen.lm.language_model import LanguageModel
@@ -49,7 +50,9 @@ class Address:
                 code="open-server",
             )
         if self.api_key is not None and not self.api_key.strip():
-            raise OptionError("the API key is empty", fix="give a long random text, or leave it out", code="open-server")
+            raise OptionError(
+                "the API key is empty", fix="give a long random text, or leave it out", code="open-server"
+            )
 
     @property
     def is_local(self) -> bool:
@@ -67,8 +70,17 @@ class Address:
         )
 
 
-def listen(app: FastAPI, address: Address) -> None:
-    """Answer requests until the process is told to stop; say where on standard error."""
+def listen(app: FastAPI, address: Address, tell: Callable[[str], None]) -> None:
+    """Answer requests until the process is told to stop.
+
+    Args:
+        app: As `Address.app` makes it.
+        address: Where to listen.
+        tell: Told where it listens, in a sentence.
+
+    Raises:
+        OptionError: It cannot listen there.
+    """
     import uvicorn
 
     with socket.socket(socket.AF_INET6 if ":" in address.host else socket.AF_INET) as found:
@@ -84,6 +96,6 @@ def listen(app: FastAPI, address: Address) -> None:
             ) from error
         port = found.getsockname()[1]
         shown = f"[{address.host}]" if ":" in address.host else address.host
-        print(f"schemagen serves http://{shown}:{port}/v1 (a page to try it: http://{shown}:{port}/)", file=sys.stderr)
+        tell(f"schemagen serves http://{shown}:{port}/v1 (a page to try it: http://{shown}:{port}/)")
         server = uvicorn.Server(uvicorn.Config(app, log_level="warning", timeout_graceful_shutdown=10))
         server.run(sockets=[found])

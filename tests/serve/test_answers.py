@@ -124,15 +124,17 @@ GUIDED = {
     "outputs tag": (
         {
             "structured_outputs": {
-                "structural_tag": json.dumps({
-                    "type": "structural_tag",
-                    "format": {
-                        "type": "tag",
-                        "begin": "<n>",
-                        "content": {"type": "json_schema", "json_schema": {"type": "boolean"}},
-                        "end": "</n>",
-                    },
-                })
+                "structural_tag": json.dumps(
+                    {
+                        "type": "structural_tag",
+                        "format": {
+                            "type": "tag",
+                            "begin": "<n>",
+                            "content": {"type": "json_schema", "json_schema": {"type": "boolean"}},
+                            "end": "</n>",
+                        },
+                    }
+                )
             }
         },
         r"<n>(true|false)</n>",

@@ -76,7 +76,9 @@ def test_openai_stream(client):
 def test_openai_stream_of_tools(client):
     """Tool calls are put together from deltas, and parsed."""
     tool = openai.pydantic_function_tool(Person, name="save")
-    with client.chat.completions.stream(model="bundled", messages=MESSAGES, tools=[tool], tool_choice="required") as stream:
+    with client.chat.completions.stream(
+        model="bundled", messages=MESSAGES, tools=[tool], tool_choice="required"
+    ) as stream:
         done = [event for event in stream if event.type == "tool_calls.function.arguments.done"]
     assert [event.parsed_arguments for event in done] == [ADA]
 
@@ -156,7 +158,12 @@ def test_llama_index(url):
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         llm = OpenAILike(
-            model="bundled", api_base=url, api_key="none", is_chat_model=True, is_function_calling_model=True, max_retries=0
+            model="bundled",
+            api_base=url,
+            api_key="none",
+            is_chat_model=True,
+            is_function_calling_model=True,
+            max_retries=0,
         )
         found = llm.as_structured_llm(Person).chat([ChatMessage(role="user", content=TEXT)])
     assert found.raw == ADA

@@ -13,6 +13,7 @@ from schemagen.serve import ServerLimits, create_app
 from schemagen.serve.run import Address
 from tests.serve.conftest import PERSON, as_format, chat_body, function
 
+EVERYWHERE = "0.0.0.0"  # noqa: S104 - what is refused
 INTEGER = {"type": "integer"}
 DEEP = INTEGER
 for _ in range(300):
@@ -58,7 +59,12 @@ REFUSED = {
     "half a tag": ({"structured_outputs": {"structural_tag": "{"}}, 400, "invalid-grammar", None),
     "deep": ({"guided_json": DEEP}, 400, None, None),
     "product": ({"guided_json": PRODUCT}, 400, "limit-reached", "guided_json"),
-    "elsewhere": ({"guided_json": {"$ref": "https://example.org/s.json"}}, 400, "unresolvable-reference", "guided_json"),
+    "elsewhere": (
+        {"guided_json": {"$ref": "https://example.org/s.json"}},
+        400,
+        "unresolvable-reference",
+        "guided_json",
+    ),
     "two": ({"guided_json": INTEGER, "guided_regex": "a"}, 400, "several-constraints", "guided_regex"),
     "stop": ({"guided_json": INTEGER, "stop": "3"}, 400, "unsupported", "stop"),
     "beside tools": ({"guided_json": INTEGER, "tools": [function("f", PERSON)]}, 400, "unsupported", "guided_json"),
@@ -195,7 +201,11 @@ def test_other_routes_are_refused_in_the_same_form(client):
 def test_a_key_is_asked_for(lm):
     """With a key, all but the page and the health of the server needs it."""
     with TestClient(create_app(lm, api_key="secret")) as client:
-        for headers, status in [({}, 401), ({"authorization": "Bearer other"}, 401), ({"authorization": "Bearer secret"}, 200)]:
+        for headers, status in [
+            ({}, 401),
+            ({"authorization": "Bearer other"}, 401),
+            ({"authorization": "Bearer secret"}, 200),
+        ]:
             assert client.get("/v1/models", headers=headers).status_code == status
             assert client.get("/metrics", headers=headers).status_code == status
             body = chat_body(guided_choice=["a"])
@@ -219,11 +229,11 @@ def test_other_names_of_this_machine_are_refused(lm):
         ({}, True),
         ({"host": "::1"}, True),
         ({"host": "localhost"}, True),
-        ({"host": "0.0.0.0"}, False),
+        ({"host": EVERYWHERE}, False),
         ({"host": "192.168.1.5"}, False),
         ({"host": "example.org"}, False),
-        ({"host": "0.0.0.0", "api_key": "k"}, True),
-        ({"host": "0.0.0.0", "no_key": True}, True),
+        ({"host": EVERYWHERE, "api_key": "k"}, True),
+        ({"host": EVERYWHERE, "no_key": True}, True),
         ({"api_key": " "}, False),
     ],
 )

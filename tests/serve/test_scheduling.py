@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+from functools import partial
 
 import pytest
 import torch
@@ -89,7 +90,7 @@ def make(request, monkeypatch, own_lm):
         pytest.importorskip("psutil", reason="continuous batching on a CPU asks it for the free memory")
         if not can_be_continuous(own_lm):
             pytest.skip("this version of transformers cannot")
-        return ContinuousBatches
+        return partial(ContinuousBatches, sizes={"num_blocks": 96, "page_size": 16, "max_batch_tokens": 128})
     if request.param == "segments":
         monkeypatch.setattr(micro_batches, "can_cache_rows", lambda _: False)
     return MicroBatches
@@ -135,7 +136,10 @@ def test_seeds_are_a_text_s_own(make, own_lm):
     """A sampled text is the same alone and among others."""
 
     def sampled():
-        return {"sampling": Sampling(1.2, top_p=0.95, top_k=50, min_p=0.01), "generator": torch.Generator().manual_seed(3)}
+        return {
+            "sampling": Sampling(1.2, top_p=0.95, top_k=50, min_p=0.01),
+            "generator": torch.Generator().manual_seed(3),
+        }
 
     async def main():
         outbox = Outbox()
@@ -185,6 +189,7 @@ class Faulty:
         self._grammar, self._after = grammar, after
 
     def __getattr__(self, name):
+        """Be the grammar otherwise."""
         return getattr(self._grammar, name)
 
     @property
@@ -202,6 +207,7 @@ class FaultyMatcher:
         self._matcher, self._left = matcher, after
 
     def __getattr__(self, name):
+        """Be the matcher otherwise."""
         return getattr(self._matcher, name)
 
     def fill_next_token_bitmask(self, *arguments, **options):

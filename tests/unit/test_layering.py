@@ -39,6 +39,7 @@ LAYERS = (
     "calling",
     "lm",
     "structured",
+    "serve",
     "cli",
     "__main__",
 )
@@ -76,6 +77,16 @@ THIRD_PARTIES = {
     "calling": {"numpy", "pydantic", "pydantic_core", "docstring_parser"},
     "lm": {"numpy", "torch", "transformers", "tokenizers", "accelerate", "safetensors", "pydantic", "rich"},
     "structured": {"pydantic"},
+    "serve": {
+        "fastapi",
+        "starlette",
+        "uvicorn",
+        "prometheus_client",
+        "pydantic",
+        "pydantic_core",
+        "torch",
+        "transformers",
+    },
     "cli": {"pydantic", "typer", "click", "rich", "tokenizers", "transformers"},
     "__main__": set(),
 }
