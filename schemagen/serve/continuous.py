@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 import torch
 
 from schemagen.decode.continuous import ContinuousBatchingLogitsProcessor, insert
-from schemagen.decode.speculation import is_plain_decoder
+from schemagen.decode.speculation.eligibility import is_plain_decoder
 from schemagen.errors import GenerationError
 from schemagen.serve.choosing import Chooser
 from schemagen.serve.scheduling import closed, too_many

@@ -23,7 +23,7 @@ import torch
 
 from schemagen.decode.batch_size import rows_that_fit
 from schemagen.decode.loop import complete_options, inputs_of
-from schemagen.decode.speculation import can_read_ahead, decode_greedily, memory_of
+from schemagen.decode.speculation import can_read_ahead, decode_ahead
 from schemagen.serve.choosing import Chooser
 from schemagen.serve.row_cache import CachedRows, can_cache_rows
 from schemagen.serve.scheduling import closed, too_many
@@ -192,10 +192,16 @@ class MicroBatches:
         options = complete_options(model, len(job.token_ids), {"max_new_tokens": job.max_new_tokens})
         if not can_read_ahead(model, inputs, options, job.constraint):
             return False
-        memory = memory_of(job.constraint)
         reader = _Listener(job, self._wants_alone)
         with suppress(_SegmentOver):
-            decode_greedily(model, inputs["input_ids"], job.constraint, job.max_new_tokens, memory, streamer=reader)
+            decode_ahead(
+                model,
+                inputs["input_ids"],
+                job.constraint,
+                job.max_new_tokens,
+                speculation=self._lm.speculation,
+                streamer=reader,
+            )
         job.stand()
         job.check_end()
         return True

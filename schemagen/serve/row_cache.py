@@ -20,7 +20,7 @@ import torch
 from torch.nn.functional import pad as padded
 
 from schemagen.decode.loop import inputs_of
-from schemagen.decode.speculation import is_plain_decoder
+from schemagen.decode.speculation.eligibility import is_plain_decoder
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
