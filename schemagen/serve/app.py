@@ -14,7 +14,6 @@ from fastapi.responses import HTMLResponse, JSONResponse, Response, StreamingRes
 from starlette.exceptions import HTTPException
 from starlette.middleware.trustedhost import TrustedHostMiddleware
 
-import schemagen
 from schemagen.serve.access import check_key, check_kind, read_bytes
 from schemagen.serve.completions import Completion
 from schemagen.serve.constraints import Compiler
@@ -94,7 +93,7 @@ def build_app(parts: ServerParts, *, api_key: str | None, allowed_hosts: Sequenc
         yield
         await asyncio.to_thread(parts.close)
 
-    app = FastAPI(title="schemagen serve", version=schemagen.__version__, lifespan=lifespan, redoc_url=None)
+    app = FastAPI(title="schemagen serve", lifespan=lifespan, redoc_url=None)
     app.state.schemagen = parts
     if allowed_hosts is not None:
         app.add_middleware(TrustedHostMiddleware, allowed_hosts=[*allowed_hosts])

@@ -30,7 +30,7 @@ REFUSED = {
     "penalty": ({"frequency_penalty": 0.5}, 400, "unsupported", "frequency_penalty"),
     "bias": ({"logit_bias": {"5": 1}}, 400, "unsupported", "logit_bias"),
     "functions": ({"functions": []}, 400, "unsupported", "functions"),
-    "unknown": ({"temprature": 1}, 400, "unknown-field", "temprature"),
+    "unknown": ({"temperatures": 1}, 400, "unknown-field", "temperatures"),
     "unknown inside": ({"stream_options": {"usage": True}}, 400, "unknown-field", "stream_options.usage"),
     "too many tokens": ({"max_tokens": 10**6}, 400, "too-many-tokens", "max_tokens"),
     "no tokens": ({"max_tokens": 0}, 400, "invalid-field", "max_tokens"),

@@ -39,6 +39,7 @@ LAYERS = (
     "calling",
     "lm",
     "structured",
+    "integrations",
     "serve",
     "cli",
     "__main__",
@@ -77,6 +78,7 @@ THIRD_PARTIES = {
     "calling": {"numpy", "pydantic", "pydantic_core", "docstring_parser"},
     "lm": {"numpy", "torch", "transformers", "tokenizers", "accelerate", "safetensors", "pydantic", "rich"},
     "structured": {"pydantic"},
+    "integrations": {"mlx", "numpy"},
     "serve": {
         "fastapi",
         "starlette",
