@@ -70,7 +70,7 @@ class LogitsProcessor:
             MatcherError: The text holds a token that the grammar forbids, or this is another text.
             BitmaskShapeError: V is smaller than the vocabulary.
         """
-        import mlx.core as mx
+        import mlx.core as mx  # pyright: ignore[reportMissingImports]
 
         self._read(tokens)
         if self._matcher.is_terminated():
