@@ -241,6 +241,11 @@ class AnswerReader:
         events, self._events = self._events, []
         return events
 
+    @property
+    def open_arguments(self) -> tuple[int, str]:
+        """The index of the call that was begun last (-1: there is none), and its arguments so far, as JSON."""
+        return (-1, "") if self._call is None else (self._call.index, self._call.reader.text)
+
     # --- ways to read ------------------------------------------------------------------------------------------------
 
     def _advance(self, chains: list[Chain]) -> None:

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from schemagen.calling.reading import RawCall
     from schemagen.calling.wire import Wire
     from schemagen.decode.loop import Decoded
+    from schemagen.engine.options import Limits
     from schemagen.engine.protocol import Constraint
     from schemagen.request.pipeline import Output
     from schemagen.request.settings import ModelAccess, Settings
@@ -61,12 +62,14 @@ class CallForm:
         profile: The wire format.
         strict: Whether the value of an answer is its calls, so that arguments which a validator refuses are a refusal of the
             answer. If not, the value is the `ModelTurn`, and the chat goes on.
+        limits: Bounds on the grammars of arguments, as for `schemagen.compile`.
     """
 
     tools: tuple[Tool[..., Any], ...]
     parallel: bool
     profile: Profile
     strict: bool = True
+    limits: Limits | None = None
 
     @classmethod
     def of(
@@ -77,6 +80,7 @@ class CallForm:
         parallel: bool,
         profile: str | Profile | None,
         strict: bool = True,
+        limits: Limits | None = None,
     ) -> CallForm:
         """Read the arguments of `LanguageModel.call`.
 
@@ -86,7 +90,7 @@ class CallForm:
         """
         found = find_profile(profile) if isinstance(profile, str) else profile
         check_flag("parallel", parallel)
-        return cls(as_tools(tools), parallel, found or detect_profile(lm.tokenizer), strict)
+        return cls(as_tools(tools), parallel, found or detect_profile(lm.tokenizer), strict, limits)
 
     def wire(self, settings: Settings, choice: Choice) -> Wire:
         """Return what may be answered.
@@ -98,7 +102,7 @@ class CallForm:
         vocabulary = settings.lm.vocabulary
         specials = special_markers(self.profile, settings.lm.tokenizer, vocabulary)
         flags = {"may_answer": choice.may_answer, "may_call": choice.may_call, "parallel": self.parallel}
-        return build(self.profile, choice.tools, vocabulary, specials, **flags)
+        return build(self.profile, choice.tools, vocabulary, specials, **flags, limits=self.limits)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -170,7 +174,8 @@ class CallRequest(Request):
         """Return a call; a result with the reasons if a validator refuses its arguments."""
         tool, text, call_id = written.tool, written.json, written.id or new_id()
         try:
-            arguments = compile_grammar(tool.spec, self.settings.lm.vocabulary).validate(text)
+            grammar = compile_grammar(tool.spec, self.settings.lm.vocabulary, limits=self.form.limits)
+            arguments = grammar.validate(text)
         except ValidationFailed as refusal:
             return ToolResult(ToolCall(tool, json.loads(text), text, content, call_id), None, refusal.error)
         return ToolCall(tool, arguments, text, content, call_id)

@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from schemagen.calling.reading import Answer
     from schemagen.calling.tools import Tool
     from schemagen.calling.wire_profiles import Profile
+    from schemagen.engine.options import Limits
     from schemagen.engine.protocol import Engine
     from schemagen.grammar.grammar import Grammar
     from schemagen.vocabulary import Vocabulary
@@ -92,7 +93,7 @@ def _written_arguments(profile: Profile, text: str) -> str:
 
 
 @lru_cache(maxsize=64)
-def build(
+def build(  # noqa: PLR0913 - what an answer is made of
     profile: Profile,
     tools: tuple[Tool[..., Any], ...],
     vocabulary: Vocabulary,
@@ -101,6 +102,7 @@ def build(
     may_answer: bool = True,
     may_call: bool = True,
     parallel: bool = False,
+    limits: Limits | None = None,
 ) -> Wire:
     """Return what a model may answer.
 
@@ -112,6 +114,7 @@ def build(
         may_answer: Whether there may be text, and no call at all.
         may_call: Whether there may be calls.
         parallel: Whether there may be several.
+        limits: Bounds on the grammars of arguments, as for `schemagen.compile`.
 
     Raises:
         SchemaError: The arguments of a tool cannot be compiled.
@@ -119,7 +122,7 @@ def build(
     """
     if may_call and not tools:
         raise ToolError("a call is asked for, and there are no tools", fix="pass tools=[...]")
-    graph = _Graph(profile, vocabulary, dict(specials))
+    graph = _Graph(profile, vocabulary, dict(specials), limits)
     starts: list[int] = []
     if may_call:
         starts += graph.calls(tools, with_text=may_answer, parallel=parallel)
@@ -145,8 +148,11 @@ class _Graph:
     be read as that token.
     """
 
-    def __init__(self, profile: Profile, vocabulary: Vocabulary, specials: dict[str, int]) -> None:
+    def __init__(
+        self, profile: Profile, vocabulary: Vocabulary, specials: dict[str, int], limits: Limits | None
+    ) -> None:
         self.profile = profile
+        self.limits = limits
         self.vocabulary = vocabulary
         self.specials = specials
         self.parts: list[Segment] = []
@@ -210,7 +216,7 @@ class _Graph:
             language = ast.concat(pythonic.keyword_arguments(tool.spec), ast.literal(self.profile.tail[:1]))
             engine, last = compile_language(language, self.vocabulary), self.profile.tail[:1]
         else:
-            engine, last = _engine(compile_grammar(tool.spec, self.vocabulary)), "}"
+            engine, last = _engine(compile_grammar(tool.spec, self.vocabulary, limits=self.limits)), "}"
         label = Arguments(tool, is_python)
         return [self.add(Segment(engine, frozenset(last.encode()), tuple(behind), label=label))]
 

@@ -1,4 +1,4 @@
-"""The command line: `schemagen demo | generate | batch | call | compile | regex`.
+"""The command line: `schemagen demo | generate | batch | call | serve | compile | regex`.
 
 Exit status: 0 success, 1 a schemagen error (shown with where, why and what to do), 2 wrong usage.
 """

@@ -292,6 +292,56 @@ def call(
         raise typer.Exit(1)
 
 
+@app.command()
+@render_errors()
+def serve(  # noqa: PLR0913 - every option is a parameter
+    model: ModelOption = None,
+    bundled: Annotated[
+        bool, typer.Option("--bundled", help="Serve the small model of the package: an offline endpoint for tests.")
+    ] = False,
+    host: Annotated[str, typer.Option(help="Address to listen at.")] = "127.0.0.1",
+    port: Annotated[int, typer.Option(min=0, max=65535, help="Port to listen at; 0: any that is free.")] = 8000,
+    api_key: Annotated[
+        str | None,
+        typer.Option(envvar="SCHEMAGEN_API_KEY", help="Text that clients must send as their key.", show_default="none"),
+    ] = None,
+    no_key: Annotated[
+        bool, typer.Option("--no-key", help="Let other machines ask without a key, where --host is not local.")
+    ] = False,
+    name: Annotated[str | None, typer.Option(help="Name of the model for clients.", show_default="its own")] = None,
+    max_rows: Annotated[int | None, typer.Option(min=1, help="Texts written at once.", show_default="64")] = None,
+    max_waiting: Annotated[
+        int | None, typer.Option(min=1, help="Texts that may wait; more are answered with 429.", show_default="256")
+    ] = None,
+    max_tokens: Annotated[
+        int | None, typer.Option(min=1, help="Most tokens of a request.", show_default="4096")
+    ] = None,
+    max_body_bytes: Annotated[
+        int | None, typer.Option(min=1, help="Largest body of a request.", show_default="1000000")
+    ] = None,
+    compile_seconds: Annotated[
+        float | None, typer.Option(min=0.001, help="Seconds for compiling a schema.", show_default="2")
+    ] = None,
+    show_schema: Annotated[
+        bool, typer.Option("--show-schema/--no-show-schema", help="Append the shape of the answer to chats.")
+    ] = True,
+) -> None:
+    """Answer OpenAI's API (chat and text completions, streams, tools) with a model in this process."""
+    from schemagen.cli.serving import serve_model
+
+    if bundled == (model is not None):
+        raise typer.BadParameter("give --model NAME, or --bundled, and not both")
+    limits = {
+        "max_rows": max_rows,
+        "max_waiting": max_waiting,
+        "max_new_tokens": max_tokens,
+        "max_body_bytes": max_body_bytes,
+        "compile_seconds": compile_seconds,
+    }
+    address = {"host": host, "port": port, "api_key": api_key, "no_key": no_key}
+    serve_model(model, name=name, address=address, limits=limits, show_schema=show_schema)
+
+
 @app.command(name="compile")
 @render_errors()
 def compile_(

@@ -39,6 +39,8 @@ try:
 except ImportError:
     ContinuousBatchingLogitsProcessor = None
 
+__all__ = ["MAX_KEPT", "ContinuousBatchingLogitsProcessor", "attach", "attached", "insert"]
+
 #: Requests whose cursors are kept while others are served; a request that was forgotten is read again from its start.
 MAX_KEPT = 4096
 _NUMBER = re.compile(r"req_(\d+)(__child#\d+)*")
@@ -171,6 +173,20 @@ def attach(processor: LogitsProcessor, manager: Any) -> None:
         if isinstance(serving := getattr(known, "serving", None), _Serving):
             serving.processor, serving.first = processor, first
             return
+    insert(_request_processor(processor, first), manager)
+
+
+def insert(made: Any, manager: Any) -> None:
+    """Put a processor of continuous batching into a manager that was not started yet.
+
+    Args:
+        made: A ``ContinuousBatchingLogitsProcessor`` of transformers that needs one tensor.
+        manager: From ``model.init_continuous_batching``.
+
+    Raises:
+        GenerationError: The manager was started, or batches asynchronously or by CUDA graphs.
+    """
+    _refuse_lookahead(manager.continuous_batching_config)
     if manager.batch_processor is not None:
         raise GenerationError(
             "the manager of continuous batching has been started already",
@@ -178,7 +194,8 @@ def attach(processor: LogitsProcessor, manager: Any) -> None:
             fix="attach the processor before manager.start(), or destroy_cached_continuous_batching_manager() first",
             code="continuous-batching",
         )
-    listed.logits_processor.insert(_place(listed.logits_processor), _request_processor(processor, first))
+    listed = manager.logit_processor
+    listed.logits_processor.insert(_place(listed.logits_processor), made)
     listed.tensors_required += 1
     listed.do_processing = True
     listed._retrieve_processors_kwargs()  # noqa: SLF001 - what it does at the end of its __init__

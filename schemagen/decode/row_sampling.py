@@ -19,7 +19,7 @@ from transformers import LogitsProcessor as TransformersLogitsProcessor
 from transformers.generation import logits_process
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     #: From ``input_ids`` int64 [B, T] and scores float [B, V] to scores.
     Warper = Callable[[torch.Tensor, torch.Tensor], torch.Tensor]
@@ -45,15 +45,17 @@ class RowSampler(TransformersLogitsProcessor):  # type: ignore[misc]  # transfor
     """Leaves one token per row: that which the generator of the row draws.
 
     Args:
-        seeds: One per row of the batch.
+        seeds: One per row of the batch; or a generator, which goes on where it stands.
         warpers: Applied to the scores before.
     """
 
     supports_continuous_batching = False
 
-    def __init__(self, seeds: Sequence[int], warpers: Sequence[Warper] = ()) -> None:
+    def __init__(self, seeds: Sequence[int | torch.Generator], warpers: Sequence[Warper] = ()) -> None:
         # On the CPU, so that a seed means the same numbers on every device.
-        self._generators = [torch.Generator().manual_seed(seed) for seed in seeds]
+        self._generators = [
+            seed if isinstance(seed, torch.Generator) else torch.Generator().manual_seed(seed) for seed in seeds
+        ]
         self._warpers = warpers
 
     def __call__(self, input_ids: torch.Tensor, scores: torch.Tensor) -> torch.Tensor:
@@ -112,16 +114,22 @@ def can_sample_rows(model: Any, options: dict[str, Any]) -> bool:
 
 def row_sampler(model: Any, options: dict[str, Any], seeds: Sequence[int]) -> RowSampler:
     """Return the sampler that these options of ``generate`` describe."""
+    effective = {name: _effective(model, options, name, default) for name, _, _, default, _ in _WARPERS}
+    return RowSampler(seeds, warpers_of(effective, str(model.device)))
+
+
+def warpers_of(options: Mapping[str, Any], device: str) -> list[Warper]:
+    """Return the warpers of transformers that these options describe, and nothing else, in transformers' order."""
     warpers = []
-    for name, class_name, argument, default, idle in _WARPERS:
-        value = _effective(model, options, name, default)
+    for name, class_name, argument, _, idle in _WARPERS:
+        value = options.get(name)
         if value is None or value == idle:
             continue
         arguments = {argument: value}
         if name == "eta_cutoff":
-            arguments["device"] = str(model.device)
+            arguments["device"] = device
         warpers.append(getattr(logits_process, class_name)(**arguments))
-    return RowSampler(seeds, warpers)
+    return warpers
 
 
 def _effective(model: Any, options: dict[str, Any], name: str, default: Any) -> Any:

@@ -14,7 +14,7 @@ from schemagen.cli.app import app
 ROOT = Path(__file__).parents[2]
 PAGES = ("README.md", "docs/command-line.md", "docs/tutorials/batches-and-streams.md")
 #: What they name is somewhere else: models on the network, programs that may not be installed.
-_ELSEWHERE = ("--model", "--tokenizer", ".svg")
+_ELSEWHERE = ("--model", "--tokenizer", ".svg", "serve")
 
 
 def commands_of(page: str) -> list[list[str]]:

@@ -41,6 +41,8 @@ LAYERS = (
     "evaluation",
     "structured",
     "rows",
+    "integrations",
+    "serve",
     "cli",
     "__main__",
 )
@@ -80,6 +82,17 @@ THIRD_PARTIES = {
     "evaluation": {"jsonschema"},
     "structured": {"pydantic"},
     "rows": {"pyarrow", "pandas", "datasets", "pydantic_core"},
+    "integrations": {"mlx", "numpy"},
+    "serve": {
+        "fastapi",
+        "starlette",
+        "uvicorn",
+        "prometheus_client",
+        "pydantic",
+        "pydantic_core",
+        "torch",
+        "transformers",
+    },
     "cli": {"pydantic", "typer", "click", "rich", "tokenizers", "transformers"},
     "__main__": set(),
 }

@@ -35,17 +35,25 @@ def can_read_ahead(
     without padding, for decoders that are called as transformers calls them by default, whose cache keeps every position and
     so can be cropped, and for grammars of the compiled engine, alone or as parts of thoughts and tool calls.
     """
-    from transformers import GenerationMixin, PreTrainedModel
-
-    if not isinstance(model, PreTrainedModel) or not grammar.reads_ahead:
-        return False
-    default = all(_function(model, name) is _function(GenerationMixin, name) for name in _OF_GENERATE)
-    if not default or not _is_one_text(inputs):
+    if not grammar.reads_ahead or not is_plain_decoder(model) or not _is_one_text(inputs):
         return False
     given = {name for name, value in options.items() if value is not None}
-    if not isinstance(options.get("do_sample"), bool) or not given <= _KNOWN:
+    known = isinstance(options.get("do_sample"), bool) and given <= _KNOWN
+    return known and can_sample_rows(model, dict(options))
+
+
+def is_plain_decoder(model: Any) -> bool:
+    """Whether a model can be called step by step as ``generate`` would call it, over a cache that keeps every position.
+
+    That is so for decoders that are called as transformers calls them by default, and whose configuration, that of
+    generation included, changes no scores.
+    """
+    from transformers import GenerationMixin, PreTrainedModel
+
+    if not isinstance(model, PreTrainedModel):
         return False
-    if not _settings_of(model).keys() <= _HARMLESS or not can_sample_rows(model, dict(options)):
+    default = all(_function(model, name) is _function(GenerationMixin, name) for name in _OF_GENERATE)
+    if not default or not _settings_of(model).keys() <= _HARMLESS:
         return False
     config = model.config.get_text_config()
     layers = getattr(config, "layer_types", None) or ["full_attention"]

@@ -1,0 +1,64 @@
+"""A server with the API of OpenAI, on this machine's own model: ``schemagen serve``, or `create_app` within another app.
+
+It needs the extra ``schemagen[serve]``: FastAPI, uvicorn and prometheus-client, which are imported when an app is made.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from schemagen.serve.limits import ServerLimits
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from fastapi import FastAPI
+
+    from schemagen.lm.language_model import LanguageModel
+
+__all__ = ["ServerLimits", "create_app"]
+
+
+def create_app(
+    lm: LanguageModel,
+    *,
+    name: str = "",
+    limits: ServerLimits | None = None,
+    api_key: str | None = None,
+    allowed_hosts: Sequence[str] | None = None,
+    show_schema: bool = True,
+    continuous: bool | None = None,
+) -> FastAPI:
+    """Return a FastAPI app that answers as OpenAI's API does; mount it in your own, or run it with uvicorn.
+
+    Args:
+        lm: The model.
+        name: What ``GET /v1/models`` calls it; by default the name that it was loaded by. Requests may name any model.
+        limits: Bounds for requests from outside.
+        api_key: What clients have to send as ``Authorization: Bearer ...``; None: nothing.
+        allowed_hosts: Names in the header ``Host``; None: any. A server without a key that listens on this machine alone
+            should take no others, or web pages reach it under a name of their own.
+        show_schema: Whether the shape of an answer is appended to the prompts of chats, as `LanguageModel.run` does.
+        continuous: Whether requests go through the continuous batching of transformers; None: where the model is on an
+            accelerator and can be batched so.
+
+    Raises:
+        OptionError: An argument cannot be meant, or a package is missing.
+    """
+    from schemagen.errors import OptionError
+
+    try:
+        from schemagen.serve.app import ServerParts, build_app
+    except ImportError as error:
+        name_of: Any = getattr(error, "name", None)
+        if name_of not in {"fastapi", "starlette", "prometheus_client"}:
+            raise
+        raise OptionError(
+            f"the server needs {name_of}, which is not installed",
+            fix="pip install 'schemagen[serve]'",
+            code="no-server",
+        ) from error
+    parts = ServerParts.of(
+        lm, name=name, limits=limits or ServerLimits(), show_schema=show_schema, continuous=continuous
+    )
+    return build_app(parts, api_key=api_key, allowed_hosts=allowed_hosts)

@@ -1,0 +1,69 @@
+"""Who may ask, and how much: the key, the type of the content, and the size of a body."""
+
+from __future__ import annotations
+
+import hmac
+from typing import TYPE_CHECKING
+
+from schemagen.serve.errors import RequestError
+
+if TYPE_CHECKING:
+    from fastapi import Request
+
+
+def check_key(request: Request, key: str | None) -> None:
+    """Refuse a request without the key.
+
+    Raises:
+        RequestError: It has none (401), or another one.
+    """
+    given = request.headers.get("authorization", "").removeprefix("Bearer ").strip()
+    if key is None or hmac.compare_digest(given.encode(), key.encode()):
+        return
+    raise RequestError(
+        "the API key is wrong" if given else "there is no API key",
+        status=401,
+        headers={"WWW-Authenticate": "Bearer"},
+        fix="send the header Authorization: Bearer KEY, with the key that the server was started with",
+        code="invalid-api-key",
+    )
+
+
+def check_kind(request: Request) -> None:
+    """Refuse what a web page of another origin could send without asking the browser: forms, and plain text.
+
+    Raises:
+        RequestError: The content is not declared as JSON (415).
+    """
+    kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
+    if kind != "application/json":
+        raise RequestError(
+            f"the content type is {kind[:60]!r}", status=415, fix="send Content-Type: application/json", code="not-json"
+        )
+
+
+async def read_bytes(request: Request, most: int) -> bytes:
+    """Return the body of a request.
+
+    Raises:
+        RequestError: It is larger than allowed (413); the rest of it is not read.
+    """
+    stated = request.headers.get("content-length", "")
+    if stated.isdigit() and int(stated) > most:
+        raise _too_large(int(stated), most)
+    body = bytearray()
+    async for piece in request.stream():
+        body += piece
+        if len(body) > most:
+            raise _too_large(len(body), most)
+    return bytes(body)
+
+
+def _too_large(size: int, most: int) -> RequestError:
+    return RequestError(
+        f"a body of {size} bytes or more, and at most {most} are read",
+        status=413,
+        headers={"Connection": "close"},
+        fix="send less, or start the server with a higher limit",
+        code="body-too-large",
+    )

@@ -1,0 +1,177 @@
+"""Tokens as the parts of an answer: text, and calls of tools, as the chunks of a stream name them.
+
+Streamed or not, an answer goes through the same readers, so both say the same.
+"""
+
+from __future__ import annotations
+
+import codecs
+import json
+from abc import ABC, abstractmethod
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+from schemagen.calling.calls import ToolCall, new_id
+from schemagen.calling.incremental import AnswerReader
+from schemagen.decode.loop import finish
+from schemagen.events import CallCompleted, CallStarted, TextDelta
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from schemagen.calling.reading import RawCall
+    from schemagen.calling.wire import Wire
+    from schemagen.engine.protocol import Constraint
+    from schemagen.serve.jobs import FinishReason
+    from schemagen.vocabulary import Vocabulary
+
+#: The key ``delta`` of a chunk.
+Delta: TypeAlias = "dict[str, Any]"
+
+
+class Reader(ABC):
+    """Reads one answer.
+
+    Attributes:
+        token_ids: All that was read.
+    """
+
+    def __init__(self) -> None:
+        self.token_ids: list[int] = []
+
+    def feed(self, token_ids: Sequence[int]) -> list[Delta]:
+        """Return what some tokens add."""
+        self.token_ids += token_ids
+        return self._read(token_ids)
+
+    @abstractmethod
+    def _read(self, token_ids: Sequence[int]) -> list[Delta]: ...
+
+    @abstractmethod
+    def end(self, reason: FinishReason) -> tuple[list[Delta], str]:
+        """Return what the end adds, and the ``finish_reason``.
+
+        Raises:
+            GenerationError: The answer is not complete.
+        """
+
+
+class TextReader(Reader):
+    """Reads text.
+
+    Args:
+        vocabulary: What the tokens mean.
+        constraint: What the text must be; None: anything.
+        stops: Texts at which it stops; they are not part of it.
+    """
+
+    def __init__(self, vocabulary: Vocabulary, constraint: Constraint | None, stops: Sequence[str] = ()) -> None:
+        super().__init__()
+        self._vocabulary = vocabulary
+        self._constraint = constraint
+        self._stops = stops
+        self._characters = codecs.getincrementaldecoder("utf-8")("replace")
+        self._held = ""  # text that may be the beginning of one at which to stop
+
+    def _read(self, token_ids: Sequence[int]) -> list[Delta]:
+        ends = self._vocabulary.eos_token_ids
+        data = self._vocabulary.decode([token for token in token_ids if token not in ends])
+        self._held += self._characters.decode(data)
+        return self._said(len(self._held) - self._doubtful())
+
+    def _doubtful(self) -> int:
+        """How many characters at the end may belong to a text at which to stop."""
+        found = [self._held.find(stop) for stop in self._stops if stop in self._held]
+        if found:
+            return len(self._held) - min(found)
+        longest = max((len(stop) for stop in self._stops), default=1) - 1
+        sizes = range(min(longest, len(self._held)), 0, -1)
+        return next((size for size in sizes if self._begins_stop(self._held[-size:])), 0)
+
+    def _begins_stop(self, text: str) -> bool:
+        return any(stop.startswith(text) for stop in self._stops)
+
+    def _said(self, length: int) -> list[Delta]:
+        said, self._held = self._held[:length], self._held[length:]
+        return [{"content": said}] if said else []
+
+    def end(self, reason: FinishReason) -> tuple[list[Delta], str]:
+        """Return what the end adds, and the ``finish_reason``; errors as for `Reader.end`."""
+        if self._constraint is not None:
+            finish(self._constraint, self.token_ids, {"max_new_tokens": len(self.token_ids)})
+            reason = "stop"
+        self._held += self._characters.decode(b"", final=True)
+        stopped = any(stop in self._held for stop in self._stops)
+        return self._said(len(self._held) - (self._doubtful() if stopped else 0)), reason
+
+
+class CallReader(Reader):
+    """Reads text and calls of tools.
+
+    Args:
+        wire: How calls are written.
+        named: Whether a certain tool had to be called, which OpenAI's API ends with "stop".
+    """
+
+    def __init__(self, wire: Wire, *, named: bool = False) -> None:
+        super().__init__()
+        self._wire = wire
+        self._named = named
+        self._reader = AnswerReader(wire.sequence, _unjudged, strict=False)
+        self._grows = wire.profile.arguments == "json"
+        self._sent: list[int] = []  # characters of the arguments of each call
+
+    def _read(self, token_ids: Sequence[int]) -> list[Delta]:
+        found: list[Delta] = []
+        for token_id in token_ids:  # one by one, so that the arguments of no call are passed over
+            self._reader.read([token_id])
+            found += self._deltas()
+        return found
+
+    def _deltas(self) -> list[Delta]:
+        found: list[Delta] = []
+        for event in self._reader.events():
+            if isinstance(event, TextDelta):
+                found.append({"content": event.text})
+            elif isinstance(event, CallStarted):
+                self._sent.append(0)
+                function = {"name": event.tool.name, "arguments": ""}
+                entry = {"index": event.index, "id": new_id(), "type": "function", "function": function}
+                found.append({"tool_calls": [entry]})
+            elif isinstance(event, CallCompleted):
+                found += self._arguments(event.index, event.call.json)
+        index, written = self._reader.open_arguments
+        if self._grows and 0 <= index == len(self._sent) - 1:
+            found += self._arguments(index, written)
+        return found
+
+    def _arguments(self, index: int, text: str) -> list[Delta]:
+        """Return what was not sent yet of the arguments of a call."""
+        rest = text[self._sent[index] :]
+        self._sent[index] += len(rest)
+        return [{"tool_calls": [{"index": index, "function": {"arguments": rest}}]}] if rest else []
+
+    def end(self, reason: FinishReason) -> tuple[list[Delta], str]:
+        """Return what the end adds, and the ``finish_reason``; errors as for `Reader.end`."""
+        del reason
+        finish(self._wire.sequence, self.token_ids, {"max_new_tokens": len(self.token_ids)})
+        self._reader.finish()
+        return self._deltas(), "tool_calls" if self._sent and not self._named else "stop"
+
+
+def _unjudged(written: RawCall, content: str) -> ToolCall:
+    """Return a call as it was written: its grammar has enforced its schema."""
+    return ToolCall(written.tool, json.loads(written.json), written.json, content, written.id or new_id())
+
+
+def joined(deltas: Sequence[Delta]) -> dict[str, Any]:
+    """Return the message that the deltas of an answer make."""
+    content = [delta["content"] for delta in deltas if "content" in delta]
+    calls: list[dict[str, Any]] = []
+    for delta in deltas:
+        for part in delta.get("tool_calls", ()):
+            if "id" in part:
+                calls.append({**{key: part[key] for key in ("id", "type")}, "function": dict(part["function"])})
+            else:
+                calls[part["index"]]["function"]["arguments"] += part["function"]["arguments"]
+    message: dict[str, Any] = {"role": "assistant", "content": "".join(content) if content or not calls else None}
+    return message | ({"tool_calls": calls} if calls else {})

@@ -1,0 +1,242 @@
+"""The routes of the server, and what each does with a request."""
+
+from __future__ import annotations
+
+import asyncio
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from importlib import resources
+from typing import TYPE_CHECKING, Any
+
+from fastapi import FastAPI, Request
+from fastapi.responses import HTMLResponse, JSONResponse, Response, StreamingResponse
+from starlette.exceptions import HTTPException
+from starlette.middleware.trustedhost import TrustedHostMiddleware
+
+from schemagen.serve.access import check_key, check_kind, read_bytes
+from schemagen.serve.completions import Completion
+from schemagen.serve.constraints import Compiler
+from schemagen.serve.continuous import ContinuousBatches, can_be_continuous
+from schemagen.serve.errors import RequestError, body_of, log_fault, status_of
+from schemagen.serve.jobs import Outbox
+from schemagen.serve.metrics import Metrics
+from schemagen.serve.micro_batches import MicroBatches
+from schemagen.serve.planning import Planner
+from schemagen.serve.requests import ChatRequest, CompletionRequest, read_body
+from schemagen.serve.responses import Shape
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator, Callable, Sequence
+
+    from schemagen.lm.language_model import LanguageModel
+    from schemagen.serve.limits import ServerLimits
+    from schemagen.serve.planning import Plan
+    from schemagen.serve.requests import CommonRequest
+    from schemagen.serve.scheduling import Scheduler
+
+
+@dataclass(frozen=True, slots=True)
+class ServerParts:
+    """What the routes work with.
+
+    Attributes:
+        lm: The model.
+        name: Of the model.
+        limits: Bounds on requests.
+        planner: Reads requests.
+        scheduler: Writes texts.
+        metrics: Counts.
+        compilers: The threads in which requests are read.
+    """
+
+    lm: LanguageModel
+    name: str
+    limits: ServerLimits
+    planner: Planner
+    scheduler: Scheduler
+    metrics: Metrics
+    compilers: ThreadPoolExecutor
+
+    @classmethod
+    def of(
+        cls, lm: LanguageModel, *, name: str, limits: ServerLimits, show_schema: bool, continuous: bool | None
+    ) -> ServerParts:
+        """Make them; the thread of the model starts here."""
+        scheduler = _scheduler(lm, limits, continuous=continuous)
+        metrics = Metrics(scheduler.counts)
+        scheduler.on_rows = metrics.rows.observe
+        compiler = Compiler(lm.vocabulary, limits.compile, metrics.compile_seconds.observe)
+        threads = ThreadPoolExecutor(limits.compilers, thread_name_prefix="schemagen-compile")
+        known = name or str(getattr(lm.model.config, "name_or_path", "")) or "schemagen"
+        return cls(lm, known, limits, Planner(lm, compiler, limits, show_schema), scheduler, metrics, threads)
+
+    def close(self) -> None:
+        """End the threads; what is being written is answered with an error."""
+        self.scheduler.close()
+        self.compilers.shutdown(wait=False, cancel_futures=True)
+
+
+def _scheduler(lm: LanguageModel, limits: ServerLimits, *, continuous: bool | None) -> Any:
+    """Return what writes texts with this model."""
+    if continuous is None:
+        continuous = lm.model.device.type != "cpu" and can_be_continuous(lm)
+    made = ContinuousBatches if continuous else MicroBatches
+    return made(lm, max_rows=limits.max_rows, max_waiting=limits.max_waiting)
+
+
+def build_app(parts: ServerParts, *, api_key: str | None, allowed_hosts: Sequence[str] | None) -> FastAPI:
+    """Return the app; arguments as for `schemagen.serve.create_app`."""
+
+    @asynccontextmanager
+    async def lifespan(_: FastAPI) -> AsyncIterator[None]:
+        yield
+        await asyncio.to_thread(parts.close)
+
+    app = FastAPI(title="schemagen serve", lifespan=lifespan, redoc_url=None)
+    app.state.schemagen = parts
+    if allowed_hosts is not None:
+        app.add_middleware(TrustedHostMiddleware, allowed_hosts=[*allowed_hosts])
+    _add_errors(app, parts)
+    _add_information(app, parts, api_key)
+    _add_completions(app, parts, api_key)
+    return app
+
+
+def _add_errors(app: FastAPI, parts: ServerParts) -> None:
+    """Answer every error in the form of OpenAI."""
+
+    @app.exception_handler(HTTPException)
+    async def of_route(request: Request, error: HTTPException) -> Response:
+        refused = RequestError(
+            f"{request.method} {request.url.path}: {error.detail}",
+            status=error.status_code,
+            fix="the routes are /v1/chat/completions, /v1/completions, /v1/models, /health, /metrics and /",
+            code="no-route",
+        )
+        return _refusal(refused, parts, "other")
+
+    @app.exception_handler(Exception)
+    async def of_server(request: Request, error: Exception) -> Response:
+        return _refusal(error, parts, request.url.path)
+
+
+def _refusal(error: Exception, parts: ServerParts, path: str) -> JSONResponse:
+    """Return the response to a request that cannot be answered."""
+    status = status_of(error)
+    log_fault(error)
+    parts.metrics.requests.labels(path, status).inc()
+    return JSONResponse(body_of(error), status, headers=getattr(error, "headers", None))
+
+
+def _add_information(app: FastAPI, parts: ServerParts, api_key: str | None) -> None:
+    """Add the routes that ask the model for nothing."""
+
+    @app.get("/health")
+    async def health() -> dict[str, str]:
+        return {"status": "ok"}
+
+    @app.get("/metrics")
+    async def metrics(request: Request) -> Response:
+        try:
+            check_key(request, api_key)
+        except RequestError as error:
+            return _refusal(error, parts, "/metrics")
+        return Response(parts.metrics.text(), media_type="text/plain; version=0.0.4; charset=utf-8")
+
+    @app.get("/v1/models")
+    async def models(request: Request) -> Response:
+        try:
+            check_key(request, api_key)
+        except RequestError as error:
+            return _refusal(error, parts, "/v1/models")
+        entry = {"id": parts.name, "object": "model", "created": 0, "owned_by": "schemagen"}
+        return JSONResponse({"object": "list", "data": [entry]})
+
+    page = resources.files("schemagen.serve").joinpath("page.html")
+
+    @app.get("/", include_in_schema=False)
+    async def index() -> Response:
+        return HTMLResponse(page.read_text(encoding="utf-8"))
+
+
+def _add_completions(app: FastAPI, parts: ServerParts, api_key: str | None) -> None:
+    """Add the routes that ask the model."""
+
+    def body_schema(kind: type[CommonRequest]) -> dict[str, Any]:
+        schema = kind.model_json_schema(ref_template="#/components/schemas/{model}")
+        schema.pop("$defs", None)
+        return {"requestBody": {"content": {"application/json": {"schema": schema}}, "required": True}}
+
+    @app.post("/v1/chat/completions", openapi_extra=body_schema(ChatRequest))
+    async def chat(request: Request) -> Response:
+        return await _answer(parts, request, api_key, ChatRequest, parts.planner.chat)
+
+    @app.post("/v1/completions", openapi_extra=body_schema(CompletionRequest))
+    async def completion(request: Request) -> Response:
+        return await _answer(parts, request, api_key, CompletionRequest, parts.planner.completion)
+
+
+async def _answer(
+    parts: ServerParts,
+    request: Request,
+    api_key: str | None,
+    kind: type[CommonRequest],
+    plan_of: Callable[[Any], Plan],
+) -> Response:
+    """Return the response to a request for completions."""
+    path = request.url.path
+    try:
+        check_key(request, api_key)
+        check_kind(request)
+        body = await read_bytes(request, parts.limits.max_body_bytes)
+
+        def plan() -> Plan:
+            return plan_of(read_body(body, kind))
+
+        planned = await asyncio.get_running_loop().run_in_executor(parts.compilers, plan)
+        shape = Shape.of(planned.request.model or parts.name, is_chat=kind is ChatRequest)
+        completion = Completion(
+            planned, shape, scheduler=parts.scheduler, lm=parts.lm, outbox=_outbox(request.app), metrics=parts.metrics
+        )
+        if planned.request.stream:
+            parts.metrics.requests.labels(path, 200).inc()
+            return StreamingResponse(completion.events(), media_type="text/event-stream", headers=_NOT_KEPT)
+        found = await _unless_gone(request, completion)
+    except Exception as error:  # noqa: BLE001 - a client is always answered
+        return _refusal(error, parts, path)
+    if found is None:
+        return Response(status_code=499)
+    parts.metrics.requests.labels(path, 200).inc()
+    return JSONResponse(found)
+
+
+def _outbox(app: FastAPI) -> Outbox:
+    """Return what hands messages over to this event loop; an app in a test may see several loops, one after another."""
+    loop, known = asyncio.get_running_loop(), getattr(app.state, "outbox", None)
+    if known is None or known[0] is not loop:
+        known = app.state.outbox = (loop, Outbox())
+    found: Outbox = known[1]
+    return found
+
+
+_NOT_KEPT = {"Cache-Control": "no-cache", "X-Accel-Buffering": "no"}
+
+
+async def _unless_gone(request: Request, completion: Completion) -> dict[str, Any] | None:
+    """Return the body of a response; None as soon as the client has gone away."""
+    answer = asyncio.create_task(completion.body())
+    gone = asyncio.create_task(_disconnected(request))
+    try:
+        await asyncio.wait({answer, gone}, return_when=asyncio.FIRST_COMPLETED)
+        return answer.result() if answer.done() else None
+    finally:
+        completion.close()
+        for task in (answer, gone):
+            task.cancel()
+
+
+async def _disconnected(request: Request) -> None:
+    """Return when the client goes away."""
+    while (await request.receive())["type"] != "http.disconnect":
+        pass

@@ -1,0 +1,163 @@
+"""From a plan to the bytes of its response: submit the jobs, read what the model writes, tell it at once or as it comes."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from typing import TYPE_CHECKING, Any
+
+from schemagen.serve.errors import body_of, log_fault
+from schemagen.serve.responses import DONE, event, usage_of
+from schemagen.serve.tracing import Trace
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncGenerator, AsyncIterator
+
+    from schemagen.lm.language_model import LanguageModel
+    from schemagen.serve.answers import Delta, Reader
+    from schemagen.serve.jobs import Job, Outbox
+    from schemagen.serve.metrics import Metrics
+    from schemagen.serve.planning import Plan
+    from schemagen.serve.responses import Shape
+    from schemagen.serve.scheduling import Scheduler
+
+
+class Completion:
+    """The answers to one request.
+
+    Args:
+        plan: What is asked.
+        shape: Of the response.
+        scheduler: Who writes.
+        lm: The model.
+        outbox: Of the event loop.
+        metrics: Where it is counted.
+
+    Raises:
+        RequestError: Too many texts are waiting.
+    """
+
+    def __init__(
+        self,
+        plan: Plan,
+        shape: Shape,
+        *,
+        scheduler: Scheduler,
+        lm: LanguageModel,
+        outbox: Outbox,
+        metrics: Metrics,
+    ) -> None:
+        self._plan = plan
+        self._shape = shape
+        self._metrics = metrics
+        self._jobs: list[Job] = plan.jobs(lm.vocabulary, outbox)
+        self._started = time.perf_counter()
+        self._is_counted = False
+        scheduler.submit(self._jobs)
+
+    def close(self) -> None:
+        """Give all texts up that are not over, and count what the request took."""
+        for job in self._jobs:
+            job.cancel()
+        if not self._is_counted:
+            self._is_counted = True
+            self._metrics.cancelled.inc(sum(not job.is_over for job in self._jobs))
+            usage = self._usage()
+            self._metrics.prompt_tokens.inc(usage["prompt_tokens"])
+            self._metrics.completion_tokens.inc(usage["completion_tokens"])
+            self._metrics.request_seconds.observe(time.perf_counter() - self._started)
+
+    async def body(self) -> dict[str, Any]:
+        """Return the body of the response, when all answers are there.
+
+        Raises:
+            SchemagenError: An answer could not be written.
+        """
+        try:
+            found = await asyncio.gather(*(self._whole(job) for job in self._jobs))
+        finally:
+            self.close()
+        return self._shape.body(found, self._usage())
+
+    async def _whole(self, job: Job) -> tuple[list[Delta], str]:
+        """Return what an answer adds up to, and why it is over."""
+        reader, deltas = self._plan.reader(), []
+        while isinstance(message := await job.mailbox.get(), list):
+            deltas += reader.feed(message)
+        if isinstance(message, Exception):
+            raise message
+        rest, reason = reader.end(message)
+        return deltas + rest, reason
+
+    async def events(self) -> AsyncGenerator[bytes, None]:
+        """Yield the events of the stream; an error is one, too, since the status was sent before."""
+        try:
+            if self._shape.is_chat:
+                for index in range(len(self._jobs)):
+                    yield event(self._shape.chunk(index, {"role": "assistant", "content": ""}))
+            async for index, delta, reason, extension in self._merged():
+                yield event(self._shape.chunk(index, delta, reason, extension))
+            if self._plan.request.wants_usage:
+                yield event(self._shape.usage_chunk(self._usage()))
+        except Exception as error:  # noqa: BLE001 - whatever it is, the client is told
+            log_fault(error)
+            yield event(body_of(error))
+        finally:
+            self.close()
+        yield DONE
+
+    async def _merged(self) -> AsyncIterator[tuple[int, Delta, str | None, dict[str, Any] | None]]:
+        """Yield what is new in any of the answers, as it comes."""
+        if len(self._jobs) == 1:
+            async for step in self._steps(0):
+                yield step
+            return
+        queue: asyncio.Queue[Any] = asyncio.Queue()
+
+        async def forward(index: int) -> None:
+            try:
+                async for step in self._steps(index):
+                    queue.put_nowait(step)
+                queue.put_nowait(None)
+            except Exception as error:  # noqa: BLE001 - raised by whoever reads the queue
+                queue.put_nowait(error)
+
+        tasks = [asyncio.create_task(forward(index)) for index in range(len(self._jobs))]
+        try:
+            left = len(tasks)
+            while left:
+                step = await queue.get()
+                if isinstance(step, Exception):
+                    raise step
+                if step is None:
+                    left -= 1
+                else:
+                    yield step
+        finally:
+            for task in tasks:
+                task.cancel()
+
+    async def _steps(self, index: int) -> AsyncIterator[tuple[int, Delta, str | None, dict[str, Any] | None]]:
+        """Yield what is new in an answer, and at the end why it is over."""
+        job, reader = self._jobs[index], self._plan.reader()
+        trace = None if self._plan.traced is None else Trace(self._plan.traced, job.max_new_tokens)
+        while isinstance(message := await job.mailbox.get(), list):
+            steps = None if trace is None else trace.feed(message)
+            for delta in self._with_trace(reader, message, told=steps is not None):
+                yield index, delta, None, steps
+                steps = None
+        if isinstance(message, Exception):
+            raise message
+        rest, reason = reader.end(message)
+        for delta in rest:
+            yield index, delta, None, None
+        yield index, {}, reason, None if trace is None else trace.end()
+
+    @staticmethod
+    def _with_trace(reader: Reader, token_ids: list[int], *, told: bool) -> list[Delta]:
+        """Return what some tokens add; something at any rate, if there is more to tell about them."""
+        return reader.feed(token_ids) or ([{}] if told else [])
+
+    def _usage(self) -> dict[str, Any]:
+        """Return what the request took."""
+        return usage_of(sum(map(len, self._plan.prompts)), sum(len(job.generated) for job in self._jobs))

@@ -1,0 +1,172 @@
+"""What a request asks the answer to be, as a grammar over the vocabulary of the model."""
+
+from __future__ import annotations
+
+import json
+import time
+from typing import TYPE_CHECKING, Any
+
+from schemagen.errors import BudgetError, InvalidSchemaError, SchemagenError
+from schemagen.grammar.compiler import compile as compile_grammar
+from schemagen.grammar.context_free_specs import GBNF
+from schemagen.grammar.lark_spec import Lark
+from schemagen.grammar.specs import Choice, Regex
+from schemagen.serve.errors import RequestError, about
+from schemagen.structural_tags.spec import StructuralTag
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from schemagen.engine.options import Limits
+    from schemagen.engine.protocol import Constraint
+    from schemagen.grammar.grammar import Grammar
+    from schemagen.serve.requests import ChatRequest, CompletionRequest, Extension
+    from schemagen.vocabulary import Vocabulary
+
+_ANY_OBJECT = {"type": "object"}
+
+
+def constraint_fields(request: ChatRequest | CompletionRequest) -> dict[str, Any]:
+    """Return the fields of a request that constrain the answer, by their names, with what makes the spec of each."""
+    found: dict[str, Any] = {}
+    form = request.response_format
+    if form is not None and form.type == "json_object":
+        found["response_format"] = lambda: _ANY_OBJECT
+    elif form is not None and form.type == "json_schema":
+        found["response_format.json_schema.schema"] = lambda: _schema_of(form)
+    elif form is not None and form.type == "structural_tag":
+        found["response_format"] = lambda: StructuralTag(form.model_dump(exclude={"json_schema"}))
+    outputs = request.structured_outputs
+    given = {
+        "guided_json": (request.guided_json, _parsed),
+        "guided_regex": (request.guided_regex, Regex),
+        "guided_choice": (request.guided_choice, Choice),
+        "guided_grammar": (request.guided_grammar, _grammar_text),
+    }
+    if outputs is not None:
+        given |= {
+            "structured_outputs.json": (outputs.json_, _parsed),
+            "structured_outputs.regex": (outputs.regex, Regex),
+            "structured_outputs.choice": (outputs.choice, Choice),
+            "structured_outputs.grammar": (outputs.grammar, _grammar_text),
+            "structured_outputs.structural_tag": (outputs.structural_tag, StructuralTag),
+            "structured_outputs.json_object": (outputs.json_object or None, lambda _: _ANY_OBJECT),
+        }
+    for name, (value, make) in given.items():
+        if value is not None:
+            found[name] = lambda make=make, value=value: make(value)
+    return found
+
+
+def _schema_of(form: Any) -> Any:
+    schema = None if form.json_schema is None else form.json_schema.schema_
+    if schema is None:
+        raise RequestError(
+            "response_format has no schema",
+            param="response_format.json_schema.schema",
+            fix='write {"type": "json_schema", "json_schema": {"name": "...", "schema": {...}}}',
+            code="invalid-field",
+        )
+    return schema
+
+
+def _parsed(value: Any) -> Any:
+    """Return a schema that may be given as JSON text, as vLLM takes it."""
+    if not isinstance(value, str):
+        return value
+    try:
+        return json.loads(value)
+    except (ValueError, RecursionError) as error:
+        raise InvalidSchemaError(f"the schema is no JSON: {error}", fix="give a JSON Schema") from None
+
+
+def _grammar_text(text: str) -> Any:
+    """Return a grammar in the notation that it is written in: rules with ``::=`` are GBNF, those with a colon lark's."""
+    return GBNF(text) if "::=" in text else Lark(text)
+
+
+class Compiler:
+    """Compiles what requests ask for.
+
+    Args:
+        vocabulary: Of the model.
+        limits: Bounds on each compilation.
+        on_seconds: Told how long each took.
+    """
+
+    def __init__(self, vocabulary: Vocabulary, limits: Limits, on_seconds: Callable[[float], None]) -> None:
+        self.vocabulary = vocabulary
+        self.limits = limits
+        self._on_seconds = on_seconds
+
+    def grammar_of(self, request: ChatRequest | CompletionRequest) -> tuple[Grammar | None, str]:
+        """Return the grammar of the answer, and the field that asks for it; None if nothing does.
+
+        Raises:
+            RequestError: Several fields do.
+            SchemagenError: As `schemagen.compile`.
+        """
+        fields = constraint_fields(request)
+        if len(fields) > 1:
+            raise RequestError(
+                f"{' and '.join(sorted(fields))} each say what the answer is",
+                param=sorted(fields)[1],
+                fix="give one of them",
+                code="several-constraints",
+            )
+        for name, make in fields.items():
+            outputs = request.structured_outputs
+            compact = outputs is not None and outputs.disable_any_whitespace
+            return self._compiled(make, name, request.extension, compact=compact), name
+        return None, ""
+
+    def _compiled(self, make: Callable[[], Any], param: str, extension: Extension, *, compact: bool) -> Grammar:
+        started = time.perf_counter()
+        try:
+            return compile_grammar(
+                _checked(make(), param),
+                self.vocabulary,
+                whitespace="compact" if compact else extension.whitespace,
+                property_order=extension.property_order,
+                limits=self.limits,
+            )
+        except TypeError as error:
+            # A part of a JSON value that has another type than a reader of it expects is the client's mistake.
+            raise RequestError(f"{param}: {error}", param=param, code="invalid-field") from error
+        except SchemagenError as error:
+            about(error, param)
+            raise
+        finally:
+            self._on_seconds(time.perf_counter() - started)
+
+
+def _checked(spec: Any, param: str) -> Any:
+    """Refuse a schema that is none, which in Python might be another spec."""
+    if isinstance(spec, (list, str, int, float)) and not isinstance(spec, bool):
+        raise InvalidSchemaError(
+            f"{param} is no JSON Schema", why=f"it is {spec!r:.60}", fix="give an object, or a boolean"
+        )
+    return spec
+
+
+def check_room(constraint: Constraint, budget: int, asked: str) -> None:
+    """Refuse a budget in which no text can be guaranteed to end.
+
+    Args:
+        constraint: What the text must be.
+        budget: Tokens that there are.
+        asked: The field that says so.
+
+    Raises:
+        BudgetError: The shortest text takes more, or how many it takes cannot be said.
+    """
+    needed = constraint.min_new_tokens
+    if needed is not None and needed <= budget:
+        return
+    least = constraint.least_new_tokens if needed is None else needed
+    told = f"takes at least {least}" if needed is None else f"takes {needed}"
+    raise BudgetError(
+        f"a budget of {budget} tokens, and the shortest text {told}",
+        why="the text would be cut off whatever the model writes",
+        fix=f"give {asked} of {least} or more, or lower minItems, minLength or the like",
+    )

@@ -1,0 +1,242 @@
+"""Continuous batching of transformers 5 as a scheduler: for models on an accelerator, where its paged attention pays.
+
+The manager of transformers runs the model and its cache; a processor of ours is shown the requests of each step, chooses the
+token of every one by the grammar and the sampling of its job, and leaves no other (`schemagen.serve.choosing`). The job tells
+its tokens itself; of the manager's own results only errors are read.
+
+What cannot work is refused when the manager is made: asynchronous batching and CUDA graphs (`schemagen.decode.continuous`).
+On the CPU it wrote two thirds of the tokens of `MicroBatches` in the same time, so there it is not the default.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections import deque
+from typing import TYPE_CHECKING, Any
+
+import torch
+
+from schemagen.decode.continuous import ContinuousBatchingLogitsProcessor, insert
+from schemagen.decode.speculation.eligibility import is_plain_decoder
+from schemagen.errors import GenerationError
+from schemagen.serve.choosing import Chooser
+from schemagen.serve.scheduling import closed, too_many
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+
+    from schemagen.lm.language_model import LanguageModel
+    from schemagen.serve.jobs import Job
+
+#: Seconds after which the results of the manager are looked for again.
+_LOOK_S = 0.1
+
+
+def can_be_continuous(lm: LanguageModel) -> bool:
+    """Whether transformers can batch the requests of a model continuously, as this module has it."""
+    model = lm.model
+    makes = callable(getattr(model, "init_continuous_batching", None))
+    return ContinuousBatchingLogitsProcessor is not None and makes and is_plain_decoder(model)
+
+
+class ContinuousBatches:
+    """Writes texts by the manager of transformers, and passes texts on to it as there is room.
+
+    Args:
+        lm: The model; its attention is switched to a paged one as long as this is open.
+        max_rows: Most texts at once.
+        max_waiting: Most texts that wait.
+        sizes: Of the cache, as ``ContinuousBatchingConfig`` of transformers names them; it takes what memory there is.
+
+    Attributes:
+        on_rows: Told how many rows each step has.
+
+    Raises:
+        GenerationError: Continuous batching cannot be had, or not so that a grammar can be asked.
+    """
+
+    def __init__(
+        self, lm: LanguageModel, *, max_rows: int, max_waiting: int, sizes: Mapping[str, Any] | None = None
+    ) -> None:
+        if not can_be_continuous(lm):
+            raise GenerationError(
+                f"{type(lm.model).__name__} cannot be batched continuously",
+                why="transformers 5 is needed, and a decoder whose cache keeps every position",
+                fix="leave continuous out",
+                code="continuous-batching",
+            )
+        self.on_rows: Callable[[int], None] = lambda _: None
+        self._max_rows = max_rows
+        self._max_waiting = max_waiting
+        self._waiting: deque[Job] = deque()
+        self._running: dict[str, Job] = {}
+        self._number = 0
+        self._changed = threading.Condition()
+        self._closed = False
+        ends = lm.vocabulary.eos_token_ids
+        pad = lm.tokenizer.pad_token_id
+        self._ends = list(ends)
+        chooser = Chooser(str(lm.model.device), ends[0] if pad is None else pad)
+        self._manager = _manager(lm.model, self._ends, {"max_requests_per_batch": max_rows, **(sizes or {})})
+        insert(_processor(chooser, self._stepped), self._manager)
+        self._manager.start()
+        self._thread = threading.Thread(target=self._work, name="schemagen-serve", daemon=True)
+        self._thread.start()
+
+    def submit(self, jobs: Sequence[Job]) -> None:
+        """Take jobs, all of them or none; errors as for `MicroBatches.submit`."""
+        with self._changed:
+            if self._closed:
+                raise closed()
+            if len(self._waiting) + len(jobs) > self._max_waiting:
+                self._waiting = deque(job for job in self._waiting if not job.is_cancelled)
+                if len(self._waiting) + len(jobs) > self._max_waiting:
+                    raise too_many(len(self._waiting), self._max_waiting)
+            self._waiting.extend(jobs)
+            self._pass_on()
+
+    def counts(self) -> tuple[int, int]:
+        """Return how many jobs wait, and how many are being written."""
+        return len(self._waiting), len(self._running)
+
+    def close(self) -> None:
+        """End all jobs with an error, and the manager."""
+        with self._changed:
+            self._closed = True
+        self._thread.join()
+        self._manager.stop(block=True, hard_stop=True)
+        with self._changed:
+            self._abandon()
+
+    def _abandon(self) -> None:
+        """End all jobs with an error; the lock is held."""
+        for job in [*self._running.values(), *self._waiting]:
+            job.fail(closed())
+        self._running, self._waiting = {}, deque()
+
+    # --- the threads of the manager, and of its results --------------------------------------------------------------
+
+    def _pass_on(self) -> None:
+        """Give texts that wait to the manager, as many as there is room for; the lock is held."""
+        while self._waiting and len(self._running) < self._max_rows:
+            job = self._waiting.popleft()
+            if job.is_cancelled:
+                continue
+            name = f"job_{self._number}"
+            self._number += 1
+            self._running[name] = job
+            self._manager.add_request(
+                list(job.token_ids),
+                request_id=name,
+                max_new_tokens=job.max_new_tokens,
+                eos_token_id=self._ends,
+                job=_Ticket(name, job),
+            )
+
+    def _stepped(self, tickets: Sequence[_Ticket]) -> None:
+        """Let those go that are over, and others take their places."""
+        self.on_rows(len(tickets))
+        over = [ticket for ticket in tickets if ticket.job.is_over or ticket.job.is_cancelled]
+        if not over:
+            return
+        for ticket in over:
+            self._manager.cancel_request(ticket.name)
+        with self._changed:
+            for ticket in over:
+                self._running.pop(ticket.name, None)
+            self._pass_on()
+
+    def _work(self) -> None:
+        """Read the results of the manager until this is closed: which requests it could not run."""
+        while not self._closed:
+            result = self._manager.get_result(timeout=_LOOK_S)
+            fault = self._manager.background_thread_status.fatal_error
+            with self._changed:
+                failed = {} if result is None else {result.request_id: result.error}
+                if fault is not None:
+                    failed = dict.fromkeys([*self._running], str(fault))
+                for name, told in failed.items():
+                    self._end(name, told)
+                for name in [name for name, job in self._running.items() if job.is_cancelled]:
+                    self._manager.cancel_request(name)
+                    del self._running[name]
+                if fault is None:
+                    self._pass_on()
+                else:
+                    self._closed = True
+                    self._abandon()
+            if fault is not None:
+                return
+
+    def _end(self, name: str, told: Any) -> None:
+        """End a job that the manager is done with."""
+        job = self._running.pop(name, None)
+        if job is None or job.is_over:
+            return
+        job.fail(
+            RuntimeError(f"continuous batching: {told}")
+            if told
+            else RuntimeError("continuous batching ended a text early")
+        )
+
+
+class _Ticket:
+    """A job under the name that the manager knows it by."""
+
+    def __init__(self, name: str, job: Job) -> None:
+        self.name = name
+        self.job = job
+
+
+def _manager(model: Any, ends: list[int], sizes: Mapping[str, Any]) -> Any:
+    """Return a manager that asks a processor at each step."""
+    from transformers import GenerationConfig
+    from transformers.generation.configuration_utils import ContinuousBatchingConfig
+
+    generation = GenerationConfig(do_sample=False, eos_token_id=ends, pad_token_id=ends[0], max_new_tokens=1)
+    config = ContinuousBatchingConfig(
+        use_async_batching=False, use_cuda_graph=False, allow_block_sharing=False, **sizes
+    )
+    return model.init_continuous_batching(generation_config=generation, continuous_batching_config=config)
+
+
+def _processor(chooser: Chooser, stepped: Callable[[Sequence[_Ticket]], None]) -> Any:
+    """Return the processor; its class exists only where transformers has the base class."""
+
+    class JobProcessor(ContinuousBatchingLogitsProcessor):  # type: ignore[misc]  # transformers publishes no types
+        """Leaves one token to each request."""
+
+        supported_kwargs = {"job": _Ticket}  # noqa: RUF012 - as the base class declares it
+        ignored_kwargs = ()
+
+        def __init__(self) -> None:
+            self._tickets: list[_Ticket] = []
+
+        def fill_defaults(self, int32_tensor: torch.Tensor) -> None:
+            """Nothing is kept in the tensors of the manager."""
+            int32_tensor.zero_()
+
+        def prepare_tensor_args(self, requests_with_new_token: Sequence[Any]) -> torch.Tensor:
+            """Take note of the requests of the next step."""
+            self._tickets = [
+                request.state.logit_processor_kwargs.get("job", _NOBODY) for request in requests_with_new_token
+            ]
+            return torch.zeros(len(self._tickets), dtype=torch.int32)
+
+        @torch.compiler.disable  # type: ignore[untyped-decorator]  # torch publishes no type of it
+        def __call__(self, scores: torch.Tensor, tensor_arg: torch.Tensor) -> torch.Tensor:
+            """Return the scores, float [N, V], with one token left in each row of a request; others are left alone."""
+            del tensor_arg
+            tickets = self._tickets
+            if not tickets or _NOBODY in tickets:
+                return scores
+            found = scores.clone()
+            found[: len(tickets)] = chooser.scores_of_choice([each.job for each in tickets], scores[: len(tickets)])
+            stepped(tickets)
+            return found
+
+    return JobProcessor()
+
+
+#: Of requests of the manager itself, with which it warms up.
+_NOBODY = _Ticket("", None)  # type: ignore[arg-type]

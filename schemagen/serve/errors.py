@@ -1,0 +1,95 @@
+"""Errors as OpenAI's API writes them: ``{"error": {message, type, param, code}}``, and the status of each.
+
+What a request asks for and cannot have is 400, with the code of `schemagen.errors`; so is what this server does not do, with
+the code "unsupported" and what to write instead. What the model does wrong is 500. ``at``, ``why`` and ``fix`` stand beside
+the four fields of OpenAI, and in the message, which is all that most clients show.
+"""
+
+from __future__ import annotations
+
+import logging
+from typing import Any, ClassVar
+
+from schemagen.errors import LogitsError, MatcherError, ModelError, SchemagenError, VocabularyError
+
+_LOGGER = logging.getLogger("schemagen.serve")
+#: What they are about is the server, not the request.
+_OF_SERVER = (LogitsError, ModelError, MatcherError, VocabularyError)
+
+
+class RequestError(SchemagenError):
+    """A request that is refused.
+
+    Args:
+        fact: What is wrong with it.
+        param: The field that it is about.
+        status: Of the response.
+        headers: Of the response.
+        parts: As for `SchemagenError`.
+    """
+
+    default_code: ClassVar[str] = "invalid-request"
+
+    def __init__(
+        self, fact: str, *, param: str = "", status: int = 400, headers: dict[str, str] | None = None, **parts: str
+    ) -> None:
+        super().__init__(fact, **parts)
+        self.param = param
+        self.status = status
+        self.headers = headers or {}
+
+
+def unsupported(param: str, value: Any, fix: str) -> RequestError:
+    """Return the error of a field that this server does not act on."""
+    return RequestError(
+        f"{param}={value!r:.80} is not supported",
+        param=param,
+        why="schemagen serve does not act on it, and does not ignore what would change the answer",
+        fix=fix,
+        code="unsupported",
+    )
+
+
+def about(error: SchemagenError, param: str) -> None:
+    """Note the field that an error is about, if it does not say."""
+    if not getattr(error, "param", ""):
+        error.__dict__["param"] = param
+
+
+def log_fault(error: Exception) -> None:
+    """Write what is the server's own fault to the log, for its operator; clients are told no more than its class."""
+    if status_of(error) >= 500 and not isinstance(error, RequestError):
+        _LOGGER.error("a request failed: %s", error, exc_info=error)
+
+
+def status_of(error: Exception) -> int:
+    """Return the status of a response with an error."""
+    if isinstance(error, RequestError):
+        return error.status
+    return 400 if isinstance(error, SchemagenError) and not isinstance(error, _OF_SERVER) else 500
+
+
+def body_of(error: Exception) -> dict[str, Any]:
+    """Return the body of a response with an error; what is none of our own is told by its class alone."""
+    status = status_of(error)
+    if not isinstance(error, SchemagenError):
+        return {"error": {"message": f"{type(error).__name__} in the server", "type": "server_error", "param": None,
+                          "code": "internal-error"}}  # fmt: skip
+    told = (("", error.fact), ("Why: ", error.why), ("Fix: ", error.fix))
+    message = ". ".join(label + text.rstrip(".") for label, text in told if text)
+    found: dict[str, Any] = {
+        "message": _printable(message),
+        "type": _TYPES.get(status, "invalid_request_error" if status < 500 else "server_error"),
+        "param": getattr(error, "param", "") or None,
+        "code": error.code,
+    }
+    return {
+        "error": found | {name: _printable(text) for name in ("at", "why", "fix") if (text := getattr(error, name))}
+    }
+
+
+_TYPES = {401: "authentication_error", 404: "not_found_error", 429: "rate_limit_error"}
+
+
+def _printable(text: str) -> str:
+    return text.encode("utf-8", "backslashreplace").decode()

@@ -1,0 +1,215 @@
+"""`Job`: one text that the model writes, from its request to its last token.
+
+A job belongs to two threads: the one of the model adds tokens, the event loop reads them and may give the job up. What they
+share is a flag that only ever becomes true (`is_cancelled`), and a `Mailbox` that hands messages over to the event loop.
+
+Invariant: after `finish` or `fail` nothing is added; each job is ended exactly once.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from contextlib import suppress
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Literal, TypeAlias
+
+from schemagen.decode.sequences import Cursor
+from schemagen.threads.forking import brief_lock
+
+if TYPE_CHECKING:
+    import torch
+
+    from schemagen.engine.protocol import Constraint
+    from schemagen.vocabulary import Vocabulary
+
+#: Why a text is over, as OpenAI's API says it.
+FinishReason = Literal["stop", "length"]
+#: What the event loop is told of a text: tokens, then how it ended.
+Message: TypeAlias = "list[int] | FinishReason | Exception"
+
+
+@dataclass(frozen=True, slots=True)
+class Sampling:
+    """How tokens are drawn.
+
+    Attributes:
+        temperature: Divides the logits.
+        top_p: Draw from the likeliest tokens that together have this probability.
+        top_k: Draw from so many tokens; 0: from all.
+        min_p: Draw from tokens that are at least this likely, the likeliest being 1.
+    """
+
+    temperature: float = 1.0
+    top_p: float = 1.0
+    top_k: int = 0
+    min_p: float = 0.0
+
+
+class Outbox:
+    """Hands the messages of all texts over to one event loop: those of a step together, since each wake-up costs a system call.
+
+    Made in the event loop; `put` may be called by any thread.
+    """
+
+    def __init__(self) -> None:
+        self._loop = asyncio.get_running_loop()
+        self._lock = brief_lock()
+        self._messages: list[tuple[asyncio.Queue[Message], Message]] = []
+
+    def mailbox(self) -> Mailbox:
+        """Return a place for the messages of one text."""
+        return Mailbox(self)
+
+    def put(self, queue: asyncio.Queue[Message], message: Message) -> None:
+        """Hand a message over; to nobody, if the loop is closed."""
+        with self._lock:
+            is_first = not self._messages
+            self._messages.append((queue, message))
+        if is_first:
+            with suppress(RuntimeError):
+                self._loop.call_soon_threadsafe(self._deliver)
+
+    def _deliver(self) -> None:
+        with self._lock:
+            messages, self._messages = self._messages, []
+        for queue, message in messages:
+            queue.put_nowait(message)
+
+
+class Mailbox:
+    """Messages about one text: tokens, then how it ended."""
+
+    def __init__(self, outbox: Outbox) -> None:
+        self._outbox = outbox
+        self._queue: asyncio.Queue[Message] = asyncio.Queue()
+
+    def put(self, message: Message) -> None:
+        """Hand a message over; any thread may."""
+        self._outbox.put(self._queue, message)
+
+    async def get(self) -> Message:
+        """Return the next message; the tokens of several steps as one, if they are there."""
+        message = await self._queue.get()
+        while isinstance(message, list) and not self._queue.empty():
+            following = self._queue.get_nowait()
+            if not isinstance(following, list):
+                self._queue.put_nowait(following)  # the last one, so that none is overtaken
+                break
+            message = [*message, *following]
+        return message
+
+
+@dataclass(eq=False, slots=True)
+class Job:
+    """A text that is to be written.
+
+    Attributes:
+        token_ids: The prompt.
+        constraint: What the text must be; None: anything.
+        vocabulary: The tokens, and which of them end a text.
+        max_new_tokens: Most tokens of the text.
+        sampling: How tokens are drawn; None: the likeliest is taken.
+        generator: The random numbers of this text alone; None with `sampling` None.
+        stops: Texts at which it stops.
+        streams: Whether tokens are told as they come; else with the end, all at once.
+        mailbox: To whom they are told.
+        generated: The tokens so far.
+        cursor: The place in the constraint, where there is one.
+        is_cancelled: Whether nobody waits for it any more.
+        is_over: Whether it was ended.
+        created: When it was made, as `time.perf_counter` says it.
+    """
+
+    token_ids: tuple[int, ...]
+    constraint: Constraint | None
+    vocabulary: Vocabulary
+    max_new_tokens: int
+    mailbox: Mailbox
+    sampling: Sampling | None = None
+    generator: torch.Generator | None = None
+    stops: tuple[str, ...] = ()
+    streams: bool = False
+    generated: list[int] = field(default_factory=list)
+    cursor: Cursor | None = None
+    is_cancelled: bool = False
+    is_over: bool = False
+    created: float = field(default_factory=time.perf_counter)
+    _told: int = 0
+    _tail: bytes = b""
+
+    def cancel(self) -> None:
+        """Give the text up: it is not continued after the step that the model is in. Any thread may call it."""
+        self.is_cancelled = True
+
+    def stand(self) -> Cursor | None:
+        """Return the cursor behind what was generated, made where there is none yet."""
+        if self.constraint is not None and self.cursor is None:
+            self.cursor = Cursor.start(self.constraint)
+            self.cursor.limit = self.max_new_tokens
+            self.cursor.advance(self.generated)
+        return self.cursor
+
+    def take(self, token_id: int) -> None:
+        """Add a token that was chosen, and end the text if it is over.
+
+        Raises:
+            LimitError: A limit of the constraint stopped the work.
+        """
+        self.generated.append(token_id)
+        if self.cursor is not None:
+            self.cursor.advance([token_id])
+        self.check_end()
+
+    def take_read(self, token_ids: list[int]) -> None:
+        """Add tokens of a loop that keeps its own cursor, and ends the text itself."""
+        self.generated += token_ids
+        self._tell()
+
+    def check_end(self) -> None:
+        """End the text if it is over; else tell the tokens."""
+        reason = self._reason()
+        if reason is None:
+            self._tell()
+        else:
+            self.finish(reason)
+
+    def _reason(self) -> FinishReason | None:
+        """Why the text is over; None: it is not."""
+        if not self.generated:
+            return None
+        last = self.generated[-1]
+        if self.cursor is None:
+            if last in self.vocabulary.eos_token_ids or self._stops_at(last):
+                return "stop"
+        elif self.cursor.is_over:
+            return "stop"
+        return "length" if len(self.generated) >= self.max_new_tokens else None
+
+    def _stops_at(self, token_id: int) -> bool:
+        """Whether one of the texts at which to stop is complete."""
+        if not self.stops:
+            return False
+        longest = max(len(stop.encode()) for stop in self.stops)
+        self._tail += self.vocabulary.decode([token_id])
+        found = any(stop.encode() in self._tail for stop in self.stops)
+        self._tail = self._tail[-(longest - 1) :] if longest > 1 else b""
+        return found
+
+    def finish(self, reason: FinishReason) -> None:
+        """End the text."""
+        if not self.is_over:
+            self.is_over = True
+            self._tell(at_end=True)
+            self.mailbox.put(reason)
+
+    def fail(self, error: Exception) -> None:
+        """End the text without a result."""
+        if not self.is_over:
+            self.is_over = True
+            self.mailbox.put(error)
+
+    def _tell(self, *, at_end: bool = False) -> None:
+        if (self.streams or at_end) and len(self.generated) > self._told:
+            self.mailbox.put(self.generated[self._told :])
+            self._told = len(self.generated)

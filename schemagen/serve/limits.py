@@ -1,0 +1,48 @@
+"""`ServerLimits`: what a server lets one request, and all of them together, cost."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from schemagen.arguments import check_count
+from schemagen.engine.options import Limits
+
+
+def _of_schemas() -> Limits:
+    return Limits(max_states=50_000, max_alternatives=256, max_seconds=2.0, max_depth=100)
+
+
+@dataclass(frozen=True, slots=True)
+class ServerLimits:
+    """Bounds for requests from outside.
+
+    Attributes:
+        max_body_bytes: Largest body of a request.
+        max_waiting: Most texts that wait for the model; one request more is answered with 429.
+        max_rows: Most texts that the model writes at once; fewer, where the memory of its device holds fewer.
+        max_new_tokens: Most tokens that a request may ask for.
+        default_new_tokens: Tokens of a request that does not say how many.
+        max_choices: Most texts of one request: ``n`` for each prompt.
+        max_tools: Most tools of one request.
+        compilers: Threads that read requests and compile their schemas.
+        compile: Bounds on each schema, pattern and grammar; ``max_seconds`` also bounds each later call on it.
+
+    Raises:
+        OptionError: A number is no whole number above 0.
+    """
+
+    max_body_bytes: int = 1_000_000
+    max_waiting: int = 256
+    max_rows: int = 64
+    max_new_tokens: int = 4096
+    default_new_tokens: int = 512
+    max_choices: int = 16
+    max_tools: int = 128
+    compilers: int = 4
+    compile: Limits = field(default_factory=_of_schemas)
+
+    def __post_init__(self) -> None:
+        """Refuse what lets nothing through."""
+        for name in self.__slots__:
+            if name != "compile":
+                check_count(name, getattr(self, name))

@@ -1,0 +1,292 @@
+"""Micro-batches: what waits for the model is written together, each text under its own grammar.
+
+Idea: the thread of the model takes what waits, up to `max_rows`, and writes it in one batch. Rows end and fail by themselves.
+Where the cache of the model is known, rows join and leave between two steps (`CachedRows`). With any other model a batch is a
+*segment*, one call of ``generate``, which is ended early where going on would be waste: when all of its rows are over, when
+half of them are, or when enough others wait to join; what is not over goes on in the next segment, from its prompt and what
+it has written, which is read again. Either way a short answer is not kept by a long one.
+
+A text that is alone, greedy and constrained is written by the loop that reads ahead (`schemagen.decode.speculation`), about
+twice as fast; when others come, it is stopped, and goes on in a batch with them.
+
+A batch that raises, as without memory, is tried again in halves, until the row at fault is alone.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections import deque
+from contextlib import suppress
+from typing import TYPE_CHECKING, Any
+
+import torch
+
+from schemagen.decode.batch_size import rows_that_fit
+from schemagen.decode.loop import complete_options, inputs_of
+from schemagen.decode.speculation import can_read_ahead, decode_ahead
+from schemagen.serve.choosing import Chooser
+from schemagen.serve.row_cache import CachedRows, can_cache_rows
+from schemagen.serve.scheduling import closed, too_many
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from schemagen.lm.language_model import LanguageModel
+    from schemagen.serve.jobs import Job
+
+#: Steps that a batch makes before a few may join, or a segment before it may be ended.
+_LEAST_STEPS = 8
+#: They may at any step if there is one for so many that are being written.
+_JOINING = 8
+#: Steps after which a single text that waits is enough to end it, or a text that is written alone.
+_MOST_STEPS = 32
+
+
+class _SegmentOver(Exception):  # noqa: N818 - no error: it ends a call of ``generate``
+    """Nothing is left to write, or others wait."""
+
+
+class MicroBatches:
+    """Writes texts in a thread of its own, which lives as long as this object is open.
+
+    Args:
+        lm: The model.
+        max_rows: Most texts at once.
+        max_waiting: Most texts that wait.
+
+    Attributes:
+        on_rows: Told how many rows each batch, or each step of one, has.
+    """
+
+    def __init__(self, lm: LanguageModel, *, max_rows: int, max_waiting: int) -> None:
+        self.on_rows: Callable[[int], None] = lambda _: None
+        self._lm = lm
+        self._max_rows = max_rows
+        self._most = max_rows  # fewer after a batch that raised
+        self._max_waiting = max_waiting
+        pad = lm.tokenizer.pad_token_id
+        self._pad: int = lm.vocabulary.eos_token_ids[0] if pad is None else pad
+        self._chooser = Chooser(str(lm.model.device), self._pad)
+        self._rows = CachedRows(lm.model, self._pad, self._chooser) if can_cache_rows(lm.model) else None
+        self._waiting: deque[Job] = deque()
+        self._live: list[Job] = []
+        self._steps = 0  # since others could join
+        self._changed = threading.Condition()
+        self._closed = False
+        self._thread = threading.Thread(target=self._work, name="schemagen-serve", daemon=True)
+        self._thread.start()
+
+    def submit(self, jobs: Sequence[Job]) -> None:
+        """Take jobs, all of them or none.
+
+        Raises:
+            RequestError: Too many are waiting (429), or this is closed (503).
+        """
+        with self._changed:
+            if self._closed:
+                raise closed()
+            if len(self._waiting) + len(jobs) > self._max_waiting:
+                # Those that nobody waits for any more take no place.
+                self._waiting = deque(job for job in self._waiting if not job.is_cancelled)
+                if len(self._waiting) + len(jobs) > self._max_waiting:
+                    raise too_many(len(self._waiting), self._max_waiting)
+            self._waiting.extend(jobs)
+            self._changed.notify()
+
+    def counts(self) -> tuple[int, int]:
+        """Return how many jobs wait, and how many are being written."""
+        return len(self._waiting), len(self._live)
+
+    def close(self) -> None:
+        """End all jobs with an error, and wait for the thread: one step of the model at most."""
+        with self._changed:
+            self._closed = True
+            self._changed.notify()
+        if threading.current_thread() is not self._thread:
+            self._thread.join()
+
+    # --- the thread --------------------------------------------------------------------------------------------------
+
+    @torch.inference_mode()
+    def _work(self) -> None:
+        """Write texts until this is closed."""
+        while self._take():
+            if self._live:
+                self.on_rows(len(self._live))
+                self._write()
+            self._live = [job for job in self._live if not (job.is_over or job.is_cancelled)]
+            if self._rows is not None and not self._live:
+                self._rows.clear()
+        for job in [*self._live, *self._waiting]:
+            job.fail(closed())
+        self._live, self._waiting = [], deque()
+
+    def _take(self) -> bool:
+        """Let what waits join what goes on; wait where there is neither. Return False once this is closed."""
+        with self._changed:
+            self._changed.wait_for(lambda: self._closed or self._live or self._waiting)
+            if self._closed:
+                return False
+            joining: list[Job] = []
+            self._steps += 1
+            if (
+                self._live
+                and min(len(self._waiting), self._most - len(self._live)) * _JOINING < len(self._live)
+                and (self._steps < _LEAST_STEPS)
+            ):
+                return True
+            self._steps = 0
+            while self._waiting and len(self._live) + len(joining) < self._most:
+                job = self._waiting.popleft()
+                if not job.is_cancelled:
+                    joining.append(job)
+            if joining:
+                surplus = len(self._live) + len(joining) - self._room([*self._live, *joining])
+                while surplus > 0 and joining and self._live + joining[1:]:
+                    self._waiting.appendleft(joining.pop())
+                    surplus -= 1
+            self._live = self._live + joining
+            return True
+
+    def _room(self, jobs: Sequence[Job]) -> int:
+        """How many texts the model may write at once, if these are among them."""
+        longest = max(len(job.token_ids) + job.max_new_tokens for job in jobs)
+        return rows_that_fit(self._lm.model, longest)
+
+    def _write(self) -> None:
+        """Go on with the texts that are being written; end the one that cannot be."""
+        try:
+            if self._write_alone(self._live):
+                return
+            if self._rows is None:
+                self._write_segment(self._live)
+            else:
+                self._rows.advance(self._live)
+            self._most = min(self._max_rows, self._most + 1)
+        except _SegmentOver:
+            pass
+        except Exception as error:  # noqa: BLE001 - out of memory, or whatever the model does
+            self._halve(error)
+
+    def _halve(self, error: Exception) -> None:
+        """Go on with half of the texts after a batch that raised; end the text that was alone in it."""
+        if self._rows is not None:
+            self._rows.clear()
+        going = [job for job in self._live if not (job.is_over or job.is_cancelled)]
+        if len(going) <= 1:
+            for job in going:
+                job.fail(error)
+            return
+        self._most = half = len(going) // 2
+        with self._changed:
+            self._waiting.extendleft(reversed(going[half:]))
+        self._live = going[:half]
+
+    def _write_alone(self, jobs: list[Job]) -> bool:
+        """Write a text by the loop that reads ahead, if it is alone and may be; return whether it was."""
+        job = jobs[0]
+        if len(jobs) > 1 or job.constraint is None or job.sampling is not None or job.generated or job.is_cancelled:
+            return False
+        model = self._lm.model
+        inputs = inputs_of([job.token_ids], self._pad, model.device)
+        options = complete_options(model, len(job.token_ids), {"max_new_tokens": job.max_new_tokens})
+        if not can_read_ahead(model, inputs, options, job.constraint):
+            return False
+        reader = _Listener(job, self._wants_alone)
+        with suppress(_SegmentOver):
+            decode_ahead(
+                model,
+                inputs["input_ids"],
+                job.constraint,
+                job.max_new_tokens,
+                speculation=self._lm.speculation,
+                streamer=reader,
+            )
+        job.stand()
+        job.check_end()
+        return True
+
+    def _write_segment(self, jobs: list[Job]) -> None:
+        """Write some texts by one call of ``generate``, until the segment is over.
+
+        Raises:
+            _SegmentOver: As soon as it is.
+        """
+        model = self._lm.model
+        inputs = inputs_of([(*job.token_ids, *job.generated) for job in jobs], self._pad, model.device)
+        most = max(job.max_new_tokens - len(job.generated) for job in jobs)
+        options = complete_options(model, inputs["input_ids"].shape[1], {"max_new_tokens": most})
+        ends = list(self._lm.vocabulary.eos_token_ids)
+        step = _Step(self._chooser, jobs, self._wants_end)
+        model.generate(**inputs, **options, eos_token_id=ends, pad_token_id=self._pad, logits_processor=[step])
+
+    def _wants_alone(self, steps: int) -> bool:
+        """Whether a text that is written alone should go on with others, after so many tokens."""
+        waiting = len(self._waiting)
+        return self._closed or waiting > 1 or (waiting > 0 and steps >= _MOST_STEPS)
+
+    def _wants_end(self, live: int, rows: int, steps: int) -> bool:
+        """Whether a segment should end.
+
+        Args:
+            live: Rows that are not over.
+            rows: All of its rows.
+            steps: How many it has made.
+        """
+        if self._closed or not live:
+            return True
+        if steps < _LEAST_STEPS:
+            return False
+        joining = min(len(self._waiting), self._most - live)
+        if joining > 0 and (2 * joining >= live or steps >= _MOST_STEPS):
+            return True
+        return 2 * live <= rows
+
+
+class _Step:
+    """The logits processor of a segment: it chooses the tokens, and ends ``generate`` when the segment is over."""
+
+    def __init__(self, chooser: Chooser, jobs: Sequence[Job], wants_end: Callable[[int, int, int], bool]) -> None:
+        self._chooser = chooser
+        self._jobs = jobs
+        self._wants_end = wants_end
+        self._steps = 0
+
+    def __call__(self, input_ids: torch.Tensor, scores: torch.Tensor) -> torch.Tensor:
+        """Return scores float [B, V] that leave one token to each row.
+
+        Raises:
+            _SegmentOver: It is.
+        """
+        del input_ids  # each job knows its own
+        chosen = self._chooser.scores_of_choice(self._jobs, scores)
+        self._steps += 1
+        live = sum(not (job.is_over or job.is_cancelled) for job in self._jobs)
+        if self._wants_end(live, len(self._jobs), self._steps):
+            raise _SegmentOver
+        return chosen
+
+
+class _Listener:
+    """What the loop that reads ahead tells its tokens; it ends the loop for others, or for nobody who waits."""
+
+    def __init__(self, job: Job, wants_end: Callable[[int], bool]) -> None:
+        self._job = job
+        self._wants_end = wants_end
+        self._has_begun = False
+
+    def put(self, value: Any) -> None:
+        """Take the tokens of a step, the prompt first.
+
+        Raises:
+            _SegmentOver: The text goes on with others, or not at all.
+        """
+        if not self._has_begun:
+            self._has_begun = True
+            return
+        self._job.take_read([int(token_id) for token_id in value.reshape(-1).tolist()])
+        if self._job.is_cancelled or self._wants_end(len(self._job.generated)):
+            raise _SegmentOver
+
+    def end(self) -> None:
+        """Do nothing: the loop returns."""

@@ -1,0 +1,314 @@
+"""A request as work for the model: prompts in tokens, a grammar, a budget, and a reader of the answer.
+
+It runs in a thread, for it may compile for seconds.
+"""
+
+from __future__ import annotations
+
+import json
+import secrets
+from collections import OrderedDict
+from dataclasses import dataclass, field
+from threading import Lock
+from typing import TYPE_CHECKING, Any
+
+import torch
+
+from schemagen.calling.chat import resolve
+from schemagen.calling.history import render_chat
+from schemagen.calling.request import CallForm
+from schemagen.calling.tools import Tool
+from schemagen.calling.wire_profiles import detect_profile
+from schemagen.decode.loop import check_budget, complete_options, context_of
+from schemagen.errors import GenerationError
+from schemagen.prompts.messages import as_messages
+from schemagen.request.answers import AnswerForm
+from schemagen.request.settings import Settings, token_ids_of
+from schemagen.serve.answers import CallReader, Reader, TextReader
+from schemagen.serve.constraints import check_room
+from schemagen.serve.errors import RequestError, unsupported
+from schemagen.serve.jobs import Job, Sampling
+from schemagen.serve.requests import NamedTool
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from schemagen.engine.protocol import Constraint
+    from schemagen.grammar.grammar import Grammar
+    from schemagen.lm.language_model import LanguageModel
+    from schemagen.serve.constraints import Compiler
+    from schemagen.serve.jobs import Outbox
+    from schemagen.serve.limits import ServerLimits
+    from schemagen.serve.requests import ChatRequest, CommonRequest, CompletionRequest
+    from schemagen.vocabulary import Vocabulary
+
+#: Tools that are remembered by their JSON, so that the grammar of their calls is, too.
+_MOST_TOOLS = 1024
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """What a request comes to.
+
+    Attributes:
+        request: As it was read.
+        prompts: In tokens.
+        constraint: What each text must be; None: anything.
+        budgets: Most tokens of the texts of each prompt.
+        sampling: How tokens are drawn; None: the likeliest is taken.
+        reader: Makes the reader of a text.
+        traced: The grammar whose masks and fields are told; None: nothing is.
+    """
+
+    request: CommonRequest
+    prompts: list[tuple[int, ...]]
+    constraint: Constraint | None
+    budgets: list[int]
+    sampling: Sampling | None
+    reader: Callable[[], Reader]
+    traced: Grammar | None = None
+
+    def jobs(self, vocabulary: Vocabulary, outbox: Outbox) -> list[Job]:
+        """Return the texts to write, `n` for each prompt.
+
+        Args:
+            vocabulary: Of the model.
+            outbox: Of the event loop that will read them.
+        """
+        request = self.request
+        found: list[Job] = []
+        first = secrets.randbits(48) if request.seed is None else request.seed
+        for prompt, budget in zip(self.prompts, self.budgets, strict=True):
+            for _ in range(request.n):
+                seed = (first + len(found)) % 2**63
+                generator = None if self.sampling is None else torch.Generator().manual_seed(seed)
+                found.append(
+                    Job(
+                        prompt,
+                        self.constraint,
+                        vocabulary,
+                        budget,
+                        outbox.mailbox(),
+                        sampling=self.sampling,
+                        generator=generator,
+                        stops=request.stops,
+                        streams=request.stream,
+                    )
+                )
+        return found
+
+
+@dataclass(slots=True)
+class Planner:
+    """Makes plans.
+
+    Attributes:
+        lm: The model.
+        compiler: Of schemas.
+        limits: Bounds on each request.
+        show_schema: Whether the shape of an answer is appended to the prompt of a chat.
+    """
+
+    lm: LanguageModel
+    compiler: Compiler
+    limits: ServerLimits
+    show_schema: bool = True
+    _tools: OrderedDict[str, Tool[..., Any]] = field(default_factory=OrderedDict)
+    _lock: Any = field(default_factory=Lock)
+
+    def chat(self, request: ChatRequest) -> Plan:
+        """Return the plan of a chat.
+
+        Raises:
+            SchemagenError: The request cannot be done.
+        """
+        grammar, asked = self.compiler.grammar_of(request)
+        messages = as_messages([_message(message, request.messages) for message in request.messages])
+        if request.tools or request.tool_choice not in (None, "auto", "none"):
+            if grammar is not None and request.tool_choice != "none":
+                raise unsupported(
+                    asked, "beside tools", 'give one of both, or tool_choice="none" for an answer without calls'
+                )
+            if grammar is None:
+                return self._calls(request, messages)
+        shown = request.extension.show_schema
+        if grammar is not None:
+            form = AnswerForm(show_schema=self.show_schema if shown is None else shown)
+            messages = form.messages(messages, grammar)
+        profile = detect_profile(self.lm.tokenizer)
+        text, templated = render_chat(self.lm.tokenizer, messages, (), profile)
+        prompt = token_ids_of(self.lm, text, templated=templated)
+        return self._text(request, [prompt], grammar)
+
+    def completion(self, request: CompletionRequest) -> Plan:
+        """Return the plan of a completion; errors as for `chat`."""
+        grammar, _ = self.compiler.grammar_of(request)
+        prompts = request.prompts
+        if not prompts or len(prompts) * request.n > self.limits.max_choices:
+            raise _too_many("prompt and n", len(prompts) * request.n, self.limits.max_choices)
+        return self._text(request, [self._tokens(prompt) for prompt in prompts], grammar)
+
+    def _tokens(self, prompt: str | list[int]) -> tuple[int, ...]:
+        """Return a prompt in tokens."""
+        if isinstance(prompt, str):
+            as_messages(prompt)  # which refuses what no tokenizer takes
+            return token_ids_of(self.lm, prompt, templated=False)
+        size = self.lm.vocabulary.size
+        wrong = next((token for token in prompt if not 0 <= token < size), None)
+        if wrong is not None:
+            raise RequestError(f"{wrong} is no token of the model", param="prompt", code="invalid-field")
+        return tuple(prompt)
+
+    def _text(self, request: CommonRequest, prompts: list[tuple[int, ...]], grammar: Grammar | None) -> Plan:
+        """Return the plan of texts."""
+        if grammar is not None and request.stops:
+            raise unsupported(
+                "stop", request.stop, "leave it out: a constrained answer ends by itself, and half of one is none"
+            )
+        budgets = [self._budget(request, len(prompt)) for prompt in prompts]
+        if grammar is not None:
+            for budget in budgets:
+                check_room(grammar, budget, "max_tokens")
+        traced = grammar if request.extension.trace else None
+
+        def reader() -> Reader:
+            return TextReader(self.lm.vocabulary, grammar, request.stops)
+
+        return Plan(request, prompts, grammar, budgets, self._sampling(request), reader, traced)
+
+    def _calls(self, request: ChatRequest, messages: list[dict[str, Any]]) -> Plan:
+        """Return the plan of an answer that may call tools."""
+        if request.stops:
+            raise unsupported("stop", request.stop, "leave it out: calls end by themselves")
+        given = request.tools or []
+        if not given or len(given) > self.limits.max_tools:
+            raise _too_many("tools", len(given), self.limits.max_tools)
+        choice: Any = request.tool_choice or "auto"
+        named = isinstance(choice, NamedTool)
+        parallel = not named and request.parallel_tool_calls is not False
+        tools = [self._tool(tool) for tool in given]
+        form = CallForm.of(self.lm, tools, parallel=parallel, profile=None, limits=self.limits.compile)
+        resolved = resolve(form.tools, [choice.function.name] if named else choice)
+        wire = form.wire(Settings(self.lm, {}), resolved)
+        must_call = not resolved.may_answer
+        text, templated = render_chat(self.lm.tokenizer, messages, form.tools, form.profile, must_call=must_call)
+        prompt = token_ids_of(self.lm, text, templated=templated)
+        budget = self._budget(request, len(prompt))
+        check_budget(wire.sequence, budget)
+
+        def reader() -> Reader:
+            return CallReader(wire, named=named)
+
+        return Plan(request, [prompt], wire.sequence, [budget], self._sampling(request), reader)
+
+    def _tool(self, given: dict[str, Any]) -> Tool[..., Any]:
+        """Return a tool; the same one for the same JSON, so that its grammar is found again."""
+        if given.get("type", "function") != "function":
+            raise unsupported("tools", given.get("type"), 'give tools of the type "function"')
+        key = json.dumps(given)
+        with self._lock:
+            found = self._tools.pop(key, None) or Tool.from_dict(given)
+            self._tools[key] = found
+            if len(self._tools) > _MOST_TOOLS:
+                self._tools.popitem(last=False)
+        return found
+
+    def _budget(self, request: CommonRequest, prompt_tokens: int) -> int:
+        """Return how many tokens a text may have: what is asked for, as far as the context of the model goes.
+
+        Raises:
+            RequestError: More is asked for than the server gives.
+            GenerationError: The prompt is empty, or fills the context.
+        """
+        asked, most = request.most_tokens, self.limits.max_new_tokens
+        if asked is not None and asked > most:
+            raise RequestError(
+                f"max_tokens={asked}, and this server gives {most} at most",
+                param="max_tokens",
+                fix=f"ask for {most} or fewer, or start the server with a higher limit",
+                code="too-many-tokens",
+            )
+        wanted = self.limits.default_new_tokens if asked is None else asked
+        complete_options(self.lm.model, prompt_tokens, {"max_new_tokens": wanted})  # refuses prompts
+        context = context_of(self.lm.model)
+        return wanted if context is None else min(wanted, context - prompt_tokens)
+
+    def _sampling(self, request: CommonRequest) -> Sampling | None:
+        """Return how tokens are drawn: greedily, unless the request says otherwise or asks for several texts."""
+        if request.n > self.limits.max_choices:
+            raise _too_many("n", request.n, self.limits.max_choices)
+        given = (request.top_p, request.top_k, request.min_p)
+        is_sampled = request.temperature is not None or request.n > 1 or any(each is not None for each in given)
+        if request.temperature == 0 or not is_sampled:
+            return None
+        top_k = request.top_k or 0
+        top_p = 1.0 if request.top_p is None else request.top_p
+        if top_p == 0:
+            return None
+        temperature = 1.0 if request.temperature is None else max(request.temperature, 1e-3)
+        return Sampling(temperature, top_p, max(0, top_k), request.min_p or 0.0)
+
+
+def _too_many(param: str, given: int, most: int) -> RequestError:
+    if not given:
+        return RequestError(f"{param}: there is none", param=param, fix="give one", code="invalid-field")
+    return RequestError(
+        f"{param}: {given}, and this server takes {most} at most", param=param, fix="send fewer", code="too-many"
+    )
+
+
+def _message(message: dict[str, Any], messages: list[dict[str, Any]]) -> dict[str, Any]:
+    """Return a message as chat templates know it: roles of today under their usual names, results with their tool's name.
+
+    Raises:
+        GenerationError: It is none.
+    """
+    found = {key: value for key, value in message.items() if value is not None or key == "content"}
+    if found.get("role") == "developer":
+        found["role"] = "system"
+    if not found.get("tool_calls"):
+        found.pop("tool_calls", None)
+    if found.get("role") == "tool":
+        names = {call_id: name for each in messages for call_id, name in _calls_in(each)}
+        found.setdefault("name", names.get(found.get("tool_call_id"), "the call"))
+    if found.get("role") == "assistant" and found.get("content") is None and not found.get("tool_calls"):
+        found["content"] = ""
+    list(_calls_in(found, strict=True))
+    return found
+
+
+def _calls_in(message: dict[str, Any], *, strict: bool = False) -> list[tuple[Any, Any]]:
+    """Return the ids and names of the calls in a message.
+
+    Raises:
+        GenerationError: With `strict`: one is none.
+    """
+    calls = message.get("tool_calls") or []
+    found: list[tuple[Any, Any]] = []
+    for call in calls if isinstance(calls, list) else [calls]:
+        function = call.get("function") if isinstance(call, dict) else None
+        if isinstance(function, dict) and isinstance(function.get("name"), str):
+            if strict:
+                _check_arguments(function.get("arguments"))
+            found.append((str(call.get("id")), function["name"]))
+        elif strict:
+            raise GenerationError(
+                f"a call of a message is {call!r:.60}",
+                fix='write {"id": "...", "type": "function", "function": {"name": "...", "arguments": "{...}"}}',
+                code="invalid-prompt",
+            )
+    return found
+
+
+def _check_arguments(given: Any) -> None:
+    try:
+        parsed = json.loads(given) if isinstance(given, str) and given else given
+    except (ValueError, RecursionError):
+        parsed = given
+    if parsed and not isinstance(parsed, dict):
+        raise GenerationError(
+            f"the arguments of a call are {given!r:.60}",
+            why="they are a JSON object, as text",
+            fix="send the message of the assistant back as it came",
+            code="invalid-prompt",
+        )

@@ -1,0 +1,271 @@
+"""What the server does not do is refused with a status, a code and the field, in the form of OpenAI; and it goes on."""
+
+from __future__ import annotations
+
+import json
+import random
+
+import pytest
+from fastapi.testclient import TestClient
+
+from schemagen.errors import OptionError
+from schemagen.serve import ServerLimits, create_app
+from schemagen.serve.run import Address
+from tests.serve.conftest import PERSON, as_format, chat_body, function
+
+EVERYWHERE = "0.0.0.0"  # noqa: S104 - what is refused
+INTEGER = {"type": "integer"}
+DEEP = INTEGER
+for _ in range(300):
+    DEEP = {"allOf": [DEEP]}
+PRODUCT = {
+    "type": "object",
+    "allOf": [{"oneOf": [{"required": [f"k{i}{j}"]} for j in range(4)]} for i in range(12)],
+}
+
+#: What is added to a good request -> status, code, and the field that is named.
+REFUSED = {
+    "logprobs": ({"logprobs": True}, 400, "unsupported", "logprobs"),
+    "top_logprobs": ({"top_logprobs": 2}, 400, "unsupported", "top_logprobs"),
+    "penalty": ({"frequency_penalty": 0.5}, 400, "unsupported", "frequency_penalty"),
+    "bias": ({"logit_bias": {"5": 1}}, 400, "unsupported", "logit_bias"),
+    "functions": ({"functions": []}, 400, "unsupported", "functions"),
+    "unknown": ({"temperatures": 1}, 400, "unknown-field", "temperatures"),
+    "unknown inside": ({"stream_options": {"usage": True}}, 400, "unknown-field", "stream_options.usage"),
+    "too many tokens": ({"max_tokens": 10**6}, 400, "too-many-tokens", "max_tokens"),
+    "no tokens": ({"max_tokens": 0}, 400, "invalid-field", "max_tokens"),
+    "budget": ({"max_tokens": 3, "guided_json": PERSON}, 400, "budget-exhausted", None),
+    "too long an array": ({"guided_json": {"type": "array", "minItems": 10**5}}, 400, "budget-exhausted", None),
+    "invalid": ({"guided_json": {"type": "integr"}}, 400, "invalid-schema", "guided_json"),
+    "no schema": ({"guided_json": [1, 2]}, 400, "invalid-schema", "guided_json"),
+    "half a schema": ({"guided_json": '{"type":'}, 400, "invalid-schema", "guided_json"),
+    "a number": ({"guided_json": 5}, 400, "invalid-schema", "guided_json"),
+    "unsatisfiable": (
+        {"response_format": as_format({"type": "integer", "minimum": 3, "maximum": 2})},
+        400,
+        "unsatisfiable-schema",
+        "response_format.json_schema.schema",
+    ),
+    "without its schema": (
+        {"response_format": {"type": "json_schema"}},
+        400,
+        "invalid-field",
+        "response_format.json_schema.schema",
+    ),
+    "not regular": ({"guided_regex": r"(a)\1"}, 400, "unsupported-pattern", "guided_regex"),
+    "half a pattern": ({"guided_regex": "("}, 400, "invalid-pattern", "guided_regex"),
+    "half a grammar": ({"guided_grammar": 'root ::= "a'}, 400, "invalid-grammar", "guided_grammar"),
+    "no choices": ({"guided_choice": []}, 400, None, None),
+    "half a tag": ({"structured_outputs": {"structural_tag": "{"}}, 400, "invalid-grammar", None),
+    "deep": ({"guided_json": DEEP}, 400, None, None),
+    "product": ({"guided_json": PRODUCT}, 400, "limit-reached", "guided_json"),
+    "elsewhere": (
+        {"guided_json": {"$ref": "https://example.org/s.json"}},
+        400,
+        "unresolvable-reference",
+        "guided_json",
+    ),
+    "two": ({"guided_json": INTEGER, "guided_regex": "a"}, 400, "several-constraints", "guided_regex"),
+    "stop": ({"guided_json": INTEGER, "stop": "3"}, 400, "unsupported", "stop"),
+    "beside tools": ({"guided_json": INTEGER, "tools": [function("f", PERSON)]}, 400, "unsupported", "guided_json"),
+    "named tool": (
+        {"tools": [function("f", PERSON)], "tool_choice": {"type": "function", "function": {"name": "g"}}},
+        400,
+        "tool-error",
+        None,
+    ),
+    "no tools": ({"tools": [], "tool_choice": "required"}, 400, None, None),
+    "a tool without name": ({"tools": [{"type": "function", "function": {}}]}, 400, "tool-error", None),
+    "another tool": ({"tools": [{"type": "web_search"}]}, 400, "unsupported", "tools"),
+    "a tool that is none": ({"tools": [function("f", {"type": "integer"})]}, 400, None, None),
+    "a hostile tool": ({"tools": [function("f", PRODUCT)]}, 400, "limit-reached", None),
+    "many": ({"n": 17, "temperature": 1}, 400, "too-many", "n"),
+    "no messages": ({"messages": []}, 400, "empty-prompt", None),
+    "no role": ({"messages": [{"content": "x"}]}, 400, "invalid-prompt", None),
+    "picture": (
+        {"messages": [{"role": "user", "content": [{"type": "image_url", "image_url": {"url": "x"}}]}]},
+        400,
+        "invalid-prompt",
+        None,
+    ),
+    "calls that are none": (
+        {"messages": [{"role": "assistant", "tool_calls": [{"id": 1}]}]},
+        400,
+        "invalid-prompt",
+        None,
+    ),
+    "too long": ({"messages": [{"role": "user", "content": "word " * 3000}]}, 400, "budget-exhausted", None),
+    "wrong type": ({"messages": "x"}, 400, "invalid-field", "messages"),
+}
+
+
+@pytest.mark.parametrize(("more", "status", "code", "param"), REFUSED.values(), ids=REFUSED)
+def test_a_request_is_refused(client, more, status, code, param):
+    """Status, code and field are those that a client can act on; the message says why, and what to do."""
+    response = client.post("/v1/chat/completions", json=chat_body(**more))
+    assert response.status_code == status, response.text
+    error = response.json()["error"]
+    assert error["type"] == "invalid_request_error"
+    assert error["code"] == code or code is None, error
+    assert error["param"] == param or param is None, error
+    assert error["message"]
+
+
+BODIES = {
+    "nothing": b"",
+    "no json": b"{",
+    "no object": b"[]",
+    "a number": b"1",
+    "nan": b'{"messages": [], "temperature": NaN}',
+    "surrogate": b'{"messages": [{"role": "user", "content": "\\ud800"}]}',
+    "bytes": b'{"messages": "\xff"}',
+    "deep": b'{"messages": ' + b"[" * 100_000 + b"]" * 100_000 + b"}",
+    "deep schema": b'{"messages": [{"role": "user", "content": "x"}], "guided_json": '
+    + b'{"not": ' * 5000
+    + b"{}"
+    + b"}" * 5001,
+    "huge": b'{"messages": "' + b"x" * 1_100_000 + b'"}',
+    "a huge number": b'{"messages": [], "seed": 1' + b"0" * 5000 + b"}",
+}
+
+
+@pytest.mark.parametrize("body", BODIES.values(), ids=BODIES)
+def test_a_body_that_is_none_is_refused(client, body):
+    """Whatever the bytes are, the answer is a 4xx with a code."""
+    response = client.post("/v1/chat/completions", content=body, headers={"content-type": "application/json"})
+    assert 400 <= response.status_code < 500, response.text
+    assert response.json()["error"]["code"]
+    assert client.get("/health").json() == {"status": "ok"}
+
+
+def changed(draw, value):
+    """Return a JSON value with something in it replaced, left out or repeated."""
+    strange = [None, -1, 10**30, "", "\0", [], {}, [[]], {"type": []}, True, "x" * 2000, 0.5, {"$ref": "#"}]
+    if isinstance(value, dict) and value and draw.random() < 0.8:
+        key = draw.choice(list(value))
+        rest = {name: each for name, each in value.items() if name != key}
+        return rest if draw.random() < 0.2 else {**rest, key: changed(draw, value[key])}
+    if isinstance(value, list) and value and draw.random() < 0.8:
+        index = draw.randrange(len(value))
+        return [*value[:index], changed(draw, value[index]), *value[index + 1 :]]
+    return draw.choice(strange)
+
+
+SEEDS = [
+    chat_body(response_format=as_format(PERSON), max_tokens=30),
+    chat_body(tools=[function("save", PERSON)], tool_choice="required", max_tokens=40),
+    chat_body(structured_outputs={"regex": "[ab]{2}"}, stop=None, n=2, temperature=1.0, max_tokens=5),
+    chat_body(guided_grammar='root ::= "a" root | "b"', stream_options={"include_usage": True}, max_tokens=5),
+]
+
+
+@pytest.mark.parametrize("seed", range(60))
+def test_a_changed_request_is_answered_or_refused(client, seed):
+    """A request with anything in it replaced is answered, or refused with a 4xx: never a fault of the server."""
+    draw = random.Random(seed)
+    body = changed(draw, SEEDS[seed % len(SEEDS)])
+    if isinstance(body, dict) and draw.random() < 0.5:
+        body = changed(draw, body)
+    if isinstance(body, dict):
+        body = {**body, "stream": False} | ({"max_tokens": 30} if "max_tokens" in body else {"max_tokens": 20})
+    response = client.post("/v1/chat/completions", json=body)
+    assert response.status_code == 200 or 400 <= response.status_code < 500, (body, response.text)
+    if response.status_code != 200:
+        assert response.json()["error"]["code"]
+
+
+def test_a_stream_that_is_refused_has_a_status(client):
+    """What is wrong with the request itself is known before the stream begins."""
+    response = client.post("/v1/chat/completions", json=chat_body(stream=True, guided_regex="("))
+    assert response.status_code == 400
+    assert response.json()["error"]["code"] == "invalid-pattern"
+
+
+def test_only_json_is_read(client):
+    """A form, or plain text, is what a web page of another origin could send without being asked."""
+    for kind in ("text/plain", "application/x-www-form-urlencoded", None):
+        headers = {} if kind is None else {"content-type": kind}
+        response = client.post("/v1/chat/completions", content=json.dumps(chat_body()).encode(), headers=headers)
+        assert response.status_code == 415
+        assert response.json()["error"]["code"] == "not-json"
+
+
+def test_other_routes_are_refused_in_the_same_form(client):
+    """A route or a method that is not there is an error like others."""
+    assert client.post("/v1/embeddings", json={}).status_code == 404
+    response = client.get("/v1/chat/completions")
+    assert response.status_code == 405
+    assert response.json()["error"]["code"] == "no-route"
+
+
+def test_a_key_is_asked_for(lm):
+    """With a key, all but the page and the health of the server needs it."""
+    with TestClient(create_app(lm, api_key="secret")) as client:
+        for headers, status in [
+            ({}, 401),
+            ({"authorization": "Bearer other"}, 401),
+            ({"authorization": "Bearer secret"}, 200),
+        ]:
+            assert client.get("/v1/models", headers=headers).status_code == status
+            assert client.get("/metrics", headers=headers).status_code == status
+            body = chat_body(guided_choice=["a"])
+            assert client.post("/v1/chat/completions", json=body, headers=headers).status_code == status
+        assert client.get("/health").status_code == 200
+        assert client.get("/").status_code == 200
+        refused = client.get("/v1/models")
+        assert refused.json()["error"]["type"] == "authentication_error"
+        assert refused.headers["www-authenticate"] == "Bearer"
+
+
+def test_other_names_of_this_machine_are_refused(lm):
+    """A page in a browser may reach the server under a name of its own; without a key that name is not taken."""
+    with TestClient(create_app(lm, allowed_hosts=["localhost"]), base_url="http://evil.example") as client:
+        assert client.get("/v1/models").status_code == 400
+
+
+@pytest.mark.parametrize(
+    ("given", "is_open"),
+    [
+        ({}, True),
+        ({"host": "::1"}, True),
+        ({"host": "localhost"}, True),
+        ({"host": EVERYWHERE}, False),
+        ({"host": "192.168.1.5"}, False),
+        ({"host": "example.org"}, False),
+        ({"host": EVERYWHERE, "api_key": "k"}, True),
+        ({"host": EVERYWHERE, "no_key": True}, True),
+        ({"api_key": " "}, False),
+    ],
+)
+def test_an_open_server_needs_a_key(given, is_open):
+    """An address that other machines reach needs a key, or the word that it needs none."""
+    if is_open:
+        assert Address(**given).port == 8000
+        return
+    with pytest.raises(OptionError) as caught:
+        Address(**given)
+    assert caught.value.code == "open-server"
+
+
+def test_limits_that_let_nothing_through_are_refused():
+    """Each limit is a whole number above 0."""
+    for name in ("max_body_bytes", "max_waiting", "max_rows", "max_new_tokens"):
+        with pytest.raises(OptionError):
+            ServerLimits(**{name: 0})
+
+
+def test_a_full_queue_is_told(lm):
+    """More texts than may wait are answered with 429, and with when to ask again."""
+    with TestClient(create_app(lm, limits=ServerLimits(max_waiting=2))) as client:
+        response = client.post("/v1/chat/completions", json=chat_body(n=3, temperature=1, guided_json=PERSON))
+        assert response.status_code == 429
+        assert response.headers["retry-after"] == "1"
+        assert response.json()["error"] | {"message": ""} == {
+            "message": "",
+            "type": "rate_limit_error",
+            "param": None,
+            "code": "queue-full",
+            "why": "the server is asked for more than it can write",
+            "fix": "ask again in a moment; most clients do by themselves",
+        }
+        assert client.post("/v1/chat/completions", json=chat_body(n=2, temperature=1)).status_code == 200
