@@ -8,7 +8,12 @@ been seen to return tokens that are not in that row, so nothing is promised.
 from __future__ import annotations
 
 import weakref
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+from schemagen.errors import BudgetError
+
+if TYPE_CHECKING:
+    import schemagen
 
 
 class Budget:
@@ -43,3 +48,22 @@ def budget_of(request: Any, vllm_config: Any) -> Budget | None:
     if vllm_config.speculative_config is not None or getattr(request, "max_tokens", None) is None:
         return None
     return Budget(request, vllm_config.model_config.max_model_len)
+
+
+def check_budget(grammar: schemagen.Grammar, max_tokens: int | None) -> None:
+    """Refuse a request whose text cannot end within its tokens.
+
+    Args:
+        grammar: What it asks for.
+        max_tokens: Its bound; None: there is none.
+
+    Raises:
+        BudgetError: The shortest text takes more.
+    """
+    needed = grammar.min_new_tokens or grammar.least_new_tokens
+    if max_tokens is not None and max_tokens < needed:
+        raise BudgetError(
+            f"max_tokens={max_tokens}, and the shortest text takes {needed}",
+            why="the text would be cut off whatever the model writes",
+            fix=f"give max_tokens={needed} or more",
+        )

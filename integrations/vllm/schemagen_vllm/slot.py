@@ -107,9 +107,10 @@ class RequestCheck:
             params: Its ``SamplingParams``.
 
         Raises:
-            VLLMValidationError: It cannot be compiled; the server answers with HTTP 400.
+            VLLMValidationError: It cannot be compiled, or its text cannot end within max_tokens; the server answers with HTTP 400.
         """
         from schemagen.errors import SchemagenError
+        from schemagen_vllm.budget import check_budget
         from schemagen_vllm.requests import compile_request
         from vllm.exceptions import VLLMValidationError
         from vllm.v1.structured_output.request import get_structured_output_key
@@ -118,7 +119,8 @@ class RequestCheck:
             return
         try:
             kind, text = get_structured_output_key(params.structured_outputs)
-            compile_request(kind.name, text, self._vocabulary(params.all_stop_token_ids), settings_of())
+            grammar = compile_request(kind.name, text, self._vocabulary(params.all_stop_token_ids), settings_of())
+            check_budget(grammar, params.max_tokens)
         except (SchemagenError, ValueError, TypeError) as error:
             raise VLLMValidationError(str(error)) from error
 

@@ -1,12 +1,8 @@
 """What the tests of the plug-in share."""
 
-from pathlib import Path
-
 import pytest
 
-import schemagen
-
-BUNDLED = Path(schemagen.__file__).parent / "lm" / "bundled"
+from tests_of_plugin import BUNDLED
 
 
 @pytest.fixture(scope="session")

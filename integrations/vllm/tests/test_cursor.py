@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 import schemagen
-from schemagen.errors import LimitError
-from schemagen_vllm.budget import budget_of
+from schemagen.errors import BudgetError, LimitError
+from schemagen_vllm.budget import budget_of, check_budget
 from schemagen_vllm.cursor import BitmaskView, RequestGrammar
 from schemagen_vllm.vocabularies import MOST, Vocabularies
 
@@ -208,3 +208,12 @@ def test_stop_tokens_of_a_request_end_a_text(bundled):
     for other in range(300, 300 + MOST):
         vocabularies.of([other])
     assert vocabularies.of([stop]) is not more
+
+
+def test_a_bound_below_the_shortest_text_is_refused():
+    """The error says how many tokens it takes; without a bound, or with just these, nothing is refused."""
+    grammar = schemagen.compile(schemagen.Regex("[0-9]{40}"), VOCABULARY)
+    for enough in (None, 40, 500):
+        check_budget(grammar, enough)
+    with pytest.raises(BudgetError, match="shortest text takes 40"):
+        check_budget(grammar, 39)

@@ -8,6 +8,7 @@ import schemagen
 from schemagen.errors import OptionError, SchemagenError
 from schemagen_vllm.requests import compile_request, is_lark
 from schemagen_vllm.settings import Settings, settings_of, slot_of
+from tests_of_plugin import GRAMMARS
 
 VOCABULARY = schemagen.Vocabulary.byte_vocabulary()
 TAG = {"type": "tag", "begin": "<n>", "content": {"type": "json_schema", "json_schema": {"type": "integer"}}, "end": "</n>"}
@@ -69,18 +70,6 @@ def test_a_bad_request_is_an_error_with_its_place(kind, text, words):
         compile_request(kind, text, VOCABULARY, Settings())
     assert words in str(caught.value)
     assert caught.value.code
-
-
-#: Grammar texts, with what vLLM's own detection says; the engine's test compares the two.
-GRAMMARS = [
-    ('root ::= "a"', False),
-    ('start: "a"', True),
-    ('// root ::= "a"\nstart: "a"', True),
-    ('# x ::= y\nstart: "a"', True),
-    ('start: "a"\nx ::= "b"', False),
-    ('start: "::="', False),
-    ("", True),
-]
 
 
 @pytest.mark.parametrize(("text", "expected"), GRAMMARS)
