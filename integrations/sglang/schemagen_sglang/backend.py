@@ -4,14 +4,9 @@ from __future__ import annotations
 
 import logging
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
-
-import schemagen
-from schemagen.errors import SchemagenError
-from schemagen_sglang.cursor import RequestGrammar
-from schemagen_sglang.requests import compile_request
 from sglang.srt.constrained.base_grammar_backend import (
     BaseGrammarBackend,
     BaseGrammarObject,
@@ -19,12 +14,18 @@ from sglang.srt.constrained.base_grammar_backend import (
     register_vocab_mask_buffer,
 )
 
+import schemagen
+from schemagen.errors import SchemagenError
+from schemagen_sglang.cursor import RequestGrammar
+from schemagen_sglang.requests import compile_request
+
 if TYPE_CHECKING:
     import torch
 
 _logger = logging.getLogger(__name__)
 #: Of one call. A request waits for the masks of all requests of its step.
 _MAX_SECONDS = 2.0
+_LIMITS = schemagen.Limits(max_seconds=_MAX_SECONDS)
 
 
 @dataclass(frozen=True)
@@ -37,7 +38,7 @@ class Settings:
     """
 
     whitespace: Any = "flexible"
-    limits: schemagen.Limits = schemagen.Limits(max_seconds=_MAX_SECONDS)
+    limits: schemagen.Limits = _LIMITS
 
 
 def settings_of(server_args: Any) -> Settings:
@@ -112,9 +113,10 @@ class SchemagenBackend(BaseGrammarBackend):  # type: ignore[misc]
     move_vocab_mask = staticmethod(RequestGrammar.move_vocab_mask)
     apply_vocab_mask = staticmethod(RequestGrammar.apply_vocab_mask)
 
-    def initialize_vocab_mask_buffer(self, name: str, vocab_size: int, max_rows: int, device: Any) -> torch.Tensor | None:  # noqa: ARG002
+    def initialize_vocab_mask_buffer(self, name: str, vocab_size: int, max_rows: int, device: Any) -> torch.Tensor:  # noqa: ARG002
         """Return a bitmask that SGLang uses again at each step."""
-        return register_vocab_mask_buffer(name, schemagen.allocate_token_bitmask(max_rows, vocab_size), max_rows)
+        made = schemagen.allocate_token_bitmask(max_rows, vocab_size)
+        return cast("torch.Tensor", register_vocab_mask_buffer(name, made, max_rows))
 
     def set_token_filter(
         self,

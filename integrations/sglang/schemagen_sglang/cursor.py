@@ -1,7 +1,7 @@
 """The grammar of one request: SGLang's verbs over a matcher of schemagen, without importing SGLang.
 
-`RequestGrammar` has the methods of SGLang's ``BaseGrammarObject``; `schemagen_sglang.backend` makes it a subclass. A token that is
-not allowed is a `ValueError`, as SGLang expects it: it ends the request of the token, and no other.
+`RequestGrammar` has the methods of SGLang's ``BaseGrammarObject``; `schemagen_sglang.backend` makes it a subclass. A token
+that is not allowed is a `ValueError`, as SGLang expects it: it ends the request of the token, and no other.
 """
 
 from __future__ import annotations
@@ -160,7 +160,7 @@ def _fill(matchers: list[Any], bitmask: Any, rows: list[int]) -> None:
             for matcher, row in zip(matchers, rows, strict=True):
                 _fill([matcher], bitmask, [row])
             return
-        _logger.error("a grammar cannot go on, its text ends here: %s", error)
+        _logger.error("a grammar cannot go on, its text ends here: %s", error)  # noqa: TRY400 - the words say where
         words = bitmask[rows[0]].view(np.uint32)
         words[:] = 0
         for token_id in matchers[0].eos_token_ids:

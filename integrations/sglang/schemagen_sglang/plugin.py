@@ -20,8 +20,8 @@ def register() -> None:
 def create(server_args: Any, tokenizer: Any, vocab_size: int, eos_token_ids: Any) -> Any:
     """Return the backend of a server, as SGLang's registry calls it.
 
-    SGLang wraps its own backends for models that think before they answer, and returns a registered one as it is. So it is wrapped
-    here, in the same way, where the server has a parser of reasoning.
+    SGLang wraps its own backends for models that think before they answer, and returns a registered one as it is. So it is
+    wrapped here, in the same way, where the server has a parser of reasoning.
 
     Args:
         server_args: Arguments of the server.

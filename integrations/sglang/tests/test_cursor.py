@@ -179,8 +179,7 @@ def test_a_jump_may_change_the_tokens_before_it():
         ("full_assistant_ebnf", 'root ::= "a"', "a", "b"),
         (
             "structural_tag",
-            '{"type": "structural_tag", "format": {"type": "tag", "begin": "<", "content": {"type": "regex", '
-            '"pattern": "[0-9]"}, "end": ">"}}',
+            '{"format": {"type": "tag", "begin": "<", "content": {"type": "regex", "pattern": "[0-9]"}, "end": ">"}}',
             "<1>",
             "<a>",
         ),

@@ -1,6 +1,6 @@
 """The backend in SGLang's own registry, over its own base classes, without an engine. The README says how to install them.
 
-    python -m pytest integrations/sglang/tests -m engine -n 0
+python -m pytest integrations/sglang/tests -m engine -n 0
 """
 
 import inspect
@@ -24,8 +24,9 @@ SCHEMA = {"type": "integer", "minimum": 18, "maximum": 99}
 def base():
     """SGLang's module of base classes, with the plug-in registered."""
     pytest.importorskip("sglang")
-    from schemagen_sglang.plugin import register
     from sglang.srt.constrained import base_grammar_backend
+
+    from schemagen_sglang.plugin import register
 
     register()
     register()
@@ -104,7 +105,10 @@ def test_a_batch_goes_through_the_classes_of_the_server(base, tokenizer):
         ("json", "$$ANY$$"),
         ("regex", "[a-z]+"),
         ("ebnf", 'root ::= "a" root?'),
-        ("structural_tag", json.dumps({"structures": [{"begin": "<n>", "schema": SCHEMA, "end": "</n>"}], "triggers": ["<n"]})),
+        (
+            "structural_tag",
+            json.dumps({"structures": [{"begin": "<n>", "schema": SCHEMA, "end": "</n>"}], "triggers": ["<n"]}),
+        ),
     ],
 )
 def test_each_kind_is_dispatched(base, tokenizer, kind, text):

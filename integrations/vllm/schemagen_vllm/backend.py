@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+from vllm.v1.structured_output.backend_types import StructuredOutputBackend, StructuredOutputGrammar
 
 import schemagen
 from schemagen_vllm.cursor import BitmaskView, RequestGrammar
 from schemagen_vllm.requests import compile_request
 from schemagen_vllm.settings import settings_of
 from schemagen_vllm.vocabularies import Vocabularies
-from vllm.v1.structured_output.backend_types import StructuredOutputBackend, StructuredOutputGrammar
 
 if TYPE_CHECKING:
     import torch

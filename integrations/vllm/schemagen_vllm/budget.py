@@ -35,7 +35,7 @@ class Budget:
             return None
         of_answer = request.max_tokens - request.num_output_tokens
         of_context = self._max_model_len - request.num_tokens
-        return max(0, min(of_answer, of_context))
+        return int(max(0, min(of_answer, of_context)))
 
 
 def budget_of(request: Any, vllm_config: Any) -> Budget | None:

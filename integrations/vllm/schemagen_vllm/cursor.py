@@ -11,13 +11,15 @@ import logging
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+
 from schemagen.errors import SchemagenError
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    import schemagen
     import torch
+
+    import schemagen
 
 _logger = logging.getLogger("vllm.schemagen")
 

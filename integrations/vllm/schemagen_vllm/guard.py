@@ -1,7 +1,8 @@
 """Whether a vLLM is one that the plug-in knows: by its version, and by the names and signatures that it touches.
 
-``contract.json`` holds them, read from the released wheels by ``tools/read_contract.py``. vLLM has no registry of backends, so the
-plug-in replaces names of it; with a version that nobody has looked at that could go wrong in silence. It is refused instead.
+``contract.json`` holds them, read from the released wheels by ``tools/read_contract.py``. vLLM has no registry of backends, so
+the plug-in replaces names of it; with a version that nobody has looked at that could go wrong in silence. It is
+refused instead.
 """
 
 from __future__ import annotations
@@ -19,7 +20,9 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 _CONTRACT = Path(__file__).with_name("contract.json")
-_FIX = "install one of these versions, a newer schemagen-vllm, or unset SCHEMAGEN_VLLM_SLOT to run vLLM without schemagen"
+_FIX = (
+    "install one of these versions, a newer schemagen-vllm, or unset SCHEMAGEN_VLLM_SLOT to run vLLM without schemagen"
+)
 
 
 @cache

@@ -81,7 +81,7 @@ def compile_request(kind: str, text: str, vocabulary: schemagen.Vocabulary, sett
     for spec in specs_of(kind, text):
         try:
             return schemagen.compile(spec, vocabulary, whitespace=settings.whitespace, limits=settings.limits)
-        except GrammarError as error:
+        except GrammarError as error:  # noqa: PERF203 - two at most
             first = first or error
     assert first is not None, "there is a spec for each kind"
     raise first

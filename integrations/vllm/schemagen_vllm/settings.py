@@ -21,6 +21,7 @@ SLOTS = ("outlines",)
 _LAYOUTS = ("flexible", "compact", "spaced", "any")
 #: Of one call. A request waits for the masks of all requests of its step.
 _MAX_SECONDS = 2.0
+_LIMITS = schemagen.Limits(max_seconds=_MAX_SECONDS)
 
 
 @dataclass(frozen=True)
@@ -33,7 +34,7 @@ class Settings:
     """
 
     whitespace: Any = "flexible"
-    limits: schemagen.Limits = schemagen.Limits(max_seconds=_MAX_SECONDS)
+    limits: schemagen.Limits = _LIMITS
 
 
 def slot_of(environment: Mapping[str, str] = os.environ) -> str | None:

@@ -3,8 +3,8 @@
 vLLM has no registry for such backends. It looks two names of ``vllm.v1.structured_output.backend_outlines`` up when they are
 called: ``OutlinesBackend``, and the function that checks a request in the process of the server. With
 ``SCHEMAGEN_VLLM_SLOT=outlines`` both are ours, and an engine with ``structured_outputs_config={"backend": "outlines"}`` runs on
-schemagen. Two more methods are wrapped: one knows the request of a grammar, hence its budget; one knows the tokenizer of a check,
-so that a request is compiled for the model's own tokens before it is taken, and a bad one is HTTP 400.
+schemagen. Two more methods are wrapped: one knows the request of a grammar, hence its budget; one knows the tokenizer of a
+check, so that a request is compiled for the model's own tokens before it is taken, and a bad one is HTTP 400.
 
 Without the variable nothing is imported and nothing is changed.
 """
@@ -33,8 +33,9 @@ def register() -> None:
     if slot_of() is None:
         return
     settings_of()  # a mistake in the environment ends the start, not the first request
-    from schemagen_vllm import guard
     from vllm.v1.structured_output import StructuredOutputManager, backend_outlines
+
+    from schemagen_vllm import guard
 
     if getattr(backend_outlines, _MARK, False):
         return
@@ -107,13 +108,14 @@ class RequestCheck:
             params: Its ``SamplingParams``.
 
         Raises:
-            VLLMValidationError: It cannot be compiled, or its text cannot end within max_tokens; the server answers with HTTP 400.
+            VLLMValidationError: It cannot be compiled, or its text cannot end within max_tokens; HTTP 400.
         """
+        from vllm.exceptions import VLLMValidationError
+        from vllm.v1.structured_output.request import get_structured_output_key
+
         from schemagen.errors import SchemagenError
         from schemagen_vllm.budget import check_budget
         from schemagen_vllm.requests import compile_request
-        from vllm.exceptions import VLLMValidationError
-        from vllm.v1.structured_output.request import get_structured_output_key
 
         if params.structured_outputs is None:
             return
@@ -129,9 +131,10 @@ class RequestCheck:
         import schemagen
         from schemagen_vllm.vocabularies import Vocabularies
 
-        tokenizer, model_config = getattr(self._current, "model", None) or (None, None)
-        if tokenizer is None:
+        model = getattr(self._current, "model", None)
+        if model is None:
             return schemagen.Vocabulary.byte_vocabulary()
+        tokenizer, model_config = model
         with self._lock:
             if tokenizer not in self._known:
                 self._known[tokenizer] = Vocabularies(tokenizer, model_config.get_vocab_size())

@@ -17,7 +17,7 @@ from tests_of_plugin import BUNDLED, GRAMMARS
 
 pytestmark = pytest.mark.engine
 NGRAM = {"method": "ngram", "num_speculative_tokens": 3, "prompt_lookup_max": 3, "prompt_lookup_min": 1}
-MOST = 160
+MOST = 120
 Short = Annotated[str, Field(max_length=16)]
 
 
@@ -72,7 +72,7 @@ def engine(request):
     made = vllm.LLM(
         model=str(BUNDLED),
         dtype="float32",
-        max_model_len=1024,
+        max_model_len=512,
         enforce_eager=True,
         max_num_seqs=16,
         structured_outputs_config={"backend": "outlines"},
@@ -162,8 +162,9 @@ def test_too_small_a_budget_is_refused(engine):
 def test_the_installed_vllm_is_the_one_of_the_contract():
     """The guard accepts it, and it tells lark from EBNF as we do."""
     vllm = pytest.importorskip("vllm")
-    from schemagen_vllm import guard
     from vllm.v1.structured_output.utils import grammar_is_likely_lark
+
+    from schemagen_vllm import guard
 
     guard.check(vllm.__version__)
     assert [grammar_is_likely_lark(text) for text, _ in GRAMMARS if text] == [found for text, found in GRAMMARS if text]

@@ -11,23 +11,35 @@ from schemagen_vllm.settings import Settings, settings_of, slot_of
 from tests_of_plugin import GRAMMARS
 
 VOCABULARY = schemagen.Vocabulary.byte_vocabulary()
-TAG = {"type": "tag", "begin": "<n>", "content": {"type": "json_schema", "json_schema": {"type": "integer"}}, "end": "</n>"}
+TAG = {
+    "type": "tag",
+    "begin": "<n>",
+    "content": {"type": "json_schema", "json_schema": {"type": "integer"}},
+    "end": "</n>",
+}
 
 #: Kind, text, a text that it takes, one that it does not.
 REQUESTS = [
-    ("JSON", '{"type": "object", "properties": {"a": {"type": "integer"}}, "required": ["a"]}', '{"a": 1}', '{"a": "1"}'),
+    (
+        "JSON",
+        '{"type": "object", "properties": {"a": {"type": "integer"}}, "required": ["a"]}',
+        '{"a": 1}',
+        '{"a": "1"}',
+    ),
     ("JSON", '{"type": "array", "uniqueItems": true, "items": {"enum": [1, 2]}}', "[1, 2]", "[1, 1]"),
     ("JSON_OBJECT", "", '{"b": [null]}', "[1]"),
     ("REGEX", "[A-Z]{2}-[0-9]+", "AB-1", "A-1"),
     ("CHOICE", '["yes", "no"]', "no", '"no"'),
     ("GRAMMAR", 'root ::= "a" ("," root)?', "a,a", "a,"),
-    ("GRAMMAR", 'root ::= [^\\n]{2}  # GBNF, too', "ab", "a"),
+    ("GRAMMAR", "root ::= [^\\n]{2}  # GBNF, too", "ab", "a"),
     ("GRAMMAR", 'start: "x" NUMBER\nNUMBER: /[0-9]+/', "x12", "x"),
     ("GRAMMAR", '%import common.INT\nstart: "(" INT ")"', "(7)", "7"),
     ("STRUCTURAL_TAG", json.dumps({"type": "structural_tag", "format": TAG}), "<n>12</n>", "<n></n>"),
     (
         "STRUCTURAL_TAG",
-        json.dumps({"structures": [{"begin": "<n>", "schema": {"type": "integer"}, "end": "</n>"}], "triggers": ["<n"]}),
+        json.dumps(
+            {"structures": [{"begin": "<n>", "schema": {"type": "integer"}, "end": "</n>"}], "triggers": ["<n"]}
+        ),
         "so <n>12</n>",
         "<nix>",
     ),

@@ -3,8 +3,8 @@
     pip download --no-deps -d wheels vllm==0.33.0
     python tools/read_contract.py wheels/vllm-*.whl
 
-The sources are read as text out of the wheels, and nothing of them is imported or run. What is written are names: of methods with
-their parameters, of fields and members, and of what a function imports when it is called.
+The sources are read as text out of the wheels, and nothing of them is imported or run. What is written are names: of methods
+with their parameters, of fields and members, and of what a function imports when it is called.
 """
 
 from __future__ import annotations
@@ -110,9 +110,7 @@ def imports_inside(tree: ast.Module, path: str) -> set[str]:
     """Return the names that a method imports in its body."""
     owner, method = path.split(".")
     function = functions_of(class_of(tree, owner).body)[method]
-    return {
-        alias.name for node in ast.walk(function) if isinstance(node, ast.ImportFrom) for alias in node.names
-    }
+    return {alias.name for node in ast.walk(function) if isinstance(node, ast.ImportFrom) for alias in node.names}
 
 
 def contract_of(path: Path) -> dict[str, Any]:
