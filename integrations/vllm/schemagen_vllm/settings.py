@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 SLOT = "SCHEMAGEN_VLLM_SLOT"
 WHITESPACE = "SCHEMAGEN_VLLM_WHITESPACE"
 SECONDS = "SCHEMAGEN_VLLM_MAX_SECONDS"
+BUDGET = "SCHEMAGEN_VLLM_BUDGET"
 
 #: The backends of vLLM whose place can be taken: the one whose classes are looked up when they are called.
 SLOTS = ("outlines",)
@@ -31,10 +32,12 @@ class Settings:
     Attributes:
         whitespace: The layout of JSON, as for `schemagen.compile`.
         limits: What stops the work on a schema; ``max_seconds`` counts for each call.
+        keeps_budgets: Whether texts end within the tokens of their request, which costs more while masks are new.
     """
 
     whitespace: Any = "flexible"
     limits: schemagen.Limits = _LIMITS
+    keeps_budgets: bool = True
 
 
 def slot_of(environment: Mapping[str, str] = os.environ) -> str | None:
@@ -69,4 +72,7 @@ def settings_of(environment: Mapping[str, str] = os.environ) -> Settings:
         seconds = float(given)
     except ValueError:
         raise OptionError(f"{SECONDS}={given!r:.80}", why="it is no number", fix="give seconds, as 0.5") from None
-    return Settings(cast("Any", whitespace), schemagen.Limits(max_seconds=seconds))
+    budget = environment.get(BUDGET, "on")
+    if budget not in ("on", "off"):
+        raise OptionError(f"{BUDGET}={budget!r:.80}", fix="set it to on or off")
+    return Settings(cast("Any", whitespace), schemagen.Limits(max_seconds=seconds), budget == "on")

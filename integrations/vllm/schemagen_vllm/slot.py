@@ -65,6 +65,9 @@ def with_budget(create: Any) -> Any:
     from schemagen_vllm.budget import budget_of
     from schemagen_vllm.cursor import RequestGrammar
 
+    if not settings_of().keeps_budgets:
+        return create
+
     @functools.wraps(create)
     def create_grammar(manager: Any, request: Any) -> Any:
         grammar = create(manager, request)

@@ -105,10 +105,13 @@ def test_the_environment_is_read_strictly():
     assert slot_of({"SCHEMAGEN_VLLM_SLOT": " "}) is None
     assert slot_of({"SCHEMAGEN_VLLM_SLOT": "outlines"}) == "outlines"
     assert settings_of({"SCHEMAGEN_VLLM_MAX_SECONDS": "0.5"}).limits.max_seconds == 0.5
+    assert settings_of({}).keeps_budgets
+    assert not settings_of({"SCHEMAGEN_VLLM_BUDGET": "off"}).keeps_budgets
     for read, name, value in (
         (slot_of, "SCHEMAGEN_VLLM_SLOT", "xgrammar"),
         (settings_of, "SCHEMAGEN_VLLM_WHITESPACE", "none"),
         (settings_of, "SCHEMAGEN_VLLM_MAX_SECONDS", "soon"),
+        (settings_of, "SCHEMAGEN_VLLM_BUDGET", "maybe"),
     ):
         with pytest.raises(OptionError, match=name):
             read({name: value})
