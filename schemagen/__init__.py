@@ -209,9 +209,15 @@ __all__ = [
 ]
 
 
+#: Distributions of their own, reached as `schemagen.NAME` where they are installed -> their module.
+_PLUG_INS = {"vllm": "schemagen_vllm"}
+
+
 def __getattr__(name: str) -> Any:
     """Import a public name on first use (PEP 562) and keep it."""
     home = _HOMES.get(name)
+    if name in _PLUG_INS:
+        return _plug_in(name)
     if home is None:
         raise AttributeError(f"module 'schemagen' has no attribute {name!r}")
     if home == __name__:
@@ -222,6 +228,20 @@ def __getattr__(name: str) -> Any:
             import_module(module)
     globals()[name] = value
     return value
+
+
+def _plug_in(name: str) -> Any:
+    """Import the module of a plug-in.
+
+    Raises:
+        AttributeError: It is not installed; the words say what to install.
+    """
+    try:
+        return import_module(_PLUG_INS[name])
+    except ModuleNotFoundError as error:
+        if error.name != _PLUG_INS[name]:
+            raise
+        raise AttributeError(f"schemagen.{name} is a plug-in: pip install schemagen-{name}") from None
 
 
 def __dir__() -> list[str]:

@@ -119,7 +119,10 @@ Kernel::Finish Kernel::finish(NodeId id) {
         case Kind::kChars: return {1, 1, 1, node.kind == Kind::kChars};
         case Kind::kSubstring:  // a word may end behind every character
             return {node.nullable ? 0u : 1u, 1, table_of(node).longest(node.b), true};
-        case Kind::kNumber:
+        case Kind::kNumber: {
+            const uint32_t longest = numbers_.longest(numbers_[node.a]);
+            return {longest, longest, longest, false};
+        }
         case Kind::kNot: return kUnknown;
         default: break;
     }

@@ -385,6 +385,13 @@ uint32_t Numbers::shortest(const NumberState& s) const {
     return shortest(s, UINT16_MAX, work);
 }
 
+// A sign, the digits with their point, and an exponent with its letter and sign.
+uint32_t Numbers::longest(const NumberState& s) const {
+    const NumberRule& rule = rules_[s.rule];
+    const uint32_t exponent = rule.forms & NumberRule::kExponent ? 2 + kMostExponentDigits : 0;
+    return 1 + std::max(rule.integer_digits, 1u) + 1 + rule.fraction_digits + exponent;
+}
+
 // The same if it is at most `most`, else anything above `most`. Before the first digit other than 0 every byte is
 // tried, behind it every number of bytes.
 uint32_t Numbers::shortest(const NumberState& s, uint32_t most, uint32_t& work) const {

@@ -93,6 +93,8 @@ public:
     bool live(const NumberState& state) const;
     // Bytes of the shortest way to an end, found by arithmetic; a lower bound where ends have hundreds of digits.
     uint32_t shortest(const NumberState& state) const;
+    // No text of its rule has more bytes, whatever has been read.
+    uint32_t longest(const NumberState& state) const;
     // Whether two neighbouring bytes lead to different states, or may.
     bool differs(const NumberState& state, uint8_t byte) const;
     // The state that is here what this one is among other numbers.

@@ -235,6 +235,25 @@ class Vocabulary:
             tokens[token_id] = b""
         return cls(tuple(tokens), eos_ids, special_ids, adds_prefix_space, names)
 
+    def with_eos(self, eos_token_ids: Iterable[int] | int) -> Vocabulary:
+        """Return this vocabulary with more EOS ids besides its own, such as the stop tokens of one request.
+
+        Args:
+            eos_token_ids: The ids; their bytes are ignored, so that no text contains them.
+
+        Raises:
+            VocabularyError: An id is not one of its tokens.
+
+        Cost: O(V); tables of its own are built when a grammar is compiled.
+        """
+        more = as_ids(eos_token_ids)
+        if more <= {*self.eos_token_ids}:
+            return self
+        special = {*self.special_token_ids, *more}
+        names = dict(self.token_names)
+        prefix = self.adds_prefix_space
+        return self._build([*self.tokens], {*self.eos_token_ids, *more}, special, names, adds_prefix_space=prefix)
+
     @property
     def size(self) -> int:
         """Width of the logits: the number of ids."""

@@ -604,3 +604,18 @@ class TestEosThatIsText:
         assert twin.accept_token(ord("b"))
         assert matcher.allowed_tokens() == [ord("b")]
         assert twin.allowed_tokens() == [256]
+
+
+def test_more_eos_ids_end_a_text_and_are_none() -> None:
+    """`with_eos` adds ids to a vocabulary's own: they have no bytes any more, and names and all else stay."""
+    plain = Vocabulary.from_tokens(["a", "b", None, None], eos_token_ids=2, token_names={3: "<x>"})
+    more = plain.with_eos([1, 3])
+    assert more.eos_token_ids == (1, 2, 3)
+    assert more.tokens == (b"a", b"", b"", b"")
+    assert more.special_token_ids == {1, 2, 3}
+    assert more.token_names == plain.token_names
+    assert plain.tokens[1] == b"b"
+    assert plain.with_eos(2) is plain
+    assert more.fingerprint != plain.fingerprint
+    with pytest.raises(VocabularyError, match="EOS token id 9"):
+        plain.with_eos(9)
