@@ -8,7 +8,7 @@
 VENV    ?= .venv
 PYTHON  ?= python3
 BUILD   ?= build/dev
-TESTS   ?= tests
+TESTS   ?= tests integrations
 ARGS    ?=
 BENCH   ?=
 INTEGRATIONS ?= build/integrations-venv
