@@ -53,7 +53,7 @@ define sanitized
 	  -Dnanobind_DIR="$$($(BIN)/python -m nanobind --cmake_dir)"
 	@$(BIN)/cmake --build build/$(1)
 	@rm -rf build/$(1)/tree && mkdir -p build/$(1)/tree
-	@cp -R schemagen tests docs examples pyproject.toml build/$(1)/tree/
+	@cp -R schemagen tests integrations docs examples pyproject.toml build/$(1)/tree/
 	@rm -f build/$(1)/tree/schemagen/_core*.so && cp build/$(1)/_core*.so build/$(1)/tree/schemagen/
 	cd build/$(1)/tree && $(3) $(abspath $(BIN))/python -c '$(APART_PYTEST)' -p no:cacheprovider $(4) $(ARGS)
 endef

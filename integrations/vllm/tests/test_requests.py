@@ -64,7 +64,7 @@ def test_a_request_means_what_it_says(kind, text, good, bad):
     ("kind", "text", "words"),
     [
         ("JSON", "{", "the schema is no JSON"),
-        ("JSON", '{"type": "strin"}', "strin"),
+        ("JSON", '{"type": "word"}', "word"),
         ("JSON", '{"$ref": "https://example.org/x"}', "leads nowhere"),
         ("JSON", '{"type": "string", "minLength": 3, "maxLength": 2}', ""),
         ("REGEX", "(a", "never closed"),
