@@ -415,3 +415,64 @@ def test_the_page_of_evidence_is_made_of_the_committed_results(script):
     """`python benchmarks/evidence_page.py` writes it."""
     evidence = script("evidence_page")
     assert (ROOT / "docs" / "evidence.md").read_text(encoding="utf-8") == evidence.render(evidence.load())
+
+
+def test_the_papers_are_measured_again(script, tmp_path):
+    """Every part with one prompt of the bundled model, and the page and plots that are made of it."""
+    out = tmp_path / "papers.json"
+    arguments = ["--model", str(ROOT / "schemagen" / "lm" / "bundled"), "--label", "bundled", "--out", str(out)]
+    arguments += ["--count", "1", "--warm", "1", "--tokens", "24", "--threads", "1", "--tasks", "classification"]
+    arguments += ["--lengths", "0", "4", "--positions", "5", "9", "--every", "400"]
+    assert script("papers").main(arguments) == 0
+    record = json.loads(out.read_text(encoding="utf-8"))
+    answers = record["results"]["accuracy"]["classification"]
+    assert answers["k = inf"]["well_formed"] == answers["k = 0"]["well_formed"] == 1
+    assert record["results"]["speculation"].keys() == {"JSON (no schema)", "JSON (schema)"}
+    pages = script("papers_page")
+    page = pages.render(record)
+    assert "{{" not in page
+    assert page.count("| JSON (schema) |") == 3
+    assert all("<polyline" in plot for plot in pages.plots(record["results"]).values())
+
+
+@pytest.mark.parametrize(
+    ("mode", "data", "count"),
+    [
+        ("BETWEEN", b'{"a', 2),
+        ("STRING", b'a", "b', 4),
+        ("STRING", rb"\"x", 1),
+        ("SCALAR", b"12", 1),
+        ("SCALAR", b"2, ", 3),
+        ("BLANK", b"  ", 1),
+    ],
+)
+def test_the_look_ahead_counts_terminals(mode, data, count, script):
+    """What a token holds of the terminal that a text stands in, and of those behind it."""
+    lookahead = script("lookahead")
+    assert lookahead.terminals(getattr(lookahead, mode), data) == count
+
+
+def test_a_look_ahead_leaves_out_what_crosses_more_borders(script, bundled_vocabulary):
+    """The masks of k grow with k to the exact ones, and each is what counting the terminals of each token says."""
+    lookahead = script("lookahead")
+    schema = {
+        "type": "object",
+        "properties": {"a": {"type": "string"}, "b": {"type": "integer"}},
+        "required": ["a", "b"],
+    }
+    exact = schemagen.compile(schema, bundled_vocabulary, cache=None)
+    for prefix in (b"", b'{"a": "x', b'{"a": "x", "b": 1'):
+        allowed = []
+        for k in (0, 1, 2, 99):
+            matcher = lookahead.LookaheadGrammar(exact, k).matcher()
+            ids = bundled_vocabulary.tokens
+            for byte in prefix:
+                assert matcher.accept_token(ids.index(bytes([byte])))
+            words = schemagen.allocate_token_bitmask(1, bundled_vocabulary.size)
+            matcher.fill_next_token_bitmask(words, 0)
+            bits = words.numpy().view("uint8")
+            allowed.append({i for i in range(bundled_vocabulary.size) if bits[0, i // 8] >> i % 8 & 1})
+        whole = exact.matcher()
+        assert whole.accept_bytes(prefix)
+        assert allowed[0] <= allowed[1] <= allowed[2] <= allowed[3] == set(whole.allowed_tokens())
+        assert allowed[0] < allowed[3]
