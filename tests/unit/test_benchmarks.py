@@ -421,7 +421,7 @@ def test_the_papers_are_measured_again(script, tmp_path):
     """Every part with one prompt of the bundled model, and the page and plots that are made of it."""
     out = tmp_path / "papers.json"
     arguments = ["--model", str(ROOT / "schemagen" / "lm" / "bundled"), "--label", "bundled", "--out", str(out)]
-    arguments += ["--count", "1", "--warm", "1", "--tokens", "24", "--threads", "1", "--tasks", "classification"]
+    arguments += ["--count", "1", "--warm", "1", "--tokens", "48", "--threads", "1", "--tasks", "classification"]
     arguments += ["--lengths", "0", "4", "--positions", "5", "9", "--every", "400"]
     assert script("papers").main(arguments) == 0
     record = json.loads(out.read_text(encoding="utf-8"))
