@@ -98,11 +98,22 @@ def _quality(found: Result) -> str:
 
 def _times(found: Result) -> str:
     def cells(one: Result) -> tuple[str, ...]:
-        ratios = (f"{one[key]:.2f}" if key in one else "" for key in ("ratio", "ratio_with_first"))
+        keys = ("ratio", "ratio_same_length", "ratio_same_length_with_first")
+        ratios = (f"{one[key]:.2f}" if key in one else "" for key in keys)
         seconds = (f"{one['seconds_per_answer']:.2f}", f"{one['first_seconds']:.2f}")
         return (f"{one['tokens_per_second']:.1f}", *ratios, *seconds, f"{one['tokens']:.0f}", f"{one['valid'][0]:.0%}")
 
-    heads = ("way", "tokens/s", "ratio", "ratio with the first", "s per answer", "first answer, s", "tokens", "valid")
+    heads = (
+        "way",
+        "tokens/s",
+        "ratio",
+        "same length",
+        "with the first",
+        "s per answer",
+        "first answer, s",
+        "tokens",
+        "valid",
+    )
     return page.table(heads, _rows(found, cells, len(heads) - 1))
 
 

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 TEMPLATE = harness.ROOT / "benchmarks" / "papers.template.md"
 PAGE = harness.ROOT / "docs" / "concepts" / "papers-again.md"
-PICTURES = harness.ROOT / "docs" / "pictures"
+PLOTS = harness.ROOT / "docs" / "plots"
 RESULT = harness.RESULTS / "papers.json"
 
 Result = dict[str, Any]
@@ -54,7 +54,7 @@ def _throughput(found: Result) -> str:
 def _speculation(found: Result) -> str:
     lengths = [name for name in next(iter(found.values())) if name != "unconstrained"]
     rows = [(grammar, *(f"{row[s]:.2f}" for s in lengths)) for grammar, row in found.items()]
-    picture = "![Throughput by the number of tokens that are proposed](../pictures/papers-speculation.svg)"
+    picture = "![Throughput by the number of tokens that are proposed](../plots/papers-speculation.svg)"
     return page.table(("s", *lengths), rows) + "\n\n" + picture
 
 
@@ -63,7 +63,7 @@ def _constant(found: Result) -> str:
         (f"{length} bytes", f"{row['index_us']:.1f}", f"{row['from_the_start_us']:,.0f}")
         for length, row in found.items()
     ]
-    picture = "![Microseconds of a mask by the length of the text](../pictures/papers-constant.svg)"
+    picture = "![Microseconds of a mask by the length of the text](../plots/papers-constant.svg)"
     return page.table(("behind", "index", "from the start"), rows) + "\n\n" + picture
 
 
@@ -122,8 +122,9 @@ def render(record: Mapping[str, Any]) -> str:
 def main() -> int:
     """Write the page and the plots."""
     record = json.loads(RESULT.read_text(encoding="utf-8"))
+    PLOTS.mkdir(exist_ok=True)
     for name, plot in plots(record["results"]).items():
-        (PICTURES / name).write_text(plot, encoding="utf-8")
+        (PLOTS / name).write_text(plot, encoding="utf-8")
     PAGE.write_text(render(record), encoding="utf-8")
     print(f"wrote {PAGE}")
     return 0

@@ -9,6 +9,8 @@ from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
+from harness import clock
+
 from schemagen.decode.loop import inputs_of
 from schemagen.prompts.messages import as_messages, render, with_correction, with_shape
 from schemagen.request.settings import token_ids_of
@@ -32,11 +34,13 @@ class Written:
         text: The last attempt.
         tokens: Of all attempts.
         attempts: How many there were.
+        seconds: What it took, where the caller's clock would count more.
     """
 
     text: str
     tokens: int
     attempts: int = 1
+    seconds: float | None = None
 
 
 class Method(ABC):
@@ -60,8 +64,10 @@ class Method(ABC):
         """Return the messages that every way sends."""
         return with_shape(as_messages(prompt), task.schema)
 
-    def generate(self, task: Task, chats: Sequence[list[dict[str, Any]]], processors: Sequence[Any]) -> list[Written]:
-        """Run ``model.generate``, greedily."""
+    def generate(
+        self, task: Task, chats: Sequence[list[dict[str, Any]]], processors: Sequence[Any], exactly: int | None = None
+    ) -> list[Written]:
+        """Run ``model.generate``, greedily; with a number of tokens exactly so many."""
         lm = self.lm
         rendered = [render(lm.tokenizer, messages) for messages in chats]
         prompts = [token_ids_of(lm, text, templated=templated) for text, templated in rendered]
@@ -70,7 +76,8 @@ class Method(ABC):
         output = lm.model.generate(
             **inputs,
             do_sample=False,
-            max_new_tokens=task.max_new_tokens,
+            max_new_tokens=exactly or task.max_new_tokens,
+            min_new_tokens=exactly,
             eos_token_id=list(ends),
             pad_token_id=ends[0],
             logits_processor=list(processors),
@@ -89,6 +96,24 @@ class Unconstrained(Method):
     def answer(self, task: Task, prompts: Sequence[str]) -> list[Written]:
         """Answer."""
         return self.generate(task, [self.prompt(task, prompt) for prompt in prompts], [])
+
+
+class SameLength(Method):
+    """The model alone, as many tokens as the constrained answer has: what speeds are compared with.
+
+    A prompt takes its time however short the answer is, so tokens per second of answers of different lengths say little.
+    """
+
+    def answer(self, task: Task, prompts: Sequence[str]) -> list[Written]:
+        """Answer; the constrained answer is written before, token by token, and not timed."""
+        constrained = Processor("length", self.lm, _schemagen, is_ours=True)
+        found = []
+        for prompt in prompts:
+            (written,) = constrained.answer(task, [prompt])
+            started = clock()
+            (free,) = self.generate(task, [self.prompt(task, prompt)], [], exactly=written.tokens)
+            found.append(Written(free.text, written.tokens, seconds=clock() - started))
+        return found
 
 
 class Retries(Method):
@@ -215,6 +240,7 @@ def _peer(compiler: Any) -> Any:
 #: Name -> what makes it of its name and a model, and the modules that it needs.
 METHODS: dict[str, tuple[Callable[..., Method], tuple[str, ...]]] = {
     "unconstrained": (Unconstrained, ()),
+    "unconstrained, same length": (SameLength, ()),
     "retries": (Retries, ()),
     "schemagen": (FrontDoor, ()),
     "schemagen processor": (partial(Processor, compiler=_schemagen, is_ours=True), ()),

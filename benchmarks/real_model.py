@@ -13,6 +13,8 @@ tables, drafts), is timed apart from the others; torch itself is warmed up befor
     fields    share of the fields that are right, read leniently (`schemagen.evaluation.lenient`)
     exact     share of the answers with every field right
     ratio     tokens/s to those of the unconstrained ``generate``, by question, median
+    same      seconds of ``generate`` without a constraint for an answer as long as the constrained one, to seconds of this way,
+              by question, median; and of all answers together, the first included
 
 A peer that is not installed is skipped, and the result says so. Results of both kinds are kept in one file.
 """
@@ -44,6 +46,7 @@ sys.path.insert(0, str(harness.ROOT))
 from tests import real_model
 
 FREE = "unconstrained"
+SAME = "unconstrained, same length"
 #: Broken texts that are kept of a way.
 KEPT = 4
 #: A text longer than this is cut in the result.
@@ -138,6 +141,7 @@ def measure(task: Task, methods: Mapping[str, Method], options: argparse.Namespa
             if name not in failed:
                 _ask(methods[name], task, chunk, tallies[name], failed)
     free = tallies.get(FREE)
+    same = tallies.get(SAME)
     found: dict[str, Any] = {}
     for name, tally in tallies.items():
         if name in failed:
@@ -145,6 +149,10 @@ def measure(task: Task, methods: Mapping[str, Method], options: argparse.Namespa
             continue
         beside = None if name == FREE else free
         times = tally.times(beside) if options.batch_size is None else {}
+        if times and same is not None and name not in (FREE, SAME) and same.seconds:
+            by_question = [theirs / ours for theirs, ours in zip(same.seconds, tally.seconds, strict=True)]
+            times["ratio_same_length"] = statistics.median(by_question[1:] or by_question)
+            times["ratio_same_length_with_first"] = sum(same.seconds) / sum(tally.seconds)
         found[name] = {**tally.quality(beside), **times}
         _show(task.name, name, found[name])
     return found
@@ -162,7 +170,7 @@ def _ask(method: Method, task: Task, chunk: Sequence[Example], tally: Tally, fai
         return
     seconds = (clock() - started) / len(chunk)
     for example, one in zip(chunk, written, strict=True):
-        tally.add(example, one, seconds)
+        tally.add(example, one, seconds if one.seconds is None else one.seconds)
 
 
 def _show(task: str, name: str, found: Mapping[str, Any]) -> None:

@@ -476,3 +476,12 @@ def test_a_look_ahead_leaves_out_what_crosses_more_borders(script, bundled_vocab
         assert whole.accept_bytes(prefix)
         assert allowed[0] <= allowed[1] <= allowed[2] <= allowed[3] == set(whole.allowed_tokens())
         assert allowed[0] < allowed[3]
+
+
+def test_the_page_of_the_papers_is_made_of_the_committed_result(script):
+    """`python benchmarks/papers_page.py` writes it, with its plots."""
+    pages = script("papers_page")
+    record = json.loads(pages.RESULT.read_text(encoding="utf-8"))
+    assert pages.PAGE.read_text(encoding="utf-8") == pages.render(record)
+    for name, plot in pages.plots(record["results"]).items():
+        assert (pages.PLOTS / name).read_text(encoding="utf-8") == plot
