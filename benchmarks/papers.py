@@ -455,6 +455,7 @@ def main(arguments: list[str] | None = None) -> int:
     settings = {"model": options.label, "count": options.count, "threads": options.threads, "seed": options.seed}
     for part in options.parts:
         before[part] = PARTS[part](lm, options)
+        before.setdefault("counts", {})[part] = options.count
         harness.write_result(options.out, "papers", settings, before)
     return 0
 

@@ -81,6 +81,9 @@ _BODIES = {
 }
 
 
+_OF_PROMPTS = ("accuracy", "throughput", "speculation")
+
+
 def plots(results: Mapping[str, Any]) -> dict[str, str]:
     """Return the plots by the names of their files."""
     found = {}
@@ -108,14 +111,16 @@ def render(record: Mapping[str, Any]) -> str:
     """Return the page."""
     machine, settings = record["machine"], record["settings"]
     origin = (
-        f"Measured on {record['date']} with {settings['model']}, {settings['count']} prompts for each number, greedily where "
-        f"nothing else is said, on {machine['cpu']} with {settings['threads']} threads, load {machine['load_average']}, commit "
+        f"Measured on {record['date']} with {settings['model']}, greedily where nothing else is said, "
+        f"on {machine['cpu']} with {settings['threads']} threads, load {machine['load_average']}, commit "
         f"{record['commit']}; the methods take turns, prompt by prompt."
     )
     text = TEMPLATE.read_text(encoding="utf-8").replace("{{origin}}", origin)
     for name, body in _BODIES.items():
         part = record["results"].get(name)
-        text = text.replace("{{" + name + "}}", page.NOT_YET.format("papers") if part is None else body(part))
+        count = record["results"].get("counts", {}).get(name, 0)
+        told = f"({count} prompts for each number.)\n\n" if name in _OF_PROMPTS else ""
+        text = text.replace("{{" + name + "}}", page.NOT_YET.format("papers") if part is None else told + body(part))
     return text.rstrip("\n") + "\n"
 
 
