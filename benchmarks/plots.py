@@ -9,7 +9,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
 WIDTH, HEIGHT = 640, 300
-LEFT, RIGHT, TOP, BOTTOM = 64, 190, 28, 44
+LEFT, RIGHT, TOP, BOTTOM = 80, 190, 28, 44
 COLOURS = ("#2563a8", "#b8442e", "#3a7d44", "#7a4fa3", "#8a6d1a")
 
 
@@ -38,12 +38,11 @@ def line_plot(
         up = ((math.log10(y) if logarithmic else y) - low) / ((high - low) or 1)
         return LEFT + across * (WIDTH - LEFT - RIGHT), HEIGHT - BOTTOM - up * (HEIGHT - TOP - BOTTOM)
 
-    parts = [_text(LEFT, TOP - 12, title, weight="bold"), _text(LEFT, HEIGHT - 8, axes[0])]
-    parts.append(_text(8, TOP + 4, axes[1]))
+    parts = [_text(LEFT, TOP - 12, f"{title} ({axes[1]})", weight="bold"), _text(LEFT, HEIGHT - 8, axes[0])]
     for tick in ticks:
         _, y = place(low_x, tick)
         parts.append(f'<line x1="{LEFT}" x2="{WIDTH - RIGHT}" y1="{y:.1f}" y2="{y:.1f}" stroke="#ddd"/>')
-        parts.append(_text(LEFT - 6, y + 4, f"{tick:g}", anchor="end"))
+        parts.append(_text(LEFT - 6, y + 4, f"{tick:,.10g}", anchor="end"))
     across = sorted({x for x, _ in points})
     parts += [_text(place(x, ticks[0])[0], HEIGHT - BOTTOM + 16, f"{x:g}", anchor="middle") for x in across]
     for colour, (name, line) in zip(COLOURS, series.items(), strict=False):
