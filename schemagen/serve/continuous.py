@@ -20,7 +20,7 @@ from schemagen.decode.continuous import ContinuousBatchingLogitsProcessor, inser
 from schemagen.decode.speculation.eligibility import is_plain_decoder
 from schemagen.errors import GenerationError
 from schemagen.serve.choosing import Chooser
-from schemagen.serve.scheduling import closed, too_many
+from schemagen.serve.scheduling import closed, put_in_line
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -88,11 +88,7 @@ class ContinuousBatches:
         with self._changed:
             if self._closed:
                 raise closed()
-            if len(self._waiting) + len(jobs) > self._max_waiting:
-                self._waiting = deque(job for job in self._waiting if not job.is_cancelled)
-                if len(self._waiting) + len(jobs) > self._max_waiting:
-                    raise too_many(len(self._waiting), self._max_waiting)
-            self._waiting.extend(jobs)
+            put_in_line(self._waiting, jobs, self._max_waiting)
             self._pass_on()
 
     def counts(self) -> tuple[int, int]:

@@ -26,7 +26,7 @@ from schemagen.decode.loop import complete_options, inputs_of
 from schemagen.decode.speculation import can_read_ahead, decode_ahead
 from schemagen.serve.choosing import Chooser
 from schemagen.serve.row_cache import CachedRows, can_cache_rows
-from schemagen.serve.scheduling import closed, too_many
+from schemagen.serve.scheduling import closed, put_in_line
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -85,12 +85,7 @@ class MicroBatches:
         with self._changed:
             if self._closed:
                 raise closed()
-            if len(self._waiting) + len(jobs) > self._max_waiting:
-                # Those that nobody waits for any more take no place.
-                self._waiting = deque(job for job in self._waiting if not job.is_cancelled)
-                if len(self._waiting) + len(jobs) > self._max_waiting:
-                    raise too_many(len(self._waiting), self._max_waiting)
-            self._waiting.extend(jobs)
+            put_in_line(self._waiting, jobs, self._max_waiting)
             self._changed.notify()
 
     def counts(self) -> tuple[int, int]:

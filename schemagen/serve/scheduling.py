@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Protocol
 from schemagen.serve.errors import RequestError
 
 if TYPE_CHECKING:
+    from collections import deque
     from collections.abc import Sequence
 
     from schemagen.serve.jobs import Job
@@ -30,6 +31,26 @@ class Scheduler(Protocol):
     def close(self) -> None:
         """End all jobs with an error, and the thread."""
         ...
+
+
+def put_in_line(waiting: deque[Job], jobs: Sequence[Job], most: int) -> None:
+    """Add jobs behind those that wait, all of them or none; in a full line those that nobody waits for any more make room.
+
+    Args:
+        waiting: The line.
+        jobs: What is added.
+        most: How many jobs it may hold.
+
+    Raises:
+        RequestError: There is no room (429).
+    """
+    if len(waiting) + len(jobs) > most:
+        wanted = [job for job in waiting if not job.is_cancelled]
+        waiting.clear()
+        waiting.extend(wanted)
+        if len(waiting) + len(jobs) > most:
+            raise too_many(len(waiting), most)
+    waiting.extend(jobs)
 
 
 def too_many(waiting: int, most: int) -> RequestError:
