@@ -133,7 +133,7 @@ def read_ahead(
     sampler = None
     if samples(model, options):
         drawn = int(torch.randint(1 << 62, (1,))) if seed is None else seed
-        sampler = row_sampler(model, options, [drawn])
+        sampler = row_sampler(model, options, [drawn], device="cpu")  # the loop copies the logits there
     streamer = options.get("streamer")
     return decode_ahead(model, input_ids, grammar, budget, speculation=speculation, sampler=sampler, streamer=streamer)
 

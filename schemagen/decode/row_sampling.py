@@ -63,15 +63,23 @@ class RowSampler(TransformersLogitsProcessor):  # type: ignore[misc]  # transfor
 
         Cost: a softmax and a cumulative sum in float64 on the device of the scores, one number per row copied to it.
         """
+        tokens = self._drawn(self._distributions(input_ids, scores)).to(scores.device)
+        return torch.full_like(scores, float("-inf")).scatter_(1, tokens, 0.0)
+
+    def _distributions(self, input_ids: torch.Tensor, scores: torch.Tensor) -> torch.Tensor:
+        """Return from which distribution each token is drawn, float64 [B, V], on the device of the scores if it has float64."""
         for warp in self._warpers:
             scores = warp(input_ids, scores)
         where = scores.device if scores.device.type != "mps" else torch.device("cpu")  # no float64 on MPS
-        sums = torch.softmax(scores.to(where, torch.float64), dim=-1).cumsum(dim=-1)  # [B, V]
-        drawn = torch.cat([torch.rand(1, dtype=torch.float64, generator=each) for each in self._generators])
+        return torch.softmax(scores.to(where, torch.float64), dim=-1)
+
+    def _drawn(self, probabilities: torch.Tensor) -> torch.Tensor:
+        """Draw a token for each row, int64 [B, 1]; the probabilities [B, V] need not add up to 1."""
+        sums = probabilities.cumsum(dim=-1)
+        numbers = torch.cat([torch.rand(1, dtype=torch.float64, generator=each) for each in self._generators])
         # Below 1 also after the product, so that the last token of probability 0 is never reached.
-        targets = drawn.clamp(max=1 - 1e-12).to(where).unsqueeze(-1) * sums[:, -1:]
-        tokens = torch.searchsorted(sums, targets, right=True).to(scores.device)  # [B, 1]
-        return torch.full_like(scores, float("-inf")).scatter_(1, tokens, 0.0)
+        targets = numbers.clamp(max=1 - 1e-12).to(sums.device).unsqueeze(-1) * sums[:, -1:]
+        return torch.searchsorted(sums, targets, right=True)
 
     @property
     def is_plain(self) -> bool:
@@ -80,10 +88,7 @@ class RowSampler(TransformersLogitsProcessor):  # type: ignore[misc]  # transfor
 
     def probabilities(self, scores: torch.Tensor) -> torch.Tensor:
         """Return from which distribution the token of the only row is drawn: float64 [V], on the CPU, from float [1, V]."""
-        no_ids = torch.empty((1, 0), dtype=torch.int64)
-        for warp in self._warpers:
-            scores = warp(no_ids, scores)
-        return torch.softmax(scores[0].cpu().double(), dim=-1)
+        return self._distributions(torch.empty((1, 0), dtype=torch.int64), scores.cpu())[0]
 
     def draw(self, probabilities: torch.Tensor) -> int:
         """Draw a token of the only row; it is the one that calling the sampler leaves.
@@ -91,9 +96,7 @@ class RowSampler(TransformersLogitsProcessor):  # type: ignore[misc]  # transfor
         Args:
             probabilities: float64 [V], not negative; they need not add up to 1.
         """
-        sums = probabilities.cumsum(dim=-1)
-        target = min(self.uniform(), 1 - 1e-12) * sums[-1]
-        return int(torch.searchsorted(sums, target, right=True))
+        return int(self._drawn(probabilities.unsqueeze(0)))
 
     def uniform(self) -> float:
         """Draw a number between 0 and 1 for the only row."""
@@ -112,10 +115,10 @@ def can_sample_rows(model: Any, options: dict[str, Any]) -> bool:
     return beams == 1 and watermark is None and not any(options.get(way) is not None for way in _OTHER_WAYS)
 
 
-def row_sampler(model: Any, options: dict[str, Any], seeds: Sequence[int]) -> RowSampler:
-    """Return the sampler that these options of ``generate`` describe."""
+def row_sampler(model: Any, options: dict[str, Any], seeds: Sequence[int], *, device: str | None = None) -> RowSampler:
+    """Return the sampler that these options of ``generate`` describe, for scores on a device; None: that of the model."""
     effective = {name: _effective(model, options, name, default) for name, _, _, default, _ in _WARPERS}
-    return RowSampler(seeds, warpers_of(effective, str(model.device)))
+    return RowSampler(seeds, warpers_of(effective, device or str(model.device)))
 
 
 def warpers_of(options: Mapping[str, Any], device: str) -> list[Warper]:
