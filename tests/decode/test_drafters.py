@@ -58,7 +58,7 @@ def test_a_copy_is_found_by_its_bytes(text, expected):
 def test_the_ends_of_copies_are_learnt():
     """What was chosen where a copy was left is proposed where the next one comes to the same kind of byte."""
     matches, counts = PromptMatches(), Counts()
-    ends = CopyEnds(matches, counts, VOCABULARY.tokens)
+    ends = CopyEnds(matches, counts)
     first = context(PROMPT, [b'"', b"Ada", b" Love", b"lace"])
     assert ends.propose(first, Somewhere(), 4) is None
     ends.observe(first, Somewhere(), IDS[b'",'])

@@ -104,7 +104,7 @@ def planner_of(
         matches = PromptMatches()
         drafters += [
             PromptLookup(matches, memory.ids),
-            CopyEnds(matches, memory.ends, grammar.vocabulary.tokens),
+            CopyEnds(matches, memory.ends),
         ]
     drafters += [*speculation.drafters, *slow]
     both = branches and speculation.branches

@@ -135,11 +135,10 @@ class CopyEnds:
     Args:
         matches: Where copies are found.
         counts: What ended copies before.
-        tokens: The bytes of each token.
     """
 
-    def __init__(self, matches: PromptMatches, counts: Counts, tokens: tuple[bytes, ...]) -> None:
-        self._matches, self._counts, self._tokens = matches, counts, tokens
+    def __init__(self, matches: PromptMatches, counts: Counts) -> None:
+        self._matches, self._counts = matches, counts
 
     def propose(self, context: Context, matcher: Any, n: int) -> Draft | None:  # noqa: ARG002 - the interface
         """Return what ended copies here; see `Drafter`."""
@@ -157,7 +156,7 @@ class CopyEnds:
         match = self._matches.of(context)
         if match is None:
             return
-        data = self._tokens[token].lower()
+        data = context.vocabulary.tokens[token].lower()
         if not data or not context.folded_source.startswith(data, match.position):
             for key in self._views(match, matcher):
                 self._counts.learn(key, token)
