@@ -35,8 +35,8 @@ class ModelDrafter:
         sampler: Draws the drafts; None: the likeliest token.
     """
 
-    #: Asked only where nothing that costs less is as good.
-    is_slow = True
+    #: What all its guesses rest on: known before it is asked, it is asked only where nothing that costs less is as good.
+    evidence = "model"
 
     def __init__(
         self, model: Any, *, budget: Callable[[Context], int | None], sampler: RowSampler | None = None
@@ -54,10 +54,10 @@ class ModelDrafter:
         matcher.fill_next_token_bitmask(words, 0, budget=self._budget(context))
         masked = mask_rows(scores, words, [0], min(words.shape[1] * BITS, scores.shape[1]))
         if self._sampler is None:
-            return Draft((int(masked.argmax()),), evidence="model", mask=words)
+            return Draft((int(masked.argmax()),), evidence=self.evidence, mask=words)
         probabilities = self._sampler.probabilities(masked)
         token = self._sampler.draw(probabilities)
-        return Draft((token,), evidence="model", mask=words, probabilities=probabilities)
+        return Draft((token,), evidence=self.evidence, mask=words, probabilities=probabilities)
 
     def observe(self, context: Context, matcher: Any, token: int) -> None:
         """Learn nothing."""

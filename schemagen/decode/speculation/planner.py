@@ -204,7 +204,8 @@ class Planner:
         found: list[Guess] = []
         best = 0.0
         for drafter in self._drafters:
-            if getattr(drafter, "is_slow", False) and best >= self._rates.of("model"):
+            stated = getattr(drafter, "evidence", None)
+            if stated is not None and best >= self._rates.of(stated):
                 continue
             draft = drafter.propose(context, ahead, most)
             if draft is not None and draft.tokens:
