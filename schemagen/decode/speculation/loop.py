@@ -74,7 +74,6 @@ def decode_ahead(  # noqa: PLR0913 - what varies from call to call
     sampler: RowSampler | None = None,
     budget: bool = True,
     streamer: Any = None,
-    planner: Planner | None = None,
 ) -> Run:
     """Write the text that ``model.generate`` writes with a `LogitsProcessor` under greedy search or sampling.
 
@@ -89,7 +88,6 @@ def decode_ahead(  # noqa: PLR0913 - what varies from call to call
         sampler: Draws the tokens; None: greedy search.
         budget: Whether the mask sees to it that the text is complete within `max_new_tokens`.
         streamer: Gets the prompt and then each token, as from ``generate``.
-        planner: Who plans ahead, if not the one that the memories of model and grammar give.
 
     Raises:
         LogitsError: The model gives logits from which no token can be chosen.
@@ -98,7 +96,7 @@ def decode_ahead(  # noqa: PLR0913 - what varies from call to call
     of the logits to the CPU.
     """
     loop = _Loop(model, input_ids, grammar, max_new_tokens, budget=budget, streamer=streamer)
-    loop.prepare(speculation, sampler, planner)
+    loop.prepare(speculation, sampler)
     while len(loop.run.token_ids) < max_new_tokens and not loop.matcher.is_terminated():
         loop.step()
     loop.run.tally = loop.choices.tally
@@ -136,12 +134,12 @@ class _Loop:
         if streamer is not None:
             streamer.put(input_ids.cpu())
 
-    def prepare(self, speculation: Speculation, sampler: RowSampler | None, planner: Planner | None) -> None:
+    def prepare(self, speculation: Speculation, sampler: RowSampler | None) -> None:
         """Decide who proposes and who chooses."""
         self.choices = Choices(self.context, sampler, opportunistic=speculation.opportunistic)
         assistant = speculation.assistant_model
         slow = () if assistant is None else (ModelDrafter(assistant, budget=self._rest, sampler=sampler),)
-        self.planner = planner or planner_of(
+        self.planner = planner_of(
             self.model,
             self.grammar,
             speculation,
@@ -149,42 +147,53 @@ class _Loop:
             slow=slow,
             branches=can_branch(self.model, self._cache),
         )
+        self._pending = self._with(self._pending, self._force())
 
     def _rest(self, context: Context) -> int | None:
         """Return how many tokens may still come behind a text; None: any number."""
         return self._most - len(context.tokens) if self._budget else None
 
     def step(self) -> None:
-        """Read one draft, and choose tokens up to where it is wrong."""
-        forced = self._force() if self.grammar.forces_text else []
-        left = self._most - len(self.run.token_ids)
-        pending = self._pending.shape[1] + len(forced)
+        """Read what is pending with a draft, and choose tokens up to where it is wrong, or text is fixed."""
+        left, pending = self._most - len(self.run.token_ids), self._pending.shape[1]
         plan = self.planner.plan(self.context, self.matcher, left - 1, pending)
         started = time.perf_counter()
-        logits = self._read(forced, plan)
+        logits = self._read(plan)
         self.planner.measure(pending + len(plan.tokens), time.perf_counter() - started)
         self.run.passes += 1
         self.run.drafted += len(plan.tokens)
-        path = self._follow(plan, logits)
+        path, forced = self._follow(plan, logits)
         keep_path(self._cache, len(plan.tokens), path)
-        # What was read beyond the last agreement is forgotten; the last choice itself has not been read.
-        if surplus := self._cache.get_seq_length() - (self._prompt_tokens + len(self.run.token_ids) - 1):
+        # What was read beyond the last agreement is forgotten; the last choice and what is forced behind it have not been read.
+        unread = self.run.token_ids[-1 - len(forced) :]
+        if surplus := self._cache.get_seq_length() - (self._prompt_tokens + len(self.run.token_ids) - len(unread)):
             self._cache.crop(-surplus)
-        self._pending = self._pending.new_tensor([self.run.token_ids[-1:]])
+        self._pending = self._pending.new_tensor([unread])
 
-    def _read(self, forced: list[int], plan: Plan) -> torch.Tensor:
+    def _read(self, plan: Plan) -> torch.Tensor:
         """Have the model read what is pending and a plan; return float [1 + nodes, V] on the CPU."""
-        tokens = [*forced, *plan.tokens]
-        step = torch.cat([self._pending, self._pending.new_tensor([tokens])], dim=-1)
-        before = step.shape[1] - len(plan.tokens)
-        layout = {} if plan.is_chain else tree_layout(plan, self._cache.get_seq_length(), before, self.model)
-        count = len(plan.tokens) + 1
-        output = self.model(input_ids=step, past_key_values=self._cache, use_cache=True, logits_to_keep=count, **layout)
+        before, cached = self._pending.shape[1], self._cache.get_seq_length()
+        output = self.model(
+            input_ids=self._with(self._pending, plan.tokens),
+            past_key_values=self._cache,
+            use_cache=True,
+            logits_to_keep=len(plan.tokens) + 1,
+            **({} if plan.is_chain else tree_layout(plan, cached, before, self.model)),
+        )
         logits: torch.Tensor = output.logits[0].float().cpu()
         return logits
 
-    def _follow(self, plan: Plan, logits: torch.Tensor) -> list[int]:
-        """Choose tokens as long as they are those of the plan, and one more; return the nodes that were chosen."""
+    @staticmethod
+    def _with(ids: torch.Tensor, tokens: list[int]) -> torch.Tensor:
+        """Return tokens [1, n] with others behind them."""
+        return torch.cat([ids, ids.new_tensor([tokens])], dim=-1)
+
+    def _follow(self, plan: Plan, logits: torch.Tensor) -> tuple[list[int], list[int]]:
+        """Choose tokens as long as they are those of the plan, and one more.
+
+        Returns:
+            The nodes that were chosen, and the tokens that are forced behind the last choice, already written.
+        """
         path: list[int] = []
         node = -1
         while True:
@@ -194,12 +203,12 @@ class _Loop:
             for child in children:
                 self.planner.judge(plan, child, chosen=plan.tokens[child] == token)
             node = next((child for child in children if plan.tokens[child] == token), -1)
-            if node < 0:
-                return path
-            path.append(node)
-            self.run.accepted += 1
-            if self.matcher.is_terminated() or (self.grammar.forces_text and self._forced_next()):
-                return path
+            if node >= 0:
+                path.append(node)
+                self.run.accepted += 1
+            forced = self._force()
+            if node < 0 or forced or self.matcher.is_terminated():
+                return path, forced
 
     def _choose(self, scores: torch.Tensor, draft: Draft | None) -> int:
         """Choose the next token, and move on."""
@@ -220,6 +229,8 @@ class _Loop:
 
         None is forced that would leave too few tokens for the rest.
         """
+        if not self.grammar.forces_text or self.matcher.is_terminated():
+            return []
         tokens: list[int] = self.matcher.forced_run(MOST_FORCED)[:-1]
         if not tokens:
             return []
