@@ -113,7 +113,7 @@ class Ways:
         return lambda prompt, most: self.free(prompt, most, [maker()])
 
 
-def prompt_of(lm: Any, question: str, schema: Any = None) -> tuple[int, ...]:
+def prompt_of(lm: Any, question: str | list[dict[str, str]], schema: Any = None) -> tuple[int, ...]:
     """Return the tokens of a question, with the shape of the answer."""
     messages = as_messages(question) if schema is None else with_shape(as_messages(question), schema)
     text, templated = render(lm.tokenizer, messages, chat_template=True)
@@ -160,7 +160,7 @@ def accuracy(lm: Any, options: argparse.Namespace) -> dict[str, Any]:
         }
         rows = {method: Row() for method in methods}
         for turn, example in enumerate(task.examples("test", options.count, seed=options.seed)):
-            prompt = prompt_of(lm, example.prompt, task.schema)
+            prompt = prompt_of(lm, task.chat(example.prompt), task.schema)
             order = list(methods)[turn % len(methods) :] + list(methods)[: turn % len(methods)]
             for method in order:
                 _count(lm, rows[method], task, example, prompt, methods[method](prompt, task.max_new_tokens))

@@ -120,7 +120,7 @@ def measure(lm: Any, task: Task, way: str, options: Any) -> dict[str, Any]:
     """Ask all questions of a task in one way."""
     examples = task.examples("tune", options.count, seed=options.seed)
     schema, form = asked(task, way)
-    prompts = [form % example.prompt for example in examples]
+    prompts = [task.chat(form % example.prompt) for example in examples]
     started = time.perf_counter()
     found = lm.run_batch(
         prompts,

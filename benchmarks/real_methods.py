@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from harness import clock
 
 from schemagen.decode.loop import inputs_of
-from schemagen.prompts.messages import as_messages, render, with_correction, with_shape
+from schemagen.prompts.messages import render, with_correction, with_shape
 from schemagen.request.settings import token_ids_of
 
 if TYPE_CHECKING:
@@ -62,7 +62,7 @@ class Method(ABC):
 
     def prompt(self, task: Task, prompt: str) -> list[dict[str, Any]]:
         """Return the messages that every way sends."""
-        return with_shape(as_messages(prompt), task.schema)
+        return with_shape(task.chat(prompt), task.schema)
 
     def generate(
         self, task: Task, chats: Sequence[list[dict[str, Any]]], processors: Sequence[Any], exactly: int | None = None
@@ -155,10 +155,11 @@ class FrontDoor(Method):
     def answer(self, task: Task, prompts: Sequence[str]) -> list[Written]:
         """Answer."""
         limits = {"max_new_tokens": task.max_new_tokens}
-        if len(prompts) == 1:
-            found = [self.lm.run(prompts[0], task.schema, **limits)]
+        chats = [task.chat(prompt) for prompt in prompts]
+        if len(chats) == 1:
+            found = [self.lm.run(chats[0], task.schema, **limits)]
         else:
-            found = self.lm.run_batch(prompts, task.schema, batch_size=len(prompts), progress=False, **limits)
+            found = self.lm.run_batch(chats, task.schema, batch_size=len(prompts), progress=False, **limits)
         return [Written(one.text, getattr(one, "new_tokens", 0)) for one in found]
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from pydantic import BaseModel
@@ -11,6 +12,7 @@ from tasks.base import Example, Split, Task
 
 if TYPE_CHECKING:
     import random
+    from collections.abc import Callable
 
 
 class Solution(BaseModel):
@@ -20,37 +22,73 @@ class Solution(BaseModel):
     answer: int
 
 
-#: Split -> a problem, and its answer for the numbers a, b and c.
+@dataclass(frozen=True, slots=True)
+class _Problem:
+    """A kind of problem.
+
+    Attributes:
+        text: What is asked.
+        steps: The calculation behind the steps.
+        solve: Returns the answer for the numbers a, b and c.
+    """
+
+    text: str
+    steps: str
+    solve: Callable[[int, int, int], int]
+
+
 _PROBLEMS = {
     "tune": (
-        ("{name} has {a} {things} and buys {b} more. How many {things} does {name} have now?", lambda a, b, _: a + b),
-        ("A box holds {b} {things}. How many {things} are in {c} boxes?", lambda _, b, c: b * c),
-        ("{name} had {big} {things} and lost {b}. How many {things} are left?", lambda a, b, _: a + b - b),
-        (
+        _Problem(
+            "{name} has {a} {things} and buys {b} more. How many {things} does {name} have now?",
+            "{name} starts with {a} and buys {b} more: {a} + {b} = {answer}.",
+            lambda a, b, _: a + b,
+        ),
+        _Problem(
+            "A box holds {b} {things}. How many {things} are in {c} boxes?",
+            "There are {c} boxes with {b} in each: {c} * {b} = {answer}.",
+            lambda _, b, c: b * c,
+        ),
+        _Problem(
+            "{name} had {more} {things} and lost {b}. How many {things} are left?",
+            "{name} had {more} and lost {b}: {more} - {b} = {answer}.",
+            lambda a, _, __: a,
+        ),
+        _Problem(
             "{name} has {c} bags with {b} {things} in each, and {a} {things} on the table. How many {things} are there?",
+            "The bags hold {c} * {b} = {product}. With those on the table: {product} + {a} = {answer}.",
             lambda a, b, c: b * c + a,
         ),
     ),
     "test": (
-        ("{name} finds {a} {things} on Monday and {b} on Tuesday. How many {things} is that?", lambda a, b, _: a + b),
-        (
-            "There are {big} {things} in a jar. {name} takes out {b}. How many stay in the jar?",
-            lambda a, b, _: a + b - b,
+        _Problem(
+            "{name} finds {a} {things} on Monday and {b} on Tuesday. How many {things} is that?",
+            "{a} + {b} = {answer}.",
+            lambda a, b, _: a + b,
         ),
-        (
+        _Problem(
+            "There are {more} {things} in a jar. {name} takes out {b}. How many stay in the jar?",
+            "{more} - {b} = {answer}.",
+            lambda a, _, __: a,
+        ),
+        _Problem(
             "{name} packs {c} bags. Each bag gets {b} {things}. How many {things} does {name} pack?",
+            "{c} * {b} = {answer}.",
             lambda _, b, c: b * c,
         ),
-        (
+        _Problem(
             "{name} puts {product} {things} into {c} bags, the same number in each. How many are in a bag?",
+            "{product} / {c} = {answer}.",
             lambda _, b, __: b,
         ),
-        (
+        _Problem(
             "{name} owns {a} {things}. A friend gives {name} {c} packs with {b} {things} each. How many {things} is that?",
+            "The packs hold {c} * {b} = {product}. Together: {a} + {product} = {answer}.",
             lambda a, b, c: a + b * c,
         ),
-        (
-            "{name} buys {b} {things} for {c} dollars each and pays with {note} dollars. How many dollars are left?",
+        _Problem(
+            "{name} buys {b} {things} for {c} dollars each and pays with 100 dollars. How many dollars are left?",
+            "{b} * {c} = {product}. 100 - {product} = {answer}.",
             lambda _, b, c: 100 - b * c,
         ),
     ),
@@ -58,12 +96,16 @@ _PROBLEMS = {
 
 
 def _sum(source: random.Random, split: Split) -> Example:
-    text, solve = source.choice(_PROBLEMS[split])
+    problem = source.choice(_PROBLEMS[split])
     a, b, c = source.randrange(11, 60), source.randrange(3, 10), source.randrange(2, 10)
     name, things = source.choice(words.FIRST_NAMES[split]), source.choice(words.THINGS[split])
-    problem = text.format(name=name, things=things, a=a, b=b, c=c, big=a + b, product=b * c, note=100)
-    answer = solve(a, b, c)
-    return Example(f"Solve the problem step by step.\n\nProblem: {problem}", {"reasoning": "", "answer": answer})
+    answer = problem.solve(a, b, c)
+    filled = {"name": name, "things": things, "a": a, "b": b, "c": c, "more": a + b, "product": b * c, "answer": answer}
+    return Example(
+        f"Solve the problem step by step.\n\nProblem: {problem.text.format_map(filled)}",
+        {"reasoning": problem.steps.format_map(filled), "answer": answer},
+    )
 
 
-SUM = Task("arithmetic", "word problems with reasoning", Solution, _sum, 112, frozenset({"reasoning"}))
+#: With worked examples, as is usual with such problems: without them this model writes no steps at all.
+SUM = Task("arithmetic", "word problems with reasoning", Solution, _sum, 112, frozenset({"reasoning"}), shots=4)

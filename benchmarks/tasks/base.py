@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import json
 import random
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+
+#: Draws the worked examples; with this one those of the word problems are of all four kinds.
+SHOTS_SEED = 4
 
 Split: TypeAlias = Literal["tune", "test"]
 
@@ -36,6 +40,7 @@ class Task:
         make: Returns one example for a source of randomness and a split.
         max_new_tokens: A budget that right answers keep well within.
         uncounted: Fields that have no right value, such as the steps of a calculation.
+        shots: How many worked examples stand before the question, as turns of the chat. They are of the tuning split.
     """
 
     name: str
@@ -44,6 +49,18 @@ class Task:
     make: Callable[[random.Random, Split], Example]
     max_new_tokens: int
     uncounted: frozenset[str] = frozenset()
+    shots: int = 0
+
+    def chat(self, prompt: str) -> list[dict[str, str]]:
+        """Return the messages of a question: the worked examples with their answers, and the question."""
+        worked = self.examples("tune", self.shots, seed=SHOTS_SEED) if self.shots else []
+        messages = []
+        for example in worked:
+            messages += [
+                {"role": "user", "content": example.prompt},
+                {"role": "assistant", "content": json.dumps(example.answer)},
+            ]
+        return [*messages, {"role": "user", "content": prompt}]
 
     @property
     def schema(self) -> dict[str, Any]:

@@ -119,7 +119,7 @@ class ModelPlace:
             raise ModelError(
                 f"there is no file {str(path)!r}",
                 why=f"looked for at {path.absolute()}",
-                fix=f"the folder has {there}" if there else "check the path; a .gguf file is downloaded by itself",
+                fix=f"the folder has {there}" if there else "check the path; a file of a hub is asked for by the name of its repository and gguf_file=",
             )
         with path.open("rb") as file:
             if file.read(4) != b"GGUF":
