@@ -113,13 +113,12 @@ class ModelPlace:
         if path is None:
             return
         if not path.is_file():
-            there = (
-                ", ".join(sorted(each.name for each in path.parent.glob(f"*{_GGUF}"))) if path.parent.is_dir() else ""
-            )
+            there = ", ".join(sorted(each.name for each in path.parent.glob(f"*{_GGUF}")))
+            of_a_hub = "check the path; for a file of a hub give the name of its repository, and gguf_file="
             raise ModelError(
                 f"there is no file {str(path)!r}",
                 why=f"looked for at {path.absolute()}",
-                fix=f"the folder has {there}" if there else "check the path; a file of a hub is asked for by the name of its repository and gguf_file=",
+                fix=f"the folder has {there}" if there else of_a_hub,
             )
         with path.open("rb") as file:
             if file.read(4) != b"GGUF":
