@@ -44,9 +44,10 @@ if TYPE_CHECKING:
     from schemagen.calling.calls import ToolResult
     from schemagen.calling.tools import Tool
     from schemagen.events import ArgumentEvent, CallEvent, FieldEvent, Path
-    from schemagen.grammar.graph import GrammarGraph, Segment
+    from schemagen.graph.grammar_graph import GrammarGraph
+    from schemagen.graph.parts import Part
 
-    Chain = list[tuple[Segment, int, int | None]]
+    Chain = list[tuple[Part, int, int | None]]
 
 _LANDMARKS = (Text, Arguments, Begin, TaggedValue)
 
@@ -181,7 +182,7 @@ class AnswerReader:
     """Turns the tokens of an answer into events.
 
     Args:
-        sequence: The grammar of the answer.
+        graph: The grammar of the answer.
         judge: Makes a call of what was written and the text before it; where its arguments are refused, it raises, or makes a
             result with the reasons.
         strict: Whether a value that its type refuses is an error at once. If not, it stays as it was written.
@@ -193,13 +194,13 @@ class AnswerReader:
     """
 
     def __init__(
-        self, sequence: GrammarGraph, judge: Callable[[RawCall, str], ToolCall | ToolResult], *, strict: bool = True
+        self, graph: GrammarGraph, judge: Callable[[RawCall, str], ToolCall | ToolResult], *, strict: bool = True
     ) -> None:
         self.data = bytearray()
         self.text = ""
         self.found: list[ToolCall | ToolResult] = []
-        self._sequence = sequence
-        self._matcher = sequence.matcher()
+        self._graph = graph
+        self._matcher = graph.matcher()
         self._judge = judge
         self._strict = strict
         self._done = 0  # landmarks that are over
@@ -209,7 +210,7 @@ class AnswerReader:
         self._spaces = ""  # whitespace behind words, said if more words follow
         self._call: _Call | None = None
         self._events: list[CallEvent[Any]] = []
-        self._ahead: dict[Segment, frozenset[Any]] = {}
+        self._ahead: dict[Part, frozenset[Any]] = {}
 
     def read(self, token_ids: Sequence[int]) -> None:
         """Read on; what happened is in `events`.
@@ -221,7 +222,7 @@ class AnswerReader:
         for token_id in token_ids:
             if not self._matcher.accept_token(token_id):
                 break
-            self.data += self._sequence.vocabulary.tokens[token_id]
+            self.data += self._graph.vocabulary.tokens[token_id]
             read += 1
         if read:
             self._advance(self._matcher.readings())
@@ -267,7 +268,7 @@ class AnswerReader:
             ]
             self._emit_certain(frozenset[Any]().union(*comes))
 
-    def _next(self, part: Segment) -> frozenset[Any]:
+    def _next(self, part: Part) -> frozenset[Any]:
         """The labels of the landmarks that can come next, from some part on; None for the end."""
         if part not in self._ahead:
             found: set[Any] = set()
@@ -280,7 +281,7 @@ class AnswerReader:
                 if each.final:
                     found.add(None)
                 behind = [*each.following, *(index for indices in each.special.values() for index in indices)]
-                new = {self._sequence.parts[index] for index in behind} - seen
+                new = {self._graph.parts[index] for index in behind} - seen
                 seen |= new
                 waiting += new
             self._ahead[part] = frozenset(found)

@@ -124,8 +124,8 @@ class CallRequest(Request):
         """Return the first attempt; errors as for `CallForm.wire`."""
         wire, thinking = form.wire(settings, choice), None
         if settings.thinker is not None:
-            thinking = settings.thinker.before_parts(wire.sequence)
-            wire = replace(wire, sequence=thinking)
+            thinking = settings.thinker.before_parts(wire.graph)
+            wire = replace(wire, graph=thinking)
         return cls(
             settings=settings,
             messages=[*messages],
@@ -138,7 +138,7 @@ class CallRequest(Request):
     @property
     def constraint(self) -> Constraint:
         """What the model may write, thoughts included."""
-        return self.wire.sequence
+        return self.wire.graph
 
     def render(self) -> tuple[str, bool]:
         """Return the text that the model reads, and whether a chat template wrote it."""

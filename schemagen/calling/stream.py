@@ -39,7 +39,7 @@ class CallStream(EventStream[CallEvent[T]], Generic[T]):
     def __init__(self, request: CallRequest) -> None:
         super().__init__(request.prepare().decode)
         self._request = request
-        self._reader = AnswerReader(request.wire.sequence, self._judge, strict=request.form.strict)
+        self._reader = AnswerReader(request.wire.graph, self._judge, strict=request.form.strict)
         self._thoughts = None if request.thinking is None else request.thinking.reader()
         self._held: list[int] = []  # tokens of thoughts, which say nothing of the answer
         self._count = 0

@@ -21,7 +21,8 @@ from schemagen.calling.reading import Arguments, Begin, CallId, Reading, TaggedV
 from schemagen.errors import ToolError, UnsupportedSchemaError
 from schemagen.grammar.compiler import compile as compile_grammar
 from schemagen.grammar.free_text import compile_language, text_not_opening, words
-from schemagen.grammar.graph import GrammarGraph, Segment
+from schemagen.graph.grammar_graph import GrammarGraph
+from schemagen.graph.parts import Part
 from schemagen.regex import ast
 from schemagen.regex.wildcards import text_up_to, text_without
 
@@ -46,11 +47,11 @@ class Wire:
 
     Attributes:
         profile: The format.
-        sequence: The grammar; it has a `vocabulary` and a `matcher`, as every grammar.
+        graph: The grammar; it has a `vocabulary` and a `matcher`, as every grammar.
     """
 
     profile: Profile
-    sequence: GrammarGraph
+    graph: GrammarGraph
 
     def read(self, token_ids: Iterable[int]) -> Answer:
         """Take an answer apart.
@@ -61,12 +62,12 @@ class Wire:
         Raises:
             MatcherError: The answer is not complete.
         """
-        matcher = self.sequence.matcher()
+        matcher = self.graph.matcher()
         data = b""
         for token_id in token_ids:
             if not matcher.accept_token(token_id):
                 break
-            data += self.sequence.vocabulary.tokens[token_id]
+            data += self.graph.vocabulary.tokens[token_id]
         reading = Reading()
         for part, start, end in matcher.spans():
             reading.add(part.label, data[start:end].decode("utf-8"))
@@ -155,17 +156,17 @@ class _Graph:
         self.limits = limits
         self.vocabulary = vocabulary
         self.specials = specials
-        self.parts: list[Segment] = []
+        self.parts: list[Part] = []
 
     def calls(self, tools: tuple[Tool[..., Any], ...], *, with_text: bool, parallel: bool) -> list[int]:
         """Return the starts of the answers with calls."""
         profile = self.profile
         # 1) from a tail to what follows it: the end, and a place for the next call, which is wired in step 4.
-        after = [self.add(Segment(None, final=True, label="the end of the answer"))]
+        after = [self.add(Part(None, final=True, label="the end of the answer"))]
         if parallel and profile.repeats and with_text:
             after = self.only_text()
         close = self.fixed(profile.end, after)
-        again = self.add(Segment(None, label="the next call"))
+        again = self.add(Part(None, label="the next call"))
         tail = self.fixed(self._tail, [*close, again] if parallel else close)
         # 2) arguments, and before them the head of each tool
         heads = [start for tool in tools for start in self.head(tool, tail, cut=profile.repeats)]
@@ -189,7 +190,7 @@ class _Graph:
         if has_id:
             marker = next((marker for marker in self.profile.markers if before.endswith(marker)), "")
             engine = compile_language(_IDS, self.vocabulary)
-            named = self.fixed(marker, [self.add(Segment(engine, following=tuple(starts), label=CallId()))])
+            named = self.fixed(marker, [self.add(Part(engine, following=tuple(starts), label=CallId()))])
             starts = self.fixed(before.removesuffix(marker), [*named, *starts])
         return starts
 
@@ -218,7 +219,7 @@ class _Graph:
         else:
             engine, last = _engine(compile_grammar(tool.spec, self.vocabulary, limits=self.limits)), "}"
         label = Arguments(tool, is_python)
-        return [self.add(Segment(engine, frozenset(last.encode()), tuple(behind), label=label))]
+        return [self.add(Part(engine, frozenset(last.encode()), tuple(behind), label=label))]
 
     def parameters(self, tool: Tool[..., Any], behind: list[int]) -> list[int]:
         """Return the start of the tagged parameters of a tool, each of them a few parts."""
@@ -229,7 +230,7 @@ class _Graph:
                 taken = self.parameter(parameter, rest)
                 rest = taken if parameter.required else [*taken, *rest]
             starts += rest
-        return [self.add(Segment(None, following=tuple(starts), label=Begin(tool)))]
+        return [self.add(Part(None, following=tuple(starts), label=Begin(tool)))]
 
     def parameter(self, parameter: tagged.Parameter, behind: list[int]) -> list[int]:
         """Return the starts of a tagged parameter."""
@@ -246,10 +247,10 @@ class _Graph:
         )
         if is_special:
             engine = compile_language(parameter.language(end), self.vocabulary)
-            part = Segment(engine, frozenset(), special={self.specials[end]: tuple(rest)}, label=label)
+            part = Part(engine, frozenset(), special={self.specials[end]: tuple(rest)}, label=label)
         else:
             engine = compile_language(parameter.closed(end), self.vocabulary)
-            part = Segment(engine, frozenset(end.encode()[-1:]), tuple(rest), label=label)
+            part = Part(engine, frozenset(end.encode()[-1:]), tuple(rest), label=label)
         return self.fixed(opening.removesuffix("\n") if set_apart else opening, [self.add(part)])
 
     @property
@@ -267,32 +268,32 @@ class _Graph:
                 compile_language(text_without([marker]), self.vocabulary) if with_text else self._spaces(spaced=spaced)
             )
             special = {self.specials[marker]: tuple(behind)}
-            return [self.add(Segment(text, frozenset(), special=special, label=Text()))]
+            return [self.add(Part(text, frozenset(), special=special, label=Text()))]
         language = text_up_to(marker) if with_text else words((" " if spaced else "") + marker, [marker])
         ends = frozenset(marker.encode()[-1:])
         engine = compile_language(language, self.vocabulary)
-        return [self.add(Segment(engine, ends, tuple(behind), label=Text(marker)))]
+        return [self.add(Part(engine, ends, tuple(behind), label=Text(marker)))]
 
     def only_text(self) -> list[int]:
         """Return the start of a text without calls."""
         profile = self.profile
         language = text_not_opening(_OPENINGS) if profile.is_anchored else text_without(profile.markers[:1])
         engine = compile_language(language, self.vocabulary)
-        return [self.add(Segment(engine, frozenset(), final=True, label=Text()))]
+        return [self.add(Part(engine, frozenset(), final=True, label=Text()))]
 
     def fixed(self, text: str, behind: list[int]) -> list[int]:
         """Return the starts of a fixed text with markers in it, which lead to some parts."""
         for piece in reversed(self._pieces(text)):
             if piece in self.specials:
                 edge = {self.specials[piece]: tuple(behind)}
-                behind = [self.add(Segment(None, special=edge, label=f"{piece!r}"))]
+                behind = [self.add(Part(None, special=edge, label=f"{piece!r}"))]
             else:
                 language = words(piece, self.profile.markers, is_json=self.profile.arguments == "json")
                 engine = compile_language(language, self.vocabulary)
-                behind = [self.add(Segment(engine, _last_bytes(piece), tuple(behind), label=f"{piece!r}"))]
+                behind = [self.add(Part(engine, _last_bytes(piece), tuple(behind), label=f"{piece!r}"))]
         return behind
 
-    def add(self, part: Segment) -> int:
+    def add(self, part: Part) -> int:
         """Add a part and return its index."""
         self.parts.append(part)
         return len(self.parts) - 1

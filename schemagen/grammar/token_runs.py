@@ -1,7 +1,7 @@
 """Grammars that count tokens of text (`TokenRun`), as a graph of parts.
 
 A text says nothing of its tokens, so no automaton over bytes can count them: the parts between runs of tokens have automata,
-and the runs are parts of the graph that take whole tokens (`schemagen.grammar.graph`). A run begins and ends where tokens do;
+and the runs are parts of the graph that take whole tokens (`schemagen.graph`). A run begins and ends where tokens do;
 what stands before and behind it is split into tokens in any way. The body is turned into the graph by its position automaton
 (Glushkov 1961), which follows every way at once: no order of preference is needed where a token is text and a member of a run.
 
@@ -19,7 +19,8 @@ from schemagen.context_free.items import positions_of
 from schemagen.context_free.simplify import called, simplified
 from schemagen.context_free.syntax import Guest, Rule, Text, TokenRun, refuse_tokens, substituted
 from schemagen.errors import UnsatisfiableSchemaError, UnsupportedGrammarError
-from schemagen.grammar.graph import GrammarGraph, Segment, TokenCount
+from schemagen.graph.grammar_graph import GrammarGraph
+from schemagen.graph.parts import Part, TokenCount
 from schemagen.masks.bitmask import BITS, words_of
 from schemagen.regex.wildcards import LINE_ENDS
 
@@ -53,16 +54,16 @@ def graph_of(
     if not items.edges[0] and 0 not in items.accepting:
         raise UnsatisfiableSchemaError("no text can be derived", why="each alternative needs what derives none")
     symbols = {to: symbol for edges in items.edges for symbol, to in edges}
-    parts = [Segment(None, following=_targets(items.edges[0]), final=0 in items.accepting)]
+    parts = [Part(None, following=_targets(items.edges[0]), final=0 in items.accepting)]
     for at in range(1, len(items.edges)):
         symbol = symbols[at]
         following, final = _targets(items.edges[at]), at in items.accepting
         if isinstance(symbol, TokenRun):
             count = TokenCount(symbol.low, symbol.high, _members(vocabulary, symbol.has_lines))
             label = "a run of tokens"
-            parts.append(Segment(None, following=following, final=final, count=count, label=label))
+            parts.append(Part(None, following=following, final=final, count=count, label=label))
         else:
-            parts.append(Segment(_engine(symbol, engine_of), following=following, final=final))
+            parts.append(Part(_engine(symbol, engine_of), following=following, final=final))
     return GrammarGraph(parts, [0], vocabulary)
 
 

@@ -6,7 +6,7 @@ that of the other engines of this field, so a mask can be handed from one to ano
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any, TypeAlias, cast
 
 import numpy as np
 
@@ -23,12 +23,25 @@ if TYPE_CHECKING:
 BITS = 32
 _NATIVE = "schemagen._core"
 
+#: The mask of one row, int32 [ceil(V/32)].
+Words: TypeAlias = "npt.NDArray[np.int32]"
 
-def words_of(token_ids: Iterable[int] | slice, words: int) -> npt.NDArray[np.int32]:
+
+def words_of(token_ids: Iterable[int] | slice, words: int) -> Words:
     """Return the mask int32 [words] of some ids."""
     bits = np.zeros(words * BITS, dtype=bool)
     bits[token_ids if isinstance(token_ids, slice) else list(token_ids)] = True
     return np.packbits(bits, bitorder="little").view(np.int32)
+
+
+def ids_of(words: Words) -> list[int]:
+    """Return the ids of a mask int32 [words], ascending."""
+    return [int(token_id) for token_id in np.flatnonzero(np.unpackbits(words.view(np.uint8), bitorder="little"))]
+
+
+def set_bit(words: Words, token_id: int) -> None:
+    """Allow an id in a mask int32 [words], whose bytes are little-endian; bit 31 is the sign."""
+    words.view(np.uint8)[token_id >> 3] |= np.uint8(1 << (token_id & 7))
 
 
 def allocate_token_bitmask(batch_size: int, vocab_size: int) -> torch.Tensor:

@@ -16,7 +16,8 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, cast
 
 from schemagen.grammar.free_text import compile_language
-from schemagen.grammar.graph import GrammarGraph, Segment
+from schemagen.graph.grammar_graph import GrammarGraph
+from schemagen.graph.parts import Part
 from schemagen.regex import ast
 
 if TYPE_CHECKING:
@@ -95,5 +96,5 @@ def _begins_another(data: bytes, vocabulary: Vocabulary) -> bool:
 def _behind(text: str, grammar: Grammar) -> GrammarGraph:
     """Return the grammar of a fixed text with an answer directly behind it."""
     fixed = compile_language(ast.literal(text), grammar.vocabulary)
-    answer = Segment(cast("Engine", grammar), final=True)
-    return GrammarGraph([answer, Segment(fixed, frozenset(text.encode()[-1:]), (0,))], [1], grammar.vocabulary)
+    answer = Part(cast("Engine", grammar), final=True)
+    return GrammarGraph([answer, Part(fixed, frozenset(text.encode()[-1:]), (0,))], [1], grammar.vocabulary)

@@ -21,7 +21,8 @@ from typing import TYPE_CHECKING, Any, cast
 
 from schemagen.errors import OptionError
 from schemagen.grammar.free_text import compile_language
-from schemagen.grammar.graph import GrammarGraph, Segment
+from schemagen.graph.grammar_graph import GrammarGraph
+from schemagen.graph.parts import Part
 from schemagen.prompts.reasoning import Reasoning, as_reasoning
 from schemagen.prompts.templates import template_text
 from schemagen.regex import ast
@@ -143,7 +144,7 @@ class ReasoningGrammar(GrammarGraph):
         thought_tokens: Of thoughts and what stands between them and the answer, at most.
     """
 
-    def __init__(self, parts: Iterable[Segment], thoughts: int, vocabulary: Vocabulary, *, marker: bytes) -> None:
+    def __init__(self, parts: Iterable[Part], thoughts: int, vocabulary: Vocabulary, *, marker: bytes) -> None:
         super().__init__(parts, [thoughts], vocabulary)
         self.marker = marker
         entry = next(index for index, part in enumerate(self.parts) if part.label is _ANSWER)
@@ -232,7 +233,7 @@ def _overlap(text: bytes, marker: bytes) -> int:
 
 @lru_cache(maxsize=32)
 def _think_before(grammar: Grammar, thinker: ReasoningFormat) -> ReasoningGrammar:
-    answer = Segment(cast("Engine", grammar), final=True)
+    answer = Part(cast("Engine", grammar), final=True)
     return _think_before_parts(GrammarGraph([answer], [0], grammar.vocabulary), thinker)
 
 
@@ -240,7 +241,7 @@ def _think_before(grammar: Grammar, thinker: ReasoningFormat) -> ReasoningGramma
 def _think_before_parts(answer: GrammarGraph, thinker: ReasoningFormat) -> ReasoningGrammar:
     ids = dict(thinker.specials)
     marker, *rest = _pieces(thinker.end, ids)
-    parts = [*answer.parts, Segment(None, following=answer.starts, label=_ANSWER)]
+    parts = [*answer.parts, Part(None, following=answer.starts, label=_ANSWER)]
 
     def add(language: ast.Regex, piece: str, **options: Any) -> None:
         """Add a part that leads to the one added before, across a special token or directly."""
@@ -249,9 +250,9 @@ def _think_before_parts(answer: GrammarGraph, thinker: ReasoningFormat) -> Reaso
         if engine.matcher().tokens_to_finish() is None:
             raise _unwritable(thinker.end)
         if piece in ids:
-            parts.append(Segment(engine, frozenset(), special={ids[piece]: behind}, **options))
+            parts.append(Part(engine, frozenset(), special={ids[piece]: behind}, **options))
         else:
-            parts.append(Segment(engine, frozenset(piece.encode()[-1:]), behind, **options))
+            parts.append(Part(engine, frozenset(piece.encode()[-1:]), behind, **options))
 
     for piece in reversed(rest):
         add(ast.EPSILON if piece in ids else ast.literal(piece), piece, label=f"{piece!r}")

@@ -116,7 +116,7 @@ class CallReader(Reader):
         super().__init__()
         self._wire = wire
         self._named = named
-        self._reader = AnswerReader(wire.sequence, _unjudged, strict=False)
+        self._reader = AnswerReader(wire.graph, _unjudged, strict=False)
         self._grows = wire.profile.arguments == "json"
         self._sent: list[int] = []  # characters of the arguments of each call
 
@@ -153,7 +153,7 @@ class CallReader(Reader):
     def end(self, reason: FinishReason) -> tuple[list[Delta], str]:
         """Return what the end adds, and the ``finish_reason``; errors as for `Reader.end`."""
         del reason
-        finish(self._wire.sequence, self.token_ids, {"max_new_tokens": len(self.token_ids)})
+        finish(self._wire.graph, self.token_ids, {"max_new_tokens": len(self.token_ids)})
         self._reader.finish()
         return self._deltas(), "tool_calls" if self._sent and not self._named else "stop"
 

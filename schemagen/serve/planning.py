@@ -194,12 +194,12 @@ class Planner:
         text, templated = render_chat(self.lm.tokenizer, messages, form.tools, form.profile, must_call=must_call)
         prompt = token_ids_of(self.lm, text, templated=templated)
         budget = self._budget(request, len(prompt))
-        check_budget(wire.sequence, budget)
+        check_budget(wire.graph, budget)
 
         def reader() -> Reader:
             return CallReader(wire, named=named)
 
-        return Plan(request, [prompt], wire.sequence, [budget], self._sampling(request), reader)
+        return Plan(request, [prompt], wire.graph, [budget], self._sampling(request), reader)
 
     def _tool(self, given: dict[str, Any]) -> Tool[..., Any]:
         """Return a tool; the same one for the same JSON, so that its grammar is found again."""

@@ -25,7 +25,7 @@ def test_every_schema_of_bfcl_is_a_tool(byte_vocabulary):
         for test in case["tests"]:
             text = json.dumps(test["data"], ensure_ascii=False)
             written = f'<tool_call>\n{{"name": "f", "arguments": {text}}}\n</tool_call>'.encode()
-            matcher = wire.sequence.matcher()
+            matcher = wire.graph.matcher()
             assert (matcher.accept_bytes(written) and matcher.is_accepting()) is test["valid"], case["id"]
             if test["valid"]:
                 assert json.loads(wire.read(written).calls[0].json) == test["data"]

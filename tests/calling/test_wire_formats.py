@@ -114,7 +114,7 @@ def test_a_chosen_tool_is_called(family, tools, form):
     choice = {"name": "send", "function": tools[1], "list": ["send"]}[form]
     lm = family.lm(written(family, ("send", {"to": []})))
     assert lm.call("x", tools, tool_choice=choice).name == "send"
-    matcher = family.wire(tools, choice).sequence.matcher()
+    matcher = family.wire(tools, choice).graph.matcher()
     other = family.encode(written(family, ("get_weather", {"city": "x"})))
     assert not all(matcher.accept_token(token) for token in other)
 
@@ -129,7 +129,7 @@ def test_none_makes_no_call(family, tools):
 
 def test_unknown_names_are_impossible(family, tools):
     """The name of a tool that does not exist is masked at its first wrong letter."""
-    matcher = family.wire(tools, "required").sequence.matcher()
+    matcher = family.wire(tools, "required").graph.matcher()
     tokens = family.encode(written(family, ("get_wealth", {"city": "x"})))
     accepted = next(index for index, token in enumerate(tokens) if not matcher.accept_token(token))
     assert family.tokenizer.decode(tokens[:accepted]).endswith("get_wea")

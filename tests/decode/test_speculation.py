@@ -296,9 +296,7 @@ def in_parts(name, vocabulary):
     if name in TEMPLATES:
         return schemagen.compile(TEMPLATES[name], vocabulary)
     if name in PROFILES:
-        return build(
-            find_profile(name), as_tools([get, send]), vocabulary, (), may_answer=False, parallel=True
-        ).sequence
+        return build(find_profile(name), as_tools([get, send]), vocabulary, (), may_answer=False, parallel=True).graph
     thinking = ReasoningFormat("<think>\n", "</think>\n\n", 20, ())
     if name == "thoughts before a template":
         return thinking.before(in_parts("holes", vocabulary))

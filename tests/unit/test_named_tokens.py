@@ -11,7 +11,8 @@ import schemagen
 from schemagen import EBNF, GBNF, Lark, Vocabulary
 from schemagen.context_free.syntax import Token, tokens_in
 from schemagen.errors import UnsupportedGrammarError
-from schemagen.grammar.graph import GrammarGraph, Segment
+from schemagen.graph.grammar_graph import GrammarGraph
+from schemagen.graph.parts import Part
 from schemagen.testing import brute_force_mask, check_masks, mask_of
 
 #: Ids 0 to 255 are bytes; then tokens by name.
@@ -335,7 +336,7 @@ def test_no_part_of_an_answer_has_a_token() -> None:
     """Thoughts and answer are told apart by their texts."""
     grammar = compiled(EBNF('root ::= Token("<|x|>")'))
     with pytest.raises(UnsupportedGrammarError, match="among thoughts or tools"):
-        GrammarGraph([Segment(grammar, final=True)], [0], VOCABULARY)
+        GrammarGraph([Part(grammar, final=True)], [0], VOCABULARY)
 
 
 def test_rules_keep_where_a_token_stands() -> None:

@@ -1,4 +1,4 @@
-"""Grammars in sequence: masks against brute force, tokens across boundaries, going back."""
+"""Grammars one after another: masks against brute force, tokens across boundaries, going back."""
 
 from __future__ import annotations
 
@@ -20,7 +20,8 @@ from schemagen.engine.reference.index import ReferenceEngine
 from schemagen.errors import BitmaskShapeError, MatcherError, MatcherTerminatedError, OptionTypeError
 from schemagen.events import ArgumentCompleted, CallStarted, TextDelta
 from schemagen.grammar.free_text import compile_language, text_not_opening, words
-from schemagen.grammar.graph import GrammarGraph, Segment, _Branch
+from schemagen.graph.grammar_graph import GrammarGraph
+from schemagen.graph.parts import Part, Thread
 from schemagen.regex import ast
 from schemagen.regex.wildcards import text_up_to, text_without
 from schemagen.testing import brute_force_mask
@@ -113,7 +114,7 @@ def test_masks_are_exact(profile, special, mode):
             continue
         text = write_calls(profile, answer) if answer else "Hé } <tool ]"
         before = "Sure: " if answer and flags.get("may_answer", True) and not profile.is_anchored else ""
-        matcher = wire.sequence.matcher()
+        matcher = wire.graph.matcher()
         tokens = tokenise(rng, vocabulary, before + text, specials, profile.arguments)
         for token_id in tokens:
             if rng.random() < 0.4:
@@ -140,7 +141,7 @@ def test_events_add_up(profile, special):
         before = "" if profile.is_anchored or not answer else rng.choice(["", "Sure: ", "\n<é"])
         tokens = tokenise(rng, vocabulary, before + text, specials, profile.arguments)
         whole = wire.read(tokens)
-        reader = AnswerReader(wire.sequence, ToolResult)
+        reader = AnswerReader(wire.graph, ToolResult)
         for start in range(0, len(tokens), step):
             reader.read(tokens[start : start + step])
         reader.finish()
@@ -165,9 +166,9 @@ def hermes():
 
 def test_one_token_may_cross_everything(hermes):
     """A token ends a call, holds the next one whole and begins to close it; one ends text and begins JSON."""
-    vocabulary = hermes.sequence.vocabulary
+    vocabulary = hermes.graph.vocabulary
     index = {token: i for i, token in enumerate(vocabulary.tokens)}
-    matcher = hermes.sequence.matcher()
+    matcher = hermes.graph.matcher()
     assert matcher.accept_token(index[b'hi<tool_call>{"'])
     assert matcher.accept_bytes(b'name": "send", "arguments": {"n": 1')
     whole = index[PIECES[-3]]
@@ -184,7 +185,7 @@ def spans_of(matcher):
 
 def test_a_marker_inside_of_a_string_ends_nothing(hermes):
     """The end marker in an argument is text, also as a single token."""
-    matcher = hermes.sequence.matcher()
+    matcher = hermes.graph.matcher()
     assert matcher.accept_bytes(b'<tool_call>{"name": "get", "arguments": {"city": "a')
     assert matcher.accept_token(PIECES.index(b"</tool_call>") + 256)
     assert not matcher.is_accepting()
@@ -196,8 +197,8 @@ def test_going_back_is_exact(hermes):
     """After any rollback the masks are those of a matcher that never went further; forks do not touch each other."""
     rng = random.Random(3)
     text = write_calls(hermes.profile, ANSWERS[2])
-    tokens = tokenise(rng, hermes.sequence.vocabulary, "Well " + text + " so " + text, ())
-    masks, matcher = [], hermes.sequence.matcher()
+    tokens = tokenise(rng, hermes.graph.vocabulary, "Well " + text + " so " + text, ())
+    masks, matcher = [], hermes.graph.matcher()
     for token_id in tokens:
         masks.append(matcher.allowed_tokens())
         assert matcher.accept_token(token_id)
@@ -217,9 +218,9 @@ def test_going_back_is_exact(hermes):
 def test_reading_ahead_leaves_the_text_alone(hermes, monkeypatch):
     """It costs the same behind a long text as behind a short one, and cannot go back behind its beginning."""
     forks = []
-    fork = _Branch.fork
-    monkeypatch.setattr(_Branch, "fork", lambda branch: forks.append(branch) or fork(branch))
-    matcher = hermes.sequence.matcher()
+    fork = Thread.fork
+    monkeypatch.setattr(Thread, "fork", lambda branch: forks.append(branch) or fork(branch))
+    matcher = hermes.graph.matcher()
     for said in (b"Well ", b"there is a long text " * 20):
         for at in range(len(said)):
             assert matcher.accept_bytes(said[at : at + 1])
@@ -237,14 +238,14 @@ def test_reading_ahead_leaves_the_text_alone(hermes, monkeypatch):
         with pytest.raises(MatcherError, match="cannot undo 1 of 0 steps"):
             each.rollback()
     ahead.reset()
-    assert ahead.allowed_tokens() == hermes.sequence.matcher().allowed_tokens()
+    assert ahead.allowed_tokens() == hermes.graph.matcher().allowed_tokens()
     matcher.rollback(3)
     assert copy.allowed_tokens() == before
 
 
 def test_a_refused_token_changes_nothing(hermes):
     """A token that is read half and then refused leaves the matcher as it was."""
-    matcher = hermes.sequence.matcher()
+    matcher = hermes.graph.matcher()
     assert matcher.accept_bytes(b"x<tool_cal")
     before = matcher.allowed_tokens()
     assert not matcher.accept_bytes(b'l>{"name": "gone"')
@@ -255,8 +256,8 @@ def test_a_refused_token_changes_nothing(hermes):
 
 def test_the_end(hermes):
     """EOS ends a text once; then there is no mask, and rollback takes it back."""
-    matcher = hermes.sequence.matcher()
-    eos = hermes.sequence.vocabulary.eos_token_ids[0]
+    matcher = hermes.graph.matcher()
+    eos = hermes.graph.vocabulary.eos_token_ids[0]
     assert matcher.accept_token(eos)
     assert matcher.is_terminated()
     assert not matcher.accept_token(eos)
@@ -276,7 +277,7 @@ def test_the_end(hermes):
 
 def test_no_half_character_ends_a_text(hermes):
     """EOS is not allowed inside of a character, nor inside of a call."""
-    matcher = hermes.sequence.matcher()
+    matcher = hermes.graph.matcher()
     assert matcher.accept_bytes(b"\xc3")
     assert not matcher.is_accepting()
     with pytest.raises(MatcherError, match="not complete"):
@@ -288,10 +289,10 @@ def test_forced_tokens_are_the_only_way():
     vocabulary = Vocabulary.byte_vocabulary()
     part = compile_language(ast.literal("ab"), vocabulary)
     more = compile_language(ast.concat(ast.literal("c"), ast.char_set("de")), vocabulary)
-    sequence = GrammarGraph([Segment(part, None, (1,)), Segment(more, None, final=True, label="more")], [0], vocabulary)
-    assert sequence.matcher().forced_tokens() == [97, 98, 99]
-    assert sequence.matcher().explain(97) == "token 97 (b'a') is allowed in the text."
-    assert "outside the vocabulary" in sequence.matcher().explain(999)
+    graph = GrammarGraph([Part(part, None, (1,)), Part(more, None, final=True, label="more")], [0], vocabulary)
+    assert graph.matcher().forced_tokens() == [97, 98, 99]
+    assert graph.matcher().explain(97) == "token 97 (b'a') is allowed in the text."
+    assert "outside the vocabulary" in graph.matcher().explain(999)
 
 
 @pytest.mark.parametrize("special", [False, True], ids=["text", "special"])
@@ -308,11 +309,11 @@ def test_a_part_of_so_many_tokens(special, most):
     free = compile_language(text_without(["</>"]) if special else text_up_to("</>"), vocabulary)
     ends = frozenset() if special else frozenset(b">")
     following, edges = ((), {14: (2,)}) if special else ((2,), {})
-    middle = Segment(free, ends, following, edges, max_tokens=most, label="free")
-    sequence = GrammarGraph([Segment(head, None, (1,)), middle, Segment(tail, final=True)], [0], vocabulary)
+    middle = Part(free, ends, following, edges, max_tokens=most, label="free")
+    graph = GrammarGraph([Part(head, None, (1,)), middle, Part(tail, final=True)], [0], vocabulary)
     longest = 0
     for _ in range(60):
-        matcher, count, read = sequence.matcher(), 0, 0
+        matcher, count, read = graph.matcher(), 0, 0
         while not matcher.is_accepting():
             allowed = matcher.allowed_tokens()
             assert allowed == sorted(brute_force_mask(matcher, vocabulary))
@@ -330,8 +331,8 @@ def test_a_part_of_so_many_tokens(special, most):
 
 def test_it_masks_like_any_grammar(hermes):
     """Numpy and torch bitmasks are filled, other rows left alone, wrong ones refused."""
-    matcher = hermes.sequence.matcher()
-    size = hermes.sequence.vocabulary.size
+    matcher = hermes.graph.matcher()
+    size = hermes.graph.vocabulary.size
     bitmask = schemagen.allocate_token_bitmask(2, size)
     assert matcher.fill_next_token_bitmask(bitmask, 1)
     assert bool((bitmask[0] == -1).all())

@@ -1,0 +1,1 @@
+"""Grammars one after another: answers of several parts, such as thoughts, text and tool calls, and counts of tokens."""
