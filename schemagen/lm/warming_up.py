@@ -12,7 +12,7 @@ from schemagen.errors import OptionError
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-    from schemagen.decode.speculation.planner import Planner
+    from schemagen.decode.speculation.planner import DraftPlanner
     from schemagen.engine.protocol import Constraint
     from schemagen.lm.language_model import LanguageModel
 
@@ -36,7 +36,7 @@ def learn_examples(lm: LanguageModel, spec: Any, examples: Iterable[Any] | str |
     return learnt
 
 
-def _learn(planner: Planner, grammar: Constraint, token_ids: list[int]) -> bool:
+def _learn(planner: DraftPlanner, grammar: Constraint, token_ids: list[int]) -> bool:
     """Read a text as if the model had written it; return whether it is one of the grammar."""
     from schemagen.decode.speculation.context import Context
 

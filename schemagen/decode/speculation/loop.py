@@ -1,7 +1,7 @@
 """A decode loop that reads ahead where the grammar knows, or a drafter expects, what comes.
 
 Idea: a forward pass over several tokens costs little more than one over a single token, because reading the weights is what
-takes the time. What is likely to come is proposed as a draft (`Planner`); the model reads the draft in one pass, and its own
+takes the time. What is likely to come is proposed as a draft (`DraftPlanner`); the model reads it in one pass, and its own
 choice at each position, under the mask of that position, decides. As long as choice and draft agree a pass yields several
 tokens; where they part, the cache is cropped and the loop goes on from there. So the result is the one of a loop that goes
 token by token, whatever was proposed: the same text greedily and for the same random numbers, and the same distribution where
@@ -24,12 +24,13 @@ from schemagen.decode.speculation.assistant import ModelDrafter
 from schemagen.decode.speculation.choice import Choices, Tally
 from schemagen.decode.speculation.context import Context
 from schemagen.decode.speculation.memories import planner_of
-from schemagen.decode.speculation.planner import Plan, Planner, ahead_of
-from schemagen.decode.speculation.trees import can_branch, keep_path, tree_layout
+from schemagen.decode.speculation.planner import DraftPlanner, ahead_of
+from schemagen.decode.speculation.tree_attention import can_branch, keep_path, tree_layout
 from schemagen.options.speculation import DEFAULT, Speculation
 
 if TYPE_CHECKING:
     from schemagen.decode.row_sampling import RowSampler
+    from schemagen.decode.speculation.draft_tree import DraftTree
     from schemagen.decode.speculation.drafts import Draft
     from schemagen.engine.protocol import Constraint
 
@@ -109,7 +110,7 @@ class _Loop:
     """One text on its way; arguments as for `decode_ahead`."""
 
     choices: Choices
-    planner: Planner
+    planner: DraftPlanner
 
     def __init__(
         self,
@@ -156,29 +157,29 @@ class _Loop:
     def step(self) -> None:
         """Read what is pending with a draft, and choose tokens up to where it is wrong, or text is fixed."""
         left, pending = self._most - len(self.run.token_ids), self._pending.shape[1]
-        plan = self.planner.plan(self.context, self.matcher, left - 1, pending)
+        tree = self.planner.plan(self.context, self.matcher, left - 1, pending)
         started = time.perf_counter()
-        logits = self._read(plan)
-        self.planner.measure(pending + len(plan.tokens), time.perf_counter() - started)
+        logits = self._read(tree)
+        self.planner.measure(pending + len(tree.tokens), time.perf_counter() - started)
         self.run.passes += 1
-        self.run.drafted += len(plan.tokens)
-        path, forced = self._follow(plan, logits)
-        keep_path(self._cache, len(plan.tokens), path)
+        self.run.drafted += len(tree.tokens)
+        path, forced = self._follow(tree, logits)
+        keep_path(self._cache, len(tree.tokens), path)
         # What was read beyond the last agreement is forgotten; the last choice and what is forced behind it have not been read.
         unread = self.run.token_ids[-1 - len(forced) :]
         if surplus := self._cache.get_seq_length() - (self._prompt_tokens + len(self.run.token_ids) - len(unread)):
             self._cache.crop(-surplus)
         self._pending = self._pending.new_tensor([unread])
 
-    def _read(self, plan: Plan) -> torch.Tensor:
-        """Have the model read what is pending and a plan; return float [1 + nodes, V] on the CPU."""
+    def _read(self, tree: DraftTree) -> torch.Tensor:
+        """Have the model read what is pending and a tree; return float [1 + nodes, V] on the CPU."""
         before, cached = self._pending.shape[1], self._cache.get_seq_length()
         output = self.model(
-            input_ids=self._with(self._pending, plan.tokens),
+            input_ids=self._with(self._pending, tree.tokens),
             past_key_values=self._cache,
             use_cache=True,
-            logits_to_keep=len(plan.tokens) + 1,
-            **({} if plan.is_chain else tree_layout(plan, cached, before, self.model)),
+            logits_to_keep=len(tree.tokens) + 1,
+            **({} if tree.is_chain else tree_layout(tree, cached, before, self.model)),
         )
         logits: torch.Tensor = output.logits[0].float().cpu()
         return logits
@@ -188,8 +189,8 @@ class _Loop:
         """Return tokens [1, n] with others behind them."""
         return torch.cat([ids, ids.new_tensor([tokens])], dim=-1)
 
-    def _follow(self, plan: Plan, logits: torch.Tensor) -> tuple[list[int], list[int]]:
-        """Choose tokens as long as they are those of the plan, and one more.
+    def _follow(self, tree: DraftTree, logits: torch.Tensor) -> tuple[list[int], list[int]]:
+        """Choose tokens as long as they are those of the tree, and one more.
 
         Returns:
             The nodes that were chosen, and the tokens that are forced behind the last choice, already written.
@@ -197,12 +198,12 @@ class _Loop:
         path: list[int] = []
         node = -1
         while True:
-            children = plan.children(node)
-            draft = plan.drafts[children[0]] if children else None
+            children = tree.children(node)
+            draft = tree.drafts[children[0]] if children else None
             token = self._choose(logits[node + 1 : node + 2], draft)
             for child in children:
-                self.planner.judge(plan, child, chosen=plan.tokens[child] == token)
-            node = next((child for child in children if plan.tokens[child] == token), -1)
+                self.planner.judge(tree, child, chosen=tree.tokens[child] == token)
+            node = next((child for child in children if tree.tokens[child] == token), -1)
             if node >= 0:
                 path.append(node)
                 self.run.accepted += 1

@@ -9,7 +9,7 @@ from weakref import WeakKeyDictionary
 from schemagen.decode.speculation.calibration import HitRates, PassTimes
 from schemagen.decode.speculation.counts import CountedTokens, Counts
 from schemagen.decode.speculation.forced import ForcedText
-from schemagen.decode.speculation.planner import Planner
+from schemagen.decode.speculation.planner import DraftPlanner
 from schemagen.decode.speculation.prompt_lookup import CopyEnds, PromptLookup, PromptMatches
 
 if TYPE_CHECKING:
@@ -85,7 +85,7 @@ def planner_of(
     sampled: bool = False,
     slow: tuple[Drafter, ...] = (),
     branches: bool = False,
-) -> Planner:
+) -> DraftPlanner:
     """Return who plans ahead for one text.
 
     Args:
@@ -108,4 +108,4 @@ def planner_of(
         ]
     drafters += [*speculation.drafters, *slow]
     both = branches and speculation.branches
-    return Planner(drafters, memory.rates[sampled], memory.times, speculation.max_draft, branches=both)
+    return DraftPlanner(drafters, memory.rates[sampled], memory.times, speculation.max_draft, branches=both)

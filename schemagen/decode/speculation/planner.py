@@ -1,18 +1,29 @@
-"""`Planner`: puts the guesses of all drafters together into one draft, as long as it is worth."""
+"""The draft tree of a pass: the guesses of all drafters put together, as far as reading them pays.
+
+Idea: each drafter says what it expects and what that rests on; how often guesses that rest on it were right is measured
+(`calibration.HitRates`). From the likeliest one the tree grows token by token, each allowed by the grammar; where the first
+guess is unsure the second one becomes a branch. A node is reached with the product of the chances on its path. The likeliest
+nodes are kept, as many as give the most expected tokens for the time that a pass of that width takes
+(`calibration.best_count`): the choice of Sequoia (Chen et al. 2024, arXiv:2402.12374), with measured chances and times.
+
+Invariants: every node is allowed by the grammar behind its parent; no node is kept without its parent; the matcher and the
+context of the text are where they were before.
+"""
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from itertools import takewhile
 from typing import TYPE_CHECKING, Any
 
 from schemagen.decode.speculation.calibration import HitRates, PassTimes, best_count
+from schemagen.decode.speculation.draft_tree import DraftTree, Guess
 
 if TYPE_CHECKING:
-    from collections.abc import Hashable, Sequence
+    from collections.abc import Sequence
 
     from schemagen.decode.speculation.context import Context
-    from schemagen.decode.speculation.drafts import Draft, Drafter
+    from schemagen.decode.speculation.drafts import Drafter
 
 #: A draft ends where it is less likely than this that all of it is chosen.
 _LEAST = 0.02
@@ -24,7 +35,7 @@ _SECOND = 0.2
 
 @dataclass(frozen=True, slots=True)
 class _Branch:
-    """Where a plan goes on.
+    """Where a tree goes on.
 
     Attributes:
         parent: The node before.
@@ -37,71 +48,6 @@ class _Branch:
     reach: float
     ahead: Any
     guess: Guess | None = None
-
-
-@dataclass(slots=True)
-class Plan:
-    """Tokens that the model is asked about in one pass: a tree, most often without branches.
-
-    A node comes after its parent; the nodes behind one parent are guesses at the same token.
-
-    Attributes:
-        tokens: What is expected, one for each node.
-        parents: The node before, -1: the text itself.
-        drafts: Of which draft each node is.
-        evidence: What each guess rests on.
-        reach: The chance that each node and all before it are chosen.
-    """
-
-    tokens: list[int] = field(default_factory=list)
-    parents: list[int] = field(default_factory=list)
-    drafts: list[Draft] = field(default_factory=list)
-    evidence: list[Hashable] = field(default_factory=list)
-    reach: list[float] = field(default_factory=list)
-
-    def add(self, token: int, parent: int, guess: Guess, reach: float) -> int:
-        """Add a node; return it."""
-        self.tokens.append(token)
-        self.parents.append(parent)
-        self.drafts.append(guess.draft)
-        self.evidence.append(guess.evidence)
-        self.reach.append(reach)
-        return len(self.tokens) - 1
-
-    def children(self, node: int) -> list[int]:
-        """Return the guesses at the token behind a node, the likeliest first."""
-        return [child for child, parent in enumerate(self.parents) if parent == node]
-
-    def path(self, node: int) -> list[int]:
-        """Return a node and those before it, the first one first."""
-        nodes: list[int] = []
-        while node >= 0:
-            nodes.append(node)
-            node = self.parents[node]
-        return nodes[::-1]
-
-    @property
-    def is_chain(self) -> bool:
-        """Whether there are no branches."""
-        return self.parents == list(range(-1, len(self.parents) - 1))
-
-    def kept(self, nodes: Sequence[int]) -> Plan:
-        """Return the plan of some nodes, ascending; none is kept without its parent."""
-        places = {-1: -1, **{node: place for place, node in enumerate(nodes)}}
-        found = Plan()
-        for node in nodes:
-            guess = Guess(0.0, self.drafts[node], self.evidence[node])
-            found.add(self.tokens[node], places[self.parents[node]], guess, self.reach[node])
-        return found
-
-
-@dataclass(frozen=True, slots=True)
-class Guess:
-    """A draft, and the chance that its tokens are chosen."""
-
-    chance: float
-    draft: Draft
-    evidence: Hashable
 
 
 def _first_allowed(guesses: Sequence[Guess], ahead: Any, most: int) -> tuple[int, list[int]]:
@@ -119,8 +65,8 @@ def _first_allowed(guesses: Sequence[Guess], ahead: Any, most: int) -> tuple[int
     return 0, []
 
 
-class Planner:
-    """Makes drafts, and learns from what became of them.
+class DraftPlanner:
+    """Makes draft trees, and learns from what became of them.
 
     Args:
         drafters: Whom to ask, the quick ones first.
@@ -142,7 +88,7 @@ class Planner:
         self._drafters, self._rates, self._times, self._max_draft = drafters, rates, times, max_draft
         self._branches = branches
 
-    def plan(self, context: Context, matcher: Any, most: int, pending: int) -> Plan:
+    def plan(self, context: Context, matcher: Any, most: int, pending: int) -> DraftTree:
         """Return what is likely to come, all of it allowed by the grammar.
 
         Args:
@@ -151,24 +97,26 @@ class Planner:
             most: Tokens behind one another, at most.
             pending: Tokens that the model has to read in any case.
         """
-        plan, start = Plan(), len(context.tokens)
+        tree, start = DraftTree(), len(context.tokens)
         most = min(most, self._max_draft)
         if most <= 0:
-            return plan
+            return tree
         others: list[_Branch] | None = [] if self._branches else None
-        self._grow(plan, context, _Branch(-1, 1.0, ahead_of(matcher)), most, others)
+        self._grow(tree, context, _Branch(-1, 1.0, ahead_of(matcher)), most, others)
         for branch in sorted(others or (), key=lambda other: -other.reach)[:_MOST_BRANCHES]:
             context.cut(start)
-            path = plan.path(branch.parent)
+            path = tree.path(branch.parent)
             for node in path:
-                context.append(plan.tokens[node])
-            self._grow(plan, context, branch, most - len(path), None)
+                context.append(tree.tokens[node])
+            self._grow(tree, context, branch, most - len(path), None)
         context.cut(start)
-        likeliest = sorted(range(len(plan.tokens)), key=lambda node: (-plan.reach[node], node))
-        count = best_count([plan.reach[node] for node in likeliest], self._times, pending)
-        return plan.kept(sorted(likeliest[:count]))
+        likeliest = sorted(range(len(tree.tokens)), key=lambda node: (-tree.reach[node], node))
+        count = best_count([tree.reach[node] for node in likeliest], self._times, pending)
+        return tree.kept(sorted(likeliest[:count]))
 
-    def _grow(self, plan: Plan, context: Context, branch: _Branch, most: int, others: list[_Branch] | None) -> None:
+    def _grow(
+        self, tree: DraftTree, context: Context, branch: _Branch, most: int, others: list[_Branch] | None
+    ) -> None:
         """Add what is likely to come behind a node, and note where there is a second guess."""
         parent, reach, ahead = branch.parent, branch.reach, branch.ahead
         end = len(context.tokens) + most
@@ -183,7 +131,7 @@ class Planner:
             for token in tokens:
                 context.append(token)
                 reach *= guesses[rank].chance
-                parent = plan.add(token, parent, guesses[rank], reach)
+                parent = tree.add(token, parent, guesses[rank], reach)
             if before is not None and others is not None:
                 others += self._second(here, guesses[rank], guesses[rank + 1 :])
             guesses = []
@@ -218,9 +166,9 @@ class Planner:
         for drafter in self._drafters:
             drafter.observe(context, matcher, token)
 
-    def judge(self, plan: Plan, node: int, *, chosen: bool) -> None:
+    def judge(self, tree: DraftTree, node: int, *, chosen: bool) -> None:
         """Note whether the token of a node was chosen, all before it having been."""
-        self._rates.learn(plan.evidence[node], chosen=chosen)
+        self._rates.learn(tree.evidence[node], chosen=chosen)
 
     def measure(self, tokens: int, seconds: float) -> None:
         """Note how long a pass over so many tokens took."""

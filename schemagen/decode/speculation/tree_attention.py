@@ -4,7 +4,7 @@ Idea: where two continuations are likely both are read in one pass. The tokens o
 looks at the text and at the tokens on its own way, and has the position that it would have there (tree attention; Miao et al.
 2023, arXiv:2305.09781). Afterwards the keys and values of the way that was chosen are moved together.
 
-Invariants: the nodes of a plan come after their parents, so that the chosen way is ascending, and moving it to the front
+Invariants: the nodes of a tree come after their parents, so that the chosen way is ascending, and moving it to the front
 overwrites nothing that is still needed.
 """
 
@@ -17,7 +17,7 @@ import torch
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from schemagen.decode.speculation.planner import Plan
+    from schemagen.decode.speculation.draft_tree import DraftTree
 
 #: Implementations of attention that take a mask for each pair of tokens.
 _WITH_MASKS = ("sdpa", "eager")
@@ -29,11 +29,11 @@ def can_branch(model: Any, cache: Any) -> bool:
     return attention in _WITH_MASKS and hasattr(cache, "layers")
 
 
-def tree_layout(plan: Plan, cached: int, pending: int, model: Any) -> dict[str, torch.Tensor]:
+def tree_layout(tree: DraftTree, cached: int, pending: int, model: Any) -> dict[str, torch.Tensor]:
     """Return which tokens each one looks at, and where it stands.
 
     Args:
-        plan: The nodes.
+        tree: The nodes.
         cached: Tokens in the cache.
         pending: Tokens of the pass in front of the nodes.
         model: Whose type and device they are for.
@@ -42,11 +42,11 @@ def tree_layout(plan: Plan, cached: int, pending: int, model: Any) -> dict[str, 
         ``attention_mask``: 0 or the lowest number, [1, 1, pending + nodes, cached + pending + nodes], and ``position_ids``:
         int64 [1, pending + nodes].
     """
-    width = pending + len(plan.tokens)
+    width = pending + len(tree.tokens)
     seen = torch.ones((width, cached + width), dtype=torch.bool).tril(diagonal=cached)
     positions = list(range(cached, cached + pending))
-    for node in range(len(plan.tokens)):
-        path = plan.path(node)
+    for node in range(len(tree.tokens)):
+        path = tree.path(node)
         row = pending + node
         seen[row, cached + pending :] = False
         seen[row, [cached + pending + each for each in path]] = True
@@ -61,7 +61,7 @@ def keep_path(cache: Any, nodes: int, path: Sequence[int]) -> None:
     """Move the keys and values of the chosen nodes to the front of those of all nodes; what is behind is left.
 
     Args:
-        cache: Which ends with the nodes of a plan.
+        cache: Which ends with the nodes of a tree.
         nodes: How many there are.
         path: Those that were chosen, ascending.
     """
