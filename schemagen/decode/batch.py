@@ -18,6 +18,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from schemagen.decode.batch_size import cut, rows_that_fit
+from schemagen.decode.forked import settle_threads
 from schemagen.decode.logits_processor import BatchProcessor
 from schemagen.decode.loop import (
     DEFAULT_MAX_NEW_TOKENS,
@@ -85,6 +86,7 @@ def decode_batch(
         speculation: What is proposed to the model for a row that is alone.
         generate_kwargs: Options of ``generate``, as for `schemagen.decode.loop.decode`.
     """
+    settle_threads()
     ready: dict[int, dict[str, Any]] = {}
     for index, row in enumerate(rows):
         completed = _completed(model, row, generate_kwargs)

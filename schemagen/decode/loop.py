@@ -17,6 +17,7 @@ import torch
 
 from schemagen.arguments import check_count, check_seed
 from schemagen.decode.broken_logits import LogitsCheck
+from schemagen.decode.forked import settle_threads
 from schemagen.decode.logits_processor import LogitsProcessor
 from schemagen.decode.row_sampling import SAMPLING, can_sample_rows, row_sampler, samples
 from schemagen.decode.speculation import Run, can_read_ahead, decode_ahead
@@ -89,6 +90,7 @@ def decode(
         LogitsError: The model gives logits from which no token can be chosen.
         GenerationError: The text is not in the grammar.
     """
+    settle_threads()
     seed = check_seed(seed)
     prompt_tokens = inputs["input_ids"].shape[1]
     options = complete_options(model, prompt_tokens, generate_kwargs, default=default_budget(grammar))
@@ -186,6 +188,7 @@ def decode_freely(
     model: Any, inputs: dict[str, torch.Tensor], *, seed: int | None = None, **generate_kwargs: Any
 ) -> list[int]:
     """Generate without a constraint; return the new tokens. Arguments and errors as for `decode`."""
+    settle_threads()
     prompt_tokens = inputs["input_ids"].shape[1]
     options = complete_options(model, prompt_tokens, generate_kwargs)
     processors = [*(options.pop("logits_processor", None) or []), LogitsCheck()]

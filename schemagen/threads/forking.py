@@ -10,6 +10,7 @@ Invariant: nobody takes a brief lock while holding another one, and whoever hold
 from __future__ import annotations
 
 import os
+import sys
 from contextlib import nullcontext
 from functools import cached_property
 from threading import Lock
@@ -58,6 +59,18 @@ def _locks(known: list[ref[Lock]]) -> list[Lock]:
 _held: list[Lock] = []
 
 
+class _Process:
+    """What is known of this process."""
+
+    is_forked_beside_torch = False
+
+
+def was_forked_beside_torch() -> bool:
+    """Whether this process was forked from one that had imported torch; said once after each fork."""
+    found, _Process.is_forked_beside_torch = _Process.is_forked_beside_torch, False
+    return found
+
+
 def _before() -> None:
     _held[:] = [lock for lock in _locks(_brief) if lock.acquire(timeout=_PATIENCE)]
 
@@ -68,6 +81,7 @@ def _in_parent() -> None:
 
 
 def _in_child() -> None:
+    _Process.is_forked_beside_torch |= "torch" in sys.modules
     _held.clear()
     for lock in (*_locks(_brief), *_locks(_long)):
         if lock.locked():

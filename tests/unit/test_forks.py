@@ -128,3 +128,26 @@ while waiting:
 print(ended)
 """
     assert run(program) == str([0] * 5)
+
+
+@pytest.mark.parametrize(
+    "call", ['lm("Ada, 36", int)', 'lm.batch(["Ada, 36"] * 2, int)', 'lm.generate_text("Ada, 36")']
+)
+def test_a_process_decodes_after_a_fork(call):
+    """The threads of torch are gone in a forked process; an operation that they share would wait for ever."""
+    program = f"""
+import os, signal, sys, torch, schemagen
+torch.set_num_threads(2)
+big = torch.ones(1 << 20)
+big.cos()  # shared among the threads
+lm = schemagen.load_bundled()
+{call}
+if os.fork() == 0:
+    signal.alarm(120)
+    {call}
+    assert torch.get_num_threads() == 1
+    os._exit(0)
+sys.exit(os.waitstatus_to_exitcode(os.wait()[1]))
+"""
+    done = subprocess.run([sys.executable, "-c", program], check=False, capture_output=True, text=True, timeout=300)
+    assert done.returncode == 0, done.stderr
