@@ -151,7 +151,7 @@ core-ft: ## Build the core for a free-threaded Python (FT_PYTHON), and run the t
 	$(call sanitized,ft,,,$(FT_TESTS))
 
 # Ray and datasets need half of PyPI, and their own versions of it: they are kept out of the other environment.
-integrations: core ## Install Ray and datasets into an environment of their own, and run the tests that need them
+integrations: core ## Install Ray, datasets and MLX into an environment of their own, and run the tests that need them
 	@test -x $(INTEGRATIONS)/bin/python || $(BIN)/python -m venv $(INTEGRATIONS)
 	@test $(INTEGRATIONS)/.installed -nt pyproject.toml || { \
 	  SCHEMAGEN_CORE_IN_PLACE=1 $(INTEGRATIONS)/bin/python -m pip install --quiet -c constraints.txt --editable ".[integrations]" \
