@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import harness
 import page
+from plots import interval_plot
 from tasks import TASKS
 
 if TYPE_CHECKING:
@@ -22,6 +23,8 @@ TEMPLATE = harness.ROOT / "benchmarks" / "evidence.template.md"
 PAGE = harness.ROOT / "docs" / "evidence.md"
 #: Broken texts that are shown of a task.
 SHOWN = 1
+FREE, OURS, PROCESSOR = "unconstrained", "schemagen", "schemagen processor"
+PLOTS = harness.ROOT / "docs" / "plots"
 _LONGEST = 500
 
 Result = dict[str, Any]
@@ -36,6 +39,7 @@ def load(folder: Path = harness.RESULTS) -> dict[str, Result]:
 def render(results: Mapping[str, Result]) -> str:
     """Return the page."""
     made: dict[str, Callable[[], str]] = {
+        "summary": lambda: summary(results),
         "quality": lambda: _part(results, "quality", _quality),
         "times": lambda: _part(results, "times", _times),
         "broken": lambda: _broken(results),
@@ -47,26 +51,84 @@ def render(results: Mapping[str, Result]) -> str:
     return text.rstrip("\n") + "\n"
 
 
+def summary(results: Mapping[str, Result]) -> str:
+    """Return the table that the first page quotes: by task how many are valid, how right they are, and how long they take."""
+    quality, times = _runs(results, "quality"), _runs(results, "times")
+    rows = [
+        (
+            TASKS[name].title,
+            *(_of(quality, name, way, "valid") for way in (FREE, OURS)),
+            *(_of(quality, name, way, "fields") for way in (FREE, OURS)),
+            *(_of(times, name, way, "ratio_same_length_with_first") for way in (OURS, PROCESSOR)),
+        )
+        for name in TASKS
+        if name in quality or name in times
+    ]
+    heads = (
+        *("task", "valid, alone", "valid, schemagen", "right, alone", "right, schemagen"),
+        *("speed, `lm(...)`", "speed, processor"),
+    )
+    return page.table(heads, rows) if rows else page.NOT_YET.format("real_model")
+
+
+def _of(runs: Mapping[str, Result], task: str, way: str, key: str) -> str:
+    """Return a number of a way for a table: a share, or a ratio; nothing if it was not measured."""
+    found = runs.get(task, {}).get("ways", {}).get(way, {}).get(key)
+    if found is None:
+        return ""
+    return f"{found[0]:.0%}" if isinstance(found, list) else f"{found:.2f} x"
+
+
+def plots(results: Mapping[str, Result]) -> dict[str, str]:
+    """Return the plots by the names of their files."""
+    found = {}
+    if right := _groups(_runs(results, "quality"), "fields", "fields"):
+        found["evidence-right.svg"] = interval_plot("Share of right fields", "share, interval of 95 %", right)
+    if speeds := _groups(_runs(results, "times"), "ratio_same_length_with_first", "ratio_same_length_range"):
+        title = "Speed to generate without a constraint, same length"
+        found["evidence-speed.svg"] = interval_plot(title, "x, all answers; smallest to largest", speeds, mark=1)
+    return found
+
+
+def _groups(runs: Mapping[str, Result], value: str, ends: str) -> dict[str, dict[str, tuple[float, float, float]]]:
+    """Return a value of each way with the ends of its interval, by task; no task without any."""
+    found: dict[str, dict[str, tuple[float, float, float]]] = {}
+    for name, run in runs.items():
+        for way, one in run["ways"].items():
+            if ends in one:
+                middle = one[value][0] if isinstance(one[value], list) else one[value]
+                low, high = one[ends][-2:]
+                found.setdefault(TASKS[name].title, {})[way] = (middle, low, high)
+    return found
+
+
 def _part(results: Mapping[str, Result], kind: str, body: Callable[[Result], str]) -> str:
-    record = results.get("real_model")
-    part = record and record["results"].get(kind)
-    if not record or not part:
+    runs = _runs(results, kind)
+    if not runs:
         return page.NOT_YET.format("real_model")
-    parts = [_origin(record, part)]
-    for name, found in part["tasks"].items():
-        parts += [f"**{TASKS[name].title}**, {part['count']} questions:", body(found)]
-    parts += [f"Skipped: {who}, {why}." for who, why in part["skipped"].items()]
+    settings = results["real_model"]["settings"]
+    parts, said = [f"{settings['model']}, {settings['parameters'] / 1e6:.0f} million parameters."], ""
+    for name, run in runs.items():
+        parts.append(f"**{TASKS[name].title}**, {run['count']} questions:")
+        parts.append(body(run["ways"]))
+        parts += [f"Skipped: {who}, {why}." for who, why in run["skipped"].items()]
+        if said != (said := _origin(run)):
+            parts.append(said)
     return "\n\n".join(parts)
 
 
-def _origin(record: Result, part: Result) -> str:
-    machine, versions = part["machine"], record["versions"]
+def _runs(results: Mapping[str, Result], kind: str) -> dict[str, Result]:
+    """Return the runs of a kind, by task, in the order of the tasks."""
+    found = results.get("real_model", {}).get("results", {}).get(kind, {})
+    return {name: found[name] for name in TASKS if name in found}
+
+
+def _origin(run: Result) -> str:
+    machine, versions = run["machine"], run["versions"]
     named = ", ".join(f"{name} {version}" for name, version in versions.items() if name not in ("jsonschema", "numpy"))
-    settings = record["settings"]
     return (
-        f"{settings['model']}, {settings['parameters'] / 1e6:.0f} million parameters; {record['date']}, commit "
-        f"{record['commit']}; {machine['cpu']}, {machine['cores']} cores, {part['threads']} threads, load "
-        f"{machine['load_average']}; batches of {part['batch_size'] or 1}, seed {part['seed']}; {named}."
+        f"Run on {run['date']}, commit {run['commit']}; {machine['cpu']}, {machine['cores']} cores, {run['threads']} threads, "
+        f"load {machine['load_average']} before; batches of {run['batch_size'] or 1}, seed {run['seed']}; {named}."
     )
 
 
@@ -118,12 +180,10 @@ def _times(found: Result) -> str:
 
 
 def _broken(results: Mapping[str, Result]) -> str:
-    record = results.get("real_model")
-    kinds = [] if record is None else [record["results"].get(kind) for kind in ("quality", "times")]
-    part = next((kind for kind in kinds if kind), None)
-    if part is None:
+    runs = {**_runs(results, "times"), **_runs(results, "quality")}
+    if not runs:
         return page.NOT_YET.format("real_model")
-    blocks = [block for name, found in part["tasks"].items() for block in _texts(name, found.get("unconstrained", {}))]
+    blocks = [text for name in TASKS if name in runs for text in _texts(name, runs[name]["ways"].get(FREE, {}))]
     return "\n\n".join(blocks) or "None did."
 
 
@@ -155,8 +215,11 @@ def _prompts(record: Result | None) -> str:
 
 
 def main() -> int:
-    """Write the page."""
-    PAGE.write_text(render(load()), encoding="utf-8")
+    """Write the page and its plots."""
+    results = load()
+    PAGE.write_text(render(results), encoding="utf-8")
+    for name, plot in plots(results).items():
+        (PLOTS / name).write_text(plot, encoding="utf-8")
     print(f"wrote {PAGE}")
     return 0
 

@@ -119,17 +119,19 @@ def commit() -> str:
         return "unknown"
 
 
-def write_result(out: Path, benchmark: str, settings: Mapping[str, Any], results: Mapping[str, Any]) -> None:
-    """Write a result file: the record of the run, its settings and its results."""
-    record = {
-        "benchmark": benchmark,
+def run_record() -> dict[str, Any]:
+    """Return when, where and with what something is run."""
+    return {
         "date": dt.datetime.now(dt.timezone.utc).date().isoformat(),
         "commit": commit(),
         "machine": machine(),
         "versions": versions(),
-        "settings": dict(settings),
-        "results": dict(results),
     }
+
+
+def write_result(out: Path, benchmark: str, settings: Mapping[str, Any], results: Mapping[str, Any]) -> None:
+    """Write a result file: the record of the run, its settings and its results."""
+    record = {"benchmark": benchmark, **run_record(), "settings": dict(settings), "results": dict(results)}
     out.parent.mkdir(parents=True, exist_ok=True)
     out.write_text(json.dumps(record, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
     print(f"wrote {out}")

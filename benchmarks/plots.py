@@ -1,4 +1,4 @@
-"""Line plots as SVG, for pages of results: two axes, a line for each series, and the names beside their ends."""
+"""Plots as SVG, for pages of results: lines over two axes, named at their ends, and rows of values with intervals."""
 
 from __future__ import annotations
 
@@ -10,6 +10,8 @@ if TYPE_CHECKING:
 
 WIDTH, HEIGHT = 640, 300
 LEFT, RIGHT, TOP, BOTTOM = 80, 190, 28, 44
+#: Of interval plots: the height of a row, and where the values begin.
+ROW, NAMES = 20, 190
 COLOURS = ("#2563a8", "#b8442e", "#3a7d44", "#7a4fa3", "#8a6d1a")
 
 
@@ -50,10 +52,57 @@ def line_plot(
         parts.append(f'<polyline points="{drawn}" fill="none" stroke="{colour}" stroke-width="2"/>')
         x, y = place(*line[-1])
         parts.append(_text(x + 8, y + 4, name, colour=colour))
+    return _document(HEIGHT, parts)
+
+
+def interval_plot(
+    title: str, axis: str, groups: Mapping[str, Mapping[str, tuple[float, float, float]]], *, mark: float | None = None
+) -> str:
+    """Return a plot of values with intervals: a row for each, under the name of its group, a colour for each name.
+
+    Args:
+        title: What it shows.
+        axis: What the values are.
+        groups: Group -> name -> the value, and the ends of its interval.
+        mark: A value at which a line stands, that of what others are compared with.
+    """
+    names = list(dict.fromkeys(name for rows in groups.values() for name in rows))
+    colours = dict(zip(names, COLOURS * len(names), strict=False))
+    most = max(end for rows in groups.values() for _, _, end in rows.values())
+    ticks = _steps(most)
+    height = TOP + ROW * sum(1 + len(rows) for rows in groups.values()) + BOTTOM
+
+    def across(value: float) -> float:
+        return NAMES + value / ticks[-1] * (WIDTH - NAMES - 30)
+
+    parts = [_text(8, TOP - 12, title, weight="bold"), _text(NAMES, height - 8, axis)]
+    for tick in ticks:
+        x = across(tick)
+        parts.append(f'<line x1="{x:.1f}" x2="{x:.1f}" y1="{TOP}" y2="{height - BOTTOM}" stroke="#ddd"/>')
+        parts.append(_text(x, height - BOTTOM + 16, f"{tick:,.10g}", anchor="middle"))
+    if mark is not None:
+        x = across(mark)
+        parts.append(f'<line x1="{x:.1f}" x2="{x:.1f}" y1="{TOP}" y2="{height - BOTTOM}" stroke="#888"/>')
+    y = TOP
+    for group, rows in groups.items():
+        y += ROW
+        parts.append(_text(8, y - 4, group, weight="bold"))
+        for name, (value, low, high) in rows.items():
+            y += ROW
+            colour = colours[name]
+            parts.append(_text(20, y - 4, name, colour=colour))
+            ends, middle = f'x1="{across(low):.1f}" x2="{across(high):.1f}"', y - 8
+            parts.append(f'<line {ends} y1="{middle}" y2="{middle}" stroke="{colour}" stroke-width="2"/>')
+            parts.append(f'<circle cx="{across(value):.1f}" cy="{middle}" r="4" fill="{colour}"/>')
+    return _document(height, parts)
+
+
+def _document(height: float, parts: Sequence[str]) -> str:
+    """Return the whole picture."""
     body = "\n".join(parts)
     return (
-        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH} {HEIGHT}" font-family="sans-serif" font-size="12">\n'
-        f'<rect width="{WIDTH}" height="{HEIGHT}" fill="white"/>\n{body}\n</svg>\n'
+        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH} {height}" font-family="sans-serif" font-size="12">\n'
+        f'<rect width="{WIDTH}" height="{height}" fill="white"/>\n{body}\n</svg>\n'
     )
 
 

@@ -16,7 +16,8 @@ tables, drafts), is timed apart from the others; torch itself is warmed up befor
     same      seconds of ``generate`` without a constraint for an answer as long as the constrained one, to seconds of this way,
               by question, median; and of all answers together, the first included
 
-A peer that is not installed is skipped, and the result says so. Results of both kinds are kept in one file.
+A peer that is not installed is skipped, and the result says so. Results of both kinds are kept in one file, task by task, so
+that a task can be run again; each says when and with what it was run.
 """
 
 from __future__ import annotations
@@ -152,6 +153,7 @@ def measure(task: Task, methods: Mapping[str, Method], options: argparse.Namespa
         if times and same is not None and name not in (FREE, SAME) and same.seconds:
             by_question = [theirs / ours for theirs, ours in zip(same.seconds, tally.seconds, strict=True)]
             times["ratio_same_length"] = statistics.median(by_question[1:] or by_question)
+            times["ratio_same_length_range"] = [min(by_question), max(by_question)]
             times["ratio_same_length_with_first"] = sum(same.seconds) / sum(tally.seconds)
         found[name] = {**tally.quality(beside), **times}
         _show(task.name, name, found[name])
@@ -204,21 +206,13 @@ def main(arguments: list[str] | None = None) -> int:
     methods, skipped = available(lm, options.methods)
     warm_up = harness.seconds(lambda: lm.generate_text("Hello", max_new_tokens=8))
     kind = "times" if options.batch_size is None else "quality"
-    before = json.loads(options.out.read_text(encoding="utf-8"))["results"] if options.out.is_file() else {}
-    part: dict[str, Any] = {
-        "count": options.count,
-        "threads": options.threads,
-        "batch_size": options.batch_size,
-        "seed": options.seed,
-        "warm_up_seconds": warm_up,
-        "skipped": skipped,
-        "machine": harness.machine(),
-        "tasks": {},
-    }
+    results = json.loads(options.out.read_text(encoding="utf-8"))["results"] if options.out.is_file() else {}
+    settings = {"model": options.label, "parameters": sum(one.numel() for one in lm.model.parameters())}
+    asked = {name: getattr(options, name) for name in ("count", "threads", "batch_size", "seed")}
     for name in options.tasks:
-        part["tasks"][name] = measure(TASKS[name], methods, options)
-        settings = {"model": options.label, "parameters": sum(one.numel() for one in lm.model.parameters())}
-        harness.write_result(options.out, "real_model", settings, {**before, kind: part})
+        run = {**asked, **harness.run_record(), "warm_up_seconds": warm_up, "skipped": skipped}
+        results.setdefault(kind, {})[name] = {**run, "ways": measure(TASKS[name], methods, options)}
+        harness.write_result(options.out, "real_model", settings, results)
     return 0
 
 

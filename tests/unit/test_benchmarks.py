@@ -390,13 +390,15 @@ def test_a_model_answers_the_tasks_in_all_ways(script, tmp_path):
     found = json.loads(out.read_text(encoding="utf-8"))["results"]
     assert found.keys() == {"times", "quality"}
     for kind, keys in (("times", {"tokens_per_second", "first_seconds"}), ("quality", set())):
-        answers = found[kind]["tasks"]["classification"]
+        answers = found[kind]["classification"]["ways"]
         assert list(answers) == list(ways)
         assert all(keys <= answers[way].keys() and answers[way]["count"] == 2 for way in ways)
         assert all(answers[way]["valid"][0] == 1 for way in ways[2:])
     evidence = script("evidence_page")
     page = evidence.render(evidence.load(tmp_path))
     assert page.count("| schemagen processor |") == 2
+    (right,) = evidence.plots(evidence.load(tmp_path)).values()
+    assert right.count("<circle") == len(ways)
     assert "bundled, 2 million parameters" in page
 
 
@@ -412,9 +414,19 @@ def test_renderings_are_compared(script, tmp_path):
 
 
 def test_the_page_of_evidence_is_made_of_the_committed_results(script):
-    """`python benchmarks/evidence_page.py` writes it."""
+    """`python benchmarks/evidence_page.py` writes it, with its plots."""
     evidence = script("evidence_page")
-    assert (ROOT / "docs" / "evidence.md").read_text(encoding="utf-8") == evidence.render(evidence.load())
+    results = evidence.load()
+    assert (ROOT / "docs" / "evidence.md").read_text(encoding="utf-8") == evidence.render(results)
+    for name, plot in evidence.plots(results).items():
+        assert (evidence.PLOTS / name).read_text(encoding="utf-8") == plot
+
+
+@pytest.mark.parametrize("page", ["README.md", "docs/index.md"])
+def test_the_first_pages_quote_the_evidence(script, page):
+    """The table there is that of the committed results."""
+    evidence = script("evidence_page")
+    assert evidence.summary(evidence.load()) in (ROOT / page).read_text(encoding="utf-8")
 
 
 def test_the_papers_are_measured_again(script, tmp_path):
