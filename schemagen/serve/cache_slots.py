@@ -4,8 +4,8 @@ Idea: a buffer [R, H, C, D] has room for more rows and columns than are used. A 
 joins is written into the next slot, and where a row leaves the last one moves into its slot. So nothing is copied but what
 is new or moves; only where a buffer is full are its rows shifted to its beginning, or copied into a larger one. A model is
 shown views of the rows and columns in use. Where a token stands in its row is told to the model as its position, so a column
-may be any one, and there may be holes between a row's columns (a prompt that is longer than all that is there ends where it ends, and
-the others go on behind it): the mask says which ones are its own.
+may be any one, and there may be holes between a row's columns: the mask says which ones are its own. (A prompt that is longer
+than all that is there begins at the first column, and the others go on behind its end.)
 
 Invariants: slots ``0 .. rows`` are in use, and of each the columns ``first .. end``, the last of which is the row's last
 token; in a slot in use what is before ``end`` and not the row's own is zero or was its own, never another row's, since ``NaN``
@@ -25,9 +25,12 @@ import torch
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-#: Columns, and rows, by which a buffer is larger than what is asked for; by an eighth, where that is more columns.
-_MORE_COLUMNS = 32
+#: Columns by which a new buffer is larger than what is asked for, and an eighth.
+_MORE_COLUMNS = 64
+#: Its rows are a multiple of these.
 _MORE_ROWS = 8
+#: Columns that have to be free for a shift: it copies all that is in use, twice, and is to be worth it.
+_WORTH_A_SHIFT = 32
 #: A buffer that is larger than so many times what is in use is replaced by a smaller one.
 _WASTE = 4
 
@@ -140,10 +143,10 @@ class CacheSlots:
             anew: Whether the buffers are replaced even if they are large enough.
         """
         capacity, columns = self.size
-        if anew or rows > capacity or width + _MORE_COLUMNS > columns:
+        if anew or rows > capacity or width + _WORTH_A_SHIFT > columns:
             fits = not anew and rows <= capacity
             capacity = capacity if fits else -(-rows // _MORE_ROWS) * _MORE_ROWS
-            columns = width + max(_MORE_COLUMNS, width // 8)
+            columns = width + _MORE_COLUMNS + width // 8
         for layer in self.cache.layers:
             layer.buffers.fit(capacity, columns)
         self._mask = _fitted(self._mask, self.rows, self.first, self.end, (capacity, columns))

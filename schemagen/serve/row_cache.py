@@ -28,6 +28,10 @@ if TYPE_CHECKING:
     from schemagen.serve.jobs import Job
 
 
+#: So many positions of padding cost as much as another pass: of the bundled model on a CPU.
+_PASS = 64
+
+
 def can_cache_rows(model: Any) -> bool:
     """Whether the rows of a batch of this model can come and go: its cache is known, and it is told positions and a mask."""
     if not is_plain_decoder(model):
@@ -39,6 +43,23 @@ def can_cache_rows(model: Any) -> bool:
         and all(type(layer).__name__ == "DynamicLayer" for layer in layers)
         and {"position_ids", "attention_mask"} <= takes.keys()
     )
+
+
+def _alike(joining: Sequence[Job]) -> list[list[Job]]:
+    """Put texts that join into groups that are read in one pass each: of like length, where padding would cost more."""
+    found: list[list[Job]] = []
+    longest = 0
+    ordered = sorted(joining, key=_tokens_of, reverse=True)
+    for place, job in enumerate(ordered):
+        if not found or (longest - _tokens_of(job)) * (len(ordered) - place) > _PASS:
+            longest = _tokens_of(job)
+            found.append([])
+        found[-1].append(job)
+    return found
+
+
+def _tokens_of(job: Job) -> int:
+    return len(job.token_ids) + len(job.generated)
 
 
 class CachedRows:
@@ -89,8 +110,8 @@ class CachedRows:
             self._last = [self._last[row] for row in order]
         if self.jobs:
             self._step()
-        if joining:
-            self._join(joining)
+        for some in _alike(joining):
+            self._join(some)
 
     def _step(self) -> None:
         """Read the last token of each row, and choose the next."""

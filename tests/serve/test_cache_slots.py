@@ -101,7 +101,7 @@ def test_what_a_row_leaves_behind_harms_no_other(model):
     rows.leave([2])
     rows.join([3, 4])
     rows.check(rows.step())
-    rows.join([90])  # longer than what is there: older rows get columns that are not theirs
+    rows.join([120])  # longer than what is there: older rows get columns that are not theirs
     rows.check(rows.step())
 
 
@@ -134,7 +134,7 @@ def test_columns_and_rows_that_nobody_uses_are_given_back(model):
         rows.join([5])
         longest = max(range(len(rows.texts)), key=lambda row: len(rows.texts[row]))
         rows.leave([row for row in range(len(rows.texts)) if row != longest])
-    assert rows.slots.size[1] < 100
+    assert rows.slots.size[1] < 200
     rows.join([400] + [5] * 100)
     assert rows.slots.size[0] >= 103
     rows.leave([5, 6])
