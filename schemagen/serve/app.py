@@ -13,6 +13,7 @@ from fastapi import FastAPI, Request
 from fastapi.responses import HTMLResponse, JSONResponse, Response, StreamingResponse
 from starlette.exceptions import HTTPException
 from starlette.middleware.trustedhost import TrustedHostMiddleware
+from starlette.requests import ClientDisconnect
 
 from schemagen.serve.access import check_key, check_kind, read_bytes
 from schemagen.serve.completions import Completion
@@ -203,6 +204,8 @@ async def _answer(
             parts.metrics.requests.labels(path, 200).inc()
             return StreamingResponse(completion.events(), media_type="text/event-stream", headers=_NOT_KEPT)
         found = await _unless_gone(request, completion)
+    except ClientDisconnect:  # before all of the body was there
+        return Response(status_code=499)
     except Exception as error:  # noqa: BLE001 - a client is always answered
         return _refusal(error, parts, path)
     if found is None:

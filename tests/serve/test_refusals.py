@@ -269,3 +269,35 @@ def test_a_full_queue_is_told(lm):
             "fix": "ask again in a moment; most clients do by themselves",
         }
         assert client.post("/v1/chat/completions", json=chat_body(n=2, temperature=1)).status_code == 200
+
+
+def test_a_client_that_goes_away_while_it_sends_is_no_fault(lm, caplog):
+    """Half a body, and nobody who waits: nothing is told as a fault of the server."""
+    import asyncio
+
+    sent = []
+
+    async def main():
+        pieces = iter([
+            {"type": "http.request", "body": b'{"messages":', "more_body": True},
+            {"type": "http.disconnect"},
+        ])  # fmt: skip
+
+        async def receive():
+            return next(pieces)
+
+        async def send(message):
+            sent.append(message)
+
+        app = create_app(lm)
+        scope = {
+            "type": "http", "asgi": {"version": "3.0"}, "http_version": "1.1", "method": "POST", "scheme": "http",
+            "path": "/v1/chat/completions", "raw_path": b"/v1/chat/completions", "query_string": b"", "root_path": "",
+            "headers": [(b"content-type", b"application/json")], "client": ("127.0.0.1", 1), "server": ("127.0.0.1", 80),
+        }  # fmt: skip
+        await app(scope, receive, send)
+        app.state.schemagen.close()
+
+    asyncio.run(main())
+    assert not caplog.records
+    assert sent[0]["status"] == 499
