@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import time
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
@@ -191,6 +192,7 @@ async def _answer(
         check_key(request, api_key)
         check_kind(request)
         body = await read_bytes(request, parts.limits.max_body_bytes)
+        begun, allowed = time.monotonic(), parts.limits.timeout
 
         def plan() -> Plan:
             return plan_of(read_body(body, kind))
@@ -198,8 +200,9 @@ async def _answer(
         planned = await asyncio.get_running_loop().run_in_executor(parts.compilers, plan)
         shape = Shape.of(planned.request.model or parts.name, is_chat=kind is ChatRequest)
         completion = Completion(
-            planned, shape, scheduler=parts.scheduler, lm=parts.lm, outbox=_outbox(request.app), metrics=parts.metrics
-        )
+            planned, shape, scheduler=parts.scheduler, lm=parts.lm, outbox=_outbox(request.app), metrics=parts.metrics,
+            timeout=None if allowed is None else (allowed - (time.monotonic() - begun), allowed),
+        )  # fmt: skip
         if planned.request.stream:
             parts.metrics.requests.labels(path, 200).inc()
             return StreamingResponse(completion.events(), media_type="text/event-stream", headers=_NOT_KEPT)

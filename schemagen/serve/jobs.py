@@ -241,7 +241,7 @@ class Job:
             self.mailbox.put(reason)
 
     def fail(self, error: Exception) -> None:
-        """End the text without a result."""
+        """End the text without a result, after the step that the model is in. Any thread may call it."""
         if not self.is_over:
             self.is_over = True
             self.mailbox.put(error)

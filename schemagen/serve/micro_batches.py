@@ -142,7 +142,7 @@ class MicroBatches:
             self._steps = 0
             while self._waiting and len(self._live) + len(joining) < self._most:
                 job = self._waiting.popleft()
-                if not job.is_cancelled:
+                if not (job.is_cancelled or job.is_over):
                     joining.append(job)
             if joining:
                 surplus = len(self._live) + len(joining) - self._room([*self._live, *joining])
@@ -210,8 +210,9 @@ class MicroBatches:
                 speculation=self._lm.speculation,
                 streamer=reader,
             )
-        job.stand()
-        job.check_end()
+        if not job.is_over:
+            job.stand()
+            job.check_end()
         return True
 
     def _write_segment(self, jobs: list[Job]) -> None:
@@ -293,7 +294,7 @@ class _Listener:
             self._has_begun = True
             return
         self._job.take_read([int(token_id) for token_id in value.reshape(-1).tolist()])
-        if self._job.is_cancelled or self._wants_end(len(self._job.generated)):
+        if self._job.is_cancelled or self._job.is_over or self._wants_end(len(self._job.generated)):
             raise _SegmentOver
 
     def end(self) -> None:

@@ -16,6 +16,7 @@ from schemagen.serve.continuous import ContinuousBatches, can_be_continuous
 from schemagen.serve.errors import RequestError
 from schemagen.serve.jobs import Job, Outbox, Sampling, together
 from schemagen.serve.micro_batches import MicroBatches
+from schemagen.serve.scheduling import timed_out
 from tests.serve.conftest import PERSON
 
 SPECS = [
@@ -328,3 +329,32 @@ def test_messages_go_on_after_a_step_that_raised():
         return await asyncio.wait_for(job.mailbox.get(), 60)
 
     assert isinstance(asyncio.run(main()), LimitError)
+
+
+def test_a_text_whose_time_is_up_gives_its_row_free(make, own_lm, expected):
+    """A text that is ended while it is written, and one that waits, take no place any more, and harm no other."""
+
+    async def main():
+        outbox = Outbox()
+        with running(make, own_lm, max_rows=2) as scheduler:
+            long = job_of(own_lm, outbox, {"type": "string", "minLength": 60}, PROMPTS[0], streams=True)
+            others = [job_of(own_lm, outbox, PERSON, PROMPTS[0]) for _ in range(2)]
+            late = job_of(own_lm, outbox, PERSON, PROMPTS[1])
+            scheduler.submit([long, others[0], late, others[1]])
+            await long.mailbox.get()
+            for job in (long, late):
+                job.fail(timed_out(5))
+            found = await asyncio.gather(*map(outcome, others))
+            for _ in range(500):
+                if scheduler.counts() == (0, 0):
+                    break
+                await asyncio.sleep(0.01)
+            assert scheduler.counts() == (0, 0)
+            ends = [(await outcome(job))[1] for job in (long, late)]
+        return found, ends, len(long.generated), late.generated
+
+    found, ends, written, unwritten = asyncio.run(main())
+    assert found == [(expected[id(PERSON), PROMPTS[0]], "stop")] * 2
+    assert [end.code for end in ends] == ["request-timeout"] * 2
+    assert written < BUDGET
+    assert unwritten == []
