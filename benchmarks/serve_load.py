@@ -1,20 +1,33 @@
-"""Many clients at once against `schemagen serve --bundled`, and the same requests through `lm.batch`.
+"""Many clients at once against `schemagen serve --bundled`, and the same kinds of requests through `lm.batch`.
 
-    python benchmarks/serve_load.py --clients 200 --seconds 60
+    python benchmarks/serve_load.py --clients 200 --seconds 60 --batch
 
 Each client sends one request after the other: chats with three schemas, tools that must and may be called, patterns, choices,
-streams, and requests that it drops in the middle. Every answer is parsed and validated; an error has to be typed, with a code.
-At the end the server must have no text left, and its memory is printed as it was after each tenth of the time.
+sampled ones, schemas without an instance, streams, and requests that it drops in the middle. Every answer is parsed and
+validated; an error has to be typed, with a code. At the end the server must have no text left. Its memory (RSS) is printed
+every ten seconds.
 
-The clients share the machine with the server, so the figures are those of both together. `--batch` writes the same mix
-with `lm.batch` first, with as many rows at once as the server has, for comparison.
+The figure of `--batch` is: tokens per second of CPU time of the server's process, all of its threads together, divided by the
+same of a process that runs `lm.batch`. The clients run on the same machine, but CPU time leaves theirs out. On both sides
+
+- there is one thread of torch, requests are drawn by the same function, and as many rows are written at once (`--rows`);
+- what comes before the model counts (reading types, looking compiled grammars up, prompts, tokens), and what comes behind it
+  (reading answers); a warm-up, in which grammars are compiled first, does not;
+- tokens are those that the model wrote. A dropped request is written in full by the batch, and by the server until it is
+  dropped, whose tokens count, too, so that reading its prompt is a cost of the server for fewer tokens.
+
+The batch takes the greedy requests in one call of `lm.run_batch`, the sampled ones in another, since options are for all rows;
+and requests with tools, of which `lm` has no batch, by what `lm.batch` is made of (`decode_batch`), with the prompt and the
+grammar that the server has. It runs before and after the server, and the mean is taken. HTTP is what only the server does.
 """
 
 from __future__ import annotations
 
 import argparse
 import asyncio
+import copy
 import json
+import os
 import random
 import re
 import subprocess
@@ -85,7 +98,7 @@ def body_of(kind: str, draw: random.Random) -> dict[str, Any]:
     return body | more[kind]
 
 
-#: The first five are those that `lm.batch` writes, too.
+#: The first five are those of `--plain`.
 KINDS = ["person", "order", "flags", "regex", "choice", "required", "auto", "sampled", "refused"]
 
 
@@ -108,17 +121,22 @@ def complaint(kind: str, message: dict[str, Any]) -> str:
     return ""
 
 
+def drawn(draw: random.Random, *, plain: bool) -> tuple[str, dict[str, Any]]:
+    """Return the kind of a request, and the request."""
+    kind = draw.choice(KINDS[:5] if plain else KINDS)
+    return kind, body_of(kind, draw)
+
+
 async def client(http: Any, url: str, seed: int, until: float, tally: Tally, *, plain: bool) -> None:
     """Send requests until the time is over."""
     draw = random.Random(seed)
     while time.monotonic() < until:
-        kind = draw.choice(KINDS[:5] if plain else KINDS)
+        kind, body = drawn(draw, plain=plain)
         way = "whole" if plain else draw.choice(["whole", "whole", "stream", "dropped"])
         started = time.monotonic()
         if way == "dropped" and kind != "refused":
-            await drop(http, url, body_of(kind, draw), draw, tally)
+            await drop(http, url, body, draw, tally)
             continue
-        body = body_of(kind, draw)
         if way == "stream" and kind != "refused":
             status, message, usage = await read_stream(http, url, body)
         else:
@@ -188,12 +206,10 @@ async def load(url: str, clients: int, seconds: float, memory: Any, *, plain: bo
     limits = httpx.Limits(max_connections=None, max_keepalive_connections=clients)
     async with httpx.AsyncClient(timeout=600, limits=limits) as http:
         tasks = [asyncio.create_task(client(http, url, seed, until, tally, plain=plain)) for seed in range(clients)]
-        for tenth in range(10):
-            await asyncio.sleep(seconds / 10)
-            print(
-                f"  after {(tenth + 1) * seconds / 10:5.1f} s: {memory()} MB, {sum(tally.done.values())} requests",
-                flush=True,
-            )
+        while (left_s := until - time.monotonic()) > 0:
+            await asyncio.sleep(min(10, left_s))
+            told = f"{seconds - until + time.monotonic():5.0f} s: {memory()} MB, {sum(tally.done.values())} requests"
+            print(f"  after {told}", flush=True)
         await asyncio.gather(*tasks)
         for _ in range(100):
             left = dict(
@@ -210,31 +226,90 @@ async def load(url: str, clients: int, seconds: float, memory: Any, *, plain: bo
     return tally
 
 
-def batch_rate(rows: int) -> float:
-    """Return how many tokens `lm.batch` writes of the same mix in a second of a core's time."""
-    import torch
+class Batch:
+    """The same kinds of requests through `lm.batch`.
 
+    Args:
+        rows: At once.
+        plain: Whether the requests are those of `--plain`.
+    """
+
+    def __init__(self, rows: int, *, plain: bool) -> None:
+        import torch
+
+        import schemagen
+
+        torch.set_num_threads(1)
+        self.rows = rows
+        self.lm = schemagen.load_bundled()
+        draw = random.Random(0)
+        self.asked = [drawn(draw, plain=plain) for _ in range(6 * rows)]
+        self.write(self.asked[: 2 * rows])  # which compiles
+
+    def rate(self) -> float:
+        """Return how many tokens it writes in a second of CPU time."""
+        started, cpu = time.monotonic(), time.process_time()
+        tokens = self.write(self.asked)
+        seconds, cpu = time.monotonic() - started, time.process_time() - cpu
+        print(
+            f"lm.batch, {self.rows} rows at once: {len(self.asked) / seconds:.1f} requests/s, {tokens / seconds:.0f} tokens/s, "
+            f"{tokens / cpu:.0f} tokens per second of a core",
+            flush=True,
+        )
+        return tokens / cpu
+
+    def write(self, asked: list[tuple[str, dict[str, Any]]]) -> int:
+        """Write the answers to some requests; return how many tokens they have."""
+        sampled = [each for each in asked if each[0] == "sampled"]
+        tools = [each for each in asked if "tools" in each[1]]
+        greedy = [each for each in asked if each not in sampled and each not in tools]
+        found = self.answers(greedy) + self.calls(tools)
+        return found + (self.answers(sampled, do_sample=True, temperature=1.2, top_p=0.9, seed=0) if sampled else 0)
+
+    def answers(self, asked: list[tuple[str, dict[str, Any]]], **options: Any) -> int:
+        """Write those without tools."""
+        from schemagen.generation import Failure
+
+        prompts = [body["messages"] for _, body in asked]
+        specs = [spec_of(body) for _, body in asked]
+        found = self.lm.run_batch(
+            prompts, specs, max_new_tokens=BUDGET, batch_size=self.rows, progress=False, **options
+        )
+        return sum(0 if isinstance(each, Failure) else each.new_tokens for each in found)
+
+    def calls(self, asked: list[tuple[str, dict[str, Any]]]) -> int:
+        """Write those with tools: the rows as the server makes them, and a reader of each answer."""
+        from schemagen.decode.batch import Row, decode_batch
+        from schemagen.serve import ServerLimits
+        from schemagen.serve.constraints import Compiler
+        from schemagen.serve.planning import Planner
+        from schemagen.serve.requests import ChatRequest
+
+        limits = ServerLimits()
+        planner = Planner(self.lm, Compiler(self.lm.vocabulary, limits.compile, lambda _: None), limits)
+        plans = [planner.chat(ChatRequest.model_validate(body)) for _, body in asked]
+        rows = [Row(plan.prompts[0], plan.constraint) for plan in plans]
+        tokens = 0
+        pad = self.lm.tokenizer.pad_token_id
+        for index, decoded in decode_batch(
+            self.lm.model, rows, batch_size=self.rows, pad_token_id=pad, max_new_tokens=BUDGET
+        ):
+            reader = plans[index].reader()
+            reader.feed(decoded.token_ids)
+            reader.end("stop")
+            tokens += len(decoded.token_ids)
+        return tokens
+
+
+def spec_of(body: dict[str, Any]) -> Any:
+    """Return the spec that a request asks for, an object of its own as in each request."""
     import schemagen
-    from schemagen.generation import Failure
 
-    torch.set_num_threads(1)
-    lm = schemagen.load_bundled()
-    draw = random.Random(0)
-    specs = {"person": PERSON, "order": ORDER, "flags": FLAGS, "regex": schemagen.Regex("[A-Z][a-z]{1,9}, [0-9]{1,3}"),
-             "choice": schemagen.Choice(["good", "bad", "neither"])}  # fmt: skip
-    asked = [draw.choice([*specs]) for _ in range(6 * rows)]
-    prompts = [body_of("person", draw)["messages"] for _ in asked]
-    chosen = [specs[kind] for kind in asked]
-    lm.run_batch(prompts[:rows], chosen[:rows], max_new_tokens=BUDGET, batch_size=rows, progress=False)
-    started, cpu = time.monotonic(), time.process_time()
-    found = lm.run_batch(prompts, chosen, max_new_tokens=BUDGET, batch_size=rows, progress=False)
-    seconds, cpu = time.monotonic() - started, time.process_time() - cpu
-    tokens = sum(0 if isinstance(each, Failure) else each.new_tokens for each in found)
-    print(
-        f"lm.batch, {rows} rows at once: {len(asked) / seconds:.1f} requests/s, {tokens / seconds:.0f} tokens/s, "
-        f"{tokens / cpu:.0f} tokens per second of a core"
-    )
-    return tokens / cpu
+    if "guided_regex" in body:
+        return schemagen.Regex(body["guided_regex"])
+    if "guided_choice" in body:
+        return schemagen.Choice(body["guided_choice"])
+    return copy.deepcopy(body.get("guided_json") or body["response_format"]["json_schema"]["schema"])
 
 
 def tokens_written(url: str) -> float:
@@ -247,7 +322,8 @@ def started_server(rows: int, waiting: int) -> tuple[subprocess.Popen[str], str]
     """Start a server, and return it with its address."""
     command = [sys.executable, "-m", "schemagen", "serve", "--bundled", "--port", "0", "--max-rows", str(rows),
                "--max-waiting", str(waiting)]  # fmt: skip
-    process = subprocess.Popen(command, stderr=subprocess.PIPE, text=True)
+    one_thread = {**os.environ, "OMP_NUM_THREADS": "1"}
+    process = subprocess.Popen(command, stderr=subprocess.PIPE, text=True, env=one_thread)
     assert process.stderr is not None
     for line in process.stderr:
         if found := re.search(r"http://\S+:\d+", line):
@@ -267,19 +343,22 @@ def main() -> None:
     )
     parser.add_argument("--batch", action="store_true", help="compare with lm.batch")
     options = parser.parse_args()
-    rates = [batch_rate(options.rows)] if options.batch else []
+    batch = Batch(options.rows, plain=options.plain) if options.batch else None
+    rates = [] if batch is None else [batch.rate()]
     process, url = started_server(options.rows, options.waiting)
     server = psutil.Process(process.pid)
     try:
+        print("warm-up")
+        asyncio.run(load(url, options.clients, 5, lambda: server.memory_info().rss >> 20, plain=options.plain))
         begun = time.monotonic()
-        before = sum(server.cpu_times()[:2])
+        before, known = sum(server.cpu_times()[:2]), tokens_written(url)
         print(f"{options.clients} clients for {options.seconds:.0f} s")
         tally = asyncio.run(
             load(url, options.clients, options.seconds, lambda: server.memory_info().rss >> 20, plain=options.plain)
         )
         seconds = time.monotonic() - begun
         cpu = sum(server.cpu_times()[:2]) - before
-        written = tokens_written(url)
+        written = tokens_written(url) - known
     finally:
         process.terminate()
         process.wait(30)
@@ -289,8 +368,8 @@ def main() -> None:
         f"{written / seconds:.0f} tokens/s written, the server had {cpu / seconds:.0%} of a core: {written / cpu:.0f} tokens "
         "per second of a core"
     )
-    if options.batch:
-        rates.append(batch_rate(options.rows))
+    if batch is not None:
+        rates.append(batch.rate())
         print(f"{written / cpu / (sum(rates) / 2):.2f} of lm.batch per second of a core")
     print(f"seconds of an answer: median {waits[len(waits) // 2]:.2f}, 95 % {waits[int(len(waits) * 0.95)]:.2f}")
     print("\n".join(["WRONG:", *tally.wrong[:20]]) if tally.wrong else "every answer valid, or a typed error")

@@ -76,6 +76,14 @@ class Whitespace(str, Enum):
     ANY = "any"
 
 
+class Batching(str, Enum):
+    """Who puts requests together: ``continuous`` of `schemagen.serve.create_app`."""
+
+    AUTO = "auto"
+    MICRO = "micro"
+    CONTINUOUS = "continuous"
+
+
 class Format(str, Enum):
     """How a value is written: `schemagen.writers.formats.TextFormat`."""
 
@@ -322,6 +330,12 @@ def serve(  # noqa: PLR0913 - every option is a parameter
     compile_seconds: Annotated[
         float | None, typer.Option(min=0.001, help="Seconds for compiling a schema.", show_default="2")
     ] = None,
+    timeout: Annotated[
+        float | None, typer.Option(min=0.001, help="Seconds of a request; then it is ended.", show_default="none")
+    ] = None,
+    batching: Annotated[
+        Batching, typer.Option(help="Who batches: the server, or transformers; auto: transformers on a GPU.")
+    ] = Batching.AUTO,
     show_schema: Annotated[
         bool, typer.Option("--show-schema/--no-show-schema", help="Append the shape of the answer to chats.")
     ] = True,
@@ -337,9 +351,11 @@ def serve(  # noqa: PLR0913 - every option is a parameter
         "max_new_tokens": max_tokens,
         "max_body_bytes": max_body_bytes,
         "compile_seconds": compile_seconds,
+        "timeout": timeout,
     }
+    continuous = {Batching.MICRO: False, Batching.CONTINUOUS: True}.get(batching)
     address = {"host": host, "port": port, "api_key": api_key, "no_key": no_key}
-    serve_model(model, name=name, address=address, limits=limits, show_schema=show_schema)
+    serve_model(model, name=name, address=address, limits=limits, show_schema=show_schema, continuous=continuous)
 
 
 @app.command(name="compile")

@@ -21,7 +21,13 @@ _PACKAGES = ("fastapi", "uvicorn", "prometheus_client")
 
 
 def serve_model(
-    model: str | None, *, name: str | None, address: Mapping[str, Any], limits: Mapping[str, Any], show_schema: bool
+    model: str | None,
+    *,
+    name: str | None,
+    address: Mapping[str, Any],
+    limits: Mapping[str, Any],
+    show_schema: bool,
+    continuous: bool | None,
 ) -> None:
     """Load a model and answer requests until the process is told to stop.
 
@@ -31,6 +37,7 @@ def serve_model(
         address: Fields of `schemagen.serve.run.Address`.
         limits: Fields of `ServerLimits`, and ``compile_seconds``; those that are None keep their defaults.
         show_schema: As for `schemagen.serve.create_app`.
+        continuous: As for `schemagen.serve.create_app`.
 
     Raises:
         OptionError: A package of the extra is missing, or other machines could ask without a key.
@@ -52,9 +59,8 @@ def serve_model(
     with busy("loading the model"):
         lm = schemagen.load_bundled() if model is None else schemagen.load(model)
     known = name or model or "bundled"
-    listen(
-        place.app(lm, name=known, limits=_limits(limits), show_schema=show_schema), place, partial(typer.echo, err=True)
-    )
+    app = place.app(lm, name=known, limits=_limits(limits), show_schema=show_schema, continuous=continuous)
+    listen(app, place, partial(typer.echo, err=True))
 
 
 def _limits(given: Mapping[str, Any]) -> ServerLimits:

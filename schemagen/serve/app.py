@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import time
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
@@ -13,6 +14,7 @@ from fastapi import FastAPI, Request
 from fastapi.responses import HTMLResponse, JSONResponse, Response, StreamingResponse
 from starlette.exceptions import HTTPException
 from starlette.middleware.trustedhost import TrustedHostMiddleware
+from starlette.requests import ClientDisconnect
 
 from schemagen.serve.access import check_key, check_kind, read_bytes
 from schemagen.serve.completions import Completion
@@ -190,6 +192,7 @@ async def _answer(
         check_key(request, api_key)
         check_kind(request)
         body = await read_bytes(request, parts.limits.max_body_bytes)
+        begun, allowed = time.monotonic(), parts.limits.timeout
 
         def plan() -> Plan:
             return plan_of(read_body(body, kind))
@@ -197,12 +200,15 @@ async def _answer(
         planned = await asyncio.get_running_loop().run_in_executor(parts.compilers, plan)
         shape = Shape.of(planned.request.model or parts.name, is_chat=kind is ChatRequest)
         completion = Completion(
-            planned, shape, scheduler=parts.scheduler, lm=parts.lm, outbox=_outbox(request.app), metrics=parts.metrics
-        )
+            planned, shape, scheduler=parts.scheduler, lm=parts.lm, outbox=_outbox(request.app), metrics=parts.metrics,
+            timeout=None if allowed is None else (allowed - (time.monotonic() - begun), allowed),
+        )  # fmt: skip
         if planned.request.stream:
             parts.metrics.requests.labels(path, 200).inc()
             return StreamingResponse(completion.events(), media_type="text/event-stream", headers=_NOT_KEPT)
         found = await _unless_gone(request, completion)
+    except ClientDisconnect:  # before all of the body was there
+        return Response(status_code=499)
     except Exception as error:  # noqa: BLE001 - a client is always answered
         return _refusal(error, parts, path)
     if found is None:

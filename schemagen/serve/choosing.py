@@ -16,6 +16,7 @@ from schemagen.decode.logits_processor import BatchProcessor
 from schemagen.decode.row_sampling import RowSampler, warpers_of
 from schemagen.errors import MatcherError
 from schemagen.masks.bitmask import allocate_token_bitmask
+from schemagen.serve.jobs import together
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -57,13 +58,14 @@ class Chooser:
         masked = self._masked(jobs, scores, live)
         self._refuse_broken(jobs, masked, live)
         tokens = self._tokens(jobs, masked, live)
-        for row in live:
-            job = jobs[row]
-            if not job.is_over:
-                try:
-                    job.take(tokens[row])
-                except Exception as error:  # noqa: BLE001 - a limit of its grammar, or a fault of ours: it is one row's
-                    job.fail(error)
+        with together(jobs):
+            for row in live:
+                job = jobs[row]
+                if not job.is_over:
+                    try:
+                        job.take(tokens[row])
+                    except Exception as error:  # noqa: BLE001 - a limit of its grammar, or a fault of ours: it is one row's
+                        job.fail(error)
         return tokens
 
     def _masked(self, jobs: Sequence[Job], scores: torch.Tensor, live: Sequence[int]) -> torch.Tensor:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from schemagen.serve.errors import body_of, log_fault
 from schemagen.serve.responses import DONE, event, usage_of
+from schemagen.serve.scheduling import timed_out
 from schemagen.serve.tracing import Trace
 
 if TYPE_CHECKING:
@@ -32,6 +33,7 @@ class Completion:
         lm: The model.
         outbox: Of the event loop.
         metrics: Where it is counted.
+        timeout: Seconds after which what is not over is ended with an error, of how many that are allowed; None: never.
 
     Raises:
         RequestError: Too many texts are waiting.
@@ -46,6 +48,7 @@ class Completion:
         lm: LanguageModel,
         outbox: Outbox,
         metrics: Metrics,
+        timeout: tuple[float, float] | None = None,
     ) -> None:
         self._plan = plan
         self._shape = shape
@@ -54,9 +57,20 @@ class Completion:
         self._started = time.perf_counter()
         self._is_counted = False
         scheduler.submit(self._jobs)
+        self._timer = None
+        if timeout is not None:
+            left, allowed = timeout
+            self._timer = asyncio.get_running_loop().call_later(max(0.0, left), self._expire, allowed)
+
+    def _expire(self, allowed: float) -> None:
+        """End what is not over: the time of the request is up."""
+        for job in self._jobs:
+            job.fail(timed_out(allowed))
 
     def close(self) -> None:
         """Give all texts up that are not over, and count what the request took."""
+        if self._timer is not None:
+            self._timer.cancel()
         for job in self._jobs:
             job.cancel()
         if not self._is_counted:

@@ -116,7 +116,7 @@ class ContinuousBatches:
         """Give texts that wait to the manager, as many as there is room for; the lock is held."""
         while self._waiting and len(self._running) < self._max_rows:
             job = self._waiting.popleft()
-            if job.is_cancelled:
+            if job.is_cancelled or job.is_over:
                 continue
             name = f"job_{self._number}"
             self._number += 1
@@ -153,7 +153,7 @@ class ContinuousBatches:
                     failed = dict.fromkeys([*self._running], str(fault))
                 for name, told in failed.items():
                     self._end(name, told)
-                for name in [name for name, job in self._running.items() if job.is_cancelled]:
+                for name in [name for name, job in self._running.items() if job.is_cancelled or job.is_over]:
                     self._manager.cancel_request(name)
                     del self._running[name]
                 if fault is None:

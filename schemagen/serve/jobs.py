@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import asyncio
 import time
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Literal, TypeAlias
 
@@ -18,6 +18,8 @@ from schemagen.decode.sequences import Cursor
 from schemagen.threads.forking import brief_lock
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
     import torch
 
     from schemagen.engine.protocol import Constraint
@@ -47,15 +49,17 @@ class Sampling:
 
 
 class Outbox:
-    """Hands the messages of all texts over to one event loop: those of a step together, since each wake-up costs a system call.
+    """Hands the messages of all texts over to one event loop.
 
-    Made in the event loop; `put` may be called by any thread.
+    Those of a step go together (`together`): each wake-up costs a system call, and the loop, once awake, takes the lock of
+    the interpreter from the thread of the model. Made in the event loop; the other methods may be called by any thread.
     """
 
     def __init__(self) -> None:
         self._loop = asyncio.get_running_loop()
         self._lock = brief_lock()
         self._messages: list[tuple[asyncio.Queue[Message], Message]] = []
+        self._holding = 0  # steps that are being made
 
     def mailbox(self) -> Mailbox:
         """Return a place for the messages of one text."""
@@ -64,11 +68,27 @@ class Outbox:
     def put(self, queue: asyncio.Queue[Message], message: Message) -> None:
         """Hand a message over; to nobody, if the loop is closed."""
         with self._lock:
-            is_first = not self._messages
+            wakes = not self._messages and not self._holding
             self._messages.append((queue, message))
-        if is_first:
-            with suppress(RuntimeError):
-                self._loop.call_soon_threadsafe(self._deliver)
+        if wakes:
+            self._wake()
+
+    def hold(self) -> None:
+        """Keep messages until `release`, which has to follow."""
+        with self._lock:
+            self._holding += 1
+
+    def release(self) -> None:
+        """Hand over what was kept."""
+        with self._lock:
+            self._holding -= 1
+            wakes = bool(self._messages) and not self._holding
+        if wakes:
+            self._wake()
+
+    def _wake(self) -> None:
+        with suppress(RuntimeError):
+            self._loop.call_soon_threadsafe(self._deliver)
 
     def _deliver(self) -> None:
         with self._lock:
@@ -77,16 +97,33 @@ class Outbox:
             queue.put_nowait(message)
 
 
+@contextmanager
+def together(jobs: Iterable[Job]) -> Iterator[None]:
+    """Have all that some texts are told meanwhile handed over at once, at the end."""
+    outboxes = {job.mailbox.outbox for job in jobs}
+    for outbox in outboxes:
+        outbox.hold()
+    try:
+        yield
+    finally:
+        for outbox in outboxes:
+            outbox.release()
+
+
 class Mailbox:
-    """Messages about one text: tokens, then how it ended."""
+    """Messages about one text: tokens, then how it ended.
+
+    Attributes:
+        outbox: What hands them over.
+    """
 
     def __init__(self, outbox: Outbox) -> None:
-        self._outbox = outbox
+        self.outbox = outbox
         self._queue: asyncio.Queue[Message] = asyncio.Queue()
 
     def put(self, message: Message) -> None:
         """Hand a message over; any thread may."""
-        self._outbox.put(self._queue, message)
+        self.outbox.put(self._queue, message)
 
     async def get(self) -> Message:
         """Return the next message; the tokens of several steps as one, if they are there."""
@@ -204,7 +241,7 @@ class Job:
             self.mailbox.put(reason)
 
     def fail(self, error: Exception) -> None:
-        """End the text without a result."""
+        """End the text without a result, after the step that the model is in. Any thread may call it."""
         if not self.is_over:
             self.is_over = True
             self.mailbox.put(error)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from schemagen.arguments import check_count
+from schemagen.arguments import check_count, check_seconds
 from schemagen.engine.options import Limits
 
 
@@ -24,11 +24,13 @@ class ServerLimits:
         default_new_tokens: Tokens of a request that does not say how many.
         max_choices: Most texts of one request: ``n`` for each prompt.
         max_tools: Most tools of one request.
+        timeout: Seconds that a request may take from its body to its last token, waiting included; then it is ended with
+            504, or its stream with an error. None: as many as it needs.
         compilers: Threads that read requests and compile their schemas.
         compile: Bounds on each schema, pattern and grammar; ``max_seconds`` also bounds each later call on it.
 
     Raises:
-        OptionError: A number is no whole number above 0.
+        OptionError: A number is no whole number above 0, or the timeout no number above 0.
     """
 
     max_body_bytes: int = 1_000_000
@@ -38,11 +40,13 @@ class ServerLimits:
     default_new_tokens: int = 512
     max_choices: int = 16
     max_tools: int = 128
+    timeout: float | None = None
     compilers: int = 4
     compile: Limits = field(default_factory=_of_schemas)
 
     def __post_init__(self) -> None:
         """Refuse what lets nothing through."""
         for name in self.__slots__:
-            if name != "compile":
+            if name not in ("compile", "timeout"):
                 check_count(name, getattr(self, name))
+        check_seconds("timeout", self.timeout)

@@ -15,6 +15,7 @@ A batch that raises, as without memory, is tried again in halves, until the row 
 from __future__ import annotations
 
 import threading
+import time
 from collections import deque
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any
@@ -40,6 +41,9 @@ _LEAST_STEPS = 8
 _JOINING = 8
 #: Steps after which a single text that waits is enough to end it, or a text that is written alone.
 _MOST_STEPS = 32
+
+#: Seconds after which the free memory is looked up again.
+_ROOM_S = 0.5
 
 
 class _SegmentOver(Exception):  # noqa: N818 - no error: it ends a call of ``generate``
@@ -71,6 +75,11 @@ class MicroBatches:
         self._waiting: deque[Job] = deque()
         self._live: list[Job] = []
         self._steps = 0  # since others could join
+        self._rows_that_fit, self._room_for, self._room_until = (
+            1,
+            0,
+            0.0,
+        )  # so many, of so many tokens; asked again then
         self._changed = threading.Condition()
         self._closed = False
         self._thread = threading.Thread(target=self._work, name="schemagen-serve", daemon=True)
@@ -133,7 +142,7 @@ class MicroBatches:
             self._steps = 0
             while self._waiting and len(self._live) + len(joining) < self._most:
                 job = self._waiting.popleft()
-                if not job.is_cancelled:
+                if not (job.is_cancelled or job.is_over):
                     joining.append(job)
             if joining:
                 surplus = len(self._live) + len(joining) - self._room([*self._live, *joining])
@@ -146,7 +155,11 @@ class MicroBatches:
     def _room(self, jobs: Sequence[Job]) -> int:
         """How many texts the model may write at once, if these are among them."""
         longest = max(len(job.token_ids) + job.max_new_tokens for job in jobs)
-        return rows_that_fit(self._lm.model, longest)
+        now = time.monotonic()
+        if longest > self._room_for or now > self._room_until:
+            self._rows_that_fit = rows_that_fit(self._lm.model, longest)
+            self._room_for, self._room_until = longest, now + _ROOM_S
+        return self._rows_that_fit
 
     def _write(self) -> None:
         """Go on with the texts that are being written; end the one that cannot be."""
@@ -197,8 +210,9 @@ class MicroBatches:
                 speculation=self._lm.speculation,
                 streamer=reader,
             )
-        job.stand()
-        job.check_end()
+        if not job.is_over:
+            job.stand()
+            job.check_end()
         return True
 
     def _write_segment(self, jobs: list[Job]) -> None:
@@ -280,7 +294,7 @@ class _Listener:
             self._has_begun = True
             return
         self._job.take_read([int(token_id) for token_id in value.reshape(-1).tolist()])
-        if self._job.is_cancelled or self._wants_end(len(self._job.generated)):
+        if self._job.is_cancelled or self._job.is_over or self._wants_end(len(self._job.generated)):
             raise _SegmentOver
 
     def end(self) -> None:

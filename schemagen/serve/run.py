@@ -62,12 +62,15 @@ class Address:
         except ValueError:
             return self.host == "localhost"
 
-    def app(self, lm: LanguageModel, *, name: str, limits: ServerLimits, show_schema: bool) -> FastAPI:
+    def app(
+        self, lm: LanguageModel, *, name: str, limits: ServerLimits, show_schema: bool, continuous: bool | None = None
+    ) -> FastAPI:
         """Return the app for this address; see `schemagen.serve.create_app`."""
         hosts = _LOCAL_NAMES if self.is_local and self.api_key is None else None
         return create_app(
-            lm, name=name, limits=limits, api_key=self.api_key, allowed_hosts=hosts, show_schema=show_schema
-        )
+            lm, name=name, limits=limits, api_key=self.api_key, allowed_hosts=hosts, show_schema=show_schema,
+            continuous=continuous,
+        )  # fmt: skip
 
 
 def listen(app: FastAPI, address: Address, tell: Callable[[str], None]) -> None:

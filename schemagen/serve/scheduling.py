@@ -45,7 +45,7 @@ def put_in_line(waiting: deque[Job], jobs: Sequence[Job], most: int) -> None:
         RequestError: There is no room (429).
     """
     if len(waiting) + len(jobs) > most:
-        wanted = [job for job in waiting if not job.is_cancelled]
+        wanted = [job for job in waiting if not (job.is_cancelled or job.is_over)]
         waiting.clear()
         waiting.extend(wanted)
         if len(waiting) + len(jobs) > most:
@@ -68,3 +68,14 @@ def too_many(waiting: int, most: int) -> RequestError:
 def closed() -> RequestError:
     """Return the error of a request that the server will not come to."""
     return RequestError("the server is shutting down", status=503, fix="ask again later", code="shutting-down")
+
+
+def timed_out(seconds: float) -> RequestError:
+    """Return the error of a request that takes longer than it may."""
+    return RequestError(
+        f"the request took longer than {seconds:g} s, which is the most here",
+        status=504,
+        why="time in the line counts, too",
+        fix="ask for fewer tokens, or when fewer others ask, or start the server with a higher --timeout",
+        code="request-timeout",
+    )

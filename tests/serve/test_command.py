@@ -37,6 +37,26 @@ def test_what_cannot_be_meant_is_refused(words, status, said):
     assert said in result.output
 
 
+@pytest.mark.parametrize(
+    ("words", "continuous"),
+    [
+        ([], None),
+        (["--batching", "auto"], None),
+        (["--batching", "micro"], False),
+        (["--batching", "continuous"], True),
+    ],
+)
+def test_who_batches_is_passed_on(monkeypatch, words, continuous):
+    """And the timeout is a limit."""
+    found = {}
+    monkeypatch.setattr("schemagen.serve.run.create_app", lambda _, **given: found.update(given))
+    monkeypatch.setattr("schemagen.serve.run.listen", lambda *_: None)
+    result = CliRunner().invoke(app, ["serve", "--bundled", "--timeout", "2.5", *words])
+    assert result.exit_code == 0, result.output
+    assert found["continuous"] is continuous
+    assert found["limits"].timeout == 2.5
+
+
 @pytest.mark.skipif(sys.platform == "win32", reason="signals are another matter there")
 def test_the_process_answers_until_it_is_told_to_stop():
     """It says where it listens, answers there, and ends in peace."""

@@ -252,6 +252,9 @@ def test_limits_that_let_nothing_through_are_refused():
     for name in ("max_body_bytes", "max_waiting", "max_rows", "max_new_tokens"):
         with pytest.raises(OptionError):
             ServerLimits(**{name: 0})
+    for timeout in (0, -1, float("nan"), "5", True):
+        with pytest.raises(OptionError, match="timeout"):
+            ServerLimits(timeout=timeout)
 
 
 def test_a_full_queue_is_told(lm):
@@ -269,3 +272,77 @@ def test_a_full_queue_is_told(lm):
             "fix": "ask again in a moment; most clients do by themselves",
         }
         assert client.post("/v1/chat/completions", json=chat_body(n=2, temperature=1)).status_code == 200
+
+
+class Stuck:
+    """A scheduler that never comes to a text."""
+
+    def __init__(self):
+        self.jobs = []
+
+    def submit(self, jobs):
+        self.jobs += jobs
+
+    def counts(self):
+        return 0, 0
+
+    def close(self):
+        pass
+
+
+@pytest.mark.parametrize("stream", [False, True])
+def test_a_request_that_takes_too_long_is_ended(lm, monkeypatch, stream):
+    """With 504, or the last event of its stream; its texts are over, all of them."""
+    stuck = Stuck()
+    monkeypatch.setattr("schemagen.serve.app._scheduler", lambda *_, **__: stuck)
+    with TestClient(create_app(lm, limits=ServerLimits(timeout=0.01))) as client:
+        response = client.post("/v1/chat/completions", json=chat_body(n=2, temperature=1, stream=stream))
+    if stream:
+        *_, last, done = [line for line in response.text.splitlines() if line]
+        assert done == "data: [DONE]"
+        error = json.loads(last.removeprefix("data: "))["error"]
+    else:
+        assert response.status_code == 504
+        error = response.json()["error"]
+    assert error["code"] == "request-timeout"
+    assert error["fix"]
+    assert [job.is_over for job in stuck.jobs] == [True, True]
+
+
+def test_a_request_in_time_is_answered(lm):
+    """A timeout that is not reached changes nothing."""
+    with TestClient(create_app(lm, limits=ServerLimits(timeout=600))) as client:
+        response = client.post("/v1/chat/completions", json=chat_body(guided_choice=["good", "bad"]))
+    assert response.json()["choices"][0]["message"]["content"] in {"good", "bad"}
+
+
+def test_a_client_that_goes_away_while_it_sends_is_no_fault(lm, caplog):
+    """Half a body, and nobody who waits: nothing is told as a fault of the server."""
+    import asyncio
+
+    sent = []
+
+    async def main():
+        pieces = iter([
+            {"type": "http.request", "body": b'{"messages":', "more_body": True},
+            {"type": "http.disconnect"},
+        ])  # fmt: skip
+
+        async def receive():
+            return next(pieces)
+
+        async def send(message):
+            sent.append(message)
+
+        app = create_app(lm)
+        scope = {
+            "type": "http", "asgi": {"version": "3.0"}, "http_version": "1.1", "method": "POST", "scheme": "http",
+            "path": "/v1/chat/completions", "raw_path": b"/v1/chat/completions", "query_string": b"", "root_path": "",
+            "headers": [(b"content-type", b"application/json")], "client": ("127.0.0.1", 1), "server": ("127.0.0.1", 80),
+        }  # fmt: skip
+        await app(scope, receive, send)
+        app.state.schemagen.close()
+
+    asyncio.run(main())
+    assert not caplog.records
+    assert sent[0]["status"] == 499

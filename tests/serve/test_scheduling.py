@@ -14,8 +14,9 @@ from schemagen.errors import LimitError
 from schemagen.serve import micro_batches
 from schemagen.serve.continuous import ContinuousBatches, can_be_continuous
 from schemagen.serve.errors import RequestError
-from schemagen.serve.jobs import Job, Outbox, Sampling
+from schemagen.serve.jobs import Job, Outbox, Sampling, together
 from schemagen.serve.micro_batches import MicroBatches
+from schemagen.serve.scheduling import timed_out
 from tests.serve.conftest import PERSON
 
 SPECS = [
@@ -288,3 +289,72 @@ def test_a_closed_scheduler_ends_what_it_has(make, own_lm):
     found, status = asyncio.run(main())
     assert all(getattr(reason, "status", None) == 503 for _, reason in found)
     assert status == 503
+
+
+def test_messages_of_a_step_are_handed_over_together():
+    """What is told while a step is made wakes the event loop once, at its end; nothing is lost or overtaken."""
+
+    async def main():
+        outbox, wakes = Outbox(), []
+        loop = asyncio.get_running_loop()
+        wake = loop.call_soon_threadsafe
+        loop.call_soon_threadsafe = lambda *call: (wakes.append(1), wake(*call))
+        boxes = [outbox.mailbox() for _ in range(3)]
+        jobs = [Job((1,), None, None, 8, box) for box in boxes]
+        boxes[0].put([1])
+        with together(jobs):
+            for box in boxes:
+                box.put([2])
+            await asyncio.sleep(0)  # the first message wakes the loop by itself
+            boxes[0].put("stop")
+        held = len(wakes)
+        found = [[await box.get()] for box in boxes]
+        found[0].append(await boxes[0].get())
+        return held, found
+
+    held, found = asyncio.run(main())
+    assert held == 2
+    assert found == [[[1, 2], "stop"], [[2]], [[2]]]
+
+
+def test_messages_go_on_after_a_step_that_raised():
+    """A fault within a step keeps nothing back."""
+
+    async def main():
+        outbox = Outbox()
+        job = Job((1,), None, None, 8, outbox.mailbox())
+        with contextlib.suppress(RuntimeError), together([job]):
+            job.fail(LimitError("too slow"))
+            raise RuntimeError
+        return await asyncio.wait_for(job.mailbox.get(), 60)
+
+    assert isinstance(asyncio.run(main()), LimitError)
+
+
+def test_a_text_whose_time_is_up_gives_its_row_free(make, own_lm, expected):
+    """A text that is ended while it is written, and one that waits, take no place any more, and harm no other."""
+
+    async def main():
+        outbox = Outbox()
+        with running(make, own_lm, max_rows=2) as scheduler:
+            long = job_of(own_lm, outbox, {"type": "string", "minLength": 60}, PROMPTS[0], streams=True)
+            others = [job_of(own_lm, outbox, PERSON, PROMPTS[0]) for _ in range(2)]
+            late = job_of(own_lm, outbox, PERSON, PROMPTS[1])
+            scheduler.submit([long, others[0], late, others[1]])
+            await long.mailbox.get()
+            for job in (long, late):
+                job.fail(timed_out(5))
+            found = await asyncio.gather(*map(outcome, others))
+            for _ in range(500):
+                if scheduler.counts() == (0, 0):
+                    break
+                await asyncio.sleep(0.01)
+            assert scheduler.counts() == (0, 0)
+            ends = [(await outcome(job))[1] for job in (long, late)]
+        return found, ends, len(long.generated), late.generated
+
+    found, ends, written, unwritten = asyncio.run(main())
+    assert found == [(expected[id(PERSON), PROMPTS[0]], "stop")] * 2
+    assert [end.code for end in ends] == ["request-timeout"] * 2
+    assert written < BUDGET
+    assert unwritten == []
