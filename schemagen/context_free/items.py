@@ -9,6 +9,7 @@ Invariants: state 0 is the start; every state is reached from it, and every one 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import lru_cache
 from itertools import pairwise
 from typing import TYPE_CHECKING, TypeAlias
 
@@ -200,28 +201,48 @@ def positions_of(body: Expression) -> Items:
 
 
 def _merged(edges: list[list[tuple[Symbol, int]]], accepting: set[int], count: int) -> Items:
-    """Make items with the same future one, beginning with those that have none."""
+    """Make items with the same future one, beginning with those that have none.
+
+    Most edges lead to later items, so from the last to the first one round sees whole chains of them.
+    """
+    symbols: dict[Symbol, int] = {}
+    numbered = [[(symbols.setdefault(symbol, len(symbols)), to) for symbol, to in leaving] for leaving in edges]
     same = list(range(count))
-    while True:
-        futures: dict[tuple[bool, frozenset[tuple[Symbol, int]]], int] = {}
-        new = [
-            futures.setdefault((item in accepting, frozenset((symbol, same[to]) for symbol, to in edges[item])), item)
-            for item in range(count)
-        ]
-        if new == same:
-            break
-        same = new
-    numbers = {item: number for number, item in enumerate(dict.fromkeys(same))}
-    names = {symbol: repr(symbol) for symbol in {symbol for leaving in edges for symbol, _ in leaving}}
+    members = [[item] for item in same]
+    changed = True
+    while changed:
+        changed = False
+        futures: dict[tuple[bool, frozenset[tuple[int, int]]], int] = {}
+        for item in reversed(range(count)):
+            future = item in accepting, frozenset([(symbol, same[to]) for symbol, to in numbered[item]])
+            one, other = futures.setdefault(future, item), same[item]
+            one = same[one]
+            if one != other:
+                changed = True
+                members[one] += members[other]
+                for each in members[other]:
+                    same[each] = one
+    numbers: dict[int, int] = {}
+    for one in same:
+        numbers.setdefault(one, len(numbers))
+    first = {one: item for item, one in reversed(list(enumerate(same)))}
+    names = {symbol: _written(symbol) for symbol in symbols}
     return Items(
         [
             sorted(
-                {(symbol, numbers[same[to]]) for symbol, to in edges[item]}, key=lambda edge: (names[edge[0]], edge[1])
+                {(symbol, numbers[same[to]]) for symbol, to in edges[first[one]]},
+                key=lambda edge: (names[edge[0]], edge[1]),
             )
-            for item in numbers
+            for one in numbers
         ],
-        {numbers[item] for item in numbers if item in accepting},
+        {numbers[one] for one in numbers if one in accepting},
     )
+
+
+@lru_cache(maxsize=1024)
+def _written(symbol: Symbol) -> str:
+    """Return what symbols are sorted by; that of a long pattern takes time."""
+    return repr(symbol)
 
 
 def nullable_rules(items: Mapping[str, Items]) -> set[str]:
