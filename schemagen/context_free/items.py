@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import lru_cache
-from itertools import pairwise
+from itertools import chain, pairwise
 from typing import TYPE_CHECKING, TypeAlias
 
 from schemagen.context_free.syntax import (
@@ -57,10 +57,10 @@ class Items:
 
 @dataclass(slots=True)
 class _Part:
-    """Of a part of a body: the positions it may begin and end with, and whether it may be empty."""
+    """Of a part of a body: the positions it may begin and end with, each once, and whether it may be empty."""
 
-    first: frozenset[int]
-    last: frozenset[int]
+    first: tuple[int, ...]
+    last: tuple[int, ...]
     nullable: bool
 
 
@@ -85,19 +85,19 @@ class _Positions:
 
     def text(self, expression: Text) -> _Part:
         regex = nonempty(expression.regex)
-        part = _Part(frozenset(), frozenset(), nullable=False) if regex == ast.EMPTY else self.symbol(Text(regex))
+        part = _Part((), (), nullable=False) if regex == ast.EMPTY else self.symbol(Text(regex))
         part.nullable = is_nullable(expression.regex)
         return part
 
     def symbol(self, symbol: Symbol) -> _Part:
         if len(self.symbols) == MAX_POSITIONS:
             raise _too_long()
-        here = frozenset((len(self.symbols),))
+        here = (len(self.symbols),)
         self.symbols.append(symbol)
         self.follow.append(set())
         return _Part(here, here, nullable=False)
 
-    def link(self, last: frozenset[int], first: frozenset[int]) -> None:
+    def link(self, last: tuple[int, ...], first: tuple[int, ...]) -> None:
         """Let every position of ``first`` follow every one of ``last``."""
         self._neighbours += len(last) * len(first)
         if self._neighbours > MAX_NEIGHBOURS:
@@ -107,16 +107,16 @@ class _Positions:
                 fix="use rules for parts of it",
             )
         for position in last:
-            self.follow[position] |= first
+            self.follow[position].update(first)
 
     def join(self, parts: list[_Part]) -> _Part:
         """The parts one after the other."""
-        out = _Part(frozenset(), frozenset(), nullable=True)
+        out = _Part((), (), nullable=True)
         for part in parts:
             self.link(out.last, part.first)
             out = _Part(
-                out.first | part.first if out.nullable else out.first,
-                out.last | part.last if part.nullable else part.last,
+                out.first + part.first if out.nullable else out.first,
+                out.last + part.last if part.nullable else part.last,
                 out.nullable and part.nullable,
             )
         return out
@@ -139,9 +139,9 @@ class _Positions:
         if not any(part.nullable for part in parts):  # each has its neighbour only, and together they take linear time
             for inner, outer in pairwise(parts):
                 self.link(outer.last, inner.first)
-            last = frozenset().union(*(part.last for part in parts))
-            return _Part(parts[-1].first if parts else frozenset(), last, nullable=True)
-        rest = _Part(frozenset(), frozenset(), nullable=True)
+            last = tuple(chain.from_iterable(part.last for part in parts))
+            return _Part(parts[-1].first if parts else (), last, nullable=True)
+        rest = _Part((), (), nullable=True)
         for part in parts:
             rest = self.join([part, rest])
             rest.nullable = True
@@ -150,8 +150,8 @@ class _Positions:
 
 def _either(parts: list[_Part]) -> _Part:
     return _Part(
-        frozenset().union(*(part.first for part in parts)),
-        frozenset().union(*(part.last for part in parts)),
+        tuple(chain.from_iterable(part.first for part in parts)),
+        tuple(chain.from_iterable(part.last for part in parts)),
         any(part.nullable for part in parts),
     )
 
@@ -205,37 +205,38 @@ def _merged(edges: list[list[tuple[Symbol, int]]], accepting: set[int], count: i
 
     Most edges lead to later items, so from the last to the first one round sees whole chains of them.
     """
-    symbols: dict[Symbol, int] = {}
-    numbered = [[(symbols.setdefault(symbol, len(symbols)), to) for symbol, to in leaving] for leaving in edges]
+    symbols = sorted({symbol for leaving in edges for symbol, _ in leaving}, key=_written)
+    ranks = {symbol: rank for rank, symbol in enumerate(symbols)}
+    numbered = [[(ranks[symbol], to) for symbol, to in leaving] for leaving in edges]
+    looped = {to for item, leaving in enumerate(numbered) for _, to in leaving if to <= item}
     same = list(range(count))
     members = [[item] for item in same]
-    changed = True
+    changed, again = True, False
     while changed:
         changed = False
         futures: dict[tuple[bool, frozenset[tuple[int, int]]], int] = {}
         for item in reversed(range(count)):
             future = item in accepting, frozenset([(symbol, same[to]) for symbol, to in numbered[item]])
-            one, other = futures.setdefault(future, item), same[item]
-            one = same[one]
+            one, other = same[futures.setdefault(future, item)], same[item]
             if one != other:
-                changed = True
+                # In the first round, what leads forward to the item is still to be seen.
+                changed = changed or again or item in looped
                 members[one] += members[other]
                 for each in members[other]:
                     same[each] = one
+        again = True
     numbers: dict[int, int] = {}
-    for one in same:
-        numbers.setdefault(one, len(numbers))
-    first = {one: item for item, one in reversed(list(enumerate(same)))}
-    names = {symbol: _written(symbol) for symbol in symbols}
+    first: list[int] = []
+    for item, one in enumerate(same):
+        if one not in numbers:
+            numbers[one] = len(numbers)
+            first.append(item)
     return Items(
         [
-            sorted(
-                {(symbol, numbers[same[to]]) for symbol, to in edges[first[one]]},
-                key=lambda edge: (names[edge[0]], edge[1]),
-            )
-            for one in numbers
+            [(symbols[rank], to) for rank, to in sorted({(rank, numbers[same[to]]) for rank, to in numbered[item]})]
+            for item in first
         ],
-        {numbers[one] for one in numbers if one in accepting},
+        {number for number, item in enumerate(first) if item in accepting},
     )
 
 
