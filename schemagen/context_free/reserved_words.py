@@ -16,7 +16,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from schemagen.context_free.matching import matched
+from schemagen.context_free.matching import language_of, matched
 from schemagen.context_free.syntax import Lexeme
 from schemagen.regex import ast, parse_python
 from schemagen.regex.derivatives import is_empty, is_subset
@@ -39,7 +39,7 @@ def reserved(patterns: Mapping[str, tuple[str, bool]]) -> dict[str, tuple[Lexeme
         PatternError: A pattern is invalid, or has no regular language.
         LimitError: It is too large to be compared with a keyword.
     """
-    literals = {name: parse_python(pattern) for name, (pattern, is_literal) in patterns.items() if is_literal}
+    literals = {name: language_of(pattern) for name, (pattern, is_literal) in patterns.items() if is_literal}
     words = {name: parse_python(pattern) for name, (pattern, is_literal) in patterns.items() if not is_literal}
     words = {name: regex for name, regex in words.items() if is_subset(regex, _WORD)}
     prefixes = Prefixes()
