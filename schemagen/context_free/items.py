@@ -30,7 +30,7 @@ from schemagen.errors import LimitError
 from schemagen.regex import ast
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Collection, Mapping
 
 Readable: TypeAlias = "Terminal | Text | Guest | Token | TokenRun"
 Symbol: TypeAlias = "Rule | Readable"
@@ -179,8 +179,9 @@ def items_of(body: Expression) -> Items:
     Raises:
         LimitError: Its repetitions are too long to be written out.
     """
-    items = positions_of(body)
-    return _merged(items.edges, items.accepting, len(items.edges))
+    positions, whole = _read(body)
+    accepting = {at + 1 for at in whole.last} | ({0} if whole.nullable else set())
+    return _merged(positions.symbols, [whole.first, *positions.follow], accepting)
 
 
 def positions_of(body: Expression) -> Items:
@@ -189,52 +190,71 @@ def positions_of(body: Expression) -> Items:
     Raises:
         LimitError: Its repetitions are too long to be written out.
     """
-    if _count(body) > MAX_POSITIONS:
-        raise _too_long()
-    positions = _Positions()
-    whole = positions.part(body)
+    positions, whole = _read(body)
     edges: list[list[tuple[Symbol, int]]] = [
-        [(positions.symbols[at], at + 1) for at in sorted(whole.first)],
-        *([(positions.symbols[at], at + 1) for at in sorted(follow)] for follow in positions.follow),
+        [(positions.symbols[at], at + 1) for at in sorted(follow)] for follow in (whole.first, *positions.follow)
     ]
     return Items(edges, {at + 1 for at in whole.last} | ({0} if whole.nullable else set()))
 
 
-def _merged(edges: list[list[tuple[Symbol, int]]], accepting: set[int], count: int) -> Items:
+def _read(body: Expression) -> tuple[_Positions, _Part]:
+    if _count(body) > MAX_POSITIONS:
+        raise _too_long()
+    positions = _Positions()
+    return positions, positions.part(body)
+
+
+def _merged(positions: list[Symbol], follow: list[Collection[int]], accepting: set[int]) -> Items:
     """Make items with the same future one, beginning with those that have none.
 
-    Most edges lead to later items, so from the last to the first one round sees whole chains of them.
+    Most edges lead to later items, so they are seen from the last to the first; those that lead to what became one
+    with another item since are seen again.
+
+    Args:
+        positions: The symbol of each position; the item behind it is the next number.
+        follow: For each item the positions behind it.
+        accepting: The items at which the rule may end.
     """
-    symbols = sorted({symbol for leaving in edges for symbol, _ in leaving}, key=_written)
+    count = len(follow)
+    symbols = sorted(set(positions), key=_written)
     ranks = {symbol: rank for rank, symbol in enumerate(symbols)}
-    numbered = [[(ranks[symbol], to) for symbol, to in leaving] for leaving in edges]
-    looped = {to for item, leaving in enumerate(numbered) for _, to in leaving if to <= item}
+    rank_of = [ranks[symbol] for symbol in positions]
+    edges = [
+        rank * count + at + 1 for at, rank in enumerate(rank_of)
+    ]  # by position: its symbol, and the item behind it
+    users: list[list[int]] = [[] for _ in positions]
+    for item, behind in enumerate(follow):
+        for at in behind:
+            users[at].append(item)
     same = list(range(count))
     members = [[item] for item in same]
-    changed, again = True, False
-    while changed:
-        changed = False
-        futures: dict[tuple[bool, frozenset[tuple[int, int]]], int] = {}
-        for item in reversed(range(count)):
-            future = item in accepting, frozenset([(symbol, same[to]) for symbol, to in numbered[item]])
-            one, other = same[futures.setdefault(future, item)], same[item]
-            if one != other:
-                # In the first round, what leads forward to the item is still to be seen.
-                changed = changed or again or item in looped
-                members[one] += members[other]
-                for each in members[other]:
-                    same[each] = one
-        again = True
+    futures: dict[tuple[bool, frozenset[int]], int] = {}  # those with edges of before are met no more
+    todo = list(range(count))
+    unseen = count  # items in front of this one will be seen
+    while todo:
+        item = todo.pop()
+        unseen = min(unseen, item)
+        future = item in accepting, frozenset(map(edges.__getitem__, follow[item]))
+        one, other = same[futures.setdefault(future, item)], same[item]
+        if one == other:
+            continue
+        members[one] += members[other]
+        for each in members[other]:
+            same[each] = one
+            if each:
+                edges[each - 1] = rank_of[each - 1] * count + one
+                todo += [user for user in users[each - 1] if user >= unseen]
     numbers: dict[int, int] = {}
     first: list[int] = []
     for item, one in enumerate(same):
         if one not in numbers:
             numbers[one] = len(numbers)
             first.append(item)
+    leaving = [{edges[at] for at in follow[item]} for item in first]
     return Items(
         [
-            [(symbols[rank], to) for rank, to in sorted({(rank, numbers[same[to]]) for rank, to in numbered[item]})]
-            for item in first
+            [(symbols[rank], to) for rank, to in sorted((edge // count, numbers[edge % count]) for edge in own)]
+            for own in leaving
         ],
         {number for number, item in enumerate(first) if item in accepting},
     )

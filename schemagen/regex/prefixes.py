@@ -34,6 +34,11 @@ def _are_chars(parts: tuple[ast.Regex, ...]) -> bool:
     return all(isinstance(part, ast.Chars) and part.ranges for part in parts)
 
 
+def _overlap(places: Places, others: Places) -> bool:
+    """Whether some text of the places is a text of the others, as far as both go."""
+    return all(one == other or ast.intersect_ranges(one, other) for one, other in zip(places, others, strict=False))
+
+
 class _Walker:
     """The states of one language along places."""
 
@@ -74,17 +79,21 @@ class Prefixes:
 
     def share(self, places: Places, regex: ast.Regex) -> bool | None:
         """Return whether some text of the places is one of a language; None where that is not told."""
+        others = places_of(regex)
+        if others is not None:
+            return len(places) == len(others) and _overlap(places, others)
         found = self._behind(places, regex)
         return None if found is None else any(state.nullable for state in found)
 
     def go_on(self, text: ast.Regex, longer: ast.Regex) -> bool | None:
         """Return whether some text of ``longer`` begins with one of ``text`` and is longer; None where that is not told."""
-        places = places_of(text)
+        places, others = places_of(text), places_of(longer)
+        if places is not None and others is not None:
+            return len(places) < len(others) and _overlap(places, others)
         if places is not None:
             found = self._behind(places, longer)
             return None if found is None else self._go_on(found, longer)
-        places = places_of(longer)
-        return None if places is None else self._ends_within(text, places)
+        return None if others is None else self._ends_within(text, others)
 
     def _walker(self, regex: ast.Regex) -> _Walker:
         known = self._walkers.get(regex)
