@@ -88,10 +88,11 @@ class SchemagenGrammars(Schemagen):
         if schema["own"] is None:
             python = ("lark", "python.lark", ("grammars",))
             read = lark.Lark.open_from_package(*python, start="file_input", postlex=PythonIndenter(), **options)
+            spec = schemagen.Lark(read)
         else:
-            read = lark.Lark(schema["own"], parser=options.get("parser", "earley"))
+            spec = schemagen.Lark(schema["own"], **options)
+            _ = spec._parser  # noqa: SLF001 - where lark reads it
         self.lark_us = (clock() - start) * 1e6
-        spec = schemagen.Lark(read, keywords=options.get("keywords"))
         self.grammar = schemagen.compile(spec, self.vocabulary, cache=None)
         self._matcher = self.grammar.matcher()
 

@@ -1,7 +1,6 @@
 #include "context_free/lexeme_masks.hpp"
 
 #include <algorithm>
-#include <cstring>
 #include <set>
 
 #include "util/bits.hpp"
@@ -244,14 +243,8 @@ uint32_t LexemeMasks::fill(const Configuration& config, uint32_t* words, Arena&)
 bool LexemeMasks::fill_known(const Configuration& config, uint32_t* words, uint32_t& allowed) const {
     const auto it = masks_.find(config.state);
     if (it == masks_.end()) return false;
-    const TokenSet& mask = it->second;
-    allowed = mask.count;
-    if (mask.mask) {
-        std::memcpy(words, mask.mask->data(), tables_.words() * sizeof(uint32_t));
-        return true;
-    }
-    std::memset(words, 0, tables_.words() * sizeof(uint32_t));
-    for (uint32_t token : mask.list) set_bit(words, token);
+    allowed = it->second.count;
+    it->second.copy_to(words, tables_.words());
     return true;
 }
 

@@ -25,7 +25,8 @@ const LexemeScans::Branch& LexemeScans::branch(LexerState state, uint32_t node) 
     if (const uint32_t known = branch_index_.find(state, node); known != PairMap::kNone) return branches_[known];
     branches_.push_back(walk(state, node));
     const Branch& made = branches_.back();
-    bytes_ += sizeof(Branch) + made.inner.size() * sizeof(uint32_t) + made.leaving.size() * sizeof(made.leaving[0]);
+    bytes_ +=
+        sizeof(Branch) + made.inner.size() * sizeof(made.inner[0]) + made.leaving.size() * sizeof(made.leaving[0]);
     branch_index_.insert(state, node, static_cast<uint32_t>(branches_.size() - 1));
     return made;
 }
@@ -40,15 +41,20 @@ LexemeScans::Branch LexemeScans::walk(LexerState state, uint32_t node) {
     Branch out;
     std::vector<Level> levels;
     TailClasses::CutStack cuts;
+    auto add = [&](uint32_t begin, uint32_t end) {
+        if (begin == end) return;
+        if (!out.inner.empty() && out.inner.back().second == begin)
+            out.inner.back().second = end;
+        else
+            out.inner.emplace_back(begin, end);
+    };
     // The cuts from `begin` on are those that were kept on the way to the node.
     auto open = [&](LexerState reached, uint32_t at, size_t begin) {
         if (const Slice::Set below = tables_.slices().below[at]; below && (below & classes_.loops().of(reached))) {
-            const auto all = trie.tokens_below(at);
-            out.inner.insert(out.inner.end(), all.begin(), all.end());
+            add(trie.first_token[at], trie.first_token[trie.skip[at]]);
             return;
         }
-        const auto tokens = trie.tokens_at(at);
-        out.inner.insert(out.inner.end(), tokens.begin(), tokens.end());
+        add(trie.first_token[at], trie.first_token[at + 1]);
         if (!trie.has_children(at)) return;
         const auto length = static_cast<uint32_t>(levels.size() + 1);
         for (const Lexer::End& end : lexer_.ends(reached))
@@ -107,7 +113,8 @@ std::shared_ptr<LexemeScan> LexemeScans::scan(LexerState alone) {
         const LexerState next = lexer_.next(alone, trie.child_byte[k]);
         if (!next) continue;
         const Branch& below = branch(next, trie.child[k]);
-        for (uint32_t token : below.inner) set_bit(inner.data(), token);
+        for (auto [begin, end] : below.inner)
+            for (uint32_t at = begin; at < end; ++at) set_bit(inner.data(), trie.tokens[at]);
         leaving.insert(leaving.end(), below.leaving.begin(), below.leaving.end());
     }
     auto out = std::make_shared<LexemeScan>();

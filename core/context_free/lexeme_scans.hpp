@@ -40,7 +40,7 @@ public:
 private:
     // What is below a node of the trie that a byte leads to from the root.
     struct Branch {
-        std::vector<uint32_t> inner;
+        std::vector<std::pair<uint32_t, uint32_t>> inner;  // ranges of the trie's tokens: most are whole subtrees
         TailClasses::Tails leaving;
     };
     std::shared_ptr<LexemeScan> scan(LexerState alone);

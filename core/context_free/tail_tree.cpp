@@ -10,7 +10,7 @@ namespace schemagen {
 // The number of the tokens, the same for equal ones.
 uint32_t TailTree::number(const TokenSet* tokens) {
     if (const auto it = numbers_.find(tokens); it != numbers_.end()) return it->second;
-    const auto* words = tokens->mask ? tokens->mask.get() : &tokens->list;
+    const auto* words = tokens->mask ? &tokens->mask->ids : &tokens->list;
     std::vector<uint32_t>& alike = equal_[hash_words(words->data(), words->size())];
     const auto same = std::find_if(alike.begin(), alike.end(), [&](uint32_t k) {
         return kinds_[k]->mask == tokens->mask && kinds_[k]->list == tokens->list;  // masks are kept once

@@ -1,37 +1,115 @@
 #include "context_free/token_sets.hpp"
 
 #include <algorithm>
+#include <array>
+#include <cstring>
 
 #include "util/bits.hpp"
 #include "util/hash.hpp"
 
 namespace schemagen {
 
+namespace {
+
+uint64_t hash_piece(const uint32_t* words) {
+    std::array<uint64_t, MaskPieces::kWords / 2> values;
+    std::memcpy(values.data(), words, sizeof(values));
+    std::array<uint64_t, 2> chains{0, 1};
+    for (size_t k = 0; k < values.size(); ++k) chains[k & 1] = mix(chains[k & 1], values[k]);
+    return mix(chains[0], chains[1]);
+}
+
+}  // namespace
+
+// The slot of equal words, or the one that they belong into.
+size_t MaskPieces::slot_of(const uint32_t* words) const {
+    const size_t mask = slots_.size() - 1;
+    size_t at = hash_piece(words) & mask;
+    while (slots_[at] && std::memcmp((*this)[slots_[at]], words, kWords * sizeof(uint32_t)) != 0) at = (at + 1) & mask;
+    return at;
+}
+
+uint32_t MaskPieces::intern(const uint32_t* words) {
+    uint32_t any = 0;
+    for (size_t w = 0; w < kWords; ++w) any |= words[w];
+    if (!any) return 0;
+    size_t at = slot_of(words);
+    if (slots_[at]) return slots_[at];
+    if (next_ * size_t{4} >= slots_.size() * 3) {
+        grow();
+        at = slot_of(words);
+    }
+    if (pages_.size() <= next_ / kPage) pages_.push_back(std::make_unique<uint32_t[]>(kPage * kWords));
+    std::copy(words, words + kWords, pages_.back().get() + next_ % kPage * kWords);
+    return slots_[at] = next_++;
+}
+
+void MaskPieces::grow() {
+    slots_.assign(slots_.size() * 2, 0);
+    for (uint32_t id = 1; id < next_; ++id) slots_[slot_of((*this)[id])] = id;
+}
+
 void TokenSet::add_to(uint32_t* words, size_t size) const {
-    if (mask)
-        for (size_t w = 0; w < size; ++w) words[w] |= (*mask)[w];
     for (uint32_t token : list) set_bit(words, token);
+    if (!mask) return;
+    const size_t whole = size / MaskPieces::kWords;
+    for (size_t k = 0; k < whole; ++k) {
+        if (!mask->ids[k]) continue;
+        const uint32_t* piece = (*mask->pieces)[mask->ids[k]];
+        uint32_t* to = words + k * MaskPieces::kWords;
+        for (size_t w = 0; w < MaskPieces::kWords; ++w) to[w] |= piece[w];
+    }
+    if (mask->ids.size() == whole || !mask->ids[whole]) return;
+    const uint32_t* last = (*mask->pieces)[mask->ids[whole]];
+    for (size_t w = whole * MaskPieces::kWords; w < size; ++w) words[w] |= last[w - whole * MaskPieces::kWords];
+}
+
+void TokenSet::copy_to(uint32_t* words, size_t size) const {
+    if (!mask) {
+        std::fill(words, words + size, 0);
+        return add_to(words, size);
+    }
+    for (size_t begin = 0, k = 0; begin < size; begin += MaskPieces::kWords, ++k) {
+        const uint32_t* piece = (*mask->pieces)[mask->ids[k]];
+        std::copy(piece, piece + std::min(MaskPieces::kWords, size - begin), words + begin);
+    }
+}
+
+// The pieces of words, the last one filled up.
+std::vector<uint32_t> TokenSets::cut(const TokenSet::Words& words) {
+    const size_t whole = words.size() / MaskPieces::kWords;
+    std::vector<uint32_t> ids;
+    ids.reserve(whole + 1);
+    for (size_t k = 0; k < whole; ++k) ids.push_back(pieces_->intern(words.data() + k * MaskPieces::kWords));
+    if (const auto rest = words.begin() + static_cast<ptrdiff_t>(whole * MaskPieces::kWords); rest != words.end()) {
+        std::array<uint32_t, MaskPieces::kWords> last{};
+        std::copy(rest, words.end(), last.begin());
+        ids.push_back(pieces_->intern(last.data()));
+    }
+    return ids;
 }
 
 TokenSet TokenSets::kept(const TokenSet::Words& words) {
     TokenSet out;
     out.count = count_bits(words.data(), words.size());
     if (out.count < words.size() / 4) {
+        out.list.reserve(out.count);
         for (uint32_t w = 0; w < words.size(); ++w)
             for (uint32_t bit = 0, bits = words[w]; bits; ++bit, bits >>= 1)
                 if (bits & 1) out.list.push_back(w * 32 + bit);
         bytes_ += out.list.size() * sizeof(uint32_t) + sizeof(TokenSet);
         return out;
     }
-    auto& equal = masks_[hash_words(words.data(), words.size())];
+    std::vector<uint32_t> ids = cut(words);
+    auto& equal = masks_[hash_words(ids.data(), ids.size())];
     for (const auto& weak : equal)
-        if (auto known = weak.lock(); known && *known == words) {
+        if (auto known = weak.lock(); known && known->ids == ids) {
             out.mask = std::move(known);
             return out;
         }
-    out.mask = std::make_shared<const TokenSet::Words>(words);
+    bytes_ += ids.size() * sizeof(uint32_t) + sizeof(TokenSet) + sizeof(TokenSet::Mask);
+    out.mask = std::make_shared<const TokenSet::Mask>(TokenSet::Mask{pieces_, std::move(ids)});
     equal.push_back(out.mask);
-    bytes_ += words.size() * sizeof(uint32_t) + sizeof(TokenSet);
     return out;
 }
 
@@ -66,6 +144,7 @@ TokenSet TokenSets::united(const std::vector<const TokenSet*>& sets, size_t word
 
 void TokenSets::clear() {
     masks_.clear();
+    pieces_ = std::make_shared<MaskPieces>();
     bytes_ = 0;
 }
 

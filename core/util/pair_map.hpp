@@ -14,17 +14,17 @@ public:
 
     uint32_t find(uint32_t first, uint32_t second) const {
         if (slots_.empty()) return kNone;
-        const uint64_t key = uint64_t{first} << 32 | second;
         const size_t mask = slots_.size() - 1;
-        for (size_t at = mix(0, key) & mask;; at = (at + 1) & mask) {
-            if (slots_[at].value == kNone) return kNone;
-            if (slots_[at].key == key) return slots_[at].value;
+        for (size_t at = place(first, second) & mask;; at = (at + 1) & mask) {
+            const Slot& slot = slots_[at];
+            if (slot.value == kNone) return kNone;
+            if (slot.first == first && slot.second == second) return slot.value;
         }
     }
     // The pair is new, and the value is not kNone.
     void insert(uint32_t first, uint32_t second, uint32_t value) {
-        if ((size_ + 1) * 2 > slots_.size()) grow();
-        put({uint64_t{first} << 32 | second, value});
+        if ((size_ + 1) * 3 > slots_.size() * 2) grow();
+        put({first, second, value});
         ++size_;
     }
     void clear() {
@@ -41,12 +41,12 @@ public:
 
 private:
     struct Slot {
-        uint64_t key = 0;
-        uint32_t value = kNone;
+        uint32_t first = 0, second = 0, value = kNone;
     };
+    static uint64_t place(uint32_t first, uint32_t second) { return mix(0, uint64_t{first} << 32 | second); }
     void put(const Slot& slot) {
         const size_t mask = slots_.size() - 1;
-        size_t at = mix(0, slot.key) & mask;
+        size_t at = place(slot.first, slot.second) & mask;
         while (slots_[at].value != kNone) at = (at + 1) & mask;
         slots_[at] = slot;
     }

@@ -45,6 +45,7 @@ from schemagen.context_free.texts import nonempty
 from schemagen.errors import LimitError
 from schemagen.regex import ast
 from schemagen.regex.derivatives import is_empty
+from schemagen.regex.prefixes import Prefixes
 
 if TYPE_CHECKING:
     from collections.abc import Hashable, Iterable, Iterator, Mapping
@@ -102,6 +103,7 @@ class _Solver:
 
     def __init__(self, moves: Mapping[Hashable, Mapping[int, int]]) -> None:
         self._moves = {symbol: (reduce(int.__or__, (1 << at for at in row)), row) for symbol, row in moves.items()}
+        self._moved: dict[tuple[Hashable, int], int] = {}  # most unknowns see the same sets again and again
         self.base: list[int] = []
         self.sources: list[list[int]] = []
         self.moved: list[tuple[int, Hashable] | None] = []
@@ -137,12 +139,27 @@ class _Solver:
 
     def _value(self, unknown: int, values: list[int]) -> int:
         value, moved = self.base[unknown], self.moved[unknown]
-        if self.sources[unknown]:
-            value |= reduce(int.__and__, (values[each] for each in self.sources[unknown]))
+        sources = self.sources[unknown]
+        if sources:
+            common = values[sources[0]]
+            for each in sources:
+                common &= values[each]
+            value |= common
         if moved is not None:
-            begins, moves = self._moves[moved[1]]
-            value |= reduce(int.__or__, (moves[at] for at in _bits(values[moved[0]] & begins)), 0)
+            value |= self._moved_by(moved[1], values[moved[0]])
         return value
+
+    def _moved_by(self, symbol: Hashable, items: int) -> int:
+        """Return where a symbol leads from a set of items."""
+        begins, moves = self._moves[symbol]
+        key = symbol, items & begins
+        known = self._moved.get(key)
+        if known is None:
+            known = 0
+            for at in _bits(key[1]):
+                known |= moves[at]
+            self._moved[key] = known
+        return known
 
 
 class _Expected:
@@ -294,9 +311,9 @@ def _first(regex: ast.Regex) -> ast.Ranges | None:
     return first_characters(regex)
 
 
-@lru_cache(maxsize=65536)
+@lru_cache(maxsize=4096)
 def _goes_on_as(text: ast.Regex, longer: ast.Regex) -> bool:
-    """Whether some text of the one language is longer than one of the other that it begins with."""
+    """Whether some text of the one language is longer than one of the other that it begins with, in general."""
     return _meet(ast.concat(text, _ANYTHING_MORE), longer)
 
 
@@ -313,6 +330,7 @@ class _Matches:
     def __init__(self, kinds: list[Kind], *, longest: bool) -> None:
         self._kinds = kinds
         self._longest = longest
+        self._prefixes = Prefixes()
         self._known: dict[tuple[int, int], Lexeme] = {}
         texts = [(None if kind.lazy else only_text(kind.text), number) for number, kind in enumerate(kinds)]
         self._words = sorted((text, number) for text, number in texts if text is not None)
@@ -343,8 +361,13 @@ class _Matches:
             return Lexeme(text)
         rivals = [each for each in beside if _may_share(kind.text, each.text)]
         if len(rivals) <= MAX_TESTED:  # one that never is longer makes no difference, but for the time that it takes
-            rivals = [each for each in rivals if _goes_on_as(kind.text, each.text)]
+            rivals = [each for each in rivals if self._goes_on_as(kind.text, each.text)]
         return Lexeme(text, ast.union(*(_before_first(each, lazy) for each in rivals)))
+
+    def _goes_on_as(self, text: ast.Regex, longer: ast.Regex) -> bool:
+        """Whether some text of the one language is longer than one of the other that it begins with."""
+        seen = self._prefixes.go_on(text, longer)
+        return _goes_on_as(text, longer) if seen is None else seen
 
 
 def _before_first(kind: Kind, lazy: list[Kind]) -> ast.Regex:

@@ -9,7 +9,8 @@ Invariants: state 0 is the start; every state is reached from it, and every one 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from itertools import pairwise
+from functools import lru_cache
+from itertools import chain, pairwise
 from typing import TYPE_CHECKING, TypeAlias
 
 from schemagen.context_free.syntax import (
@@ -29,7 +30,7 @@ from schemagen.errors import LimitError
 from schemagen.regex import ast
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Collection, Mapping
 
 Readable: TypeAlias = "Terminal | Text | Guest | Token | TokenRun"
 Symbol: TypeAlias = "Rule | Readable"
@@ -56,10 +57,10 @@ class Items:
 
 @dataclass(slots=True)
 class _Part:
-    """Of a part of a body: the positions it may begin and end with, and whether it may be empty."""
+    """Of a part of a body: the positions it may begin and end with, each once, and whether it may be empty."""
 
-    first: frozenset[int]
-    last: frozenset[int]
+    first: tuple[int, ...]
+    last: tuple[int, ...]
     nullable: bool
 
 
@@ -84,19 +85,19 @@ class _Positions:
 
     def text(self, expression: Text) -> _Part:
         regex = nonempty(expression.regex)
-        part = _Part(frozenset(), frozenset(), nullable=False) if regex == ast.EMPTY else self.symbol(Text(regex))
+        part = _Part((), (), nullable=False) if regex == ast.EMPTY else self.symbol(Text(regex))
         part.nullable = is_nullable(expression.regex)
         return part
 
     def symbol(self, symbol: Symbol) -> _Part:
         if len(self.symbols) == MAX_POSITIONS:
             raise _too_long()
-        here = frozenset((len(self.symbols),))
+        here = (len(self.symbols),)
         self.symbols.append(symbol)
         self.follow.append(set())
         return _Part(here, here, nullable=False)
 
-    def link(self, last: frozenset[int], first: frozenset[int]) -> None:
+    def link(self, last: tuple[int, ...], first: tuple[int, ...]) -> None:
         """Let every position of ``first`` follow every one of ``last``."""
         self._neighbours += len(last) * len(first)
         if self._neighbours > MAX_NEIGHBOURS:
@@ -106,16 +107,16 @@ class _Positions:
                 fix="use rules for parts of it",
             )
         for position in last:
-            self.follow[position] |= first
+            self.follow[position].update(first)
 
     def join(self, parts: list[_Part]) -> _Part:
         """The parts one after the other."""
-        out = _Part(frozenset(), frozenset(), nullable=True)
+        out = _Part((), (), nullable=True)
         for part in parts:
             self.link(out.last, part.first)
             out = _Part(
-                out.first | part.first if out.nullable else out.first,
-                out.last | part.last if part.nullable else part.last,
+                out.first + part.first if out.nullable else out.first,
+                out.last + part.last if part.nullable else part.last,
                 out.nullable and part.nullable,
             )
         return out
@@ -138,9 +139,9 @@ class _Positions:
         if not any(part.nullable for part in parts):  # each has its neighbour only, and together they take linear time
             for inner, outer in pairwise(parts):
                 self.link(outer.last, inner.first)
-            last = frozenset().union(*(part.last for part in parts))
-            return _Part(parts[-1].first if parts else frozenset(), last, nullable=True)
-        rest = _Part(frozenset(), frozenset(), nullable=True)
+            last = tuple(chain.from_iterable(part.last for part in parts))
+            return _Part(parts[-1].first if parts else (), last, nullable=True)
+        rest = _Part((), (), nullable=True)
         for part in parts:
             rest = self.join([part, rest])
             rest.nullable = True
@@ -149,8 +150,8 @@ class _Positions:
 
 def _either(parts: list[_Part]) -> _Part:
     return _Part(
-        frozenset().union(*(part.first for part in parts)),
-        frozenset().union(*(part.last for part in parts)),
+        tuple(chain.from_iterable(part.first for part in parts)),
+        tuple(chain.from_iterable(part.last for part in parts)),
         any(part.nullable for part in parts),
     )
 
@@ -178,8 +179,9 @@ def items_of(body: Expression) -> Items:
     Raises:
         LimitError: Its repetitions are too long to be written out.
     """
-    items = positions_of(body)
-    return _merged(items.edges, items.accepting, len(items.edges))
+    positions, whole = _read(body)
+    accepting = {at + 1 for at in whole.last} | ({0} if whole.nullable else set())
+    return _merged(positions.symbols, [whole.first, *positions.follow], accepting)
 
 
 def positions_of(body: Expression) -> Items:
@@ -188,40 +190,80 @@ def positions_of(body: Expression) -> Items:
     Raises:
         LimitError: Its repetitions are too long to be written out.
     """
-    if _count(body) > MAX_POSITIONS:
-        raise _too_long()
-    positions = _Positions()
-    whole = positions.part(body)
+    positions, whole = _read(body)
     edges: list[list[tuple[Symbol, int]]] = [
-        [(positions.symbols[at], at + 1) for at in sorted(whole.first)],
-        *([(positions.symbols[at], at + 1) for at in sorted(follow)] for follow in positions.follow),
+        [(positions.symbols[at], at + 1) for at in sorted(follow)] for follow in (whole.first, *positions.follow)
     ]
     return Items(edges, {at + 1 for at in whole.last} | ({0} if whole.nullable else set()))
 
 
-def _merged(edges: list[list[tuple[Symbol, int]]], accepting: set[int], count: int) -> Items:
-    """Make items with the same future one, beginning with those that have none."""
+def _read(body: Expression) -> tuple[_Positions, _Part]:
+    if _count(body) > MAX_POSITIONS:
+        raise _too_long()
+    positions = _Positions()
+    return positions, positions.part(body)
+
+
+def _merged(positions: list[Symbol], follow: list[Collection[int]], accepting: set[int]) -> Items:
+    """Make items with the same future one, beginning with those that have none.
+
+    Most edges lead to later items, so they are seen from the last to the first; those that lead to what became one
+    with another item since are seen again.
+
+    Args:
+        positions: The symbol of each position; the item behind it is the next number.
+        follow: For each item the positions behind it.
+        accepting: The items at which the rule may end.
+    """
+    count = len(follow)
+    symbols = sorted(set(positions), key=_written)
+    ranks = {symbol: rank for rank, symbol in enumerate(symbols)}
+    rank_of = [ranks[symbol] for symbol in positions]
+    edges = [
+        rank * count + at + 1 for at, rank in enumerate(rank_of)
+    ]  # by position: its symbol, and the item behind it
+    users: list[list[int]] = [[] for _ in positions]
+    for item, behind in enumerate(follow):
+        for at in behind:
+            users[at].append(item)
     same = list(range(count))
-    while True:
-        futures: dict[tuple[bool, frozenset[tuple[Symbol, int]]], int] = {}
-        new = [
-            futures.setdefault((item in accepting, frozenset((symbol, same[to]) for symbol, to in edges[item])), item)
-            for item in range(count)
-        ]
-        if new == same:
-            break
-        same = new
-    numbers = {item: number for number, item in enumerate(dict.fromkeys(same))}
-    names = {symbol: repr(symbol) for symbol in {symbol for leaving in edges for symbol, _ in leaving}}
+    members = [[item] for item in same]
+    futures: dict[tuple[bool, frozenset[int]], int] = {}  # those with edges of before are met no more
+    todo = list(range(count))
+    unseen = count  # items in front of this one will be seen
+    while todo:
+        item = todo.pop()
+        unseen = min(unseen, item)
+        future = item in accepting, frozenset(map(edges.__getitem__, follow[item]))
+        one, other = same[futures.setdefault(future, item)], same[item]
+        if one == other:
+            continue
+        members[one] += members[other]
+        for each in members[other]:
+            same[each] = one
+            if each:
+                edges[each - 1] = rank_of[each - 1] * count + one
+                todo += [user for user in users[each - 1] if user >= unseen]
+    numbers: dict[int, int] = {}
+    first: list[int] = []
+    for item, one in enumerate(same):
+        if one not in numbers:
+            numbers[one] = len(numbers)
+            first.append(item)
+    leaving = [{edges[at] for at in follow[item]} for item in first]
     return Items(
         [
-            sorted(
-                {(symbol, numbers[same[to]]) for symbol, to in edges[item]}, key=lambda edge: (names[edge[0]], edge[1])
-            )
-            for item in numbers
+            [(symbols[rank], to) for rank, to in sorted((edge // count, numbers[edge % count]) for edge in own)]
+            for own in leaving
         ],
-        {numbers[item] for item in numbers if item in accepting},
+        {number for number, item in enumerate(first) if item in accepting},
     )
+
+
+@lru_cache(maxsize=1024)
+def _written(symbol: Symbol) -> str:
+    """Return what symbols are sorted by; that of a long pattern takes time."""
+    return repr(symbol)
 
 
 def nullable_rules(items: Mapping[str, Items]) -> set[str]:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from schemagen.context_free.lark_work import check_text, check_work
@@ -75,11 +76,13 @@ class LarkSource:
     path: str | tuple[str, str] | None = None
     options: tuple[tuple[str, Any], ...] = ()
 
-    def parser_of(self, definitions: str = "", **options: Any) -> Lark:
+    def parser_of(self, definitions: str = "", *, parses: bool = True, **options: Any) -> Lark:
         r"""Return the parser.
 
         Args:
             definitions: More lines of the grammar.
+            parses: Whether it is to parse texts. If not, and what is read off it are rules and terminals alone (Earley with
+                a dynamic lexer), it has no ``parser``: making that takes lark 40 % of the time.
             options: Options of lark that count before those of the source.
 
         Raises:
@@ -97,10 +100,11 @@ class LarkSource:
         given.update(start=self.start, parser=self.parser, lexer=self.lexer, source_path=path)
         text = f"{self.text}\n{definitions}" if definitions else self.text
         keep = given.get("keep_all_tokens", False)
+        parses = parses or self.parser != "earley" or not self.lexer.startswith("dynamic")
         try:
             grammar, _ = reader.load_grammar(text, path or "<string>", given.get("import_paths", []), keep)
             check_work(grammar, lalr=self.parser == "lalr")
-            made: Lark = lark.Lark(grammar, **{**given, **options})
+            made: Lark = (lark.Lark if parses else _without_parser())(grammar, **{**given, **options})
             made.source_grammar = text
         except LimitError:
             raise
@@ -111,6 +115,36 @@ class LarkSource:
         except Exception as error:  # lark raises also what its own mistakes are, such as an IndexError for `x: x`
             raise translated(error, self.text) from error
         return made
+
+
+@lru_cache(maxsize=1)
+def _without_parser() -> type[Lark]:
+    """Return a class of parsers that know their rules and terminals, and refuse what lark's own do, but cannot parse."""
+    lark = imported_lark()
+
+    class WithoutParser(lark.Lark):  # type: ignore[misc, name-defined]
+        def _build_parser(self) -> None:
+            for start in self.options.start:
+                if not any(rule.origin.name == start for rule in self.rules):
+                    raise lark.GrammarError(f"Using an undefined rule: NonTerminal({str(start)!r})")
+            for terminal in self.terminals:
+                _check_terminal(terminal, self.options.g_regex_flags)
+
+    return WithoutParser
+
+
+def _check_terminal(terminal: Any, flags: int) -> None:
+    """Refuse a terminal that lark's dynamic lexer refuses."""
+    error = imported_lark().GrammarError
+    pattern = terminal.pattern.to_regexp()
+    try:
+        width = terminal.pattern.min_width
+    except ValueError:
+        raise error(f"Bad regexp in token {terminal.name}: {pattern}") from None
+    if width == 0:
+        raise error("Dynamic Earley doesn't allow zero-width regexps", terminal)
+    if "(?<" in pattern or flags:  # what does not show before a pattern is compiled
+        re.compile(pattern, flags)
 
 
 def imported_lark(name: str = "lark") -> ModuleType:

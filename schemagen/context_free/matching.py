@@ -71,6 +71,12 @@ def _literal(pattern: str) -> str | None:
     return _ESCAPED.sub(r"\1", pattern) if _LITERAL.fullmatch(pattern) else None
 
 
+def language_of(pattern: str) -> ast.Regex:
+    """Return the texts of a pattern, of one that is a text at once."""
+    text = _literal(pattern)
+    return parse_python(pattern) if text is None else ast.literal(text)
+
+
 def _has_choices(tree: Iterable[tuple[Any, Any]], *, lazy: bool = True) -> bool:
     """Whether there is an assertion, an anchor or, if that counts, a lazy repetition."""
     for code, argument in tree:
@@ -103,13 +109,13 @@ def matched(
 @lru_cache(maxsize=1024)
 def _matched(pattern: str, rivals: tuple[str, ...], only: str | None, but_not: tuple[str, ...]) -> Lexeme:
     if is_simple(pattern) and not any(_looks_ahead(each) for each in rivals):
-        own = parse_python(pattern)
+        own = language_of(pattern)
         text = ast.conjunction(
-            own if only is None else ast.conjunction(own, parse_python(only)),
-            *(ast.complement(parse_python(each)) for each in but_not),
+            own if only is None else ast.conjunction(own, language_of(only)),
+            *(ast.complement(language_of(each)) for each in but_not),
             *map(_not_begun, rivals),
         )
-        return Lexeme(text, longer=ast.union(own, *map(parse_python, rivals)))
+        return Lexeme(text, longer=ast.union(own, *map(language_of, rivals)))
     claims = [] if only is None else [_marked_text(only)]
     claims += [ast.complement(_marked_text(each)) for each in reversed(but_not)]
     claims += map(_not_matched, reversed(rivals))
@@ -122,7 +128,7 @@ def _matched(pattern: str, rivals: tuple[str, ...], only: str | None, but_not: t
 @lru_cache(maxsize=1024)
 def _not_begun(pattern: str) -> ast.Regex:
     """Return the texts that do not begin with one of a pattern without assertions."""
-    return ast.complement(ast.concat(parse_python(pattern), ast.ANY_STRING))
+    return ast.complement(ast.concat(language_of(pattern), ast.ANY_STRING))
 
 
 @lru_cache(maxsize=1024)
@@ -150,7 +156,7 @@ def matched_whole(pattern: str) -> Lexeme:
         UnsupportedPatternError: It looks at what stands behind them.
     """
     if is_simple(pattern):
-        return Lexeme(parse_python(pattern))
+        return Lexeme(language_of(pattern))
     if _looks_ahead(pattern):
         raise UnsupportedPatternError(
             f"the terminal /{pattern}/ has an assertion, and the lexer takes any part of what it matches",

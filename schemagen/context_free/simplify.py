@@ -113,19 +113,25 @@ def simplified(grammar: ContextFreeGrammar) -> ContextFreeGrammar:
     """
     alive = productive(grammar.rules)
     dead: dict[Expression, Expression] = dict.fromkeys(map(Rule, set(grammar.rules) - alive), NOTHING)
-    rules = {name: substituted(body, dead) for name, body in grammar.rules.items() if name in alive}
+    rules = {name: body for name, body in grammar.rules.items() if name in alive}
+    if dead:
+        rules = {name: substituted(body, dead) for name, body in rules.items()}
     if grammar.start not in alive:
         return ContextFreeGrammar(grammar.start, {grammar.start: NOTHING})
     known: dict[Expression, Expression] = {}
+    written: set[str] = set()
     room = MAX_WRITTEN_OUT
     for group in components(rules):
         for name in group:
+            if written.isdisjoint(called(rules[name])):
+                continue
             size = _size_with(rules[name], known)
             if size <= room:
                 rules[name] = substituted(rules[name], known)
                 room -= size
         if len(group) == 1 and group[0] not in called(rules[group[0]]) and _is_small(rules[group[0]]):
             known[Rule(group[0])] = rules[group[0]]
+            written.add(group[0])
     kept: dict[str, Expression] = {}
     todo = [grammar.start]
     while todo:

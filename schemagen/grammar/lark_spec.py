@@ -207,9 +207,9 @@ class Lark(GrammarText):
 
     @cached_property
     def _parser(self) -> Any:
-        """Lark's parser, without what is bound."""
+        """Lark's parser, without what is bound; it may have rules and terminals alone."""
         source = LarkSource(self.text, self.start, self.parser, self.lexer, self.path, self.options)
-        return source.parser_of()
+        return source.parser_of(parses=False)
 
     @cached_property
     def _reader(self) -> Any:
@@ -220,7 +220,7 @@ class Lark(GrammarText):
                 why="lark does not read this dialect",
                 fix="parse the text yourself",
             )
-        if not self.bind:
+        if not self.bind and self._parser.parser is not None:
             return self._parser
         source = LarkSource(self.text, self.start, self.parser, self.lexer, self.path, self.options)
         return source.parser_of("\n".join(_definition(name, spec) for name, spec in self.bind))

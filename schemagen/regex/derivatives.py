@@ -29,6 +29,7 @@ from schemagen.regex.ast import (
     Conjunction,
     Ranges,
     Regex,
+    Repeat,
     Substring,
     char_set,
     complement,
@@ -453,6 +454,9 @@ def is_empty(regex: Regex, max_states: int = 10_000) -> bool:
         LimitError: More derivatives would have to be visited. An expression without intersection and complement is
             answered at once, however large its counters.
     """
+    plainly = _has_texts(regex)
+    if plainly is not None:
+        return not plainly
     algebra = Algebra(character_sets(regex))
     start = algebra.build(regex)
     seen, todo = {start}, [start]
@@ -471,6 +475,23 @@ def is_empty(regex: Regex, max_states: int = 10_000) -> bool:
                 fix="raise max_states, or bound the repetitions of the patterns that are combined",
             )
     return True
+
+
+def _has_texts(regex: Regex) -> bool | None:
+    """Return whether some string matches, as far as that is seen without derivatives."""
+    if isinstance(regex, Chars):
+        return bool(regex.ranges)
+    if isinstance(regex, Substring):
+        return bool(regex.text)
+    if isinstance(regex, (Conjunction, Complement)):
+        return None
+    if isinstance(regex, Repeat):
+        return True if regex.low == 0 else _has_texts(regex.inner)
+    wanted = isinstance(regex, Alternation)  # of alternatives one will do, of a sequence all are needed
+    seen = [_has_texts(part) for part in regex.parts]
+    if wanted in seen:
+        return wanted
+    return None if None in seen else not wanted
 
 
 def _surely_some(state: State, algebra: Algebra) -> bool:

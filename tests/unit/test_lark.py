@@ -17,6 +17,7 @@ indenter = pytest.importorskip("lark.indenter")
 
 import schemagen  # noqa: E402 - below the import of what may be missing
 from schemagen import EBNF, GBNF, Choice, Lark, Regex  # noqa: E402
+from schemagen.context_free.lark_source import LarkSource  # noqa: E402
 from schemagen.context_free.matching import alike  # noqa: E402
 from schemagen.context_free.scanner import MAX_LENGTH  # noqa: E402
 from schemagen.context_free.syntax import ContextFreeGrammar  # noqa: E402
@@ -211,6 +212,35 @@ def test_a_file_that_is_not_there() -> None:
 
 
 # --- trees ---------------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        'start: "a" b\nb: /[0-9]+/ [N]\nN: "n"i\n%ignore /[ ]+/',
+        'other: "a"',
+        "start: A\nA: /a*/",
+        'start: A\nA: "a" | /(/',
+        "start: A\nA: /(?<=a+)b/",
+        'start: "a" | "a"\nstart: "b"',
+        'start: x -> y | x -> z\nx: "a"',
+        "start: missing",
+    ],
+)
+@pytest.mark.parametrize("lexer", ["dynamic", "dynamic_complete"])
+def test_without_its_parser_lark_takes_the_same_grammars(text: str, lexer: str) -> None:
+    """Rules, terminals and errors are the same, also where lark tells only while it makes the parser."""
+    source = LarkSource(text, "start", "earley", lexer)
+
+    def found(*, has_parser: bool) -> object:
+        try:
+            made: Any = source.parser_of(parses=has_parser)
+        except GrammarError as error:
+            return type(error), str(error)
+        assert (made.parser is not None) == has_parser
+        return list(made.rules), [(each.name, each.pattern, each.priority) for each in made.terminals]
+
+    assert found(has_parser=False) == found(has_parser=True)
 
 
 def test_parse_returns_larks_tree() -> None:
