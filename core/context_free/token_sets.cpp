@@ -69,10 +69,13 @@ void TokenSet::copy_to(uint32_t* words, size_t size) const {
         std::fill(words, words + size, 0);
         return add_to(words, size);
     }
-    for (size_t begin = 0, k = 0; begin < size; begin += MaskPieces::kWords, ++k) {
-        const uint32_t* piece = (*mask->pieces)[mask->ids[k]];
-        std::copy(piece, piece + std::min(MaskPieces::kWords, size - begin), words + begin);
-    }
+    const size_t whole = size / MaskPieces::kWords;
+    for (size_t k = 0; k < whole; ++k)
+        std::memcpy(words + k * MaskPieces::kWords, (*mask->pieces)[mask->ids[k]],
+                    MaskPieces::kWords * sizeof(uint32_t));
+    if (mask->ids.size() == whole) return;
+    const uint32_t* last = (*mask->pieces)[mask->ids[whole]];
+    std::copy(last, last + size % MaskPieces::kWords, words + whole * MaskPieces::kWords);
 }
 
 // The pieces of words, the last one filled up.

@@ -1,7 +1,7 @@
 // Sets of tokens, each kept once: what masks are put together from.
 //
 // The masks of a grammar are much alike: they differ in some operators, or in the first letters of a keyword. So a mask
-// is cut into pieces, and equal pieces are one, too; of a few hundred masks over a large vocabulary a quarter is left.
+// is cut into pieces, and equal pieces are one, too; of a few hundred masks over a large vocabulary a third is left.
 #pragma once
 #include <cstddef>
 #include <cstdint>
@@ -14,7 +14,7 @@ namespace schemagen {
 // Pieces of masks by number, equal ones once. Number 0 has no bit.
 class MaskPieces {
 public:
-    static constexpr size_t kWords = 16;  // a line of the cache
+    static constexpr size_t kWords = 32;  // two lines of the cache
 
     MaskPieces() : slots_(64, 0) { pages_.push_back(std::make_unique<uint32_t[]>(kPage * kWords)); }
     // `words`: kWords of them.
