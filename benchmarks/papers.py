@@ -456,6 +456,7 @@ def main(arguments: list[str] | None = None) -> int:
     for part in options.parts:
         before[part] = PARTS[part](lm, options)
         before.setdefault("counts", {})[part] = options.count
+        before.setdefault("commits", {})[part] = harness.commit()
         harness.write_result(options.out, "papers", settings, before)
     return 0
 

@@ -112,14 +112,15 @@ def render(record: Mapping[str, Any]) -> str:
     machine, settings = record["machine"], record["settings"]
     origin = (
         f"Measured on {record['date']} with {settings['model']}, greedily where nothing else is said, "
-        f"on {machine['cpu']} with {settings['threads']} threads, load {machine['load_average']}, commit "
-        f"{record['commit']}; the methods take turns, prompt by prompt."
+        f"on {machine['cpu']} with {settings['threads']} threads, load {machine['load_average']}, "
+        f"commit {record['commit']}; the methods take turns, prompt by prompt."
     )
     text = TEMPLATE.read_text(encoding="utf-8").replace("{{origin}}", origin)
     for name, body in _BODIES.items():
         part = record["results"].get(name)
         count = record["results"].get("counts", {}).get(name, 0)
-        told = f"({count} prompts for each number.)\n\n" if name in _OF_PROMPTS else ""
+        commit = record["results"].get("commits", {}).get(name, record["commit"])
+        told = f"({count} prompts for each number, commit {commit}.)\n\n" if name in _OF_PROMPTS else ""
         text = text.replace("{{" + name + "}}", page.NOT_YET.format("papers") if part is None else told + body(part))
     return text.rstrip("\n") + "\n"
 
