@@ -70,7 +70,8 @@ def test_openai_stream(client):
         parsed = [event.parsed for event in stream if event.type == "content.delta"]
         final = stream.get_final_completion().choices[0].message.parsed
     assert final == ADA
-    assert {"name": "Ada Lovelace"} in parsed
+    # How many tokens an event has depends on what was read ahead, and on how fast the client reads.
+    assert any(partial and "name" in partial and "city" not in partial for partial in parsed)
 
 
 def test_openai_stream_of_tools(client):
