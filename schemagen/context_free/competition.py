@@ -366,7 +366,10 @@ class _Matches:
 
     def _goes_on_as(self, text: ast.Regex, longer: ast.Regex) -> bool:
         """Whether some text of the one language is longer than one of the other that it begins with."""
-        seen = self._prefixes.go_on(text, longer)
+        try:
+            seen = self._prefixes.go_on(text, longer)
+        except LimitError:
+            return True  # what could be left out is kept
         return _goes_on_as(text, longer) if seen is None else seen
 
 

@@ -98,6 +98,7 @@ def listen(app: FastAPI, address: Address, tell: Callable[[str], None]) -> None:
                 code="no-port",
             ) from error
         port = found.getsockname()[1]
+        found.listen()  # from here on whoever is told waits at most, and is not refused
         shown = f"[{address.host}]" if ":" in address.host else address.host
         tell(f"schemagen serves http://{shown}:{port}/v1 (a page to try it: http://{shown}:{port}/)")
         server = uvicorn.Server(uvicorn.Config(app, log_level="warning", timeout_graceful_shutdown=10))

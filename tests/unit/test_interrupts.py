@@ -20,7 +20,8 @@ CALLS = {
     "compile": "schemagen.compile(schemagen.Regex('|'.join(str(random.random()) for _ in range(150_000))), V, limits=L)",
     "accept_bytes": "schemagen.compile(schemagen.Regex(NESTED), V, limits=L).matcher().accept_bytes(b'a' * 1000)",
     "min_new_tokens": "schemagen.compile(schemagen.Regex('(a|aa){3000}'), V, limits=L).min_new_tokens",
-    "lark": "schemagen.compile(schemagen.Lark('start: ' + ' '.join(chr(34) + str(n) + chr(34) for n in range(350))), V, limits=L)",
+    "lark": "[schemagen.compile(schemagen.Lark('start: ' + ' '.join(chr(34) + str(n) + chr(34) for n in range(k, k + 350))), V,"
+    " limits=L) for k in range(1000)]",
     "fill": "schemagen.compile(schemagen.Regex(NESTED), LONG, limits=L).matcher()"
     ".fill_next_token_bitmask(np.zeros((1, 9), np.int32))",
     "fill of many rows": "schemagen.fill_next_token_bitmasks([m.matcher() for m in [schemagen.compile("
