@@ -8,6 +8,7 @@ line of its docstring; what a folder of the core is for stands in CONTRIBUTING.m
 from __future__ import annotations
 
 import ast
+import math
 import re
 from dataclasses import dataclass
 from html import escape
@@ -123,7 +124,7 @@ def rows_of(units: Iterable[Unit]) -> list[list[Unit]]:
 def mean(numbers: Iterable[float]) -> float:
     """Return the mean; 0 of none."""
     found = list(numbers)
-    return sum(found) / len(found) if found else 0.0
+    return math.fsum(found) / len(found) if found else 0.0  # of the same numbers in any order the same
 
 
 # --- drawing -----------------------------------------------------------------------------------------------------------
