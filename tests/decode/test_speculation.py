@@ -375,3 +375,18 @@ def test_models_with_a_way_of_their_own_are_left_to_generate(model, grammar, mon
         assert not can_read_ahead(model, {"input_ids": IDS}, GREEDY, grammar)
     monkeypatch.setattr(model.config, "rope_parameters", {"rope_type": "dynamic", "factor": 2.0}, raising=False)
     assert not can_read_ahead(model, {"input_ids": IDS}, GREEDY, grammar)
+
+
+def test_windows_of_the_text_are_seen_in_a_configuration():
+    """GPT-Neo says in words of its own that some layers see a part of the text only."""
+    from schemagen.decode.speculation.eligibility import is_plain_decoder
+
+    config = transformers.GPTNeoConfig(
+        vocab_size=32,
+        hidden_size=8,
+        num_layers=2,
+        num_heads=2,
+        window_size=4,
+        attention_types=[[["global", "local"], 1]],
+    )
+    assert not is_plain_decoder(transformers.GPTNeoForCausalLM(config))

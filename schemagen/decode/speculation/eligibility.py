@@ -20,6 +20,8 @@ _HARMLESS = frozenset({
     "top_p", "min_p", "typical_p", "epsilon_cutoff", "eta_cutoff", "top_h", "transformers_version", "_from_model_config",
     "use_cache", "trust_remote_code",
 })  # fmt: skip
+#: Entries of a configuration that say that some layers see a window of the text only, beside ``layer_types``.
+_WINDOWS = ("sliding_window", "attention_types", "attention_window", "attention_chunk_size", "window_size")
 #: Methods with which a class of models changes what ``generate`` does.
 _OF_GENERATE = ("generate", "prepare_inputs_for_generation", "_update_model_kwargs_for_generation", "_sample")
 #: Options of ``generate`` that this loop knows, too.
@@ -57,7 +59,7 @@ def is_plain_decoder(model: Any) -> bool:
         return False
     config = model.config.get_text_config()
     layers = getattr(config, "layer_types", None) or ["full_attention"]
-    whole = set(layers) == {"full_attention"} and not getattr(config, "sliding_window", None)
+    whole = set(layers) == {"full_attention"} and not any(getattr(config, name, None) for name in _WINDOWS)
     takes = inspect.signature(model.forward).parameters
     decoder = not getattr(model.config, "is_encoder_decoder", False) and not getattr(model, "_is_stateful", False)
     return (
