@@ -87,16 +87,13 @@ class CsvFormat(Format):
 
     def encode(self, results: Sequence[Result], *, first: bool) -> bytes:
         """Return the rows, after the header if they are the first."""
-        found = io.StringIO()
-        writer = csv.writer(found, lineterminator="\n")
-        if first:
-            writer.writerow(_CSV_NAMES)
+        rows: list[Sequence[Any]] = [_CSV_NAMES] if first else []
         for result in results:
             error = result.error or {}
             told = [error.get(name, "") for name in ("code", "message", "text")]
             name = result.id if isinstance(result.id, str | None) else json_text(result.id)
-            writer.writerow([result.index, name, result.value, *told])
-        return found.getvalue().encode("utf-8", "backslashreplace")
+            rows.append([result.index, name, result.value, *told])
+        return "".join(map(_csv_line, rows)).encode("utf-8", "backslashreplace")
 
     def read(self, path: Path, size: int | None) -> Iterator[Result]:
         """Yield the results."""
@@ -111,6 +108,13 @@ class CsvFormat(Format):
                     index, name, value, code, message, text = cells
                     error = {"code": code, "message": message, "text": text} if code else None
                     yield Result(int(index), name, None if error else value, error)
+
+
+def _csv_line(cells: Sequence[Any]) -> str:
+    """Return a row. Only what is in the end of a line is quoted, and a reader takes a lone CR for one, too."""
+    found = io.StringIO()
+    csv.writer(found, lineterminator="\r\n").writerow(cells)
+    return found.getvalue()[:-2] + "\n"
 
 
 class _Head(io.RawIOBase):

@@ -461,3 +461,15 @@ def test_digests_tell_prompts_apart() -> None:
     digests = [digest(a, b), digest(b, a), digest(a), digest(Row(0, "a", 1), b), digest(Row(0, "ab")), digest()]
     assert len(set(digests)) == len(digests)
     assert digest(Row(5, "a"), b) == digests[0]
+
+
+def test_a_lone_carriage_return_stays_in_its_cell():
+    """A reader takes it for the end of a row unless it is quoted."""
+    from schemagen.rows.formats import CsvFormat
+    from schemagen.rows.row import Result
+
+    results = [Result(0, "a\rb", "1", None), Result(1, "c", None, {"code": "x", "message": "m\r", "text": "t\r\nu"})]
+    text = CsvFormat.encode(CsvFormat.__new__(CsvFormat), results, first=True).decode()
+    rows = list(csv.reader(io.StringIO(text, newline="")))
+    assert [row[1] for row in rows[1:]] == ["a\rb", "c"]
+    assert rows[2][-2:] == ["m\r", "t\r\nu"]
