@@ -6,7 +6,8 @@ from dataclasses import replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
-from schemagen.arguments import check_folder
+from schemagen.arguments import check_folder, kind_of
+from schemagen.errors import OptionTypeError
 from schemagen.grammar.compiler import compile as compile_grammar
 from schemagen.lm.batch_answers import BatchAnswers
 from schemagen.lm.mapped_answers import MappedAnswers
@@ -54,7 +55,6 @@ class LanguageModel(SingleAnswers, BatchAnswers, MappedAnswers, StreamedAnswers,
         model: As given.
         tokenizer: As given.
         cache: As given; None for "memory", which is what there is without a folder.
-        speculation: What is proposed to the model, so that it reads several tokens at a time; another one may be assigned.
 
     Raises:
         OptionError: The cache is no path.
@@ -65,7 +65,25 @@ class LanguageModel(SingleAnswers, BatchAnswers, MappedAnswers, StreamedAnswers,
         self.model = model
         self.tokenizer = tokenizer
         self.cache = None if cache == "memory" else cache
-        self.speculation = Speculation()
+        self._speculation = Speculation()
+
+    @property
+    def speculation(self) -> Speculation:
+        """What is proposed to the model, so that it reads several tokens at a time.
+
+        Raises:
+            OptionTypeError: What is assigned is no `Speculation`.
+        """
+        return self._speculation
+
+    @speculation.setter
+    def speculation(self, speculation: Speculation) -> None:
+        if not isinstance(speculation, Speculation):
+            raise OptionTypeError(
+                f"speculation is {kind_of(speculation)}",
+                fix="give schemagen.lm.Speculation(...); with max_draft=0 nothing is proposed",
+            )
+        self._speculation = speculation
 
     @property
     def assistant(self) -> Any:

@@ -6,7 +6,8 @@ import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from schemagen.errors import GenerationError
+from schemagen.arguments import check_text
+from schemagen.errors import BudgetError, GenerationError
 from schemagen.prompts.messages import as_messages, render
 from schemagen.request.settings import token_ids_of
 
@@ -37,6 +38,9 @@ class Score:
 
 def score(lm: LanguageModel, prompt: Prompt, text: str, *, chat_template: bool = True) -> Score:
     """Return how likely a text is; see `LanguageModel.score`."""
+    from schemagen.decode.loop import context_of
+
+    check_text("score", text)
     written, templated = render(lm.tokenizer, as_messages(prompt), chat_template=chat_template)
     prompt_ids = token_ids_of(lm, written, templated=templated)
     token_ids = tuple(lm.tokenizer(text, add_special_tokens=False)["input_ids"])
@@ -46,6 +50,13 @@ def score(lm: LanguageModel, prompt: Prompt, text: str, *, chat_template: bool =
             why=f"the {'text' if prompt_ids else 'prompt'} has no tokens",
             fix="give a text",
             code="empty-prompt",
+        )
+    context, count = context_of(lm.model), len(prompt_ids) + len(token_ids)
+    if context is not None and count > context:
+        raise BudgetError(
+            f"prompt and text have {count} tokens, the context of the model {context}",
+            why="the model cannot read them at once",
+            fix="score a shorter text, or a part of it behind a shorter prompt",
         )
     own = retokenized(lm, prompt_ids, text)
     return Score(token_ids, perplexity(lm.model, prompt_ids, token_ids), own, perplexity(lm.model, prompt_ids, own))

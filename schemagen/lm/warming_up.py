@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import json
 import os
+from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from schemagen.errors import OptionError
+from schemagen.arguments import kind_of
+from schemagen.errors import OptionError, OptionTypeError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterator
 
     from schemagen.decode.speculation.planner import DraftPlanner
     from schemagen.engine.protocol import Constraint
@@ -55,6 +57,10 @@ def _texts(spec: Any, examples: Iterable[Any] | str | os.PathLike[str]) -> Itera
     if isinstance(examples, str | os.PathLike):
         yield from _lines(Path(examples))
         return
+    if not isinstance(examples, Iterable):
+        raise OptionTypeError(
+            f"the examples are {kind_of(examples)}", fix="give values or texts, or the path of a file of JSON Lines"
+        )
     for example in examples:
         yield example if isinstance(example, str) else json.dumps(_plain(spec, example), ensure_ascii=False)
 
@@ -66,8 +72,7 @@ def _lines(path: Path) -> Iterator[str]:
         OptionError: It cannot be read, or a line is not JSON.
     """
     try:
-        lines = path.read_text(encoding="utf-8").splitlines()
-        for line in filter(str.strip, lines):
+        for line in filter(str.strip, path.read_text(encoding="utf-8").split("\n")):
             yield json.dumps(json.loads(line), ensure_ascii=False)
     except (OSError, ValueError) as error:
         raise OptionError(

@@ -116,3 +116,11 @@ def test_nothing_has_no_score(bundled_lm):
     """An empty text is refused."""
     with pytest.raises(schemagen.GenerationError):
         bundled_lm.score("a", "")
+
+
+def test_what_cannot_be_scored_is_refused(bundled_lm):
+    """No text, and one that the model cannot read at once."""
+    with pytest.raises(OptionError, match="score"):
+        bundled_lm.score("a", 5)
+    with pytest.raises(schemagen.BudgetError, match="the context of the model 512"):
+        bundled_lm.score("a", "word " * 600)

@@ -63,3 +63,14 @@ def test_what_the_constraint_changed_is_counted(bundled_lm):
     assert found.interventions is not None
     assert found.passes < found.new_tokens
     assert bundled_lm.run("Ada Lovelace", schemagen.Regex("[xyz]{9}")).interventions > 1
+
+
+def test_what_teaches_nothing_is_refused(bundled_lm, tmp_path):
+    """Examples that are none, and settings that are none; a line of JSON ends at a line feed and nowhere else."""
+    with pytest.raises(schemagen.OptionError, match="examples"):
+        bundled_lm.warm_up(PERSON, 5)
+    with pytest.raises(schemagen.OptionError, match="speculation"):
+        bundled_lm.speculation = 5
+    path = tmp_path / "examples.jsonl"
+    path.write_text('{"name": "a\u2028b", "age": 3}\n', encoding="utf-8")
+    assert bundled_lm.warm_up({"properties": {"name": {"type": "string"}, "age": {"type": "integer"}}}, path) == 1
