@@ -27,6 +27,7 @@ from schemagen.serve.micro_batches import MicroBatches
 from schemagen.serve.planning import Planner
 from schemagen.serve.requests import ChatRequest, CompletionRequest, read_body
 from schemagen.serve.responses import Shape
+from schemagen.serve.scheduling import timed_out
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable, Sequence
@@ -197,7 +198,11 @@ async def _answer(
         def plan() -> Plan:
             return plan_of(read_body(body, kind))
 
-        planned = await asyncio.get_running_loop().run_in_executor(parts.compilers, plan)
+        planning = asyncio.get_running_loop().run_in_executor(parts.compilers, plan)
+        try:
+            planned = await asyncio.wait_for(planning, allowed)
+        except asyncio.TimeoutError:
+            raise timed_out(allowed or 0.0) from None
         shape = Shape.of(planned.request.model or parts.name, is_chat=kind is ChatRequest)
         completion = Completion(
             planned, shape, scheduler=parts.scheduler, lm=parts.lm, outbox=_outbox(request.app), metrics=parts.metrics,

@@ -56,11 +56,13 @@ class Completion:
         self._jobs: list[Job] = plan.jobs(lm.vocabulary, outbox)
         self._started = time.perf_counter()
         self._is_counted = False
-        scheduler.submit(self._jobs)
         self._timer = None
+        if timeout is not None and timeout[0] <= 0:
+            raise timed_out(timeout[1])
+        scheduler.submit(self._jobs)
         if timeout is not None:
             left, allowed = timeout
-            self._timer = asyncio.get_running_loop().call_later(max(0.0, left), self._expire, allowed)
+            self._timer = asyncio.get_running_loop().call_later(left, self._expire, allowed)
 
     def _expire(self, allowed: float) -> None:
         """End what is not over: the time of the request is up."""
@@ -88,7 +90,12 @@ class Completion:
             SchemagenError: An answer could not be written.
         """
         try:
-            found = await asyncio.gather(*(self._whole(job) for job in self._jobs))
+            answers = [asyncio.ensure_future(self._whole(job)) for job in self._jobs]
+            try:
+                found = await asyncio.gather(*answers)
+            finally:
+                for answer in answers:  # where one failed the others are not waited for
+                    answer.cancel()
         finally:
             self.close()
         return self._shape.body(found, self._usage())

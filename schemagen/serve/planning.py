@@ -156,7 +156,8 @@ class Planner:
         size = self.lm.vocabulary.size
         wrong = next((token for token in prompt if not 0 <= token < size), None)
         if wrong is not None:
-            raise RequestError(f"{wrong} is no token of the model", param="prompt", code="invalid-field")
+            fix = f"give a text, or tokens from 0 to {size - 1}"
+            raise RequestError(f"{wrong} is no token of the model", fix=fix, param="prompt", code="invalid-field")
         return tuple(prompt)
 
     def _text(self, request: CommonRequest, prompts: list[tuple[int, ...]], grammar: Grammar | None) -> Plan:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
+from pydantic import BaseModel, ConfigDict, Field, StrictInt, ValidationError, model_validator
 from pydantic_core import from_json
 
 from schemagen.serve.errors import RequestError, unsupported
@@ -194,7 +194,7 @@ class ChatRequest(CommonRequest):
 class CompletionRequest(CommonRequest):
     """The body of ``POST /v1/completions``; a prompt may be a text, tokens, or a list of either."""
 
-    prompt: str | list[int] | list[str] | list[list[int]]
+    prompt: str | list[StrictInt] | list[str] | list[list[StrictInt]]
     response_format: ResponseFormat | None = None
 
     @property

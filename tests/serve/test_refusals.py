@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import random
+import threading
 
 import pytest
 from fastapi.testclient import TestClient
@@ -295,7 +296,7 @@ def test_a_request_that_takes_too_long_is_ended(lm, monkeypatch, stream):
     """With 504, or the last event of its stream; its texts are over, all of them."""
     stuck = Stuck()
     monkeypatch.setattr("schemagen.serve.app._scheduler", lambda *_, **__: stuck)
-    with TestClient(create_app(lm, limits=ServerLimits(timeout=0.01))) as client:
+    with TestClient(create_app(lm, limits=ServerLimits(timeout=1.5))) as client:
         response = client.post("/v1/chat/completions", json=chat_body(n=2, temperature=1, stream=stream))
     if stream:
         *_, last, done = [line for line in response.text.splitlines() if line]
@@ -307,6 +308,26 @@ def test_a_request_that_takes_too_long_is_ended(lm, monkeypatch, stream):
     assert error["code"] == "request-timeout"
     assert error["fix"]
     assert [job.is_over for job in stuck.jobs] == [True, True]
+
+
+def test_planning_counts_against_the_time_of_a_request(lm, monkeypatch):
+    """What is slow before the first text ends with 504 in time, and no text is begun."""
+    stuck, over = Stuck(), threading.Event()
+    monkeypatch.setattr("schemagen.serve.app._scheduler", lambda *_, **__: stuck)
+    monkeypatch.setattr("schemagen.serve.app.read_body", lambda *_: over.wait(60))
+    with TestClient(create_app(lm, limits=ServerLimits(timeout=0.1))) as client:
+        response = client.post("/v1/chat/completions", json=chat_body())
+        assert (response.status_code, response.json()["error"]["code"]) == (504, "request-timeout")
+        over.set()
+    assert stuck.jobs == []
+
+
+@pytest.mark.parametrize("prompt", [[True, False], [-1], [10**23]])
+def test_what_is_no_token_is_refused(client, prompt):
+    """With the field, and what to give."""
+    response = client.post("/v1/completions", json={"prompt": prompt})
+    assert response.status_code == 400
+    assert "prompt" in response.json()["error"]["param"]
 
 
 def test_a_request_in_time_is_answered(lm):
