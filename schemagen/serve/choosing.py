@@ -54,7 +54,7 @@ class Chooser:
 
         Cost: as `LogitsProcessor.__call__`; one more softmax and sort over the rows that are sampled, for each way of sampling.
         """
-        live = [row for row, job in enumerate(jobs) if not (job.is_over or job.is_cancelled)]
+        live = [row for row, job in enumerate(jobs) if job.is_wanted]
         masked = self._masked(jobs, scores, live)
         self._refuse_broken(jobs, masked, live)
         tokens = self._tokens(jobs, masked, live)

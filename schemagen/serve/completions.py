@@ -89,14 +89,12 @@ class Completion:
         Raises:
             SchemagenError: An answer could not be written.
         """
+        answers = [asyncio.ensure_future(self._whole(job)) for job in self._jobs]
         try:
-            answers = [asyncio.ensure_future(self._whole(job)) for job in self._jobs]
-            try:
-                found = await asyncio.gather(*answers)
-            finally:
-                for answer in answers:  # where one failed the others are not waited for
-                    answer.cancel()
+            found = await asyncio.gather(*answers)
         finally:
+            for answer in answers:  # where one failed the others are not waited for
+                answer.cancel()
             self.close()
         return self._shape.body(found, self._usage())
 

@@ -116,7 +116,7 @@ class ContinuousBatches:
         """Give texts that wait to the manager, as many as there is room for; the lock is held."""
         while self._waiting and len(self._running) < self._max_rows:
             job = self._waiting.popleft()
-            if job.is_cancelled or job.is_over:
+            if not job.is_wanted:
                 continue
             name = f"job_{self._number}"
             self._number += 1
@@ -132,7 +132,7 @@ class ContinuousBatches:
     def _stepped(self, tickets: Sequence[_Ticket]) -> None:
         """Let those go that are over, and others take their places."""
         self.on_rows(len(tickets))
-        over = [ticket for ticket in tickets if ticket.job.is_over or ticket.job.is_cancelled]
+        over = [ticket for ticket in tickets if not ticket.job.is_wanted]
         if not over:
             return
         for ticket in over:
@@ -153,7 +153,7 @@ class ContinuousBatches:
                     failed = dict.fromkeys([*self._running], str(fault))
                 for name, told in failed.items():
                     self._end(name, told)
-                for name in [name for name, job in self._running.items() if job.is_cancelled or job.is_over]:
+                for name in [name for name, job in self._running.items() if not job.is_wanted]:
                     self._manager.cancel_request(name)
                     del self._running[name]
                 if fault is None:

@@ -1,9 +1,10 @@
 """`Job`: one text that the model writes, from its request to its last token.
 
-A job belongs to two threads: the one of the model adds tokens, the event loop reads them and may give the job up. What they
-share is a flag that only ever becomes true (`is_cancelled`), and a `Mailbox` that hands messages over to the event loop.
+A job belongs to two threads: the one of the model adds tokens; the event loop reads them, and may give the job up or end it
+when its time is up. What they share are two flags that only ever become true (`is_cancelled` and `is_over`), and a `Mailbox`
+that hands messages over to the event loop.
 
-Invariant: after `finish` or `fail` nothing is added; each job is ended exactly once.
+Invariant: the first end that is told, by `finish` or by `fail`, is the one that counts.
 """
 
 from __future__ import annotations
@@ -178,6 +179,11 @@ class Job:
     def cancel(self) -> None:
         """Give the text up: it is not continued after the step that the model is in. Any thread may call it."""
         self.is_cancelled = True
+
+    @property
+    def is_wanted(self) -> bool:
+        """Whether it is still to be written: it has not ended, and somebody waits for it."""
+        return not (self.is_over or self.is_cancelled)
 
     def stand(self) -> Cursor | None:
         """Return the cursor behind what was generated, made where there is none yet."""

@@ -75,11 +75,8 @@ class MicroBatches:
         self._waiting: deque[Job] = deque()
         self._live: list[Job] = []
         self._steps = 0  # since others could join
-        self._rows_that_fit, self._room_for, self._room_until = (
-            1,
-            0,
-            0.0,
-        )  # so many, of so many tokens; asked again then
+        self._rows_that_fit, self._room_for = 1, 0  # so many rows, of so many tokens
+        self._room_until = 0.0  # when the free memory is looked up again
         self._changed = threading.Condition()
         self._closed = False
         self._thread = threading.Thread(target=self._work, name="schemagen-serve", daemon=True)
@@ -118,7 +115,7 @@ class MicroBatches:
             if self._live:
                 self.on_rows(len(self._live))
                 self._write()
-            self._live = [job for job in self._live if not (job.is_over or job.is_cancelled)]
+            self._live = [job for job in self._live if job.is_wanted]
             if self._rows is not None and not self._live:
                 self._rows.clear()
         for job in [*self._live, *self._waiting]:
@@ -142,7 +139,7 @@ class MicroBatches:
             self._steps = 0
             while self._waiting and len(self._live) + len(joining) < self._most:
                 job = self._waiting.popleft()
-                if not (job.is_cancelled or job.is_over):
+                if job.is_wanted:
                     joining.append(job)
             if joining:
                 surplus = len(self._live) + len(joining) - self._room([*self._live, *joining])
@@ -180,7 +177,7 @@ class MicroBatches:
         """Go on with half of the texts after a batch that raised; end the text that was alone in it."""
         if self._rows is not None:
             self._rows.clear()
-        going = [job for job in self._live if not (job.is_over or job.is_cancelled)]
+        going = [job for job in self._live if job.is_wanted]
         if len(going) <= 1:
             for job in going:
                 job.fail(error)
@@ -270,7 +267,7 @@ class _Step:
         del input_ids  # each job knows its own
         chosen = self._chooser.scores_of_choice(self._jobs, scores)
         self._steps += 1
-        live = sum(not (job.is_over or job.is_cancelled) for job in self._jobs)
+        live = sum(job.is_wanted for job in self._jobs)
         if self._wants_end(live, len(self._jobs), self._steps):
             raise _SegmentOver
         return chosen
@@ -294,7 +291,7 @@ class _Listener:
             self._has_begun = True
             return
         self._job.take_read([int(token_id) for token_id in value.reshape(-1).tolist()])
-        if self._job.is_cancelled or self._job.is_over or self._wants_end(len(self._job.generated)):
+        if not self._job.is_wanted or self._wants_end(len(self._job.generated)):
             raise _SegmentOver
 
     def end(self) -> None:

@@ -45,7 +45,7 @@ def put_in_line(waiting: deque[Job], jobs: Sequence[Job], most: int) -> None:
         RequestError: There is no room (429).
     """
     if len(waiting) + len(jobs) > most:
-        wanted = [job for job in waiting if not (job.is_cancelled or job.is_over)]
+        wanted = [job for job in waiting if job.is_wanted]
         waiting.clear()
         waiting.extend(wanted)
         if len(waiting) + len(jobs) > most:
