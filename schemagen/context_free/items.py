@@ -179,9 +179,7 @@ def items_of(body: Expression) -> Items:
     Raises:
         LimitError: Its repetitions are too long to be written out.
     """
-    positions, whole = _read(body)
-    accepting = {at + 1 for at in whole.last} | ({0} if whole.nullable else set())
-    return _merged(positions.symbols, [whole.first, *positions.follow], accepting)
+    return _merged(*_read(body))
 
 
 def positions_of(body: Expression) -> Items:
@@ -190,18 +188,18 @@ def positions_of(body: Expression) -> Items:
     Raises:
         LimitError: Its repetitions are too long to be written out.
     """
-    positions, whole = _read(body)
-    edges: list[list[tuple[Symbol, int]]] = [
-        [(positions.symbols[at], at + 1) for at in sorted(follow)] for follow in (whole.first, *positions.follow)
-    ]
-    return Items(edges, {at + 1 for at in whole.last} | ({0} if whole.nullable else set()))
+    symbols, follow, accepting = _read(body)
+    return Items([[(symbols[at], at + 1) for at in sorted(behind)] for behind in follow], accepting)
 
 
-def _read(body: Expression) -> tuple[_Positions, _Part]:
+def _read(body: Expression) -> tuple[list[Symbol], list[Collection[int]], set[int]]:
+    """Return the symbols of the positions, the positions behind each item, and the items at which the body may end."""
     if _count(body) > MAX_POSITIONS:
         raise _too_long()
     positions = _Positions()
-    return positions, positions.part(body)
+    whole = positions.part(body)
+    accepting = {at + 1 for at in whole.last} | ({0} if whole.nullable else set())
+    return positions.symbols, [whole.first, *positions.follow], accepting
 
 
 def _merged(positions: list[Symbol], follow: list[Collection[int]], accepting: set[int]) -> Items:
@@ -219,9 +217,8 @@ def _merged(positions: list[Symbol], follow: list[Collection[int]], accepting: s
     symbols = sorted(set(positions), key=_written)
     ranks = {symbol: rank for rank, symbol in enumerate(symbols)}
     rank_of = [ranks[symbol] for symbol in positions]
-    edges = [
-        rank * count + at + 1 for at, rank in enumerate(rank_of)
-    ]  # by position: its symbol, and the item behind it
+    # By position: the rank of its symbol, and the item behind it, as one number.
+    edges = [rank * count + at + 1 for at, rank in enumerate(rank_of)]
     users: list[list[int]] = [[] for _ in positions]
     for item, behind in enumerate(follow):
         for at in behind:
