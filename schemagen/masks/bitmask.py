@@ -36,7 +36,8 @@ def words_of(token_ids: Iterable[int] | slice, words: int) -> Words:
 
 def ids_of(words: Words) -> list[int]:
     """Return the ids of a mask int32 [words], ascending."""
-    return [int(token_id) for token_id in np.flatnonzero(np.unpackbits(words.view(np.uint8), bitorder="little"))]
+    found: list[int] = np.flatnonzero(np.unpackbits(words.view(np.uint8), bitorder="little")).tolist()
+    return found
 
 
 def set_bit(words: Words, token_id: int) -> None:

@@ -111,7 +111,7 @@ class CsvFormat(Format):
 
 
 def _csv_line(cells: Sequence[Any]) -> str:
-    """Return a row. Only what is in the end of a line is quoted, and a reader takes a lone CR for one, too."""
+    """Return a row. `csv` quotes a carriage return only where line ends have one, but reads a lone one as a line end."""
     found = io.StringIO()
     csv.writer(found, lineterminator="\r\n").writerow(cells)
     return found.getvalue()[:-2] + "\n"
