@@ -200,7 +200,7 @@ class AnswerReader:
         self.text = ""
         self.found: list[ToolCall | ToolResult] = []
         self._graph = graph
-        self._matcher = graph.matcher()
+        self._matcher = graph.reader()
         self._judge = judge
         self._strict = strict
         self._done = 0  # landmarks that are over

@@ -40,7 +40,7 @@ class CallStream(EventStream[CallEvent[T]], Generic[T]):
         super().__init__(request.prepare().decode)
         self._request = request
         self._reader = AnswerReader(request.wire.graph, self._judge, strict=request.form.strict)
-        self._thoughts = None if request.thinking is None else request.thinking.reader()
+        self._thoughts = None if request.thinking is None else request.thinking.thought_reader()
         self._held: list[int] = []  # tokens of thoughts, which say nothing of the answer
         self._count = 0
 

@@ -13,18 +13,20 @@ from __future__ import annotations
 import string
 from dataclasses import dataclass, replace
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any
 
 from schemagen.calling import pythonic, tagged
 from schemagen.calling.calls import ID_LENGTH
 from schemagen.calling.reading import Arguments, Begin, CallId, Reading, TaggedValue, Text
+from schemagen.engine.languages import compile_language
 from schemagen.errors import ToolError, UnsupportedSchemaError
 from schemagen.grammar.compiler import compile as compile_grammar
-from schemagen.grammar.free_text import compile_language, text_not_opening, words
+from schemagen.grammar.free_text import text_not_opening, words
 from schemagen.graph.grammar_graph import GrammarGraph
 from schemagen.graph.parts import Part
 from schemagen.regex import ast
 from schemagen.regex.wildcards import text_up_to, text_without
+from schemagen.vocabulary.adapters import special_tokens
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -33,8 +35,6 @@ if TYPE_CHECKING:
     from schemagen.calling.tools import Tool
     from schemagen.calling.wire_profiles import Profile
     from schemagen.engine.options import Limits
-    from schemagen.engine.protocol import Engine
-    from schemagen.grammar.grammar import Grammar
     from schemagen.vocabulary import Vocabulary
 
 _OPENINGS = "{["
@@ -62,7 +62,7 @@ class Wire:
         Raises:
             MatcherError: The answer is not complete.
         """
-        matcher = self.graph.matcher()
+        matcher = self.graph.reader()
         data = b""
         for token_id in token_ids:
             if not matcher.accept_token(token_id):
@@ -129,7 +129,7 @@ def build(  # noqa: PLR0913 - what an answer is made of
         starts += graph.calls(tools, with_text=may_answer, parallel=parallel)
     if may_answer:
         starts += graph.only_text()
-    return Wire(profile, GrammarGraph(graph.parts, starts, vocabulary))
+    return Wire(profile, GrammarGraph(graph.parts, starts, vocabulary, limits))
 
 
 def special_markers(profile: Profile, tokenizer: Any, vocabulary: Vocabulary) -> tuple[tuple[str, int], ...]:
@@ -137,9 +137,8 @@ def special_markers(profile: Profile, tokenizer: Any, vocabulary: Vocabulary) ->
 
     A marker that is an ordinary token, or none at all, is read as text.
     """
-    known = tokenizer.get_vocab() if profile.markers else {}
-    found = ((marker, known.get(marker)) for marker in profile.markers)
-    return tuple((marker, i) for marker, i in found if i is not None and i in vocabulary.special_token_ids)
+    known = special_tokens(tokenizer, vocabulary) if profile.markers else {}
+    return tuple((marker, known[marker]) for marker in profile.markers if marker in known)
 
 
 class _Graph:
@@ -189,8 +188,7 @@ class _Graph:
         starts = self.fixed(after if has_id else before, self.arguments(tool, behind))
         if has_id:
             marker = next((marker for marker in self.profile.markers if before.endswith(marker)), "")
-            engine = compile_language(_IDS, self.vocabulary)
-            named = self.fixed(marker, [self.add(Part(engine, following=tuple(starts), label=CallId()))])
+            named = self.fixed(marker, [self.add(Part(_IDS, following=tuple(starts), label=CallId()))])
             starts = self.fixed(before.removesuffix(marker), [*named, *starts])
         return starts
 
@@ -214,12 +212,10 @@ class _Graph:
             return self.parameters(tool, behind)
         is_python = self.profile.arguments == "python"
         if is_python:
-            language = ast.concat(pythonic.keyword_arguments(tool.spec), ast.literal(self.profile.tail[:1]))
-            engine, last = compile_language(language, self.vocabulary), self.profile.tail[:1]
+            language: Any = ast.concat(pythonic.keyword_arguments(tool.spec), ast.literal(self.profile.tail[:1]))
         else:
-            engine, last = _engine(compile_grammar(tool.spec, self.vocabulary, limits=self.limits)), "}"
-        label = Arguments(tool, is_python)
-        return [self.add(Part(engine, frozenset(last.encode()), tuple(behind), label=label))]
+            language = compile_grammar(tool.spec, self.vocabulary, limits=self.limits)
+        return [self.add(Part(language, tuple(behind), label=Arguments(tool, is_python)))]
 
     def parameters(self, tool: Tool[..., Any], behind: list[int]) -> list[int]:
         """Return the start of the tagged parameters of a tool, each of them a few parts."""
@@ -245,12 +241,12 @@ class _Graph:
             "" if is_special else end,
             set_apart,
         )
+        language = parameter.language(end) if is_special else parameter.closed(end)
+        compile_language(language, self.vocabulary)  # which a value without any text ends with an error
         if is_special:
-            engine = compile_language(parameter.language(end), self.vocabulary)
-            part = Part(engine, frozenset(), special={self.specials[end]: tuple(rest)}, label=label)
+            part = Part(language, special={self.specials[end]: tuple(rest)}, label=label)
         else:
-            engine = compile_language(parameter.closed(end), self.vocabulary)
-            part = Part(engine, frozenset(end.encode()[-1:]), tuple(rest), label=label)
+            part = Part(language, tuple(rest), label=label)
         return self.fixed(opening.removesuffix("\n") if set_apart else opening, [self.add(part)])
 
     @property
@@ -264,22 +260,17 @@ class _Graph:
             return self.fixed(" ", behind)
         marker = self.profile.markers[0]
         if marker in self.specials:
-            text = (
-                compile_language(text_without([marker]), self.vocabulary) if with_text else self._spaces(spaced=spaced)
-            )
+            text = text_without([marker]) if with_text else words(" ") if spaced else ast.EPSILON
             special = {self.specials[marker]: tuple(behind)}
-            return [self.add(Part(text, frozenset(), special=special, label=Text()))]
+            return [self.add(Part(text, special=special, label=Text()))]
         language = text_up_to(marker) if with_text else words((" " if spaced else "") + marker, [marker])
-        ends = frozenset(marker.encode()[-1:])
-        engine = compile_language(language, self.vocabulary)
-        return [self.add(Part(engine, ends, tuple(behind), label=Text(marker)))]
+        return [self.add(Part(language, tuple(behind), label=Text(marker)))]
 
     def only_text(self) -> list[int]:
         """Return the start of a text without calls."""
         profile = self.profile
         language = text_not_opening(_OPENINGS) if profile.is_anchored else text_without(profile.markers[:1])
-        engine = compile_language(language, self.vocabulary)
-        return [self.add(Part(engine, frozenset(), final=True, label=Text()))]
+        return [self.add(Part(language, final=True, label=Text()))]
 
     def fixed(self, text: str, behind: list[int]) -> list[int]:
         """Return the starts of a fixed text with markers in it, which lead to some parts."""
@@ -289,8 +280,7 @@ class _Graph:
                 behind = [self.add(Part(None, special=edge, label=f"{piece!r}"))]
             else:
                 language = words(piece, self.profile.markers, is_json=self.profile.arguments == "json")
-                engine = compile_language(language, self.vocabulary)
-                behind = [self.add(Part(engine, _last_bytes(piece), tuple(behind), label=f"{piece!r}"))]
+                behind = [self.add(Part(language, tuple(behind), label=f"{piece!r}"))]
         return behind
 
     def add(self, part: Part) -> int:
@@ -315,18 +305,3 @@ class _Graph:
 
     def _behind_marker(self, text: str) -> str:
         return text.removeprefix(self.profile.markers[0]) if self.profile.markers else text
-
-    def _spaces(self, *, spaced: bool) -> Engine:
-        return compile_language(words(" ") if spaced else ast.EPSILON, self.vocabulary)
-
-
-def _last_bytes(text: str) -> frozenset[int]:
-    """The bytes in which a fixed text can end: whitespace at its end may be other whitespace, or none."""
-    bare = text.rstrip()
-    loose = len(bare) < len(text) or bare[-1] in "{[,:"
-    return frozenset(bare.encode()[-1:] + (b" \t\n\r" if loose else b""))
-
-
-def _engine(grammar: Grammar) -> Engine:
-    """A grammar has a matcher, which is all that an engine needs to have."""
-    return cast("Engine", grammar)

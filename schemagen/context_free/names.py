@@ -83,9 +83,10 @@ def language_name(regex: ast.Regex, *, shorten: bool = True) -> str:
 
 def _guest_name(guest: Guest) -> str:
     """Return what is embedded, in a word or as a text."""
-    spec = guest.spec
+    spec = getattr(guest.spec, "spec", guest.spec)  # of what was compiled already
     words = spec.__name__ if isinstance(spec, type) else repr(spec)
-    words = _shortened(words if hasattr(spec, "rules") else f"JSON of {words}")
+    is_json = not (hasattr(spec, "rules") or hasattr(spec, "options"))
+    words = _shortened(f"JSON of {words}" if is_json else words)
     return f"{guest.name} ({words})" if guest.name else words
 
 

@@ -7,17 +7,12 @@ any JSON value or list; `text_not_opening` is the text that does not begin like 
 
 from __future__ import annotations
 
-from functools import lru_cache
 from typing import TYPE_CHECKING
 
-from schemagen.engine.options import Options
 from schemagen.regex import ast
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
-
-    from schemagen.engine.protocol import Engine
-    from schemagen.vocabulary import Vocabulary
 
 #: Longest run of whitespace where a format has some, or could: a soft cap against runaways.
 MAX_WHITESPACE = 16
@@ -66,22 +61,3 @@ def _append_gap(parts: list[ast.Regex]) -> None:
     """Add optional whitespace, once."""
     if not parts or parts[-1] is not _GAP:
         parts.append(_GAP)
-
-
-@lru_cache(maxsize=512)
-def compile_language(regex: ast.Regex, vocabulary: Vocabulary) -> Engine:
-    """Return the engine of a regular expression: the compiled core, or pure Python where that is not installed.
-
-    Raises:
-        UnsatisfiableSchemaError: It has no text.
-        LimitError: A limit stopped the work.
-    """
-    options = Options()
-    try:
-        from schemagen.engine.native.lowering import compile_pattern
-
-        return compile_pattern(regex, vocabulary, options)
-    except ImportError:
-        from schemagen.engine.reference.index import ReferenceEngine
-
-        return ReferenceEngine(regex, vocabulary)

@@ -10,6 +10,7 @@ from schemagen.engine.options import Options
 from schemagen.errors import LimitError, OptionError, ValidationFailed
 from schemagen.grammar.context_free_specs import ContextFree
 from schemagen.grammar.pipeline import (
+    guest_engine,
     json_regex,
     pattern_of,
     read_source,
@@ -32,6 +33,7 @@ if TYPE_CHECKING:
     from schemagen.engine.protocol import Engine, Matcher
     from schemagen.engine.reference.index import ReferenceEngine
     from schemagen.grammar.compiler import FrozenSpec
+    from schemagen.regex import ast
     from schemagen.schema.normalise import Normaliser
     from schemagen.types.reflection import Target
     from schemagen.vocabulary import Vocabulary
@@ -343,6 +345,38 @@ class Grammar:
             )
         return dict(self._arguments)
 
+    def compiled_again(self) -> Engine:
+        """Return an engine like its own that nobody else has, to be embedded: an automaton belongs to one constraint.
+
+        Raises:
+            LimitError: A limit stopped the work.
+        """
+        from schemagen.grammar.compiler import compile as compile_spec
+
+        return compile_spec(self.spec, self.vocabulary, cache=None, **self._arguments)._implementation  # noqa: SLF001 - of its own class
+
+    def engine_inside(self, spec: Any, vocabulary: Vocabulary) -> Engine:
+        """Return the engine of something that its rules embed, compiled with the options of this grammar.
+
+        Args:
+            spec: As in a `Guest` of its rules.
+            vocabulary: The tokens, with marks for those that are named around it.
+        """
+        arguments = self._arguments
+        options = Options(arguments["property_order"], arguments["whitespace"], limits=arguments["limits"])
+        return cast("Engine", guest_engine(spec, vocabulary, options))
+
+    def regex(self) -> ast.Regex:
+        """Return the language as a regular expression over characters.
+
+        Raises:
+            UnsupportedSchemaError: It is recursive, or keys may come in any order.
+            UnsupportedGrammarError: The rules call themselves.
+        """
+        if isinstance(self.spec, Regex | Choice | ContextFree):
+            return pattern_of(self.spec)
+        return json_regex(*self._read_again())
+
     def _read_again(self) -> tuple[Normaliser, Options]:
         """Return the schema, ready to be looked into, and the options that its texts were compiled with."""
         arguments = self._arguments
@@ -364,12 +398,7 @@ class Grammar:
         if self.schema is not None and self._arguments["property_order"] == "any":
             raise unordered("no finite automaton of a picture has keys in any order", "draw 'pushdown' or 'mask'")
         try:
-            regex = (
-                pattern_of(self.spec)
-                if isinstance(self.spec, Regex | Choice | ContextFree)
-                else json_regex(*self._read_again())
-            )
-            return cast("ReferenceEngine", reference_engine(regex, self.vocabulary, self._arguments["limits"]))
+            return cast("ReferenceEngine", reference_engine(self.regex(), self.vocabulary, self._arguments["limits"]))
         except LimitError as error:
             raise LimitError(
                 error.fact,

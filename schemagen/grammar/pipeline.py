@@ -11,7 +11,7 @@ import sys
 import warnings
 from dataclasses import replace
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple, cast
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from schemagen.engine.options import DEFAULT_STYLE, Deadline, Limits, Options
 from schemagen.errors import (
@@ -32,7 +32,7 @@ from schemagen.schema.report import Entry, Report
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from schemagen.context_free.syntax import ContextFreeGrammar, Guest
+    from schemagen.context_free.syntax import ContextFreeGrammar
     from schemagen.engine.native.fast_reader import CorePass
     from schemagen.engine.native.lowering import JsonLowering
     from schemagen.engine.protocol import Engine
@@ -350,35 +350,35 @@ def context_free_engine(
     from schemagen.engine.tokens import marked_for
 
     rules = spec.rules()
-    if counts_tokens(rules):
-        return _counting_engine(rules, vocabulary, options, engine), vocabulary
     over = marked_for(rules, vocabulary)
+    if counts_tokens(rules):
+        return _counting_engine(rules, over, options, engine), over
     if engine != "native":
         return _context_free_in_python(spec, rules, over, options.limits), over
     from schemagen.engine.native.context_free import compile_context_free
 
-    return compile_context_free(rules, over, options, lambda inner: _guest(inner, over, options)), over
+    return compile_context_free(rules, over, options, lambda inner: guest_engine(inner, over, options)), over
 
 
 def _counting_engine(rules: ContextFreeGrammar, vocabulary: Vocabulary, options: Options, engine: str) -> Engine:
-    """Return the engine of a grammar that counts tokens: a graph of engines."""
-    from schemagen.context_free.syntax import Text
-    from schemagen.context_free.texts import nonempty
-    from schemagen.engine.native.lowering import compile_pattern
-    from schemagen.grammar.token_runs import graph_of
+    """Return the engine of a grammar that counts tokens: of runs, and of the text between them."""
+    from schemagen.engine.reference.context_free import ContextFreeEngine
+    from schemagen.grammar.embedded import without_guests
+    from schemagen.grammar.token_runs import counting_engine
 
-    def engine_of(symbol: Text | Guest) -> Engine:
-        if not isinstance(symbol, Text):
-            return cast("Engine", _guest(symbol.spec, vocabulary, options))
-        regex = nonempty(symbol.regex)
+    def compiled(between: ContextFreeGrammar) -> Engine:
         if engine != "native":
-            return reference_engine(regex, vocabulary, options.limits)
-        return compile_pattern(regex, vocabulary, options)
+            return ContextFreeEngine(without_guests(between), vocabulary, max_seconds=options.limits.max_seconds)
+        from schemagen.engine.native.context_free import compile_context_free
 
-    return graph_of(rules, vocabulary, engine_of)
+        return compile_context_free(
+            between, vocabulary, options, lambda inner: guest_engine(inner, vocabulary, options)
+        )
+
+    return counting_engine(rules, vocabulary, compiled)
 
 
-def _guest(spec: Any, vocabulary: Vocabulary, options: Options) -> Any:
+def guest_engine(spec: Any, vocabulary: Vocabulary, options: Options) -> Any:
     """Return the engine of something that is embedded in a grammar."""
     from schemagen.context_free.syntax import counts_tokens, refuse_tokens
     from schemagen.grammar.embedded import JsonSchema, given_spec

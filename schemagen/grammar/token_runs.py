@@ -1,9 +1,8 @@
-"""Grammars that count tokens of text (`TokenRun`), as a graph of parts.
+"""Grammars that count tokens of text (`TokenRun`), as a graph of runs and of the text between them.
 
-A text says nothing of its tokens, so no automaton over bytes can count them: the parts between runs of tokens have automata,
-and the runs are parts of the graph that take whole tokens (`schemagen.graph`). A run begins and ends where tokens do;
-what stands before and behind it is split into tokens in any way. The body is turned into the graph by its position automaton
-(Glushkov 1961), which follows every way at once: no order of preference is needed where a token is text and a member of a run.
+The body is turned into its position automaton (Glushkov 1961), which follows every way at once. What is read from one run, or
+from the start, to another one, or to the end, without a run on the way, is a grammar of its own: the positions between them, a
+rule each. So there are as many grammars as pairs of a run and the next one, and tokens move over each as over any other.
 
 Source: TEXT_TOKEN and PARAGRAPH_TOKEN of Koo, Liu & He 2024, section 2.5.1, there labels of edges with a mask of tokens.
 
@@ -17,10 +16,20 @@ from typing import TYPE_CHECKING
 
 from schemagen.context_free.items import positions_of
 from schemagen.context_free.simplify import called, simplified
-from schemagen.context_free.syntax import Guest, Rule, Text, TokenRun, refuse_tokens, substituted
+from schemagen.context_free.syntax import (
+    EMPTY_TEXT,
+    ContextFreeGrammar,
+    Guest,
+    Rule,
+    Text,
+    Token,
+    TokenRun,
+    alternatives,
+    sequence,
+    substituted,
+)
+from schemagen.engine.counting import CountingEngine, Node, TokenCount
 from schemagen.errors import UnsatisfiableSchemaError, UnsupportedGrammarError
-from schemagen.graph.grammar_graph import GrammarGraph
-from schemagen.graph.parts import Part, TokenCount
 from schemagen.masks.bitmask import BITS, words_of
 from schemagen.regex.wildcards import LINE_ENDS
 
@@ -29,48 +38,108 @@ if TYPE_CHECKING:
 
     import numpy as np
 
-    from schemagen.context_free.syntax import ContextFreeGrammar, Expression
+    from schemagen.context_free.items import Items, Symbol
+    from schemagen.context_free.syntax import Expression
     from schemagen.engine.protocol import Engine
     from schemagen.vocabulary import Vocabulary
 
 
-def graph_of(
-    grammar: ContextFreeGrammar, vocabulary: Vocabulary, engine_of: Callable[[Text | Guest], Engine]
-) -> GrammarGraph:
-    """Return the graph of a grammar that counts tokens.
+def counting_engine(
+    grammar: ContextFreeGrammar, vocabulary: Vocabulary, compiled: Callable[[ContextFreeGrammar], Engine]
+) -> CountingEngine:
+    """Return the engine of a grammar that counts tokens.
 
     Args:
         grammar: Its rules, without lexer.
-        vocabulary: Of the model.
-        engine_of: Compiles a text, or what is embedded.
+        vocabulary: Of the model, with marks for the tokens that the grammar names.
+        compiled: Compiles the rules of what stands between two runs.
 
     Raises:
-        UnsupportedGrammarError: A rule calls itself, or there are a lexer or named tokens.
+        UnsupportedGrammarError: A rule calls itself, or there is a lexer.
         UnsatisfiableSchemaError: It derives no text, or the vocabulary has no token for a run.
         LimitError: Repetitions are too long to be written out.
     """
-    refuse_tokens(grammar, "a grammar that counts tokens")
     items = positions_of(_written_out(grammar))
     if not items.edges[0] and 0 not in items.accepting:
         raise UnsatisfiableSchemaError("no text can be derived", why="each alternative needs what derives none")
-    symbols = {to: symbol for edges in items.edges for symbol, to in edges}
-    parts = [Part(None, following=_targets(items.edges[0]), final=0 in items.accepting)]
-    for at in range(1, len(items.edges)):
-        symbol = symbols[at]
-        following, final = _targets(items.edges[at]), at in items.accepting
-        if isinstance(symbol, TokenRun):
-            count = TokenCount(symbol.low, symbol.high, _members(vocabulary, symbol.has_lines))
-            label = "a run of tokens"
-            parts.append(Part(None, following=following, final=final, count=count, label=label))
-        else:
-            parts.append(Part(_engine(symbol, engine_of), following=following, final=final))
-    return GrammarGraph(parts, [0], vocabulary)
+    stretches = _Stretches(items)
+    counts = {at: _count(symbol, vocabulary) for at, symbol in stretches.runs.items()}
+    indices = {at: index for index, at in enumerate([0, *counts])}
+    texts = [(entry, leaving, rules) for entry in indices for leaving, rules in stretches.behind(entry)]
+    nodes = []
+    for entry in indices:
+        following = [indices[to] for to in _targets(items.edges[entry]) if to in counts]
+        following += [len(indices) + at for at, (before, _, _) in enumerate(texts) if before == entry]
+        nodes.append(Node(None, counts.get(entry), tuple(following), final=entry in items.accepting))
+    for _, leaving, rules in texts:
+        following = [] if leaving is None else [indices[leaving]]
+        nodes.append(Node(compiled(rules), None, tuple(following), final=leaving is None))
+    return CountingEngine(nodes, vocabulary)
 
 
-def _engine(symbol: object, engine_of: Callable[[Text | Guest], Engine]) -> Engine:
-    if isinstance(symbol, Text | Guest):
-        return engine_of(symbol)
-    raise _unsupported("a lexer in a grammar that counts tokens", "write it in GBNF or EBNF, which have none")
+class _Stretches:
+    """What can be read between two runs.
+
+    Attributes:
+        runs: The positions at which tokens are counted.
+    """
+
+    def __init__(self, items: Items) -> None:
+        self._items = items
+        self._symbols: dict[int, Symbol] = {to: symbol for edges in items.edges for symbol, to in edges}
+        self.runs = {at: symbol for at, symbol in self._symbols.items() if isinstance(symbol, TokenRun)}
+        if not all(isinstance(symbol, TokenRun | Text | Guest | Token) for symbol in self._symbols.values()):
+            raise _unsupported("a lexer in a grammar that counts tokens", "write it in GBNF or EBNF, which have none")
+
+    def behind(self, entry: int) -> list[tuple[int | None, ContextFreeGrammar]]:
+        """Return the texts from a run, or from the start, to each run, and to the end (None), as grammars."""
+        reached = _closure([entry], self._texts_behind)
+        before: dict[int, set[int]] = {at: set() for at in reached}
+        for at in reached:
+            for to in self._texts_behind(at):
+                before[to].add(at)
+        found: list[tuple[int | None, ContextFreeGrammar]] = []
+        for leaving in (*self.runs, None):
+            last = {at for at in reached if self._leads(at, leaving)}
+            if last:
+                between = last | _closure(last, before.__getitem__)
+                found.append((leaving, self._rules(entry, between, last)))
+        return found
+
+    def _leads(self, at: int, leaving: int | None) -> bool:
+        items = self._items
+        return at in items.accepting if leaving is None else leaving in _targets(items.edges[at])
+
+    def _texts_behind(self, at: int) -> set[int]:
+        """Return the positions of texts directly behind one."""
+        return {to for to in _targets(self._items.edges[at]) if to not in self.runs}
+
+    def _rules(self, entry: int, between: set[int], last: set[int]) -> ContextFreeGrammar:
+        """Return the grammar of the ways over some positions, a rule for each."""
+
+        def calls(at: int) -> list[Expression]:
+            return [Rule(str(to)) for to in _targets(self._items.edges[at]) if to in between]
+
+        rules = {
+            str(at): sequence(self._symbols[at], alternatives(*calls(at), *([EMPTY_TEXT] if at in last else [])))
+            for at in sorted(between)
+        }
+        return ContextFreeGrammar("text", {"text": alternatives(*calls(entry)), **rules})
+
+
+def _closure(starts: Iterable[int], behind: Callable[[int], set[int]]) -> set[int]:
+    """Return what lies behind some positions, however far."""
+    found: set[int] = set()
+    waiting = [*starts]
+    while waiting:
+        new = behind(waiting.pop()) - found
+        found |= new
+        waiting += new
+    return found
+
+
+def _count(run: TokenRun, vocabulary: Vocabulary) -> TokenCount:
+    return TokenCount(run.low, run.high, _members(vocabulary, run.has_lines))
 
 
 def _targets(edges: Iterable[tuple[object, int]]) -> tuple[int, ...]:

@@ -71,7 +71,7 @@ class Stream(EventStream[Event[T]], Generic[T]):
     ) -> None:
         super().__init__(request.prepare().decode)
         self._request = request
-        self._thoughts = None if request.thinking is None else request.thinking.reader()
+        self._thoughts = None if request.thinking is None else request.thinking.thought_reader()
         grammar = request.grammar
         self._types = FieldTypes(grammar.spec if is_type(grammar.spec) else None)
         self._reader: _Reader = _TextReader() if grammar.schema is None else JsonReader(self._types.complete)

@@ -13,9 +13,8 @@ from __future__ import annotations
 from bisect import bisect_right
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING
 
-from schemagen.grammar.free_text import compile_language
 from schemagen.graph.grammar_graph import GrammarGraph
 from schemagen.graph.parts import Part
 from schemagen.regex import ast
@@ -23,7 +22,6 @@ from schemagen.regex import ast
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from schemagen.engine.protocol import Engine
     from schemagen.grammar.grammar import Grammar
     from schemagen.vocabulary import Vocabulary
 
@@ -56,7 +54,7 @@ def heal(token_ids: tuple[int, ...], grammar: Grammar) -> Healed | None:
         return None
     kept, opened = token_ids[:-count], token_ids[-count:]
     text = b"".join(grammar.vocabulary.tokens[token] for token in opened).decode()
-    return Healed(kept, text, _behind(text, grammar))
+    return Healed(kept, text, behind(text, grammar))
 
 
 def _to_open(token_ids: Sequence[int], vocabulary: Vocabulary) -> int:
@@ -93,8 +91,8 @@ def _begins_another(data: bytes, vocabulary: Vocabulary) -> bool:
 
 
 @lru_cache(maxsize=64)
-def _behind(text: str, grammar: Grammar) -> GrammarGraph:
+def behind(text: str, grammar: Grammar) -> GrammarGraph:
     """Return the grammar of a fixed text with an answer directly behind it."""
-    fixed = compile_language(ast.literal(text), grammar.vocabulary)
-    answer = Part(cast("Engine", grammar), final=True)
-    return GrammarGraph([answer, Part(fixed, frozenset(text.encode()[-1:]), (0,))], [1], grammar.vocabulary)
+    answer = Part(grammar, final=True, label="the answer")
+    opened = Part(ast.literal(text), (0,), label="the end of the prompt")
+    return GrammarGraph([answer, opened], [1], grammar.vocabulary)

@@ -3,9 +3,9 @@
     thoughts marker answer
 
 The thoughts are any text without the marker that ends them, at most so many tokens of it; then the marker is all that is
-left. The answer is what it would be without thoughts. Both are parts of one `GrammarGraph`, so that the marker may be a special
+left. The answer is what it would be without thoughts. Both are parts of one grammar, so that the marker may be a special
 token, a token of text or several, and a token may hold its end and the beginning of the answer; and so that the budget of
-the whole ends the thoughts in time for the shortest answer.
+the whole ends the thoughts in time for the shortest answer. How many tokens they take counts a `ThoughtMatcher`.
 
 What opens the thoughts belongs to the prompt: chat templates of models that always think write it, and for others it is
 appended. Rejected: to leave it to the model, which may begin with its answer instead, outside of the grammar.
@@ -19,23 +19,28 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any, cast
 
+from schemagen.engine.languages import compile_language
 from schemagen.errors import OptionError
-from schemagen.grammar.free_text import compile_language
 from schemagen.graph.grammar_graph import GrammarGraph
 from schemagen.graph.parts import Part
 from schemagen.prompts.reasoning import Reasoning, as_reasoning
 from schemagen.prompts.templates import template_text
+from schemagen.prompts.thought_matcher import ThoughtMatcher
 from schemagen.regex import ast
 from schemagen.regex.wildcards import text_up_to, text_without
+from schemagen.vocabulary.adapters import special_tokens
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from schemagen.engine.protocol import Engine
+    from schemagen.engine.protocol import Matcher
     from schemagen.grammar.grammar import Grammar
+    from schemagen.graph.reader import GraphReader
     from schemagen.vocabulary import Vocabulary
 
 _THOUGHTS, _ANSWER = "the thoughts", "the answer"
+#: Bytes that may be missing of a character.
+_MOST_OF_CHARACTER = 3
 #: By family: what its chat templates hold, what opens the thoughts, and what ends them.
 _FAMILIES = (
     # gpt-oss
@@ -73,8 +78,7 @@ class ReasoningFormat:
         if reasoning is None:
             return None
         begin, end = _markers(reasoning, tokenizer)
-        known = tokenizer.get_vocab().items()
-        specials = sorted((text, i) for text, i in known if i in vocabulary.special_token_ids and text in end)
+        specials = sorted(each for each in special_tokens(tokenizer, vocabulary).items() if each[0] in end)
         for text, token_id in specials:
             if token_id in vocabulary.eos_token_ids:
                 raise OptionError(
@@ -134,26 +138,44 @@ class ReasoningGrammar(GrammarGraph):
     """Thoughts and an answer as one grammar.
 
     Args:
-        parts: The graph, with parts labelled as thoughts, and as the place where the answer begins.
-        thoughts: Index of the first ones, with which a text begins.
-        vocabulary: The tokens of the model.
-        marker: What ends the thoughts, if it is text; empty: a special token.
+        answer: What is behind the thoughts.
+        thinker: How the model thinks.
+
+    Raises:
+        OptionError: The vocabulary cannot write what ends the thoughts.
 
     Attributes:
-        marker: As given.
+        marker: What ends the thoughts, if it is text; empty: a special token.
         thought_tokens: Of thoughts and what stands between them and the answer, at most.
     """
 
-    def __init__(self, parts: Iterable[Part], thoughts: int, vocabulary: Vocabulary, *, marker: bytes) -> None:
-        super().__init__(parts, [thoughts], vocabulary)
-        self.marker = marker
-        entry = next(index for index, part in enumerate(self.parts) if part.label is _ANSWER)
-        answer = self.needed(self.spawn(self.parts[entry].following, 0, None))
-        self.thought_tokens = (self.parts[thoughts].max_tokens or 0) + self.min_new_tokens - answer
+    def __init__(self, answer: GrammarGraph, thinker: ReasoningFormat) -> None:
+        vocabulary = answer.vocabulary
+        parts = _thinking([*answer.parts, Part(None, answer.starts, label=_ANSWER)], thinker, vocabulary)
+        super().__init__(parts, [len(parts) - 1], vocabulary, answer.limits)
+        marker = _pieces(thinker.end, dict(thinker.specials))[0]
+        self.marker = b"" if marker in dict(thinker.specials) else marker.encode()
+        self._thoughts = compile_language(cast("ast.Regex", parts[-1].language), vocabulary)
+        # Where thoughts end needs no look at what is behind them.
+        split = _thinking([Part(ast.ANY_STRING, final=True, label=_ANSWER)], thinker, vocabulary)
+        self._split = GrammarGraph(split, [len(split) - 1], vocabulary)
+        end = self._thoughts.matcher().tokens_to_finish() or 0
+        self._most = thinker.max_tokens + end
+        self.thought_tokens = thinker.max_tokens + max(end, self.min_new_tokens - answer.min_new_tokens)
 
-    def reader(self) -> ThoughtReader:
+    @property
+    def token_table(self) -> None:
+        """There is none: the tokens of thoughts are counted beside the automaton."""
+        return
+
+    def matcher(self) -> Matcher:
+        """Return a cursor at the start of a text."""
+        reach = len(self.marker) + _MOST_OF_CHARACTER
+        return ThoughtMatcher(super().matcher(), self._thoughts.matcher(), self._most, reach, self.vocabulary)
+
+    def thought_reader(self) -> ThoughtReader:
         """Return a reader of one generation."""
-        return ThoughtReader(self)
+        return ThoughtReader(self._split.reader(), self.vocabulary, self.marker)
 
     def split(self, token_ids: Iterable[int]) -> tuple[str, str, int]:
         """Return the text of the answer, the thoughts, and how many tokens these are, what ends them included.
@@ -161,7 +183,7 @@ class ReasoningGrammar(GrammarGraph):
         Args:
             token_ids: All of a complete text, with or without EOS.
         """
-        reader = self.reader()
+        reader = self.thought_reader()
         thoughts, answer = reader.feed(token_ids)
         return answer.decode(), thoughts.strip(), reader.thought_tokens
 
@@ -169,16 +191,22 @@ class ReasoningGrammar(GrammarGraph):
 class ThoughtReader:
     """Takes the tokens of one generation apart while they come.
 
+    Args:
+        reader: Of thoughts and any answer.
+        vocabulary: The tokens of the model.
+        marker: What ends the thoughts, if it is text.
+
     Attributes:
         answer_start: Offset of the first byte of the answer; None before it is certain.
         thought_tokens: How many tokens were read before the first one that holds something of the answer.
     """
 
-    def __init__(self, thinking: ReasoningGrammar) -> None:
-        self._matcher = thinking.matcher()
-        self._tokens = thinking.vocabulary.tokens
-        self._marker = thinking.marker
+    def __init__(self, reader: GraphReader, vocabulary: Vocabulary, marker: bytes) -> None:
+        self._reader = reader
+        self._vocabulary = vocabulary
+        self._marker = marker
         self._data = b""
+        self._end: int | None = None  # of the thoughts
         self._characters = codecs.getincrementaldecoder("utf-8")("replace")
         self._told = 0  # bytes of thoughts
         self.answer_start: int | None = None
@@ -192,15 +220,15 @@ class ThoughtReader:
     def feed(self, token_ids: Iterable[int]) -> tuple[str, bytes]:
         """Read tokens; return what was thought, as far as that is certain, and what was answered.
 
-        A token that the grammar does not allow ends the reading.
+        A token that cannot follow in the thoughts ends the reading.
         """
         before = len(self._data)
         for token_id in token_ids:
-            if not self._matcher.accept_token(token_id):
-                break
-            if self._matcher.is_terminated():
+            if token_id in self._vocabulary.eos_token_ids:
                 continue
-            self._data += self._tokens[token_id]
+            if self.answer_start is None and not self._reader.accept_token(token_id):
+                break
+            self._data += self._vocabulary.tokens[token_id]
             if self.answer_start is None:
                 self._look()
         begin = len(self._data) if self.answer_start is None else self.answer_start
@@ -208,17 +236,16 @@ class ThoughtReader:
 
     def _look(self) -> None:
         """Find out where the answer begins, and count."""
-        parts = self._matcher.readings()[-1]
+        parts = self._reader.readings()[-1]
         self.answer_start = next((start for part, start, _ in parts if part.label is _ANSWER), None)
+        self._end = next((end for part, _, end in parts if part.label is _THOUGHTS), None)
         if self.answer_start is None or len(self._data) == self.answer_start:
             self.thought_tokens += 1
 
     def _thoughts(self) -> str:
         """Return what was thought since the last time; what may be the beginning of the marker is held back."""
-        parts = self._matcher.readings()[-1]
-        end = next((end for part, _, end in parts if part.label is _THOUGHTS), None)
-        text = self._data[:end]
-        hidden = _overlap(text, self._marker) if end is None else len(self._marker)
+        text = self._data[: self._end]
+        hidden = _overlap(text, self._marker) if self._end is None else len(self._marker)
         text = text[: len(text) - hidden]
         new = text[self._told :]
         self._told += len(new)
@@ -233,32 +260,38 @@ def _overlap(text: bytes, marker: bytes) -> int:
 
 @lru_cache(maxsize=32)
 def _think_before(grammar: Grammar, thinker: ReasoningFormat) -> ReasoningGrammar:
-    answer = Part(cast("Engine", grammar), final=True)
+    answer = Part(grammar, final=True, label=_ANSWER)
     return _think_before_parts(GrammarGraph([answer], [0], grammar.vocabulary), thinker)
 
 
 @lru_cache(maxsize=32)
 def _think_before_parts(answer: GrammarGraph, thinker: ReasoningFormat) -> ReasoningGrammar:
+    return ReasoningGrammar(answer, thinker)
+
+
+def _thinking(parts: list[Part], thinker: ReasoningFormat, vocabulary: Vocabulary) -> list[Part]:
+    """Return parts with thoughts before the last of them; the thoughts are the last one then.
+
+    Raises:
+        OptionError: The vocabulary cannot write what ends the thoughts.
+    """
     ids = dict(thinker.specials)
     marker, *rest = _pieces(thinker.end, ids)
-    parts = [*answer.parts, Part(None, following=answer.starts, label=_ANSWER)]
 
-    def add(language: ast.Regex, piece: str, **options: Any) -> None:
+    def add(language: ast.Regex, piece: str, label: str) -> None:
         """Add a part that leads to the one added before, across a special token or directly."""
         behind = (len(parts) - 1,)
-        engine = compile_language(language, answer.vocabulary)
-        if engine.matcher().tokens_to_finish() is None:
+        if compile_language(language, vocabulary).matcher().tokens_to_finish() is None:
             raise _unwritable(thinker.end)
         if piece in ids:
-            parts.append(Part(engine, frozenset(), special={ids[piece]: behind}, **options))
+            parts.append(Part(language, special={ids[piece]: behind}, label=label))
         else:
-            parts.append(Part(engine, frozenset(piece.encode()[-1:]), behind, **options))
+            parts.append(Part(language, behind, label=label))
 
     for piece in reversed(rest):
-        add(ast.EPSILON if piece in ids else ast.literal(piece), piece, label=f"{piece!r}")
-    thoughts = text_without([marker]) if marker in ids else text_up_to(marker)
-    add(thoughts, marker, max_tokens=thinker.max_tokens, label=_THOUGHTS)
-    return ReasoningGrammar(parts, len(parts) - 1, answer.vocabulary, marker=b"" if marker in ids else marker.encode())
+        add(ast.EPSILON if piece in ids else ast.literal(piece), piece, f"{piece!r}")
+    add(text_without([marker]) if marker in ids else text_up_to(marker), marker, _THOUGHTS)
+    return parts
 
 
 def _unwritable(end: str) -> OptionError:

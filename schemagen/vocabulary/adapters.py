@@ -13,6 +13,8 @@ from schemagen.vocabulary.pieces import BYTE_LEVEL, PLAIN, RAW_BYTES, SENTENCEPI
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
 
+    from schemagen.vocabulary.vocabulary import Vocabulary
+
 _MARKER = re.compile(r"<.+>|\[.+\]", re.DOTALL)
 
 
@@ -66,6 +68,15 @@ def text_pieces(tokenizer: Any, token_ids: Iterable[int]) -> dict[int, str]:
     known = {*added, *(() if wrapper is None else wrapper.all_special_ids)}
     pieces = {token_id: piece for token_id, piece in sorted(named.items()) if token_id not in known}
     return {token_id: piece for token_id, piece in pieces.items() if piece and not _MARKER.fullmatch(piece)}
+
+
+def special_tokens(tokenizer: Any, vocabulary: Vocabulary) -> dict[str, int]:
+    """Return the special tokens of a tokenizer's vocabulary, by their names.
+
+    Cost: a look at each name; at each token, if the vocabulary was not made of the tokenizer (0.1 s for 128,000).
+    """
+    named = vocabulary.token_names or {token_id: name for name, token_id in tokenizer.get_vocab().items()}
+    return {name: token_id for token_id, name in named.items() if token_id in vocabulary.special_token_ids}
 
 
 @dataclass(slots=True)

@@ -7,6 +7,10 @@ import numpy as np
 import pytest
 
 import schemagen
+from schemagen.calling.tools import as_tools
+from schemagen.calling.wire import build
+from schemagen.calling.wire_profiles import find_profile
+from schemagen.prompts.reasoning_grammar import ReasoningFormat
 from tests import corpora
 from tests.suite.cases import load_cases
 
@@ -253,3 +257,25 @@ def test_masks_equal_those_of_matchers_on_public_schemas(bundled_vocabulary):
     for k in range(0, 300, 12):
         batch = grammars[k : k + 12]
         assert follow(batch, DeviceTables(batch, max_states=20), random.Random(k), 30) > len(batch)
+
+
+def get_weather(city: str, days: int = 3) -> None:
+    """Get the weather."""
+
+
+@pytest.mark.parametrize("profile", ["plain", "hermes", "qwen-coder", "mistral-ids"])
+def test_answers_with_tools_have_tables(profile, bundled_vocabulary):
+    """Words, markers, and calls in JSON and between tags; thoughts, whose tokens are counted, have none."""
+    specials = tuple((marker, 500 + k) for k, marker in enumerate(find_profile(profile).markers))
+    vocabulary = schemagen.Vocabulary.from_tokens(
+        [None if k in dict(specials).values() else token for k, token in enumerate(bundled_vocabulary.tokens)],
+        eos_token_ids=bundled_vocabulary.eos_token_ids,
+        special_token_ids=[*dict(specials).values(), *bundled_vocabulary.special_token_ids],
+    )
+    flags = {"may_answer": profile != "plain", "parallel": True}
+    graph = build(find_profile(profile), as_tools([get_weather]), vocabulary, specials, **flags).graph
+    compared = sum(follow([graph, graph], DeviceTables([graph, graph]), random.Random(seed), 40) for seed in range(4))
+    assert compared > 100
+    thinking = ReasoningFormat("", "</think>", 5, ()).before_parts(graph)
+    with pytest.raises(schemagen.MatcherError, match=r"no table"):
+        DeviceTables([thinking])

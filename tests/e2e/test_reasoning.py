@@ -256,7 +256,8 @@ def test_random_walks_stay_in_time(kind):
                 left -= 1
             answer, _, count = thinking.split(chosen)
             assert answer in {"yes", "no"}
-            assert count <= most + max(1, thinking.entries[-1]) + len("\n\n")
+            assert most < thinking.thought_tokens
+            assert count <= thinking.thought_tokens + len("\n\n")
 
 
 def test_a_marker_of_several_special_tokens():

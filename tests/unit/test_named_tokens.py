@@ -13,6 +13,8 @@ from schemagen.context_free.syntax import Token, tokens_in
 from schemagen.errors import UnsupportedGrammarError
 from schemagen.graph.grammar_graph import GrammarGraph
 from schemagen.graph.parts import Part
+from schemagen.prompts.healing import behind
+from schemagen.prompts.reasoning_grammar import ReasoningFormat
 from schemagen.testing import brute_force_mask, check_masks, mask_of
 
 #: Ids 0 to 255 are bytes; then tokens by name.
@@ -332,11 +334,46 @@ def test_no_grammar_within_another_has_a_token() -> None:
         compiled(spec)
 
 
-def test_no_part_of_an_answer_has_a_token() -> None:
-    """Thoughts and answer are told apart by their texts."""
-    grammar = compiled(EBNF('root ::= Token("<|x|>")'))
-    with pytest.raises(UnsupportedGrammarError, match="among thoughts or tools"):
-        GrammarGraph([Part(grammar, final=True)], [0], VOCABULARY)
+@pytest.mark.parametrize("engine", ENGINES)
+@pytest.mark.parametrize("marker", ["</t>", "<|y|>"])
+def test_thoughts_before_tokens(marker: str, engine: str) -> None:
+    """Behind thoughts, which a text or a special token ends, a grammar may name tokens; the answer is what is behind them."""
+    grammar = compiled(EBNF('root ::= "a" Token("<|x|>", "<tool>") [0-9]+'), engine)
+    specials = (("<|y|>", Y),) if marker == "<|y|>" else ()
+    thinking = ReasoningFormat("", marker, 30, specials).before(grammar)
+    end = [Y] if specials else [*marker.encode()]
+    for named in (X, TOOL):
+        matcher = thinking.matcher()
+        for token in [*b"Hm, <a>", *end, *b"a", named, *b"17"]:
+            assert mask_of(matcher, VOCABULARY) == {
+                each for each in range(VOCABULARY.size) if reads_token(matcher, each)
+            }
+            assert matcher.accept_token(token)
+        assert matcher.is_accepting()
+        answer = "a<tool>17" if named == TOOL else "a17"
+        assert thinking.split([*b"Hm, <a>", *end, *b"a", named, *b"17", EOS])[:2] == (answer, "Hm, <a>")
+
+
+def test_a_prompt_before_tokens() -> None:
+    """The end of a prompt that is written again may stand before a token that is named."""
+    matcher = behind("so", compiled(EBNF('root ::= Token("<|x|>") "b"'))).matcher()
+    for token in [*b"so", X, *b"b"]:
+        assert mask_of(matcher, VOCABULARY) == {token}
+        assert matcher.accept_token(token)
+    assert matcher.is_accepting()
+
+
+def reads_token(matcher: Any, token_id: int) -> bool:
+    """Whether a token can come next."""
+    return bool(matcher.fork().accept_token(token_id))
+
+
+def test_no_part_with_a_lexer_has_a_token() -> None:
+    """A grammar with a lexer has an automaton of its own there."""
+    pytest.importorskip("lark")
+    grammar = compiled(Lark("start: A <|x|>\nA: /a+/", dialect="llguidance"))
+    with pytest.raises(UnsupportedGrammarError, match="with a lexer, among other parts"):
+        GrammarGraph([Part(grammar, final=True)], [0], VOCABULARY).matcher()
 
 
 def test_rules_keep_where_a_token_stands() -> None:

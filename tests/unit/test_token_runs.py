@@ -1,6 +1,7 @@
 """Grammars that count tokens: against their definition over all short sequences of tokens."""
 
 import itertools
+import random
 import re
 from collections.abc import Callable
 from typing import Any, Literal
@@ -10,6 +11,7 @@ import pytest
 import schemagen
 from schemagen import GBNF, Regex, Template, text
 from schemagen.errors import MatcherError, OptionError, UnsupportedGrammarError, UnsupportedPatternError
+from schemagen.prompts.reasoning_grammar import ReasoningFormat
 from schemagen.testing import mask_of
 
 TOKENS = [b"", b"a", b"b", b"ab", b"ba", b"\n", b"a\nb", b"\xc3", b"\xa9", b"\xc3\xa9", b"<", b"<a", b"b>", b">", b"1"]
@@ -108,8 +110,6 @@ def test_all_short_sequences(spec: Any, ways: list[Parts], engine: Literal["nati
 @pytest.mark.parametrize(("spec", "ways"), CASES, ids=[repr(spec)[:60] for spec, _ in CASES])
 def test_budgets_are_kept(spec: Any, ways: list[Parts]) -> None:
     """From the smallest budget on, whatever is drawn ends in time."""
-    import random
-
     grammar = schemagen.compile(spec, SMALL, cache=None)
     least = grammar.min_new_tokens
     assert least is not None
@@ -185,3 +185,39 @@ def test_values_and_prompts() -> None:
     assert vars(value("Title: abc\nlonger\ntext")) == {"title": "abc", "body": "longer\ntext"}
     assert spec.shown() == "Title: {title: one line of 1 to 8 tokens}\n{body: a text of at least 5 tokens}"
     assert repr(text.text_tokens(1, 2)) == "text_tokens(min=1, max=2)"
+
+
+BEHIND = schemagen.Vocabulary.from_tokens([*TOKENS, b":", b'"', b"><", b">a", b'>"a"', b">1:"], eos_token_ids=[0])
+#: Specs, and the tokens in which thoughts that end in ">" may end and their texts begin.
+BEHIND_THOUGHTS: list[tuple[Any, set[bytes]]] = [
+    (Regex("<(?P<TEXT_TOKEN>)+"), {b"><"}),
+    (Template("{n}:{t}", n={"enum": [1, "a"]}, t=text.paragraph_tokens(1, 2)), {b'>"a"', b">1:"}),
+    (schemagen.concat(text.text_tokens(1, 1), Regex("(ab)+")), set()),
+]
+
+
+@pytest.mark.parametrize("engine", ["native", "reference"])
+@pytest.mark.parametrize(("spec", "crossing"), BEHIND_THOUGHTS, ids=[repr(spec)[:60] for spec, _ in BEHIND_THOUGHTS])
+def test_thoughts_before_runs(spec: Any, crossing: set[bytes], engine: Literal["native", "reference"]) -> None:
+    """Behind thoughts tokens are counted as without them: the masks there are the same, and no run shares a token with them."""
+    grammar = schemagen.compile(spec, BEHIND, cache=None, engine=engine)
+    thinking = ReasoningFormat("", ">", 4, ()).before(grammar)
+    marker = TOKENS.index(b">")
+    first = {BEHIND.tokens[each] for each in mask_of(thinking.matcher(), BEHIND)}
+    assert {token for token in first if token.startswith(b">") and token != b">"} == crossing
+    for seed in range(12):
+        rng, matcher, alone = random.Random(seed), thinking.matcher(), grammar.matcher()
+        thoughts = [rng.choice([1, 2, 3, 5]) for _ in range(rng.randint(0, 4))]
+        for token in [*thoughts, marker]:
+            assert token in mask_of(matcher, BEHIND)
+            assert matcher.accept_token(token)
+        ids = list[int]()
+        while mask_of(alone, BEHIND) != {0} and (len(ids) < 4 or not alone.is_accepting()):
+            allowed = mask_of(alone, BEHIND)
+            assert mask_of(matcher, BEHIND) == allowed
+            ids.append(rng.choice(sorted(allowed - {0})))
+            assert matcher.accept_token(ids[-1])
+            assert alone.accept_token(ids[-1])
+        assert matcher.is_accepting()
+        written = b"".join(BEHIND.tokens[each] for each in ids)
+        assert thinking.split([*thoughts, marker, *ids, 0])[0] == written.decode()

@@ -1,0 +1,105 @@
+"""What a `CountingEngine` is made of, and where a text stands in it: nodes, and the threads that read them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from schemagen.engine.protocol import Engine, Matcher
+    from schemagen.masks.bitmask import Words
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class TokenCount:
+    """A run of tokens: how many, and which.
+
+    Attributes:
+        low: At least so many.
+        high: At most; None: any number.
+        words: The tokens, as a mask.
+    """
+
+    low: int
+    high: int | None
+    words: Words
+
+    def has(self, token_id: int) -> bool:
+        """Whether a token is one of them."""
+        return bool(self.words.view(np.uint8)[token_id >> 3] >> (token_id & 7) & 1)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Node:
+    """A run of tokens, or the text between two of them; both begin and end where tokens do.
+
+    Attributes:
+        engine: Of the text; None: a run, or the empty text.
+        count: The run; None: text.
+        following: Indices of the nodes that may come next.
+        final: Whether the whole text may end here.
+    """
+
+    engine: Engine | None = None
+    count: TokenCount | None = None
+    following: tuple[int, ...] = ()
+    final: bool = False
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Thread:
+    """One way to read a text: the node that it is in, and how far.
+
+    Attributes:
+        index: Of the node.
+        node: It.
+        matcher: In its text, which is never moved; None: there is none.
+        tokens: Of the run.
+    """
+
+    index: int
+    node: Node
+    matcher: Matcher | None = None
+    tokens: int = 0
+
+    def after(self, token_id: int) -> Thread | None:
+        """Return the thread behind one more token of the node; None if it is none."""
+        if self.node.count is not None:
+            takes = self.goes_on() and self.node.count.has(token_id)
+            return Thread(self.index, self.node, None, self.tokens + 1) if takes else None
+        if self.matcher is None:
+            return None
+        matcher = self.matcher.fork()
+        return Thread(self.index, self.node, matcher) if matcher.accept_token(token_id) else None
+
+    def after_text(self, data: bytes) -> Thread | None:
+        """Return the thread behind some text of the node; None if it is none."""
+        matcher = None if self.matcher is None else self.matcher.fork()
+        return Thread(self.index, self.node, matcher) if matcher is not None and matcher.accept_bytes(data) else None
+
+    def goes_on(self) -> bool:
+        """Whether one more token may be counted."""
+        count = self.node.count
+        return count is not None and (count.high is None or self.tokens < count.high)
+
+    def may_end(self) -> bool:
+        """Whether the node may end here."""
+        if self.node.count is not None:
+            return self.tokens >= self.node.count.low
+        return self.matcher is None or self.matcher.is_accepting()
+
+    def needed(self) -> int:
+        """Return how many tokens the node takes to its end; 0 also where that is not known."""
+        if self.node.count is not None:
+            return max(self.node.count.low - self.tokens, 0)
+        return 0 if self.matcher is None else self.matcher.tokens_to_finish() or 0
+
+    def place(self) -> int:
+        """Return a number, the same for threads of a node that go on alike; 0 where that is not known."""
+        count = self.node.count
+        if count is not None:
+            return 1 + (min(self.tokens, count.low) if count.high is None else self.tokens)
+        matcher: Any = self.matcher
+        return 1 if matcher is None else matcher.place() if hasattr(matcher, "place") else 0

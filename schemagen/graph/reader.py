@@ -1,0 +1,203 @@
+"""`GraphReader`: reads a text over a `GrammarGraph` and tells which part of it is what.
+
+A text is read by *threads*, a part and a matcher in it. Where the text of a part may end, the threads of the parts that may
+follow stand beside it; a thread whose part cannot read a byte is gone. So this is the nondeterministic automaton of the graph,
+byte by byte, and each of its threads is one way to read the text:
+
+- A token may end the text, hold a whole marker and begin the JSON.
+- An end marker inside of a JSON string ends nothing: the thread of the JSON part reads it, and no other thread is there.
+- A marker that is a special token has no bytes. It is an edge of the graph, taken where the text of its part may end.
+
+It knows nothing of masks, which are those of the compiled grammar; a text that one of both reads the other reads, too.
+
+Invariants: matchers of threads only move forward between two calls of `rollback`; a thread that is gone stays where it was, so
+that `rollback` can bring it back.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from schemagen.arguments import check_bytes, check_steps, check_token_id
+from schemagen.errors import MatcherError
+from schemagen.graph.parts import Span, Thread
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from schemagen.engine.protocol import Engine
+    from schemagen.graph.parts import Part
+    from schemagen.vocabulary import Vocabulary
+
+_Live = tuple[tuple[Thread, int], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class _State:
+    """The live threads with their steps, and how many bytes were read."""
+
+    live: _Live
+    position: int
+    terminated: bool = False
+
+
+class GraphReader:
+    """One text, as far as it was read.
+
+    Args:
+        parts: The graph.
+        engines: What reads the text of each part.
+        starts: Indices of the parts that a text may begin with.
+        vocabulary: The tokens of the model.
+    """
+
+    __slots__ = ("_engines", "_history", "_parts", "_vocabulary")
+
+    def __init__(
+        self, parts: Sequence[Part], engines: Sequence[Engine | None], starts: Iterable[int], vocabulary: Vocabulary
+    ) -> None:
+        self._parts = parts
+        self._engines = engines
+        self._vocabulary = vocabulary
+        self._history = [_State(_live(self._spawn(starts, 0, None)), 0)]
+
+    def __repr__(self) -> str:
+        """Show how far the text is."""
+        return f"GraphReader(steps={len(self._history) - 1}, terminated={self.is_terminated()})"
+
+    # --- reading -----------------------------------------------------------------------------------------------------
+
+    def accept_token(self, token_id: int) -> bool:
+        """Advance by one token; return False, and change nothing, if it is not allowed."""
+        vocabulary, token_id = self._vocabulary, check_token_id("accept_token", token_id)
+        state = self._history[-1]
+        if state.terminated or not 0 <= token_id < vocabulary.size:
+            return False
+        if token_id in vocabulary.eos_token_ids:
+            if self.is_accepting():
+                self._history.append(_State(state.live, state.position, terminated=True))
+                return True
+            return False
+        data = vocabulary.tokens[token_id]
+        return self.accept_bytes(data) if data else self._accept_special(token_id)
+
+    def accept_bytes(self, data: bytes) -> bool:
+        """Advance by text, all of it or nothing; counts as one step for `rollback`."""
+        check_bytes(data)
+        state = self._history[-1]
+        if state.terminated:
+            return False
+        threads = self._read([thread for thread, _ in state.live], data, state.position)
+        if not threads:
+            self._restore(state)
+            return False
+        self._history.append(_State(_live(threads), state.position + len(data)))
+        return True
+
+    def _accept_special(self, token_id: int) -> bool:
+        state = self._history[-1]
+        threads: list[Thread] = []
+        for thread, _ in state.live:
+            behind = self._parts[thread.span.part].special.get(token_id, ())
+            if behind and thread.may_end():
+                threads.extend(self._spawn(behind, state.position, thread.span))
+        if threads:
+            self._history.append(_State(_live(threads), state.position))
+        return bool(threads)
+
+    def _read(self, threads: list[Thread], data: bytes, position: int) -> list[Thread]:
+        """Return the threads after some bytes, none if they cannot be read; threads that are gone stay behind."""
+        for offset in range(len(data)):
+            byte = data[offset : offset + 1]
+            kept = [thread for thread in threads if thread.read(byte)]
+            threads = list(kept)
+            for thread in kept:
+                following = self._parts[thread.span.part].following
+                if following and thread.may_end():
+                    threads.extend(self._spawn(following, position + offset + 1, thread.span))
+            if not threads:
+                return []
+        return threads
+
+    def _spawn(self, indices: Iterable[int], position: int, previous: Span | None) -> list[Thread]:
+        """Return threads at the start of some parts, and of those behind them where a part may be empty."""
+        threads: list[Thread] = []
+        for index in indices:
+            engine = self._engines[index]
+            span = Span(index, position, previous)
+            thread = Thread(span, None if engine is None else engine.matcher())
+            threads.append(thread)
+            if thread.may_end():
+                threads.extend(self._spawn(self._parts[index].following, position, span))
+        return threads
+
+    # --- where it stands ---------------------------------------------------------------------------------------------
+
+    def is_accepting(self) -> bool:
+        """Whether the text may end here."""
+        return self._ending() is not None
+
+    def is_terminated(self) -> bool:
+        """Whether EOS was accepted."""
+        return self._history[-1].terminated
+
+    def spans(self) -> list[tuple[Part, int, int]]:
+        """Return the parts of the text so far with the bytes where each begins and ends.
+
+        Raises:
+            MatcherError: The text may not end here.
+        """
+        thread = self._ending()
+        if thread is None:
+            raise MatcherError("the text is not complete", fix="read it to its end before its parts are asked for")
+        return [
+            (part, start, self._history[-1].position if end is None else end)
+            for part, start, end in self._chain(thread)
+        ]
+
+    def readings(self) -> list[list[tuple[Part, int, int | None]]]:
+        """Return every way to read the text so far: its parts with the bytes where each begins and ends.
+
+        The end of the last one is None: that part is open. What all ways have in common is decided.
+        """
+        return [self._chain(thread) for thread, _ in self._history[-1].live]
+
+    def _chain(self, thread: Thread) -> list[tuple[Part, int, int | None]]:
+        """The parts that a thread has gone through, and the one that it is in."""
+        chain: list[tuple[Part, int, int | None]] = []
+        end: int | None = None
+        span: Span | None = thread.span
+        while span is not None:
+            chain.append((self._parts[span.part], span.start, end))
+            end = span.start
+            span = span.previous
+        chain.reverse()
+        return chain
+
+    def _ending(self) -> Thread | None:
+        """The thread with which the text may end here."""
+        live = self._history[-1].live
+        return next((t for t, _ in live if self._parts[t.span.part].final and t.may_end()), None)
+
+    # --- going back --------------------------------------------------------------------------------------------------
+
+    def rollback(self, count: int = 1) -> None:
+        """Undo the last ``count`` accepted steps.
+
+        Raises:
+            MatcherError: There are fewer.
+            OptionTypeError: ``count`` is no whole number.
+        """
+        if undone := check_steps(count, len(self._history) - 1):
+            del self._history[-undone:]
+            self._restore(self._history[-1])
+
+    @staticmethod
+    def _restore(state: _State) -> None:
+        for thread, steps in state.live:
+            thread.back_to(steps)
+
+
+def _live(threads: list[Thread]) -> _Live:
+    return tuple((thread, thread.steps) for thread in threads)
