@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from schemagen.engine.options import Options
+from schemagen.grammar.pipeline import styled
 from schemagen.schema.normalise import Normaliser
 from schemagen.schema.text import Writer, page_of
 from schemagen.types.reflection import is_type, reflect
@@ -26,7 +27,7 @@ def arguments_of(spec: Any, kind: type[W]) -> tuple[W, tuple[ObjectDisjunct, ...
         SchemaError: The schema cannot be read.
     """
     target = reflect(spec) if is_type(spec) else None
-    options = Options()
+    options = styled(Options(), target)
     normaliser = Normaliser(
         spec if target is None else target.schema, dialect="json-schema" if target is None else "python"
     )

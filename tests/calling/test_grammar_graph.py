@@ -25,6 +25,7 @@ from schemagen.graph.grammar_graph import GrammarGraph
 from schemagen.graph.parts import Part
 from schemagen.regex import ast
 from schemagen.regex.wildcards import text_up_to, text_without
+from schemagen.testing import mask_of
 
 #: Tokens that end one thing and begin the next; some hold several boundaries, one a whole call.
 PIECES = [
@@ -310,3 +311,26 @@ def test_languages(make, language, accepted, rejected):
     for text, expected in [*((text, True) for text in accepted), *((text, False) for text in rejected)]:
         matcher = engine.matcher()
         assert (matcher.accept_bytes(text.encode()) and matcher.is_accepting()) is expected, text
+
+
+@pytest.mark.parametrize("special", [False, True], ids=["text", "special"])
+@pytest.mark.parametrize("profile", profiles().values(), ids=lambda profile: profile.name)
+def test_budgets_are_kept(profile, special):
+    """From the least budget on, whatever is drawn is a whole answer in time, read back as calls of the right tools."""
+    vocabulary, specials = vocabulary_of(profile, special=special)
+    eos = vocabulary.eos_token_ids[0]
+    for mode, flags in MODES.items():
+        graph = (wire := build(profile, TOOLS, vocabulary, specials, **flags)).graph
+        for seed, more in itertools.product(range(3), (0, 1, 5, 40)):
+            rng, matcher, tokens = random.Random(f"{mode} {seed}"), graph.matcher(), []
+            budget = graph.min_new_tokens + more
+            while len(tokens) < budget:
+                allowed = sorted(mask_of(matcher, vocabulary, budget=budget - len(tokens)))
+                if allowed == [eos] or (eos in allowed and rng.random() < 0.3):
+                    break
+                tokens.append(rng.choice([each for each in allowed if each != eos]))
+                assert matcher.accept_token(tokens[-1])
+            assert matcher.is_accepting(), (mode, seed, more)
+            found = wire.read(tokens)
+            assert len(found.calls) >= (not flags.get("may_answer", True))
+            assert all(call.tool.spec.model_validate_json(call.json) for call in found.calls)
