@@ -20,6 +20,8 @@ from schemagen.masks.bitmask import BITS, ids_of, words_of
 from schemagen.masks.rows import row_of
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from schemagen.engine.protocol import Matcher
     from schemagen.masks.bitmask import Words
     from schemagen.vocabulary import Vocabulary
@@ -74,30 +76,35 @@ class ThoughtMatcher:
         """Advance by one token; return False, and change nothing, if it is not allowed."""
         if not self._is_thinking or token_id in self._vocabulary.eos_token_ids:
             return self._read(self._whole.accept_token(token_id))
-        return self._think(self._inside.accept_token(token_id), token_id)
+        if not self._inside.accept_token(token_id):
+            return self._read(self._whole.accept_token(token_id))
+        return self._think(lambda: self._whole.accept_token(token_id))
 
     def accept_bytes(self, data: bytes) -> bool:
         """Advance by text, all of it or nothing; counts as one step for `rollback`, and as one token of thoughts."""
-        if not self._is_thinking:
+        if not self._is_thinking or not self._inside.accept_bytes(data):
             return self._read(self._whole.accept_bytes(data))
-        return self._think(self._inside.accept_bytes(data), data)
+        return self._think(lambda: self._whole.accept_bytes(data))
 
     def _read(self, accepted: bool) -> bool:
         self._steps += accepted
         return accepted
 
-    def _think(self, is_inside: bool, given: int | bytes) -> bool:
-        """Let the whole read what the thoughts alone have read, or have not."""
-        if is_inside and (self._inside.tokens_to_finish() or 0) >= self._left:
-            self._inside.rollback()
-            return False
-        whole = self._whole
-        accepted = whole.accept_bytes(given) if isinstance(given, bytes) else whole.accept_token(given)
-        if is_inside and accepted:
-            self._thought += 1
-        elif is_inside:
-            self._inside.rollback()
-        return self._read(accepted)
+    def _think(self, accept: Callable[[], bool]) -> bool:
+        """Let the whole read what the thoughts alone have read; whatever comes of it, both stand at the same place then."""
+        accepted = False
+        try:
+            accepted = self._read(self._is_in_time() and accept())
+        finally:
+            if accepted:
+                self._thought += 1
+            else:
+                self._inside.rollback()
+        return accepted
+
+    def _is_in_time(self) -> bool:
+        """Whether the thoughts can still be ended, behind one more token that is not counted yet."""
+        return not self._is_bounded or (self._inside.tokens_to_finish() or 0) < self._left
 
     # --- what may come -----------------------------------------------------------------------------------------------
 
