@@ -1,1 +1,1 @@
-"""Grammars one after another: answers of several parts, such as thoughts, text and tool calls, and counts of tokens."""
+"""Grammars one after another: answers of several parts, such as thoughts, free text and tool calls."""
