@@ -11,7 +11,7 @@ Source: the regular right parts of LaLonde 1977, which repetitions and alternati
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Union as _Union
 
 from schemagen.errors import UnsupportedGrammarError
@@ -95,11 +95,15 @@ class TokenRun(HashedOnce):
         low: How many at least, 1 or more.
         high: How many at most; None: any number.
         has_lines: Whether tokens with line breaks are among them.
+        within: The texts that it may be; None: each token is text of whole characters.
+        but: Tokens that are not among them, ordinary ones or not.
     """
 
     low: int
     high: int | None
     has_lines: bool = True
+    within: ast.Regex | None = None
+    but: tuple[Token, ...] = ()
 
 
 @hashed_once
@@ -183,8 +187,8 @@ def repeat(inner: Expression, low: int, high: int | None) -> Expression:
         return inner
     if isinstance(inner, Text):
         return Text(ast.repeat(inner.regex, low, high))
-    if isinstance(inner, TokenRun) and inner.low == inner.high == 1:
-        run = TokenRun(max(low, 1), high, inner.has_lines)
+    if isinstance(inner, TokenRun) and inner.low == inner.high == 1 and inner.within is None:
+        run = replace(inner, low=max(low, 1), high=high)
         return run if low else alternatives(run, EMPTY_TEXT)
     return Repeat(inner, low, high)
 

@@ -47,6 +47,23 @@ def ids_of(token: Token, vocabulary: Vocabulary) -> list[int]:
     return sorted(found)
 
 
+def any_ids_of(token: Token, vocabulary: Vocabulary) -> list[int]:
+    """Return the ids that a token of a grammar stands for, ordinary tokens of text among them, ascending.
+
+    Raises:
+        UnsupportedGrammarError: The vocabulary does not have one.
+    """
+    found: set[int] = set()
+    for wanted in token.wanted:
+        if isinstance(wanted, str):
+            written = {each for each, data in enumerate(vocabulary.tokens) if data == wanted.encode()}
+            found.update(written or _named(token, wanted, vocabulary))
+        else:
+            _check_size(token, wanted[1], vocabulary)
+            found.update(range(wanted[0], wanted[1] + 1))
+    return sorted(found)
+
+
 def _named(token: Token, name: str, vocabulary: Vocabulary) -> list[int]:
     ids = [token_id for token_id, known in vocabulary.token_names.items() if known == name]
     if ids:
@@ -61,9 +78,7 @@ def _named(token: Token, name: str, vocabulary: Vocabulary) -> list[int]:
 
 
 def _within(token: Token, first: int, last: int, vocabulary: Vocabulary) -> list[int]:
-    if last >= vocabulary.size:
-        fact = f"the token id {last} is outside the vocabulary of {vocabulary.size} ids"
-        raise _unsupported(token, fact, "the model has no logit for it", "correct the id")
+    _check_size(token, last, vocabulary)
     ids = range(first, last + 1)
     for token_id in ids:
         if token_id not in vocabulary.token_names and token_id not in vocabulary.special_token_ids:
@@ -76,6 +91,12 @@ def _within(token: Token, first: int, last: int, vocabulary: Vocabulary) -> list
                 "give ids of special or added tokens; write text as a literal",
             )
     return list(ids)
+
+
+def _check_size(token: Token, last: int, vocabulary: Vocabulary) -> None:
+    if last >= vocabulary.size:
+        fact = f"the token id {last} is outside the vocabulary of {vocabulary.size} ids"
+        raise _unsupported(token, fact, "the model has no logit for it", "correct the id")
 
 
 def _unsupported(token: Token, fact: str, why: str, fix: str) -> UnsupportedGrammarError:

@@ -29,18 +29,19 @@ from schemagen.context_free.syntax import (
     substituted,
 )
 from schemagen.engine.counting import CountingEngine, Node, TokenCount
+from schemagen.engine.tokens import any_ids_of
 from schemagen.errors import UnsatisfiableSchemaError, UnsupportedGrammarError
 from schemagen.masks.bitmask import BITS, words_of
 from schemagen.regex.wildcards import LINE_ENDS
+from schemagen.vocabulary.marks import is_marked
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
-    import numpy as np
-
     from schemagen.context_free.items import Items, Symbol
     from schemagen.context_free.syntax import Expression
     from schemagen.engine.protocol import Engine
+    from schemagen.regex import ast
     from schemagen.vocabulary import Vocabulary
 
 
@@ -70,7 +71,9 @@ def counting_engine(
     for entry in indices:
         following = [indices[to] for to in _targets(items.edges[entry]) if to in counts]
         following += [len(indices) + at for at, (before, _, _) in enumerate(texts) if before == entry]
-        nodes.append(Node(None, counts.get(entry), tuple(following), final=entry in items.accepting))
+        within = stretches.within(entry)
+        engine = None if within is None else compiled(ContextFreeGrammar("run", {"run": Text(within)}))
+        nodes.append(Node(engine, counts.get(entry), tuple(following), final=entry in items.accepting))
     for _, leaving, rules in texts:
         following = [] if leaving is None else [indices[leaving]]
         nodes.append(Node(compiled(rules), None, tuple(following), final=leaving is None))
@@ -90,6 +93,11 @@ class _Stretches:
         self.runs = {at: symbol for at, symbol in self._symbols.items() if isinstance(symbol, TokenRun)}
         if not all(isinstance(symbol, TokenRun | Text | Guest | Token) for symbol in self._symbols.values()):
             raise _unsupported("a lexer in a grammar that counts tokens", "write it in GBNF or EBNF, which have none")
+
+    def within(self, entry: int) -> ast.Regex | None:
+        """Return the texts that a run may be; None: that is told by its tokens."""
+        run = self.runs.get(entry)
+        return None if run is None else run.within
 
     def behind(self, entry: int) -> list[tuple[int | None, ContextFreeGrammar]]:
         """Return the texts from a run, or from the start, to each run, and to the end (None), as grammars."""
@@ -139,7 +147,19 @@ def _closure(starts: Iterable[int], behind: Callable[[int], set[int]]) -> set[in
 
 
 def _count(run: TokenRun, vocabulary: Vocabulary) -> TokenCount:
-    return TokenCount(run.low, run.high, _members(vocabulary, run.has_lines))
+    """Return how many tokens a run has, and which.
+
+    Raises:
+        UnsatisfiableSchemaError: There are none.
+        UnsupportedGrammarError: The vocabulary does not have one that is left out.
+    """
+    left_out = {token_id for token in run.but for token_id in any_ids_of(token, vocabulary)}
+    found = [each for each in _members(vocabulary, run.has_lines, run.within is None) if each not in left_out]
+    if not found:
+        raise UnsatisfiableSchemaError(
+            f"{vocabulary!r} has no token of text", why="a run of tokens needs some", fix="use another vocabulary"
+        )
+    return TokenCount(run.low, run.high, words_of(found, -(-vocabulary.size // BITS)))
 
 
 def _targets(edges: Iterable[tuple[object, int]]) -> tuple[int, ...]:
@@ -176,19 +196,17 @@ def _unsupported(fact: str, fix: str) -> UnsupportedGrammarError:
 
 
 @lru_cache(maxsize=8)
-def _members(vocabulary: Vocabulary, has_lines: bool) -> np.ndarray[tuple[int, ...], np.dtype[np.int32]]:
-    """Return the tokens of text of whole characters as a mask, with or without those that have line breaks."""
+def _members(vocabulary: Vocabulary, has_lines: bool, are_whole: bool) -> tuple[int, ...]:
+    """Return the tokens of text: with or without those that have line breaks, of whole characters or not."""
     ends = set(LINE_ENDS)
     found = []
     for token_id, token in enumerate(vocabulary.tokens):
+        if not token or is_marked(token) or token_id in vocabulary.eos_token_ids:
+            continue
         try:
-            text = token.decode()
+            text = token.decode(errors="strict" if are_whole else "replace")
         except UnicodeDecodeError:
             continue
-        if text and token_id not in vocabulary.eos_token_ids and (has_lines or ends.isdisjoint(text)):
+        if has_lines or ends.isdisjoint(text):
             found.append(token_id)
-    if not found:
-        raise UnsatisfiableSchemaError(
-            f"{vocabulary!r} has no token of text", why="a run of tokens needs some", fix="use another vocabulary"
-        )
-    return words_of(found, -(-vocabulary.size // BITS))
+    return tuple(found)

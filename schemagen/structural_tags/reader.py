@@ -18,13 +18,22 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from schemagen.context_free.dispatch import dispatched
 from schemagen.context_free.notation import text_of
 from schemagen.context_free.scanner import MAX_NESTING
-from schemagen.context_free.syntax import EMPTY_TEXT, NOTHING, Guest, Text, alternatives, repeat, separated, sequence
+from schemagen.context_free.syntax import (
+    EMPTY_TEXT,
+    NOTHING,
+    Guest,
+    Text,
+    TokenRun,
+    alternatives,
+    repeat,
+    separated,
+    sequence,
+)
 from schemagen.errors import (
     GrammarSyntaxError,
     LimitError,
     SchemagenError,
     UnsatisfiableSchemaError,
-    UnsupportedGrammarError,
 )
 from schemagen.grammar.assembly import Assembly
 from schemagen.grammar.context_free_specs import EBNF
@@ -40,7 +49,7 @@ from schemagen.structural_tags.parameters import STYLES, Parameters
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from schemagen.context_free.syntax import ContextFreeGrammar, Expression
+    from schemagen.context_free.syntax import ContextFreeGrammar, Expression, Token
     from schemagen.engine.options import WhitespacePolicy
 
 T = TypeVar("T")
@@ -169,26 +178,17 @@ def _const_string(_reader: Reader, fields: Fields, _around: Around) -> Expressio
 def _any_text(_reader: Reader, fields: Fields, around: Around) -> Expression:
     """Return free text."""
     excludes = fields.texts("excludes", ())
-    most = fields.count("max_chars", None)
-    _check_tokens(fields)
-    if fields.value("max_tokens", None) == 0:
-        most = 0
-    _check_end(fields, around, excludes, most)
+    most, tokens = fields.count("max_chars", None), fields.count("max_tokens", None)
+    _check_end(fields, around, excludes, most if tokens is None else tokens)
     free = text_without(_few(fields, [*excludes, *around.ends]))
     if most is not None:
         free = ast.conjunction(free, ast.repeat(ast.ANY_CHAR, 0, most))
-    return Text(free)
+    return Text(free) if tokens is None else _counted(free, tokens)
 
 
-def _check_tokens(fields: Fields) -> None:
-    """Refuse a bound on tokens other than 0."""
-    if fields.count("max_tokens", None):
-        raise fields.unsupported(
-            "max_tokens",
-            "a bound on the tokens of free text",
-            why="a grammar is over characters, and the same text may have more or fewer tokens",
-            fix="give max_chars, or a budget of tokens for the whole answer",
-        )
+def _counted(free: ast.Regex, most: int, but: tuple[Token, ...] = ()) -> Expression:
+    """Return free text of so many tokens at most, which ends where a token does."""
+    return alternatives(TokenRun(1, most, within=free, but=but), EMPTY_TEXT) if most else EMPTY_TEXT
 
 
 def _check_end(fields: Fields, around: Around, excludes: list[str], most: int | None = None) -> None:
@@ -427,9 +427,11 @@ def _token(_reader: Reader, fields: Fields, _around: Around) -> Expression:
 
 def _any_tokens(reader: Reader, fields: Fields, _around: Around) -> Expression:
     """Return text of any tokens but special ones."""
+    most = fields.count("max_tokens", None)
+    if most is not None:
+        return _counted(ast.ANY_STRING, most, tuple(fields.each("exclude_tokens", fields.token, ())))
     _leave_out(reader, fields)
-    _check_tokens(fields)
-    return EMPTY_TEXT if fields.value("max_tokens", None) == 0 else Text(ast.ANY_STRING)
+    return Text(ast.ANY_STRING)
 
 
 def _leave_out(reader: Reader, fields: Fields) -> None:
@@ -479,13 +481,8 @@ def _token_dispatch(reader: Reader, fields: Fields, around: Around) -> Expressio
 
 
 def _any_token_but(_reader: Reader, fields: Fields, _around: Around) -> Expression:
-    """Refuse a single token which is any but some."""
-    raise UnsupportedGrammarError(
-        f"the format {fields.value('type')}",
-        at=fields.at,
-        why="a token of text is read as its characters, so it cannot be told from the same characters in other tokens",
-        fix="use any_text, and token for what is special",
-    )
+    """Return a single token of text which is any but some."""
+    return TokenRun(1, 1, but=tuple(fields.each("exclude_tokens", fields.token, ())))
 
 
 #: Fields that tell a format which does not say its type.

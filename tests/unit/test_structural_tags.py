@@ -806,11 +806,8 @@ def test_a_malformed_tag_is_an_error_at_its_place(body: Any, place: str) -> None
 @pytest.mark.parametrize(
     ("body", "place"),
     [
-        ({**ANY, "max_tokens": 3}, "/format/max_tokens"),
         (schema({}, excludes=["<", 'a"']), "/format/excludes/1"),
         (schema({"unevaluatedProperties": False}, excludes=["<"]), "/format"),
-        ({"type": "any_tokens", "max_tokens": 9}, "/format/max_tokens"),
-        ({"type": "sequence", "elements": [{"type": "exclude_token", "exclude_tokens": [1]}]}, "/format/elements/0"),
     ],
 )
 def test_what_cannot_be_enforced_is_refused(body: Any, place: str) -> None:

@@ -20,7 +20,12 @@ SMALL = schemagen.Vocabulary.from_tokens(TOKENS, eos_token_ids=[0])
 WHOLE = [token for token in TOKENS if token and token not in (b"\xc3", b"\xa9")]
 LINES = [token for token in WHOLE if b"\n" not in token]
 
-Parts = list[Any]  # patterns over bytes as texts of whole characters, and (low, high, tokens)
+#: All tokens of text.
+TEXT = [token for token in TOKENS if token]
+
+Parts = list[
+    Any
+]  # patterns over bytes as texts of whole characters, and (low, high, tokens), perhaps with a pattern for all
 
 
 def reads(parts: Parts, tokens: list[bytes], inside: bytes = b"") -> bool:
@@ -46,14 +51,34 @@ def reads(parts: Parts, tokens: list[bytes], inside: bytes = b"") -> bool:
                 if reads(rest, over, over_inside):
                     return True
         return False
-    low, high, members = part
+    low, high, members, *within = part
     if inside:
         return False
     most = len(tokens) if high is None else min(high, len(tokens))
     return any(
-        all(token in members for token in tokens[:count]) and reads(rest, tokens[count:])
+        all(token in members for token in tokens[:count])
+        and all(is_text_of(pattern, b"".join(tokens[:count])) for pattern in within)
+        and reads(rest, tokens[count:])
         for count in range(low, most + 1)
     )
+
+
+def is_text_of(pattern: str, data: bytes) -> bool:
+    """Whether bytes are a text that a pattern matches."""
+    try:
+        return bool(re.fullmatch(pattern, data.decode(), re.DOTALL))
+    except UnicodeDecodeError:
+        return False
+
+
+def structural(body: dict[str, Any]) -> schemagen.StructuralTag:
+    """Return a structural tag of a format."""
+    return schemagen.StructuralTag({"type": "structural_tag", "format": body})
+
+
+def between(content: dict[str, Any]) -> schemagen.StructuralTag:
+    """Return a tag from "<" to ">"."""
+    return structural({"type": "tag", "begin": "<", "content": content, "end": ">"})
 
 
 CASES: list[tuple[Any, list[Parts]]] = [
@@ -73,6 +98,29 @@ CASES: list[tuple[Any, list[Parts]]] = [
     (schemagen.concat(text.text_tokens(1, 1), Regex("(ab)+")), [[(1, 1, WHOLE), "(ab)+"]]),
     (schemagen.union(text.text_tokens(2, 2), GBNF('root ::= "a" | "é"')), [[(2, 2, WHOLE)], ["a|é"]]),
     (schemagen.repeat(Template("a{t}", t=text.text_tokens(1, 1)), 1, 2), [[*["a", (1, 1, WHOLE)] * n] for n in (1, 2)]),
+    (between({"type": "any_text", "max_tokens": 2}), [["<", (0, 2, TEXT, "[^>]*"), ">"]]),
+    (between({"type": "any_text", "max_tokens": 1, "max_chars": 1}), [["<", (0, 1, TEXT, "[^>]?"), ">"]]),
+    (structural({"type": "any_text", "max_tokens": 3, "excludes": ["a", "b>"]}), [[(0, 3, TEXT, "(?:(?!a|b>).)*")]]),
+    (
+        structural({"type": "any_tokens", "max_tokens": 2, "exclude_tokens": [3, "a"]}),
+        [[(0, 2, [*TEXT[1:2], *TEXT[3:]], ".*")]],
+    ),
+    (structural({"type": "exclude_token", "exclude_tokens": [1, "\n"]}), [[(1, 1, [*WHOLE[1:4], *WHOLE[5:]])]]),
+    (
+        structural(
+            {
+                "type": "star",
+                "content": {
+                    "type": "sequence",
+                    "elements": [
+                        {"type": "exclude_token", "exclude_tokens": [2]},
+                        {"type": "const_string", "value": "<a"},
+                    ],
+                },
+            }
+        ),
+        [[*[(1, 1, [each for each in WHOLE if each != b"b"]), "<a"] * n] for n in range(3)],
+    ),
     (
         Template("{n}{t}", n={"enum": [1, 11]}, t=text.text_tokens(1, 1)),
         [["1", (1, 1, WHOLE)], ["11", (1, 1, WHOLE)]],

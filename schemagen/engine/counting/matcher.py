@@ -175,15 +175,19 @@ class CountingMatcher:
     def _add_thread(self, thread: Thread, words: Words, scratch: npt.NDArray[np.int32], left: float) -> None:
         """Add the tokens of one thread, as far as a budget goes, and the end of the text."""
         rest, count = self._engine.rest(thread), thread.node.count
-        if count is not None and thread.goes_on() and max(thread.needed() - 1, 0) + rest < left:
-            np.bitwise_or(words, count.words, out=words)
+        scratch[0] = self._engine.text_words
         if thread.matcher is not None:
             try:
-                budget = None if math.isinf(left) else int(left) - rest
+                least = min(left - rest, thread.tokens_left())
+                budget = None if math.isinf(least) else int(least)
                 thread.matcher.fill_next_token_bitmask(scratch, 0, budget=budget)
             except DeadEndError:  # its text is complete, and the vocabulary has no EOS
                 scratch[:] = 0
             np.bitwise_and(scratch[0], self._engine.text_words, out=scratch[0])
+        if count is not None:
+            is_one_more = thread.goes_on() and max(thread.needed() - 1, 0) + rest < left
+            np.bitwise_and(scratch[0], count.words if is_one_more else 0, out=scratch[0])
+        if count is not None or thread.matcher is not None:
             np.bitwise_or(words, scratch[0], out=words)
         if thread.node.final and thread.may_end():
             np.bitwise_or(words, self._engine.eos_words, out=words)

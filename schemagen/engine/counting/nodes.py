@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
@@ -36,7 +37,7 @@ class Node:
     """A run of tokens, or the text between two of them; both begin and end where tokens do.
 
     Attributes:
-        engine: Of the text; None: a run, or the empty text.
+        engine: Of the text; None: the empty text, or a run of which the tokens alone are told.
         count: The run; None: text.
         following: Indices of the nodes that may come next.
         final: Whether the whole text may end here.
@@ -66,13 +67,22 @@ class Thread:
 
     def after(self, token_id: int) -> Thread | None:
         """Return the thread behind one more token of the node; None if it is none."""
-        if self.node.count is not None:
-            takes = self.goes_on() and self.node.count.has(token_id)
-            return Thread(self.index, self.node, None, self.tokens + 1) if takes else None
-        if self.matcher is None:
+        count = self.node.count
+        if (count is None and self.matcher is None) or (count is not None and not self._takes(count, token_id)):
             return None
-        matcher = self.matcher.fork()
-        return Thread(self.index, self.node, matcher) if matcher.accept_token(token_id) else None
+        matcher = None if self.matcher is None else self.matcher.fork()
+        if matcher is not None and not matcher.accept_token(token_id):
+            return None
+        thread = Thread(self.index, self.node, matcher, self.tokens + (count is not None))
+        return thread if thread.needed() <= thread.tokens_left() else None
+
+    def _takes(self, count: TokenCount, token_id: int) -> bool:
+        return self.goes_on() and count.has(token_id)
+
+    def tokens_left(self) -> float:
+        """Return how many tokens the node may still take."""
+        count = self.node.count
+        return math.inf if count is None or count.high is None else count.high - self.tokens
 
     def after_text(self, data: bytes) -> Thread | None:
         """Return the thread behind some text of the node; None if it is none."""
@@ -81,25 +91,23 @@ class Thread:
 
     def goes_on(self) -> bool:
         """Whether one more token may be counted."""
-        count = self.node.count
-        return count is not None and (count.high is None or self.tokens < count.high)
+        return self.node.count is not None and self.tokens_left() > 0
 
     def may_end(self) -> bool:
         """Whether the node may end here."""
-        if self.node.count is not None:
-            return self.tokens >= self.node.count.low
-        return self.matcher is None or self.matcher.is_accepting()
+        count = self.node.count
+        enough = count is None or self.tokens >= count.low
+        return enough and (self.matcher is None or self.matcher.is_accepting())
 
     def needed(self) -> int:
         """Return how many tokens the node takes to its end; 0 also where that is not known."""
-        if self.node.count is not None:
-            return max(self.node.count.low - self.tokens, 0)
-        return 0 if self.matcher is None else self.matcher.tokens_to_finish() or 0
+        count = self.node.count
+        least = 0 if count is None else max(count.low - self.tokens, 0)
+        return max(least, 0 if self.matcher is None else self.matcher.tokens_to_finish() or 0)
 
     def place(self) -> int:
         """Return a number, the same for threads of a node that go on alike; 0 where that is not known."""
-        count = self.node.count
-        if count is not None:
-            return 1 + (min(self.tokens, count.low) if count.high is None else self.tokens)
-        matcher: Any = self.matcher
-        return 1 if matcher is None else matcher.place() if hasattr(matcher, "place") else 0
+        count, matcher = self.node.count, cast("Any", self.matcher)
+        tokens = 0 if count is None else min(self.tokens, count.low) if count.high is None else self.tokens
+        inside = 1 if matcher is None else matcher.place() if hasattr(matcher, "place") else 0
+        return inside and hash((tokens, inside)) | 1
