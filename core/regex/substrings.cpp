@@ -102,6 +102,7 @@ private:
     static constexpr uint32_t kNone = UINT32_MAX;
     State add_state(uint32_t length, uint32_t end);
     State copy_of(State before, uint8_t byte, State target);
+    std::vector<State> numbers(size_t& words) const;
 
     GrowingEdges edges_;
     std::vector<uint32_t> length_;  // [state]: of its longest substring
@@ -156,25 +157,43 @@ void SubstringTable::Construction::append(uint8_t byte) {
     link_[made] = length_[target] == length_[at] + 1 ? target : copy_of(at, byte, target);
 }
 
-// The states one after the other. No substring begins within a character.
+// What number each state gets: first those that have to be written, one after the other.
+std::vector<SubstringTable::State> SubstringTable::Construction::numbers(size_t& words) const {
+    std::vector<State> numbers(length_.size());
+    for (State state = 1; state < numbers.size(); ++state) numbers[link_[state]] = 1;  // it ends at more places
+    numbers[kStart] = 1;
+    words = 0;
+    for (State state = 0; state < numbers.size(); ++state)
+        if (numbers[state]) {
+            numbers[state] = static_cast<State>(words);
+            words += kHead + (edges_.count(state) + 3) / 4 + edges_.count(state);
+        } else {
+            numbers[state] = kNone;
+        }
+    for (State state = 0; state < numbers.size(); ++state)
+        if (numbers[state] == kNone) numbers[state] = static_cast<State>(words + end_[state]);
+    return numbers;
+}
+
+// No substring begins within a character.
 void SubstringTable::Construction::move_to(SubstringTable& table) {
-    table.states_ = static_cast<uint32_t>(length_.size());
-    std::vector<State> places(table.states_ + 1);
-    for (State state = 0; state < table.states_; ++state)
-        places[state + 1] = places[state] + kHead + (edges_.count(state) + 3) / 4 + edges_.count(state);
-    table.words_.resize(places.back());
+    size_t words;
+    const std::vector<State> numbers = this->numbers(words);
+    table.states_ = static_cast<uint32_t>(numbers.size());
+    table.words_.resize(words);
     std::vector<std::pair<uint8_t, State>> sorted;
     for (State state = 0; state < table.states_; ++state) {
         poll();
+        if (table.is_single(numbers[state])) continue;
         edges_.list(state, sorted);
         if (state == kStart) std::erase_if(sorted, [](const auto& edge) { return continues_character(edge.first); });
-        uint32_t* at = table.words_.data() + places[state];
+        uint32_t* at = table.words_.data() + numbers[state];
         const auto edges = static_cast<uint32_t>(sorted.size());
         at[0] = edges | (state != kStart && table.ends_character(end_[state]) ? kWhole : 0);
         at[1] = end_[state];
         for (uint32_t k = 0; k < edges; ++k) {
             reinterpret_cast<uint8_t*>(at + kHead)[k] = sorted[k].first;
-            at[kHead + (edges + 3) / 4 + k] = places[sorted[k].second];
+            at[kHead + (edges + 3) / 4 + k] = numbers[sorted[k].second];
         }
     }
 }
@@ -200,23 +219,23 @@ std::shared_ptr<const SubstringTable> SubstringTable::of(std::string_view text) 
     return table;
 }
 
-bool SubstringTable::ends_character(size_t at) const {
-    return at == text_.size() || !continues_character(static_cast<uint8_t>(text_[at]));
-}
-
 ByteSet SubstringTable::next_bytes(State state) const {
     ByteSet out;
-    const auto* bytes = reinterpret_cast<const uint8_t*>(words_.data() + state + kHead);
-    for (uint32_t edge = 0; edge < (words_[state] & kCount); ++edge) out.add(bytes[edge]);
+    if (is_single(state)) {
+        if (longest(state)) out.add(static_cast<uint8_t>(text_[end_of(state)]));
+        return out;
+    }
+    const Edges edges = edges_of(state);
+    for (uint32_t k = 0; k < edges.count; ++k) out.add(edges.bytes[k]);
     return out;
 }
 
 uint32_t SubstringTable::shortest(State state) const {
     if (state == kStart) return least_;
-    const uint32_t end = words_[state + 1];
-    uint32_t at = end;
+    const size_t end = end_of(state);
+    size_t at = end;
     while (!ends_character(at)) ++at;
-    return at - end;
+    return static_cast<uint32_t>(at - end);
 }
 
 size_t SubstringTable::memory_bytes() const {

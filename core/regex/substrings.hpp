@@ -10,10 +10,13 @@
 // state end are alike: one of them, which is kept, says whether a character ends there.
 //
 // What is known of a state lies side by side, and the state is the place where: a walk to a new one is one look into
-// memory that is far away.
+// memory that is far away. Most states are not there at all: substrings that end at one place alone go on as the text
+// does, so their state is that place. (Of a link tree they are the leaves: n of 1.4 n states in a text of n bytes of
+// English. A compact automaton, Blumer et al. 1987, leaves out other states with one edge, too.)
 //
 // Invariants: state 0 is the start, where nothing was read; no edge leads to it. From every state a substring can be
-// finished. Nothing changes once it is made, so any number of threads may read it.
+// finished. States below `words_.size()` are in `words_`; state `words_.size() + k` is that of the substrings that end
+// behind k bytes of the text and nowhere else. Nothing changes once it is made, so any number of threads may read it.
 #pragma once
 #include <cstddef>
 #include <cstdint>
@@ -31,7 +34,7 @@ class SubstringTable {
 public:
     using State = uint32_t;
     static constexpr State kStart = 0;
-    // Bytes of a text, which needs some 80 bytes for each while it is compiled, and some 28 from then on.
+    // Bytes of a text, which needs some 60 bytes for each while it is compiled, and some 12 from then on.
     static constexpr size_t kMostBytes = 8u << 20;
 
     // Of a text in UTF-8. Takes about 0.4 us a byte, and polls. Throws LimitExceeded for more than kMostBytes.
@@ -39,30 +42,50 @@ public:
 
     // The state behind a byte; kStart: no substring goes on like that.
     State next(State state, uint8_t byte) const {
+        if (is_single(state))
+            return state + 1 < end() && static_cast<uint8_t>(text_[end_of(state)]) == byte ? state + 1 : kStart;
+        const Edges edges = edges_of(state);
+        const void* found = std::memchr(edges.bytes, byte, edges.count);
+        return found ? edges.targets[static_cast<const uint8_t*>(found) - edges.bytes] : kStart;
+    }
+    // Whether the substrings of a state end at one place: the text behind it is all that may follow.
+    bool is_single(State state) const { return state >= words_.size(); }
+    // Behind the first place where the substrings of a state end.
+    std::string_view rest_of(State state) const { return std::string_view(text_).substr(end_of(state)); }
+    // Of a state that is not single; sorted by their bytes.
+    struct Edges {
+        const uint8_t* bytes;
+        const State* targets;
+        uint32_t count;
+    };
+    Edges edges_of(State state) const {
         const uint32_t* at = words_.data() + state;
-        const uint32_t edges = *at & kCount;
-        const auto* bytes = reinterpret_cast<const uint8_t*>(at + kHead);
-        const void* found = std::memchr(bytes, byte, edges);
-        return found ? targets(at, edges)[static_cast<const uint8_t*>(found) - bytes] : kStart;
+        const uint32_t count = *at & kCount;
+        return {reinterpret_cast<const uint8_t*>(at + kHead), at + kHead + (count + 3) / 4, count};
     }
     // Whether a substring may end here: something was read, and whole characters.
-    bool whole(State state) const { return (words_[state] & kWhole) != 0; }
+    bool whole(State state) const {
+        return is_single(state) ? ends_character(end_of(state)) : (words_[state] & kWhole) != 0;
+    }
     ByteSet next_bytes(State state) const;
     // Bytes until a substring may end, and that may come at most.
     uint32_t shortest(State state) const;
-    uint32_t longest(State state) const { return static_cast<uint32_t>(text_.size()) - words_[state + 1]; }
+    uint32_t longest(State state) const { return static_cast<uint32_t>(text_.size() - end_of(state)); }
     const ByteSet& used_bytes() const { return used_; }
     bool empty() const { return text_.empty(); }
-    uint32_t states() const { return states_; }                      // how many
-    State end() const { return static_cast<State>(words_.size()); }  // all states are below
+    uint32_t states() const { return states_; }  // how many
+    // All states are below.
+    State end() const { return static_cast<State>(words_.size() + text_.size() + 1); }
     size_t memory_bytes() const;
 
 private:
     class Construction;
     class GrowingEdges;
     SubstringTable() = default;
-    bool ends_character(size_t at) const;
-    static const uint32_t* targets(const uint32_t* state, uint32_t edges) { return state + kHead + (edges + 3) / 4; }
+    bool ends_character(size_t at) const {
+        return at == text_.size() || (static_cast<uint8_t>(text_[at]) & 0xC0) != 0x80;
+    }
+    size_t end_of(State state) const { return is_single(state) ? state - words_.size() : words_[state + 1]; }
 
     static constexpr uint32_t kCount = 0x1FF, kWhole = 1u << 31, kHead = 2;
     std::string text_;
