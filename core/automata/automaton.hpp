@@ -4,7 +4,7 @@
 // Masks, budgets, forced tokens and token tables follow from these for any machine. A machine that knows more about
 // itself says so in a facet: that the rest of its text is that of a string (string_view.hpp), that its containers can
 // be looked into without what is around them (container_view.hpp), how much a text still needs (completion_guide.hpp),
-// that it makes its masks itself (mask_factory.hpp).
+// which tokens can be read (token_lister.hpp), that it makes its masks itself (mask_factory.hpp).
 // A facet makes things faster, never different.
 //
 // A configuration is a small value (`Configuration`) plus a chain of immutable frames: the return stack of a pushdown
@@ -48,6 +48,7 @@ class ContainerView;
 class StringView;
 class CompletionGuide;
 class MaskFactory;
+class TokenLister;
 
 class Automaton {
 public:
@@ -76,6 +77,7 @@ public:
         ContainerView* containers = nullptr;
         CompletionGuide* guide = nullptr;
         MaskFactory* masks = nullptr;
+        TokenLister* lister = nullptr;
         bool is_lively = true;   // whatever has begun can be finished; else ends are searched for, text by text
         bool has_lines = false;  // of its texts, refusals name the line and column
     };

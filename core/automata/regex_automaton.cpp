@@ -1,12 +1,13 @@
 #include "automata/regex_automaton.hpp"
 
+#include "automata/substring_walk.hpp"
 #include "util/shown.hpp"
 
 namespace schemagen {
 
 RegexAutomaton::RegexAutomaton(std::shared_ptr<SharedAutomata> shared, NodeId regex)
     : shared_(std::move(shared)), regex_(regex), start_(shared_->dfa.intern({regex}, false)) {
-    set_facets({.strings = this, .guide = this});
+    set_facets({.strings = this, .guide = this, .lister = this});
 }
 
 std::shared_ptr<Automaton> RegexAutomaton::renewed(std::shared_ptr<SharedAutomata> shared) {
@@ -37,6 +38,12 @@ bool RegexAutomaton::identity(const Configuration& config, bool exact, std::vect
 // In a substring few tokens are allowed: a list of them is found sooner than a bitmask is remembered.
 StringBody RegexAutomaton::string_body(const Configuration& config, uint32_t) {
     return {LazyDfa::is_tracked(config.state) ? 0 : config.state};
+}
+
+bool RegexAutomaton::list_tokens(const Configuration& config, const Trie& trie, TokenList& out) {
+    if (!LazyDfa::is_tracked(config.state)) return false;
+    SubstringWalk::list(shared_->dfa, config.state, trie, out);
+    return true;
 }
 
 ByteSet RegexAutomaton::next_bytes(const Configuration& config) { return shared_->dfa.next_bytes(config.state); }

@@ -8,10 +8,11 @@
 #include "automata/completion_guide.hpp"
 #include "automata/shared_automata.hpp"
 #include "automata/string_view.hpp"
+#include "automata/token_lister.hpp"
 
 namespace schemagen {
 
-class RegexAutomaton final : public Automaton, StringView, CompletionGuide {
+class RegexAutomaton final : public Automaton, StringView, CompletionGuide, TokenLister {
 public:
     RegexAutomaton(std::shared_ptr<SharedAutomata> shared, NodeId regex);
     std::shared_ptr<Automaton> renewed(std::shared_ptr<SharedAutomata> shared) override;
@@ -26,6 +27,7 @@ public:
 
 private:
     StringBody string_body(const Configuration& config, uint32_t longest) override;
+    bool list_tokens(const Configuration& config, const Trie& trie, TokenList& out) override;
     uint32_t most_tokens(const Configuration& config) override {
         return shared_->kernel.shortest_at_most(shared_->dfa.component(config.state, 0));
     }

@@ -33,6 +33,7 @@
 #include <vector>
 
 #include "automata/automaton.hpp"
+#include "automata/token_lister.hpp"
 #include "regex/kernel.hpp"
 #include "regex/lazy_dfa.hpp"
 #include "vocabulary/vocabulary.hpp"
@@ -83,6 +84,7 @@ struct Workspace {
     };
     std::vector<Level> levels;
     std::vector<uint32_t> words;
+    TokenList list;
     static Workspace& mine() {
         static thread_local Workspace workspace;
         return workspace;

@@ -26,10 +26,11 @@ Masks::Masks(Automaton& automaton, const VocabularyTables& tables, StringMasks& 
 // `hit(tokens)` where a prefix can be read, `out(node, how, length)` where it closes the container: not followed any
 // further.
 template <class Hit, class Out>
-void Masks::walk(const Trie& trie, const Configuration& from, Arena& arena, const Hit& hit, const Out& out) {
+void Masks::walk(const Trie& trie, uint32_t top, const Configuration& from, Arena& arena, const Hit& hit,
+                 const Out& out) {
     auto& levels = workspace_->levels;
     if (levels.size() < trie.max_depth + 2) levels.resize(trie.max_depth + 2);
-    walk_below(trie, trie.root(), 0, from, arena, hit, out);
+    walk_below(trie, top, 0, from, arena, hit, out);
 }
 
 // The same of what is below a node that so many bytes led to.
@@ -136,7 +137,7 @@ std::shared_ptr<const Masks::LocalTails> Masks::local_tails(const Configuration&
     set_bit(made->words.data(), 0);
     const Trie& trie = tables_.tails();
     walk(
-        trie, view_.detached(behind, arena), arena,
+        trie, trie.root(), view_.detached(behind, arena), arena,
         [&](std::span<const uint32_t> tails) {
             for (uint32_t tail : tails) set_bit(made->words.data(), tail);
         },
@@ -213,10 +214,11 @@ void Masks::add(LocalMask& mask, uint32_t token) {
     mask.tokens.push_back(token);
 }
 
-void Masks::add_walk(LocalMask& mask, const Configuration& from, Arena& arena) {
+// What is below a node of the vocabulary's trie; not the root only of machines without containers.
+void Masks::add_walk(LocalMask& mask, uint32_t top, const Configuration& from, Arena& arena) {
     const Trie& trie = tables_.all();
     walk(
-        trie, from, arena,
+        trie, top, from, arena,
         [&](std::span<const uint32_t> tokens) {
             for (uint32_t token : tokens) add(mask, token);
         },
@@ -301,16 +303,34 @@ void Masks::add_exit(LocalMask& mask, const StringExit& exit, const std::vector<
     }
 }
 
+// The tokens that the machine lists itself, and those below the branches of its list; false: it does not.
+bool Masks::add_listed(LocalMask& mask, const Configuration& from, Arena& arena) {
+    TokenLister* lister = automaton_.facets().lister;
+    if (!lister) return false;
+    const Trie& trie = tables_.all();
+    TokenList& list = workspace_->list;
+    list.tokens.clear();
+    list.branches.clear();
+    if (!lister->list_tokens(from, trie, list)) return false;
+    mask.tokens.reserve(list.tokens.size());
+    for (uint32_t token : list.tokens) add(mask, token);
+    for (const auto& [node, config] : list.branches) {
+        for (uint32_t token : trie.tokens_at(node)) add(mask, token);
+        add_walk(mask, node, config, arena);
+    }
+    return true;
+}
+
 std::shared_ptr<Masks::LocalMask> Masks::build(const Configuration& config, Arena& arena) {
     auto mask = std::make_shared<LocalMask>();
     workspace_->words.assign(tables_.words(), 0);
     Configuration from = view_.detached(config, arena);
     StringBody body = string_view_.string_body(from, tables_.longest_token());
-    if (!body.state) {
-        add_walk(*mask, from, arena);
-    } else {
+    if (body.state) {
         add_string(*mask, body, from, arena);
-        if (body.key) add_walk(*mask, view_.as_declared_key(from), arena);
+        if (body.key) add_walk(*mask, tables_.all().root(), view_.as_declared_key(from), arena);
+    } else if (!add_listed(*mask, from, arena)) {
+        add_walk(*mask, tables_.all().root(), from, arena);
     }
     if (automaton_.accepting(config))
         for (uint32_t id : tables_.eos()) add(*mask, id);
@@ -421,7 +441,7 @@ uint32_t Masks::fill_tracking(const Configuration& config, uint32_t* words, Aren
     const Trie& trie = tables_.all();
     auto walk_all = [&](const Configuration& from) {
         walk(
-            trie, from, arena,
+            trie, trie.root(), from, arena,
             [&](std::span<const uint32_t> tokens) {
                 for (uint32_t token : tokens) set_bit(words, token);
             },

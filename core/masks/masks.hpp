@@ -65,7 +65,7 @@ private:
         size_t operator()(const LocalKey& key) const;
     };
     template <class Hit, class Out>
-    void walk(const Trie& trie, const Configuration& from, Arena& arena, const Hit& hit, const Out& out);
+    void walk(const Trie& trie, uint32_t top, const Configuration& from, Arena& arena, const Hit& hit, const Out& out);
     template <class Hit, class Out>
     void walk_below(const Trie& trie, uint32_t top, size_t base, const Configuration& from, Arena& arena,
                     const Hit& hit, const Out& out);
@@ -82,7 +82,8 @@ private:
     std::vector<uint32_t> declared_keys(const Configuration& config);
     void add_exit(LocalMask& mask, const StringExit& exit, const std::vector<uint32_t>& declared,
                   const Configuration& behind, Arena& arena);
-    void add_walk(LocalMask& mask, const Configuration& from, Arena& arena);
+    void add_walk(LocalMask& mask, uint32_t top, const Configuration& from, Arena& arena);
+    bool add_listed(LocalMask& mask, const Configuration& from, Arena& arena);
     std::shared_ptr<const LocalTails> local_tails(const Configuration& behind, Arena& arena);
     uint32_t tails(const Configuration& inside, uint32_t how, Arena& arena);
     uint32_t tails_behind(const Configuration& behind, Arena& arena);

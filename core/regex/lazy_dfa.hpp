@@ -75,13 +75,7 @@ public:
     }
     // Whether it is one of the states that are not made.
     static bool is_tracked(uint32_t id) { return id >= kTracked; }
-    size_t size() const { return states_.size(); }  // that were made
-    size_t memory_bytes() const;                    // about
-
-private:
-    static constexpr uint32_t kUnknown = UINT32_MAX;
-    static constexpr uint32_t kTracked = 1u << 31;
-    static constexpr size_t kMostTracks = 64;
+    // A table of substrings and what is behind, with a range of states.
     struct Track {
         const SubstringTable* table;
         uint32_t table_id;
@@ -90,11 +84,19 @@ private:
         bool may_end;     // `rest` may be empty
         ByteSet leaving;  // that `rest` begins with
     };
+    // Of a state that is not made.
     const Track& track_of(uint32_t id) const {
         size_t k = tracks_.size() - 1;
         while (tracks_[k].base > id) --k;
         return tracks_[k];
     }
+    size_t size() const { return states_.size(); }  // that were made
+    size_t memory_bytes() const;                    // about
+
+private:
+    static constexpr uint32_t kUnknown = UINT32_MAX;
+    static constexpr uint32_t kTracked = 1u << 31;
+    static constexpr size_t kMostTracks = 64;
     uint32_t state_on_track(NodeId node);
     const Track* track_for(const Nodes::SubstringPlace& place);
     uint32_t next_on_track(uint32_t id, uint8_t byte);

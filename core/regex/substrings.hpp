@@ -27,6 +27,7 @@
 #include <vector>
 
 #include "util/bytes.hpp"
+#include "util/prefetch.hpp"
 
 namespace schemagen {
 
@@ -62,6 +63,13 @@ public:
         const uint32_t* at = words_.data() + state;
         const uint32_t count = *at & kCount;
         return {reinterpret_cast<const uint8_t*>(at + kHead), at + kHead + (count + 3) / 4, count};
+    }
+    // Ask for the memory that the next look at a state reads.
+    void prefetch(State state) const {
+        if (is_single(state))
+            schemagen::prefetch(text_.data() + end_of(state));
+        else
+            schemagen::prefetch(words_.data() + state);
     }
     // Whether a substring may end here: something was read, and whole characters.
     bool whole(State state) const {

@@ -293,6 +293,35 @@ def test_a_long_text_is_compiled_and_followed() -> None:
         assert matcher.shortest_completion() == b""
 
 
+def prose(length: int) -> str:
+    """Words of letters with repeats of all lengths."""
+    source = random.Random(1)
+    words = ["".join(source.choices("etaoinshrdlu", k=source.randint(1, 8))) for _ in range(300)]
+    lines = [" ".join(source.choices(words, k=8)) + ".\n" for _ in range(60)]
+    return "".join(source.choices(lines, k=length // 40))[:length]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        prose(20_000),
+        "a" * 5000,
+        "".join(random.Random(2).choices("ab", k=20_000)),
+        "the «thé» in the the 😀" * 50 + "then",
+    ],
+    ids=["prose", "one letter", "two letters", "all lengths of characters"],
+)
+def test_masks_of_many_tokens(text: str, bundled_vocabulary: schemagen.Vocabulary) -> None:
+    """At the first places of a passage, where most may follow, and at all ends of a text."""
+    quoted = schemagen.compile(substring_of(text), bundled_vocabulary)
+    closed = schemagen.compile(Language(ast.concat(ast.substring(text), ast.literal(" the end"))), bundled_vocabulary)
+    for passage in ("", " ", text[:1], text[:3], text[100:103], text[400:420], text[-30:], text[-1:]):
+        for grammar in (quoted, closed):
+            matcher = grammar.matcher()
+            if matcher.accept_bytes(passage.encode()):
+                assert mask_of(matcher, bundled_vocabulary) == brute_force_mask(matcher, bundled_vocabulary)
+
+
 def test_the_shortest_way_to_an_end() -> None:
     """From the start one character, inside of one what is left of it; with more behind it, that too."""
     matcher = schemagen.compile(substring_of("€€é"), BYTES).matcher()
