@@ -2,11 +2,13 @@
 
     python benchmarks/substrings.py --tokenizer path/to/llama3
 
-The text is the source of Python's standard library, cut to several sizes. Each engine has each size in a fresh process:
+The text is the source of Python's standard library, cut to several sizes, and at the largest size texts that are hard on suffix
+automata. Each engine has each text in a fresh process:
 
     compile         the text, to a matcher
     root            the first mask
     mask            at each token of random passages, from a fresh matcher, for the first time
+    token           an allowed token of the masks among these that have a hundred or more: the first ones of a passage
     memory          what the process grew by, at most while the text was compiled, and afterwards
 
 Times are CPU time of the process.
@@ -26,12 +28,14 @@ import harness
 from engines import EngineError, Llguidance, Schemagen, installed
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
 SIZES = (10_000, 100_000, 1_000_000)
 #: Passages, and characters of each.
 PASSAGES = 100
 LENGTH = 250
+#: Allowed tokens of a mask that make it one of many.
+MANY = 100
 WARM_UP = "warm up"
 clock = time.process_time
 
@@ -44,6 +48,20 @@ def source(size: int) -> str:
             break
         text += path.read_text(encoding="utf-8")
     return text[:size]
+
+
+def letters(alphabet: str) -> Callable[[int], str]:
+    """Return what writes so many letters, drawn evenly."""
+    return lambda size: "".join(random.Random(0).choices(alphabet, k=size))
+
+
+#: By name, of so many characters.
+TEXTS: dict[str, Callable[[int], str]] = {
+    "source": source,
+    "one letter": letters("a"),
+    "two letters": letters("ab"),
+    "all of ASCII": letters("".join(map(chr, range(32, 127)))),
+}
 
 
 class SchemagenSubstrings(Schemagen):
@@ -90,7 +108,7 @@ def answer(name: str, tokenizer_path: str) -> Callable[[dict[str, Any]], dict[st
 
     def measured(case: dict[str, Any]) -> dict[str, Any]:
         try:
-            return measure(engine, tokenizer, source(case["size"]))
+            return measure(engine, tokenizer, TEXTS[case["text"]](case["size"]))
         except Exception as error:  # noqa: BLE001 - to refuse a text is an answer
             return {"verdict": f"{type(error).__name__}: {error}"[:300]}
 
@@ -107,18 +125,29 @@ def measure(engine: Any, tokenizer: Any, text: str) -> dict[str, Any]:
     compile_us = microseconds(lambda: engine.compile(text))
     _, peak = harness.memory_bytes()
     root_us = microseconds(engine.fill)
-    times = [us for ids in passages for us in walk(engine, ids)]
+    walks = [walk(engine, ids) for ids in passages]
+    many = asked_first(passages, walks)
     harness.forget_peak()
     return {
         "verdict": "pass",
-        "tokens": len(times),
+        "tokens": sum(map(len, walks)),
         "compile_us": round(compile_us),
         "root_us": round(root_us),
-        "mask_us": harness.aggregate(times),
-        "second_us": harness.aggregate([us for ids in passages for us in walk(engine, ids)]),
+        "mask_us": harness.aggregate([us for masks in walks for us, _ in masks]),
+        "token_us": round(sum(us for us, _ in many) / sum(count for _, count in many), 3) if many else None,
+        "second_us": harness.aggregate([us for ids in passages for us, _ in walk(engine, ids)]),
         "peak_bytes": peak - before,
         "grown_bytes": harness.memory_bytes()[0] - before,
     }
+
+
+def asked_first(passages: list[list[int]], walks: list[list[tuple[float, int]]]) -> list[tuple[float, int]]:
+    """Return the masks of many tokens, each once, but for that of the start."""
+    found: dict[tuple[int, ...], tuple[float, int]] = {}
+    for ids, masks in zip(passages, walks, strict=True):
+        for at, mask in enumerate(masks[1:], 1):
+            found.setdefault(tuple(ids[:at]), mask)
+    return [mask for mask in found.values() if mask[1] >= MANY]
 
 
 def microseconds(task: Callable[[], Any]) -> float:
@@ -128,32 +157,38 @@ def microseconds(task: Callable[[], Any]) -> float:
     return (clock() - start) * 1e6
 
 
-def walk(engine: Any, ids: list[int]) -> list[float]:
-    """Return the microseconds of the mask in front of each token of a passage."""
-    times = []
+def walk(engine: Any, ids: list[int]) -> list[tuple[float, int]]:
+    """Return the microseconds and the allowed tokens of the mask in front of each token of a passage."""
+    masks = []
     engine.reset()
     for token in ids:
-        times.append(microseconds(engine.fill))
+        us = microseconds(engine.fill)
+        masks.append((us, int.from_bytes(engine.words.tobytes(), "little").bit_count()))
         if not int(engine.words[token // 32]) >> token % 32 & 1:
-            raise EngineError(f"token {len(times)} of {len(ids)} is refused")
+            raise EngineError(f"token {len(masks)} of {len(ids)} is refused")
         engine.accept(token)
-    return times
+    return masks
 
 
 def report(results: dict[str, dict[str, dict[str, Any]]]) -> None:
     """Print what was measured."""
-    for size, row in results.items():
+    for text, row in results.items():
         for name, found in row.items():
             if found["verdict"] != "pass":
-                print(f"{size} characters: {name}: {found['verdict']}")
+                print(f"{text}: {name}: {found['verdict']}")
                 continue
-            times = ", ".join(f"{what} {found['mask_us'][what]:,.1f}" for what in ("p50", "p99", "max"))
+            times = ", ".join(f"{what} {found['mask_us'][what]:,.1f}" for what in ("p50", "p90", "p99", "max"))
             again = ", ".join(f"{what} {found['second_us'][what]:,.1f}" for what in ("p50", "p99", "max"))
             print(
-                f"{size} characters: {name}: compile {found['compile_us'] / 1e6:.3f} s, root {found['root_us'] / 1e3:.1f} ms, "
-                f"{found['tokens']} masks in us: {times}; again: {again}; "
+                f"{text}: {name}: compile {found['compile_us'] / 1e6:.3f} s, root {found['root_us'] / 1e3:.1f} ms, "
+                f"{found['tokens']} masks in us: {times}; a token of many: {found['token_us']}; again: {again}; "
                 f"peak {found['peak_bytes'] / 1e6:.0f} MB, memory {found['grown_bytes'] / 1e6:.0f} MB"
             )
+
+
+def cases(sizes: Sequence[int]) -> list[tuple[str, int]]:
+    """Return the texts and their sizes: the source of each size, the others of the largest."""
+    return [("source", size) for size in sizes] + [(kind, max(sizes)) for kind in TEXTS if kind != "source"]
 
 
 def main(arguments: list[str] | None = None) -> int:
@@ -165,12 +200,12 @@ def main(arguments: list[str] | None = None) -> int:
     options = made.parse_args(arguments)
     names = options.engines or installed(list(CONTENDERS))
     results: dict[str, dict[str, dict[str, Any]]] = {}
-    for size in options.sizes:
-        row = results.setdefault(f"{size:,}", {})
+    for kind, size in cases(options.sizes):
+        row = results.setdefault(f"{kind}, {size:,} characters", {})
         for name in names:
             worker = harness.Worker("substrings:answer", (name, str(options.tokenizer)), timeout_s=options.timeout)
             with harness.workers({name: worker}):
-                row[name] = worker.ask({"size": size})
+                row[name] = worker.ask({"text": kind, "size": size})
     report(results)
     settings = {"tokenizer": options.tokenizer.name, "passages": PASSAGES, "length": LENGTH}
     harness.write_result(options.out, "substrings", settings, results)
