@@ -1,6 +1,7 @@
 #include "context_free/strands.hpp"
 
 #include <algorithm>
+#include <array>
 #include <set>
 
 #include "util/limits.hpp"
@@ -139,14 +140,18 @@ uint32_t Strands::min_bytes_behind(ParserState parser, LexemeId lexeme) {
 ByteSet Strands::nearer_bytes(PlaceId place) {
     ByteSet out;
     const uint32_t least = min_bytes(place);
-    for (const Strand& strand : (*this)[place]) {
-        for (const Lexer::Component& component : lexer_.components(strand.lexer))
-            if (lexer_.min_bytes(component) + min_bytes_behind(strand.parser, component.lexeme) <= least)
-                out.add(lexer_.nearer_bytes(component));
-        for (const Lexer::End& end : lexer_.ends(strand.lexer))
-            if (min_bytes_behind(strand.parser, end.lexeme) <= least)
-                if (const ParserState behind = this->behind(strand.parser, end.lexeme)) add_nearer(behind, least, out);
-    }
+    for (const Strand& strand : (*this)[place]) out.add(nearer_bytes(strand, least));
+    return out;
+}
+
+ByteSet Strands::nearer_bytes(const Strand& strand, uint32_t least) {
+    ByteSet out;
+    for (const Lexer::Component& component : lexer_.components(strand.lexer))
+        if (lexer_.min_bytes(component) + min_bytes_behind(strand.parser, component.lexeme) <= least)
+            out.add(lexer_.nearer_bytes(component));
+    for (const Lexer::End& end : lexer_.ends(strand.lexer))
+        if (min_bytes_behind(strand.parser, end.lexeme) <= least)
+            if (const ParserState behind = this->behind(strand.parser, end.lexeme)) add_nearer(behind, least, out);
     return out;
 }
 
@@ -185,11 +190,62 @@ bool Strands::can_surely_finish(const Strand& strand) {
     return is_lively_ && (!strand.promise || keeps_soon(strand.lexer, strand.promise));
 }
 
-// A search for a way to an end, or to where there always is one. What is closest to an end goes first.
 bool Strands::can_finish(const Strand& strand) {
     if (can_surely_finish(strand)) return true;
-    const uint32_t id = finishing_.intern(std::vector<uint32_t>{strand.parser, strand.lexer, strand.promise});
-    if (const uint32_t known = finished_.find(id, 0); known != PairMap::kNone) return known != 0;
+    if (const std::optional<bool> known = known_to_finish(strand)) return *known;
+    std::vector<Strand> path{strand};
+    bool found = false;
+    const auto find = [&] {
+        found = follow_nearest(path);
+        if (!found) path.resize(1), found = find_end(strand);
+    };
+    StackReach* reach = parser_.reach();
+    const uint32_t lowest = reach ? reach->measure(find) : (find(), UINT32_MAX);
+    for (const Strand& each : path) {
+        const uint32_t id = number_of(each);
+        if (finished_.find(id, 0) != PairMap::kNone) continue;
+        finished_.insert(id, 0, found);
+        if (reach) finished_reach_.insert(id, 0, lowest);
+    }
+    return found;
+}
+
+uint32_t Strands::number_of(const Strand& strand) {
+    return finishing_.intern(std::array{strand.parser, strand.lexer, strand.promise});
+}
+
+std::optional<bool> Strands::known_to_finish(const Strand& strand) {
+    const uint32_t id = number_of(strand);
+    const uint32_t known = finished_.find(id, 0);
+    if (known == PairMap::kNone) return std::nullopt;
+    if (parser_.reach()) parser_.reach()->look(finished_reach_.find(id, 0));
+    return known != 0;
+}
+
+// Goes on where the end seems closest, up to a strand that can be finished; false: that led nowhere. Promises that last
+// up to the end of a text, as that there be no comment, mostly are in the way of nothing. All that was gone through can
+// be finished, too, so the next search ends where it meets this one.
+bool Strands::follow_nearest(std::vector<Strand>& path) {
+    for (uint32_t least = min_bytes(path.back());;) {
+        if (ends_well(path.back())) return true;
+        poll();
+        std::vector<Strand> next;
+        const ByteSet bytes = nearer_bytes(path.back(), least);
+        for (unsigned byte = 0; byte < 256; ++byte)
+            if (bytes.has(static_cast<uint8_t>(byte))) follow(path.back(), static_cast<uint8_t>(byte), next);
+        const Strand* nearest = nullptr;
+        for (const Strand& each : next) {
+            if (can_surely_finish(each) || known_to_finish(each).value_or(false)) return true;
+            if (const uint32_t bytes_left = min_bytes(each); bytes_left < least) nearest = &each, least = bytes_left;
+        }
+        if (!nearest) return false;
+        path.push_back(*nearest);
+    }
+}
+
+// A search for a way to an end, or to where there always is one. What is closest to an end goes first: the distance
+// decides how soon a way is found, not whether there is one, so it is no look at the stack.
+bool Strands::find_end(const Strand& strand) {
     std::set<std::pair<uint32_t, Strand>> todo{{0, strand}};
     std::set<Strand> seen{strand};
     bool found = false;
@@ -209,7 +265,6 @@ bool Strands::can_finish(const Strand& strand) {
         if (seen.size() > kMostTried)
             throw LimitExceeded("max_alternatives", static_cast<double>(seen.size()), kMostTried);
     }
-    finished_.insert(id, 0, found);
     return found;
 }
 

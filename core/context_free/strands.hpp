@@ -7,6 +7,7 @@
 #pragma once
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -51,12 +52,20 @@ public:
     bool is_lively() const { return is_lively_; }
     // Whether there is a text at all.
     bool has_texts() { return accepting(kStartPlace) || can_finish((*this)[kStartPlace].front()); }
-    size_t memory_bytes() const { return places_.memory_bytes() + finished_.memory_bytes() + steps_.memory_bytes(); }
+    size_t memory_bytes() const {
+        return places_.memory_bytes() + finishing_.memory_bytes() + finished_.memory_bytes() +
+               finished_reach_.memory_bytes() + steps_.memory_bytes();
+    }
 
 private:
     static constexpr size_t kMostTried = 20'000;
     void follow(const Strand& strand, uint8_t byte, std::vector<Strand>& out);
     bool ends_well(const Strand& strand);
+    ByteSet nearer_bytes(const Strand& strand, uint32_t least);
+    uint32_t number_of(const Strand& strand);
+    std::optional<bool> known_to_finish(const Strand& strand);
+    bool follow_nearest(std::vector<Strand>& path);
+    bool find_end(const Strand& strand);
     bool keeps_soon(LexerState lexer, Promise promise);
     uint32_t min_bytes(const Strand& strand);
     uint32_t min_bytes_behind(ParserState parser, LexemeId lexeme);
@@ -76,6 +85,7 @@ private:
     InternedLists finishing_;  // strands asked for
     PairMap kept_soon_;        // (lexer, promise) -> whether
     PairMap finished_;         // (of those, 0) -> whether they can be finished
+    PairMap finished_reach_;   // (of those, 0) -> the lowest entry of the stack that this took
 };
 
 }  // namespace schemagen

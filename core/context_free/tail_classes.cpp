@@ -232,24 +232,26 @@ void TailClasses::add_below(uint32_t node, uint32_t depth, const Cut& cut, Tails
 
 bool TailClasses::may_follow(ParserState state, TailClass tail) {
     const LexemeSets::SetId viable = parser_.viable(state);
-    if (!promises(tail) && sets_.meet(begun(tail), viable)) return true;
-    bool unclear = promises(tail);
+    if (may_end_in(state, viable, tail)) return true;
+    bool unclear = false;
     for (size_t k = 0; k < cuts(tail).size() && !unclear; k += 2) unclear = sets_.has(viable, cuts(tail)[k]);
-    if (!unclear) return false;
-    return answers_.get(tail, state, [&] { return uint32_t{goes_on(state, tail)}; }) != 0;
+    return unclear && answers_.get(tail, state, [&] { return uint32_t{goes_on(state, tail)}; }) != 0;
 }
 
+// Whether it may follow as a part of one of the lexemes that it ends in.
+bool TailClasses::may_end_in(ParserState state, LexemeSets::SetId viable, TailClass tail) {
+    if (!promises(tail)) return sets_.meet(begun(tail), viable);
+    const LexerState last = lexer_.within(begun(tail), viable);
+    return last && strands_.can_finish({state, last, classes_[tail][1]});
+}
+
+// Whether it may follow behind one of its cuts.
 bool TailClasses::goes_on(ParserState state, TailClass tail) {
     poll();
-    const auto known = classes_[tail];
     const LexemeSets::SetId viable = parser_.viable(state);
     bool may = false;
-    if (known[1]) {
-        if (StackReach* reach = parser_.reach()) reach->look(0);  // a search, which looks wherever it has to
-        if (const LexerState last = lexer_.within(known[0], viable)) may = strands_.can_finish({state, last, known[1]});
-    }
-    for (size_t k = 2; k + 1 < classes_[tail].size() && !may; k += 2) {
-        const uint32_t lexeme = classes_[tail][k], next = classes_[tail][k + 1];
+    for (size_t k = 0; k < cuts(tail).size() && !may; k += 2) {
+        const uint32_t lexeme = cuts(tail)[k], next = cuts(tail)[k + 1];
         if (!sets_.has(viable, lexeme)) continue;
         const ParserState behind = strands_.behind(state, lexeme);
         may = behind && may_follow(behind, next);

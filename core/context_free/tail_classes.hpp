@@ -71,6 +71,7 @@ private:
     TailClass cut(std::string_view tail, Promise promise);
     TailClass interned(LexerState state, Promise promise, std::vector<std::pair<LexemeId, TailClass>> cuts);
     TailClass ending_in(LexerState state);
+    bool may_end_in(ParserState state, LexemeSets::SetId viable, TailClass tail);
     bool goes_on(ParserState state, TailClass tail);
     class Walk;
 
@@ -89,7 +90,7 @@ private:
     std::vector<std::unordered_map<std::string_view, TailClass>> known_;  // [promise]
     std::unordered_map<uint32_t, Tails> below_;  // [node]: of the tokens below it, if a lexeme ends right before it
     size_t below_bytes_ = 0;
-    StateMemo answers_;  // of a class: whether it may follow
+    StateMemo answers_;  // of a class: whether it may follow behind a cut
 };
 
 }  // namespace schemagen
