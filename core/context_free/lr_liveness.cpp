@@ -4,10 +4,11 @@
 
 namespace schemagen {
 
-uint32_t LrLiveness::depth(uint32_t state) const {
-    uint32_t most = 0;
-    for (const LrDemands::Item& item : demands_.items(state)) most = std::max(most, item.pops);
-    return most;
+LrLiveness::LrLiveness(const ContextFreeGrammar& grammar, const LrTables& tables, const Indentation* indentation,
+                       Adjacency& adjacency)
+    : demands_(grammar, tables, indentation, adjacency), depths_(tables.actions.size(), 0) {
+    for (uint32_t state = 0; state < depths_.size(); ++state)
+        for (const LrDemands::Item& item : demands_.items(state)) depths_[state] = std::max(depths_[state], item.pops);
 }
 
 // Whether one of some lookaheads is good in the state that an item goes back to.

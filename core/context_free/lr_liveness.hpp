@@ -20,13 +20,12 @@ public:
     static constexpr Kind kAnyKind = UINT32_MAX;
 
     LrLiveness(const ContextFreeGrammar& grammar, const LrTables& tables, const Indentation* indentation,
-               Adjacency& adjacency)
-        : demands_(grammar, tables, indentation, adjacency) {}
+               Adjacency& adjacency);
     // Whether it says of every stack exactly whether a text can be finished.
     bool is_exact() const { return demands_.is_exact(); }
     Kind kind_of(LexemeId lexeme) const { return demands_.kind_of(lexeme); }
     // How many entries below one with this state matter.
-    uint32_t depth(uint32_t state) const;
+    uint32_t depth(uint32_t state) const { return depths_[state]; }
     // `below`: contexts of the entries below, the nearest first, `depth` of them if there are so many.
     Context context(uint32_t state, const std::vector<Context>& below);
     // Whether a text can be finished where a lexeme of a kind was read last, or one of any.
@@ -45,6 +44,7 @@ private:
     Entry entry_of(uint32_t state, const std::vector<Context>& below);
 
     LrDemands demands_;
+    std::vector<uint32_t> depths_;   // [state]
     KeyTable known_;                 // state and contexts below
     std::vector<Context> contexts_;  // [number of a key]
     KeyTable entries_;               // state and `good`

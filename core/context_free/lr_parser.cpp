@@ -1,6 +1,7 @@
 #include "context_free/lr_parser.hpp"
 
 #include <algorithm>
+#include <optional>
 
 #include "util/work.hpp"
 
@@ -35,8 +36,9 @@ ParserState LrParser::push(ParserState below, uint32_t top, SymbolId symbol) {
 }
 
 // What stands on top of a stack, so many entries.
-std::vector<LrLiveness::Context> LrParser::below(ParserState state, uint32_t count) {
-    std::vector<LrLiveness::Context> out;
+LrParser::Contexts LrParser::below(ParserState state, size_t count) {
+    Contexts out;
+    out.reserve(count);
     for (; state && out.size() < count; state = stacks_[state].below) {
         reach_.look(stacks_[state].height);
         out.push_back(stacks_[state].entry);
@@ -79,7 +81,10 @@ ParserState LrParser::read(ParserState state, SymbolId terminal) {
         }
         // What has no lexeme of its own was not looked at by `find_viable`.
         const bool unseen = liveness_ && grammar_.lexemes_of(terminal).empty();
-        if (unseen && !can_finish(reading, next->target, LrLiveness::kAnyKind)) return kNoParse;
+        if (unseen) {
+            Contexts contexts = begin_contexts(reading);
+            if (!can_finish(reading, next->target, LrLiveness::kAnyKind, contexts)) return kNoParse;
+        }
         return push(pushed(reading), next->target, terminal);
     }
 }
@@ -92,26 +97,41 @@ ParserState LrParser::pushed(const Reading& reading) {
 
 ParserState LrParser::shift(ParserState state, SymbolId terminal) {
     if (const uint32_t known = shifts_.find(state, terminal); known != PairMap::kNone) {
-        reach_.look(shift_reach_.find(state, terminal));
-        return known;
+        reach_.look(shifted_[known].reach);
+        return shifted_[known].next;
     }
     ParserState next = kNoParse;
     const uint32_t lowest = reach_.measure([&] { next = read(state, terminal); });
-    shifts_.insert(state, terminal, next);
-    shift_reach_.insert(state, terminal, lowest);
+    shifts_.insert(state, terminal, static_cast<uint32_t>(shifted_.size()));
+    shifted_.push_back({next, lowest});
     return next;
 }
 
 bool LrParser::accepting(ParserState state) { return shift(state, grammar_.terminal_count()) != kNoParse; }
 
+// The contexts of what was pushed while a stack was read on, the nearest first, and of as many entries below as they
+// are told by.
+LrParser::Contexts LrParser::begin_contexts(const Reading& reading) {
+    size_t wanted = 0;
+    for (size_t k = 0; k < reading.pushed.size(); ++k)
+        wanted = std::max<size_t>(wanted, std::max<size_t>(liveness_->depth(reading.pushed[k].first), k) - k);
+    Contexts out = below(reading.under, wanted);
+    for (const auto& [pushed, rule] : reading.pushed) out.insert(out.begin(), liveness_->context(pushed, out));
+    return out;
+}
+
+// Adds those further down, up to so many.
+void LrParser::add_contexts(const Reading& reading, size_t count, Contexts& contexts) {
+    if (contexts.size() >= count) return;
+    const Contexts own = below(reading.under, count - reading.pushed.size());
+    contexts.resize(reading.pushed.size());
+    contexts.insert(contexts.end(), own.begin(), own.end());
+}
+
 // Whether a text can be finished with a state on top of what was read.
-bool LrParser::can_finish(const Reading& reading, uint32_t top, LrLiveness::Kind last) {
-    uint32_t depth = liveness_->depth(top);
-    for (const auto& [pushed, rule] : reading.pushed) depth = std::max(depth, liveness_->depth(pushed));
-    std::vector<LrLiveness::Context> entries = below(reading.under, depth);
-    for (const auto& [pushed, rule] : reading.pushed)
-        entries.insert(entries.begin(), liveness_->context(pushed, entries));
-    return liveness_->can_finish(top, last, entries);
+bool LrParser::can_finish(const Reading& reading, uint32_t top, LrLiveness::Kind last, Contexts& contexts) {
+    add_contexts(reading, liveness_->depth(top), contexts);
+    return liveness_->can_finish(top, last, contexts);
 }
 
 LexemeSets::SetId LrParser::viable(ParserState state) {
@@ -119,9 +139,15 @@ LexemeSets::SetId LrParser::viable(ParserState state) {
         reach_.look(stacks_[state].viable_reach);
         return stacks_[state].viable;
     }
-    const uint32_t lowest = reach_.measure([&] { find_viable(state); });
-    stacks_[state].viable_reach = lowest;
-    return stacks_[state].viable;
+    TopMemo::Answer found = viable_.find(*this, 0, 0, state);
+    if (found.value == TopMemo::kNone) {
+        found.lowest = reach_.measure([&] { found.value = find_viable(state); });
+        viable_.insert(*this, 0, 0, state, found);
+    } else {
+        reach_.look(found.lowest);
+    }
+    stacks_[state].viable_reach = found.lowest;
+    return stacks_[state].viable = found.value;
 }
 
 LrParser::Reading& LrParser::begin(ParserState state) {
@@ -132,20 +158,22 @@ LrParser::Reading& LrParser::begin(ParserState state) {
 
 // Terminals that ask for the same reductions are read on together, and no stack is made: most of them nobody goes on
 // with.
-void LrParser::find_viable(ParserState state) {
+LexemeSets::SetId LrParser::find_viable(ParserState state) {
     const Reading begun{state, {}};
     std::vector<std::pair<SymbolId, LexemeId>> wanted;
     std::vector<LexemeId> found;
+    const Reading under{stacks_[state].below, {}};
+    Contexts contexts;
     for (LexemeId lexeme : tables_.lexemes[top(begun)]) {
         const SymbolId terminal = grammar_.lexemes()[lexeme].terminal;
         if (!grammar_.is_ignored(terminal))
             wanted.emplace_back(terminal, lexeme);
-        else if (!liveness_ || can_finish({stacks_[state].below, {}}, stacks_[state].top, liveness_->kind_of(lexeme)))
+        else if (!liveness_ || can_finish(under, stacks_[state].top, liveness_->kind_of(lexeme), contexts))
             found.push_back(lexeme);
     }
     std::sort(wanted.begin(), wanted.end());
     add_viable(begun, wanted, found);
-    stacks_[state].viable = sets_.intern(std::move(found));
+    return sets_.intern(std::move(found));
 }
 
 void LrParser::add_viable(const Reading& reading, const Wanted& wanted, std::vector<LexemeId>& found) {
@@ -153,13 +181,16 @@ void LrParser::add_viable(const Reading& reading, const Wanted& wanted, std::vec
     const uint32_t top = this->top(reading);
     const auto& row = tables_.actions[top];
     std::vector<std::pair<uint32_t, Wanted>> reduced;  // by production
+    std::optional<Contexts> contexts;
     auto at = row.begin();
     for (const auto& [terminal, lexeme] : wanted) {
         while (at != row.end() && at->symbol < terminal) ++at;
         if (at == row.end()) break;
         if (at->symbol != terminal) continue;
         if (!at->reduces) {
-            if (!liveness_ || can_finish(reading, at->target, liveness_->kind_of(lexeme))) found.push_back(lexeme);
+            if (liveness_ && !contexts) contexts = begin_contexts(reading);
+            if (!liveness_ || can_finish(reading, at->target, liveness_->kind_of(lexeme), *contexts))
+                found.push_back(lexeme);
             continue;
         }
         auto same = std::find_if(reduced.begin(), reduced.end(), [&](const auto& r) { return r.first == at->target; });
@@ -192,7 +223,8 @@ std::vector<SymbolId> LrParser::open_rules(ParserState state, SymbolId terminal)
 
 size_t LrParser::memory_bytes() const {
     return stacks_.capacity() * sizeof(Stack) + index_.memory_bytes() + shifts_.memory_bytes() +
-           frames_.memory_bytes() + (liveness_ ? liveness_->memory_bytes() : 0);
+           shifted_.capacity() * sizeof(Shift) + viable_.memory_bytes() + frames_.memory_bytes() +
+           (liveness_ ? liveness_->memory_bytes() : 0);
 }
 
 }  // namespace schemagen

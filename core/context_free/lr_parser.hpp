@@ -19,6 +19,7 @@
 #include "context_free/lr_liveness.hpp"
 #include "context_free/lr_tables.hpp"
 #include "context_free/parser.hpp"
+#include "context_free/top_memo.hpp"
 #include "util/pair_map.hpp"
 
 namespace schemagen {
@@ -70,9 +71,12 @@ private:
     uint32_t top(const Reading& reading);
     bool reduce(Reading& reading, uint32_t production);
     ParserState pushed(const Reading& reading);
-    std::vector<LrLiveness::Context> below(ParserState state, uint32_t count);
-    bool can_finish(const Reading& reading, uint32_t top, LrLiveness::Kind last);
-    void find_viable(ParserState state);
+    using Contexts = std::vector<LrLiveness::Context>;
+    Contexts below(ParserState state, size_t count);
+    Contexts begin_contexts(const Reading& reading);
+    void add_contexts(const Reading& reading, size_t count, Contexts& contexts);
+    bool can_finish(const Reading& reading, uint32_t top, LrLiveness::Kind last, Contexts& contexts);
+    LexemeSets::SetId find_viable(ParserState state);
     void add_viable(const Reading& reading, const Wanted& wanted, std::vector<LexemeId>& found);
 
     const ContextFreeGrammar& grammar_;
@@ -83,8 +87,13 @@ private:
     FrameParser frames_;         // tells how much a text needs at least
     std::vector<Stack> stacks_;  // [state]; 0 is none
     PairMap index_;              // (below, top) -> state
-    PairMap shifts_;             // (state, terminal) -> state
-    PairMap shift_reach_;        // (state, terminal) -> the lowest entry that this took
+    struct Shift {
+        ParserState next;
+        uint32_t reach;  // the lowest entry that it took
+    };
+    PairMap shifts_;              // (state, terminal) -> number of a shift
+    std::vector<Shift> shifted_;  // [number]
+    TopMemo viable_;              // sets by what is on top
     StackReach reach_;
     Reading reading_;  // of one terminal
     ParserState start_ = kNoParse;
