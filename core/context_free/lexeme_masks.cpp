@@ -14,114 +14,181 @@ LexemeMasks::LexemeMasks(const ContextFreeGrammar& grammar, Parser& parser, Lexe
       lexer_(lexer),
       strands_(strands),
       tables_(tables),
+      unions_(kept_, tables.words()),
+      eos_(kept_.kept(std::vector<uint32_t>(tables.eos().begin(), tables.eos().end()), tables.words())),
       classes_(grammar, parser, sets, lexer, strands, tables),
       scans_(lexer, sets, classes_, tables, kept_),
-      plan_ids_(parser) {}
+      plan_ids_(parser),
+      behind_ids_(parser),
+      plans_{{&nothing_, {}, {}}} {}
 
 const LexemeMasks::LexerMask& LexemeMasks::lexer_mask(LexerState lexer) {
     auto it = lexer_masks_.find(lexer);
     if (it != lexer_masks_.end()) return it->second;
     LexerMask mask;
-    Words inner(tables_.words(), 0);
+    Parts inner;
     const std::vector<Lexer::Component> components = lexer_.components(lexer);
     for (const Lexer::Component& component : components) {
         auto scan = scans_.of(component);
-        scan->inner.add_to(inner.data(), inner.size());
+        inner.push_back(&scan->inner);
         if (!scan->leaving.empty() || scan->ends) mask.scans.emplace_back(component.lexeme, std::move(scan));
     }
-    mask.inner = kept_.kept(inner);
+    mask.inner = unions_.of(std::move(inner));
     bytes_ += sizeof(LexerMask) + mask.scans.size() * sizeof(mask.scans[0]);
     return lexer_masks_.emplace(lexer, std::move(mask)).first->second;
 }
 
-// The tokens of a node behind a lexeme, and of those below it.
-void LexemeMasks::add_parts(ParserState before, const Part& at, std::vector<Part>& parts) {
-    ParserState behind = kNoParse;
-    const TailTree::Step* step = nullptr;
-    const uint32_t own = plan_ids_.measure([&] {
-        behind = strands_.behind(before, at.lexeme);
-        if (behind) step = &scans_.tails().step(at.node, parser_.viable(behind));
-    });
-    const uint32_t lowest = std::min(at.lowest, own);
-    const auto parent = static_cast<uint32_t>(parts.size());
-    const uint32_t same = seen_.find(behind, at.node);
-    parts.push_back({lowest, at.parent, same, at.lexeme, at.node, {}, nullptr});
-    if (!step || same != kNoPart) return;
-    seen_.insert(behind, at.node, parent);
-    parts.back().taken = &step->taken;
-    for (const TailTree::Group& group : step->asked) {
+// Makes a plan part by part. What looks further down the stack than some entries on top is left open, unless all of the
+// plan does; the rest is known by the entries that it looks at.
+class LexemeMasks::PlanMaker {
+public:
+    // `lowest`: the entry that the whole plan looks at.
+    PlanMaker(LexemeMasks& masks, ParserState state, uint32_t lowest)
+        : masks_(masks), state_(state), lowest_(lowest), open_below_(std::min(lowest, lowest_on_top())) {}
+    void add(const TokenSet& taken) {
+        if (taken.count) taken_.push_back(&taken);
+    }
+    void add(const TailTree::Group& group) {
         bool may = false;
-        const uint32_t looked = plan_ids_.measure([&] { may = classes_.may_follow(behind, group.tail); });
-        parts.push_back({std::min(lowest, looked), parent, kNoPart, 0, 0, group, may ? group.tokens : nullptr});
+        if (!is_decided([&] { may = masks_.classes_.may_follow(state_, group.tail); }))
+            plan_.asked.push_back(group);
+        else if (may)
+            add(*group.tokens);
     }
-    for (const auto& [lexeme, node] : step->next)
-        add_parts(behind, {lowest, parent, kNoPart, lexeme, node, {}, nullptr}, parts);
+    // The tokens of a node behind a lexeme. What is open there is so here.
+    void add(LexemeId lexeme, TailTree::NodeId node) {
+        const TokenSet* leaf = nullptr;
+        uint32_t below = kNoTokens;
+        const bool decided = is_decided([&] {
+            const ParserState behind = masks_.strands_.behind(state_, lexeme);
+            if (!behind) return;
+            leaf = masks_.leaf_behind(behind, node);
+            if (!leaf) below = masks_.plan_behind(behind, node);
+        });
+        if (!decided || !masks_.plans_[below].is_decided())
+            plan_.open.emplace_back(lexeme, node);
+        else if (leaf)
+            add(*leaf);
+        else
+            add(*masks_.plans_[last_ = below].decided);
+    }
+    // Keeps what was made, for all stacks with the same entries on top.
+    uint32_t finish(StateMemo& ids, uint32_t question) {
+        const uint32_t id = number();
+        ids.insert(question, state_, lowest_, id);
+        return id;
+    }
+
+private:
+    // Many nodes have nothing but another one behind a lexeme: where this is decided, the plan is that one's.
+    uint32_t number() {
+        if (plan_.is_decided() && taken_.empty()) return kNoTokens;
+        if (plan_.is_decided() && taken_.size() == 1 && taken_[0] == masks_.plans_[last_].decided) return last_;
+        plan_.decided = masks_.unions_.of(std::move(taken_));
+        plan_.open.shrink_to_fit();
+        masks_.bytes_ +=
+            sizeof(Plan) + plan_.open.size() * sizeof(plan_.open[0]) + plan_.asked.size() * sizeof(TailTree::Group);
+        masks_.plans_.push_back(std::move(plan_));
+        return static_cast<uint32_t>(masks_.plans_.size() - 1);
+    }
+    template <class Task>
+    bool is_decided(const Task& task) {
+        const uint32_t looked = masks_.behind_ids_.measure(task);
+        if (looked < open_below_) return false;
+        lowest_ = std::min(lowest_, looked);
+        return true;
+    }
+    uint32_t lowest_on_top() const {
+        const uint32_t height = masks_.plan_ids_.height(state_);
+        return height > kTop ? height - kTop + 1 : 1;
+    }
+
+    LexemeMasks& masks_;
+    const ParserState state_;
+    uint32_t lowest_;
+    const uint32_t open_below_;
+    Parts taken_;                // none is empty
+    uint32_t last_ = kNoTokens;  // plan that was added
+    Plan plan_{};
+};
+
+const TailTree::Step& LexemeMasks::step(ParserState state, TailTree::NodeId node) {
+    return scans_.tails().step(node, parser_.viable(state));
 }
 
-// Few parts look far down the stack of a parser, as tails that close many brackets: they are left open, so that the
-// rest is decided by a few states on top. Returns how far down these are.
-uint32_t LexemeMasks::lowest_of(const std::vector<Part>& parts, uint32_t height) const {
-    if (parts.size() <= kMostOpen) return height + 1;
-    std::vector<uint32_t> looks;
-    looks.reserve(parts.size());
-    for (const Part& part : parts) looks.push_back(part.lowest);
-    std::nth_element(looks.begin(), looks.begin() + kMostOpen, looks.end());
-    return std::min(height + 1, looks[kMostOpen]);
+// What a parser takes of a node that has none below it, and no tokens that have to be asked for; null: of others.
+const TokenSet* LexemeMasks::leaf_behind(ParserState state, TailTree::NodeId node) {
+    if (scans_.tails().depth(node)) return nullptr;
+    const TailTree::Step& own = step(state, node);
+    return own.asked.empty() ? &own.taken : nullptr;
 }
 
-// `words`: the tokens that stay.
-LexemeMasks::Plan LexemeMasks::plan_of(const std::vector<Part>& parts, uint32_t lowest, Words words) {
-    Plan plan;
-    std::vector<bool> within(parts.size());  // something open
-    for (uint32_t k = 0; k < parts.size(); ++k) {
-        const Part& part = parts[k];
-        within[k] = part.lowest < lowest || (part.same != kNoPart && within[part.same]);
-        if (part.parent != kNoPart && within[part.parent]) continue;
-        if (!within[k]) {
-            if (part.taken) part.taken->add_to(words.data(), words.size());
-            continue;
-        }
-        Open open{{}, part.node, part.group};
-        for (uint32_t at = part.group ? part.parent : k; at != kNoPart; at = parts[at].parent)
-            open.path.push_back(parts[at].lexeme);
-        std::reverse(open.path.begin(), open.path.end());
-        bytes_ += sizeof(Open) + open.path.size() * sizeof(LexemeId);
-        plan.open.push_back(std::move(open));
-    }
-    plan.decided = kept_.kept(words);
-    bytes_ += sizeof(Plan);
-    return plan;
+// The plan of what a parser takes of a node: its own tokens, and those of the nodes below it.
+uint32_t LexemeMasks::plan_behind(ParserState state, TailTree::NodeId node) {
+    if (const uint32_t known = behind_ids_.find(node, state); known != StateMemo::kNone) return known;
+    poll();
+    const TailTree::Step* own = nullptr;
+    const uint32_t looked = behind_ids_.measure([&] { own = &step(state, node); });
+    PlanMaker maker(*this, state, looked);
+    maker.add(own->taken);
+    for (const TailTree::Group& group : own->asked) maker.add(group);
+    for (const auto& [lexeme, below] : own->next) maker.add(lexeme, below);
+    return maker.finish(behind_ids_, node);
+}
+
+void LexemeMasks::add_behind(ParserState state, TailTree::NodeId node, Parts& parts) {
+    if (const TokenSet* leaf = leaf_behind(state, node)) return parts.push_back(leaf);
+    if (seen_.find(state, node) != PairMap::kNone) return;
+    seen_.insert(state, node, 0);
+    add_plan(state, plans_[plan_behind(state, node)], parts);
+}
+
+void LexemeMasks::add_plan(ParserState state, const Plan& plan, Parts& parts) {
+    parts.push_back(plan.decided);
+    for (const TailTree::Group& group : plan.asked)
+        if (classes_.may_follow(state, group.tail)) parts.push_back(group.tokens);
+    for (const auto& [lexeme, node] : plan.open)
+        if (const ParserState behind = strands_.behind(state, lexeme)) add_behind(behind, node, parts);
+}
+
+// The lexemes of a scan that leave other tails than those before: lexemes of a terminal may leave the same.
+template <class Add>
+void LexemeMasks::each_leaving(const LexerMask& mask, const Add& add) {
+    std::set<std::pair<SymbolId, TailTree::NodeId>> done;
+    for (const auto& [lexeme, scan] : mask.scans)
+        if (done.emplace(grammar_.lexemes()[lexeme].terminal, scan->tails).second) add(lexeme, scan->tails);
 }
 
 uint32_t LexemeMasks::make_plan(ParserState parser, LexerState lexer) {
     const LexerMask& mask = lexer_mask(lexer);
-    Words words(tables_.words(), 0);
-    mask.inner.add_to(words.data(), words.size());
-    const uint32_t height = plan_ids_.height(parser);
-    std::vector<Part> parts;
-    std::vector<std::pair<ParserState, TailTree::NodeId>> tails;
-    seen_.reset();
-    std::set<std::pair<SymbolId, TailTree::NodeId>> done;  // lexemes of a terminal may leave the same tails
-    for (const auto& [lexeme, scan] : mask.scans) {
-        if (!done.emplace(grammar_.lexemes()[lexeme].terminal, scan->tails).second) continue;
-        if (height)
-            add_parts(parser, {UINT32_MAX, kNoPart, kNoPart, lexeme, scan->tails, {}, nullptr}, parts);
-        else if (const ParserState behind = strands_.behind(parser, lexeme))
-            tails.emplace_back(behind, scan->tails);
-    }
-    if (!tails.empty()) add_tails(tails, words);
-    const uint32_t lowest = lowest_of(parts, height);
-    plans_.push_back(plan_of(parts, lowest, std::move(words)));
+    if (!plan_ids_.height(parser)) return make_whole_plan(parser, lexer);
+    PlanMaker maker(*this, parser, UINT32_MAX);
+    maker.add(*mask.inner);
+    each_leaving(mask, [&](LexemeId lexeme, TailTree::NodeId tails) { maker.add(lexeme, tails); });
+    return maker.finish(plan_ids_, lexer);
+}
+
+// Of states that are no stacks all is decided.
+uint32_t LexemeMasks::make_whole_plan(ParserState parser, LexerState lexer) {
+    const LexerMask& mask = lexer_mask(lexer);
+    Parts parts{mask.inner};
+    std::vector<std::pair<ParserState, TailTree::NodeId>> begin;
+    each_leaving(mask, [&](LexemeId lexeme, TailTree::NodeId tails) {
+        if (const ParserState behind = strands_.behind(parser, lexeme)) begin.emplace_back(behind, tails);
+    });
+    if (!begin.empty()) add_tails(begin, parts);
+    bytes_ += sizeof(Plan);
+    plans_.push_back({unions_.of(std::move(parts)), {}, {}});
     const auto id = static_cast<uint32_t>(plans_.size() - 1);
-    plan_ids_.insert(lexer, parser, lowest, id);
+    plan_ids_.insert(lexer, parser, 0, id);
     return id;
 }
 
 // The tokens of nodes that go on from states there. In an ambiguous grammar ever so many states come to the same node:
 // then they are walked level by level, where all but a few are one, if the parser can unite them.
-void LexemeMasks::add_tails(const std::vector<std::pair<ParserState, TailTree::NodeId>>& begin, Words& words) {
+void LexemeMasks::add_tails(const std::vector<std::pair<ParserState, TailTree::NodeId>>& begin, Parts& parts) {
     seen_.reset();
-    const auto walk = [&](const auto& at) { return walk_tails(at.first, at.second, words); };
+    const auto walk = [&](const auto& at) { return walk_tails(at.first, at.second, parts); };
     if (std::all_of(begin.begin(), begin.end(), walk)) return;
     seen_.reset();
     Meetings meetings;
@@ -130,21 +197,21 @@ void LexemeMasks::add_tails(const std::vector<std::pair<ParserState, TailTree::N
         const auto [key, states] = *meetings.begin();
         meetings.erase(meetings.begin());
         for (ParserState state : states) {
-            for (const auto& [lexeme, below] : add_step(state, key.second, words).next)
+            for (const auto& [lexeme, below] : add_step(state, key.second, parts).next)
                 if (const ParserState behind = strands_.behind(state, lexeme)) meet(behind, below, meetings);
         }
     }
 }
 
 // false: there are too many states and nodes.
-bool LexemeMasks::walk_tails(ParserState state, TailTree::NodeId node, Words& words) {
+bool LexemeMasks::walk_tails(ParserState state, TailTree::NodeId node, Parts& parts) {
     if (seen_.find(state, node) != PairMap::kNone) return true;
     if (seen_.size() == kMostWalked) return false;
     seen_.insert(state, node, 0);
-    const auto& next = add_step(state, node, words).next;
+    const auto& next = add_step(state, node, parts).next;
     return std::all_of(next.begin(), next.end(), [&](const auto& each) {
         const ParserState behind = strands_.behind(state, each.first);
-        return !behind || walk_tails(behind, each.second, words);
+        return !behind || walk_tails(behind, each.second, parts);
     });
 }
 
@@ -160,42 +227,32 @@ void LexemeMasks::meet(ParserState state, TailTree::NodeId node, Meetings& meeti
 }
 
 // The tokens of a node that are taken there; returns what else there is.
-const TailTree::Step& LexemeMasks::add_step(ParserState state, TailTree::NodeId node, Words& words) {
-    const TailTree::Step& step = scans_.tails().step(node, parser_.viable(state));
-    step.taken.add_to(words.data(), words.size());
+const TailTree::Step& LexemeMasks::add_step(ParserState state, TailTree::NodeId node, Parts& parts) {
+    const TailTree::Step& step = this->step(state, node);
+    if (step.taken.count) parts.push_back(&step.taken);
     for (const TailTree::Group& group : step.asked)
-        if (classes_.may_follow(state, group.tail)) group.tokens->add_to(words.data(), words.size());
+        if (classes_.may_follow(state, group.tail)) parts.push_back(group.tokens);
     return step;
 }
 
-void LexemeMasks::add_open(ParserState parser, const Open& open, Words& words) {
-    for (LexemeId lexeme : open.path)
-        if (parser) parser = strands_.behind(parser, lexeme);
-    if (!parser) return;
-    if (!open.group)
-        add_tails({{parser, open.node}}, words);
-    else if (classes_.may_follow(parser, open.group->tail))
-        open.group->tokens->add_to(words.data(), words.size());
-}
-
-void LexemeMasks::add_strand(ParserState parser, LexerState lexer, Words& words) {
+void LexemeMasks::add_strand(ParserState parser, LexerState lexer, Parts& parts) {
     uint32_t id = plan_ids_.find(lexer, parser);
     if (id == StateMemo::kNone) id = make_plan(parser, lexer);
-    plans_[id].decided.add_to(words.data(), words.size());
-    for (const Open& open : plans_[id].open) add_open(parser, open, words);
+    seen_.reset();
+    add_plan(parser, plans_[id], parts);
     for (const auto& [lexeme, scan] : lexer_mask(lexer).scans) {
         const ParserState behind = scan->ends ? strands_.behind(parser, lexeme) : kNoParse;
-        if (behind) add_next(behind, *scan, words);
+        if (behind) add_next(behind, *scan, parts);
     }
 }
 
 // The lexeme has ended before the token.
-void LexemeMasks::add_next(ParserState behind, const LexemeScan& scan, Words& words) {
+void LexemeMasks::add_next(ParserState behind, const LexemeScan& scan, Parts& parts) {
     const LexerState begun = lexer_.start(parser_.viable(behind));
-    if (!scan.beginning) return add_strand(behind, begun, words);
-    Words next(words.size(), 0);
+    if (!scan.beginning) return add_strand(behind, begun, parts);
+    Parts next;
     add_strand(behind, begun, next);
-    for (size_t w = 0; w < words.size(); ++w) words[w] |= next[w] & (*scan.beginning)[w];
+    parts.push_back(unions_.of(std::move(next), scan.beginning.get()));
 }
 
 // Token by token.
@@ -213,9 +270,11 @@ void LexemeMasks::make_room() {
     if (memory_bytes() < kMostBytes) return;
     masks_.clear();
     plan_ids_.clear();
-    plans_.clear();
+    behind_ids_.clear();
+    plans_.resize(1);
     lexer_masks_.clear();
     scans_.clear();
+    unions_.clear();
     kept_.clear();
     classes_.forget();
     bytes_ = 0;
@@ -226,25 +285,29 @@ uint32_t LexemeMasks::fill(const Configuration& config, uint32_t* words, Arena&)
     uint32_t allowed = 0;
     if (fill_known(config, words, allowed)) return allowed;
     make_room();
-    Words all(tables_.words(), 0);
+    Words read;  // token by token
+    Parts parts;
     for (const Strand& strand : strands_[place]) {
-        if (strand.promise || !strands_.is_lively())
-            read_all(strand, all.data());
-        else
-            add_strand(strand.parser, strand.lexer, all);
+        if (!strand.promise && strands_.is_lively()) {
+            add_strand(strand.parser, strand.lexer, parts);
+        } else {
+            read.resize(tables_.words(), 0);
+            read_all(strand, read.data());
+        }
     }
-    if (strands_.accepting(place))
-        for (uint32_t token : tables_.eos()) set_bit(all.data(), token);
-    std::copy(all.begin(), all.end(), words);
-    bytes_ += sizeof(TokenSet);
-    return masks_.emplace(place, kept_.kept(all)).first->second.count;
+    if (!read.empty()) parts.push_back(unions_.keep(read));
+    if (strands_.accepting(place)) parts.push_back(&eos_);
+    const TokenSet* mask = unions_.of(std::move(parts));
+    mask->copy_to(words, tables_.words());
+    bytes_ += 4 * sizeof(void*);
+    return masks_.emplace(place, mask).first->second->count;
 }
 
 bool LexemeMasks::fill_known(const Configuration& config, uint32_t* words, uint32_t& allowed) const {
     const auto it = masks_.find(config.state);
     if (it == masks_.end()) return false;
-    allowed = it->second.count;
-    it->second.copy_to(words, tables_.words());
+    allowed = it->second->count;
+    it->second->copy_to(words, tables_.words());
     return true;
 }
 

@@ -34,73 +34,69 @@ public:
     uint32_t fill(const Configuration& config, uint32_t* words, Arena& arena) override;
     bool fill_known(const Configuration& config, uint32_t* words, uint32_t& allowed) const override;
     size_t memory_bytes() const override {
-        return bytes_ + plan_ids_.memory_bytes() + classes_.memory_bytes() + scans_.memory_bytes() +
-               kept_.memory_bytes();
+        return bytes_ + plan_ids_.memory_bytes() + behind_ids_.memory_bytes() + classes_.memory_bytes() +
+               scans_.memory_bytes() + kept_.memory_bytes() + unions_.memory_bytes();
     }
 
 private:
     using Words = TokenSet::Words;
+    using Parts = TokenUnions::Parts;
     // Of a state of the lexer: what stays in any of its lexemes, and for each what else there is.
     struct LexerMask {
-        TokenSet inner;
+        const TokenSet* inner;
         std::vector<std::pair<LexemeId, std::shared_ptr<const LexemeScan>>> scans;
     };
     const LexerMask& lexer_mask(LexerState lexer);
-    // Tokens that leave the lexemes of a strand, behind some of them: all of a node of their tree, or one group.
-    struct Open {
-        std::vector<LexemeId> path;
-        TailTree::NodeId node;
-        std::optional<TailTree::Group> group;
-    };
-    // The mask of a strand, for all stacks that begin alike: what does not depend on the rest of them, and what does.
+    // The tokens of a strand, or of a node of tails, for all stacks that begin alike: those that are decided by the few
+    // entries on top, and what has to be asked of each stack.
     struct Plan {
-        TokenSet decided;
-        std::vector<Open> open;
+        const TokenSet* decided;
+        std::vector<std::pair<LexemeId, TailTree::NodeId>> open;  // the tokens of a node behind a lexeme
+        std::vector<TailTree::Group> asked;
+        bool is_decided() const { return open.empty() && asked.empty(); }
     };
-    // What may be open of a plan that is being made, nodes before those below them.
-    struct Part {
-        uint32_t lowest;  // how far down it looked at the stack (state_memo.hpp)
-        uint32_t parent;  // part; kNoPart: none
-        uint32_t same;    // the part with this node behind the same state; kNoPart: this one is the first
-        LexemeId lexeme;  // behind that
-        TailTree::NodeId node;
-        std::optional<TailTree::Group> group;
-        const TokenSet* taken;  // null: none
-    };
-    static constexpr uint32_t kNoPart = PairMap::kNone;
-    void add_parts(ParserState before, const Part& at, std::vector<Part>& parts);
-    uint32_t lowest_of(const std::vector<Part>& parts, uint32_t height) const;
-    Plan plan_of(const std::vector<Part>& parts, uint32_t lowest, Words words);
+    class PlanMaker;
+    const TailTree::Step& step(ParserState state, TailTree::NodeId node);
+    const TokenSet* leaf_behind(ParserState state, TailTree::NodeId node);
+    uint32_t plan_behind(ParserState state, TailTree::NodeId node);
+    void add_behind(ParserState state, TailTree::NodeId node, Parts& parts);
+    void add_plan(ParserState state, const Plan& plan, Parts& parts);
     // States of the parser at nodes, the deepest first.
     using Meetings = std::map<std::pair<uint32_t, TailTree::NodeId>, std::vector<ParserState>, std::greater<>>;
-    void add_tails(const std::vector<std::pair<ParserState, TailTree::NodeId>>& begin, Words& words);
-    bool walk_tails(ParserState state, TailTree::NodeId node, Words& words);
+    void add_tails(const std::vector<std::pair<ParserState, TailTree::NodeId>>& begin, Parts& parts);
+    bool walk_tails(ParserState state, TailTree::NodeId node, Parts& parts);
     void meet(ParserState state, TailTree::NodeId node, Meetings& meetings);
-    const TailTree::Step& add_step(ParserState state, TailTree::NodeId node, Words& words);
-    void add_open(ParserState parser, const Open& open, Words& words);
-    void add_strand(ParserState parser, LexerState lexer, Words& words);
+    const TailTree::Step& add_step(ParserState state, TailTree::NodeId node, Parts& parts);
+    void add_strand(ParserState parser, LexerState lexer, Parts& parts);
+    template <class Add>
+    void each_leaving(const LexerMask& mask, const Add& add);
     uint32_t make_plan(ParserState parser, LexerState lexer);
-    void add_next(ParserState behind, const LexemeScan& scan, Words& words);
+    uint32_t make_whole_plan(ParserState parser, LexerState lexer);
+    void add_next(ParserState behind, const LexemeScan& scan, Parts& parts);
     void read_all(const Strand& strand, uint32_t* words);
     void make_room();
 
     static constexpr size_t kMostBytes = 64u << 20;
     static constexpr size_t kMostWalked = 4096;  // states and nodes, one by one
     static constexpr size_t kMostApart = 8;      // states at a node of tails
-    static constexpr size_t kMostOpen = 128;     // parts of one plan
+    static constexpr uint32_t kNoTokens = 0;     // the plan without tokens
+    static constexpr uint32_t kTop = 3;          // entries of a stack that may decide a part of a plan
     const ContextFreeGrammar& grammar_;
     Parser& parser_;
     Lexer& lexer_;
     Strands& strands_;
     const VocabularyTables& tables_;
     TokenSets kept_;
+    TokenUnions unions_;
+    const TokenSet nothing_{}, eos_;
     TailClasses classes_;
     LexemeScans scans_;
     std::unordered_map<LexerState, LexerMask> lexer_masks_;
-    StateMemo plan_ids_;  // of a state of the lexer
+    StateMemo plan_ids_;    // of a state of the lexer
+    StateMemo behind_ids_;  // of a node
     std::deque<Plan> plans_;
-    PairMap seen_;  // (state, node), while one plan is made or walked -> part
-    std::unordered_map<PlaceId, TokenSet> masks_;
+    PairMap seen_;  // (state, node), while tails are walked or a plan is followed
+    std::unordered_map<PlaceId, const TokenSet*> masks_;
     size_t bytes_ = 0;
 };
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <cstring>
+#include <functional>
 
 #include "util/bits.hpp"
 #include "util/hash.hpp"
@@ -97,9 +98,7 @@ TokenSet TokenSets::kept(const TokenSet::Words& words) {
     out.count = count_bits(words.data(), words.size());
     if (out.count < words.size() / 4) {
         out.list.reserve(out.count);
-        for (uint32_t w = 0; w < words.size(); ++w)
-            for (uint32_t bit = 0, bits = words[w]; bits; ++bit, bits >>= 1)
-                if (bits & 1) out.list.push_back(w * 32 + bit);
+        for_each_bit(words.data(), words.size(), [&](uint32_t token) { out.list.push_back(token); });
         bytes_ += out.list.size() * sizeof(uint32_t) + sizeof(TokenSet);
         return out;
     }
@@ -143,6 +142,41 @@ TokenSet TokenSets::united(const std::vector<const TokenSet*>& sets, size_t word
     TokenSet::Words all(words, 0);
     for (const TokenSet* set : sets) set->add_to(all.data(), words);
     return kept(all);
+}
+
+const TokenSet* TokenUnions::of(Parts parts, const TokenSet::Words* within) {
+    if (parts.size() > kMostSorted) return make(parts, within);
+    std::erase_if(parts, [](const TokenSet* part) { return part->count == 0; });
+    std::sort(parts.begin(), parts.end(), std::less<>());
+    parts.erase(std::unique(parts.begin(), parts.end()), parts.end());
+    if (parts.size() == 1 && !within) return parts[0];
+    if (parts.size() > kMostKnown) return make(parts, within);
+    std::vector<uint32_t> key;
+    key.reserve(2 * parts.size() + 2);
+    auto add = [&](const void* at) {
+        const auto address = uint64_t{reinterpret_cast<uintptr_t>(at)};
+        key.insert(key.end(), {static_cast<uint32_t>(address), static_cast<uint32_t>(address >> 32)});
+    };
+    add(within);
+    for (const TokenSet* part : parts) add(part);
+    const uint32_t id = keys_.intern(key);
+    if (known_.size() <= id) known_.resize(id + 1, nullptr);
+    if (!known_[id]) known_[id] = make(parts, within);
+    return known_[id];
+}
+
+const TokenSet* TokenUnions::make(const Parts& parts, const TokenSet::Words* within) {
+    if (!within) return &made_.emplace_back(sets_.united(parts, words_));
+    TokenSet::Words all(words_, 0);
+    for (const TokenSet* part : parts) part->add_to(all.data(), words_);
+    for (size_t w = 0; w < words_; ++w) all[w] &= (*within)[w];
+    return keep(all);
+}
+
+void TokenUnions::clear() {
+    keys_ = {};
+    known_.assign(1, nullptr);
+    made_.clear();
 }
 
 void TokenSets::clear() {

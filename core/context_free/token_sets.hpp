@@ -5,9 +5,12 @@
 #pragma once
 #include <cstddef>
 #include <cstdint>
+#include <deque>
 #include <memory>
 #include <unordered_map>
 #include <vector>
+
+#include "util/interned_lists.hpp"
 
 namespace schemagen {
 
@@ -62,6 +65,31 @@ private:
     std::shared_ptr<MaskPieces> pieces_ = std::make_shared<MaskPieces>();
     std::unordered_map<uint64_t, std::vector<std::weak_ptr<const TokenSet::Mask>>> masks_;  // by hash
     size_t bytes_ = 0;
+};
+
+// Unions of sets, each kept once and where it is. Most masks are put together from the same few parts as another one
+// was: such a union is known by its parts, without a look at the tokens.
+class TokenUnions {
+public:
+    using Parts = std::vector<const TokenSet*>;  // kept by the caller, where they are
+
+    TokenUnions(TokenSets& sets, size_t words) : sets_(sets), words_(words) {}
+    // `within`: what of the union is wanted, kept by the caller; null: all.
+    const TokenSet* of(Parts parts, const TokenSet::Words* within = nullptr);
+    const TokenSet* keep(const TokenSet::Words& words) { return &made_.emplace_back(sets_.kept(words)); }
+    void clear();
+    size_t memory_bytes() const { return keys_.memory_bytes() + known_.size() * sizeof(uintptr_t); }
+
+private:
+    const TokenSet* make(const Parts& parts, const TokenSet::Words* within);
+    static constexpr size_t kMostKnown = 24;    // parts by which a union is known
+    static constexpr size_t kMostSorted = 128;  // parts of which some may be the same
+
+    TokenSets& sets_;
+    const size_t words_;
+    InternedLists keys_;                           // what is wanted and the parts, as pairs of numbers
+    std::vector<const TokenSet*> known_{nullptr};  // [key]
+    std::deque<TokenSet> made_;
 };
 
 }  // namespace schemagen

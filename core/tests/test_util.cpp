@@ -33,6 +33,15 @@ TEST(bits_are_set_cleared_and_counted) {
     CHECK(!has_bit(words.data(), 32));
 }
 
+TEST(bits_are_told_in_order) {
+    std::vector<uint32_t> words(21, 0);
+    const std::vector<uint32_t> bits{0, 31, 32, 255, 256, 500, 640, 671};
+    for (uint32_t bit : bits) set_bit(words.data(), bit);
+    std::vector<uint32_t> told;
+    for_each_bit(words.data(), words.size(), [&](uint32_t bit) { told.push_back(bit); });
+    CHECK(told == bits);
+}
+
 TEST(a_key_table_numbers_keys_in_their_order) {
     KeyTable table;
     std::mt19937_64 random(1);

@@ -1,6 +1,7 @@
 // Bit sets of tokens, tails and the like: bit k % 32 of word k / 32, as in the bitmasks of the package.
 #pragma once
 #include <algorithm>
+#include <bit>
 #include <cstddef>
 #include <cstdint>
 
@@ -27,6 +28,20 @@ inline uint32_t count_bits(const uint32_t* words, size_t size) {
         total += (halves & 0xFFFF) + (halves >> 16);
     }
     return total;
+}
+
+// Calls `use(k)` for each bit k, in order. Most words of the sets that are listed are empty.
+template <class Use>
+void for_each_bit(const uint32_t* words, size_t size, const Use& use) {
+    constexpr size_t kBlock = 8;
+    for (size_t begin = 0; begin < size; begin += kBlock) {
+        const size_t end = std::min(begin + kBlock, size);
+        uint32_t any = 0;
+        for (size_t w = begin; w < end; ++w) any |= words[w];
+        for (size_t w = begin; any && w < end; ++w)
+            for (uint32_t bits = words[w]; bits; bits &= bits - 1)
+                use(static_cast<uint32_t>(w * 32) + static_cast<uint32_t>(std::countr_zero(bits)));
+    }
 }
 
 }  // namespace schemagen
