@@ -330,7 +330,7 @@ def pattern_engine(spec: Regex | Choice[Any], vocabulary: Vocabulary, options: O
 
         rules = rules_of_pattern(spec.pattern)
         if rules is not None and counts_tokens(rules):
-            return _counting_engine(rules, vocabulary, options, engine)
+            return engine_of_rules(rules, vocabulary, options, is_native=engine == "native")
     if engine != "native":
         return reference_engine(pattern_of(spec), vocabulary, options.limits)
     from schemagen.engine.native.lowering import compile_choices, compile_pattern
@@ -351,31 +351,44 @@ def context_free_engine(
 
     rules = spec.rules()
     over = marked_for(rules, vocabulary)
-    if counts_tokens(rules):
-        return _counting_engine(rules, over, options, engine), over
-    if engine != "native":
+    if engine != "native" and not counts_tokens(rules):
         return _context_free_in_python(spec, rules, over, options.limits), over
-    from schemagen.engine.native.context_free import compile_context_free
-
-    return compile_context_free(rules, over, options, lambda inner: guest_engine(inner, over, options)), over
+    return engine_of_rules(rules, over, options, is_native=engine == "native"), over
 
 
-def _counting_engine(rules: ContextFreeGrammar, vocabulary: Vocabulary, options: Options, engine: str) -> Engine:
-    """Return the engine of a grammar that counts tokens: of runs, and of the text between them."""
-    from schemagen.engine.reference.context_free import ContextFreeEngine
-    from schemagen.grammar.embedded import without_guests
+def engine_of_rules(
+    rules: ContextFreeGrammar,
+    vocabulary: Vocabulary,
+    options: Options,
+    *,
+    is_native: bool,
+    embed: Callable[[Any], Any] | None = None,
+) -> Engine:
+    """Return the engine of rules: one automaton, or if they count tokens, one for the text between two runs each.
+
+    Args:
+        rules: Of a grammar.
+        vocabulary: With marks for the tokens that they name.
+        options: Of the compilation.
+        is_native: Whether it is the compiled core; else it is pure Python.
+        embed: Compiles what is embedded, for these rules alone; None: as `guest_engine` does.
+    """
+    from schemagen.context_free.syntax import counts_tokens
     from schemagen.grammar.token_runs import counting_engine
 
-    def compiled(between: ContextFreeGrammar) -> Engine:
-        if engine != "native":
-            return ContextFreeEngine(without_guests(between), vocabulary, max_seconds=options.limits.max_seconds)
-        from schemagen.engine.native.context_free import compile_context_free
+    def compiled(given: ContextFreeGrammar) -> Engine:
+        if is_native:
+            from schemagen.engine.native.context_free import compile_context_free
 
-        return compile_context_free(
-            between, vocabulary, options, lambda inner: guest_engine(inner, vocabulary, options)
-        )
+            return compile_context_free(
+                given, vocabulary, options, embed or (lambda inner: guest_engine(inner, vocabulary, options))
+            )
+        from schemagen.engine.reference.context_free import ContextFreeEngine
+        from schemagen.grammar.embedded import without_guests
 
-    return counting_engine(rules, vocabulary, compiled)
+        return ContextFreeEngine(without_guests(given), vocabulary, max_seconds=options.limits.max_seconds)
+
+    return counting_engine(rules, vocabulary, compiled) if counts_tokens(rules) else compiled(rules)
 
 
 def guest_engine(spec: Any, vocabulary: Vocabulary, options: Options) -> Any:

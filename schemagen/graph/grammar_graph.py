@@ -14,13 +14,12 @@ from __future__ import annotations
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, cast
 
-from schemagen.context_free.syntax import counts_tokens
 from schemagen.engine.counting import CountingEngine
 from schemagen.engine.languages import compile_language, has_core
 from schemagen.engine.options import DEFAULT_LIMITS, Options
 from schemagen.engine.tokens import marked_for
 from schemagen.grammar.grammar import Grammar
-from schemagen.grammar.token_runs import counting_engine
+from schemagen.grammar.pipeline import engine_of_rules
 from schemagen.graph.reader import GraphReader
 from schemagen.graph.rules import Inside, rules_of
 from schemagen.threads.forking import without_property_locks
@@ -29,7 +28,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from schemagen import _core
-    from schemagen.context_free.syntax import ContextFreeGrammar
     from schemagen.engine.options import Limits
     from schemagen.engine.protocol import Engine, Matcher
     from schemagen.graph.parts import Part
@@ -123,19 +121,10 @@ class GrammarGraph:
     def _engine(self) -> Engine:
         """The whole as one automaton."""
         rules = rules_of(self.parts, self.starts)
-        over = marked_for(rules, self.vocabulary)
-        if counts_tokens(rules):
-            return counting_engine(rules, over, lambda between: self._compiled(between, over))
-        return self._compiled(rules, over)
-
-    def _compiled(self, rules: ContextFreeGrammar, over: Vocabulary) -> Engine:
-        if not self.is_native:
-            from schemagen.engine.reference.context_free import ContextFreeEngine
-
-            return ContextFreeEngine(rules, over, max_seconds=self.limits.max_seconds)
-        from schemagen.engine.native.context_free import compile_context_free
-
-        return compile_context_free(rules, over, Options(limits=self.limits), lambda inner: _embedded(inner, over))
+        over, options = marked_for(rules, self.vocabulary), Options(limits=self.limits)
+        return engine_of_rules(
+            rules, over, options, is_native=self.is_native, embed=lambda inner: _embedded(inner, over)
+        )
 
     @cached_property
     def _engines(self) -> list[Engine | None]:
