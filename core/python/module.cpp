@@ -787,6 +787,7 @@ void bind_matcher(nb::module_& m) {
         .def("tokens_to_finish", &tokens_to_finish, nb::lock_self())
         .def("least_bytes", &Matcher::least_bytes, nb::lock_self())
         .def("shortest_completion", &shortest_completion, nb::lock_self())
+        .def_prop_ro("steps", &Matcher::steps)
         .def_prop_ro("eos_token_ids", &eos_of)
         .def("forced_run", &Matcher::forced_run, "most"_a = 64, nb::lock_self())
         .def("place", &Matcher::place, nb::lock_self())

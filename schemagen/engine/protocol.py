@@ -79,6 +79,11 @@ class Matcher(Protocol):
         """The ids that end a text."""
         ...
 
+    @property
+    def steps(self) -> int:
+        """How many steps `rollback` can undo."""
+        ...
+
     def rollback(self, count: int = 1) -> None:
         """Undo the last ``count`` accepted steps."""
         ...

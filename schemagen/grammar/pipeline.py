@@ -388,7 +388,9 @@ def engine_of_rules(
 
         return ContextFreeEngine(without_guests(given), vocabulary, max_seconds=options.limits.max_seconds)
 
-    return counting_engine(rules, vocabulary, compiled) if counts_tokens(rules) else compiled(rules)
+    if not counts_tokens(rules):
+        return compiled(rules)
+    return counting_engine(rules, vocabulary, compiled, Deadline(options.limits.max_seconds).check)
 
 
 def guest_engine(spec: Any, vocabulary: Vocabulary, options: Options) -> Any:

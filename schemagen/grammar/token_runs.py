@@ -27,9 +27,10 @@ from schemagen.context_free.syntax import (
     alternatives,
     sequence,
     substituted,
+    tokens_in,
 )
 from schemagen.engine.counting import CountingEngine, Node, TokenCount
-from schemagen.engine.tokens import any_ids_of
+from schemagen.engine.tokens import any_ids_of, ids_of
 from schemagen.errors import UnsatisfiableSchemaError, UnsupportedGrammarError
 from schemagen.masks.bitmask import BITS, words_of
 from schemagen.regex.wildcards import LINE_ENDS
@@ -46,7 +47,10 @@ if TYPE_CHECKING:
 
 
 def counting_engine(
-    grammar: ContextFreeGrammar, vocabulary: Vocabulary, compiled: Callable[[ContextFreeGrammar], Engine]
+    grammar: ContextFreeGrammar,
+    vocabulary: Vocabulary,
+    compiled: Callable[[ContextFreeGrammar], Engine],
+    check_time: Callable[[], None],
 ) -> CountingEngine:
     """Return the engine of a grammar that counts tokens.
 
@@ -54,19 +58,26 @@ def counting_engine(
         grammar: Its rules, without lexer.
         vocabulary: Of the model, with marks for the tokens that the grammar names.
         compiled: Compiles the rules of what stands between two runs.
+        check_time: Raises when the time is over.
 
     Raises:
-        UnsupportedGrammarError: A rule calls itself, or there is a lexer.
+        UnsupportedGrammarError: A rule calls itself, there is a lexer, or a token is named that ends a text.
         UnsatisfiableSchemaError: It derives no text, or the vocabulary has no token for a run.
-        LimitError: Repetitions are too long to be written out.
+        LimitError: Repetitions are too long to be written out, or the time is over.
+
+    Cost: a grammar for each pair of a run and one that may be the next: of n runs that may all be empty, n^2.
     """
+    _refuse_ends(grammar, vocabulary)
     items = positions_of(_written_out(grammar))
     if not items.edges[0] and 0 not in items.accepting:
         raise UnsatisfiableSchemaError("no text can be derived", why="each alternative needs what derives none")
     stretches = _Stretches(items)
     counts = {at: _count(symbol, vocabulary) for at, symbol in stretches.runs.items()}
     indices = {at: index for index, at in enumerate([0, *counts])}
-    texts = [(entry, leaving, rules) for entry in indices for leaving, rules in stretches.behind(entry)]
+    texts = []
+    for entry in indices:
+        check_time()
+        texts += [(entry, leaving, rules) for leaving, rules in stretches.behind(entry)]
     nodes = []
     for entry in indices:
         following = [indices[to] for to in _targets(items.edges[entry]) if to in counts]
@@ -75,9 +86,28 @@ def counting_engine(
         engine = None if within is None else compiled(ContextFreeGrammar("run", {"run": Text(within)}))
         nodes.append(Node(engine, counts.get(entry), tuple(following), final=entry in items.accepting))
     for _, leaving, rules in texts:
+        check_time()
         following = [] if leaving is None else [indices[leaving]]
         nodes.append(Node(compiled(rules), None, tuple(following), final=leaving is None))
     return CountingEngine(nodes, vocabulary)
+
+
+def _refuse_ends(grammar: ContextFreeGrammar, vocabulary: Vocabulary) -> None:
+    """Refuse tokens that are named and end a text: they end the whole here, and cannot stand in it.
+
+    Raises:
+        UnsupportedGrammarError: There is one.
+    """
+    for token in tokens_in(grammar):
+        if not set(vocabulary.eos_token_ids).isdisjoint(ids_of(token, vocabulary)):
+            raise UnsupportedGrammarError(
+                f"the token {token} in a grammar that counts tokens",
+                line=token.line,
+                column=token.column,
+                at=token.place,
+                why="it ends every text of this model, and is no part of it",
+                fix="leave it out: the text ends where the grammar does",
+            )
 
 
 class _Stretches:

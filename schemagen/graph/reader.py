@@ -75,12 +75,15 @@ class GraphReader:
         if state.terminated or not 0 <= token_id < vocabulary.size:
             return False
         if token_id in vocabulary.eos_token_ids:
-            if self.is_accepting():
-                self._history.append(_State(state.live, state.position, terminated=True))
-                return True
-            return False
+            return self._accept_special(token_id, ends=True) or self._end()
         data = vocabulary.tokens[token_id]
         return self.accept_bytes(data) if data else self._accept_special(token_id)
+
+    def _end(self) -> bool:
+        state, accepting = self._history[-1], self.is_accepting()
+        if accepting:
+            self._history.append(_State(state.live, state.position, terminated=True))
+        return accepting
 
     def accept_bytes(self, data: bytes) -> bool:
         """Advance by text, all of it or nothing; counts as one step for `rollback`."""
@@ -95,7 +98,8 @@ class GraphReader:
         self._history.append(_State(_live(threads), state.position + len(data)))
         return True
 
-    def _accept_special(self, token_id: int) -> bool:
+    def _accept_special(self, token_id: int, *, ends: bool = False) -> bool:
+        """Advance by a token without bytes, which may end a text; then the text is over if it may be."""
         state = self._history[-1]
         threads: list[Thread] = []
         for thread, _ in state.live:
@@ -103,7 +107,8 @@ class GraphReader:
             if behind and thread.may_end():
                 threads.extend(self._spawn(behind, state.position, thread.span))
         if threads:
-            self._history.append(_State(_live(threads), state.position))
+            over = ends and any(self._parts[each.span.part].final and each.may_end() for each in threads)
+            self._history.append(_State(_live(threads), state.position, over))
         return bool(threads)
 
     def _read(self, threads: list[Thread], data: bytes, position: int) -> list[Thread]:

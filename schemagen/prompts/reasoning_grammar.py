@@ -25,7 +25,7 @@ from schemagen.graph.grammar_graph import GrammarGraph
 from schemagen.graph.parts import Part
 from schemagen.prompts.reasoning import Reasoning, as_reasoning
 from schemagen.prompts.templates import template_text
-from schemagen.prompts.thought_matcher import ThoughtMatcher
+from schemagen.prompts.thought_matcher import ThoughtBounds, ThoughtMatcher
 from schemagen.regex import ast
 from schemagen.regex.wildcards import text_up_to, text_without
 from schemagen.vocabulary.adapters import special_tokens
@@ -156,12 +156,26 @@ class ReasoningGrammar(GrammarGraph):
         marker = _pieces(thinker.end, dict(thinker.specials))[0]
         self.marker = b"" if marker in dict(thinker.specials) else marker.encode()
         self._thoughts = compile_language(cast("ast.Regex", parts[-1].language), vocabulary)
+        self._bounds = self._bounds_of(thinker)
         # Where thoughts end needs no look at what is behind them.
         split = _thinking([Part(ast.ANY_STRING, final=True, label=_ANSWER)], thinker, vocabulary)
         self._split = GrammarGraph(split, [len(split) - 1], vocabulary)
+        self.thought_tokens = self._bounds.most + _most_tokens(thinker)
+
+    def _bounds_of(self, thinker: ReasoningFormat) -> ThoughtBounds:
+        """Return what is known of the thoughts; where they end as soon as they can, the rest tells what is behind them."""
         end = self._thoughts.matcher().tokens_to_finish() or 0
-        self._most = thinker.max_tokens + end
-        self.thought_tokens = thinker.max_tokens + max(end, self.min_new_tokens - answer.min_new_tokens)
+        over = super().matcher()
+        is_over = over.accept_bytes(self.marker) if self.marker else over.accept_token(_first_id(thinker))
+        assert is_over, "thoughts may end at once"
+        behind = (over.tokens_to_finish() or 0) + (not self.marker)
+        reach = len(self.marker) + _MOST_OF_CHARACTER
+        return ThoughtBounds(thinker.max_tokens + end, reach, behind, self.vocabulary)
+
+    @property
+    def min_new_tokens(self) -> int:
+        """The smallest budget of tokens that always suffices for a whole text: see `schemagen.Grammar.min_new_tokens`."""
+        return (self._thoughts.matcher().tokens_to_finish() or 0) + self._bounds.behind
 
     @property
     def token_table(self) -> None:
@@ -170,8 +184,7 @@ class ReasoningGrammar(GrammarGraph):
 
     def matcher(self) -> Matcher:
         """Return a cursor at the start of a text."""
-        reach = len(self.marker) + _MOST_OF_CHARACTER
-        return ThoughtMatcher(super().matcher(), self._thoughts.matcher(), self._most, reach, self.vocabulary)
+        return ThoughtMatcher(super().matcher(), self._thoughts.matcher(), self._bounds)
 
     def thought_reader(self) -> ThoughtReader:
         """Return a reader of one generation."""
@@ -292,6 +305,19 @@ def _thinking(parts: list[Part], thinker: ReasoningFormat, vocabulary: Vocabular
         add(ast.EPSILON if piece in ids else ast.literal(piece), piece, f"{piece!r}")
     add(text_without([marker]) if marker in ids else text_up_to(marker), marker, _THOUGHTS)
     return parts
+
+
+def _first_id(thinker: ReasoningFormat) -> int:
+    """Return the special token that ends thoughts."""
+    ids = dict(thinker.specials)
+    return ids[_pieces(thinker.end, ids)[0]]
+
+
+def _most_tokens(thinker: ReasoningFormat) -> int:
+    """Return how many tokens may stand between the text of thoughts and the answer, at most."""
+    ids = dict(thinker.specials)
+    marker, *rest = _pieces(thinker.end, ids)
+    return (marker in ids) + sum(1 if piece in ids else len(piece.encode()) for piece in rest)
 
 
 def _unwritable(end: str) -> OptionError:

@@ -2,19 +2,24 @@
 
 How many tokens a text takes its characters do not say, so no automaton over bytes bounds it. Thoughts come first and are read
 by two cursors, one of the whole text and one of the thoughts alone, up to what ends them. While the second one goes on, each
-token is one of the thoughts, and is counted. When few are left, the second one's budget says which tokens still leave room to
-end them in time. A token in which the thoughts end is not one of its tokens, so nothing of the answer is taken away.
+token is one of the thoughts, and is counted. When few are left, of the thoughts or of the budget, the second one says which
+tokens still leave room to end them in time. A token in which the thoughts end is not one of its tokens, so nothing of the
+answer is taken away.
 
-Invariant: thoughts end behind a special token, or none of their texts begins with another one and goes on. So a token either
-stays inside of them or leaves them.
+Invariants: thoughts end behind a special token, or none of their texts begins with another one and goes on. So a token either
+stays inside of them or leaves them. What `tokens_to_finish` promises in thoughts is their shortest end and the shortest answer,
+which both bounds leave room for. After an interrupt the two cursors may stand at different steps; where they were last
+together is noted in one assignment, and the next step begins there.
 """
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from schemagen.arguments import check_fill, check_token_id
 from schemagen.errors import DeadEndError
 from schemagen.masks.bitmask import BITS, ids_of, words_of
 from schemagen.masks.rows import row_of
@@ -30,81 +35,102 @@ if TYPE_CHECKING:
 _MAX_FORCED = 1024
 
 
+@dataclass(frozen=True, slots=True)
+class ThoughtBounds:
+    """What is known of thoughts beforehand.
+
+    Attributes:
+        most: How many tokens they may take, with those of their end, 1 or more.
+        reach: No end of thoughts takes more tokens than this, wherever they stand.
+        behind: How many tokens are needed behind the thoughts.
+        vocabulary: The tokens of the model.
+    """
+
+    most: int
+    reach: int
+    behind: int
+    vocabulary: Vocabulary
+
+
 class ThoughtMatcher:
     """The cursor of one text; see `schemagen.engine.protocol.Matcher`.
 
     Args:
         whole: Reads thoughts and answer; at the start.
         inside: Reads thoughts up to what ends them; at the start.
-        most: How many tokens the thoughts may take, with those of their end, 1 or more.
-        reach: No end of thoughts takes more tokens than this, wherever they stand.
-        vocabulary: The tokens of the model.
+        bounds: Of the thoughts.
+        at: Steps that were made, and how many of them inside of the thoughts.
     """
 
-    __slots__ = ("_inside", "_most", "_reach", "_steps", "_thought", "_vocabulary", "_whole")
+    __slots__ = ("_at", "_bounds", "_inside", "_whole")
 
-    def __init__(self, whole: Matcher, inside: Matcher, most: int, reach: int, vocabulary: Vocabulary) -> None:
+    def __init__(self, whole: Matcher, inside: Matcher, bounds: ThoughtBounds, at: tuple[int, int] = (0, 0)) -> None:
         self._whole = whole
         self._inside = inside
-        self._most = most
-        self._reach = reach
-        self._vocabulary = vocabulary
-        self._steps = 0
-        self._thought = 0  # of these, the ones inside of the thoughts
+        self._bounds = bounds
+        self._at = at
 
     def __repr__(self) -> str:
         """Show how far the text is."""
-        return f"ThoughtMatcher(steps={self._steps}, thinking={self._is_thinking})"
+        return f"ThoughtMatcher(steps={self.steps}, thinking={self._is_thinking})"
+
+    @property
+    def steps(self) -> int:
+        """How many steps `rollback` can undo."""
+        return self._at[0]
 
     @property
     def _is_thinking(self) -> bool:
-        return self._thought == self._steps
+        steps, thoughts = self._at
+        return thoughts == steps
 
     @property
     def _left(self) -> int:
         """How many tokens are left for the thoughts and their end."""
-        return self._most - self._thought
+        return self._bounds.most - self._at[1]
 
-    @property
-    def _is_bounded(self) -> bool:
+    def _is_bounded(self, budget: int | None = None) -> bool:
         """Whether so few tokens are left that not every token of the thoughts may come."""
-        return self._is_thinking and self._left <= self._reach
+        left = self._left if budget is None else min(self._left, budget - self._bounds.behind)
+        return self._is_thinking and left <= self._bounds.reach
 
     # --- reading -----------------------------------------------------------------------------------------------------
 
     def accept_token(self, token_id: int) -> bool:
         """Advance by one token; return False, and change nothing, if it is not allowed."""
-        if not self._is_thinking or token_id in self._vocabulary.eos_token_ids:
-            return self._read(self._whole.accept_token(token_id))
-        if not self._inside.accept_token(token_id):
-            return self._read(self._whole.accept_token(token_id))
-        return self._think(lambda: self._whole.accept_token(token_id))
+        self._settle()
+        if not self._is_thinking or token_id in self._bounds.vocabulary.eos_token_ids:
+            return self._read(self._whole.accept_token(token_id), 0)
+        return self._think(self._inside.accept_token(token_id), lambda: self._whole.accept_token(token_id))
 
     def accept_bytes(self, data: bytes) -> bool:
         """Advance by text, all of it or nothing; counts as one step for `rollback`, and as one token of thoughts."""
-        if not self._is_thinking or not self._inside.accept_bytes(data):
-            return self._read(self._whole.accept_bytes(data))
-        return self._think(lambda: self._whole.accept_bytes(data))
+        self._settle()
+        if not self._is_thinking:
+            return self._read(self._whole.accept_bytes(data), 0)
+        return self._think(self._inside.accept_bytes(data), lambda: self._whole.accept_bytes(data))
 
-    def _read(self, accepted: bool) -> bool:
-        self._steps += accepted
+    def _think(self, is_inside: bool, accept: Callable[[], bool]) -> bool:
+        """Let the whole read what the thoughts alone have read, or have not."""
+        accepted = not (is_inside and self._is_too_late()) and accept()
+        if is_inside and not accepted:
+            self._settle()
+        return self._read(accepted, int(is_inside))
+
+    def _is_too_late(self) -> bool:
+        """Whether the thoughts cannot be ended any more, behind one more token that is not counted yet."""
+        return self._is_bounded() and (self._inside.tokens_to_finish() or 0) >= self._left
+
+    def _read(self, accepted: bool, thoughts: int) -> bool:
+        if accepted:
+            self._at = (self._at[0] + 1, self._at[1] + thoughts)
         return accepted
 
-    def _think(self, accept: Callable[[], bool]) -> bool:
-        """Let the whole read what the thoughts alone have read; whatever comes of it, both stand at the same place then."""
-        accepted = False
-        try:
-            accepted = self._read(self._is_in_time() and accept())
-        finally:
-            if accepted:
-                self._thought += 1
-            else:
-                self._inside.rollback()
-        return accepted
-
-    def _is_in_time(self) -> bool:
-        """Whether the thoughts can still be ended, behind one more token that is not counted yet."""
-        return not self._is_bounded or (self._inside.tokens_to_finish() or 0) < self._left
+    def _settle(self) -> None:
+        """Put both cursors where they were together."""
+        for cursor, steps in zip((self._whole, self._inside), self._at, strict=True):
+            if cursor.steps > steps:
+                cursor.rollback(cursor.steps - steps)
 
     # --- what may come -----------------------------------------------------------------------------------------------
 
@@ -113,35 +139,45 @@ class ThoughtMatcher:
 
         Cost: that of the whole, and of two more masks for the last tokens of thoughts.
         """
+        row, budget = check_fill(row, budget)
+        self._settle()
+        if budget is not None and self._is_thinking:
+            budget = max(budget, self.tokens_to_finish() or 0)
         is_restricted = self._whole.fill_next_token_bitmask(bitmask, row, budget=budget)
-        if not self._is_bounded:
+        if not self._is_bounded(budget):
             return is_restricted
-        target = row_of(bitmask, row, self._vocabulary.size)
-        np.bitwise_and(target, ~self._too_late(), out=target)
+        free, in_time = self._inside_words(budget)
+        target = row_of(bitmask, row, self._bounds.vocabulary.size)
+        target[:] = (target & ~free) | in_time
         return True
 
-    def _too_late(self) -> Words:
-        """Return the tokens after which the thoughts could not be ended any more."""
-        masks = np.zeros((2, -(-self._vocabulary.size // BITS)), dtype=np.int32)
-        try:
-            self._inside.fill_next_token_bitmask(masks, 0)
-            self._inside.fill_next_token_bitmask(masks, 1, budget=self._left)
-        except DeadEndError:  # their text is complete, and the vocabulary has no EOS
-            masks[:] = 0
-        ends = words_of(self._vocabulary.eos_token_ids, masks.shape[1])
-        found: Words = masks[0] & ~masks[1] & ~ends
-        return found
+    def _inside_words(self, budget: int | None = None) -> tuple[Words, Words]:
+        """Return the tokens of text that stay inside of the thoughts, all and those behind which they can be ended."""
+        size = self._bounds.vocabulary.size
+        text = ~words_of(self._bounds.vocabulary.eos_token_ids, -(-size // BITS))
+        left = self._left if budget is None else min(self._left, budget - self._bounds.behind)
+        found = []
+        for most in (None, left):
+            mask = np.zeros((1, -(-size // BITS)), dtype=np.int32)
+            try:
+                if most is None or most > 0:
+                    self._inside.fill_next_token_bitmask(mask, 0, budget=most)
+            except DeadEndError:  # nothing stays inside, and the vocabulary has no EOS
+                mask[:] = 0
+            found.append(mask[0] & text)
+        return found[0], found[1]
 
     def allowed_tokens(self) -> list[int]:
         """Return the ids allowed next, ascending (EOS ids included where the text may end)."""
-        mask = np.zeros((1, -(-self._vocabulary.size // BITS)), dtype=np.int32)
+        mask = np.zeros((1, -(-self._bounds.vocabulary.size // BITS)), dtype=np.int32)
         self.fill_next_token_bitmask(mask)
         return ids_of(mask[0])
 
     def forced_tokens(self) -> list[int]:
         """Return the tokens that follow here without any choice (each mask on the way allows a single token)."""
-        if not self._is_thinking:
-            return self._whole.forced_tokens()
+        self._settle()
+        if not self._is_bounded():
+            return [] if self._is_thinking else self._whole.forced_tokens()
         forced: list[int] = []
         probe = self.fork()
         while len(forced) < _MAX_FORCED and not probe.is_terminated():
@@ -157,7 +193,8 @@ class ThoughtMatcher:
         Args:
             most: Bytes of text, at most.
         """
-        if self._is_bounded:
+        self._settle()
+        if self._is_bounded():
             allowed = self.allowed_tokens()
             return allowed if len(allowed) == 1 else []
         whole: Any = self._whole
@@ -166,35 +203,44 @@ class ThoughtMatcher:
 
     def place(self) -> int:
         """Return a number for where the text has come to, the same for texts that go on alike; 0 where that is not known."""
+        self._settle()
         whole: Any = self._whole
-        return int(whole.place())
+        return 0 if self._is_bounded() else int(whole.place())
 
     def explain(self, token_id: int) -> str:
         """Say in a sentence why a token is, or is not, allowed here."""
-        if self._is_bounded and 0 <= token_id < self._vocabulary.size and self._is_too_late(token_id):
-            name = f"token {token_id} ({self._vocabulary.tokens[token_id]!r})"
-            return f"{name} is not allowed: {max(self._left, 0)} tokens of thoughts are left, which end them."
+        token_id = check_token_id("explain", token_id)
+        self._settle()
+        vocabulary = self._bounds.vocabulary
+        if self._is_bounded() and 0 <= token_id < vocabulary.size:
+            free, in_time = self._inside_words()
+            if token_id in ids_of(free & ~in_time):
+                name = f"token {token_id} ({vocabulary.tokens[token_id]!r})"
+                return f"{name} is not allowed: {max(self._left, 0)} tokens of thoughts are left, which end them."
         return self._whole.explain(token_id)
 
-    def _is_too_late(self, token_id: int) -> bool:
-        return token_id in ids_of(self._too_late())
-
     def tokens_to_finish(self) -> int | None:
-        """Return how many tokens the shortest completion takes."""
-        return self._whole.tokens_to_finish()
+        """Return how many tokens suffice: in thoughts those of their shortest end, and of the shortest answer behind it."""
+        self._settle()
+        if not self._is_thinking or self.is_terminated():
+            return self._whole.tokens_to_finish()
+        return (self._inside.tokens_to_finish() or 0) + self._bounds.behind
 
     def shortest_completion(self) -> bytes:
         """Return the shortest completion; special tokens in it have no bytes."""
+        self._settle()
         return self._whole.shortest_completion()
 
     # --- where it stands ---------------------------------------------------------------------------------------------
 
     def is_accepting(self) -> bool:
         """Whether the text may end here."""
+        self._settle()
         return self._whole.is_accepting()
 
     def is_terminated(self) -> bool:
         """Whether EOS was accepted."""
+        self._settle()
         return self._whole.is_terminated()
 
     @property
@@ -206,17 +252,17 @@ class ThoughtMatcher:
 
     def rollback(self, count: int = 1) -> None:
         """Undo the last ``count`` accepted steps."""
+        self._settle()
+        steps, thoughts = self._at
         self._whole.rollback(count)
-        self._steps -= count
-        if self._thought > self._steps:
-            self._inside.rollback(self._thought - self._steps)
-            self._thought = self._steps
+        left = steps - count
+        self._at = (left, min(thoughts, left))
+        self._settle()
 
     def fork(self) -> ThoughtMatcher:
         """Return an independent copy. Cost: that of two forks."""
-        copy = ThoughtMatcher(self._whole.fork(), self._inside.fork(), self._most, self._reach, self._vocabulary)
-        copy._steps, copy._thought = self._steps, self._thought
-        return copy
+        self._settle()
+        return ThoughtMatcher(self._whole.fork(), self._inside.fork(), self._bounds, self._at)
 
     __copy__ = fork
 
@@ -226,6 +272,5 @@ class ThoughtMatcher:
 
     def reset(self) -> None:
         """Go back to the start."""
-        self._whole.reset()
-        self._inside.reset()
-        self._steps = self._thought = 0
+        self._at = (0, 0)
+        self._settle()

@@ -313,6 +313,19 @@ def test_languages(make, language, accepted, rejected):
         assert (matcher.accept_bytes(text.encode()) and matcher.is_accepting()) is expected, text
 
 
+def test_a_marker_that_ends_every_text():
+    """The last marker of a call may be an EOS token: the call is read, and the text is over."""
+    profile = profiles()["hermes"]
+    tokens = [*(bytes([i]) for i in range(256)), None, None, None]
+    vocabulary = Vocabulary.from_tokens(tokens, eos_token_ids=[257, 258], special_token_ids=[256])
+    wire = build(profile, TOOLS, vocabulary, (("<tool_call>", 256), ("</tool_call>", 257)), may_answer=False)
+    ids = [256, *b'{"name": "get", "arguments": {"city": "x"}}', 257]
+    matcher = wire.graph.matcher()
+    assert all(matcher.accept_token(each) for each in ids)
+    assert matcher.is_terminated()
+    assert [call.json for call in wire.read(ids).calls] == ['{"city": "x"}']
+
+
 @pytest.mark.parametrize("special", [False, True], ids=["text", "special"])
 @pytest.mark.parametrize("profile", profiles().values(), ids=lambda profile: profile.name)
 def test_budgets_are_kept(profile, special):

@@ -10,9 +10,10 @@ from pydantic import BaseModel
 
 import schemagen
 from schemagen import Regex, Vocabulary
-from schemagen.errors import MatcherError, MatcherTerminatedError
+from schemagen.errors import MatcherError, MatcherTerminatedError, OptionTypeError
 from schemagen.prompts.healing import behind
 from schemagen.prompts.reasoning_grammar import ReasoningFormat
+from schemagen.testing import mask_of
 
 TOKENS = ["a", "b", "<", "/", ">", "</", "b</", "/>c", ">c", "ab", "ca", "c", "\n", ">cab", "\xe9", "</>"]
 EOS, MARKER = len(TOKENS), len(TOKENS) + 1
@@ -185,3 +186,82 @@ def finishing(matcher, token):
     fork = matcher.fork()
     assert fork.accept_token(token)
     return -1 if fork.is_terminated() else fork.tokens_to_finish()
+
+
+@pytest.mark.parametrize("engine", ["native", "reference"])
+@pytest.mark.parametrize("special", [False, True], ids=["text", "special"])
+def test_a_vocabulary_without_eos(special, engine):
+    """The last tokens of thoughts end them there, too."""
+    vocabulary = Vocabulary.from_tokens([*"abx</>", None], eos_token_ids=[], special_token_ids=[6])
+    specials = ((END, 6),) if special else ()
+    answer = schemagen.compile(Regex("xa"), vocabulary, engine=engine)
+    matcher = ReasoningFormat("", END, 1, specials).before(answer).matcher()
+    for token in [0, *([6] if special else [3, 4, 5]), 2]:
+        assert matcher.allowed_tokens() == [each for each in range(7) if matcher.fork().accept_token(each)]
+        assert matcher.accept_token(token)
+    assert matcher.allowed_tokens() == [0]
+
+
+@pytest.mark.parametrize("engine", ["native", "reference"])
+@pytest.mark.parametrize("most", [1, 2, 5])
+def test_budgets_are_kept_in_thoughts(most, engine):
+    """Thoughts and answer end within any budget from the least on, where a token may hold the end of the one and all of the other."""
+    tokens = [*"a<b/>cxyz", "</", "</>", ">xyz", "b<", "/>x", "yz"]
+    vocabulary = Vocabulary.from_tokens([*tokens, None], eos_token_ids=[len(tokens)])
+    grammar = ReasoningFormat("", END, most, ()).before(schemagen.compile(Regex("xyz"), vocabulary, engine=engine))
+    assert grammar.min_new_tokens == 3
+    for seed in range(60):
+        rng, matcher, left = random.Random(seed), grammar.matcher(), grammar.min_new_tokens + seed % 5
+        while not matcher.is_accepting():
+            assert matcher.tokens_to_finish() <= left
+            allowed = sorted(mask_of(matcher, vocabulary, budget=left))
+            fitting = [each for each in matcher.allowed_tokens() if finishing(matcher, each) < left]
+            assert allowed == fitting != []
+            assert matcher.accept_token(rng.choice(allowed))
+            left -= 1
+
+
+class Interrupted:
+    """A cursor that is interrupted before or behind one step."""
+
+    def __init__(self, matcher, *, behind):
+        self.matcher = matcher
+        self.behind = behind
+        self.is_due = True
+
+    def __getattr__(self, name):
+        """Be the cursor otherwise."""
+        return getattr(self.matcher, name)
+
+    def accept_token(self, token_id):
+        """Read a token, and be interrupted once."""
+        accepted = self.matcher.accept_token(token_id) if self.behind or not self.is_due else False
+        if self.is_due:
+            self.is_due = False
+            raise KeyboardInterrupt
+        return accepted
+
+
+@pytest.mark.parametrize("behind", [False, True], ids=["before", "behind"])
+@pytest.mark.parametrize("which", ["_whole", "_inside"])
+def test_an_interrupt_changes_nothing(which, behind):
+    """Whichever cursor it came to, the text stands where it stood."""
+    grammar = thoughts(4, special=False, engine="native")
+    matcher, other = grammar.matcher(), grammar.matcher()
+    setattr(matcher, which, Interrupted(getattr(matcher, which), behind=behind))
+    with pytest.raises(KeyboardInterrupt):
+        matcher.accept_token(0)
+    for token in (0, 1, 15, 11):
+        assert matcher.allowed_tokens() == other.allowed_tokens()
+        assert matcher.accept_token(token)
+        assert other.accept_token(token)
+        assert matcher.steps == other.steps
+    assert matcher.is_accepting()
+
+
+def test_what_is_no_token_is_refused():
+    """Near the end of thoughts, too."""
+    matcher = thoughts(1, special=False, engine="native").matcher()
+    for wrong in ("a", None, []):
+        with pytest.raises(OptionTypeError):
+            matcher.explain(wrong)

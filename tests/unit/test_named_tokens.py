@@ -16,6 +16,7 @@ from schemagen.graph.parts import Part
 from schemagen.prompts.healing import behind
 from schemagen.prompts.reasoning_grammar import ReasoningFormat
 from schemagen.testing import brute_force_mask, check_masks, mask_of
+from schemagen.vocabulary.adapters import special_tokens
 
 #: Ids 0 to 255 are bytes; then tokens by name.
 NAMES = {256: "<|eos|>", 257: "<|eom|>", 258: "<|x|>", 259: "<|y|>", 260: "<tool>", 261: "<|same|>", 262: "<|same|>"}
@@ -397,3 +398,21 @@ def test_the_special_tokens_of_a_tokenizer(own_llama3_vocabulary: Vocabulary) ->
         assert mask_of(matcher, vocabulary) == brute_force_mask(matcher, vocabulary)
         assert matcher.accept_token(step) if isinstance(step, int) else matcher.accept_bytes(step)
     assert mask_of(matcher, vocabulary) == set(vocabulary.eos_token_ids)
+
+
+class Named:
+    """A tokenizer that knows names."""
+
+    def get_vocab(self) -> dict[str, int]:
+        """Return all of them."""
+        return {"a": 97, "<|x|>": X, "<|other|>": Y}
+
+
+def test_names_of_special_tokens() -> None:
+    """Those of the vocabulary; the tokenizer is asked where it does not name all of them."""
+    known = special_tokens(None, Vocabulary.from_tokens(["a", None], eos_token_ids=[1], token_names={1: "<eos>"}))
+    assert known == {"<eos>": 1}
+    some = Vocabulary.from_tokens(
+        VOCABULARY.tokens, eos_token_ids=[EOS], special_token_ids=[X, Y], token_names={Y: "<|y|>"}
+    )
+    assert special_tokens(Named(), some) == {"<|x|>": X, "<|y|>": Y}

@@ -10,7 +10,7 @@ import pytest
 
 import schemagen
 from schemagen import GBNF, Regex, Template, text
-from schemagen.errors import MatcherError, OptionError, UnsupportedGrammarError, UnsupportedPatternError
+from schemagen.errors import LimitError, MatcherError, OptionError, UnsupportedGrammarError, UnsupportedPatternError
 from schemagen.prompts.reasoning_grammar import ReasoningFormat
 from schemagen.testing import mask_of
 
@@ -269,3 +269,30 @@ def test_thoughts_before_runs(spec: Any, crossing: set[bytes], engine: Literal["
         assert matcher.is_accepting()
         written = b"".join(BEHIND.tokens[each] for each in ids)
         assert thinking.split([*thoughts, marker, *ids, 0])[0] == written.decode()
+
+
+def test_reading_nothing_changes_nothing() -> None:
+    """The empty text is a step, and all ways to read the text are still there."""
+    matcher = schemagen.compile(Regex("(ab(?P<TEXT_TOKEN>)<|(?P<TEXT_TOKEN>)>)"), SMALL).matcher()
+    before = mask_of(matcher, SMALL)
+    assert matcher.accept_bytes(b"")
+    assert mask_of(matcher, SMALL) == before
+    matcher.rollback()
+
+
+def test_a_token_that_ends_the_text_is_refused() -> None:
+    """A grammar that counts tokens ends where its rules end."""
+    vocabulary = schemagen.Vocabulary.from_tokens(
+        [None, "a", None], eos_token_ids=[0, 2], token_names={0: "<eos>", 2: "<end>"}
+    )
+    for parts in ([text.text_tokens(1, 2), GBNF("root ::= <[2]>")], [GBNF("root ::= <[2]>"), text.text_tokens(1, 2)]):
+        with pytest.raises(UnsupportedGrammarError, match=r"the token .* in a grammar that counts tokens"):
+            schemagen.compile(schemagen.concat(*parts), vocabulary)
+
+
+def test_many_runs_that_may_be_empty_hit_the_limit() -> None:
+    """Each run may be followed by any later one: the work is bounded by time."""
+    holes = {f"h{k}": text.paragraph_tokens(0, 20) for k in range(150)}
+    spec = Template("".join(f"F{k}: {{h{k}}}\n" for k in range(150)), **holes)
+    with pytest.raises(LimitError):
+        schemagen.compile(spec, SMALL, cache=None, limits=schemagen.Limits(max_seconds=0.2))

@@ -95,7 +95,9 @@ class CountingEngine:
     def _rests(self) -> list[float]:
         """How many tokens are needed behind each node: shortest ways over the graph to one that may be the last."""
         rests = [0 if node.final else math.inf for node in self.nodes]
-        for _ in self.nodes:  # Bellman and Ford: no way is longer than all nodes
+        known: list[float] = []
+        while rests != known:  # Bellman and Ford: as many rounds as the longest of these ways has nodes
+            known = list(rests)
             for index, node in enumerate(self.nodes):
                 rests[index] = min([rests[index], *(self._entries[after] + rests[after] for after in node.following)])
         return rests

@@ -70,7 +70,10 @@ class CountingMatcher:
         check_bytes(data)
         if self._state.terminated:
             return False
-        if data and any(thread.node.count is not None for thread in self._state.threads):
+        if not data:
+            self._go_on(self._state.threads)
+            return True
+        if any(thread.node.count is not None for thread in self._state.threads):
             raise MatcherError(
                 "tokens are counted here, and bytes do not say where they end", fix="use accept_token(token_id)"
             )
@@ -202,6 +205,11 @@ class CountingMatcher:
     def eos_token_ids(self) -> tuple[int, ...]:
         """The ids that end a text."""
         return self._engine.vocabulary.eos_token_ids
+
+    @property
+    def steps(self) -> int:
+        """How many steps `rollback` can undo."""
+        return self._state.steps
 
     def is_terminated(self) -> bool:
         """Whether EOS was accepted."""

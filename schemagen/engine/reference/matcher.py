@@ -227,6 +227,11 @@ class ReferenceMatcher:
         """The ids that end a text."""
         return self._engine.vocabulary.eos_token_ids
 
+    @property
+    def steps(self) -> int:
+        """How many steps `rollback` can undo."""
+        return self._step.count
+
     def is_terminated(self) -> bool:
         """Whether EOS was accepted."""
         return self._step.terminated
