@@ -40,6 +40,7 @@ void each_word(const Visit& visit) {
 // token twice.
 std::vector<std::string> vocabulary_of(std::string_view text) {
     std::vector<std::string> tokens;
+    tokens.reserve(256);
     for (unsigned byte = 0; byte < 256; ++byte) tokens.emplace_back(1, static_cast<char>(byte));
     for (size_t begin = 0; begin < text.size(); ++begin)
         for (size_t length = 2; length <= 5; ++length)
