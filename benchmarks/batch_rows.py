@@ -155,7 +155,8 @@ def torture(folder: Path, rows: int, kills: int, seed: int, fast: Sequence[str])
         time.sleep(chance.random() / 20)
         process.send_signal(signal.SIGKILL)
         assert process.wait() == -signal.SIGKILL, "it ended before it was killed"
-        killed.append([_record(output)["rows"], part.stat().st_size, made.exists()])
+        written = part.stat().st_size if part.exists() else 0  # it is gone once the output is there
+        killed.append([_record(output)["rows"], written, made.exists()])
         made.unlink(missing_ok=True)
     assert start(source, output, fast, "--resume").wait() == 0, "the command failed"
     check(output, rows)
