@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from schemagen.arguments import check_fill, check_token_id
+from schemagen.engine.forced import MAX_FORCED, forced_by_masks, only_token
 from schemagen.errors import DeadEndError
 from schemagen.masks.bitmask import BITS, ids_of, words_of
 from schemagen.masks.rows import row_of
@@ -30,9 +31,6 @@ if TYPE_CHECKING:
     from schemagen.engine.protocol import Matcher
     from schemagen.masks.bitmask import Words
     from schemagen.vocabulary import Vocabulary
-
-#: A run of forced tokens longer than this is handed out in pieces.
-_MAX_FORCED = 1024
 
 
 @dataclass(frozen=True, slots=True)
@@ -178,16 +176,9 @@ class ThoughtMatcher:
         self._settle()
         if not self._is_bounded():
             return [] if self._is_thinking else self._whole.forced_tokens()
-        forced: list[int] = []
-        probe = self.fork()
-        while len(forced) < _MAX_FORCED and not probe.is_terminated():
-            allowed = probe.allowed_tokens()
-            if len(allowed) != 1 or not probe.accept_token(allowed[0]):
-                break
-            forced.append(allowed[0])
-        return forced
+        return forced_by_masks(self)
 
-    def forced_run(self, most: int = _MAX_FORCED) -> list[int]:
+    def forced_run(self, most: int = MAX_FORCED) -> list[int]:
         """Return tokens that are likely to follow because their text has no choice, all of them allowed; see `place`.
 
         Args:
@@ -195,8 +186,7 @@ class ThoughtMatcher:
         """
         self._settle()
         if self._is_bounded():
-            allowed = self.allowed_tokens()
-            return allowed if len(allowed) == 1 else []
+            return only_token(self)
         whole: Any = self._whole
         found: list[int] = whole.forced_run(most)
         return found

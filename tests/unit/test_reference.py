@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 import schemagen
+from schemagen.engine.forced import MAX_FORCED
 from schemagen.engine.protocol import Engine, Matcher
 from schemagen.engine.reference.fsm import byte_fsm
 from schemagen.engine.reference.index import (
@@ -16,7 +17,7 @@ from schemagen.engine.reference.index import (
     find_sub_sequences,
     map_states_to_vocab,
 )
-from schemagen.engine.reference.matcher import MAX_FORCED, show_bytes
+from schemagen.engine.reference.matcher import show_bytes
 from schemagen.engine.reference.utf8 import utf8_ranges
 from schemagen.errors import (
     BitmaskShapeError,

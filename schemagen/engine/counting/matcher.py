@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from schemagen.arguments import check_bytes, check_fill, check_steps, check_token_id, shown
+from schemagen.engine.forced import MAX_FORCED, forced_by_masks, only_token
 from schemagen.errors import DeadEndError, MatcherError, MatcherTerminatedError
 from schemagen.masks.bitmask import ids_of
 from schemagen.masks.rows import row_of
@@ -19,9 +20,6 @@ if TYPE_CHECKING:
     from schemagen.engine.counting.engine import CountingEngine
     from schemagen.engine.counting.nodes import Thread
     from schemagen.masks.bitmask import Words
-
-#: A run of forced tokens longer than this is handed out in pieces.
-_MAX_FORCED = 1024
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,15 +110,9 @@ class CountingMatcher:
 
     def forced_tokens(self) -> list[int]:
         """Return the tokens that follow here without any choice (each mask on the way allows a single token)."""
-        probe, forced = self.fork(), list[int]()
-        while len(forced) < _MAX_FORCED and not probe.is_terminated():
-            allowed = probe.allowed_tokens()
-            if len(allowed) != 1 or not probe.accept_token(allowed[0]):
-                break
-            forced.append(allowed[0])
-        return forced
+        return forced_by_masks(self)
 
-    def forced_run(self, most: int = _MAX_FORCED) -> list[int]:
+    def forced_run(self, most: int = MAX_FORCED) -> list[int]:
         """Return tokens that are likely to follow because their text has no choice, all of them allowed; see `place`.
 
         Args:
@@ -130,10 +122,7 @@ class CountingMatcher:
             return []
         inside: Any = self._state.threads[0].matcher
         run: list[int] = [] if inside is None else inside.forced_run(most)
-        if run:
-            return run
-        allowed = self.allowed_tokens()
-        return allowed if len(allowed) == 1 else []
+        return run or only_token(self)
 
     def place(self) -> int:
         """Return a number for where the text has come to, the same for texts that go on alike; 0 where that is not known."""

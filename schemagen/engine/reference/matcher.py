@@ -13,6 +13,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from schemagen.arguments import check_bytes, check_fill, check_steps, check_token_id, shown
+from schemagen.engine.forced import MAX_FORCED
 from schemagen.errors import DeadEndError, MatcherTerminatedError
 from schemagen.masks.rows import row_of
 from schemagen.vocabulary.marks import DIGITS, is_marked, without_marks
@@ -21,9 +22,6 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from schemagen.vocabulary import Vocabulary
-
-#: Most tokens that `ReferenceMatcher.forced_tokens` follows: a regex like ``a*`` over one token forces without end.
-MAX_FORCED = 1024
 
 
 class ByteEngine(ABC):
