@@ -67,6 +67,12 @@ class ReasoningFormat:
     max_tokens: int
     specials: tuple[tuple[str, int], ...]
 
+    @property
+    def pieces(self) -> list[tuple[str, int | None]]:
+        """``end``, cut: the marker and what is behind it, each with its id if it is a special token, None if it is text."""
+        ids = dict(self.specials)
+        return [(piece, ids.get(piece)) for piece in _pieces(self.end, ids)]
+
     @classmethod
     def of(cls, given: bool | int | Reasoning | None, tokenizer: Any, vocabulary: Vocabulary) -> ReasoningFormat | None:
         """Read the argument ``reasoning`` of `LanguageModel.run`; None: no thoughts.
@@ -153,24 +159,24 @@ class ReasoningGrammar(GrammarGraph):
         vocabulary = answer.vocabulary
         parts = _thinking([*answer.parts, Part(None, answer.starts, label=_ANSWER)], thinker, vocabulary)
         super().__init__(parts, [len(parts) - 1], vocabulary, answer.limits)
-        marker = _pieces(thinker.end, dict(thinker.specials))[0]
-        self.marker = b"" if marker in dict(thinker.specials) else marker.encode()
+        marker, marker_id = thinker.pieces[0]
+        self.marker = marker.encode() if marker_id is None else b""
         self._thoughts = compile_language(cast("ast.Regex", parts[-1].language), vocabulary)
-        self._bounds = self._bounds_of(thinker)
+        self._bounds = self._bounds_of(thinker.max_tokens, marker_id)
         # Where thoughts end needs no look at what is behind them.
         split = _thinking([Part(ast.ANY_STRING, final=True, label=_ANSWER)], thinker, vocabulary)
         self._split = GrammarGraph(split, [len(split) - 1], vocabulary)
         self.thought_tokens = self._bounds.most + _most_tokens(thinker)
 
-    def _bounds_of(self, thinker: ReasoningFormat) -> ThoughtBounds:
+    def _bounds_of(self, max_tokens: int, marker_id: int | None) -> ThoughtBounds:
         """Return what is known of the thoughts; where they end as soon as they can, the rest tells what is behind them."""
         end = self._thoughts.matcher().tokens_to_finish() or 0
         over = super().matcher()
-        is_over = over.accept_bytes(self.marker) if self.marker else over.accept_token(_first_id(thinker))
+        is_over = over.accept_bytes(self.marker) if marker_id is None else over.accept_token(marker_id)
         assert is_over, "thoughts may end at once"
-        behind = (over.tokens_to_finish() or 0) + (not self.marker)
+        behind = (over.tokens_to_finish() or 0) + (marker_id is not None)
         reach = len(self.marker) + _MOST_OF_CHARACTER
-        return ThoughtBounds(thinker.max_tokens + end, reach, behind, self.vocabulary)
+        return ThoughtBounds(max_tokens + end, reach, behind, self.vocabulary)
 
     @property
     def min_new_tokens(self) -> int:
@@ -288,36 +294,28 @@ def _thinking(parts: list[Part], thinker: ReasoningFormat, vocabulary: Vocabular
     Raises:
         OptionError: The vocabulary cannot write what ends the thoughts.
     """
-    ids = dict(thinker.specials)
-    marker, *rest = _pieces(thinker.end, ids)
+    (marker, marker_id), *rest = thinker.pieces
 
-    def add(language: ast.Regex, piece: str, label: str) -> None:
+    def add(language: ast.Regex, token_id: int | None, label: str) -> None:
         """Add a part that leads to the one added before, across a special token or directly."""
         behind = (len(parts) - 1,)
         if compile_language(language, vocabulary).matcher().tokens_to_finish() is None:
             raise _unwritable(thinker.end)
-        if piece in ids:
-            parts.append(Part(language, special={ids[piece]: behind}, label=label))
-        else:
+        if token_id is None:
             parts.append(Part(language, behind, label=label))
+        else:
+            parts.append(Part(language, special={token_id: behind}, label=label))
 
-    for piece in reversed(rest):
-        add(ast.EPSILON if piece in ids else ast.literal(piece), piece, f"{piece!r}")
-    add(text_without([marker]) if marker in ids else text_up_to(marker), marker, _THOUGHTS)
+    for piece, token_id in reversed(rest):
+        add(ast.literal(piece) if token_id is None else ast.EPSILON, token_id, f"{piece!r}")
+    add(text_up_to(marker) if marker_id is None else text_without([marker]), marker_id, _THOUGHTS)
     return parts
-
-
-def _first_id(thinker: ReasoningFormat) -> int:
-    """Return the special token that ends thoughts."""
-    ids = dict(thinker.specials)
-    return ids[_pieces(thinker.end, ids)[0]]
 
 
 def _most_tokens(thinker: ReasoningFormat) -> int:
     """Return how many tokens may stand between the text of thoughts and the answer, at most."""
-    ids = dict(thinker.specials)
-    marker, *rest = _pieces(thinker.end, ids)
-    return (marker in ids) + sum(1 if piece in ids else len(piece.encode()) for piece in rest)
+    (_, marker_id), *rest = thinker.pieces
+    return (marker_id is not None) + sum(len(piece.encode()) if each is None else 1 for piece, each in rest)
 
 
 def _unwritable(end: str) -> OptionError:
