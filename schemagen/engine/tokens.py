@@ -74,7 +74,7 @@ def _named(token: Token, name: str, vocabulary: Vocabulary) -> list[int]:
     why = f"Vocabulary.token_names has {shown}{', ...' if len(known) > _SHOWN else ''}" if shown else "it names none"
     fix = "name one of those" if shown else "give it token_names, by Vocabulary.from_tokenizer or from_tokens"
     fix = f"did you mean {' or '.join(close)}?" if close else f"{fix}; or write the text as a literal"
-    raise _unsupported(token, f"the vocabulary has no special or added token {name}", why, fix)
+    raise unsupported(token, f"the vocabulary has no special or added token {name}", why, fix)
 
 
 def _within(token: Token, first: int, last: int, vocabulary: Vocabulary) -> list[int]:
@@ -84,7 +84,7 @@ def _within(token: Token, first: int, last: int, vocabulary: Vocabulary) -> list
         if token_id not in vocabulary.token_names and token_id not in vocabulary.special_token_ids:
             text = vocabulary.tokens[token_id]
             what = f"an ordinary token, with the text {text!r:.40}" if text else "no token of the tokenizer"
-            raise _unsupported(
+            raise unsupported(
                 token,
                 f"the token id {token_id} is {what}",
                 "text is read as characters, whichever tokens it is written with",
@@ -96,8 +96,9 @@ def _within(token: Token, first: int, last: int, vocabulary: Vocabulary) -> list
 def _check_size(token: Token, last: int, vocabulary: Vocabulary) -> None:
     if last >= vocabulary.size:
         fact = f"the token id {last} is outside the vocabulary of {vocabulary.size} ids"
-        raise _unsupported(token, fact, "the model has no logit for it", "correct the id")
+        raise unsupported(token, fact, "the model has no logit for it", "correct the id")
 
 
-def _unsupported(token: Token, fact: str, why: str, fix: str) -> UnsupportedGrammarError:
+def unsupported(token: Token, fact: str, why: str, fix: str) -> UnsupportedGrammarError:
+    """Return the error of a token that a grammar names, with where it stands."""
     return UnsupportedGrammarError(fact, line=token.line, column=token.column, at=token.place, why=why, fix=fix)

@@ -30,7 +30,7 @@ from schemagen.context_free.syntax import (
     tokens_in,
 )
 from schemagen.engine.counting import CountingEngine, Node, TokenCount
-from schemagen.engine.tokens import any_ids_of, ids_of
+from schemagen.engine.tokens import any_ids_of, ids_of, unsupported
 from schemagen.errors import UnsatisfiableSchemaError, UnsupportedGrammarError
 from schemagen.masks.bitmask import BITS, words_of
 from schemagen.regex.wildcards import LINE_ENDS
@@ -100,11 +100,9 @@ def _refuse_ends(grammar: ContextFreeGrammar, vocabulary: Vocabulary) -> None:
     """
     for token in tokens_in(grammar):
         if not set(vocabulary.eos_token_ids).isdisjoint(ids_of(token, vocabulary)):
-            raise UnsupportedGrammarError(
+            raise unsupported(
+                token,
                 f"the token {token} in a grammar that counts tokens",
-                line=token.line,
-                column=token.column,
-                at=token.place,
                 why="it ends every text of this model, and is no part of it",
                 fix="leave it out: the text ends where the grammar does",
             )

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from schemagen.arguments import kind_of
 from schemagen.context_free.syntax import Token
-from schemagen.errors import GrammarSyntaxError, LimitError, UnsupportedGrammarError
+from schemagen.errors import GrammarSyntaxError, LimitError
 from schemagen.regex.parse import MAX_COUNT
 from schemagen.schema.document import escape
 
@@ -128,10 +128,6 @@ class Fields:
         if isinstance(value, int) and not isinstance(value, bool) and value >= 0:
             return Token(((value, value),), None, None, at)
         raise GrammarSyntaxError(f"{shown(value)} is no token", at=at, why="a token is a name or an id", fix="give one")
-
-    def unsupported(self, name: str, fact: str, why: str, fix: str) -> UnsupportedGrammarError:
-        """Return the error of a field that is understood, but cannot be enforced."""
-        return UnsupportedGrammarError(fact, at=self.place(name), why=why, fix=fix)
 
     def token_format(self, name: str) -> Token:
         """Return a field that is a format of type "token", which need not say its type."""
