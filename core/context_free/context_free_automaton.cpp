@@ -18,6 +18,7 @@ ContextFreeAutomaton::ContextFreeAutomaton(std::shared_ptr<SharedAutomata> share
       sets_(grammar_.lexemes().size()),
       lexer_(grammar_, sets_, shared_->kernel, allowance_),
       adjacency_(grammar_, shared_->kernel, lexer_, before ? &before->adjacency_ : nullptr),
+      pruned_(before ? before->pruned_ : std::vector<SymbolId>{}),
       has_lively_rules_(before ? before->has_lively_rules_ : find_lively()),
       parser_(make_parser()),
       strands_(grammar_, *parser_, sets_, lexer_, allowance_, is_lively_) {
@@ -34,7 +35,7 @@ std::unique_ptr<Parser> ContextFreeAutomaton::make_parser() {
     if (parsing_.indentation)
         parser =
             std::make_unique<IndentingParser>(grammar_, *parsing_.indentation, sets_, allowance_, std::move(parser));
-    return std::make_unique<PruningParser>(grammar_, parsing_.foreign, sets_, adjacency_, std::move(parser));
+    return std::make_unique<PruningParser>(grammar_, parsing_.foreign, pruned_, sets_, adjacency_, std::move(parser));
 }
 
 // For tables that may lead into a dead end. If it is exact there is none any more.
@@ -50,6 +51,7 @@ std::unique_ptr<LrLiveness> ContextFreeAutomaton::lr_liveness() {
 bool ContextFreeAutomaton::find_lively() {
     Liveness liveness(grammar_, parsing_.indentation.get(), parsing_.foreign, parsing_.tables.get(), adjacency_);
     const bool is_lively = liveness.is_lively();
+    pruned_ = liveness.pruned();
     if (!is_lively && !parsing_.foreign.empty()) throw NotLively(grammar_.name(liveness.stuck_rule()));
     return is_lively;
 }

@@ -73,8 +73,9 @@ private:
     LexemeSets sets_;
     Lexer lexer_;
     Adjacency adjacency_;
-    bool has_lively_rules_;   // see Liveness
-    bool is_lively_ = false;  // see Strands
+    std::vector<SymbolId> pruned_;  // see Liveness
+    bool has_lively_rules_;         // see Liveness
+    bool is_lively_ = false;        // see Strands
     std::unique_ptr<Parser> parser_;
     Strands strands_;
 };

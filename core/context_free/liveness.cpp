@@ -13,7 +13,7 @@ namespace {
 unsigned lowest(Classes classes) { return static_cast<unsigned>(std::countr_zero(classes)); }
 }  // namespace
 
-// The classes behind an edge, where these may be read last before it.
+// The classes behind an edge, where these may be read last before it; none behind a terminal that is pruned.
 Classes Liveness::over(const ContextFreeGrammar::Edge& edge, Classes lasts, const NeighbourClasses::Follow& followed,
                        const Ends& ends) const {
     Classes out = 0;
@@ -21,6 +21,7 @@ Classes Liveness::over(const ContextFreeGrammar::Edge& edge, Classes lasts, cons
         for (; lasts; lasts &= lasts - 1) out |= at(ends, grammar_.first_item(edge.symbol), lowest(lasts));
         return out;
     }
+    if (std::ranges::binary_search(pruned_, edge.symbol)) return 0;
     const uint32_t own = classes_.of(edge.symbol);
     if (own == NeighbourClasses::kNoText) return lasts;
     if (own == NeighbourClasses::kNotRead) return 0;
@@ -109,11 +110,32 @@ bool Liveness::all_end() {
     return true;
 }
 
+// The terminals behind which a rule may have no end. false: there are none, or the parser could not tell what follows.
+bool Liveness::find_pruned() {
+    std::vector<SymbolId> stuck;
+    for (ItemId item = 0; item < grammar_.item_count(); ++item)
+        for (const auto& edge : grammar_.edges(item))
+            if (!grammar_.is_rule(edge.symbol))
+                for (Classes lasts = over(edge, entered_[item], classes_.ever(), {}); lasts; lasts &= lasts - 1)
+                    if (!at(ends_, edge.target, lowest(lasts))) stuck.push_back(edge.symbol);
+    std::ranges::sort(stuck);
+    stuck.erase(std::ranges::unique(stuck).begin(), stuck.end());
+    if (stuck.empty() || !classes_.may_be_pruned(stuck)) return false;
+    pruned_ = std::move(stuck);
+    return true;
+}
+
 bool Liveness::is_lively() {
     if (!classes_.find()) return false;
     ends_ = find_ends(classes_.always());
     find_entered();
-    return all_end();
+    if (all_end()) return true;
+    if (!find_pruned()) return false;
+    known_.clear();
+    ends_ = find_ends(classes_.always());
+    if (all_end()) return true;
+    pruned_.clear();
+    return false;
 }
 
 }  // namespace schemagen

@@ -192,18 +192,38 @@ void NeighbourClasses::find_follow(const std::vector<SymbolId>& read, const std:
     }
 }
 
+// Whether all else follows a lexeme always or never.
+bool NeighbourClasses::knows_what_follows(LexemeId lexeme) {
+    auto is_clear = [](When when) { return when != When::kSometimes; };
+    bool clear = is_clear(adjacency_.last(lexeme));
+    for (LexemeId next = 0; clear && next < grammar_.lexemes().size(); ++next)
+        clear = is_clear(adjacency_.followed(lexeme, next));
+    for (const ForeignTerminal& next : foreign_) clear = clear && is_clear(adjacency_.before(lexeme, next.first));
+    return clear;
+}
+
 // What is ignored is read where something may follow it (pruning_parser.hpp): there it must then be so always.
 bool NeighbourClasses::knows_what_follows_ignored() {
-    auto is_clear = [](When when) { return when != When::kSometimes; };
-    for (SymbolId ignored = 0; ignored < grammar_.terminal_count(); ++ignored) {
-        if (!grammar_.is_ignored(ignored)) continue;
-        for (LexemeId lexeme : grammar_.lexemes_of(ignored)) {
-            bool clear = is_clear(adjacency_.last(lexeme));
-            for (LexemeId next = 0; clear && next < grammar_.lexemes().size(); ++next)
-                clear = is_clear(adjacency_.followed(lexeme, next));
-            for (const ForeignTerminal& next : foreign_)
-                clear = clear && is_clear(adjacency_.before(lexeme, next.first));
-            if (!clear) return false;
+    for (SymbolId ignored = 0; ignored < grammar_.terminal_count(); ++ignored)
+        if (grammar_.is_ignored(ignored))
+            for (LexemeId lexeme : grammar_.lexemes_of(ignored))
+                if (!knows_what_follows(lexeme)) return false;
+    return true;
+}
+
+bool NeighbourClasses::may_be_pruned(const std::vector<SymbolId>& terminals) {
+    if (!ways_.empty() || indentation_) return false;  // where lexers differ, or line breaks mean more
+    auto is_apart = [&](LexemeId lexeme, LexemeId next) {
+        const SymbolId terminal = grammar_.lexemes()[next].terminal;
+        return !(grammar_.is_ignored(terminal) || std::ranges::binary_search(terminals, terminal)) ||
+               adjacency_.followed(lexeme, next) == When::kNever;
+    };
+    for (SymbolId terminal : terminals) {
+        if (foreign(terminal)) return false;
+        for (LexemeId lexeme : grammar_.lexemes_of(terminal)) {
+            bool may = knows_what_follows(lexeme);
+            for (LexemeId next = 0; may && next < grammar_.lexemes().size(); ++next) may = is_apart(lexeme, next);
+            if (!may) return false;
         }
     }
     return true;

@@ -34,6 +34,9 @@ public:
     const Follow& always() const { return always_; }
     const Follow& ever() const { return ever_; }
     Set last() const { return last_; }  // those behind which the text may always end
+    // Whether what follows these terminals at once is clear, and is neither one of them nor ignored, so that a parser
+    // which has read one can tell whether it goes on. They are sorted.
+    bool may_be_pruned(const std::vector<SymbolId>& terminals);
 
 private:
     using When = Adjacency::When;
@@ -63,6 +66,7 @@ private:
     When follows(SymbolId terminal, SymbolId next);
     std::vector<Neighbours> find_neighbours(const std::vector<SymbolId>& read);
     void find_follow(const std::vector<SymbolId>& read, const std::map<Neighbours, uint32_t>& classes);
+    bool knows_what_follows(LexemeId lexeme);
     bool knows_what_follows_ignored();
 
     const ContextFreeGrammar& grammar_;

@@ -29,7 +29,32 @@ std::vector<LexemeId> PruningParser::pruned(LexemeSets::SetId set, bool may_end,
     return kept;
 }
 
+bool PruningParser::is_pruned(LexemeId lexeme) const {
+    return std::ranges::binary_search(terminals_, grammar_.lexemes()[lexeme].terminal);
+}
+
+// Whether anything can stand behind a lexeme of a terminal that is pruned.
+bool PruningParser::goes_on(ParserState state, LexemeId lexeme) {
+    const ParserState behind = inner_->shift(state, grammar_.lexemes()[lexeme].terminal);
+    if (inner_->accepting(behind) && ever(adjacency_.last(lexeme))) return true;
+    const auto viable = sets_[inner_->viable(behind)];
+    return std::any_of(viable.begin(), viable.end(),
+                       [&](LexemeId next) { return !is_pruned(next) && ever(adjacency_.followed(lexeme, next)); }) ||
+           std::any_of(foreign_.begin(), foreign_.end(), [&](const ForeignTerminal& next) {
+               return ever(adjacency_.before(lexeme, next.first)) && inner_->shift(behind, next.terminal);
+           });
+}
+
+LexemeSets::SetId PruningParser::without_stuck(ParserState state, LexemeSets::SetId set) {
+    const auto all = sets_[set];
+    if (std::none_of(all.begin(), all.end(), [&](LexemeId lexeme) { return is_pruned(lexeme); })) return set;
+    std::vector<LexemeId> kept(all.begin(), all.end());
+    std::erase_if(kept, [&](LexemeId lexeme) { return is_pruned(lexeme) && !goes_on(state, lexeme); });
+    return sets_.intern(std::move(kept));
+}
+
 LexemeSets::SetId PruningParser::without_dead_ends(ParserState state, LexemeSets::SetId set) {
+    if (!terminals_.empty()) set = without_stuck(state, set);
     ByteSet foreign;
     for (const ForeignTerminal& each : foreign_)
         if (inner_->shift(state, each.terminal)) foreign.add(each.first);

@@ -1,7 +1,8 @@
 // A parser that reads nothing which it could not go on from.
 //
 // What is ignored leaves the parser where it is. So it must not be read where none of what may come next can stand
-// behind it, as a comment up to the end of a line behind Python's `def`, where no line may end.
+// behind it, as a comment up to the end of a line behind Python's `def`, where no line may end. Other terminals may be
+// pruned, too (liveness.hpp): where rules name what is ignored, none stands wherever all others do.
 #pragma once
 #include <memory>
 #include <utility>
@@ -14,9 +15,16 @@ namespace schemagen {
 
 class PruningParser final : public Parser {
 public:
-    PruningParser(const ContextFreeGrammar& grammar, const std::vector<ForeignTerminal>& foreign, LexemeSets& sets,
-                  Adjacency& adjacency, std::unique_ptr<Parser> inner)
-        : grammar_(grammar), foreign_(foreign), sets_(sets), adjacency_(adjacency), inner_(std::move(inner)) {
+    // `terminals`: those to prune besides what is ignored, sorted.
+    PruningParser(const ContextFreeGrammar& grammar, const std::vector<ForeignTerminal>& foreign,
+                  std::vector<SymbolId> terminals, LexemeSets& sets, Adjacency& adjacency,
+                  std::unique_ptr<Parser> inner)
+        : grammar_(grammar),
+          foreign_(foreign),
+          terminals_(std::move(terminals)),
+          sets_(sets),
+          adjacency_(adjacency),
+          inner_(std::move(inner)) {
         measured_ = inner_->reach();
     }
     ParserState start() override { return inner_->start(); }
@@ -37,9 +45,13 @@ private:
     static constexpr uint32_t kUnknown = UINT32_MAX;
     std::vector<LexemeId> pruned(LexemeSets::SetId set, bool may_end, const ByteSet& foreign);
     LexemeSets::SetId without_dead_ends(ParserState state, LexemeSets::SetId set);
+    bool is_pruned(LexemeId lexeme) const;
+    bool goes_on(ParserState state, LexemeId lexeme);
+    LexemeSets::SetId without_stuck(ParserState state, LexemeSets::SetId set);
 
     const ContextFreeGrammar& grammar_;
     const std::vector<ForeignTerminal>& foreign_;
+    const std::vector<SymbolId> terminals_;
     LexemeSets& sets_;
     Adjacency& adjacency_;
     std::unique_ptr<Parser> inner_;

@@ -9,6 +9,7 @@ import pytest
 import schemagen
 from schemagen import GBNF, Lark, Regex
 from schemagen.context_free.ambiguity import find_ambiguity
+from tests.grammars import check_masks_along
 
 VOCABULARY = schemagen.Vocabulary.byte_vocabulary()
 UNKNOWN = "; longer ones, and texts of several sequences, were not looked at"
@@ -92,6 +93,27 @@ def test_a_grammar_that_may_not_end_says_so() -> None:
     pytest.importorskip("schemagen._core")
     spec = Lark('start: A "a"?\nA: /a+/', parser="earley", lexer="basic")
     assert "dead end" in facts(spec)["liveness"]
+
+
+LINES = r"""
+start: (value NL)+
+value: A | "(" value* ")"
+A: /a+/
+NL: /n+/
+"""
+
+
+@pytest.mark.parametrize("ignored", ["/#[^n]*/", "/ +/\n%ignore /#[^n]*/", "/ +/\n%ignore /;+/\n%ignore /#[^n]*/"])
+def test_comments_up_to_the_end_of_the_line_are_no_dead_end(ignored: str) -> None:
+    """Where no line may end no comment is read, though the dialect's rules have one behind each terminal."""
+    pytest.importorskip("schemagen._core")
+    spec = Lark(f"{LINES}%ignore {ignored}\n", dialect="llguidance")
+    assert "liveness" not in facts(spec)
+    matcher = schemagen.compile(spec, VOCABULARY, cache=None).matcher()
+    assert matcher.accept_bytes(b"(a(a")
+    assert not matcher.fork().accept_bytes(b"#")
+    assert matcher.accept_bytes(b")a)#a(nn")
+    check_masks_along(spec, "(aa(a)a)#a(nan")
 
 
 def test_the_engine_makes_no_difference() -> None:
