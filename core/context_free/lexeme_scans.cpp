@@ -18,6 +18,7 @@ void LexemeScans::clear() {
     tails_.clear();
     branch_index_.clear();
     branches_.clear();
+    all_ = {};
     bytes_ = 0;
 }
 
@@ -85,6 +86,31 @@ LexemeScans::Branch LexemeScans::walk(LexerState state, uint32_t node) {
     return out;
 }
 
+// Ranges hold few of the tokens, or nearly all: then those between them are fewer.
+TokenSet::Words LexemeScans::words_of(const Ranges& ranges) {
+    const std::vector<uint32_t>& tokens = tables_.all().tokens;
+    size_t count = 0;
+    for (auto [begin, end] : ranges) count += end - begin;
+    if (count < tokens.size() / 2) {
+        TokenSet::Words words(tables_.words(), 0);
+        for (auto [begin, end] : ranges)
+            for (uint32_t at = begin; at < end; ++at) set_bit(words.data(), tokens[at]);
+        return words;
+    }
+    if (all_.empty()) {
+        all_.resize(tables_.words(), 0);
+        for (uint32_t token : tokens) set_bit(all_.data(), token);
+    }
+    TokenSet::Words words = all_;
+    uint32_t last = 0;
+    const auto clear_up_to = [&](uint32_t begin) {
+        for (uint32_t at = last; at < begin; ++at) clear_bit(words.data(), tokens[at]);
+    };
+    for (auto [begin, end] : ranges) clear_up_to(begin), last = end;
+    clear_up_to(static_cast<uint32_t>(tokens.size()));
+    return words;
+}
+
 // Tokens by the class of their tails.
 void LexemeScans::group(const TailClasses::Tails& leaving, LexemeScan& scan) {
     std::vector<std::vector<uint32_t>> groups;
@@ -107,16 +133,16 @@ void LexemeScans::group(const TailClasses::Tails& leaving, LexemeScan& scan) {
 
 std::shared_ptr<LexemeScan> LexemeScans::scan(LexerState alone) {
     const Trie& trie = tables_.all();
-    TokenSet::Words inner(tables_.words(), 0);
+    Ranges stay;
     TailClasses::Tails leaving;
     for (uint32_t k = trie.first_child[trie.root()]; k < trie.first_child[trie.root() + 1]; ++k) {
         const LexerState next = lexer_.next(alone, trie.child_byte[k]);
         if (!next) continue;
         const Branch& below = branch(next, trie.child[k]);
-        for (auto [begin, end] : below.inner)
-            for (uint32_t at = begin; at < end; ++at) set_bit(inner.data(), trie.tokens[at]);
+        stay.insert(stay.end(), below.inner.begin(), below.inner.end());
         leaving.insert(leaving.end(), below.leaving.begin(), below.leaving.end());
     }
+    const TokenSet::Words inner = words_of(stay);
     auto out = std::make_shared<LexemeScan>();
     end_before(alone, inner, *out, leaving);
     group(leaving, *out);
@@ -137,19 +163,19 @@ void LexemeScans::end_before(LexerState alone, const TokenSet::Words& inner, Lex
     const Lexer::End own = lexer_.ends(alone)[0];
     if (!own.promise) return;
     const Trie& trie = tables_.all();
-    TokenSet::Words beginning(tables_.words(), 0);
+    Ranges kept;
     TailClasses::Tails tails;
     for (uint32_t k = trie.first_child[trie.root()]; k < trie.first_child[trie.root() + 1]; ++k) {
         const Promise next = lexer_.keep(own.promise, trie.child_byte[k]);
         if (next == kBroken) continue;
         if (next == kNoPromise)
-            for (uint32_t token : trie.tokens_below(trie.child[k])) set_bit(beginning.data(), token);
+            kept.emplace_back(trie.first_token[trie.child[k]], trie.first_token[trie.skip[trie.child[k]]]);
         else
             classes_.add_below(trie.child[k], 1, {own.lexeme, 0, own.promise, next}, tails);
     }
     for (const auto& each : tails)
         if (!has_bit(inner.data(), each.second)) leaving.push_back(each);
-    scan.beginning = std::make_shared<const TokenSet::Words>(std::move(beginning));
+    scan.beginning = std::make_shared<const TokenSet::Words>(words_of(kept));
     bytes_ += tables_.words() * sizeof(uint32_t);
 }
 

@@ -35,17 +35,19 @@ public:
     std::shared_ptr<const LexemeScan> of(const Lexer::Component& component);
     TailTree& tails() { return tails_; }
     void clear();
-    size_t memory_bytes() const { return bytes_ + tails_.memory_bytes(); }
+    size_t memory_bytes() const { return bytes_ + all_.capacity() * sizeof(uint32_t) + tails_.memory_bytes(); }
 
 private:
+    using Ranges = std::vector<std::pair<uint32_t, uint32_t>>;  // of the trie's tokens, in order
     // What is below a node of the trie that a byte leads to from the root.
     struct Branch {
-        std::vector<std::pair<uint32_t, uint32_t>> inner;  // ranges of the trie's tokens: most are whole subtrees
+        Ranges inner;  // most are whole subtrees
         TailClasses::Tails leaving;
     };
     std::shared_ptr<LexemeScan> scan(LexerState alone);
     const Branch& branch(LexerState state, uint32_t node);
     Branch walk(LexerState state, uint32_t node);
+    TokenSet::Words words_of(const Ranges& ranges);
     void group(const TailClasses::Tails& leaving, LexemeScan& scan);
     void end_before(LexerState alone, const TokenSet::Words& inner, LexemeScan& scan, TailClasses::Tails& leaving);
 
@@ -57,6 +59,7 @@ private:
     std::unordered_map<LexerState, std::shared_ptr<const LexemeScan>> scans_;
     PairMap branch_index_;  // (state, node) -> branch
     std::deque<Branch> branches_;
+    TokenSet::Words all_;  // the tokens that have a text, when they were asked for
     static constexpr uint32_t kNoGroup = UINT32_MAX;
     std::vector<uint32_t> group_of_;  // [class], while one scan is grouped
     size_t bytes_ = 0;
