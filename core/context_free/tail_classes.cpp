@@ -205,17 +205,18 @@ void TailClasses::add_below(uint32_t node, uint32_t depth, const Cut& cut, Tails
     const auto below = tables_.all().tokens_below(node);
     if (below.empty()) return;
     const std::string_view text = tables_.token(below[0]);
-    // Where the lexeme ends right before the node and nothing stays promised, this is the same for all lexemes.
-    const auto byte = static_cast<uint8_t>(text[cut.length]);
-    const bool shared = cut.length + 1 == depth && lexer_.keep(cut.promise, byte) == kNoPromise;
+    // Where the lexeme ends right before the node, this is the same for all lexemes of which as much stays promised.
+    const Promise left = lexer_.keep(cut.promise, static_cast<uint8_t>(text[cut.length]));
+    const bool shared = cut.length + 1 == depth;
+    const uint64_t key = uint64_t{left} << 32 | node;
     if (shared)
-        if (const auto it = below_.find(node); it != below_.end()) {
+        if (const auto it = below_.find(key); it != below_.end()) {
             tails.insert(tails.end(), it->second.begin(), it->second.end());
             return;
         }
     const size_t begin = tails.size();
     Walk walk(*this, tails);
-    walk.start(shared ? kNoPromise : cut.promise);
+    walk.start(left == kNoPromise ? kNoPromise : cut.promise);
     uint32_t at = cut.length;
     while (at < depth && walk.read(static_cast<uint8_t>(text[at]), at + 1)) ++at;
     if (at == depth) {
@@ -224,7 +225,7 @@ void TailClasses::add_below(uint32_t node, uint32_t depth, const Cut& cut, Tails
     }
     if (!shared) return;
     const Tails& made =
-        below_.emplace(node, Tails(tails.begin() + static_cast<ptrdiff_t>(begin), tails.end())).first->second;
+        below_.emplace(key, Tails(tails.begin() + static_cast<ptrdiff_t>(begin), tails.end())).first->second;
     below_bytes_ += made.size() * sizeof(made[0]) + 64;
 }
 

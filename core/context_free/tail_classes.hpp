@@ -88,7 +88,8 @@ private:
     std::vector<TailClass> ending_in_;                           // [state of the lexer], kUnknown if not asked for
     std::unordered_map<LexerState, TailClass> ending_in_track_;  // by the start of the track
     std::vector<std::unordered_map<std::string_view, TailClass>> known_;  // [promise]
-    std::unordered_map<uint32_t, Tails> below_;  // [node]: of the tokens below it, if a lexeme ends right before it
+    // [what stays promised at the node, node]: of the tokens below it, if a lexeme ends right before it.
+    std::unordered_map<uint64_t, Tails> below_;
     size_t below_bytes_ = 0;
     StateMemo answers_;  // of a class: whether it may follow behind a cut
 };
