@@ -63,13 +63,13 @@ uint32_t IndentingParser::measured(const Task& task) {
 
 ParserState IndentingParser::shift(ParserState state, SymbolId terminal) {
     if (const uint32_t known = shifts_.find(state, terminal); known != PairMap::kNone) {
-        if (reach()) reach()->look(shift_reach_.find(state, terminal) - 1);
-        return known;
+        if (reach()) reach()->look(shifted_[known].reach);
+        return shifted_[known].next;
     }
     ParserState next = kNoParse;
     const uint32_t lowest = measured([&] { next = read(state, terminal); });
-    shifts_.insert(state, terminal, next);
-    if (reach()) shift_reach_.insert(state, terminal, lowest + 1);  // the map takes no UINT32_MAX: 0 stands for nothing
+    shifts_.insert(state, terminal, static_cast<uint32_t>(shifted_.size()));
+    shifted_.push_back({next, lowest});
     return next;
 }
 
@@ -83,12 +83,30 @@ LexemeSets::SetId IndentingParser::viable(ParserState state) {
     return states_[state].viable;
 }
 
+// The line breaks that may follow. There is one for each width, and few ways to go on: no states are made of them here.
+std::vector<SymbolId> IndentingParser::line_breaks(ParserState state) {
+    const auto context = contexts_[states_[state].context];
+    const bool within_brackets = context[0] != 0;
+    ParserState inner = within_brackets ? kNoParse : inner_->shift(states_[state].inner, indentation_.newline);
+    const bool indents = inner && inner_->shift(inner, indentation_.indent);
+    std::vector<uint32_t> open;  // widths of the block, and of those that can be gone back to
+    for (size_t at = context.size() - 1; inner; inner = --at ? inner_->shift(inner, indentation_.dedent) : kNoParse)
+        open.push_back(context[at]);
+    std::vector<SymbolId> out;
+    for (auto [terminal, width] : indentation_.newlines) {
+        const bool may_follow = width == Indentation::kAnyWidth ? within_brackets
+                                : width > context.back()        ? indents
+                                                                : std::ranges::find(open, width) != open.end();
+        if (may_follow) out.push_back(terminal);
+    }
+    return out;
+}
+
 void IndentingParser::find_viable(ParserState state) {
     const auto own = sets_[inner_->viable(states_[state].inner)];
     std::vector<LexemeId> lexemes(own.begin(), own.end());
-    for (auto [terminal, width] : indentation_.newlines)
-        if (shift(state, terminal))
-            for (LexemeId lexeme : grammar_.lexemes_of(terminal)) lexemes.push_back(lexeme);
+    for (SymbolId terminal : line_breaks(state))
+        for (LexemeId lexeme : grammar_.lexemes_of(terminal)) lexemes.push_back(lexeme);
     const LexemeSets::SetId viable = sets_.intern(std::move(lexemes));
     states_[state].viable = viable;
 }
@@ -97,8 +115,7 @@ std::span<const Distance> IndentingParser::distances(ParserState state) {
     if (const auto known = distances_.find(state); known != distances_.end()) return known->second;
     const auto own = inner_->distances(states_[state].inner);
     std::vector<Distance> all(own.begin(), own.end());
-    for (auto [terminal, width] : indentation_.newlines)
-        if (const ParserState behind = shift(state, terminal)) all.push_back({terminal, min_bytes(behind)});
+    for (SymbolId terminal : line_breaks(state)) all.push_back({terminal, min_bytes(shift(state, terminal))});
     std::sort(all.begin(), all.end());
     return distances_[state] = std::move(all);
 }
@@ -120,7 +137,7 @@ ParserState IndentingParser::united(ParserState one, ParserState other) {
 
 size_t IndentingParser::memory_bytes() const {
     return inner_->memory_bytes() + contexts_.memory_bytes() + states_.capacity() * sizeof(State) +
-           index_.memory_bytes() + shifts_.memory_bytes();
+           index_.memory_bytes() + shifts_.memory_bytes() + shifted_.capacity() * sizeof(Shift);
 }
 
 }  // namespace schemagen

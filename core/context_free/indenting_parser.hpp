@@ -58,6 +58,7 @@ private:
     ParserState read(ParserState state, SymbolId terminal);
     template <class Task>
     uint32_t measured(const Task& task);
+    std::vector<SymbolId> line_breaks(ParserState state);
     void find_viable(ParserState state);
     ParserState break_line(ParserState state, uint32_t width);
 
@@ -70,8 +71,12 @@ private:
     std::vector<State> states_;  // [state]; 0 is none
     PairMap index_;              // (inner, context) -> state
     std::unordered_map<ParserState, std::vector<Distance>> distances_;
-    PairMap shifts_;       // (state, terminal) -> state
-    PairMap shift_reach_;  // (state, terminal) -> the lowest entry of the stack that this took
+    struct Shift {
+        ParserState next;
+        uint32_t reach;  // the lowest entry of the stack that it took
+    };
+    PairMap shifts_;              // (state, terminal) -> number of a shift
+    std::vector<Shift> shifted_;  // [number]
     ParserState start_ = kNoParse;
 };
 
