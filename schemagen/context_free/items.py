@@ -30,7 +30,7 @@ from schemagen.errors import LimitError
 from schemagen.regex import ast
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Mapping
+    from collections.abc import Mapping
 
 Readable: TypeAlias = "Terminal | Text | Guest | Token | TokenRun"
 Symbol: TypeAlias = "Rule | Readable"
@@ -64,13 +64,50 @@ class _Part:
     nullable: bool
 
 
+@dataclass(slots=True)
+class _Automaton:
+    """The position automaton of a body; item 0 is the start, and behind each position is the item with the next number.
+
+    Attributes:
+        symbols: The symbol of each position.
+        kinds: The kind of each item, numbered as they come: items of one kind have the same future, as far as is seen at once.
+        follow: For each kind the positions behind it.
+        accepting: The kinds at which the body may end.
+    """
+
+    symbols: list[Symbol]
+    kinds: list[int]
+    follow: list[set[int]]
+    accepting: set[int]
+
+
 class _Positions:
-    """The position automaton of one body, built bottom up."""
+    """The position automaton of one body, built bottom up.
+
+    Attributes:
+        symbols: The symbol of each position.
+        links: For each position those of `firsts` that follow it: where many positions have the same neighbours, as at the end
+            of a choice in a loop, these are not written out for each of them.
+        firsts: Positions that follow others.
+    """
 
     def __init__(self) -> None:
         self.symbols: list[Symbol] = []
-        self.follow: list[set[int]] = []
+        self.links: list[list[int]] = []
+        self.firsts: list[tuple[int, ...]] = []
         self._neighbours = 0
+
+    def automaton(self, whole: _Part) -> _Automaton:
+        """Return the automaton of the body whose part that is."""
+        self.firsts.append(whole.first)
+        ends = {at + 1 for at in whole.last} | ({0} if whole.nullable else set())
+        known: dict[tuple[bool, tuple[int, ...]], int] = {}
+        kinds = [
+            known.setdefault((item in ends, tuple(links)), len(known))
+            for item, links in enumerate([[len(self.firsts) - 1], *self.links])
+        ]
+        follow = [set[int]().union(*(self.firsts[link] for link in links)) for _, links in known]
+        return _Automaton(self.symbols, kinds, follow, {kind for (ends, _), kind in known.items() if ends})
 
     def part(self, expression: Expression) -> _Part:
         if isinstance(expression, Sequence):
@@ -84,9 +121,11 @@ class _Positions:
         return self.symbol(expression)
 
     def text(self, expression: Text) -> _Part:
+        if not is_nullable(expression.regex):
+            return _Part((), (), nullable=False) if expression.regex == ast.EMPTY else self.symbol(expression)
         regex = nonempty(expression.regex)
-        part = _Part((), (), nullable=False) if regex == ast.EMPTY else self.symbol(Text(regex))
-        part.nullable = is_nullable(expression.regex)
+        part = _Part((), (), nullable=True) if regex == ast.EMPTY else self.symbol(Text(regex))
+        part.nullable = True
         return part
 
     def symbol(self, symbol: Symbol) -> _Part:
@@ -94,11 +133,13 @@ class _Positions:
             raise _too_long()
         here = (len(self.symbols),)
         self.symbols.append(symbol)
-        self.follow.append(set())
+        self.links.append([])
         return _Part(here, here, nullable=False)
 
     def link(self, last: tuple[int, ...], first: tuple[int, ...]) -> None:
         """Let every position of ``first`` follow every one of ``last``."""
+        if not last or not first:
+            return
         self._neighbours += len(last) * len(first)
         if self._neighbours > MAX_NEIGHBOURS:
             raise LimitError(
@@ -107,29 +148,34 @@ class _Positions:
                 fix="use rules for parts of it",
             )
         for position in last:
-            self.follow[position].update(first)
+            self.links[position].append(len(self.firsts))
+        self.firsts.append(first)
 
     def join(self, parts: list[_Part]) -> _Part:
         """The parts one after the other."""
-        out = _Part((), (), nullable=True)
+        first: tuple[int, ...] = ()
+        last: tuple[int, ...] = ()
+        nullable = True
         for part in parts:
-            self.link(out.last, part.first)
-            out = _Part(
-                out.first + part.first if out.nullable else out.first,
-                out.last + part.last if part.nullable else part.last,
-                out.nullable and part.nullable,
-            )
-        return out
+            self.link(last, part.first)
+            if nullable:
+                first += part.first
+            last = last + part.last if part.nullable else part.last
+            nullable = nullable and part.nullable
+        return _Part(first, last, nullable)
 
     def repeated(self, expression: Repeat) -> _Part:
         """The inner part ``low`` times, then as a loop or ``high - low`` times inside each other: x (x (x)?)?."""
         low, high = expression.low, expression.high
+        rounds = low if high is None else high
+        if rounds > 1 and _count(expression.inner) * rounds > MAX_POSITIONS:  # before they are written out
+            raise _too_long()
         if high is None:
             parts = [self.part(expression.inner) for _ in range(max(low, 1))]
             self.link(parts[-1].last, parts[-1].first)
             if low == 0:
                 parts[-1].nullable = True
-            return self.join(parts)
+            return parts[0] if len(parts) == 1 else self.join(parts)
         required = [self.part(expression.inner) for _ in range(low)]
         rest = self.nested([self.part(expression.inner) for _ in range(high - low)])
         return self.join([*required, rest])
@@ -179,7 +225,7 @@ def items_of(body: Expression) -> Items:
     Raises:
         LimitError: Its repetitions are too long to be written out.
     """
-    return _merged(*_read(body))
+    return _merged(_read(body))
 
 
 def positions_of(body: Expression) -> Items:
@@ -188,78 +234,94 @@ def positions_of(body: Expression) -> Items:
     Raises:
         LimitError: Its repetitions are too long to be written out.
     """
-    symbols, follow, accepting = _read(body)
-    return Items([[(symbols[at], at + 1) for at in sorted(behind)] for behind in follow], accepting)
+    read = _read(body)
+    leaving = [[(read.symbols[at], at + 1) for at in sorted(behind)] for behind in read.follow]
+    return Items(
+        [list(leaving[kind]) for kind in read.kinds],
+        {item for item, kind in enumerate(read.kinds) if kind in read.accepting},
+    )
 
 
-def _read(body: Expression) -> tuple[list[Symbol], list[Collection[int]], set[int]]:
-    """Return the symbols of the positions, the positions behind each item, and the items at which the body may end."""
-    if _count(body) > MAX_POSITIONS:
-        raise _too_long()
+def _read(body: Expression) -> _Automaton:
     positions = _Positions()
-    whole = positions.part(body)
-    accepting = {at + 1 for at in whole.last} | ({0} if whole.nullable else set())
-    return positions.symbols, [whole.first, *positions.follow], accepting
+    return positions.automaton(positions.part(body))
 
 
-def _merged(positions: list[Symbol], follow: list[Collection[int]], accepting: set[int]) -> Items:
+def _merged(read: _Automaton) -> Items:
     """Make items with the same future one, beginning with those that have none.
 
-    Most edges lead to later items, so they are seen from the last to the first; those that lead to what became one
-    with another item since are seen again.
-
-    Args:
-        positions: The symbol of each position; the item behind it is the next number.
-        follow: For each item the positions behind it.
-        accepting: The items at which the rule may end.
+    Most edges lead to later items, so the kinds are seen from the last to the first; those that lead to what became one with
+    another kind since are seen again.
     """
-    count = len(follow)
-    symbols = sorted(set(positions), key=_written)
+    count = len(read.follow)
+    symbols = sorted(set(read.symbols), key=written)
     ranks = {symbol: rank for rank, symbol in enumerate(symbols)}
-    rank_of = [ranks[symbol] for symbol in positions]
-    # By position: the rank of its symbol, and the item behind it, as one number.
-    edges = [rank * count + at + 1 for at, rank in enumerate(rank_of)]
-    users: list[list[int]] = [[] for _ in positions]
-    for item, behind in enumerate(follow):
-        for at in behind:
-            users[at].append(item)
+    bases = [ranks[symbol] * count for symbol in read.symbols]
+    # By position: the rank of its symbol, and the kind of the item behind it, as one number.
+    edges = [base + kind for base, kind in zip(bases, read.kinds[1:], strict=True)]
+    users, entering = _neighbours(read)
     same = list(range(count))
-    members = [[item] for item in same]
+    members = [[kind] for kind in same]
     futures: dict[tuple[bool, frozenset[int]], int] = {}  # those with edges of before are met no more
     todo = list(range(count))
-    unseen = count  # items in front of this one will be seen
+    unseen = count  # kinds in front of this one will be seen
     while todo:
-        item = todo.pop()
-        unseen = min(unseen, item)
-        future = item in accepting, frozenset(map(edges.__getitem__, follow[item]))
-        one, other = same[futures.setdefault(future, item)], same[item]
+        kind = todo.pop()
+        unseen = min(unseen, kind)
+        future = kind in read.accepting, frozenset(map(edges.__getitem__, read.follow[kind]))
+        one, other = same[futures.setdefault(future, kind)], same[kind]
         if one == other:
             continue
         members[one] += members[other]
         for each in members[other]:
             same[each] = one
-            if each:
-                edges[each - 1] = rank_of[each - 1] * count + one
-                todo += [user for user in users[each - 1] if user >= unseen]
+            todo += [user for user in users[each] if user >= unseen]
+            for at in entering[each]:
+                edges[at] = bases[at] + one
+    return _numbered(read, symbols, same, edges)
+
+
+def _neighbours(read: _Automaton) -> tuple[list[set[int]], list[list[int]]]:
+    """Return for each kind the kinds that lead to it, and the positions."""
+    users: list[set[int]] = [set() for _ in read.follow]
+    entering: list[list[int]] = [[] for _ in read.follow]
+    for at, kind in enumerate(read.kinds[1:]):
+        entering[kind].append(at)
+    for user, behind in enumerate(read.follow):
+        for at in behind:
+            users[read.kinds[at + 1]].add(user)
+    return users, entering
+
+
+def _numbered(read: _Automaton, symbols: list[Symbol], same: list[int], edges: list[int]) -> Items:
+    """Return an item for each kind that stands for itself: kinds come in the order of their first items."""
+    count = len(same)
     numbers: dict[int, int] = {}
     first: list[int] = []
-    for item, one in enumerate(same):
+    for kind, one in enumerate(same):
         if one not in numbers:
             numbers[one] = len(numbers)
-            first.append(item)
-    leaving = [{edges[at] for at in follow[item]} for item in first]
+            first.append(kind)
+    leaving = [{edges[at] for at in read.follow[kind]} for kind in first]
     return Items(
         [
             [(symbols[rank], to) for rank, to in sorted((edge // count, numbers[edge % count]) for edge in own)]
             for own in leaving
         ],
-        {number for number, item in enumerate(first) if item in accepting},
+        {number for number, kind in enumerate(first) if kind in read.accepting},
     )
+
+
+def written(symbol: Symbol) -> str:
+    """Return what symbols are sorted by."""
+    if isinstance(symbol, Rule | Terminal):  # most are; `repr` of a dataclass takes much longer
+        return f"{type(symbol).__name__}(name={symbol.name!r})"
+    return _written(symbol)
 
 
 @lru_cache(maxsize=1024)
 def _written(symbol: Symbol) -> str:
-    """Return what symbols are sorted by; that of a long pattern takes time."""
+    """Return the text of a symbol; that of a long pattern takes time."""
     return repr(symbol)
 
 
