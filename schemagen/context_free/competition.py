@@ -44,7 +44,8 @@ from schemagen.context_free.syntax import (
 from schemagen.context_free.texts import nonempty
 from schemagen.errors import LimitError
 from schemagen.regex import ast
-from schemagen.regex.derivatives import is_empty
+from schemagen.regex.derivatives import Alphabet, is_empty
+from schemagen.regex.hashing import HashedOnce, hashed_once
 from schemagen.regex.prefixes import Prefixes
 
 if TYPE_CHECKING:
@@ -61,8 +62,9 @@ MAX_TESTED = 16
 _ANYTHING_MORE = ast.repeat(ast.ANY_CHAR, 1, None)
 
 
+@hashed_once
 @dataclass(frozen=True, slots=True)
-class Kind:
+class Kind(HashedOnce):
     """A terminal, wherever it stands.
 
     Attributes:
@@ -79,19 +81,25 @@ class Places:
     """The places of terminals in rules: each is a symbol of its own there.
 
     Attributes:
-        kinds: The kind of each place, by the name of its symbol.
+        kinds: What may stand at each place, by the name of its symbol: one kind, or any of several, as in a list of keywords.
         labels: What the kinds are called in messages.
     """
 
-    kinds: dict[str, Kind] = field(default_factory=dict)
+    kinds: dict[str, tuple[Kind, ...]] = field(default_factory=dict)
     labels: dict[Kind, str] = field(default_factory=dict)
 
-    def add(self, regex: ast.Regex, label: str, *, lazy: bool = False) -> Expression:
-        """Return a terminal at a new place."""
+    def kind(self, regex: ast.Regex, label: str, *, lazy: bool = False) -> Kind:
+        """Return the kind of a terminal."""
         kind = Kind(nonempty(regex), lazy)
         self.labels.setdefault(kind, label)
+        return kind
+
+    def add(self, *kinds: Kind) -> Expression:
+        """Return any of some terminals at a new place."""
+        if not kinds:
+            return NOTHING
         name = f"place {len(self.kinds)}"
-        self.kinds[name] = kind
+        self.kinds[name] = kinds
         return Terminal(name)
 
 
@@ -99,10 +107,14 @@ class Places:
 
 
 class _Solver:
-    """Equations ``value = base | (source & source & ...) | moved(other)`` over bit sets, solved for the greatest values."""
+    """Equations ``value = base | (source & source & ...) | moved(other)`` over bit sets, solved for the greatest values.
+
+    Args:
+        moves: For each symbol where it leads from an item.
+    """
 
     def __init__(self, moves: Mapping[Hashable, Mapping[int, int]]) -> None:
-        self._moves = {symbol: (reduce(int.__or__, (1 << at for at in row)), row) for symbol, row in moves.items()}
+        self._moves = {symbol: (_union(1 << at for at in row), row) for symbol, row in moves.items()}
         self._moved: dict[tuple[Hashable, int], int] = {}  # most unknowns see the same sets again and again
         self.base: list[int] = []
         self.sources: list[list[int]] = []
@@ -122,15 +134,21 @@ class _Solver:
         for unknown, (sources, moved) in enumerate(zip(self.sources, self.moved, strict=True)):
             for source in sources if moved is None else (*sources, moved[0]):
                 users[source].append(unknown)
-        todo = deque(range(len(values)))  # the first ones first: the others follow from them
-        waiting = [True] * len(values)
+        # First those that follow from nothing; of the others there is nothing to say until something is known of a source.
+        todo = deque(
+            unknown
+            for unknown, (sources, moved) in enumerate(zip(self.sources, self.moved, strict=True))
+            if not sources and moved is None
+        )
+        waiting = [False] * len(values)
+        is_known = [False] * len(values)
         while todo:
             unknown = todo.popleft()
             waiting[unknown] = False
             value = self._value(unknown, values)
-            if value == values[unknown]:
+            if value == values[unknown] and is_known[unknown]:
                 continue
-            values[unknown] = value
+            values[unknown], is_known[unknown] = value, True
             for user in users[unknown]:
                 if not waiting[user]:
                     waiting[user] = True
@@ -171,7 +189,7 @@ class _Expected:
         kinds: The numbers of the kinds of terminals, by place.
     """
 
-    def __init__(self, start: str, rules: dict[str, Expression], kinds: dict[str, int]) -> None:
+    def __init__(self, start: str, rules: dict[str, Expression], kinds: dict[str, tuple[int, ...]]) -> None:
         self._kinds = kinds
         self._items: dict[str, Items] = {name: items_of(body) for name, body in rules.items()}
         self._numbers = {
@@ -209,26 +227,34 @@ class _Expected:
         kinds = [0] * len(self._numbers)
         for _, at, symbol, _ in self._edges:
             if isinstance(symbol, Terminal):
-                kinds[at] |= 1 << self._kinds[symbol.name]
+                kinds[at] |= _union(1 << kind for kind in self._kinds[symbol.name])
         known: dict[int, int] = {}
         found: dict[str, int] = {}
         for _, at, symbol, _ in self._edges:
             if isinstance(symbol, Terminal):
                 if at not in known:
-                    known[at] = reduce(int.__or__, (kinds[each] for each in _bits(beside[at])))
+                    known[at] = _union(kinds[each] for each in _bits(beside[at]))
                 found[symbol.name] = found.get(symbol.name, known[at]) & known[at]
         return found
 
-    def _key(self, symbol: Expression) -> Hashable:
-        """Return what moves of all items are the same: places of one kind are."""
-        return self._kinds[symbol.name] if isinstance(symbol, Terminal) else symbol
+    def _keys(self, symbol: Expression) -> tuple[Hashable, ...]:
+        """Return what moves of all items are the same: those over places of one kind are."""
+        return self._kinds[symbol.name] if isinstance(symbol, Terminal) else (symbol,)
+
+    def _moves(self) -> dict[Hashable, dict[int, int]]:
+        """Return for each kind and rule where it leads from an item: to those that stand beside what is behind it there."""
+        moves: dict[Hashable, dict[int, int]] = {}
+        for _, at, symbol, to in self._edges:
+            for key in self._keys(symbol):
+                row = moves.setdefault(key, {})
+                row[at] = row.get(at, 0) | self._rows[to]
+        return moves
 
     def _beside(self) -> list[int]:
         """Return for each item the items that always stand beside it."""
-        moves: dict[Hashable, dict[int, int]] = {}
-        for _, at, symbol, to in self._edges:
-            row = moves.setdefault(self._key(symbol), {})
-            row[at] = row.get(at, 0) | self._rows[to]
+        moves = self._moves()
+        alike: dict[frozenset[tuple[int, int]], Hashable] = {}  # kinds that only stand together lead to the same items
+        leading = {key: alike.setdefault(frozenset(row.items()), key) for key, row in moves.items()}
         solver = _Solver(moves)
         beside = [solver.add(row) for row in self._rows]
         nothing = solver.add()
@@ -239,10 +265,11 @@ class _Expected:
             if at != self._numbers[name, 0] or at in reached:
                 ends.setdefault(name, []).append(beside[at])
         for _, at, symbol, to in self._edges:
-            behind = solver.add(moved=(beside[at], self._key(symbol)))
-            solver.sources[beside[to]].append(behind)
+            keys = dict.fromkeys(leading[each] for each in self._keys(symbol))
+            behind = [solver.add(moved=(beside[at], key)) for key in keys]
+            solver.sources[beside[to]] += behind
             if isinstance(symbol, Rule):
-                solver.sources[behind].extend(ends.get(symbol.name, ()))
+                solver.sources[behind[0]].extend(ends.get(symbol.name, ()))
                 solver.sources[beside[self._numbers[symbol.name, 0]]].append(beside[at])
                 if symbol.name in self._nullable:
                     solver.sources[beside[to]].append(beside[at])
@@ -288,27 +315,11 @@ def _bits(mask: int) -> Iterator[int]:
         mask ^= low
 
 
+def _union(masks: Iterable[int]) -> int:
+    return reduce(int.__or__, masks, 0)
+
+
 # --- what a terminal matches beside others ---------------------------------------------------------------------------
-
-
-@lru_cache(maxsize=65536)
-def _may_share(one: ast.Regex, other: ast.Regex) -> bool:
-    """Whether texts of two languages may begin alike; True where that is not seen at once."""
-    first, second = _text(one), _text(other)
-    if first is not None and second is not None:
-        return first.startswith(second) or second.startswith(first)
-    starts = _first(one), _first(other)
-    return None in starts or bool(ast.intersect_ranges(starts[0] or (), starts[1] or ()))
-
-
-@lru_cache(maxsize=65536)
-def _text(regex: ast.Regex) -> str | None:
-    return only_text(regex)
-
-
-@lru_cache(maxsize=4096)
-def _first(regex: ast.Regex) -> ast.Ranges | None:
-    return first_characters(regex)
 
 
 @lru_cache(maxsize=4096)
@@ -324,6 +335,57 @@ def _meet(one: ast.Regex, other: ast.Regex) -> bool:
         return True  # what could be left out is kept
 
 
+@lru_cache(maxsize=4096)
+def _first(regex: ast.Regex) -> ast.Ranges | None:
+    return first_characters(regex)
+
+
+class _Alike:
+    """Which kinds have texts that may begin alike: all with those of which that is not seen at once."""
+
+    def __init__(self, kinds: list[Kind]) -> None:
+        self._everything = (1 << len(kinds)) - 1
+        self._texts = [only_text(kind.text) for kind in kinds]
+        self._words = sorted((text, number) for number, text in enumerate(self._texts) if text is not None)
+        self._by_text: dict[str, int] = {}
+        for text, number in self._words:
+            self._by_text[text] = self._by_text.get(text, 0) | 1 << number
+        self._patterns = self._everything & ~sum(self._by_text.values())
+        firsts = [_first(kind.text) for kind in kinds]
+        alphabet = Alphabet(first for first in firsts if first is not None)
+        self._classes = [None if first is None else alphabet.bits(first) for first in firsts]
+        unknown = sum(1 << number for number, first in enumerate(firsts) if first is None)
+        self._beginning = [unknown] * alphabet.size  # by class the kinds that may begin with a character of it
+        for number, classes in enumerate(self._classes):
+            for each in _bits(classes or 0):
+                self._beginning[each] |= 1 << number
+        self._known: dict[int, int] = {}
+
+    def to(self, number: int) -> int:
+        """Return the kinds that may begin like a kind, as a bit set."""
+        known = self._known.get(number)
+        if known is None:
+            known = self._known[number] = self._to(number)
+        return known
+
+    def _to(self, number: int) -> int:
+        classes, text = self._classes[number], self._texts[number]
+        alike = self._everything if classes is None else _union(self._beginning[each] for each in _bits(classes))
+        if text is None:
+            return alike
+        shorter = _union(self._by_text.get(text[:length], 0) for length in range(1, len(text)))
+        return alike & self._patterns | self.longer_words(number) | shorter
+
+    def longer_words(self, number: int) -> int:
+        """Return the words that may be longer than a kind: for a word those that begin with it, itself included."""
+        text = self._texts[number]
+        if text is None:
+            return self._everything & ~self._patterns
+        begin = bisect_left(self._words, (text, 0))
+        found = itertools.takewhile(lambda word: word[0].startswith(text), itertools.islice(self._words, begin, None))
+        return _union(1 << other for _, other in found)
+
+
 class _Matches:
     """What the kinds match beside others."""
 
@@ -331,64 +393,99 @@ class _Matches:
         self._kinds = kinds
         self._longest = longest
         self._prefixes = Prefixes()
-        self._known: dict[tuple[int, int], Lexeme] = {}
-        texts = [(None if kind.lazy else only_text(kind.text), number) for number, kind in enumerate(kinds)]
-        self._words = sorted((text, number) for text, number in texts if text is not None)
-        self._patterns = sum(1 << number for text, number in texts if text is None)
+        self._alike = _Alike(kinds)
+        self._lazy = _union(1 << number for number, kind in enumerate(kinds) if kind.lazy)
+        words = _union(1 << number for number, kind in enumerate(kinds) if only_text(kind.text) is not None)
+        self._patterns = ~words | self._lazy
+        self._longer: dict[tuple[int, int], bool] = {}
+        self._rivals = [self._may_be_longer(number) for number in range(len(kinds))]
+
+    def compete(self) -> bool:
+        """Whether some terminal matters to another, wherever they stand."""
+        everything = (1 << len(self._kinds)) - 1
+        return any(
+            self._alike.to(number) & (everything if self._longest or kind.lazy else self._lazy) & ~(1 << number)
+            for number, kind in enumerate(self._kinds)
+        )
 
     def lexeme(self, number: int, mask: int) -> Lexeme:
-        """Return how a kind is read beside those of a mask."""
-        key = number, mask
-        if key not in self._known:
-            kind = self._kinds[number]
-            mask &= self._patterns | self._longer_words(kind)
-            self._known[key] = self._lexeme(kind, [self._kinds[each] for each in _bits(mask)])
-        return self._known[key]
-
-    def _longer_words(self, kind: Kind) -> int:
-        """Return the words that may be longer than a kind: for a word those that begin with it, itself included."""
-        text = only_text(kind.text)
-        if text is None:
-            return sum(1 << number for _, number in self._words)
-        begin = bisect_left(self._words, (text, 0))
-        found = itertools.takewhile(lambda word: word[0].startswith(text), itertools.islice(self._words, begin, None))
-        return reduce(int.__or__, (1 << number for _, number in found), 0)
-
-    def _lexeme(self, kind: Kind, beside: list[Kind]) -> Lexeme:
-        lazy = [each for each in beside if each.lazy]
-        text = _before_first(kind, lazy)
+        """Return how a kind is read beside those of a mask, itself among them."""
+        kind = self._kinds[number]
+        text = self._before_first(number, mask)
         if kind.lazy or not self._longest:
             return Lexeme(text)
-        rivals = [each for each in beside if _may_share(kind.text, each.text)]
+        rivals = list(_bits(mask & self._rivals[number]))
         if len(rivals) <= MAX_TESTED:  # one that never is longer makes no difference, but for the time that it takes
-            rivals = [each for each in rivals if self._goes_on_as(kind.text, each.text)]
-        return Lexeme(text, ast.union(*(_before_first(each, lazy) for each in rivals)))
+            rivals = [each for each in rivals if self._goes_on_as(number, each)]
+        return Lexeme(text, ast.union(*(self._before_first(each, mask) for each in rivals)))
 
-    def _goes_on_as(self, text: ast.Regex, longer: ast.Regex) -> bool:
-        """Whether some text of the one language is longer than one of the other that it begins with."""
-        try:
-            seen = self._prefixes.go_on(text, longer)
-        except LimitError:
-            return True  # what could be left out is kept
-        return _goes_on_as(text, longer) if seen is None else seen
+    def key(self, number: int, mask: int) -> tuple[int, int]:
+        """Return what `lexeme` depends on."""
+        return number, mask & (self._rivals[number] | self._lazy)
+
+    def _may_be_longer(self, number: int) -> int:
+        """Return the kinds that may begin like one, but for words that are never longer."""
+        return self._alike.to(number) & (self._patterns | self._alike.longer_words(number))
+
+    def _goes_on_as(self, number: int, other: int) -> bool:
+        """Whether some text of another kind is longer than one of a kind that it begins with."""
+        key = number, other
+        if key not in self._longer:
+            text, longer = self._kinds[number].text, self._kinds[other].text
+            try:
+                seen = self._prefixes.go_on(text, longer)
+            except LimitError:
+                seen = True  # what could be left out is kept
+            self._longer[key] = _goes_on_as(text, longer) if seen is None else seen
+        return self._longer[key]
+
+    def _before_first(self, number: int, mask: int) -> ast.Regex:
+        """Return the texts of a kind during which no lazy one of a mask has a match that ends before."""
+        kind = self._kinds[number]
+        cuts = [self._kinds[each].text for each in _bits(mask & self._lazy & self._alike.to(number))]
+        if not cuts:
+            return kind.text
+        rest = _ANYTHING_MORE if kind.lazy else ast.ANY_STRING
+        ended = [each for each in cuts if _meet(ast.concat(each, rest), kind.text)]
+        return ast.conjunction(kind.text, *(ast.complement(ast.concat(each, rest)) for each in ended))
 
 
-def _before_first(kind: Kind, lazy: list[Kind]) -> ast.Regex:
-    """Return the texts of a kind during which no lazy one has a match that ends before."""
-    rest = _ANYTHING_MORE if kind.lazy else ast.ANY_STRING
-    cuts = [each for each in lazy if _may_share(each.text, kind.text)]
-    ended = [each for each in cuts if _meet(ast.concat(each.text, rest), kind.text)]
-    return ast.conjunction(kind.text, *(ast.complement(ast.concat(each.text, rest)) for each in ended))
+class _Symbols:
+    """What stands in rules for the kinds of terminals.
 
+    Attributes:
+        terminals: Those that are no texts alone.
+    """
 
-def _compete(kinds: list[Kind], *, longest: bool) -> bool:
-    """Whether some terminal matters to another, wherever they stand."""
-    return any(
-        _may_share(one.text, other.text)
-        for at, one in enumerate(kinds)
-        for other in kinds[:at]
-        if longest or one.lazy or other.lazy
-    )
+    def __init__(self, kinds: list[Kind], labels: Mapping[Kind, str], matches: _Matches) -> None:
+        self.terminals: dict[str, tuple[Lexeme, ...]] = {}
+        self._labels = [labels[kind] for kind in kinds]
+        self._matches = matches
+        self._by_lexeme: dict[tuple[int, Lexeme], Expression] = {}
+        self._known: dict[tuple[int, int], Expression] = {}  # most places have the same rivals as others
+
+    def of(self, number: int, beside: int) -> Expression:
+        """Return what stands for a kind beside others."""
+        key = self._matches.key(number, beside | 1 << number)
+        if key not in self._known:
+            lexeme = self._matches.lexeme(*key)
+            if (number, lexeme) not in self._by_lexeme:
+                self._by_lexeme[number, lexeme] = self._made(self._labels[number], lexeme)
+            self._known[key] = self._by_lexeme[number, lexeme]
+        return self._known[key]
+
+    def _made(self, label: str, lexeme: Lexeme) -> Expression:
+        """Return a text if a lexeme may end anywhere, or a new terminal."""
+        if lexeme.text == ast.EMPTY or not _meet(lexeme.text, ast.ANY_STRING):
+            return NOTHING
+        if lexeme.longer == ast.EMPTY:
+            return Text(lexeme.text)
+        name, number = label, 1
+        while name in self.terminals:
+            number += 1
+            name = f"{label} ({number})"
+        self.terminals[name] = (lexeme,)
+        return Terminal(name)
 
 
 def resolved(
@@ -406,35 +503,18 @@ def resolved(
         LimitError: There are too many terminals and items.
     """
     rules = _reachable(start, rules)
-    numbers: dict[Kind, int] = {kind: number for number, kind in enumerate(dict.fromkeys(places.kinds.values()))}
-    by_place = {name: numbers[kind] for name, kind in places.kinds.items()}
-    masks: dict[str, int] = {}
-    if _compete(list(numbers), longest=longest):
-        masks = _Expected(start, rules, by_place).by_place()
+    kinds = dict.fromkeys(itertools.chain.from_iterable(places.kinds.values()))
+    numbers: dict[Kind, int] = {kind: number for number, kind in enumerate(kinds)}
+    by_place = {name: tuple(numbers[kind] for kind in kinds) for name, kinds in places.kinds.items()}
     matches = _Matches(list(numbers), longest=longest)
-    symbols: dict[tuple[Kind, Lexeme], Expression] = {}
-    terminals: dict[str, tuple[Lexeme, ...]] = {}
+    masks = _Expected(start, rules, by_place).by_place() if matches.compete() else {}
+    symbols = _Symbols(list(kinds), places.labels, matches)
     replaced: dict[str, Expression] = {}
-    for name, kind in places.kinds.items():
-        lexeme = matches.lexeme(numbers[kind], masks.get(name, 0) | 1 << numbers[kind])
-        if (kind, lexeme) not in symbols:
-            symbols[kind, lexeme] = _symbol(lexeme, places.labels[kind], terminals)
-        replaced[name] = symbols[kind, lexeme]
-    return {name: _with(body, replaced) for name, body in rules.items()}, terminals
-
-
-def _symbol(lexeme: Lexeme, label: str, terminals: dict[str, tuple[Lexeme, ...]]) -> Expression:
-    """Return what stands for a terminal in rules: a text if it may end anywhere, or a new terminal."""
-    if lexeme.text == ast.EMPTY or not _meet(lexeme.text, ast.ANY_STRING):
-        return NOTHING
-    if lexeme.longer == ast.EMPTY:
-        return Text(lexeme.text)
-    name, number = label, 1
-    while name in terminals:
-        number += 1
-        name = f"{label} ({number})"
-    terminals[name] = (lexeme,)
-    return Terminal(name)
+    for name, choice in by_place.items():
+        mask = masks.get(name, 0)
+        ways = [symbols.of(number, mask) for number in choice]
+        replaced[name] = ways[0] if len(ways) == 1 else alternatives(*ways)
+    return {name: _with(body, replaced) for name, body in rules.items()}, symbols.terminals
 
 
 def _reachable(start: str, rules: dict[str, Expression]) -> dict[str, Expression]:

@@ -80,7 +80,7 @@ class _Scope:
         ignored: What may stand between its terminals.
     """
 
-    def __init__(self, scanner: Scanner, grammar: Grammar, prefix: str, *, takes_lazy: bool) -> None:
+    def __init__(self, scanner: Scanner, grammar: Grammar, prefix: str, places: Places, *, takes_lazy: bool) -> None:
         self.grammar = grammar
         self.prefix = prefix
         self._scanner = scanner
@@ -91,7 +91,7 @@ class _Scope:
         for node in grammar.ignored:
             self._check_all(node)
         languages = (nonempty(self.terminals.language(node)) for node in grammar.ignored)
-        self.ignored = [each for each in dict.fromkeys(languages) if each != ast.EMPTY]
+        self.ignored = [places.kind(each, "%ignore") for each in dict.fromkeys(languages) if each != ast.EMPTY]
 
     def _check_names(self, definition: Definition) -> None:
         """Refuse names that are not defined."""
@@ -135,7 +135,7 @@ class _Rules:
             known = ", ".join(list(grammar.rules)[:8])
             fix = f"name one of its rules as start: {known}" if known else f"write {start}: ..."
             raise self._scanner.error(f"the grammar has no rule {start!r} to start from", grammar.at, fix=fix)
-        scope = _Scope(self._scanner, grammar, prefix, takes_lazy=self._takes_lazy)
+        scope = _Scope(self._scanner, grammar, prefix, self.places, takes_lazy=self._takes_lazy)
         call = self._call(scope, Name(start, grammar.rules[start].at), None)
         return sequence(self._ignored(scope), call) if grammar.skips_first else call
 
@@ -212,16 +212,25 @@ class _Rules:
     def _choice(self, scope: _Scope, node: Choice, parameter: int | None) -> Expression:
         """Return a choice; behind terminals alone what is ignored stands once, which keeps long lists of keywords small."""
         if not all(isinstance(part, Name | LiteralNode) and _is_regular(part) for part in node.parts):
-            return self._named(scope, alternatives(*(self._expression(scope, part, parameter) for part in node.parts)))
+            body = alternatives(*(self._expression(scope, part, parameter) for part in node.parts))
+            return self._named(scope, body, len(body.parts) if isinstance(body, Alternatives) else 1)
         words = [part for part in node.parts if not (isinstance(part, LiteralNode) and not part.text)]
         empty = [EMPTY_TEXT] if len(words) < len(node.parts) else []
         languages = [(scope.terminals.language(part), self._label(part)) for part in words]
-        read = self._named(scope, alternatives(*(self._lexeme(regex, label) for regex, label in languages)))
+        read = self._named(scope, *self._words(languages))
         return alternatives(*empty, sequence(read, self._ignored(scope)))
 
-    def _named(self, scope: _Scope, body: Expression) -> Expression:
+    def _words(self, languages: list[tuple[ast.Regex, str]]) -> tuple[Expression, int]:
+        """Return a choice of terminals, and how many it has: one place if none of them is optional."""
+        if any(is_nullable(regex) for regex, _ in languages):
+            read = alternatives(*(self._lexeme(regex, label) for regex, label in languages))
+            return read, len(read.parts) if isinstance(read, Alternatives) else 1
+        kinds = [self.places.kind(regex, label) for regex, label in languages if regex != ast.EMPTY]
+        return self.places.add(*kinds), len(kinds)
+
+    def _named(self, scope: _Scope, body: Expression, size: int) -> Expression:
         """Return a choice as a rule if it is long: in a loop each part of it would be a neighbour of each."""
-        if not isinstance(body, Alternatives) or len(body.parts) <= MAX_ALTERNATIVES:
+        if size <= MAX_ALTERNATIVES:
             return body
         name = f"{scope.prefix}choice {len(self.rules)}"
         self.rules[name] = body
@@ -271,12 +280,11 @@ class _Rules:
         is_optional = is_nullable(regex)
         if nonempty(regex) == ast.EMPTY or (lazy and is_optional):
             return EMPTY_TEXT if is_optional else NOTHING
-        read = self.places.add(regex, label, lazy=lazy)
+        read = self.places.add(self.places.kind(regex, label, lazy=lazy))
         return alternatives(EMPTY_TEXT, read) if is_optional else read
 
     def _ignored(self, scope: _Scope) -> Expression:
-        read = alternatives(*(self.places.add(regex, "%ignore") for regex in scope.ignored))
-        return repeat(read, 0, 1 if scope.grammar.skips_once else None)
+        return repeat(self.places.add(*scope.ignored), 0, 1 if scope.grammar.skips_once else None)
 
     def _label(self, node: Node) -> str:
         """Return what a terminal is called in messages."""
