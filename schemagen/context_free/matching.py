@@ -294,7 +294,7 @@ class _Marked:
 
     def _plain_one(self, code: Any, argument: Any, flags: int) -> str:
         if code in _ONE_CHARACTER:
-            return f"(?:{MARK}?{_character(code, argument, flags)})"
+            return f"{MARK}?{_character(code, argument, flags)}"
         if code is codes.SUBPATTERN:
             return f"(?:{self._plain(argument[3], (flags | argument[1]) & ~argument[2])})"
         if code is codes.BRANCH:
@@ -375,7 +375,10 @@ def _bounds(low: int, high: Any) -> str:
 
 
 def _character(code: Any, argument: Any, flags: int, *, guarded: bool = True) -> str:
-    """Return one character as a pattern, with the flags that count for it; none that is `guarded` is the mark."""
+    """Return one character as a pattern, with the flags that count for it; none that is `guarded` is the mark.
+
+    It is no group of its own: what repeats it puts it into one.
+    """
     if code is codes.LITERAL:
         text = re.escape(chr(argument))
     elif code is codes.ANY:
@@ -383,19 +386,27 @@ def _character(code: Any, argument: Any, flags: int, *, guarded: bool = True) ->
     elif code is codes.NOT_LITERAL:
         text = f"[^{MARK}{re.escape(chr(argument))}]"
     else:
-        text = f"(?!{MARK}){_set(argument)}" if guarded else _set(argument)
+        text = _set(argument, guarded=guarded)
     letters = ("i" if flags & re.IGNORECASE else "") + ("a" if flags & re.ASCII else "")
-    return f"(?{letters}:{text})" if letters else f"(?:{text})"
+    return f"(?{letters}:{text})" if letters else text
 
 
-def _set(parts: list[Any]) -> str:
+def _set(parts: list[Any], *, guarded: bool) -> str:
+    """Return a set as a pattern; the mark is none of one that is `guarded`."""
     negated = parts[0][0] is codes.NEGATE
     text = ""
+    has_mark = False
     for code, argument in parts[negated:]:
         if code is codes.LITERAL:
             text += re.escape(chr(argument))
         elif code is codes.RANGE:
             text += f"{re.escape(chr(argument[0]))}-{re.escape(chr(argument[1]))}"
+            has_mark = has_mark or argument[1] >= ord(MARK)
         else:
             text += _CATEGORIES[argument]
-    return f"[{'^' if negated else ''}{text}]"
+            has_mark = True  # of some categories
+    if not guarded:
+        return f"[{'^' if negated else ''}{text}]"
+    if negated:
+        return f"[^{MARK}{text}]"
+    return f"(?!{MARK})[{text}]" if has_mark else f"[{text}]"

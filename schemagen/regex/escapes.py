@@ -10,16 +10,18 @@ from __future__ import annotations
 import re
 import sys
 import unicodedata
-from typing import TYPE_CHECKING
+from contextlib import suppress
+from functools import lru_cache
 
+from schemagen.errors import InvalidPatternError
 from schemagen.regex.ast import MAX_CODE_POINT, Chars, Ranges, invert_ranges, normalise_ranges
+from schemagen.regex.cursor import Cursor, Flags
 from schemagen.regex.syntax import After, Before, Syntax, word_boundary
 from schemagen.regex.unicode import ecma_property, fold_case, script_names
 
-if TYPE_CHECKING:
-    from schemagen.regex.cursor import Cursor
-
 _CONTROLS = {"t": 0x09, "n": 0x0A, "v": 0x0B, "f": 0x0C, "r": 0x0D}
+#: A class in which no other bracket and no backslash stands.
+_PLAIN_CLASS = re.compile(r"\[\^?[^\[\]\\^][^\[\]\\]*\]")
 _POSIX = re.compile(r"\[:\^?[A-Za-z]+:\]")
 #: Python's `\B` refused the empty text before 3.14.
 _B_IN_EMPTY = sys.version_info >= (3, 14)
@@ -68,6 +70,22 @@ def _is_octal(cursor: Cursor) -> bool:
 
 def character_class(cursor: Cursor) -> Chars:
     """Read ``[...]``; the cursor is at the opening bracket."""
+    found = _PLAIN_CLASS.match(cursor.pattern, cursor.position)
+    if found is not None:
+        with suppress(InvalidPatternError):  # read again below, it is told where it stands in the whole pattern
+            chars = _plain_class(found.group(), cursor.flags, python=cursor.python)
+            cursor.position = found.end()
+            return chars
+    return _read_class(cursor)
+
+
+@lru_cache(maxsize=1024)
+def _plain_class(text: str, flags: Flags, *, python: bool) -> Chars:
+    """Return a class without escapes. Cached: a pattern mostly has the same few again and again."""
+    return _read_class(Cursor(text, python, flags=flags))
+
+
+def _read_class(cursor: Cursor) -> Chars:
     start = cursor.position
     cursor.position += 1
     negated = cursor.skip("^")

@@ -248,7 +248,7 @@ class Parser:
         start = cursor.position
         cursor.position += 1
         group = Group("group", start, cursor.flags)
-        if cursor.skip("?"):
+        if cursor.skip("?") and not cursor.skip(":"):  # most groups are plain
             if cursor.skip("<=") or cursor.skip("<!"):
                 group.kind, group.negative = "behind", cursor.pattern[cursor.position - 1] == "!"
             elif cursor.skip("=") or cursor.skip("!"):
@@ -258,7 +258,7 @@ class Parser:
                 return
             elif name := self._name(start):
                 group.name, group.text_group = name, name if name in self._text_groups else ""
-            elif not cursor.skip(":") and not self._inline_flags(start):
+            elif not self._inline_flags(start):
                 return
         self.open_groups.append(group)
 
