@@ -93,6 +93,10 @@ def _are_disjoint(sets: list[ast.Ranges]) -> bool:
 
 def first_characters(regex: ast.Regex) -> ast.Ranges | None:
     """Return the characters that the texts of an expression begin with; None where it has too many positions."""
+    parts = regex.parts if isinstance(regex, ast.Concat) else (regex,)
+    places = [part.ranges for part in parts if isinstance(part, ast.Chars)]
+    if places and len(places) == len(parts) <= MAX_POSITIONS:
+        return places[0]  # a keyword, or the like
     positions = _Positions()
     try:
         first, _, _ = positions.part(regex)

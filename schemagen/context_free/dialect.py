@@ -121,6 +121,7 @@ class _Rules:
         self._value = value
         self._takes_lazy = lexer == "any"
         self._todo: list[tuple[_Scope, str, int | None]] = []
+        self._calls: dict[str, Rule] = {}  # one object each: equal ones are found at once in dictionaries
         self._scopes = 0
 
     def start_of(self, grammar: Grammar, start: str) -> Expression:
@@ -189,7 +190,8 @@ class _Rules:
             self._check_parameter(name.argument.name, name.at, parameter)
             given = value_of(name.argument, parameter or 0)
         self._todo.append((scope, name.name, given))
-        return Rule(_key(scope, name.name, given))
+        key = _key(scope, name.name, given)
+        return self._calls.setdefault(key, Rule(key))
 
     def _check_parameter(self, function: str, at: int, parameter: int | None) -> None:
         if function and parameter is None:

@@ -298,6 +298,8 @@ class DialectParser:
             return
         self.scanner.match(_BLANKS)
         before = self.scanner.at
+        if not self.scanner.text[before : before + 1].isspace():
+            return
         self.scanner.match(_LINES)
         if not self.scanner.sees("|"):
             self.scanner.at = before
@@ -351,15 +353,16 @@ class DialectParser:
     def _repeated(self, part: Node) -> Node:
         """Read the operator of a repetition, if there is one."""
         self.scanner.match(_BLANKS)
-        for sign, bounds in _OPERATORS.items():
-            if self.scanner.take(sign):
-                return Repetition(part, *bounds)
         at = self.scanner.at
+        sign = self.scanner.text[at : at + 1]
+        if sign in _OPERATORS:
+            self.scanner.at += 1
+            return Repetition(part, *_OPERATORS[sign])
+        if sign not in ("~", "{"):
+            return part
         tilde = self.scanner.match(_TILDE)
         if tilde:
             return self._bounded(part, tilde[1], tilde[2] or tilde[1], at)
-        if not self.scanner.sees("{"):
-            return part
         found = self.scanner.match(_COUNTS)
         if found is None or not (found[1] or found[3]):
             if isinstance(part, Name):
@@ -381,6 +384,9 @@ class DialectParser:
     def _symbol(self, depth: int) -> Node:
         """Read a group, a name, a literal, a pattern, a token or a directive that is one of them."""
         at = self.scanner.at
+        name = self.scanner.match(_NAME)
+        if name:
+            return Name(name[0], at, read_value(self.scanner) if self.scanner.take("::") else None)
         if self.scanner.take("("):
             return self._group(at, ")", depth)
         if self.scanner.take("["):
@@ -389,9 +395,6 @@ class DialectParser:
             return self._literal(at)
         if self.scanner.sees("/"):
             return self._pattern(at)
-        name = self.scanner.match(_NAME)
-        if name:
-            return Name(name[0], at, read_value(self.scanner) if self.scanner.take("::") else None)
         token = self.scanner.match(_TOKEN)
         if token:
             return Token(token[0], at)

@@ -54,6 +54,7 @@ class Terminals:
         self._grammar = grammar
         self._takes_lazy = takes_lazy
         self._known: dict[str, ast.Regex] = {}
+        self._literals: dict[str, ast.Regex] = {}  # one object each, so that its hash is worked out once
         self._written = 0
 
     def resolve(self) -> None:
@@ -152,7 +153,9 @@ class Terminals:
 
     def _literal(self, node: Literal) -> ast.Regex:
         if not node.ignore_case:
-            return ast.literal(node.text)
+            if node.text not in self._literals:
+                self._literals[node.text] = ast.literal(node.text)
+            return self._literals[node.text]
         return parse_rust(f"(?i){_SPECIAL.sub(_escaped, node.text)}", search=False) if node.text else ast.EPSILON
 
     def _pattern(self, node: Pattern) -> ast.Regex:

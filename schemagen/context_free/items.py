@@ -254,9 +254,8 @@ def _merged(read: _Automaton) -> Items:
     another kind since are seen again.
     """
     count = len(read.follow)
-    symbols = sorted(set(read.symbols), key=written)
-    ranks = {symbol: rank for rank, symbol in enumerate(symbols)}
-    bases = [ranks[symbol] * count for symbol in read.symbols]
+    symbols, ranks = _ranked(read.symbols)
+    bases = [rank * count for rank in ranks]
     # By position: the rank of its symbol, and the kind of the item behind it, as one number.
     edges = [base + kind for base, kind in zip(bases, read.kinds[1:], strict=True)]
     users, entering = _neighbours(read)
@@ -279,6 +278,17 @@ def _merged(read: _Automaton) -> Items:
             for at in entering[each]:
                 edges[at] = bases[at] + one
     return _numbered(read, symbols, same, edges)
+
+
+def _ranked(symbols: list[Symbol]) -> tuple[list[Symbol], list[int]]:
+    """Return the different ones of some symbols in the order of their texts, and for each of all its place among them."""
+    numbers: dict[Symbol, int] = {}
+    numbered = [numbers.setdefault(symbol, len(numbers)) for symbol in symbols]
+    ordered = sorted(numbers, key=written)
+    ranks = [0] * len(ordered)
+    for rank, symbol in enumerate(ordered):
+        ranks[numbers[symbol]] = rank
+    return ordered, [ranks[number] for number in numbered]
 
 
 def _neighbours(read: _Automaton) -> tuple[list[set[int]], list[list[int]]]:

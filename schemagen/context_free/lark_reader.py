@@ -75,10 +75,14 @@ def grammar_of(parser: Lark, bound: Bound | None = None, *, reserve_words: bool 
     indentation = _indentation(options.postlex)
     bound_symbols = _bound(parser, bound or {}, indentation)
     bodies: dict[str, list[Expression]] = defaultdict(list)
+    known: dict[tuple[bool, str], Expression] = {}  # one object each: equal ones are found at once in dictionaries
     for rule in parser.rules:
-        symbols = (
-            bound_symbols[each.name][0] if each.name in bound_symbols else _symbol(each) for each in rule.expansion
-        )
+        symbols = []
+        for each in rule.expansion:
+            key = each.is_term, each.name
+            if key not in known:
+                known[key] = bound_symbols[each.name][0] if each.name in bound_symbols else _symbol(each)
+            symbols.append(known[key])
         bodies[str(rule.origin.name)].append(sequence(*symbols))
     rules = {name: alternatives(*alternative) for name, alternative in bodies.items()}
     ignored = frozenset(ignored_terminals(parser).values())

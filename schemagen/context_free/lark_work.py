@@ -69,10 +69,11 @@ def _either(sizes: list[_Size]) -> _Size:
 
 
 def _joined(sizes: list[_Size]) -> _Size:
-    out = _NONE
+    ways, symbols = _NONE
     for size in sizes:
-        out = _cut(out.ways * size.ways, out.symbols * size.ways + size.symbols * out.ways)
-    return out
+        symbols = min(symbols * size.ways + size.symbols * ways, _MANY)
+        ways = min(ways * size.ways, _MANY)
+    return _Size(ways, symbols)
 
 
 class _Work:
@@ -108,6 +109,8 @@ class _Work:
 
     def _size(self, tree: Any, name: str) -> _Size:
         kind = getattr(tree, "data", None)
+        if kind is None or kind == "value":
+            return _ONE
         if kind == "expansions":
             return _either([self._size(each, name) for each in tree.children])
         if kind == "expansion":
@@ -187,15 +190,18 @@ def _count(digits: str) -> int:
 
 def _parts(tree: Any, known: dict[int, tuple[int, int]]) -> tuple[int, int]:
     """Return how many nodes a tree of a terminal has, which may share parts, and the characters in them."""
-    if not hasattr(tree, "children"):
+    children = getattr(tree, "children", None)
+    if children is None:
         return 1, len(tree) if isinstance(tree, str) else 0
-    if id(tree) not in known:
-        sizes = [_parts(each, known) for each in tree.children]
-        known[id(tree)] = (
-            min(1 + sum(parts for parts, _ in sizes), _MANY),
-            min(sum(characters for _, characters in sizes), _MANY),
-        )
-    return known[id(tree)]
+    found = known.get(id(tree))
+    if found is None:
+        parts, characters = 1, 0
+        for each in children:
+            more, longer = _parts(each, known)
+            parts += more
+            characters += longer
+        found = known[id(tree)] = min(parts, _MANY), min(characters, _MANY)
+    return found
 
 
 def check_text(text: str) -> None:

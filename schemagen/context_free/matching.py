@@ -71,6 +71,7 @@ def _literal(pattern: str) -> str | None:
     return _ESCAPED.sub(r"\1", pattern) if _LITERAL.fullmatch(pattern) else None
 
 
+@lru_cache(maxsize=1024)
 def language_of(pattern: str) -> ast.Regex:
     """Return the texts of a pattern, of one that is a text at once."""
     text = _literal(pattern)

@@ -136,6 +136,8 @@ Expression = _Union[  # noqa: UP007 - a runtime alias of forward names
     Rule, Terminal, Text, Guest, Token, TokenRun, Sequence, Alternatives, Repeat
 ]
 
+_LEAVES = (Terminal, Rule, Text, Guest, Token, TokenRun)
+
 NOTHING = Alternatives(())
 EMPTY_TEXT = Sequence(())
 
@@ -146,7 +148,7 @@ def sequence(*parts: Expression) -> Expression:
     texts: list[ast.Regex] = []
     for part in parts:
         for piece in part.parts if isinstance(part, Sequence) else (part,):
-            if piece == NOTHING:
+            if isinstance(piece, Alternatives) and not piece.parts:
                 return NOTHING
             if isinstance(piece, Text):
                 texts.append(piece.regex)
@@ -339,9 +341,9 @@ def _leaves(grammar: ContextFreeGrammar) -> Iterator[Expression]:
     todo = list(reversed(grammar.rules.values()))
     while todo:
         expression = todo.pop()
-        if isinstance(expression, Repeat):
-            todo.append(expression.inner)
-        elif isinstance(expression, Sequence | Alternatives):
-            todo.extend(reversed(expression.parts))
-        else:
+        if isinstance(expression, _LEAVES):  # most are
             yield expression
+        elif isinstance(expression, Repeat):
+            todo.append(expression.inner)
+        else:
+            todo.extend(reversed(expression.parts))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from schemagen.context_free.items import Symbol, items_of
+from schemagen.context_free.items import Symbol, items_of, written
 from schemagen.context_free.names import languages_of, rule_name, symbol_name
 from schemagen.context_free.simplify import simplified
 from schemagen.context_free.syntax import (
@@ -56,7 +56,7 @@ class _Lowering:
         self.items = {name: items_of(body) for name, body in grammar.rules.items()}
         self._numbers: dict[Symbol, int] = {}
         symbols = {symbol for items in self.items.values() for edges in items.edges for symbol, _ in edges}
-        for symbol in sorted((each for each in symbols if not isinstance(each, Rule)), key=repr):
+        for symbol in sorted((each for each in symbols if not isinstance(each, Rule)), key=written):
             self._numbers[symbol] = len(self._numbers)
         for name in sorted(grammar.ignored):
             self._numbers.setdefault(Terminal(name), len(self._numbers))
