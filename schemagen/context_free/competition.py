@@ -510,10 +510,13 @@ def resolved(
     masks = _Expected(start, rules, by_place).by_place() if matches.compete() else {}
     symbols = _Symbols(list(kinds), places.labels, matches)
     replaced: dict[str, Expression] = {}
+    known: dict[tuple[tuple[int, ...], int], Expression] = {}
     for name, choice in by_place.items():
-        mask = masks.get(name, 0)
-        ways = [symbols.of(number, mask) for number in choice]
-        replaced[name] = ways[0] if len(ways) == 1 else alternatives(*ways)
+        key = choice, masks.get(name, 0)
+        if key not in known:
+            ways = [symbols.of(number, key[1]) for number in choice]
+            known[key] = ways[0] if len(ways) == 1 else alternatives(*ways)
+        replaced[name] = known[key]
     return {name: _with(body, replaced) for name, body in rules.items()}, symbols.terminals
 
 

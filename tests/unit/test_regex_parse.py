@@ -388,6 +388,7 @@ def test_simple_patterns_stay_small() -> None:
         ("a**", InvalidPatternError, "multiple repeat '*'", 2),
         ("xa{3,2}", InvalidPatternError, "repetition '{3,2}' is out of order", 2),
         ("[z-a]", InvalidPatternError, "character range 'z-a' is out of order", 1),
+        ("[ab]x[z-a]", InvalidPatternError, "character range 'z-a' is out of order", 6),
         ("ab\\", InvalidPatternError, "a backslash ends the pattern", 2),
         ("a\\q", InvalidPatternError, "escape '\\q' is not part of this dialect", 1),
         ("\\x4", InvalidPatternError, "escape '\\x4' needs 2 hexadecimal digits of a code point", 0),
@@ -489,3 +490,12 @@ def test_unclosed_brackets_are_an_error_not_a_recursion() -> None:
     """Ten thousand opening brackets are reported as unclosed."""
     with pytest.raises(InvalidPatternError, match="never closed"):
         parse_ecma("(" * 10_000)
+
+
+@pytest.mark.parametrize("written", ["[a-cé]", "[^a-cé]", "[a^]", "[-a]", "[a-]", "[a #]", "[^^]"])
+@pytest.mark.parametrize("flags", ["", "i", "x", "ia"])
+def test_a_class_means_the_same_with_an_escape_in_it(written: str, flags: str) -> None:
+    """A class without escapes is read once and remembered, with its flags; one with escapes is not."""
+    escaped = written.replace("a", "\\x61") if "a" in written else f"{written[:-1]}\\x5e]"
+    prefix = f"(?{flags})" if flags else ""
+    assert parse_python(prefix + written) == parse_python(prefix + escaped)
