@@ -9,7 +9,7 @@ constexpr uint8_t kPlaneOfMark = 0xF4;  // the first byte of the mark, and of th
 }  // namespace
 
 Lexer::Lexer(const ContextFreeGrammar& grammar, const LexemeSets& sets, Kernel& kernel, Allowance& allowance)
-    : grammar_(grammar), sets_(sets), kernel_(kernel), allowance_(allowance) {
+    : grammar_(grammar), sets_(sets), kernel_(kernel), derivatives_(kernel), allowance_(allowance) {
     unmarked_ = kernel_.repeat(kernel_.chars(Encoding::kUtf8, {{0, kMaxCodePoint - 1}}), 0, kUnbounded);
     states_.emplace_back();
     rows_.emplace_back();
@@ -45,6 +45,7 @@ LexerState Lexer::intern(std::vector<Component> components) {
     std::vector<uint32_t> key;
     key.reserve(components.size() * 3);
     for (const Component& each : components) key.insert(key.end(), {each.lexeme, each.text, each.longer});
+    if (const uint32_t known = keys_.find(key); known != InternedLists::kNone) return known;
     State state;
     for (const Component& each : components) {
         if (grammar_.lexemes()[each.lexeme].marked) {
@@ -54,9 +55,7 @@ LexerState Lexer::intern(std::vector<Component> components) {
             state.ends.push_back({each.lexeme, promise_of({2 * each.longer})});
         }
     }
-    const size_t known = keys_.size();
-    const LexerState id = keys_.intern(key);
-    if (id < known) return id;
+    const LexerState id = keys_.intern(key);  // when nothing is in the way of it any more
     state.components = std::move(components);
     states_.push_back(std::move(state));
     rows_.emplace_back();
@@ -84,9 +83,9 @@ LexerState Lexer::compute(LexerState state, uint8_t byte) {
     std::vector<Component> components;
     for (const Component& each : states_[state].components) {
         if (byte == kPlaneOfMark && grammar_.lexemes()[each.lexeme].marked) continue;
-        const NodeId text = kernel_.derivative(each.text, byte);
+        const NodeId text = derivatives_.of(each.text, byte);
         if (kernel_.is_empty(text)) continue;
-        const NodeId longer = each.longer == each.text ? text : kernel_.derivative(each.longer, byte);
+        const NodeId longer = each.longer == each.text ? text : derivatives_.of(each.longer, byte);
         components.push_back({each.lexeme, text, kernel_.is_empty(longer) ? kEmpty : longer});
     }
     const LexerState target = components.empty() ? kNoLexeme : intern(std::move(components));
@@ -232,7 +231,7 @@ Promise Lexer::keep(Promise promise, uint8_t byte) {
     bool broken = false;
     std::vector<uint32_t> parts(promises_[promise].begin(), promises_[promise].end());
     for (uint32_t& part : parts) {
-        const NodeId rest = kernel_.derivative(part / 2, byte);
+        const NodeId rest = derivatives_.of(part / 2, byte);
         broken = broken || (part % 2 ? kernel_.is_empty(rest) : kernel_.nullable(rest));
         part = 2 * rest + part % 2;
     }
@@ -245,7 +244,7 @@ Promise Lexer::keep(Promise promise, uint8_t byte) {
 }
 
 size_t Lexer::memory_bytes() const {
-    size_t bytes = keys_.memory_bytes() + promises_.memory_bytes() + states_.size() * sizeof(State);
+    size_t bytes = keys_.memory_bytes() + promises_.memory_bytes() + derivatives_.memory_bytes() + states_.size() * sizeof(State);
     for (const auto& row : rows_) bytes += row ? sizeof(Row) : sizeof(row);
     for (const auto& row : kept_) bytes += row ? sizeof(*row) : sizeof(row);
     for (const State& state : states_) bytes += state.components.capacity() * sizeof(Component);

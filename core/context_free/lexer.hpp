@@ -23,6 +23,7 @@
 #include <vector>
 
 #include "context_free/allowance.hpp"
+#include "context_free/derivatives.hpp"
 #include "context_free/parser.hpp"
 #include "util/pair_map.hpp"
 
@@ -128,6 +129,7 @@ private:
     const ContextFreeGrammar& grammar_;
     const LexemeSets& sets_;
     Kernel& kernel_;
+    Derivatives derivatives_;
     Allowance& allowance_;
     std::vector<std::unique_ptr<ByteSet>> behind_;  // [terminal], when it was asked for
     InternedLists keys_;                            // [state]: components, flat

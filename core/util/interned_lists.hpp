@@ -13,15 +13,15 @@ class InternedLists {
 public:
     using List = std::span<const uint32_t>;
 
+    static constexpr uint32_t kNone = HashIndex::kNone;
+
     InternedLists() { intern({}); }
+    // kNone: it was not interned.
+    uint32_t find(List list) const { return find(list, hash_words(list.data(), list.size())); }
     // What `operator[]` returned before holds no longer, unless the list was known.
     uint32_t intern(List list) {
         const uint64_t hash = hash_words(list.data(), list.size());
-        const uint32_t known = index_.find(hash, [&](uint32_t id) {
-            const List other = (*this)[id];
-            return std::equal(list.begin(), list.end(), other.begin(), other.end());
-        });
-        if (known != HashIndex::kNone) return known;
+        if (const uint32_t known = find(list, hash); known != kNone) return known;
         const auto id = static_cast<uint32_t>(ends_.size());
         pool_.insert(pool_.end(), list.begin(), list.end());
         ends_.push_back(pool_.size());
@@ -38,6 +38,12 @@ public:
     }
 
 private:
+    uint32_t find(List list, uint64_t hash) const {
+        return index_.find(hash, [&](uint32_t id) {
+            const List other = (*this)[id];
+            return std::equal(list.begin(), list.end(), other.begin(), other.end());
+        });
+    }
     std::vector<uint32_t> pool_;
     std::vector<size_t> ends_;  // [id] of its list in the pool
     HashIndex index_;
