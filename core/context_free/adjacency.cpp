@@ -1,93 +1,105 @@
 #include "context_free/adjacency.hpp"
 
 #include <algorithm>
-#include <unordered_map>
 
 #include "util/work.hpp"
 
 namespace schemagen {
 
-const ByteSet& Adjacency::first_bytes(LexemeId id) {
-    auto& known = known_[id].first;
-    if (!known) {
-        const Lexeme& lexeme = grammar_.lexemes()[id];
-        known = std::make_unique<ByteSet>(lexer_.next_bytes(lexer_.alone({id, lexeme.text, lexeme.longer})));
+using State = LexemeGraph::State;
+
+namespace {
+bool meet(const ByteSet& one, const ByteSet& other) {
+    uint64_t both = 0;
+    for (size_t w = 0; w < one.words.size(); ++w) both |= one.words[w] & other.words[w];
+    return both != 0;
+}
+}  // namespace
+
+Adjacency::Adjacency(const ContextFreeGrammar& grammar, Kernel& kernel, Lexer& lexer, const Adjacency* before)
+    : grammar_(grammar),
+      kernel_(kernel),
+      lexer_(lexer),
+      graph_(grammar, kernel, lexer),
+      known_(grammar.lexemes().size()) {
+    if (!before) return;
+    beginnings_ = before->beginnings_;
+    numbers_ = before->numbers_;
+    for (size_t lexeme = 0; lexeme < known_.size(); ++lexeme) {
+        const Known& known = before->known_[lexeme];
+        known_[lexeme] = {known.beginning, known.free, known.last, nullptr, known.told, known.followed};
     }
-    return *known;
+}
+
+uint32_t Adjacency::number_of(const ByteSet& first) {
+    const auto [at, is_new] = numbers_.try_emplace(first.words, static_cast<uint32_t>(beginnings_.size()));
+    if (is_new) beginnings_.push_back(first);
+    return at->second;
 }
 
 uint32_t Adjacency::beginning(LexemeId id) {
-    if (known_[id].beginning == kUnknown) {
-        const auto next = static_cast<uint32_t>(beginnings_.size());
-        known_[id].beginning = beginnings_.try_emplace(first_bytes(id).words, next).first->second;
-    }
-    return known_[id].beginning;
+    uint32_t& known = known_[id].beginning;
+    if (known == kUnknown) known = number_of(lexer_.first_bytes(id));
+    return known;
 }
 
-const ByteSet& Adjacency::longer_bytes(LexemeId id) {
-    auto& known = known_[id].longer;
-    if (!known) known = std::make_unique<ByteSet>(kernel_.used_bytes(grammar_.lexemes()[id].longer));
+const std::vector<State>& Adjacency::states_of(LexemeId id) {
+    auto& known = known_[id].states;
+    if (!known) known = std::make_unique<std::vector<State>>(graph_.states_of(id));
     return *known;
 }
 
-const Adjacency::Walk& Adjacency::walk(LexemeId id) {
-    auto& known = known_[id].walk;
-    if (known) return *known;
-    known = std::make_unique<Walk>();
-    const Lexeme& lexeme = grammar_.lexemes()[id];
-    Walk walk{{lexer_.alone({id, lexeme.text, lexeme.longer})}, {{}}};
-    std::unordered_map<LexerState, uint32_t> numbers{{walk.states[0], 0}};
-    for (uint32_t at = 0; at < walk.states.size(); ++at) {
-        poll();
-        if (walk.states.size() > kMostStates) return *known;
-        const Lexer::Component component = lexer_.components(walk.states[at]).front();
-        const ByteCuts text = kernel_.cuts(component.text), longer = kernel_.cuts(component.longer);
-        for (unsigned byte = 0; byte < 256; ++byte) {
-            if (byte && !((text[byte / 64] | longer[byte / 64]) >> (byte % 64) & 1)) continue;
-            const LexerState next = lexer_.next(walk.states[at], static_cast<uint8_t>(byte));
-            if (!next) continue;
-            const auto [it, is_new] = numbers.try_emplace(next, static_cast<uint32_t>(walk.states.size()));
-            if (is_new) walk.states.push_back(next), walk.before.emplace_back();
-            walk.before[it->second].push_back(at);
-        }
-    }
-    *known = std::move(walk);
-    return *known;
-}
-
-// Whether each state of a lexeme leads to one that ends well, or none ends so that what follows is possible;
+// For which beginnings each state of a lexeme leads to one that ends well, and for which some state does or may;
 // `ends(promise)` says it of one end.
 template <class Ends>
-Adjacency::When Adjacency::over_states(LexemeId lexeme, const Ends& ends) {
-    const Walk& walk = this->walk(lexeme);
-    std::vector<bool> reached(walk.states.size());
-    std::vector<uint32_t> todo;
-    bool never = !walk.states.empty();
-    auto reach = [&](uint32_t state) {
-        if (!reached[state]) reached[state] = true, todo.push_back(state);
-    };
-    for (uint32_t state = 0; state < walk.states.size(); ++state)
-        for (const Lexer::End& end : lexer_.ends(walk.states[state])) {
-            const When when = ends(end.promise);
-            never = never && when == When::kNever;
-            if (when == When::kAlways) reach(state);
+Adjacency::Answer Adjacency::over_states(LexemeId lexeme, const Ends& ends) {
+    const std::vector<State>& states = states_of(lexeme);
+    if (states.empty()) return {0, ~uint64_t{0}};  // too many to tell
+    Answer out;
+    ends_well_.resize(graph_.state_count());
+    for (State state : states) {
+        const Answer own = graph_.end(state) ? ends(*graph_.end(state)) : Answer{};
+        ends_well_[state] = own.always;
+        out.ever |= own.ever;
+    }
+    for (bool changed = true; changed;) {
+        changed = false;
+        for (size_t k = states.size(); k-- > 0;) {
+            uint64_t well = ends_well_[states[k]];
+            for (State next : graph_.next(states[k])) well |= ends_well_[next];
+            changed = changed || well != ends_well_[states[k]];
+            ends_well_[states[k]] = well;
         }
-    if (never) return When::kNever;
-    for (size_t at = 0; at < todo.size(); ++at)
-        for (uint32_t state : walk.before[todo[at]]) reach(state);
-    return !todo.empty() && todo.size() == walk.states.size() ? When::kAlways : When::kSometimes;
+    }
+    out.always = ~uint64_t{0};
+    for (State state : states) out.always &= ends_well_[state];
+    return out;
 }
 
-// When one of some bytes keeps a promise: for good, or as far as that byte tells.
-Adjacency::When Adjacency::kept(Promise promise, const ByteSet& first) {
-    When out = When::kNever;
+Adjacency::Keeping Adjacency::keeping(Promise promise) {
+    Keeping out;
     for (unsigned byte = 0; byte < 256; ++byte) {
-        if (!first.has(static_cast<uint8_t>(byte))) continue;
         const Promise left = lexer_.keep(promise, static_cast<uint8_t>(byte));
-        if (left == kNoPromise) return When::kAlways;
-        if (left != kBroken) out = When::kSometimes;
+        if (left == kNoPromise) out.free.add(static_cast<uint8_t>(byte));
+        if (left != kBroken) out.unbroken.add(static_cast<uint8_t>(byte));
     }
     return out;
+}
+
+// When one of the bytes of a beginning keeps a promise: for good, or as far as that byte tells.
+Adjacency::Answer Adjacency::kept(Promise promise, size_t word) {
+    auto at = keeping_.find(promise);
+    if (at == keeping_.end()) at = keeping_.emplace(promise, keeping(promise)).first;
+    Keeping& known = at->second;
+    if (known.of.size() <= word) known.of.resize(word + 1);
+    auto& [told, answer] = known.of[word];
+    const size_t count = std::min<size_t>(beginnings_.size() - word * 64, 64);
+    for (; told < count; ++told) {
+        const ByteSet& first = beginnings_[word * 64 + told];
+        answer.always |= uint64_t{meet(first, known.free)} << told;
+        answer.ever |= uint64_t{meet(first, known.unbroken)} << told;
+    }
+    return answer;
 }
 
 bool Adjacency::is_free(LexemeId id) {
@@ -96,42 +108,73 @@ bool Adjacency::is_free(LexemeId id) {
     const Lexeme& lexeme = grammar_.lexemes()[id];
     bool free = !lexeme.marked;
     if (free && lexeme.longer != kEmpty) {
-        const Walk& walk = this->walk(id);
-        auto says_nothing = [&](LexerState state) {
-            const auto& ends = lexer_.ends(state);
-            return std::all_of(ends.begin(), ends.end(), [](const Lexer::End& end) { return !end.promise; });
-        };
-        free = !walk.states.empty() && std::all_of(walk.states.begin(), walk.states.end(), says_nothing);
+        const std::vector<State>& states = states_of(id);
+        free = !states.empty() && std::all_of(states.begin(), states.end(),
+                                              [&](State state) { return !graph_.end(state).value_or(kNoPromise); });
     }
     known = free;
     return free;
 }
 
-Adjacency::When Adjacency::followed(LexemeId lexeme, LexemeId next) {
-    if (is_free(lexeme)) return When::kAlways;
-    const uint32_t beginning = this->beginning(next);
-    if (const uint32_t known = followed_.find(lexeme, beginning); known != PairMap::kNone)
-        return static_cast<When>(known);
-    const When when = before(lexeme, first_bytes(next));
-    followed_.insert(lexeme, beginning, static_cast<uint32_t>(when));
-    return when;
-}
-
-Adjacency::When Adjacency::before(LexemeId id, const ByteSet& first) {
+// The beginnings with a byte that its longer texts do not have: where it ends at last, they may follow.
+uint64_t Adjacency::beyond(LexemeId id, size_t word) {
     const Lexeme& lexeme = grammar_.lexemes()[id];
-    if (is_free(id)) return When::kAlways;
-    for (size_t w = 0; w < first.words.size() && !lexeme.marked; ++w)
-        if (first.words[w] & ~longer_bytes(id).words[w]) return When::kAlways;
-    return over_states(id, [&](Promise promise) { return kept(promise, first); });
+    if (lexeme.marked) return 0;
+    auto at = used_.find(lexeme.longer);
+    if (at == used_.end()) at = used_.emplace(lexeme.longer, kernel_.used_bytes(lexeme.longer)).first;
+    uint64_t out = 0;
+    for (size_t k = word * 64; k < std::min(beginnings_.size(), word * 64 + 64); ++k)
+        for (size_t w = 0; w < 4; ++w)
+            if (beginnings_[k].words[w] & ~at->second.words[w]) out |= uint64_t{1} << (k % 64);
+    return out;
 }
 
-Adjacency::When Adjacency::last(LexemeId lexeme) {
-    if (!grammar_.lexemes()[lexeme].marked) return When::kAlways;
-    if (const uint32_t known = last_.find(lexeme, 0); known != PairMap::kNone) return static_cast<When>(known);
-    const When when =
-        over_states(lexeme, [&](Promise promise) { return lexer_.may_end(promise) ? When::kAlways : When::kNever; });
-    last_.insert(lexeme, 0, static_cast<uint32_t>(when));
-    return when;
+Adjacency::Answer Adjacency::find(LexemeId id, size_t word) {
+    poll();
+    const uint64_t beyond = this->beyond(id, word);
+    const Answer told = over_states(id, [&](Promise promise) { return kept(promise, word); });
+    return {beyond | told.always, beyond | told.ever};
+}
+
+Adjacency::When Adjacency::behind(LexemeId id, uint32_t beginning) {
+    if (is_free(id)) return When::kAlways;
+    Known& known = known_[id];
+    const size_t word = beginning / 64;
+    if (known.told <= beginning) {
+        for (LexemeId each = 0; each < known_.size(); ++each) this->beginning(each);  // all that will be asked for
+        known.followed.resize(beginnings_.size() / 64 + 1);
+        for (size_t w = known.told / 64; w < known.followed.size(); ++w) known.followed[w] = find(id, w);
+        known.told = beginnings_.size();
+    }
+    return known.followed[word].of(beginning % 64);
+}
+
+Adjacency::When Adjacency::followed(LexemeId lexeme, LexemeId next) {
+    return is_free(lexeme) ? When::kAlways : behind(lexeme, beginning(next));
+}
+
+Adjacency::When Adjacency::before(LexemeId lexeme, const ByteSet& first) {
+    return is_free(lexeme) ? When::kAlways : behind(lexeme, number_of(first));
+}
+
+Adjacency::When Adjacency::last(LexemeId id) {
+    if (!grammar_.lexemes()[id].marked) return When::kAlways;
+    std::optional<When>& known = known_[id].last;
+    if (!known) {
+        auto may_end = [&](Promise promise) { return lexer_.may_end(promise) ? Answer{1, 1} : Answer{}; };
+        known = over_states(id, may_end).of(0);
+    }
+    return *known;
+}
+
+size_t Adjacency::memory_bytes() const {
+    size_t bytes = graph_.memory_bytes() + known_.size() * sizeof(Known) + ends_well_.capacity() * sizeof(uint64_t);
+    for (const Known& known : known_) {
+        bytes += known.followed.capacity() * sizeof(Answer);
+        if (known.states) bytes += known.states->capacity() * sizeof(State);
+    }
+    bytes += (beginnings_.size() * 4 + used_.size() * 2) * sizeof(ByteSet);  // tables of them among it
+    return bytes + keeping_.size() * (sizeof(Keeping) + sizeof(std::pair<size_t, Answer>) + 4 * sizeof(void*));
 }
 
 }  // namespace schemagen

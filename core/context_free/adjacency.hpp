@@ -4,15 +4,20 @@
 // (lexer.hpp). A lexeme can always be left for another one if, however far it is read, there is an end behind which the
 // other one may begin, and never if it has no such end. Most pairs are told by the bytes that they are made of, the
 // others by a walk through the states of the first; what is not told is said to be so sometimes.
+//
+// What matters of the one behind is the set of the bytes that it begins with, its `beginning`, of which there are few.
+// A walk answers for 64 of them at once: a bit for each.
 #pragma once
 #include <array>
+#include <cstdint>
 #include <map>
 #include <memory>
 #include <optional>
+#include <unordered_map>
 #include <vector>
 
+#include "context_free/lexeme_graph.hpp"
 #include "context_free/lexer.hpp"
-#include "util/pair_map.hpp"
 
 namespace schemagen {
 
@@ -25,17 +30,7 @@ struct ForeignTerminal {
 class Adjacency {
 public:
     // `before`: of the same grammar over another kernel, whose answers hold here as well; or null.
-    Adjacency(const ContextFreeGrammar& grammar, Kernel& kernel, Lexer& lexer, const Adjacency* before)
-        : grammar_(grammar), kernel_(kernel), lexer_(lexer), known_(grammar.lexemes().size()) {
-        if (!before) return;
-        beginnings_ = before->beginnings_;
-        followed_ = before->followed_;
-        last_ = before->last_;
-        for (size_t lexeme = 0; lexeme < known_.size(); ++lexeme) {
-            known_[lexeme].beginning = before->known_[lexeme].beginning;
-            known_[lexeme].free = before->known_[lexeme].free;
-        }
-    }
+    Adjacency(const ContextFreeGrammar& grammar, Kernel& kernel, Lexer& lexer, const Adjacency* before);
     enum class When : uint8_t { kNever, kSometimes, kAlways };
     // When a lexeme can be left for another one.
     When followed(LexemeId lexeme, LexemeId next);
@@ -47,35 +42,51 @@ public:
     When last(LexemeId lexeme);
     // Lexemes that begin with the same bytes have the same number, and stand behind the same ones.
     uint32_t beginning(LexemeId lexeme);
+    size_t memory_bytes() const;
 
 private:
     static constexpr uint32_t kUnknown = UINT32_MAX;
-    // All states of a lexeme, and from which ones each is reached.
-    struct Walk {
-        std::vector<LexerState> states;
-        std::vector<std::vector<uint32_t>> before;
+    // Of 64 beginnings: those for which something is so always, and those for which it ever is.
+    struct Answer {
+        uint64_t always = 0, ever = 0;
+        When of(size_t bit) const {
+            if (always >> bit & 1) return When::kAlways;
+            return ever >> bit & 1 ? When::kSometimes : When::kNever;
+        }
     };
     struct Known {
-        std::unique_ptr<ByteSet> first, longer;
         uint32_t beginning = kUnknown;
-        std::unique_ptr<Walk> walk;  // no states: too many
         std::optional<bool> free;
+        std::optional<When> last;
+        std::unique_ptr<std::vector<LexemeGraph::State>> states;
+        size_t told = 0;               // beginnings of which `followed` tells
+        std::vector<Answer> followed;  // [beginning / 64]
     };
-    const ByteSet& first_bytes(LexemeId lexeme);
-    const ByteSet& longer_bytes(LexemeId lexeme);
-    const Walk& walk(LexemeId lexeme);
-    When kept(Promise promise, const ByteSet& first);
+    // The bytes behind which a promise is kept for good, and those that do not break it.
+    struct Keeping {
+        ByteSet free, unbroken;
+        std::vector<std::pair<size_t, Answer>> of;  // [beginning / 64]: of so many beginnings
+    };
+    uint32_t number_of(const ByteSet& first);
+    When behind(LexemeId lexeme, uint32_t beginning);
+    Answer find(LexemeId lexeme, size_t word);
+    uint64_t beyond(LexemeId lexeme, size_t word);
+    const std::vector<LexemeGraph::State>& states_of(LexemeId lexeme);
+    Answer kept(Promise promise, size_t word);
+    Keeping keeping(Promise promise);
     template <class Ends>
-    When over_states(LexemeId lexeme, const Ends& ends);
+    Answer over_states(LexemeId lexeme, const Ends& ends);
 
-    static constexpr size_t kMostStates = 2000;  // of one lexeme
     const ContextFreeGrammar& grammar_;
     Kernel& kernel_;
     Lexer& lexer_;
-    std::vector<Known> known_;  // [lexeme]
-    std::map<std::array<uint64_t, 4>, uint32_t> beginnings_;
-    PairMap followed_;  // (lexeme, beginning of the next) -> when
-    PairMap last_;      // (lexeme, 0) -> when
+    LexemeGraph graph_;
+    std::vector<Known> known_;         // [lexeme]
+    std::vector<ByteSet> beginnings_;  // [beginning]
+    std::map<std::array<uint64_t, 4>, uint32_t> numbers_;
+    std::unordered_map<Promise, Keeping> keeping_;
+    std::unordered_map<NodeId, ByteSet> used_;  // by the longer texts
+    std::vector<uint64_t> ends_well_;           // [state], within `over_states`
 };
 
 }  // namespace schemagen

@@ -47,14 +47,8 @@ LexerState Lexer::intern(std::vector<Component> components) {
     for (const Component& each : components) key.insert(key.end(), {each.lexeme, each.text, each.longer});
     if (const uint32_t known = keys_.find(key); known != InternedLists::kNone) return known;
     State state;
-    for (const Component& each : components) {
-        if (grammar_.lexemes()[each.lexeme].marked) {
-            if (const NodeId rest = after_mark(each.text); !kernel_.is_empty(rest))
-                state.ends.push_back({each.lexeme, promise_of({2 * rest + 1})});
-        } else if (kernel_.nullable(each.text)) {
-            state.ends.push_back({each.lexeme, promise_of({2 * each.longer})});
-        }
-    }
+    for (const Component& each : components)
+        if (const auto promise = end(each)) state.ends.push_back({each.lexeme, *promise});
     const LexerState id = keys_.intern(key);  // when nothing is in the way of it any more
     state.components = std::move(components);
     states_.push_back(std::move(state));
@@ -79,15 +73,28 @@ std::pair<unsigned, unsigned> Lexer::alike(LexerState state, uint8_t byte) {
     return {first, last};
 }
 
+std::optional<Lexer::Component> Lexer::next(const Component& component, uint8_t byte) {
+    if (byte == kPlaneOfMark && grammar_.lexemes()[component.lexeme].marked) return std::nullopt;
+    const NodeId text = derivatives_.of(component.text, byte);
+    if (kernel_.is_empty(text)) return std::nullopt;
+    const NodeId longer = component.longer == component.text ? text : derivatives_.of(component.longer, byte);
+    return Component{component.lexeme, text, kernel_.is_empty(longer) ? kEmpty : longer};
+}
+
+std::optional<Promise> Lexer::end(const Component& component) {
+    if (!grammar_.lexemes()[component.lexeme].marked) {
+        if (!kernel_.nullable(component.text)) return std::nullopt;
+        return promise_of({2 * component.longer});
+    }
+    const NodeId rest = after_mark(component.text);
+    if (kernel_.is_empty(rest)) return std::nullopt;
+    return promise_of({2 * rest + 1});
+}
+
 LexerState Lexer::compute(LexerState state, uint8_t byte) {
     std::vector<Component> components;
-    for (const Component& each : states_[state].components) {
-        if (byte == kPlaneOfMark && grammar_.lexemes()[each.lexeme].marked) continue;
-        const NodeId text = derivatives_.of(each.text, byte);
-        if (kernel_.is_empty(text)) continue;
-        const NodeId longer = each.longer == each.text ? text : derivatives_.of(each.longer, byte);
-        components.push_back({each.lexeme, text, kernel_.is_empty(longer) ? kEmpty : longer});
-    }
+    for (const Component& each : states_[state].components)
+        if (const auto behind = next(each, byte)) components.push_back(*behind);
     const LexerState target = components.empty() ? kNoLexeme : intern(std::move(components));
     if (!rows_[state]) {
         rows_[state] = std::make_unique<Row>();
@@ -168,6 +175,26 @@ const ByteSet& Lexer::nearer_bytes(const Component& component) {
     return nearer_[component.text] = out;
 }
 
+const ByteSet& Lexer::first_bytes(LexemeId id) {
+    if (first_.empty()) first_.resize(grammar_.lexemes().size());
+    if (first_[id]) return *first_[id];
+    const Lexeme& lexeme = grammar_.lexemes()[id];
+    ByteSet out;
+    if (kernel_.substring_place(lexeme.text)) {
+        out = next_bytes(alone({id, lexeme.text, lexeme.longer}));  // without a node for each byte
+    } else {
+        const ByteCuts cuts = kernel_.cuts(lexeme.text);
+        bool begins = false;
+        for (unsigned byte = 0; byte < 256; ++byte) {
+            if (!byte || cuts[byte >> 6] >> (byte & 63) & 1)
+                begins = !kernel_.is_empty(derivatives_.of(lexeme.text, static_cast<uint8_t>(byte)));
+            if (begins && !(byte == kPlaneOfMark && lexeme.marked)) out.add(static_cast<uint8_t>(byte));
+        }
+    }
+    first_[id] = std::make_unique<ByteSet>(out);
+    return *first_[id];
+}
+
 bool Lexer::may_follow(LexemeId lexeme, uint8_t byte) {
     const SymbolId terminal = grammar_.lexemes()[lexeme].terminal;
     if (behind_.empty()) behind_.resize(grammar_.terminal_count());
@@ -176,7 +203,7 @@ bool Lexer::may_follow(LexemeId lexeme, uint8_t byte) {
         for (LexemeId id = 0; id < grammar_.lexemes().size(); ++id) {
             const Lexeme& next = grammar_.lexemes()[id];
             if (!grammar_.may_follow(terminal, next.terminal)) continue;
-            bytes.add(next_bytes(alone({id, next.text, next.longer})));
+            bytes.add(first_bytes(id));
         }
         behind_[terminal] = std::make_unique<ByteSet>(bytes);
     }
@@ -244,7 +271,8 @@ Promise Lexer::keep(Promise promise, uint8_t byte) {
 }
 
 size_t Lexer::memory_bytes() const {
-    size_t bytes = keys_.memory_bytes() + promises_.memory_bytes() + derivatives_.memory_bytes() + states_.size() * sizeof(State);
+    size_t bytes =
+        keys_.memory_bytes() + promises_.memory_bytes() + derivatives_.memory_bytes() + states_.size() * sizeof(State);
     for (const auto& row : rows_) bytes += row ? sizeof(Row) : sizeof(row);
     for (const auto& row : kept_) bytes += row ? sizeof(*row) : sizeof(row);
     for (const State& state : states_) bytes += state.components.capacity() * sizeof(Component);

@@ -18,6 +18,7 @@
 #include <cstdint>
 #include <deque>
 #include <memory>
+#include <optional>
 #include <unordered_map>
 #include <utility>
 #include <vector>
@@ -70,6 +71,12 @@ public:
         return is_tracked(state) ? components_on_track(state) : states_[state].components;
     }
     ByteSet next_bytes(LexerState state);
+    // What a byte leaves of a component alone, whose states are not made.
+    std::optional<Component> next(const Component& component, uint8_t byte);
+    // What its end says, if it may end.
+    std::optional<Promise> end(const Component& component);
+    // That the texts of a lexeme begin with.
+    const ByteSet& first_bytes(LexemeId lexeme);
     // Lower bound of the bytes to the end of a component.
     uint32_t min_bytes(const Component& component) { return kernel_.shortest(component.text); }
     // The bytes that lower it.
@@ -132,6 +139,7 @@ private:
     Derivatives derivatives_;
     Allowance& allowance_;
     std::vector<std::unique_ptr<ByteSet>> behind_;  // [terminal], when it was asked for
+    std::vector<std::unique_ptr<ByteSet>> first_;   // [lexeme], the same
     InternedLists keys_;                            // [state]: components, flat
     std::deque<State> states_;                      // [state]
     std::vector<std::unique_ptr<Row>> rows_;        // [state]
