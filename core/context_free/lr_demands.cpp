@@ -8,9 +8,37 @@
 
 namespace schemagen {
 
+namespace {
+
+// Puts those of both sets into `out`, but for the end of the text if so asked; false: there are none.
+bool intersect(const std::vector<uint64_t>& one, const std::vector<uint64_t>& other, std::vector<uint64_t>& out,
+               bool without_end) {
+    uint64_t any = 0;
+    for (size_t w = 0; w < out.size(); ++w) out[w] = one[w] & other[w];
+    if (without_end) out[0] &= ~uint64_t{1};
+    for (uint64_t word : out) any |= word;
+    return any != 0;
+}
+
+bool holds(const uint64_t* set, uint32_t bit) { return set[bit / 64] >> (bit % 64) & 1; }
+void put(uint64_t* set, uint32_t bit) { set[bit / 64] |= uint64_t{1} << (bit % 64); }
+
+template <class Each>
+void for_each_bit(const std::vector<uint64_t>& set, const Each& each) {
+    for (size_t w = 0; w < set.size(); ++w)
+        for (uint64_t rest = set[w]; rest; rest &= rest - 1)
+            each(static_cast<uint32_t>(w * 64 + static_cast<size_t>(std::countr_zero(rest))));
+}
+
+}  // namespace
+
 LrDemands::LrDemands(const ContextFreeGrammar& grammar, const LrTables& tables, const Indentation* indentation,
                      Adjacency& adjacency)
-    : grammar_(grammar), tables_(tables), indentation_(indentation), outcomes_(tables.actions.size()) {
+    : grammar_(grammar),
+      tables_(tables),
+      indentation_(indentation),
+      steps_(tables.actions.size()),
+      outcomes_(tables.actions.size()) {
     find_kinds(adjacency);
     find_lookaheads();
     find_items();
@@ -98,50 +126,113 @@ uint32_t LrDemands::item_of(uint32_t state, const Item& item) const {
     return static_cast<uint32_t>(std::lower_bound(own.begin(), own.end(), item) - own.begin());
 }
 
-// Those that a state may go on with.
-std::vector<LrDemands::Lookahead> LrDemands::lookaheads(uint32_t state) const {
-    std::vector<Lookahead> out;
-    if (state == tables_.end) out.push_back(kEnd);
-    for (const LrTables::Action& action : tables_.actions[state])
-        if (action.symbol <= grammar_.terminal_count())
-            out.insert(out.end(), of_terminal_[action.symbol].begin(), of_terminal_[action.symbol].end());
+// ---- how the parser goes on -----------------------------------------------------------------------------------------
+
+const LrDemands::Steps& LrDemands::steps(uint32_t state) {
+    Steps& out = steps_[state];
+    if (!out.all.empty()) return out;
+    out.shifts.resize(words_);
+    out.all.resize(words_);
+    for (const LrTables::Action& action : tables_.actions[state]) {
+        if (action.symbol > grammar_.terminal_count() || of_terminal_[action.symbol].empty()) continue;
+        auto same = std::find_if(out.reductions.begin(), out.reductions.end(),
+                                 [&](const auto& each) { return each.first == action.target; });
+        if (action.reduces && same == out.reductions.end())
+            same = out.reductions.insert(same, {action.target, Lookaheads(words_)});
+        for (Lookahead each : of_terminal_[action.symbol]) {
+            put(out.all.data(), each);
+            put(action.reduces ? same->second.data() : out.shifts.data(), each);
+        }
+    }
+    if (state == tables_.end) put(out.all.data(), kEnd);
+    bytes_ += (out.reductions.size() + 2) * words_ * sizeof(uint64_t);
     return out;
 }
 
-// ---- how the parser goes on -----------------------------------------------------------------------------------------
-
-LrDemands::Outcome LrDemands::goes_on(uint32_t state, SymbolId rule, Lookahead lookahead) {
-    const uint64_t key = uint64_t{rule} << 32 | lookahead;
-    if (const auto at = outcomes_[state].find(key); at != outcomes_[state].end()) return at->second;
-    // Rules that are empty are read one above the other; without an end only where the parser has none either.
-    if (depth_ > tables_.actions.size()) return {};
-    ++depth_;
-    const Outcome out = find_outcome(state, rule, lookahead);
-    --depth_;
-    bytes_ += sizeof(key) + sizeof(out) + 2 * sizeof(void*);
-    return outcomes_[state].emplace(key, out).first->second;
+LrDemands::Outcomes* LrDemands::outcomes_of(uint32_t state, SymbolId rule) {
+    const auto& gotos = gotos_[state];
+    const auto at = std::lower_bound(gotos.begin(), gotos.end(), std::pair(rule, uint32_t{0}));
+    if (at == gotos.end() || at->first != rule) return nullptr;
+    if (outcomes_[state].empty()) {
+        outcomes_[state].resize(gotos.size());
+        bytes_ += gotos.size() * sizeof(Outcomes);
+    }
+    Outcomes& out = outcomes_[state][static_cast<size_t>(at - gotos.begin())];
+    if (out.asked.empty()) {
+        out.asked.resize(words_);
+        bytes_ += words_ * sizeof(uint64_t);
+    }
+    return &out;
 }
 
-LrDemands::Outcome LrDemands::find_outcome(uint32_t state, SymbolId rule, Lookahead lookahead) {
-    const auto [terminal, kind] = lookaheads_[lookahead];
-    uint32_t top = goto_of(state, rule);
-    for (size_t steps = 0; top != kNone && steps <= tables_.actions.size(); ++steps) {
-        if (lookahead == kEnd && top == tables_.end) return {How::kEnds, 0};
-        const LrTables::Action* next = tables_.action(top, terminal);
-        if (!next) return {};
-        if (!next->reduces) return {How::kAsNode, lifted(lifted(reading(next->target, kind), top), state)};
-        const LrTables::Production& production = tables_.productions[next->target];
-        Item item{production.rule, production.length};
-        if (!item.pops) {
-            const Outcome inner = goes_on(top, production.rule, lookahead);
-            if (inner.how == How::kAsNode) return {How::kAsNode, lifted(inner.id, state)};
-            if (inner.how != How::kDemands) return inner;
-            item = items_[top][inner.id];
+// Rules of one symbol are read one above the other. What is asked for again meanwhile, for the same lookahead, has no
+// end: then the parser has none either.
+const LrDemands::Outcomes& LrDemands::outcomes(uint32_t state, SymbolId rule, const uint64_t* lookaheads) {
+    static const Outcomes kNowhere;
+    Outcomes* out = outcomes_of(state, rule);
+    if (!out) return kNowhere;
+    Frontier now(1), next;
+    Lookaheads& asked = now[0].second;
+    now[0].first = rule;
+    asked.resize(words_);
+    uint64_t any = 0;
+    for (size_t w = 0; w < words_; ++w) any |= asked[w] = lookaheads[w] & ~out->asked[w];
+    if (!any) return *out;
+    for (size_t w = 0; w < words_; ++w) out->asked[w] |= asked[w];
+    for (size_t steps = 0; !now.empty() && steps <= tables_.actions.size(); ++steps, now.swap(next), next.clear())
+        for (const auto& [read, with] : now)
+            if (const uint32_t top = goto_of(state, read); top != kNone) follow(state, top, with, *out, next);
+    return *out;
+}
+
+// Where `top` stands on the state; adds what else was read to `next`.
+void LrDemands::follow(uint32_t state, uint32_t top, const Lookaheads& lookaheads, Outcomes& out, Frontier& next) {
+    const Steps& steps = this->steps(top);
+    const bool at_end = top == tables_.end && holds(lookaheads.data(), kEnd);
+    out.ends = out.ends || at_end;
+    Lookaheads some(words_);
+    for (const auto& [target, all] : steps.reductions) {
+        if (!intersect(lookaheads, all, some, at_end)) continue;
+        const LrTables::Production& production = tables_.productions[target];
+        if (production.length) {
+            pop(state, {production.rule, production.length}, some, out, next);
+            continue;
         }
-        if (item.pops > 1) return {How::kDemands, item_of(state, {item.rule, item.pops - 1})};
-        top = goto_of(state, item.rule);
+        const Outcomes& inner = outcomes(top, production.rule, some.data());
+        out.ends = out.ends || (inner.ends && holds(some.data(), kEnd));
+        for (size_t k = 0; k < inner.nodes.size(); ++k)
+            if (const auto [each, node] = inner.nodes[k]; holds(some.data(), each))
+                out.nodes.emplace_back(each, lifted(node, state));
+        Lookaheads demanding(words_);
+        for (size_t k = 0; k < inner.demands.size(); ++k)
+            if (intersect(some, inner.demands[k].second, demanding, false))
+                pop(state, items_[top][inner.demands[k].first], demanding, out, next);
     }
-    return {};
+    if (!intersect(lookaheads, steps.shifts, some, at_end)) return;
+    for_each_bit(some, [&](Lookahead each) {
+        const auto [terminal, kind] = lookaheads_[each];
+        const uint32_t read = reading(tables_.action(top, terminal)->target, kind);
+        out.nodes.emplace_back(each, lifted(lifted(read, top), state));
+        bytes_ += sizeof(out.nodes[0]);
+    });
+}
+
+// Takes entries off the stack above the state, and the last of them is on it.
+void LrDemands::pop(uint32_t state, const Item& item, const Lookaheads& lookaheads, Outcomes& out, Frontier& next) {
+    if (item.pops > 1) return add_demand(out, item_of(state, {item.rule, item.pops - 1}), lookaheads);
+    auto at = std::find_if(next.begin(), next.end(), [&](const auto& each) { return each.first == item.rule; });
+    if (at == next.end()) at = next.insert(at, {item.rule, Lookaheads(words_)});
+    for (size_t w = 0; w < words_; ++w) at->second[w] |= lookaheads[w];
+}
+
+void LrDemands::add_demand(Outcomes& out, uint32_t item, const Lookaheads& lookaheads) {
+    auto at =
+        std::find_if(out.demands.begin(), out.demands.end(), [&](const auto& each) { return each.first == item; });
+    if (at == out.demands.end()) {
+        at = out.demands.insert(at, {item, Lookaheads(words_)});
+        bytes_ += sizeof(*at) + words_ * sizeof(uint64_t);
+    }
+    for (size_t w = 0; w < words_; ++w) at->second[w] |= lookaheads[w];
 }
 
 // ---- the fixpoint ---------------------------------------------------------------------------------------------------
@@ -176,12 +267,14 @@ uint32_t LrDemands::lifted(uint32_t source, uint32_t state) {
     return node;
 }
 
-void LrDemands::set_bit(uint32_t node, uint32_t item, Lookahead lookahead) {
-    uint64_t& word = nodes_[node].set[item * words_ + lookahead / 64];
-    const uint64_t bit = uint64_t{1} << (lookahead % 64);
-    if (word & bit) return;
-    word |= bit;
-    queue(node);
+void LrDemands::set_bits(uint32_t node, uint32_t item, const uint64_t* lookaheads) {
+    uint64_t* own = &nodes_[node].set[item * words_];
+    uint64_t added = 0;
+    for (size_t w = 0; w < words_; ++w) {
+        added |= lookaheads[w] & ~own[w];
+        own[w] |= lookaheads[w];
+    }
+    if (added) queue(node);
 }
 
 void LrDemands::set_ends(uint32_t node) {
@@ -200,19 +293,21 @@ void LrDemands::unite(uint32_t from, uint32_t into) {
     if (changed) queue(into);
 }
 
-void LrDemands::apply(uint32_t node, const Outcome& outcome, Lookahead lookahead) {
-    switch (outcome.how) {
-        case How::kFails: return;
-        case How::kEnds: return set_ends(node);
-        case How::kDemands: return set_bit(node, outcome.id, lookahead);
-        case How::kAsNode: {
-            if (united_.find(outcome.id, node) == PairMap::kNone) {
-                united_.insert(outcome.id, node, 1);
-                nodes_[outcome.id].into.push_back(node);
-            }
-            return unite(outcome.id, node);
-        }
+void LrDemands::depend(uint32_t node, uint32_t on) {
+    nodes_[on].into.push_back(node);
+    unite(on, node);
+}
+
+// What comes of some of the lookaheads, which were not applied before.
+void LrDemands::apply(uint32_t node, const Outcomes& outcomes, const uint64_t* lookaheads) {
+    if (outcomes.ends && holds(lookaheads, kEnd)) set_ends(node);
+    Lookaheads some(words_);
+    for (const auto& [item, all] : outcomes.demands) {
+        for (size_t w = 0; w < words_; ++w) some[w] = all[w] & lookaheads[w];
+        set_bits(node, item, some.data());
     }
+    for (const auto& [each, on] : outcomes.nodes)
+        if (holds(lookaheads, each)) depend(node, on);
 }
 
 // Where the node's state is on top and a lookahead was found.
@@ -222,12 +317,14 @@ void LrDemands::look_ahead(uint32_t node, Lookahead lookahead) {
     if (lookahead == kEnd && state == tables_.end) return set_ends(node);
     const LrTables::Action* next = tables_.action(state, terminal);
     if (!next) return;
-    if (!next->reduces) return apply(node, {How::kAsNode, lifted(reading(next->target, kind), state)}, lookahead);
+    if (!next->reduces) return depend(node, lifted(reading(next->target, kind), state));
+    one_.assign(words_, 0);
+    put(one_.data(), lookahead);
     const LrTables::Production& production = tables_.productions[next->target];
     if (production.length)
-        set_bit(node, item_of(state, {production.rule, production.length}), lookahead);
+        set_bits(node, item_of(state, {production.rule, production.length}), one_.data());
     else
-        apply(node, goes_on(state, production.rule, lookahead), lookahead);
+        apply(node, outcomes(state, production.rule, one_.data()), one_.data());
 }
 
 // What the lexer may find next.
@@ -242,7 +339,7 @@ void LrDemands::open(uint32_t node) {
         if (!follows[lexeme]) continue;
         const SymbolId terminal = grammar_.lexemes()[lexeme].terminal;
         if (grammar_.is_ignored(terminal))
-            apply(node, {How::kAsNode, reading(state, kinds_[lexeme])}, kEnd);
+            depend(node, reading(state, kinds_[lexeme]));
         else
             find(terminal, kinds_[lexeme]);
     }
@@ -254,7 +351,7 @@ void LrDemands::open(uint32_t node) {
         for (LexemeId lexeme : grammar_.lexemes_of(terminal)) {
             if (!follows[lexeme]) continue;
             find(indentation_->newline, kinds_[lexeme]);
-            if (width == Indentation::kAnyWidth) apply(node, {How::kAsNode, reading(state, kinds_[lexeme])}, kEnd);
+            if (width == Indentation::kAnyWidth) depend(node, reading(state, kinds_[lexeme]));
         }
 }
 
@@ -263,19 +360,19 @@ void LrDemands::take_over(uint32_t node) {
     const uint32_t source = nodes_[node].source, state = nodes_[node].state;
     const std::vector<Item>& above = items_[nodes_[source].state];
     if (nodes_[source].set.back()) set_ends(node);
+    Lookaheads fresh(words_);
     for (uint32_t k = 0; k < above.size(); ++k) {
-        const uint32_t down = above[k].pops > 1 ? item_of(state, {above[k].rule, above[k].pops - 1}) : kNone;
+        uint64_t any = 0;
         for (size_t w = 0; w < words_; ++w) {
-            const uint64_t given = nodes_[source].set[k * words_ + w];
-            for (uint64_t rest = given & ~nodes_[node].done[k * words_ + w]; rest; rest &= rest - 1) {
-                const auto lookahead = static_cast<Lookahead>(w * 64 + static_cast<size_t>(std::countr_zero(rest)));
-                if (down != kNone)
-                    set_bit(node, down, lookahead);
-                else
-                    apply(node, goes_on(state, above[k].rule, lookahead), lookahead);
-            }
-            nodes_[node].done[k * words_ + w] |= given;
+            uint64_t& done = nodes_[node].done[k * words_ + w];
+            any |= fresh[w] = nodes_[source].set[k * words_ + w] & ~done;
+            done |= fresh[w];
         }
+        if (!any) continue;
+        if (above[k].pops > 1)
+            set_bits(node, item_of(state, {above[k].rule, above[k].pops - 1}), fresh.data());
+        else
+            apply(node, outcomes(state, above[k].rule, fresh.data()), fresh.data());
     }
 }
 

@@ -15,7 +15,7 @@
 #pragma once
 #include <cstdint>
 #include <deque>
-#include <unordered_map>
+#include <utility>
 #include <vector>
 
 #include "context_free/adjacency.hpp"
@@ -37,12 +37,15 @@ public:
         uint32_t pops;
         auto operator<=>(const Item&) const = default;
     };
-    // For each item of a state `words()` words of lookaheads, and then whether the text can be finished anyhow.
+    using Lookaheads = std::vector<uint64_t>;  // `words()` words
+    // For each item of a state the lookaheads, and then whether the text can be finished anyhow.
     using Set = std::vector<uint64_t>;
-    enum class How : uint8_t { kFails, kEnds, kDemands, kAsNode };
-    struct Outcome {
-        How how = How::kFails;
-        uint32_t id = 0;  // of an item of the state, or of a node
+    // What becomes of a stack with a state on top when a rule was read above it, by lookahead.
+    struct Outcomes {
+        Lookaheads asked;   // those for which this is known; with others, and those of none below, there is no way on
+        bool ends = false;  // with the end of the text
+        std::vector<std::pair<uint32_t, Lookaheads>> demands;  // by items of the state
+        std::vector<std::pair<Lookahead, uint32_t>> nodes;     // whose demands these are
     };
 
     // `indentation`: null if line breaks mean nothing.
@@ -55,12 +58,11 @@ public:
     const std::vector<Item>& items(uint32_t state) const { return items_[state]; }
     // (rule, state) sorted by rule.
     const std::vector<std::pair<SymbolId, uint32_t>>& gotos(uint32_t state) const { return gotos_[state]; }
-    std::vector<Lookahead> lookaheads(uint32_t state) const;
+    const Lookaheads& lookaheads(uint32_t state) { return steps(state).all; }
     // What a state on top demands, if a lexeme of a kind was read last. Holds until the next call.
     const Set& behind(uint32_t state, Kind last);
-    // What becomes of a stack with the state on top when a rule was read above it. Of a node `set` has the demands once
-    // `solve` was called.
-    Outcome goes_on(uint32_t state, SymbolId rule, Lookahead lookahead);
+    // Of a goto of the state, for some lookaheads at least. Of a node `set` has the demands once `solve` was called.
+    const Outcomes& outcomes(uint32_t state, SymbolId rule, const uint64_t* lookaheads);
     void solve();
     const Set& set(uint32_t node) const { return nodes_[node].set; }
     size_t memory_bytes() const { return bytes_; }
@@ -74,21 +76,32 @@ private:
         std::vector<uint32_t> lifted, into;  // nodes that depend on it
         bool opened = false, queued = false;
     };
+    // What a state does with lookaheads.
+    struct Steps {
+        std::vector<std::pair<uint32_t, Lookaheads>> reductions;  // by production
+        Lookaheads shifts, all;
+    };
+    using Frontier = std::vector<std::pair<SymbolId, Lookaheads>>;  // rules that were read with lookaheads
     void find_kinds(Adjacency& adjacency);
     void find_lookaheads();
     void find_items();
     uint32_t goto_of(uint32_t state, SymbolId rule) const;
     uint32_t item_of(uint32_t state, const Item& item) const;
-    Outcome find_outcome(uint32_t state, SymbolId rule, Lookahead lookahead);
+    const Steps& steps(uint32_t state);
+    Outcomes* outcomes_of(uint32_t state, SymbolId rule);
+    void add_demand(Outcomes& out, uint32_t item, const Lookaheads& lookaheads);
+    void follow(uint32_t state, uint32_t top, const Lookaheads& lookaheads, Outcomes& out, Frontier& next);
+    void pop(uint32_t state, const Item& item, const Lookaheads& lookaheads, Outcomes& out, Frontier& next);
     uint32_t reading(uint32_t state, Kind last);
     uint32_t lifted(uint32_t source, uint32_t state);
     uint32_t new_node(uint32_t state, Kind last, uint32_t source);
     void open(uint32_t node);
     void look_ahead(uint32_t node, Lookahead lookahead);
     void take_over(uint32_t node);
-    void apply(uint32_t node, const Outcome& outcome, Lookahead lookahead);
+    void apply(uint32_t node, const Outcomes& outcomes, const uint64_t* lookaheads);
+    void depend(uint32_t node, uint32_t on);
     void unite(uint32_t from, uint32_t into);
-    void set_bit(uint32_t node, uint32_t item, Lookahead lookahead);
+    void set_bits(uint32_t node, uint32_t item, const uint64_t* lookaheads);
     void set_ends(uint32_t node);
     void queue(uint32_t node);
 
@@ -105,10 +118,10 @@ private:
     std::vector<std::vector<Item>> items_;                           // [state], sorted
     std::deque<Node> nodes_;
     std::vector<uint32_t> todo_;
-    PairMap reading_, lifted_;                                     // (state, kind) and (node, state) -> node
-    PairMap united_;                                               // (node, node of its `into`)
-    std::vector<std::unordered_map<uint64_t, Outcome>> outcomes_;  // [state]: rule and lookahead
-    uint32_t depth_ = 0;                                           // of `goes_on` in itself
+    PairMap reading_, lifted_;                     // (state, kind) and (node, state) -> node
+    std::vector<Steps> steps_;                     // [state], when it was asked for
+    std::vector<std::vector<Outcomes>> outcomes_;  // [state][goto], the same
+    Lookaheads one_;                               // within `look_ahead`
     size_t bytes_ = 0;
 };
 

@@ -11,52 +11,49 @@ LrLiveness::LrLiveness(const ContextFreeGrammar& grammar, const LrTables& tables
         for (const LrDemands::Item& item : demands_.items(state)) depths_[state] = std::max(depths_[state], item.pops);
 }
 
-// Whether one of some lookaheads is good in the state that an item goes back to.
-bool LrLiveness::meets(const LrDemands::Item& item, const uint64_t* lookaheads,
-                       const std::vector<Context>& below) const {
-    if (item.pops > below.size()) return false;
+// The lookaheads that are good in the state that an item goes back to; null: none are.
+const uint64_t* LrLiveness::good(const LrDemands::Item& item, const std::vector<Context>& below) const {
+    if (item.pops > below.size()) return nullptr;
     const Entry& entry = entry_[below[item.pops - 1]];
     const auto& gotos = demands_.gotos(entry.state);
     const auto at = std::lower_bound(gotos.begin(), gotos.end(), std::pair(item.rule, uint32_t{0}));
-    if (at == gotos.end() || at->first != item.rule) return false;
-    const uint64_t* good = &entry.good[static_cast<size_t>(at - gotos.begin()) * demands_.words()];
-    for (size_t w = 0; w < demands_.words(); ++w)
-        if (lookaheads[w] & good[w]) return true;
-    return false;
+    if (at == gotos.end() || at->first != item.rule) return nullptr;
+    return &entry.good[static_cast<size_t>(at - gotos.begin()) * demands_.words()];
 }
 
 bool LrLiveness::meets(uint32_t state, const LrDemands::Set& set, const std::vector<Context>& below) const {
     if (set.back()) return true;
     const auto& items = demands_.items(state);
-    for (size_t k = 0; k < items.size(); ++k)
-        if (meets(items[k], &set[k * demands_.words()], below)) return true;
+    for (size_t k = 0; k < items.size(); ++k) {
+        const uint64_t* good = this->good(items[k], below);
+        for (size_t w = 0; good && w < demands_.words(); ++w)
+            if (set[k * demands_.words() + w] & good[w]) return true;
+    }
     return false;
 }
 
-bool LrLiveness::goes_well(uint32_t state, SymbolId rule, LrDemands::Lookahead lookahead,
-                           const std::vector<Context>& below) {
-    const LrDemands::Outcome outcome = demands_.goes_on(state, rule, lookahead);
-    switch (outcome.how) {
-        case LrDemands::How::kFails: return false;
-        case LrDemands::How::kEnds: return true;
-        case LrDemands::How::kAsNode: return meets(state, demands_.set(outcome.id), below);
-        case LrDemands::How::kDemands: break;
+// Those of a goto, of the lookaheads that its target goes on with.
+void LrLiveness::add_good(uint32_t state, const std::pair<SymbolId, uint32_t>& jump, const std::vector<Context>& below,
+                          uint64_t* out) {
+    const LrDemands::Lookaheads& wanted = demands_.lookaheads(jump.second);
+    const LrDemands::Outcomes& outcomes = demands_.outcomes(state, jump.first, wanted.data());
+    if (outcomes.ends) out[0] |= wanted[0] & uint64_t{1} << LrDemands::kEnd;
+    for (const auto& [item, lookaheads] : outcomes.demands) {
+        const uint64_t* good = this->good(demands_.items(state)[item], below);
+        for (size_t w = 0; good && w < demands_.words(); ++w) out[w] |= wanted[w] & lookaheads[w] & good[w];
     }
-    std::vector<uint64_t> only(demands_.words(), 0);
-    only[lookahead / 64] = uint64_t{1} << (lookahead % 64);
-    return meets(demands_.items(state)[outcome.id], only.data(), below);
+    for (const auto& [lookahead, node] : outcomes.nodes) {
+        const uint64_t bit = wanted[lookahead / 64] & uint64_t{1} << (lookahead % 64);
+        if (bit && meets(state, demands_.set(node), below)) out[lookahead / 64] |= bit;
+    }
 }
 
 LrLiveness::Entry LrLiveness::entry_of(uint32_t state, const std::vector<Context>& below) {
     const auto& gotos = demands_.gotos(state);
     Entry out{state, std::vector<uint64_t>(gotos.size() * demands_.words(), 0)};
-    for (const auto& [rule, target] : gotos)
-        for (LrDemands::Lookahead each : demands_.lookaheads(target)) demands_.goes_on(state, rule, each);
+    for (const auto& [rule, target] : gotos) demands_.outcomes(state, rule, demands_.lookaheads(target).data());
     demands_.solve();
-    for (size_t k = 0; k < gotos.size(); ++k)
-        for (LrDemands::Lookahead each : demands_.lookaheads(gotos[k].second))
-            if (goes_well(state, gotos[k].first, each, below))
-                out.good[k * demands_.words() + each / 64] |= uint64_t{1} << (each % 64);
+    for (size_t k = 0; k < gotos.size(); ++k) add_good(state, gotos[k], below, &out.good[k * demands_.words()]);
     return out;
 }
 

@@ -37,10 +37,10 @@ private:
         uint32_t state;
         std::vector<uint64_t> good;  // [goto][lookahead / 64]
     };
-    bool is_good(const Entry& entry, SymbolId rule, LrDemands::Lookahead lookahead) const;
-    bool meets(const LrDemands::Item& item, const uint64_t* lookaheads, const std::vector<Context>& below) const;
+    const uint64_t* good(const LrDemands::Item& item, const std::vector<Context>& below) const;
     bool meets(uint32_t state, const LrDemands::Set& set, const std::vector<Context>& below) const;
-    bool goes_well(uint32_t state, SymbolId rule, LrDemands::Lookahead lookahead, const std::vector<Context>& below);
+    void add_good(uint32_t state, const std::pair<SymbolId, uint32_t>& jump, const std::vector<Context>& below,
+                  uint64_t* out);
     Entry entry_of(uint32_t state, const std::vector<Context>& below);
 
     LrDemands demands_;
