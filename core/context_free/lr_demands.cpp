@@ -165,8 +165,8 @@ LrDemands::Outcomes* LrDemands::outcomes_of(uint32_t state, SymbolId rule) {
     return &out;
 }
 
-// Rules of one symbol are read one above the other. What is asked for again meanwhile, for the same lookahead, has no
-// end: then the parser has none either.
+// A rule of one symbol is taken for the one above it, and so on: one step for all lookaheads that are left. With one
+// that is asked for again while it is followed, the parser never comes to an end.
 const LrDemands::Outcomes& LrDemands::outcomes(uint32_t state, SymbolId rule, const uint64_t* lookaheads) {
     static const Outcomes kNowhere;
     Outcomes* out = outcomes_of(state, rule);
@@ -202,7 +202,7 @@ void LrDemands::follow(uint32_t state, uint32_t top, const Lookaheads& lookahead
         out.ends = out.ends || (inner.ends && holds(some.data(), kEnd));
         for (size_t k = 0; k < inner.nodes.size(); ++k)
             if (const auto [each, node] = inner.nodes[k]; holds(some.data(), each))
-                out.nodes.emplace_back(each, lifted(node, state));
+                add_node(out, each, lifted(node, state));
         Lookaheads demanding(words_);
         for (size_t k = 0; k < inner.demands.size(); ++k)
             if (intersect(some, inner.demands[k].second, demanding, false))
@@ -212,8 +212,7 @@ void LrDemands::follow(uint32_t state, uint32_t top, const Lookaheads& lookahead
     for_each_bit(some, [&](Lookahead each) {
         const auto [terminal, kind] = lookaheads_[each];
         const uint32_t read = reading(tables_.action(top, terminal)->target, kind);
-        out.nodes.emplace_back(each, lifted(lifted(read, top), state));
-        bytes_ += sizeof(out.nodes[0]);
+        add_node(out, each, lifted(lifted(read, top), state));
     });
 }
 
@@ -223,6 +222,11 @@ void LrDemands::pop(uint32_t state, const Item& item, const Lookaheads& lookahea
     auto at = std::find_if(next.begin(), next.end(), [&](const auto& each) { return each.first == item.rule; });
     if (at == next.end()) at = next.insert(at, {item.rule, Lookaheads(words_)});
     for (size_t w = 0; w < words_; ++w) at->second[w] |= lookaheads[w];
+}
+
+void LrDemands::add_node(Outcomes& out, Lookahead lookahead, uint32_t node) {
+    out.nodes.emplace_back(lookahead, node);
+    bytes_ += sizeof(out.nodes[0]);
 }
 
 void LrDemands::add_demand(Outcomes& out, uint32_t item, const Lookaheads& lookaheads) {
@@ -295,6 +299,7 @@ void LrDemands::unite(uint32_t from, uint32_t into) {
 
 void LrDemands::depend(uint32_t node, uint32_t on) {
     nodes_[on].into.push_back(node);
+    bytes_ += sizeof(node);
     unite(on, node);
 }
 

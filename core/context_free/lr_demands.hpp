@@ -65,7 +65,7 @@ public:
     const Outcomes& outcomes(uint32_t state, SymbolId rule, const uint64_t* lookaheads);
     void solve();
     const Set& set(uint32_t node) const { return nodes_[node].set; }
-    size_t memory_bytes() const { return bytes_; }
+    size_t memory_bytes() const { return bytes_ + reading_.memory_bytes() + lifted_.memory_bytes(); }
 
 private:
     struct Node {
@@ -89,6 +89,7 @@ private:
     uint32_t item_of(uint32_t state, const Item& item) const;
     const Steps& steps(uint32_t state);
     Outcomes* outcomes_of(uint32_t state, SymbolId rule);
+    void add_node(Outcomes& out, Lookahead lookahead, uint32_t node);
     void add_demand(Outcomes& out, uint32_t item, const Lookaheads& lookaheads);
     void follow(uint32_t state, uint32_t top, const Lookaheads& lookaheads, Outcomes& out, Frontier& next);
     void pop(uint32_t state, const Item& item, const Lookaheads& lookaheads, Outcomes& out, Frontier& next);
