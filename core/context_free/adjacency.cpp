@@ -27,7 +27,7 @@ Adjacency::Adjacency(const ContextFreeGrammar& grammar, Kernel& kernel, Lexer& l
     numbers_ = before->numbers_;
     for (size_t lexeme = 0; lexeme < known_.size(); ++lexeme) {
         const Known& known = before->known_[lexeme];
-        known_[lexeme] = {known.beginning, known.free, known.last, nullptr, known.told, known.followed};
+        known_[lexeme] = {known.beginning, kUnknown, known.free, known.last, nullptr, known.told, known.followed};
     }
 }
 
@@ -147,6 +147,17 @@ Adjacency::When Adjacency::behind(LexemeId id, uint32_t beginning) {
         known.told = beginnings_.size();
     }
     return known.followed[word].of(beginning % 64);
+}
+
+uint32_t Adjacency::ending(LexemeId id) {
+    Known& known = known_[id];
+    if (known.ending != kUnknown) return known.ending;
+    std::vector<uint64_t> answers{static_cast<uint64_t>(last(id))};
+    if (!is_free(id)) {
+        behind(id, beginning(id));  // tells of all others, too
+        for (const Answer& each : known.followed) answers.insert(answers.end(), {each.always, each.ever});
+    }
+    return known.ending = endings_.try_emplace(answers, static_cast<uint32_t>(endings_.size())).first->second;
 }
 
 Adjacency::When Adjacency::followed(LexemeId lexeme, LexemeId next) {

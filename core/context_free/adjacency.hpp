@@ -42,6 +42,8 @@ public:
     When last(LexemeId lexeme);
     // Lexemes that begin with the same bytes have the same number, and stand behind the same ones.
     uint32_t beginning(LexemeId lexeme);
+    // Lexemes with the same number are followed by the same lexemes, and may be last alike.
+    uint32_t ending(LexemeId lexeme);
     size_t memory_bytes() const;
 
 private:
@@ -55,7 +57,7 @@ private:
         }
     };
     struct Known {
-        uint32_t beginning = kUnknown;
+        uint32_t beginning = kUnknown, ending = kUnknown;
         std::optional<bool> free;
         std::optional<When> last;
         std::unique_ptr<std::vector<LexemeGraph::State>> states;
@@ -84,6 +86,7 @@ private:
     std::vector<Known> known_;         // [lexeme]
     std::vector<ByteSet> beginnings_;  // [beginning]
     std::map<std::array<uint64_t, 4>, uint32_t> numbers_;
+    std::map<std::vector<uint64_t>, uint32_t> endings_;
     std::unordered_map<Promise, Keeping> keeping_;
     std::unordered_map<NodeId, ByteSet> used_;  // by the longer texts
     std::vector<uint64_t> ends_well_;           // [state], within `over_states`

@@ -116,10 +116,9 @@ When NeighbourClasses::follows_lexeme(LexemeId lexeme, SymbolId next) {
     return least == most ? least : When::kSometimes;
 }
 
-// The same behind a terminal, whichever way that is read.
-When NeighbourClasses::follows(SymbolId terminal, SymbolId next) {
+// The same behind a terminal, whichever of its lexemes is read.
+When NeighbourClasses::follows(const std::vector<LexemeId>& lexemes, SymbolId next) {
     When least = When::kAlways, most = When::kNever;
-    const std::vector<LexemeId> lexemes = lexemes_of(terminal);
     for (LexemeId lexeme : lexemes) {
         const When when = follows_lexeme(lexeme, next);
         least = std::min(least, when);
@@ -135,18 +134,43 @@ bool NeighbourClasses::is_free(SymbolId terminal) {
            std::all_of(lexemes.begin(), lexemes.end(), [&](LexemeId each) { return adjacency_.is_free(each); });
 }
 
+// One of those that are followed by the same.
+std::vector<LexemeId> NeighbourClasses::told_apart(const std::vector<LexemeId>& lexemes) {
+    std::vector<LexemeId> out;
+    std::set<uint32_t> endings;
+    for (LexemeId each : lexemes)
+        if (!foreign_.empty() || endings.insert(adjacency_.ending(each)).second) out.push_back(each);
+    return out;
+}
+
+// Of lexemes that begin alike a way needs one, and ways with the same are one.
+void NeighbourClasses::unite_ways() {
+    std::map<uint32_t, LexemeId> of_beginning;
+    for (std::set<Way>& ways : ways_) {
+        std::set<Way> united;
+        for (const Way& way : ways) {
+            std::set<LexemeId> lexemes;
+            for (LexemeId each : way.lexemes)
+                lexemes.insert(of_beginning.try_emplace(adjacency_.beginning(each), each).first->second);
+            united.insert({way.between, {lexemes.begin(), lexemes.end()}});
+        }
+        ways.swap(united);
+    }
+}
+
 // What tells terminals apart.
 std::vector<NeighbourClasses::Neighbours> NeighbourClasses::find_neighbours(const std::vector<SymbolId>& read) {
     std::vector<Neighbours> out(read.size());
+    if (!std::all_of(read.begin(), read.end(), [&](SymbolId each) { return is_free(each); })) unite_ways();
     for (size_t at = 0; at < read.size(); ++at) {
         poll();
         if (is_free(read[at])) continue;
+        const std::vector<LexemeId> lexemes = told_apart(lexemes_of(read[at]));
         for (size_t next = 0; next < read.size(); ++next) {
-            const When when = follows(read[at], read[next]);
+            const When when = follows(lexemes, read[next]);
             out[at].behind.push_back(when);
             out[next].before.push_back(when);
         }
-        const std::vector<LexemeId> lexemes = lexemes_of(read[at]);
         const bool may_end = std::all_of(lexemes.begin(), lexemes.end(),
                                          [&](LexemeId lexeme) { return adjacency_.last(lexeme) == When::kAlways; });
         out[at].behind.push_back(may_end ? When::kAlways : When::kNever);

@@ -63,7 +63,9 @@ private:
     When followed(LexemeId lexeme, uint32_t between, LexemeId next);
     When follows_way(LexemeId lexeme, const Way& way);
     When follows_lexeme(LexemeId lexeme, SymbolId next);
-    When follows(SymbolId terminal, SymbolId next);
+    When follows(const std::vector<LexemeId>& lexemes, SymbolId next);
+    std::vector<LexemeId> told_apart(const std::vector<LexemeId>& lexemes);
+    void unite_ways();
     std::vector<Neighbours> find_neighbours(const std::vector<SymbolId>& read);
     void find_follow(const std::vector<SymbolId>& read, const std::map<Neighbours, uint32_t>& classes);
     bool knows_what_follows(LexemeId lexeme);
