@@ -292,6 +292,12 @@ size_t Nodes::substring_bytes() const {
     return bytes;
 }
 
+// Whether the node begins with characters, none of which goes on like this: so it is with most of many words.
+bool Nodes::is_other_character(NodeId id, uint8_t byte) {
+    const NodeId head = nodes_[id].kind == Kind::kConcat ? nodes_[id].a : id;
+    return nodes_[head].kind == Kind::kChars && chars_row(head)[byte] == kEmpty;
+}
+
 NodeId Nodes::derivative(NodeId id, uint8_t byte) {
     const Node node = nodes_[id];
     switch (node.kind) {
@@ -308,7 +314,8 @@ NodeId Nodes::derivative(NodeId id, uint8_t byte) {
             return next ? substring_node(node.a, next) : kEmpty;
         }
         case Kind::kConcat: {
-            NodeId first = concat(derivative(node.a, byte), node.b);
+            NodeId first = derivative(node.a, byte);
+            if (first != kEmpty) first = concat(first, node.b);
             if (!nodes_[node.a].nullable) return first;
             return alternation({first, derivative(node.b, byte)});
         }
@@ -319,11 +326,17 @@ NodeId Nodes::derivative(NodeId id, uint8_t byte) {
                           repeat(node.a, node.b ? node.b - 1 : 0, node.c == kUnbounded ? kUnbounded : node.c - 1));
         }
         case Kind::kNot: return complement(derivative(node.a, byte));
-        case Kind::kOr:
+        case Kind::kOr: {
+            std::vector<NodeId> parts;
+            for (uint32_t k = 0; k < node.kid_count; ++k)
+                if (const NodeId kid = kid_pool_[node.kids + k]; !is_other_character(kid, byte))
+                    if (const NodeId part = derivative(kid, byte)) parts.push_back(part);
+            return parts.empty() ? kEmpty : alternation(parts);
+        }
         case Kind::kAnd: {
             std::vector<NodeId> parts = kids_of(node);
             for (NodeId& part : parts) part = derivative(part, byte);
-            return node.kind == Kind::kOr ? alternation(parts) : conjunction(parts);
+            return conjunction(parts);
         }
     }
     return kEmpty;

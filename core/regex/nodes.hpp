@@ -170,6 +170,7 @@ protected:
     NodeId intern(Node node, const std::vector<NodeId>& kids = {});
     NodeId chars_node(Phase phase, Ranges ranges, uint32_t a = 0, uint32_t b = 0);
     const CharsRow& chars_row(NodeId node);
+    bool is_other_character(NodeId id, uint8_t byte);
     NodeId number_node(const NumberState& state);
     uint32_t known_table(std::shared_ptr<const SubstringTable> table);
     NodeId substring_node(uint32_t table, SubstringTable::State state);
