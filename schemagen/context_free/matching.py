@@ -400,6 +400,7 @@ def _set(parts: list[Any], *, guarded: bool) -> str:
     for code, argument in parts[negated:]:
         if code is codes.LITERAL:
             text += re.escape(chr(argument))
+            has_mark = has_mark or argument == ord(MARK)
         elif code is codes.RANGE:
             text += f"{re.escape(chr(argument[0]))}-{re.escape(chr(argument[1]))}"
             has_mark = has_mark or argument[1] >= ord(MARK)
