@@ -2,8 +2,9 @@ r"""EBNF of two kinds, read to rules: that of xgrammar, and that of the W3C's sp
 
 xgrammar (its page "EBNF Grammar"): GBNF's rules, which end where the next line begins with ``name ::=``; macros; a lookahead
 assertion ``(= ...)`` at the end of a rule. An assertion is a claim about what follows the rule anyway, by which xgrammar
-prepares its masks: it is read, its rules have to be there, and it does not change the language. Options of a rule
-(``name[lazy] ::=``) and macros over tokens are refused.
+prepares its masks: it is read, its rules have to be there, and it does not change the language. Of the options of a rule
+``temperature`` and ``capture`` do not either; a lazy one ends at its first match, so that its texts are those that begin with
+no other one. ``max_tokens`` and macros over all tokens but some are refused.
 
 W3C (XML 1.0, section 6): ``#x20``, ``[a-z#x20]``, ``[^...]``, literals in either quotes and without escapes, ``A - B``,
 ``/* comments */``. Both sides of ``A - B`` have to be regular: then they have a complement. Numbers of productions
@@ -19,7 +20,7 @@ from schemagen.context_free.literals import CharacterSet, Escapes, quoted
 from schemagen.context_free.macros import MACROS, Arguments, Name, expand
 from schemagen.context_free.notation import Notation, text_of
 from schemagen.context_free.regular import RecursiveRuleError, RegularRules
-from schemagen.context_free.syntax import EMPTY_TEXT, NOTHING, Rule, Text
+from schemagen.context_free.syntax import EMPTY_TEXT, NOTHING, Rule, Text, sequence
 from schemagen.regex import ast
 
 if TYPE_CHECKING:
@@ -33,7 +34,11 @@ _HEXADECIMAL = {"x": None, "u": 4, "U": 8}
 _ESCAPES = Escapes({**{each: each for each in "\"\\/'?"}, **_CONTROLS}, hexadecimal=_HEXADECIMAL)
 _SET_ESCAPES = Escapes({**_ESCAPES.characters, **{each: each for each in "^$.*+()[]{}|-"}}, hexadecimal=_HEXADECIMAL)
 _SET = CharacterSet(_SET_ESCAPES, has_anything=True)
-_OPTIONS = re.compile(r"\[[^\]\n]*\]")
+_OPTION = re.compile(
+    r"(?:lazy|capture)(?![\w=])|capture=\"(?:[^\"\\\n]|\\.)*\"|(?:temperature|max_tokens)=[0-9]+(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?"
+)
+#: ``{2, -1}``, as xgrammar prints it, has no upper end.
+_COUNTS = re.compile(r"\{\s*([0-9]*)\s*(?:(,)\s*(?:([0-9]*)|-1)\s*)?\}")
 _INTEGER = re.compile(r"[0-9]{1,18}(?![0-9])")
 
 
@@ -66,23 +71,59 @@ class _Xgrammar(_ByHeads):
     """A reader of xgrammar's EBNF."""
 
     rule_name = re.compile(r"[a-zA-Z_.-][a-zA-Z0-9_.-]*")
-    rule_head = re.compile(r"[a-zA-Z_.-][a-zA-Z0-9_.-]*(?:\s*\[[^\]\n]*\](?=\s*::=))?")
+    rule_head = re.compile(r"[a-zA-Z_.-][a-zA-Z0-9_.-]*(?:\[(?:[^\]\"\n]|\"(?:[^\"\\\n]|\\.)*\")*\](?=\s*::=))?")
     blank = re.compile(r"(?:\s|#[^\r\n]*)*")
+    counts = _COUNTS
 
-    def head(self) -> str:
-        """Read the name of a rule and ``::=``; its options are refused."""
-        at = self.scanner.at
-        name = self.scanner.match(self.rule_name)
-        options = name and self.scanner.match(_OPTIONS)
-        if name and options:
-            raise self.scanner.unsupported(
-                f"the options {options[0]} of the rule {name[0]!r}",
-                at + len(name[0]),
-                why="they say how to decode, or bound what a single occurrence may take, which is no matter of the rules",
-                fix=f"write {name[0]} ::= ..., and bounds as repetitions",
-            )
-        self.scanner.at = at
-        return super().head()
+    def __init__(self, text: str) -> None:
+        super().__init__(text)
+        #: Where each rule is said to be lazy.
+        self._lazy: dict[str, int] = {}
+
+    def options(self, name: str) -> None:
+        """Read ``[lazy, temperature=0.7]``."""
+        begin = self.scanner.at
+        if not self.scanner.take("["):
+            return
+        while True:
+            self.scanner.match(self.blank)
+            at = self.scanner.at
+            option = self.scanner.match(_OPTION)
+            if option is None:
+                fix = f"write {name}[temperature=0.7, capture, lazy] ::= ..."
+                raise self.scanner.error("an option of a rule that cannot be read", at, fix=fix)
+            if option[0].startswith("max_tokens"):
+                raise self.scanner.unsupported(
+                    f"the option {option[0]} of the rule {name!r}",
+                    at,
+                    why="rules are read over characters, whichever tokens these are written with",
+                    fix=f"write {name} ::= ..., and bounds as repetitions",
+                )
+            if option[0] == "lazy":
+                self._lazy[name] = begin
+            self.scanner.match(self.blank)
+            if self.scanner.take("]"):
+                return
+            if not self.scanner.take(","):
+                raise self.scanner.unexpected("',' or ']'")
+
+    def resolve(self) -> None:
+        """Write lazy rules as the texts that go on behind no other one."""
+        more = Text(ast.repeat(ast.ANY_CHAR, 1, None))
+        known = RegularRules(
+            self.rules, {name: (self.rules[name], sequence(self.rules[name], more)) for name in self._lazy}
+        )
+        for name, at in self._lazy.items():
+            try:
+                language = known.rule(name)
+            except RecursiveRuleError as error:
+                raise self.scanner.unsupported(
+                    f"the lazy rule {name!r}, which is no regular expression",
+                    at,
+                    why=f"{error.name!r} calls itself, or is read by an automaton of its own",
+                    fix="make rules without recursion lazy only",
+                ) from None
+            self.rules[name] = text_of(language)
 
     def symbol(self, depth: int) -> Expression:
         """Read a symbol, or the assertion at the end of a rule."""

@@ -61,8 +61,9 @@ class Notation(ABC):
     blank: ClassVar[re.Pattern[str]]
     #: Whether ``x*?`` is a repetition of a repetition.
     stacks_operators: ClassVar[bool] = False
-    #: Whether ``{m,n}`` is a repetition, and whether m may be left out.
+    #: Whether ``{m,n}`` is a repetition, how it is written, and whether m may be left out.
     has_counts: ClassVar[bool] = True
+    counts: ClassVar[re.Pattern[str]] = _COUNTS
     has_open_low: ClassVar[bool] = False
     #: Whether the empty text may be written as nothing at all.
     has_empty_alternatives: ClassVar[bool] = False
@@ -90,11 +91,15 @@ class Notation(ABC):
         self.called.setdefault(name, at)
         return Rule(name)
 
+    def options(self, name: str) -> None:  # noqa: B027 - few notations have any
+        """Read what may stand directly behind the name of a rule that is defined."""
+
     def head(self) -> str:
         """Read the name of a rule and ``::=``."""
         found = self.scanner.match(self.rule_name)
         if found is None:
             raise self.scanner.unexpected("the name of a rule")
+        self.options(found[0])
         self.scanner.match(_BLANKS)
         behind = self.scanner.at
         self.scanner.match(self.blank)
@@ -195,7 +200,7 @@ class Notation(ABC):
         at = self.scanner.at
         if not self.has_counts or not self.scanner.sees("{"):
             return None
-        found = self.scanner.match(_COUNTS)
+        found = self.scanner.match(self.counts)
         if found is None or not (found[1] or (self.has_open_low and found[3])):
             wanted = "{m}, {m,}, {,n} or {m,n}" if self.has_open_low else "{m}, {m,} or {m,n}"
             raise self.scanner.error("a repetition that cannot be read", at, fix=f"write {wanted}")
