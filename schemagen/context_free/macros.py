@@ -156,8 +156,8 @@ def _substring(macro: _Macro) -> Expression:
 def _tag_dispatch(macro: _Macro) -> Expression:
     """Free text, with a rule behind each tag.
 
-    ``stop_eos`` and ``stop_str`` are arguments of older versions: whether free text may end anywhere, and literals that end
-    all of it.
+    A tag with an excluded text in it is never complete. ``stop_eos`` and ``stop_str`` are arguments of older versions: whether
+    free text may end anywhere, and literals that end all of it.
     """
     macro.check_names("loop_after_dispatch", "excludes", "stop_eos", "stop_str")
     pairs = [_pair(macro, pair) for pair in macro.given.positional]
@@ -169,15 +169,16 @@ def _tag_dispatch(macro: _Macro) -> Expression:
             f"TagDispatch(...) has {count} literals, limit {MAX_TAGS}", macro.given.at, fix="give fewer tags"
         )
     for exclude in excludes:
-        within = [end for end in ends if exclude in end]
-        if within:
+        begun = [end for end in ends if end.startswith(exclude)]
+        if begun:
             raise macro.error(
-                f"excludes {exclude!r}, which is within {within[0]!r}", "exclude longer texts, or drop the tag"
+                f"excludes {exclude!r}, with which {begun[0]!r} begins", "exclude longer texts, or drop the tag"
             )
     literals = [*ends, *excludes]
-    stopped = [Text(text_up_to(stop, literals)) for stop in stops]
+    live = [end for end in ends if not any(exclude in end for exclude in excludes)]
+    stopped = [Text(text_up_to(stop, literals)) for stop in stops if stop in live]
     last = alternatives(*stopped, *([Text(text_without(literals))] if macro.flag("stop_eos", default=True) else []))
-    tags = [(tag, Rule(rule.text)) for tag, rule in pairs]
+    tags = [(tag, Rule(rule.text)) for tag, rule in pairs if tag in live]
     return dispatched(tags, literals, last, loop=macro.flag("loop_after_dispatch", default=True))
 
 

@@ -175,6 +175,8 @@ def dispatches(text: str, tags: list[str], excludes: list[str]) -> bool:
         (["a", "ab", "bab"], []),
         (["aa", "ab", "bb"], ["b1"]),
         (["ab", "a1a"], ["b1b", "aaa"]),
+        (["ab", "a1a"], ["b"]),
+        (["aab", "ba"], ["ab", "11"]),
     ],
 )
 def test_tags_are_dispatched_as_defined(tags: list[str], excludes: list[str]) -> None:
@@ -250,7 +252,7 @@ XGRAMMAR_MISTAKES = [
     Mistake('root ::= TagDispatch("a")', 1, 10, "no pair of a tag and a rule"),
     Mistake('root ::= TagDispatch(("", root))', 1, 10, "no pair of a tag and a rule"),
     Mistake('root ::= TagDispatch(("a", b))', 1, 28, "the rule 'b' is not defined"),
-    Mistake('root ::= TagDispatch(("ab", root), excludes=("a"))', 1, 10, "excludes 'a', which is within 'ab'"),
+    Mistake('root ::= TagDispatch(("ab", root), excludes=("a"))', 1, 10, "excludes 'a', with which 'ab' begins"),
     Mistake("root ::= TagDispatch(excludes=(1))", 1, 10, "no tuple of literals"),
     Mistake('root ::= TagDispatch(stop="a")', 1, 10, "has no argument 'stop'"),
 ]  # fmt: skip
