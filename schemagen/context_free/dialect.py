@@ -37,7 +37,7 @@ from schemagen.context_free.dialect_syntax import (
     Series,
     Token as TokenNode,
 )
-from schemagen.context_free.dialect_terminals import Terminals, names
+from schemagen.context_free.dialect_terminals import Notation, Terminals, names
 from schemagen.context_free.simplify import productive
 from schemagen.context_free.syntax import (
     EMPTY_TEXT,
@@ -80,13 +80,13 @@ class _Scope:
         ignored: What may stand between its terminals.
     """
 
-    def __init__(self, scanner: Scanner, grammar: Grammar, prefix: str, places: Places, *, takes_lazy: bool) -> None:
+    def __init__(self, scanner: Scanner, grammar: Grammar, prefix: str, places: Places, notation: Notation) -> None:
         self.grammar = grammar
         self.prefix = prefix
         self._scanner = scanner
         for definition in (*grammar.rules.values(), *grammar.terminals.values()):
             self._check_names(definition)
-        self.terminals = Terminals(scanner, grammar, takes_lazy=takes_lazy)
+        self.terminals = Terminals(scanner, grammar, notation)
         self.terminals.resolve()
         for node in grammar.ignored:
             self._check_all(node)
@@ -119,7 +119,7 @@ class _Rules:
         self.places = Places()
         self._scanner = scanner
         self._value = value
-        self._takes_lazy = lexer == "any"
+        self._notation: Notation = "ecma-262" if lexer == "any" else "rust"
         self._todo: list[tuple[_Scope, str, int | None]] = []
         self._calls: dict[str, Rule] = {}  # one object each: equal ones are found at once in dictionaries
         self._scopes = 0
@@ -136,7 +136,7 @@ class _Rules:
             known = ", ".join(list(grammar.rules)[:8])
             fix = f"name one of its rules as start: {known}" if known else f"write {start}: ..."
             raise self._scanner.error(f"the grammar has no rule {start!r} to start from", grammar.at, fix=fix)
-        scope = _Scope(self._scanner, grammar, prefix, self.places, takes_lazy=self._takes_lazy)
+        scope = _Scope(self._scanner, grammar, prefix, self.places, self._notation)
         call = self._call(scope, Name(start, grammar.rules[start].at), None)
         return sequence(self._ignored(scope), call) if grammar.skips_first else call
 
@@ -166,9 +166,19 @@ class _Rules:
         attributes = definition.attributes
         if attributes.max_tokens is not None:
             _max_tokens(self._scanner, attributes.max_tokens)
+        is_lazy_alone = attributes.lazy and attributes.ending is None
+        if self._notation == "ecma-262" and is_lazy_alone and _ends_with_token(definition.body):
+            return self._up_to_token(scope, definition)
         if attributes.is_shortest or (attributes.makes_terminal and _is_regular(definition.body)):
             return self._terminal_rule(scope, definition)
         return self._expression(scope, definition.body, parameter)
+
+    def _up_to_token(self, scope: _Scope, definition: Definition) -> Expression:
+        """Return a lazy rule of xgrammar that ends with a token: the first one ends it, as no text holds a token."""
+        assert isinstance(definition.body, Series)
+        *before, token = definition.body.parts
+        regex = scope.terminals.language(Series(tuple(before)))
+        return sequence(self._lexeme(regex, definition.name), self._leaf(scope, token))
 
     def _terminal_rule(self, scope: _Scope, definition: Definition) -> Expression:
         """Return a rule that is read as one terminal."""
@@ -312,6 +322,16 @@ def _is_regular(node: Node) -> bool:
     return not isinstance(node, Json | Embedded | TokenNode)
 
 
+def _ends_with_token(node: Node) -> bool:
+    """Whether an expression is a series whose last part is a token."""
+    return (
+        isinstance(node, Series)
+        and node.condition is None
+        and bool(node.parts)
+        and isinstance(node.parts[-1], TokenNode)
+    )
+
+
 def _has_loop(node: Node) -> bool:
     """Whether there is a repetition without an end in an expression, or a grammar, which may have one."""
     if isinstance(node, Repetition):
@@ -342,8 +362,9 @@ def read_dialect(
         text: The grammar.
         start: The rule whose texts are meant.
         value: Returns what ``%json {...}`` stands for, of its schema.
-        lexer: "longest": of the terminals that are expected at once the longest match is taken, as llguidance does. "any": a
-            terminal takes any of its texts, as in xgrammar.
+        lexer: "longest": of the terminals that are expected at once the longest match is taken, as llguidance does, and
+            patterns are in the syntax of Rust. "any": a terminal takes any of its texts, as in xgrammar, and patterns are
+            in that of ECMA-262.
 
     Raises:
         GrammarError: It cannot be read, or a part of it cannot be enforced; ``line`` and ``column`` say where.

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from functools import lru_cache
-from typing import TYPE_CHECKING, NoReturn
+from typing import TYPE_CHECKING, Literal as OneOf, NoReturn
 
 from schemagen.context_free.dialect_parser import is_terminal_name
 from schemagen.context_free.dialect_syntax import (
@@ -28,6 +28,7 @@ from schemagen.context_free.simplify import MAX_WRITTEN_OUT
 from schemagen.context_free.texts import MAX_HEIGHT, MAX_SIZE, size_of
 from schemagen.errors import InvalidPatternError, LimitError, UnsupportedPatternError
 from schemagen.regex import ast, parse_rust
+from schemagen.regex.dialects import parse_pattern
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -35,9 +36,12 @@ if TYPE_CHECKING:
     from schemagen.context_free.scanner import Scanner
 
 _SPECIAL = re.compile(r"[\\.+*?()|\[\]{}^$#&~\-\s]")
-_FLAGS = frozenset("imsxu")
+#: How patterns are written: that of llguidance, and that of xgrammar.
+Notation = OneOf["rust", "ecma-262"]
+_FLAGS: dict[Notation, str] = {"rust": "imsxu", "ecma-262": "imsu"}
 #: What a pattern is made of, as far as it matters here: an escape, a class, a lazy repetition.
 _PIECES = re.compile(r"\\b|\\B|\\.|\[\^?\]?(?:\\.|\[:[^\]]*:\]|[^\]\\])*\]|(?:[*+?]|\{[0-9, ]*\})\?|.", re.DOTALL)
+_ECMA_PIECES = re.compile(r"\\.|\[(?:\\.|[^\]\\])*\]|\(\?<?[=!]|.", re.DOTALL)
 
 
 class Terminals:
@@ -46,13 +50,14 @@ class Terminals:
     Args:
         scanner: The text, for errors.
         grammar: The grammar.
-        takes_lazy: Whether lazy repetitions are read; a lexer that takes any text of a pattern reads them as others.
+        notation: How patterns are written. With "ecma-262" lazy repetitions are read as others, for a lexer that takes any
+            text of a pattern.
     """
 
-    def __init__(self, scanner: Scanner, grammar: Grammar, *, takes_lazy: bool) -> None:
+    def __init__(self, scanner: Scanner, grammar: Grammar, notation: Notation) -> None:
         self._scanner = scanner
         self._grammar = grammar
-        self._takes_lazy = takes_lazy
+        self._notation: Notation = notation
         self._known: dict[str, ast.Regex] = {}
         self._literals: dict[str, ast.Regex] = {}  # one object each, so that its hash is worked out once
         self._written = 0
@@ -159,20 +164,14 @@ class Terminals:
         return parse_rust(f"(?i){_SPECIAL.sub(_escaped, node.text)}", search=False) if node.text else ast.EPSILON
 
     def _pattern(self, node: Pattern) -> ast.Regex:
-        unknown = sorted(set(node.flags) - _FLAGS)
+        unknown = sorted(set(node.flags) - set(_FLAGS[self._notation]))
         if unknown:
-            raise self._scanner.error(
-                f"the flag {unknown[0]!r} of a pattern", node.at, fix="use some of i, m, s, x and u"
-            )
-        for piece in _PIECES.finditer(node.regex):
-            if piece[0] in (r"\b", r"\B"):
-                self._unsupported(node, piece, "a word boundary", "it depends on the text around the terminal")
-            if piece[0].endswith("?") and len(piece[0]) > 1 and piece[0][0] in "*+?{" and not self._takes_lazy:
-                why = "a terminal takes the longest match, whatever its repetitions say"
-                self._unsupported(node, piece, "a lazy repetition", why)
-        flags = f"(?{''.join(sorted(set(node.flags)))})" if node.flags else ""
+            known = ", ".join(_FLAGS[self._notation])
+            raise self._scanner.error(f"the flag {unknown[0]!r} of a pattern", node.at, fix=f"use some of {known}")
+        self._check_pieces(node)
+        flags = f"(?{''.join(sorted(set(node.flags)))})" if node.flags and self._notation == "rust" else ""
         try:
-            return parse_rust(flags + node.regex, search=False)
+            return parse_rust(flags + node.regex, search=False) if self._notation == "rust" else _ecma(node)
         except InvalidPatternError as error:
             at = node.at + 1 + max(0, (error.position or 0) - len(flags))
             raise self._scanner.error(f"a pattern that cannot be read: {error.fact}", at, fix=error.fix) from error
@@ -182,9 +181,30 @@ class Terminals:
         except LimitError as error:
             raise self._scanner.limit(f"a pattern: {error.fact}", node.at, why=error.why, fix=error.fix) from error
 
+    def _check_pieces(self, node: Pattern) -> None:
+        """Refuse what depends on the text around the terminal, or would be read against what it says."""
+        is_rust = self._notation == "rust"
+        for piece in (_PIECES if is_rust else _ECMA_PIECES).finditer(node.regex):
+            if piece[0] in (r"\b", r"\B"):
+                self._unsupported(node, piece, "a word boundary", "it depends on the text around the terminal")
+            if piece[0].startswith("(?"):
+                self._unsupported(node, piece, "a look-around", "it depends on the text around the terminal")
+            if is_rust and piece[0].endswith("?") and len(piece[0]) > 1 and piece[0][0] in "*+?{":
+                why = "a terminal takes the longest match, whatever its repetitions say"
+                self._unsupported(node, piece, "a lazy repetition", why)
+
     def _unsupported(self, node: Pattern, piece: re.Match[str], what: str, why: str) -> NoReturn:
         fix = "write the terminal without it; a rule with [lazy] takes the shortest match"
         raise self._scanner.unsupported(f"{what} {piece[0]!r}", node.at + 1 + piece.start(), why=why, fix=fix)
+
+
+def _ecma(node: Pattern) -> ast.Regex:
+    """Return the language of a pattern of xgrammar, where a dot is any character but a line feed."""
+    whole = parse_pattern(node.regex, "ecma-262", search=False)  # by itself: a bracket too many must not close ours
+    flags = "".join(sorted(set(node.flags) - {"u"}))
+    dot = "." if "s" in flags else r"[^\n]"
+    body = "".join(dot if piece == "." else piece for piece in _ECMA_PIECES.findall(node.regex))
+    return parse_pattern(f"(?{flags}:{body})", "ecma-262", search=False) if flags or body != node.regex else whole
 
 
 def _escaped(found: re.Match[str]) -> str:

@@ -136,6 +136,13 @@ ANY = [
     Case("lazy repetitions are others", 'start: /"(.*?)"/ "!"', ['"a"!', '"a"b"!'], ['"a"']),
     Case("the shortest match all the same", TOOLS, ["x<f=12;y", "<"], ["<f", "x<f=;"]),
     Case("what is ignored", 'start: A "b"\nA: /a+/\n%ignore /a/', ["aab"], ["b"]),
+    Case("classes of patterns are ASCII", r"start: /\w\d\W\D/", ["a1é\u0661", "_0-x"], ["é1--", "a\u0661--", "a1a-"]),
+    Case("blanks of patterns", r"start: /\s\S/", ["\u00a0a", "\vé"], ["aa", "  "]),
+    Case("a dot is no line feed", "start: /a.[.]/", ["a\r.", "a\u2028.", "aé."], ["a\n.", "aaa"]),
+    Case("flags of patterns", r"start: /a.\./s /[^b]/i /c/u", ["a\n.ac", "aa.Cc"], ["a\n.Bc", "aaaac"]),
+    Case("escapes of patterns", r"start: /\cA\0[\b]\u{1F600}\x41\/\_/", ["\x01\0\b\U0001F600A/_"], ["cA0b"]),
+    Case("sets of patterns", r"start: /[^][[a][a&&b][\]\^-]/", ["\n[&-", "xab]", "aab^"], ["x]ab", "aac]"]),
+    Case("anchors are the ends of the terminal", "start: /^a|b$/ /c/", ["ac", "bc"], ["c", "abc"]),
 ]  # fmt: skip
 
 
@@ -395,6 +402,25 @@ def test_mistakes(grammar: str, kind: type[GrammarError], line: int, column: int
     with pytest.raises(kind) as caught:
         Dialect(grammar).rules()
     assert (caught.value.line, caught.value.column) == (line, column), str(caught.value)
+    assert fact in caught.value.fact
+
+
+ANY_ERRORS = [
+    (r"start: /a\b/", UnsupportedGrammarError, 10, "word boundary"),
+    ("start: /a(?=b)/", UnsupportedGrammarError, 10, "look-around"),
+    ("start: /a(?<!b)/", UnsupportedGrammarError, 10, "look-around"),
+    (r"start: /a.(b)\1/", UnsupportedGrammarError, 14, "a pattern: "),
+    ("start: /a.)(/", GrammarSyntaxError, 11, "cannot be read"),
+    ("start: /a/x", GrammarSyntaxError, 8, "flag 'x'"),
+]
+
+
+@pytest.mark.parametrize(("grammar", "kind", "column", "fact"), ANY_ERRORS, ids=[each[0] for each in ANY_ERRORS])
+def test_mistakes_in_patterns_of_xgrammar(grammar: str, kind: type[GrammarError], column: int, fact: str) -> None:
+    """Places are those in the pattern as it is written."""
+    with pytest.raises(kind) as caught:
+        Dialect(grammar, lexer="any").rules()
+    assert (caught.value.line, caught.value.column) == (1, column), str(caught.value)
     assert fact in caught.value.fact
 
 

@@ -10,7 +10,7 @@ import pytest
 import schemagen
 from schemagen import EBNF, GBNF, Lark, Vocabulary
 from schemagen.context_free.syntax import Token, tokens_in
-from schemagen.errors import UnsupportedGrammarError
+from schemagen.errors import GrammarSyntaxError, UnsupportedGrammarError
 from schemagen.graph.grammar_graph import GrammarGraph
 from schemagen.graph.parts import Part
 from schemagen.prompts.healing import behind
@@ -226,6 +226,22 @@ def test_the_longest_match_ends_at_a_token() -> None:
     assert reads(grammar, b"abc ", X, b"  b c")
     assert not reads(grammar, X, b"abc", X)
     check_masks(grammar, walks=3)
+
+
+def test_a_lazy_rule_of_xgrammar_ends_at_a_token() -> None:
+    """Any text and the first such token; llguidance has no tokens in what it reads as a terminal."""
+    text = 'start: tool* TEXT\ntool: head /[0-9]+/ "."\nhead[lazy]: TEXT <|x|>\nTEXT: /(.|\\n)*/'
+    grammar = compiled(Lark(text, dialect="xgrammar"))
+    assert reads(grammar, b"ab\n")
+    assert reads(grammar, X, b"1.")
+    assert reads(grammar, b"a", X, b"1.b", X, b"23.c")
+    assert not reads(grammar, b"a", X, b"b")
+    assert not reads(grammar, b"a", X, X, b"1.")
+    check_masks(grammar, walks=3)
+    with pytest.raises(GrammarSyntaxError, match="a token in a terminal, or in a rule that is one"):
+        compiled(Lark(text, dialect="llguidance"))
+    with pytest.raises(GrammarSyntaxError, match="%json in a terminal, or in a rule that is one"):
+        compiled(Lark("start[lazy]: %json true <|x|>", dialect="xgrammar"))
 
 
 def test_recursion_over_tokens() -> None:
