@@ -19,7 +19,7 @@ import difflib
 from typing import TYPE_CHECKING, Literal, NoReturn
 
 from schemagen.context_free.competition import Places, resolved
-from schemagen.context_free.dialect_parameters import holds, value_of
+from schemagen.context_free.dialect_parameters import holds, needs_parameter, value_of
 from schemagen.context_free.dialect_parser import DialectParser, is_terminal_name
 from schemagen.context_free.dialect_syntax import (
     Choice,
@@ -262,7 +262,8 @@ class _Rules:
 
     def _series(self, scope: _Scope, node: Series, parameter: int | None) -> Expression:
         if node.condition is not None:
-            self._check_parameter(node.condition.name, node.condition.at, parameter)
+            if needs_parameter(node.condition):
+                self._check_parameter(node.condition.name, node.condition.at, parameter)
             if not holds(node.condition, parameter or 0):
                 return NOTHING
         return sequence(*(self._expression(scope, part, parameter) for part in node.parts))

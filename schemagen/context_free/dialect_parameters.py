@@ -153,6 +153,13 @@ def value_of(function: Function, parameter: int) -> int:
     return results[function.name]
 
 
+def needs_parameter(condition: Function) -> bool:
+    """Whether a condition is about the parameter, and not made of ``true`` alone."""
+    if condition.name in ("true", "and", "or", "not"):
+        return any(needs_parameter(each) for each in condition.arguments if isinstance(each, Function))
+    return True
+
+
 def holds(condition: Function, parameter: int) -> bool:
     """Whether a condition on the parameter holds."""
     first, *rest = (*condition.arguments, 0)

@@ -119,6 +119,7 @@ CASES = [
     Case("a grammar within", 'start: %lark { start: "a" b\n b: X "c"\n X: /x*/ } b "e"\nb: "d"', ["acde", "axxcde"], ["ade", "acce"]),
     Case("each grammar ignores its own", 'start: "(" %lark {\n %ignore /_/\n start: "a" "b"\n} ")" "."\n%ignore / /', ["( a_b ) .", "(ab_)."], ["(a b).", "(ab)_."]),
     Case("permutations", PERMUTATION, ["abc", "cab", "bca"], ["", "ab", "aba", "abca"]),
+    Case("conditions without a parameter", 'start: "a" %if true | "b" %if not(true) | "c" %if and(true, true)', ["a", "c"], ["b", ""]),
     Case("counters", 'start: n::0\nn::_ : "a" n::incr([0:2]) %if lt(_, 3) | "b" n::decr([0:2]) %if not(is_zeros(_)) | "" %if eq([0:2], 0)', ["", "ab", "aabbab"], ["a", "b", "aaaabbbb"]),
 ]  # fmt: skip
 
@@ -389,6 +390,7 @@ ERRORS: list[tuple[str, type[GrammarError], int, int, str]] = [
     ('start: p\np::_ : "a"', GrammarSyntaxError, 1, 8, "needs a parameter"),
     ('start: p::_\np::_ : "a"', GrammarSyntaxError, 1, 8, "without one"),
     ('start: "a" %if bit_set(0)', GrammarSyntaxError, 1, 16, "without one"),
+    ('start: "a" %if or(true, bit_set(0))', GrammarSyntaxError, 1, 16, "without one"),
     ('start: p::0\np::_ : "a" %if nope(0)', GrammarSyntaxError, 2, 16, "'nope'"),
     ('start: p::0\np::_ : "a" %if eq([2:1], 0)', GrammarSyntaxError, 2, 19, "bits"),
     ('start: p::0\np::_ : "a" %if bit_set(64)', GrammarSyntaxError, 2, 24, "bit 64"),
