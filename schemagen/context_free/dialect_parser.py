@@ -178,7 +178,7 @@ class DialectParser:
                 f"the library common has no {imported[0]!r}", imported.start(), fix=f"use one of {known}"
             )
         if not is_terminal_name(alias[0]):
-            raise self.scanner.error(f"{alias[0]!r} is no name of a terminal", alias.start(), fix="use capitals")
+            grammar.imported.add(alias[0])
         body = Pattern(COMMON[imported[0]], "", imported.start())
         self._define(grammar, Definition(alias[0], body, alias.start()))
 

@@ -203,6 +203,7 @@ class Grammar:
         at: Where it begins.
         rules: By name.
         terminals: By name, those that are imported too.
+        imported: Terminals of the library under names of rules, which are in ``rules``.
         ignored: What may stand between terminals.
         skips_first: Whether that may stand before the first terminal.
         skips_once: Whether it is read once between two terminals, and not any number of times.
@@ -211,6 +212,7 @@ class Grammar:
     at: int = 0
     rules: dict[str, Definition] = field(default_factory=dict)
     terminals: dict[str, Definition] = field(default_factory=dict)
+    imported: set[str] = field(default_factory=set)
     ignored: list[Node] = field(default_factory=list)
     skips_first: bool = False
     skips_once: bool = False

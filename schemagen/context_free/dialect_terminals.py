@@ -149,6 +149,8 @@ class Terminals:
     def _called(self, node: Name) -> ast.Regex:
         if is_terminal_name(node.name):
             return self._known[node.name]
+        if node.name in self._grammar.imported:
+            return self.language(self._grammar.rules[node.name].body)
         raise self._scanner.error(
             f"the rule {node.name!r} in a terminal, or in a rule that is one",
             node.at,
