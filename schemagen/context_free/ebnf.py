@@ -4,7 +4,7 @@ xgrammar (its page "EBNF Grammar"): GBNF's rules, which end where the next line 
 assertion ``(= ...)`` at the end of a rule. An assertion is a claim about what follows the rule anyway, by which xgrammar
 prepares its masks: it is read, its rules have to be there, and it does not change the language. Of the options of a rule
 ``temperature`` and ``capture`` do not either; a lazy one ends at its first match, so that its texts are those that begin with
-no other one. ``max_tokens`` and macros over all tokens but some are refused.
+no other one. ``max_tokens`` is refused.
 
 W3C (XML 1.0, section 6): ``#x20``, ``[a-z#x20]``, ``[^...]``, literals in either quotes and without escapes, ``A - B``,
 ``/* comments */``. Both sides of ``A - B`` have to be regular: then they have a complement. Numbers of productions
@@ -154,8 +154,11 @@ class _Xgrammar(_ByHeads):
         if not self.scanner.take("("):
             self.scanner.at = behind
             return super().call(name, at)
-        expression, rules = expand(self.scanner, self._arguments(name, at), prefix=f"{name} at {at}")
+        expression, rules, left_out = expand(self.scanner, self._arguments(name, at), prefix=f"{name} at {at}")
         self.rules.update(rules)
+        self.left_out += left_out
+        if name == "ExcludeToken" and self.counted is None:
+            self.counted = at
         return expression
 
     def _arguments(self, macro: str, at: int) -> Arguments:

@@ -2,7 +2,7 @@ r"""GBNF, the format of llama.cpp (its `grammars/README.md`), read to rules.
 
 A rule ends with its line, except within parentheses and behind ``|`` or ``::=``. Beyond llama.cpp a line may also begin with
 ``|``, rules may be left recursive, and ``\-`` is a dash in a set, as llama.cpp itself writes it for JSON Schemas. A token is a
-special or added one (``<think>``, ``<[1000]>``); any token but one (``!<think>``) is refused.
+special or added one (``<think>``, ``<[1000]>``), and any token but one (``!<think>``) is one of text.
 """
 
 from __future__ import annotations
@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING
 
 from schemagen.context_free.literals import CharacterSet, Escapes, quoted
 from schemagen.context_free.notation import Notation
-from schemagen.context_free.syntax import Text
-from schemagen.context_free.token_names import any_but, token_of
+from schemagen.context_free.syntax import Text, TokenRun
+from schemagen.context_free.token_names import token_of
 from schemagen.regex import ast
 
 if TYPE_CHECKING:
@@ -60,7 +60,8 @@ class _Gbnf(Notation):
             return Text(ast.ANY_CHAR)
         token = self.scanner.match(_TOKEN)
         if token and token[0].startswith("!"):
-            raise any_but(self.scanner, f"the token {token[0]} in a grammar", at)
+            self.counted = at if self.counted is None else self.counted
+            return TokenRun(1, 1, but=(token_of(self.scanner, token[0][1:], at),))
         return token_of(self.scanner, token[0], at) if token else None
 
 

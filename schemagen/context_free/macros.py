@@ -2,7 +2,8 @@
 
 `TagDispatch`: free text in which the first tag hands over to its rule, again and again (`dispatch.py`).
 
-`Token`: one token of the vocabulary, of several names or ids.
+`Token`: one token of the vocabulary, of several names or ids. `ExcludeToken`: one token of text but these.
+`TokenTagDispatch`: free text in which tokens hand over to rules.
 
 `Substring`: any run of chunks. Of single characters it is a substring of one text; of longer ones it is the suffix automaton of
 their list, one rule for each state, at most twice as many as chunks.
@@ -15,8 +16,17 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from schemagen.context_free.dispatch import dispatched
 from schemagen.context_free.notation import text_of
-from schemagen.context_free.syntax import EMPTY_TEXT, Expression, Rule, Text, Token, alternatives, sequence
-from schemagen.context_free.token_names import any_but
+from schemagen.context_free.syntax import (
+    EMPTY_TEXT,
+    Expression,
+    Rule,
+    Text,
+    Token,
+    TokenRun,
+    alternatives,
+    repeat,
+    sequence,
+)
 from schemagen.errors import InvalidPatternError, UnsupportedPatternError
 from schemagen.regex import ast
 from schemagen.regex.dialects import parse_pattern
@@ -24,7 +34,7 @@ from schemagen.regex.substrings import suffix_automaton
 from schemagen.regex.wildcards import text_up_to, text_without
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterable
 
     from schemagen.context_free.scanner import Scanner
 
@@ -73,6 +83,7 @@ class _Macro:
         self.given = given
         self.prefix = prefix
         self.rules: dict[str, Expression] = {}
+        self.left_out: list[Token] = []
 
     def error(self, fact: str, fix: str) -> Exception:
         """Return the error of a call that is not understood."""
@@ -202,9 +213,42 @@ def _token(macro: _Macro) -> Expression:
     return Token((*names, *ids), *macro.scanner.place(macro.given.at))
 
 
-def _any_token_but(macro: _Macro) -> Expression:
-    """Any token but some, alone or up to one of them."""
-    raise any_but(macro.scanner, f"{macro.given.macro}(...), which leaves tokens out,", macro.given.at)
+def _tokens(macro: _Macro, values: Iterable[object], what: str) -> list[Token]:
+    """Return tokens that are given as names and ids."""
+    values = list(values)
+    place = macro.scanner.place(macro.given.at)
+    if not all(each if isinstance(each, str) else type(each) is int for each in values) or any(
+        isinstance(each, Name) for each in values
+    ):
+        raise macro.error(f"takes names and ids of tokens{what}", 'write them as "<|python_tag|>" or 128010')
+    return [Token((each if isinstance(each, str) else (each, each),), *place) for each in values]  # type: ignore[arg-type]
+
+
+def _exclude_token(macro: _Macro) -> Expression:
+    """One token of text that is none of some."""
+    macro.check_names()
+    if not macro.given.positional:
+        raise macro.error("takes names and ids of tokens", "write ExcludeToken(128010)")
+    return TokenRun(1, 1, but=tuple(_tokens(macro, macro.given.positional, "")))
+
+
+def _token_tag_dispatch(macro: _Macro) -> Expression:
+    """Free text, with a rule behind each token. No text holds a token that is named, or one that is excluded."""
+    macro.check_names("loop_after_dispatch", "excludes")
+    taken = [_token_and_rule(macro, pair) for pair in macro.given.positional]
+    given = macro.given.named.get("excludes", ())
+    macro.left_out += _tokens(macro, given if isinstance(given, tuple) else (given,), " in excludes")
+    text = Text(ast.ANY_STRING)
+    if macro.flag("loop_after_dispatch", default=True):
+        return sequence(repeat(sequence(text, alternatives(*taken)), 0, None), text)
+    return sequence(text, alternatives(*taken, EMPTY_TEXT))
+
+
+def _token_and_rule(macro: _Macro, pair: object) -> Expression:
+    """Return a token and the call of its rule."""
+    if isinstance(pair, tuple) and not isinstance(pair, Name) and len(pair) == 2 and isinstance(pair[1], Name):
+        return sequence(*_tokens(macro, pair[:1], ""), Rule(pair[1].text))
+    raise macro.error("has an argument that is no pair of a token and a rule", "write (128010, rule)")
 
 
 MACROS: dict[str, Callable[[_Macro], Expression]] = {
@@ -212,18 +256,18 @@ MACROS: dict[str, Callable[[_Macro], Expression]] = {
     "Substring": _substring,
     "TagDispatch": _tag_dispatch,
     "Token": _token,
-    "ExcludeToken": _any_token_but,
-    "TokenTagDispatch": _any_token_but,
+    "ExcludeToken": _exclude_token,
+    "TokenTagDispatch": _token_tag_dispatch,
 }
 
 
-def expand(scanner: Scanner, given: Arguments, *, prefix: str) -> tuple[Expression, dict[str, Expression]]:
-    """Return what a macro stands for, and the rules that this needs, whose names begin with ``prefix``.
+def expand(scanner: Scanner, given: Arguments, *, prefix: str) -> tuple[Expression, dict[str, Expression], list[Token]]:
+    """Return what a macro stands for, the rules that this needs, whose names begin with ``prefix``, and tokens of no text.
 
     Raises:
         GrammarSyntaxError: Its arguments are not understood.
-        UnsupportedGrammarError: It is about all tokens but some, or its pattern is not regular.
+        UnsupportedGrammarError: Its pattern is not regular.
         LimitError: It has too many arguments.
     """
     macro = _Macro(scanner, given, prefix)
-    return MACROS[given.macro](macro), macro.rules
+    return MACROS[given.macro](macro), macro.rules, macro.left_out

@@ -13,8 +13,9 @@ import re
 from abc import ABC, abstractmethod
 from typing import TYPE_CHECKING, ClassVar
 
+from schemagen.context_free.recursion import recursion_of
 from schemagen.context_free.scanner import MAX_NESTING, Scanner
-from schemagen.context_free.simplify import productive
+from schemagen.context_free.simplify import called, productive
 from schemagen.context_free.syntax import (
     EMPTY_TEXT,
     NOTHING,
@@ -30,6 +31,7 @@ from schemagen.errors import UnsatisfiableSchemaError
 from schemagen.regex.derivatives import is_empty
 
 if TYPE_CHECKING:
+    from schemagen.context_free.syntax import Token
     from schemagen.regex import ast
 
 _COUNTS = re.compile(r"\{\s*([0-9]*)\s*(?:(,)\s*([0-9]*)\s*)?\}")
@@ -54,6 +56,8 @@ class Notation(ABC):
         rules: The bodies that have been read.
         defined: Where each rule is defined.
         called: Where each rule is first called.
+        left_out: Tokens that no text has.
+        counted: Where a token of text is counted; None: nowhere.
     """
 
     rule_name: ClassVar[re.Pattern[str]]
@@ -73,6 +77,8 @@ class Notation(ABC):
         self.rules: dict[str, Expression] = {}
         self.defined: dict[str, int] = {}
         self.called: dict[str, int] = {}
+        self.left_out: list[Token] = []
+        self.counted: int | None = None
 
     @abstractmethod
     def skip(self, depth: int) -> None:
@@ -132,7 +138,7 @@ class Notation(ABC):
                 raise self.scanner.unexpected("a symbol or the end of the rule")
             self.scanner.match(self.blank)
         self.finish(start)
-        return ContextFreeGrammar(start, self.rules)
+        return ContextFreeGrammar(start, self.rules, left_out=tuple(self.left_out))
 
     def finish(self, start: str) -> None:
         """Refuse rules that are missing, and a start that derives nothing."""
@@ -148,12 +154,31 @@ class Notation(ABC):
                 fix = f"did you mean {close[0]!r}?" if close else f"define it, or use one of {known}"
                 raise self.scanner.error(f"the rule {name!r} is not defined", at, fix=fix)
         self.resolve()
+        self._check_counted(start)
         if start not in productive(self.rules):
             raise UnsatisfiableSchemaError(
                 f"no text can be derived from {start!r}",
                 at=self.scanner.where(self.defined[start]),
                 why="each of its alternatives needs a rule that derives none either",
                 fix="give the rule an alternative that ends",
+            )
+
+    def _check_counted(self, start: str) -> None:
+        """Refuse a token that is counted in a grammar that calls itself."""
+        if self.counted is None:
+            return
+        reached, todo = {start}, [start]
+        while todo:
+            new = called(self.rules[todo.pop()]) - reached
+            reached |= new
+            todo += sorted(new)
+        recursion = recursion_of({name: body for name, body in self.rules.items() if name in reached})
+        for name in (*recursion.left, *recursion.other):
+            raise self.scanner.unsupported(
+                f"any token but some in a grammar whose rule {name!r} calls itself",
+                self.counted,
+                why="tokens are counted beside finite automata, and no parser knows where tokens end",
+                fix="bound the repetition, or write the text as characters",
             )
 
     def resolve(self) -> None:  # noqa: B027 - few notations have anything to do here

@@ -244,6 +244,42 @@ def test_a_lazy_rule_of_xgrammar_ends_at_a_token() -> None:
         compiled(Lark("start[lazy]: %json true <|x|>", dialect="xgrammar"))
 
 
+ANY_BUT = [
+    EBNF("root ::= ExcludeToken(97, 258)+ Token(258)"),
+    GBNF("root ::= !<[97]>+ <|x|>"),
+]
+
+
+@pytest.mark.parametrize("spec", ANY_BUT, ids=repr)
+def test_any_token_but_some_is_one_of_text(spec: Any) -> None:
+    """Special tokens come where they are named, and a token of text is counted as a whole."""
+    grammar = compiled(spec)
+    assert reads(grammar, *b"b", X)
+    assert reads(grammar, *b"bcd", TOOL, *b"(", X)
+    assert not reads(grammar, X)
+    assert not reads(grammar, *b"ba", X)
+    assert not reads(grammar, Y, X)
+    matcher = grammar.matcher()
+    assert mask_of(matcher, VOCABULARY) == {*range(128), TOOL} - {97}
+    check_masks(grammar, walks=3)
+
+
+def test_tokens_hand_over_to_rules() -> None:
+    """Any text, and a rule behind each token that is named; no text holds one of them."""
+    spec = EBNF('root ::= TokenTagDispatch((258, t), ("<tool>", u), excludes=(259,))\nt ::= "1" | "(" t ")"\nu ::= "2"')
+    grammar = compiled(spec)
+    assert reads(grammar, b"any\n")
+    assert reads(grammar, b"a", X, b"((1))b", TOOL, b"2", X, b"1")
+    assert not reads(grammar, X, b"2")
+    assert not reads(grammar, b"a", TOOL)
+    assert not reads(grammar, Y)
+    check_masks(grammar, walks=3)
+    once = compiled(EBNF('root ::= TokenTagDispatch((258, t), loop_after_dispatch=false) "."\nt ::= "1"'))
+    assert reads(once, b"a.")
+    assert reads(once, b"a.b", X, b"1.")
+    assert not reads(once, X, b"1a.")
+
+
 def test_recursion_over_tokens() -> None:
     """Rules call themselves between tokens; both engines agree."""
     spec = EBNF('root ::= Token("<|x|>") root Token("<|y|>") | "a" root?')
