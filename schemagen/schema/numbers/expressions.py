@@ -44,6 +44,7 @@ from schemagen.schema.numbers.rules import (
     decimal_step,
     finite,
     nothing_between,
+    rounds_away,
 )
 from schemagen.schema.numbers.spans import (
     EXACT_INTEGERS,
@@ -167,7 +168,7 @@ def _is_whole(bounds: NumberBounds, style: NumberStyle) -> bool:
 def _exponents_of_multiples(bounds: NumberBounds, style: NumberStyle) -> ast.Regex:
     """Texts of multiples with an exponent large enough for any mantissa; none if 2 and 5 are not the only prime factors."""
     step = _step(bounds)
-    if step is None or not style.exponents or _is_whole(bounds, style):
+    if step is None or not style.exponents or _is_whole(bounds, style) or rounds_away(step):
         return ast.EMPTY
     divisor, power = decimal_step(step)
     if 10 ** MAX_DIVISOR.bit_length() % divisor:

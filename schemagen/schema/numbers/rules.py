@@ -3,7 +3,9 @@
 Idea: a JSON number is written in one of three forms, whole (``12``), with a point (``12.0``), or with an exponent
 (``1.2e1``). Readers take the first as the integer that it is and the others as the nearest float64. So the ends of a range
 are exact for whole numbers, and `float_ends` moves them for the other forms to where both the decimal and the float64 that it
-is read as are inside. The two ranges differ only beyond 2**53; there a range is two rules, of which a text obeys one.
+is read as are inside. The two ranges differ only beyond 2**53; there a range is two rules, of which a text obeys one. So do
+multiples: 3e40 is one of 3, and the float64 that it is read as is not. With a point or an exponent multiples are therefore
+those that a float64 holds as they are, but for powers of two, whose multiples stay multiples.
 
 Invariants: moving an end never adds a text that a validator refuses, and never drops what json.dumps writes for a float
 inside. The language of a rule is a superset of what `numbers.number_regex` writes.
@@ -44,6 +46,9 @@ MAX_DIGITS = 800
 MAX_SHORT_DIGITS = 20
 #: Decimals of up to this many significant digits survive float64 unchanged (DBL_DIG).
 EXACT_DIGITS = 15
+#: (most, digits): whole numbers up to the one, of so many significant digits, are a float64 as they are. A number of d digits
+#: below 10**p is m * 10**(p-d), which is one if m * 5**(p-d) < 2**53.
+EXACT_FLOATS = ((Fraction(EXACT_INTEGERS), EXACT_DIGITS), (Fraction(10**19), 8), (Fraction(10**22), 1))
 #: (digits, power of ten of the first one, whether the end itself is outside); no digits: no end.
 End = tuple[str, int, bool]
 NO_END: End = ("", 0, False)
@@ -160,9 +165,10 @@ def range_rules(disjunct: NumberDisjunct, style: NumberStyle, caps: Caps) -> lis
         (NO_END, NO_END, NO_END, NO_END), 0, divisor, power, caps.integer, caps.fraction, 0, _forms(disjunct, style)
     )
     plain = replace(plain, exact_digits=EXACT_DIGITS if limited else 0)
-    return _rules(
-        plain, exact, float_ends(exact), read_as_floats=not style.integer_fraction and disjunct.integer is not True
-    )
+    read_as_floats = not style.integer_fraction and disjunct.integer is not True
+    if step is not None and rounds_away(step) and not read_as_floats and plain.forms != WHOLE:
+        return _exact_rules(plain, exact)
+    return _rules(plain, exact, float_ends(exact), read_as_floats=read_as_floats)
 
 
 def step_rules(step: Fraction, style: NumberStyle, caps: Caps) -> list[NumberRule]:
@@ -201,13 +207,24 @@ def _rules(plain: NumberRule, exact: Span, floats: Span, *, read_as_floats: bool
     ]
 
 
-def finite(span: Span) -> Span:
-    """Cut off what no float64 holds."""
+def _exact_rules(plain: NumberRule, exact: Span) -> list[NumberRule]:
+    """Return rules of whole numbers, and of those with a point or an exponent that a float64 holds as they are."""
+    (most, _), *_ = EXACT_FLOATS
+    if finite(exact, most) == exact:
+        return _bounded(plain, exact)
+    rules = _bounded(replace(plain, forms=WHOLE, fraction_digits=0), exact)
+    for most, digits in EXACT_FLOATS:
+        rules += _bounded(replace(plain, forms=plain.forms & ~WHOLE, exact_digits=digits), finite(exact, most))
+    return rules
+
+
+def finite(span: Span, most: Fraction = LARGEST) -> Span:
+    """Cut off what no float64 holds, or what is beyond ``most``."""
     low, high = span.low, span.high
-    if low is None or low < -LARGEST:
-        low = -LARGEST
-    if high is None or high > LARGEST:
-        high = LARGEST
+    if low is None or low < -most:
+        low = -most
+    if high is None or high > most:
+        high = most
     return Span(low, span.low_strict and low == span.low, high, span.high_strict and high == span.high)
 
 
@@ -268,6 +285,11 @@ def decimal_step(step: Fraction) -> tuple[int, int]:
     if power > MAX_DIGITS:
         raise LimitError(f"multipleOf {_shown(step)} has more than {MAX_DIGITS} digits", fix="use a smaller one")
     return divisor, power
+
+
+def rounds_away(step: Fraction) -> bool:
+    """Whether a large multiple may be none as the nearest float64. Of a fraction, and of what is a float, validators divide."""
+    return step.denominator == 1 and step < EXACT_INTEGERS and not _is_dyadic(*decimal_step(step))
 
 
 def _is_dyadic(divisor: int, power: int) -> bool:
