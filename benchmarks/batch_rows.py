@@ -143,18 +143,25 @@ def torture(folder: Path, rows: int, kills: int, seed: int, fast: Sequence[str])
     chance = random.Random(seed)
     part, made = (output.with_name(output.name + ending) for ending in (".part", ".tmp"))
     moments = sorted(chance.random() for _ in range(kills))
-    killed = []
-    for moment in moments:
-        process = start(source, output, fast, *(["--resume"] if killed else []))
+    killed: list[list[Any]] = []
+    begun = False
+    while moments:
+        process = start(source, output, fast, *(["--resume"] if begun else []))
         # One in five while the rows are turned into Parquet, the others when so much of them is written, even half a window.
-        ended = moment > 0.8
-        while not (made.exists() if ended else part.exists() and part.stat().st_size > moment / 0.8 * size):
+        ended = moments[0] > 0.8
+        while not (made.exists() if ended else part.exists() and part.stat().st_size > moments[0] / 0.8 * size):
             if process.poll() is not None:
                 break
             time.sleep(0.002)
-        time.sleep(chance.random() / 20)
+        time.sleep(0 if ended else chance.random() / 20)
         process.send_signal(signal.SIGKILL)
-        assert process.wait() == -signal.SIGKILL, "it ended before it was killed"
+        if process.wait() != -signal.SIGKILL:  # it was through before: all again, without what it has written
+            assert process.returncode == 0, "the command failed"
+            output.unlink()
+            begun = False
+            continue
+        moments.pop(0)
+        begun = True
         written = part.stat().st_size if part.exists() else 0  # it is gone once the output is there
         killed.append([_record(output)["rows"], written, made.exists()])
         made.unlink(missing_ok=True)
