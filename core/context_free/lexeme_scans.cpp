@@ -86,7 +86,7 @@ LexemeScans::Branch LexemeScans::walk(LexerState state, uint32_t node) {
     return out;
 }
 
-// Ranges hold few of the tokens, or nearly all: then those between them are fewer.
+// The tokens of ranges. Where these hold most tokens, the bits of the others are cleared instead: there are fewer.
 TokenSet::Words LexemeScans::words_of(const Ranges& ranges) {
     const std::vector<uint32_t>& tokens = tables_.all().tokens;
     size_t count = 0;

@@ -8,9 +8,9 @@
 // has an end, behind that the rule that called it, and so on to the end of the text. Nearly all grammars are; what is
 // not seen to be is searched text by text (strands.hpp).
 //
-// Some are lively but for a terminal or two, as a comment up to the end of the line, read within brackets where no line
-// may end. If what follows these terminals is clear, the parser does not read them where nothing follows
-// (pruning_parser.hpp); the rest of the grammar is then lively if all its ends are reached without them.
+// In some grammars only a few terminals lead into dead ends: a comment reaches up to the end of the line, and within
+// brackets no line may end. The parser can prune these terminals: it reads them only where something can follow
+// (pruning_parser.hpp). Then the grammar is lively if every rule has an end that is reached without them.
 //
 // What can be read is told by the neighbours that ever are, ends by those that always are: both on the safe side.
 #pragma once
@@ -28,9 +28,9 @@ public:
     Liveness(const ContextFreeGrammar& grammar, const Indentation* indentation,
              const std::vector<ForeignTerminal>& foreign, const LrTables* tables, Adjacency& adjacency)
         : grammar_(grammar), classes_(grammar, indentation, foreign, tables, adjacency), stuck_rule_(grammar.start()) {}
-    // If so, all is that is read by a parser which prunes some terminals.
+    // Also true of a grammar that is lively once the parser prunes the terminals of `pruned`.
     bool is_lively();
-    // These terminals: there are some if it is lively not otherwise.
+    // Sorted; empty if nothing has to be pruned.
     const std::vector<SymbolId>& pruned() const { return pruned_; }
     // If it is not, a rule that may have no end; else the start.
     SymbolId stuck_rule() const { return stuck_rule_; }
@@ -56,7 +56,7 @@ private:
     const ContextFreeGrammar& grammar_;
     NeighbourClasses classes_;
     SymbolId stuck_rule_;
-    std::vector<SymbolId> pruned_;  // sorted
+    std::vector<SymbolId> pruned_;
     Ends ends_;
     std::vector<Classes> entered_;                               // [item]: the classes that may be read last there
     std::unordered_map<SymbolId, std::vector<ItemId>> returns_;  // [rule]: the items behind its calls

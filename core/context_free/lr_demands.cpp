@@ -1,9 +1,9 @@
 #include "context_free/lr_demands.hpp"
 
 #include <algorithm>
-#include <bit>
 #include <map>
 
+#include "util/bits.hpp"
 #include "util/work.hpp"
 
 namespace schemagen {
@@ -18,16 +18,6 @@ bool intersect(const std::vector<uint64_t>& one, const std::vector<uint64_t>& ot
     if (without_end) out[0] &= ~uint64_t{1};
     for (uint64_t word : out) any |= word;
     return any != 0;
-}
-
-bool holds(const uint64_t* set, uint32_t bit) { return set[bit / 64] >> (bit % 64) & 1; }
-void put(uint64_t* set, uint32_t bit) { set[bit / 64] |= uint64_t{1} << (bit % 64); }
-
-template <class Each>
-void for_each_bit(const std::vector<uint64_t>& set, const Each& each) {
-    for (size_t w = 0; w < set.size(); ++w)
-        for (uint64_t rest = set[w]; rest; rest &= rest - 1)
-            each(static_cast<uint32_t>(w * 64 + static_cast<size_t>(std::countr_zero(rest))));
 }
 
 }  // namespace
@@ -140,11 +130,11 @@ const LrDemands::Steps& LrDemands::steps(uint32_t state) {
         if (action.reduces && same == out.reductions.end())
             same = out.reductions.insert(same, {action.target, Lookaheads(words_)});
         for (Lookahead each : of_terminal_[action.symbol]) {
-            put(out.all.data(), each);
-            put(action.reduces ? same->second.data() : out.shifts.data(), each);
+            set_bit(out.all.data(), each);
+            set_bit(action.reduces ? same->second.data() : out.shifts.data(), each);
         }
     }
-    if (state == tables_.end) put(out.all.data(), kEnd);
+    if (state == tables_.end) set_bit(out.all.data(), kEnd);
     bytes_ += (out.reductions.size() + 2) * words_ * sizeof(uint64_t);
     return out;
 }
@@ -188,7 +178,7 @@ const LrDemands::Outcomes& LrDemands::outcomes(uint32_t state, SymbolId rule, co
 // Where `top` stands on the state; adds what else was read to `next`.
 void LrDemands::follow(uint32_t state, uint32_t top, const Lookaheads& lookaheads, Outcomes& out, Frontier& next) {
     const Steps& steps = this->steps(top);
-    const bool at_end = top == tables_.end && holds(lookaheads.data(), kEnd);
+    const bool at_end = top == tables_.end && has_bit(lookaheads.data(), kEnd);
     out.ends = out.ends || at_end;
     Lookaheads some(words_);
     for (const auto& [target, all] : steps.reductions) {
@@ -199,9 +189,9 @@ void LrDemands::follow(uint32_t state, uint32_t top, const Lookaheads& lookahead
             continue;
         }
         const Outcomes& inner = outcomes(top, production.rule, some.data());
-        out.ends = out.ends || (inner.ends && holds(some.data(), kEnd));
+        out.ends = out.ends || (inner.ends && has_bit(some.data(), kEnd));
         for (size_t k = 0; k < inner.nodes.size(); ++k)
-            if (const auto [each, node] = inner.nodes[k]; holds(some.data(), each))
+            if (const auto [each, node] = inner.nodes[k]; has_bit(some.data(), each))
                 add_node(out, each, lifted(node, state));
         Lookaheads demanding(words_);
         for (size_t k = 0; k < inner.demands.size(); ++k)
@@ -209,7 +199,7 @@ void LrDemands::follow(uint32_t state, uint32_t top, const Lookaheads& lookahead
                 pop(state, items_[top][inner.demands[k].first], demanding, out, next);
     }
     if (!intersect(lookaheads, steps.shifts, some, at_end)) return;
-    for_each_bit(some, [&](Lookahead each) {
+    for_each_bit(some.data(), some.size(), [&](Lookahead each) {
         const auto [terminal, kind] = lookaheads_[each];
         const uint32_t read = reading(tables_.action(top, terminal)->target, kind);
         add_node(out, each, lifted(lifted(read, top), state));
@@ -305,14 +295,14 @@ void LrDemands::depend(uint32_t node, uint32_t on) {
 
 // What comes of some of the lookaheads, which were not applied before.
 void LrDemands::apply(uint32_t node, const Outcomes& outcomes, const uint64_t* lookaheads) {
-    if (outcomes.ends && holds(lookaheads, kEnd)) set_ends(node);
+    if (outcomes.ends && has_bit(lookaheads, kEnd)) set_ends(node);
     Lookaheads some(words_);
     for (const auto& [item, all] : outcomes.demands) {
         for (size_t w = 0; w < words_; ++w) some[w] = all[w] & lookaheads[w];
         set_bits(node, item, some.data());
     }
     for (const auto& [each, on] : outcomes.nodes)
-        if (holds(lookaheads, each)) depend(node, on);
+        if (has_bit(lookaheads, each)) depend(node, on);
 }
 
 // Where the node's state is on top and a lookahead was found.
@@ -324,7 +314,7 @@ void LrDemands::look_ahead(uint32_t node, Lookahead lookahead) {
     if (!next) return;
     if (!next->reduces) return depend(node, lifted(reading(next->target, kind), state));
     one_.assign(words_, 0);
-    put(one_.data(), lookahead);
+    set_bit(one_.data(), lookahead);
     const LrTables::Production& production = tables_.productions[next->target];
     if (production.length)
         set_bits(node, item_of(state, {production.rule, production.length}), one_.data());

@@ -42,6 +42,19 @@ TEST(bits_are_told_in_order) {
     CHECK(told == bits);
 }
 
+TEST(bits_of_long_words_are_those_of_short_ones) {
+    std::vector<uint64_t> words(11, 0);
+    const std::vector<uint32_t> bits{0, 31, 32, 63, 64, 500, 640, 703};
+    for (uint32_t bit : bits) set_bit(words.data(), bit);
+    for (uint32_t bit = 0; bit < 704; ++bit)
+        CHECK(has_bit(words.data(), bit) == (std::find(bits.begin(), bits.end(), bit) != bits.end()));
+    set_bit(words.data(), 33);
+    clear_bit(words.data(), 33);
+    std::vector<uint32_t> told;
+    for_each_bit(words.data(), words.size(), [&](uint32_t bit) { told.push_back(bit); });
+    CHECK(told == bits);
+}
+
 TEST(a_key_table_numbers_keys_in_their_order) {
     KeyTable table;
     std::mt19937_64 random(1);

@@ -1,4 +1,5 @@
-// Bit sets of tokens, tails and the like: bit k % 32 of word k / 32, as in the bitmasks of the package.
+// Bit sets of tokens, tails and the like: bit k % 32 of word k / 32, as in the bitmasks of the package. Sets that are
+// no such bitmask may have words of 64 bits.
 #pragma once
 #include <algorithm>
 #include <bit>
@@ -7,9 +8,21 @@
 
 namespace schemagen {
 
-inline bool has_bit(const uint32_t* words, uint32_t k) { return words[k >> 5] >> (k & 31) & 1; }
-inline void set_bit(uint32_t* words, uint32_t k) { words[k >> 5] |= 1u << (k & 31); }
-inline void clear_bit(uint32_t* words, uint32_t k) { words[k >> 5] &= ~(1u << (k & 31)); }
+template <class Word>
+constexpr uint32_t kWordBits = sizeof(Word) * 8;
+
+template <class Word>
+bool has_bit(const Word* words, uint32_t k) {
+    return (words[k / kWordBits<Word>] & Word{1} << k % kWordBits<Word>) != 0;
+}
+template <class Word>
+void set_bit(Word* words, uint32_t k) {
+    words[k / kWordBits<Word>] |= Word{1} << k % kWordBits<Word>;
+}
+template <class Word>
+void clear_bit(Word* words, uint32_t k) {
+    words[k / kWordBits<Word>] &= ~(Word{1} << k % kWordBits<Word>);
+}
 
 // Sums within words, two halves of 16 bits in each: a compiler makes vectors of that, while the plain x86-64 that
 // wheels are built for has no instruction that counts bits (a seventh of the time).
@@ -31,16 +44,16 @@ inline uint32_t count_bits(const uint32_t* words, size_t size) {
 }
 
 // Calls `use(k)` for each bit k, in order. Most words of the sets that are listed are empty.
-template <class Use>
-void for_each_bit(const uint32_t* words, size_t size, const Use& use) {
+template <class Word, class Use>
+void for_each_bit(const Word* words, size_t size, const Use& use) {
     constexpr size_t kBlock = 8;
     for (size_t begin = 0; begin < size; begin += kBlock) {
         const size_t end = std::min(begin + kBlock, size);
-        uint32_t any = 0;
+        Word any = 0;
         for (size_t w = begin; w < end; ++w) any |= words[w];
         for (size_t w = begin; any && w < end; ++w)
-            for (uint32_t bits = words[w]; bits; bits &= bits - 1)
-                use(static_cast<uint32_t>(w * 32) + static_cast<uint32_t>(std::countr_zero(bits)));
+            for (Word bits = words[w]; bits; bits &= bits - 1)
+                use(static_cast<uint32_t>(w * kWordBits<Word>) + static_cast<uint32_t>(std::countr_zero(bits)));
     }
 }
 

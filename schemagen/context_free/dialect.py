@@ -37,7 +37,7 @@ from schemagen.context_free.dialect_syntax import (
     Series,
     Token as TokenNode,
 )
-from schemagen.context_free.dialect_terminals import Notation, Terminals, names
+from schemagen.context_free.dialect_terminals import Terminals, names
 from schemagen.context_free.simplify import productive
 from schemagen.context_free.syntax import (
     EMPTY_TEXT,
@@ -58,6 +58,7 @@ from schemagen.regex import ast
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from schemagen.arguments import PatternDialect
     from schemagen.context_free.scanner import Scanner
 
 #: How terminals are told apart: by the longest match, or any.
@@ -80,13 +81,15 @@ class _Scope:
         ignored: What may stand between its terminals.
     """
 
-    def __init__(self, scanner: Scanner, grammar: Grammar, prefix: str, places: Places, notation: Notation) -> None:
+    def __init__(
+        self, scanner: Scanner, grammar: Grammar, prefix: str, places: Places, patterns: PatternDialect
+    ) -> None:
         self.grammar = grammar
         self.prefix = prefix
         self._scanner = scanner
         for definition in (*grammar.rules.values(), *grammar.terminals.values()):
             self._check_names(definition)
-        self.terminals = Terminals(scanner, grammar, notation)
+        self.terminals = Terminals(scanner, grammar, patterns)
         self.terminals.resolve()
         for node in grammar.ignored:
             self._check_all(node)
@@ -119,7 +122,7 @@ class _Rules:
         self.places = Places()
         self._scanner = scanner
         self._value = value
-        self._notation: Notation = "ecma-262" if lexer == "any" else "rust"
+        self._patterns: PatternDialect = "ecma-262" if lexer == "any" else "rust"
         self._todo: list[tuple[_Scope, str, int | None]] = []
         self._calls: dict[str, Rule] = {}  # one object each: equal ones are found at once in dictionaries
         self._scopes = 0
@@ -136,7 +139,7 @@ class _Rules:
             known = ", ".join(list(grammar.rules)[:8])
             fix = f"name one of its rules as start: {known}" if known else f"write {start}: ..."
             raise self._scanner.error(f"the grammar has no rule {start!r} to start from", grammar.at, fix=fix)
-        scope = _Scope(self._scanner, grammar, prefix, self.places, self._notation)
+        scope = _Scope(self._scanner, grammar, prefix, self.places, self._patterns)
         call = self._call(scope, Name(start, grammar.rules[start].at), None)
         return sequence(self._ignored(scope), call) if grammar.skips_first else call
 
@@ -167,7 +170,7 @@ class _Rules:
         if attributes.max_tokens is not None:
             _max_tokens(self._scanner, attributes.max_tokens)
         is_lazy_alone = attributes.lazy and attributes.ending is None
-        if self._notation == "ecma-262" and is_lazy_alone and _ends_with_token(definition.body):
+        if self._patterns == "ecma-262" and is_lazy_alone and _ends_with_token(definition.body):
             return self._up_to_token(scope, definition)
         if attributes.is_shortest or (attributes.makes_terminal and _is_regular(definition.body)):
             return self._terminal_rule(scope, definition)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from functools import lru_cache
-from typing import TYPE_CHECKING, Literal as OneOf, NoReturn
+from typing import TYPE_CHECKING, NoReturn
 
 from schemagen.context_free.dialect_parser import is_terminal_name
 from schemagen.context_free.dialect_syntax import (
@@ -33,12 +33,12 @@ from schemagen.regex.dialects import parse_pattern
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from schemagen.arguments import PatternDialect
     from schemagen.context_free.scanner import Scanner
 
 _SPECIAL = re.compile(r"[\\.+*?()|\[\]{}^$#&~\-\s]")
-#: How patterns are written: that of llguidance, and that of xgrammar.
-Notation = OneOf["rust", "ecma-262"]
-_FLAGS: dict[Notation, str] = {"rust": "imsxu", "ecma-262": "imsu"}
+#: By dialect: llguidance has patterns of Rust, xgrammar those of ECMA-262.
+_FLAGS: dict[PatternDialect, str] = {"rust": "imsxu", "ecma-262": "imsu"}
 #: What a pattern is made of, as far as it matters here: an escape, a class, a lazy repetition.
 _PIECES = re.compile(r"\\b|\\B|\\.|\[\^?\]?(?:\\.|\[:[^\]]*:\]|[^\]\\])*\]|(?:[*+?]|\{[0-9, ]*\})\?|.", re.DOTALL)
 _ECMA_PIECES = re.compile(r"\\.|\[(?:\\.|[^\]\\])*\]|\(\?<?[=!]|.", re.DOTALL)
@@ -50,14 +50,14 @@ class Terminals:
     Args:
         scanner: The text, for errors.
         grammar: The grammar.
-        notation: How patterns are written. With "ecma-262" lazy repetitions are read as others, for a lexer that takes any
-            text of a pattern.
+        patterns: The dialect of patterns, "rust" or "ecma-262". Lazy repetitions of the latter are read like greedy ones: for a
+            lexer that takes any text of a pattern they are the same.
     """
 
-    def __init__(self, scanner: Scanner, grammar: Grammar, notation: Notation) -> None:
+    def __init__(self, scanner: Scanner, grammar: Grammar, patterns: PatternDialect) -> None:
         self._scanner = scanner
         self._grammar = grammar
-        self._notation: Notation = notation
+        self._patterns: PatternDialect = patterns
         self._known: dict[str, ast.Regex] = {}
         self._literals: dict[str, ast.Regex] = {}  # one object each, so that its hash is worked out once
         self._written = 0
@@ -166,14 +166,14 @@ class Terminals:
         return parse_rust(f"(?i){_SPECIAL.sub(_escaped, node.text)}", search=False) if node.text else ast.EPSILON
 
     def _pattern(self, node: Pattern) -> ast.Regex:
-        unknown = sorted(set(node.flags) - set(_FLAGS[self._notation]))
+        unknown = sorted(set(node.flags) - set(_FLAGS[self._patterns]))
         if unknown:
-            known = ", ".join(_FLAGS[self._notation])
+            known = ", ".join(_FLAGS[self._patterns])
             raise self._scanner.error(f"the flag {unknown[0]!r} of a pattern", node.at, fix=f"use some of {known}")
         self._check_pieces(node)
-        flags = f"(?{''.join(sorted(set(node.flags)))})" if node.flags and self._notation == "rust" else ""
+        flags = f"(?{''.join(sorted(set(node.flags)))})" if node.flags and self._patterns == "rust" else ""
         try:
-            return parse_rust(flags + node.regex, search=False) if self._notation == "rust" else _ecma(node)
+            return parse_rust(flags + node.regex, search=False) if self._patterns == "rust" else _ecma(node)
         except InvalidPatternError as error:
             at = node.at + 1 + max(0, (error.position or 0) - len(flags))
             raise self._scanner.error(f"a pattern that cannot be read: {error.fact}", at, fix=error.fix) from error
@@ -185,7 +185,7 @@ class Terminals:
 
     def _check_pieces(self, node: Pattern) -> None:
         """Refuse what depends on the text around the terminal, or would be read against what it says."""
-        is_rust = self._notation == "rust"
+        is_rust = self._patterns == "rust"
         for piece in (_PIECES if is_rust else _ECMA_PIECES).finditer(node.regex):
             if piece[0] in (r"\b", r"\B"):
                 self._unsupported(node, piece, "a word boundary", "it depends on the text around the terminal")

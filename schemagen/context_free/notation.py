@@ -13,9 +13,9 @@ import re
 from abc import ABC, abstractmethod
 from typing import TYPE_CHECKING, ClassVar
 
-from schemagen.context_free.recursion import recursion_of
+from schemagen.context_free.recursion import reachable, recursion_of
 from schemagen.context_free.scanner import MAX_NESTING, Scanner
-from schemagen.context_free.simplify import called, productive
+from schemagen.context_free.simplify import productive
 from schemagen.context_free.syntax import (
     EMPTY_TEXT,
     NOTHING,
@@ -167,11 +167,7 @@ class Notation(ABC):
         """Refuse a token that is counted in a grammar that calls itself."""
         if self.counted is None:
             return
-        reached, todo = {start}, [start]
-        while todo:
-            new = called(self.rules[todo.pop()]) - reached
-            reached |= new
-            todo += sorted(new)
+        reached = reachable(self.rules, start)
         recursion = recursion_of({name: body for name, body in self.rules.items() if name in reached})
         for name in (*recursion.left, *recursion.other):
             raise self.scanner.unsupported(

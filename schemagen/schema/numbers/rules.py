@@ -3,12 +3,14 @@
 Idea: a JSON number is written in one of three forms, whole (``12``), with a point (``12.0``), or with an exponent
 (``1.2e1``). Readers take the first as the integer that it is and the others as the nearest float64. So the ends of a range
 are exact for whole numbers, and `float_ends` moves them for the other forms to where both the decimal and the float64 that it
-is read as are inside. The two ranges differ only beyond 2**53; there a range is two rules, of which a text obeys one. So do
-multiples: 3e40 is one of 3, and the float64 that it is read as is not. With a point or an exponent multiples are therefore
-those that a float64 holds as they are, but for powers of two, whose multiples stay multiples.
+is read as are inside. The two ranges differ only beyond 2**53; there a range is two rules, of which a text obeys one.
+
+Multiples differ there, too: 3e40 is a multiple of 3, and the float64 that it is read as is not. So a multiple with a point or
+an exponent has to be a number that float64 holds exactly. Multiples of powers of two stay multiples, and need no such rule.
 
 Invariants: moving an end never adds a text that a validator refuses, and never drops what json.dumps writes for a float
-inside. The language of a rule is a superset of what `numbers.number_regex` writes.
+inside. The rules of multiples never add such a text either, but drop some multiples that need many digits. The language of a
+rule is a superset of what `numbers.number_regex` writes.
 """
 
 from __future__ import annotations
@@ -46,8 +48,8 @@ MAX_DIGITS = 800
 MAX_SHORT_DIGITS = 20
 #: Decimals of up to this many significant digits survive float64 unchanged (DBL_DIG).
 EXACT_DIGITS = 15
-#: (most, digits): whole numbers up to the one, of so many significant digits, are a float64 as they are. A number of d digits
-#: below 10**p is m * 10**(p-d), which is one if m * 5**(p-d) < 2**53.
+#: (most, digits): float64 holds exactly each whole number up to `most` that has no more than so many significant digits. A
+#: number of d digits below 10**p is m * 10**(p-d), which float64 holds if m * 5**(p-d) < 2**53.
 EXACT_FLOATS = ((Fraction(EXACT_INTEGERS), EXACT_DIGITS), (Fraction(10**19), 8), (Fraction(10**22), 1))
 #: (digits, power of ten of the first one, whether the end itself is outside); no digits: no end.
 End = tuple[str, int, bool]
@@ -208,7 +210,7 @@ def _rules(plain: NumberRule, exact: Span, floats: Span, *, read_as_floats: bool
 
 
 def _exact_rules(plain: NumberRule, exact: Span) -> list[NumberRule]:
-    """Return rules of whole numbers, and of those with a point or an exponent that a float64 holds as they are."""
+    """Return rules of whole numbers, and of those with a point or an exponent that float64 holds exactly."""
     (most, _), *_ = EXACT_FLOATS
     if finite(exact, most) == exact:
         return _bounded(plain, exact)
@@ -288,7 +290,10 @@ def decimal_step(step: Fraction) -> tuple[int, int]:
 
 
 def rounds_away(step: Fraction) -> bool:
-    """Whether a large multiple may be none as the nearest float64. Of a fraction, and of what is a float, validators divide."""
+    """Whether the float64 nearest to a multiple of the step may be no multiple of it.
+
+    Only of whole steps: validators divide by a fraction or a float, and a large quotient is always a whole number.
+    """
     return step.denominator == 1 and step < EXACT_INTEGERS and not _is_dyadic(*decimal_step(step))
 
 
