@@ -104,8 +104,8 @@ uint32_t MinBytes::least_item(const Options& options, bool repeated, uint32_t de
     return best;
 }
 
-// Behind an item, numbers have no exponents where a value is out of reach (json/unique_items.hpp): that counts where
-// all items are numbers.
+// After an item, numbers that need no exponents have none (`without_idle_exponents`): that counts where all items are
+// numbers.
 void MinBytes::settle_min_bytes_repeated() {
     if (std::none_of(program_.arrays.begin(), program_.arrays.end(),
                      [](const ArrayDisjunct& disjunct) { return disjunct.unique; }))
@@ -117,7 +117,7 @@ void MinBytes::settle_min_bytes_repeated() {
             continue;
         const ByteSet first = program_.dfa().next_bytes(program_.dfa().intern({value.literal}, false));
         if (first.has('t') || first.has('f') || first.has('n')) continue;
-        const NodeId plain = program_.kernel().without_exponents(value.literal);
+        const NodeId plain = program_.kernel().without_idle_exponents(value.literal);
         if (plain != kEmpty) repeated[v] = program_.dfa().bytes_to_accept(program_.dfa().intern({plain}, false), 0);
     }
     of_repeated_ = std::move(repeated);

@@ -3,6 +3,7 @@
 #include <unordered_set>
 
 #include "json/machine.hpp"
+#include "json/number_values.hpp"
 #include "json/values.hpp"
 #include "util/hash.hpp"
 #include "util/limits.hpp"
@@ -181,47 +182,25 @@ uint32_t UniqueItems::string_start_without(const Position& p, const ValueList& f
     return program_.dfa().intern(components, p.counted);
 }
 
-// The start of a number or literal name at a position, without the values it must not become. Plain decimals are taken
-// out with any number of trailing zeros; exponents, which have endless ways to spell a value, are not offered any more.
+// The start of a number or literal name at a position, without the values it must not become. Of a number all texts are
+// taken out that readers call equal to it.
 uint32_t UniqueItems::literal_start_without(const Position& p, const ValueList& forbidden) {
+    Kernel& kernel = program_.kernel();
     std::vector<NodeId> out;
-    bool exponents = false;
     for (uint32_t k = 0; k < forbidden.count; ++k) {
-        std::string text(forbidden.values[k]);
+        const std::string_view text = forbidden.values[k];
         if (text[0] == '"' || text[0] == '{' || text[0] == '[') continue;
-        NodeId node = program_.kernel().literals({text});
-        bool number = text[0] == '-' || (text[0] >= '0' && text[0] <= '9');
-        exponents |= number;
-        if (number && text.find('e') == std::string::npos) {
-            NodeId zeros = program_.kernel().repeat(program_.kernel().literals({"0"}),
-                                                    text.find('.') == std::string::npos ? 1 : 0, kUnbounded);
-            NodeId tail = text.find('.') == std::string::npos
-                              ? program_.kernel().alternation(
-                                    {kEpsilon, program_.kernel().concat(program_.kernel().literals({"."}), zeros)})
-                              : zeros;
-            if (text == "0") node = program_.kernel().literals({"0", "-0"});
-            node = program_.kernel().concat(node, tail);
-        }
-        out.push_back(node);
+        if (text[0] == '-' || (text[0] >= '0' && text[0] <= '9'))
+            for (const NumberRule& rule : spellings(text)) out.push_back(kernel.number(rule));
+        else
+            out.push_back(kernel.literals({std::string(text)}));
     }
     if (out.empty() || !p.literal_start) return p.literal_start;
-    if (exponents) {
-        std::array<uint64_t, 4> plain{}, mark{};
-        for (uint8_t byte : {'-', '+', '.', '0', '1', '2', '3', '4', '5', '6', '7', '8', '9'})
-            plain[byte >> 6] |= 1ull << (byte & 63);
-        for (uint8_t byte : {'e', 'E'}) mark[byte >> 6] |= 1ull << (byte & 63);
-        NodeId mantissa = program_.kernel().repeat(program_.kernel().byte_set(plain), 1, kUnbounded);
-        out.push_back(program_.kernel().concat(
-            mantissa,
-            program_.kernel().concat(program_.kernel().byte_set(mark),
-                                     program_.kernel().repeat(program_.kernel().byte_set(plain), 0, kUnbounded))));
-    }
-    NodeId others = program_.kernel().complement(program_.kernel().alternation(out));
+    const NodeId others = kernel.complement(kernel.alternation(out));
     std::vector<NodeId> components;
     for (uint32_t k = 0; k < p.literal_owner.size(); ++k) {
-        const NodeId start = program_.dfa().component(p.literal_start, k);
-        components.push_back(
-            program_.kernel().conjunction({exponents ? program_.kernel().without_exponents(start) : start, others}));
+        const NodeId start = kernel.without_idle_exponents(program_.dfa().component(p.literal_start, k));
+        components.push_back(kernel.conjunction({start, others}));
     }
     return program_.dfa().intern(components, false);
 }

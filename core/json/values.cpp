@@ -3,11 +3,11 @@
 #include <algorithm>
 #include <cstdint>
 
+#include "json/number_values.hpp"
+
 namespace schemagen {
 
 namespace {
-
-constexpr int kPlainDigits = 40;
 
 void append_utf8(std::string& out, uint32_t code) {
     if (code < 0x80) {
@@ -106,44 +106,10 @@ private:
         return out + '"';
     }
     std::string number() {
-        bool negative = peek() == '-';
-        if (negative) ++at_;
-        std::string digits;
-        int64_t exponent = 0;
-        bool point = false;
-        for (; at_ < text_.size(); ++at_) {
-            char c = peek();
-            if (c == '.') {
-                point = true;
-            } else if (c >= '0' && c <= '9') {
-                digits += c;
-                exponent -= point;
-            } else {
-                break;
-            }
-        }
-        if (peek() == 'e' || peek() == 'E') {
-            ++at_;
-            bool minus = peek() == '-';
-            if (minus || peek() == '+') ++at_;
-            int64_t written = 0;
-            for (; peek() >= '0' && peek() <= '9'; ++at_)
-                written = std::min<int64_t>(written * 10 + (peek() - '0'), 1'000'000'000);
-            exponent += minus ? -written : written;
-        }
-        while (!digits.empty() && digits.back() == '0') digits.pop_back(), ++exponent;
-        digits.erase(0, std::min(digits.find_first_not_of('0'), digits.size()));
-        if (digits.empty()) return "0";
-        std::string sign = negative ? "-" : "";
-        auto length = static_cast<int64_t>(digits.size());
-        if (exponent >= 0 && length + exponent <= kPlainDigits)
-            return sign + digits + std::string(static_cast<size_t>(exponent), '0');
-        if (exponent < 0 && -exponent <= kPlainDigits) {
-            if (length <= -exponent) digits.insert(0, static_cast<size_t>(-exponent - length + 1), '0');
-            digits.insert(digits.size() - static_cast<size_t>(-exponent), ".");
-            return sign + digits;
-        }
-        return sign + digits + "e" + std::to_string(exponent);
+        const size_t end = std::min(text_.find_first_not_of("+-.0123456789eE", at_), text_.size());
+        const std::string_view number = text_.substr(at_, end - at_);
+        at_ = end;
+        return canonical_number(number);
     }
     std::string array() {
         std::string out = "[";

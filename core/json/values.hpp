@@ -1,8 +1,7 @@
 // JSON values as text: one canonical form per value, so that equality is equality of bytes.
 //
 // Canonical: no whitespace; members sorted by key; strings with the escapes of json.dumps and raw UTF-8 otherwise;
-// numbers as the shortest plain decimal, or digits with an exponent where that would be long. 1, 1.0 and 10e-1 are one
-// value.
+// numbers as json/number_values.hpp says. 1, 1.0 and 10e-1 are one value.
 #pragma once
 #include <string>
 #include <string_view>

@@ -235,15 +235,15 @@ NodeId Nodes::number(const NumberRule& rule) {
     return number_node({.rule = numbers_.rule(rule)});
 }
 
-NodeId Nodes::without_exponents(NodeId id) {
+NodeId Nodes::without_idle_exponents(NodeId id) {
     const Node node = nodes_[id];
     if (node.kind == Kind::kNumber) {
         before_write();
-        return numbers_[node.a].phase < NumberPhase::kExponent ? number_node(numbers_.without_exponents(node.a)) : id;
+        return numbers_[node.a].phase < NumberPhase::kExponent ? number_node(numbers_.without_idle_exponents(node.a)) : id;
     }
     if (node.kind != Kind::kOr && node.kind != Kind::kAnd) return id;
     std::vector<NodeId> parts = kids_of(node);
-    for (NodeId& part : parts) part = without_exponents(part);
+    for (NodeId& part : parts) part = without_idle_exponents(part);
     return node.kind == Kind::kOr ? alternation(parts) : conjunction(parts);
 }
 

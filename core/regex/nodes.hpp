@@ -125,7 +125,7 @@ public:
     NodeId substring(std::shared_ptr<const SubstringTable> table);  // any but the empty one
     // The texts of a language of numbers that have no exponent, as far as that is seen without a search: numbers by
     // value, and what is made of them by | and &. Other texts stay.
-    NodeId without_exponents(NodeId node);
+    NodeId without_idle_exponents(NodeId node);
     NodeId literals(std::vector<std::string> texts);  // any of these byte strings, prefixes shared
     NodeId any_string(Encoding encoding);
 

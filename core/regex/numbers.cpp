@@ -81,9 +81,17 @@ NumberState Numbers::adopted(const Numbers& from, uint32_t state) {
     return own;
 }
 
-NumberState Numbers::without_exponents(uint32_t state) {
+NumberState Numbers::without_idle_exponents(uint32_t state) {
+    constexpr int32_t kLeast = -4, kMost = 15;
     NumberState plain = states_[state];
     NumberRule own = rules_[plain.rule];
+    int32_t step = own.divisor ? own.power : kLeast - 1;  // the place of its first digit
+    for (uint64_t left = own.divisor; left >= 10; left /= 10) ++step;
+    for (const NumberSide& side : own.sides) {
+        const bool large = !side.high.there() || side.high.exponent > kMost,
+                   small = step < kLeast && (!side.low.there() || side.low.exponent < kLeast);
+        if (side.any && (large || small)) return plain;
+    }
     own.forms &= ~uint32_t{NumberRule::kExponent};
     plain.rule = rule(own);
     return plain;
@@ -273,6 +281,7 @@ bool Numbers::live(const NumberState& s) const {
     if (s.phase == kExponent) return s.least <= s.most;
     if (s.phase > kExponent) return exponent_digits(s).has_value();
     if (s.digits) return completes(s);
+    if (s.phase != kStart && !side(s).any && !rules_[s.rule].zero) return false;  // it need not read zeros to see that
     if (accepts(s) || step(s, 'e')) return true;
     for (uint8_t byte : {'1', '2', '3', '4', '5', '6', '7', '8', '9', '.', '0', '-'})
         if (auto next = step(s, byte); next && live(*next)) return true;
@@ -354,6 +363,7 @@ bool Numbers::reaches(const NumberState& s, uint32_t more, int32_t last, int32_t
         const uint32_t from = low_tied ? digit_of(ends.low, s.digits + k) : 0,
                        to = high_tied ? digit_of(ends.high, s.digits + k) : 9;
         difference = std::clamp(difference * 10 + to - from, -kMany, kMany);
+        if (modulus == 1 && std::abs(difference) == kMany) break;  // it stays there
         // `rest` has the zeros for these digits already.
         if (modulus > 1 && from) lowest = (lowest + times(from, power_mod(more - 1 - k, modulus), modulus)) % modulus;
     }

@@ -99,8 +99,9 @@ public:
     bool differs(const NumberState& state, uint8_t byte) const;
     // The state that is here what this one is among other numbers.
     NumberState adopted(const Numbers& from, uint32_t state);
-    // The same state where no text may have an exponent.
-    NumberState without_exponents(uint32_t state);
+    // The same state, without exponents if every value inside is usually written without one: neither below 10^-4 nor
+    // from 10^16 on, where json.dumps begins to write them. Then the values inside have few texts.
+    NumberState without_idle_exponents(uint32_t state);
     uint32_t find(const NumberState& state) const;  // kNone: not interned
     uint32_t intern(const NumberState& state);
 

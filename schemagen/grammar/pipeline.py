@@ -26,7 +26,7 @@ from schemagen.errors import (
 from schemagen.grammar.context_free_specs import ContextFree
 from schemagen.grammar.schema_values import frames_inside
 from schemagen.grammar.specs import Choice, Regex, no_spec
-from schemagen.schema.numbers.rules import MAX_EXPONENT
+from schemagen.schema.numbers.rules import MAX_EXPONENT, MAX_SHORT_DIGITS
 from schemagen.schema.report import Entry, Report
 
 if TYPE_CHECKING:
@@ -242,7 +242,8 @@ def report_of(schema: Any, arguments: dict[str, Any], target: Target[Any] | None
                 "digits",
                 "enforced",
                 f"soft cap: {style.max_integer_digits} before and {style.max_fraction_digits} after the point, or what "
-                f"the bounds need; exponents up to {MAX_EXPONENT:,}",
+                f"the bounds need; exponents up to {MAX_EXPONENT:,}; {MAX_SHORT_DIGITS} before the point where multiples are "
+                "excluded, and fewer where a number with a point or an exponent must be read as an integer or a multiple",
             ),
         )
     )

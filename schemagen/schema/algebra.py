@@ -38,7 +38,7 @@ from schemagen.schema.nodes import (
     complement_of,
     intersection_of,
 )
-from schemagen.schema.numbers.rules import step_of
+from schemagen.schema.numbers.rules import has_fractions_only, step_of
 from schemagen.schema.numbers.spans import EXACT_INTEGERS
 from schemagen.schema.strings import known_format, known_superset
 
@@ -229,9 +229,11 @@ def _settle_number(disjunct: NumberDisjunct) -> NumberDisjunct | None:
     if disjunct.values is not None:
         others = replace(disjunct, values=None)
         kept = frozenset(v for v in disjunct.values if number_allows(others, v))
-        return NumberDisjunct(values=kept, plain=disjunct.plain and disjunct.integer is not False) if kept else None
-    if disjunct.not_multiples:
+        return _listing(kept, disjunct) if kept else None
+    if disjunct.not_multiples or has_fractions_only(disjunct):
         step = step_of(disjunct)
+        if step is not None and step.denominator == 1 and has_fractions_only(disjunct):
+            return None
         if step is not None and any((step / other).denominator == 1 for other in disjunct.not_multiples):
             return None
     if disjunct.low is not None and disjunct.high is not None:
@@ -240,9 +242,15 @@ def _settle_number(disjunct: NumberDisjunct) -> NumberDisjunct | None:
         ):
             return None
         if disjunct.low == disjunct.high:
-            only = NumberDisjunct(values=frozenset({disjunct.low}), plain=disjunct.plain and disjunct.integer is True)
-            return only if number_allows(disjunct, disjunct.low) else None
+            return _listing(frozenset({disjunct.low}), disjunct) if number_allows(disjunct, disjunct.low) else None
     return disjunct
+
+
+def _listing(values: frozenset[Fraction], disjunct: NumberDisjunct) -> NumberDisjunct:
+    """Return the disjunct of listed values, which keeps of the other one how integers are written."""
+    if disjunct.plain and disjunct.integer is not None:
+        return NumberDisjunct(values=values, integer=disjunct.integer, plain=True)
+    return NumberDisjunct(values=values)
 
 
 def number_allows(disjunct: NumberDisjunct, value: Fraction) -> bool:
@@ -251,7 +259,8 @@ def number_allows(disjunct: NumberDisjunct, value: Fraction) -> bool:
     above = disjunct.high is not None and (value > disjunct.high or (value == disjunct.high and disjunct.high_open))
     if below or above or value in disjunct.not_values or (disjunct.values is not None and value not in disjunct.values):
         return False
-    if disjunct.integer is not None and (value.denominator == 1) != disjunct.integer:
+    is_integer = value.denominator == 1
+    if disjunct.integer is not None and is_integer != disjunct.integer and not (disjunct.plain and is_integer):
         return False
     divisible = all(_divides(m, value) for m in disjunct.multiples)
     return divisible and not any(_divides(m, value) for m in disjunct.not_multiples)
@@ -263,6 +272,8 @@ def _divides(divisor: Fraction, value: Fraction) -> bool:
         return True
     if value.denominator != 1 or not EXACT_INTEGERS <= abs(value) < 2**1023:
         return False
+    if divisor.denominator == 1 and divisor < EXACT_INTEGERS:  # the remainder is worked out exactly
+        return False
     nearest = float(value)
     return Fraction(nearest) == value and (Fraction(Decimal(repr(nearest))) / divisor).denominator == 1
 
@@ -270,14 +281,14 @@ def _divides(divisor: Fraction, value: Fraction) -> bool:
 def not_number(disjunct: NumberDisjunct) -> tuple[NumberDisjunct, ...]:
     """Disjuncts that each break one constraint of ``disjunct``."""
     broken: list[NumberDisjunct] = []
+    if disjunct.integer is not None:
+        broken.append(NumberDisjunct(integer=not disjunct.integer, plain=disjunct.plain))
     if disjunct.values is not None:
-        return (NumberDisjunct(not_values=disjunct.values),)
+        return (*broken, NumberDisjunct(not_values=disjunct.values))
     if disjunct.low is not None:
         broken.append(NumberDisjunct(high=disjunct.low, high_open=not disjunct.low_open))
     if disjunct.high is not None:
         broken.append(NumberDisjunct(low=disjunct.high, low_open=not disjunct.high_open))
-    if disjunct.integer is not None:
-        broken.append(NumberDisjunct(integer=not disjunct.integer, plain=disjunct.plain))
     broken.extend(NumberDisjunct(not_multiples=frozenset({m})) for m in sorted(disjunct.multiples))
     broken.extend(NumberDisjunct(multiples=frozenset({m})) for m in sorted(disjunct.not_multiples))
     if disjunct.not_values:

@@ -142,7 +142,8 @@ class NumberDisjunct(HashedOnce):
         not_multiples: Divisors that must not.
         values: If not None, the value is one of these.
         not_values: The value is none of these.
-        plain: Whether integers are written without a point and without an exponent: draft 4 knows no others.
+        plain: Whether an integer is a number written without a point and without an exponent, as in draft 4. There
+            5.0 is not an integer, though it equals 5.
     """
 
     low: Fraction | None = None

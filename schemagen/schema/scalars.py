@@ -13,11 +13,12 @@ from schemagen.regex import ast
 from schemagen.schema.numbers.expressions import (
     NumberBounds,
     NumberStyle,
-    number_literal_regex,
+    decimal_text,
     number_range_regex,
     number_regex,
     number_superset_regex,
     number_value_regex,
+    number_whole_regex,
 )
 from schemagen.schema.numbers.rules import common_multiple, fitting
 
@@ -42,7 +43,8 @@ def number_bounds(disjunct: NumberDisjunct) -> NumberBounds:
 
 def listed_numbers(disjunct: NumberDisjunct, style: NumberStyle) -> ast.Regex:
     """Return the texts of the values that a disjunct lists."""
-    return ast.union(*(_listed(v, style, plain=disjunct.plain) for v in sorted(disjunct.values or ())))
+    values = sorted(disjunct.values or ())
+    return ast.union(*(ast.literal(text) for value in values for text in _spellings(value, disjunct, style)))
 
 
 def plain_texts(disjunct: NumberDisjunct, style: NumberStyle) -> tuple[list[str], frozenset[Fraction]]:
@@ -51,9 +53,11 @@ def plain_texts(disjunct: NumberDisjunct, style: NumberStyle) -> tuple[list[str]
     The texts are those of `listed_numbers`, without an expression for each of them: there may be thousands.
     """
     values = disjunct.values or frozenset()
-    plain = {value for value in values if value.denominator == 1 and -_PLAIN < value.numerator < _PLAIN}
+    if disjunct.plain:
+        return [], frozenset(values)
+    plain = {value for value in values if value and value.denominator == 1 and -_PLAIN < value.numerator < _PLAIN}
     texts = [str(number) for number in sorted(value.numerator for value in plain)]
-    if style.integer_fraction and not disjunct.plain:
+    if style.integer_fraction:
         texts += [f"{text}.0" for text in texts]
     return texts, frozenset(values) - plain
 
@@ -69,7 +73,8 @@ def range_pattern(disjunct: NumberDisjunct, style: NumberStyle) -> ast.Regex:
     bounds = replace(number_bounds(disjunct), multiple_of=common_multiple(disjunct.multiples))
     parts = [number_range_regex(bounds, style)]
     if disjunct.integer is False:
-        parts.append(ast.complement(number_superset_regex(NumberBounds(integer=True), style)))
+        integers = number_whole_regex() if disjunct.plain else number_superset_regex(NumberBounds(integer=True), style)
+        parts.append(ast.complement(integers))
     parts.extend(ast.complement(number_value_regex(v, style)) for v in sorted(disjunct.not_values))
     return ast.conjunction(*parts)
 
@@ -95,26 +100,38 @@ def number_pattern(disjunct: NumberDisjunct, style: NumberStyle) -> ast.Regex:
     return ast.conjunction(range_pattern(disjunct, style), number_regex(bounds, style), *map(ast.complement, outside))
 
 
-def _listed(value: Fraction, style: NumberStyle, *, plain: bool) -> ast.Regex:
-    canonical = number_literal_regex(value)
-    if plain:
-        return canonical if value.denominator == 1 else ast.EMPTY
-    if value.denominator != 1 or not style.integer_fraction:
-        return ast.union(canonical, *_with_exponent(value, style))
-    # 1.0 is 1 in JSON Schema.
-    return ast.union(ast.concat(canonical, ast.optional(ast.literal(".0"))), *_with_exponent(value, style))
+def _spellings(value: Fraction, disjunct: NumberDisjunct, style: NumberStyle) -> list[str]:
+    """Return the texts that json.dumps writes for a value as an int and as a float, and what pydantic writes for a small float.
+
+    A text with a point or an exponent is read as a float64, so an integer has such texts only if a float64 equals it.
+    """
+    is_integer = value.denominator == 1
+    wholes = [decimal_text(value)] if is_integer else []
+    others = [] if is_integer else [decimal_text(value)]
+    if is_integer and not style.integer_fraction:
+        return wholes
+    others += _float_texts(value)
+    if not disjunct.plain or disjunct.integer is None:
+        return [*wholes, *others]
+    return wholes if disjunct.integer else others
 
 
-def _with_exponent(value: Fraction, style: NumberStyle) -> list[ast.Regex]:
-    """The texts with an exponent that json.dumps (1e-07) and pydantic (1e-7) write for a value, if they do."""
-    if value.denominator == 1 and not style.integer_fraction:
-        return []
+def _float_texts(value: Fraction) -> list[str]:
+    """Return the texts of the float64 that equals an integer, or that is read from the decimal of a fraction."""
     try:
         nearest = float(value)
     except OverflowError:
         return []
     text = json.dumps(nearest)
-    mantissa, found, exponent = text.partition("e")
-    if not found or (Fraction(Decimal(text)) != value and Fraction(nearest) != value):
+    mantissa, has_exponent, exponent = text.partition("e")
+    if value.denominator == 1:
+        if nearest != value:
+            return []
+        texts = [text] if has_exponent else [text, "-0.0"] if not value else [text]
+        if has_exponent:
+            texts.append(f"{value.numerator}.0")
+    elif not has_exponent or Fraction(Decimal(text)) != value:
         return []
-    return [ast.literal(text), ast.literal(f"{mantissa}e{exponent[0]}{exponent[1:].lstrip('0')}")]
+    else:
+        texts = [text]
+    return [*texts, f"{mantissa}e{exponent[0]}{exponent[1:].lstrip('0')}"] if has_exponent else texts

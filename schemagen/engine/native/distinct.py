@@ -3,8 +3,9 @@
 Idea: where different items run out, an array ends there or never began, so its length is bounded by how many there are.
 Values are counted as languages, the union of all alternatives at once, so that a value that two alternatives share counts
 once: strings by their canonical spelling, numbers by the multiples between two ends (or the listed values) of which the
-language of the numbers has the plain decimal. Behind an item the core writes numbers without exponents
-(`core/json/unique_items.cpp`), so a number that only an exponent can write does not count.
+language of the numbers has the plain decimal. After an item the core may write numbers without exponents
+(`core/json/unique_items.cpp`), so a number that only an exponent can write does not count. Decimals that are read as the same
+float64 count once.
 
 Invariant: the count is never more than the values that are there, so no array is asked for an item that does not exist. What
 cannot be counted is `UncountedError`: different arrays and objects, numbers that only exponents write, items that are counted
@@ -199,6 +200,7 @@ class DistinctItems:
             raise UncountedError
         if len(found) >= MAX_COUNTED_STRINGS:
             return None
+        found = _read_apart(found)
         doubtful = found if len(found) <= FEW else {number for number in found if _is_long(number)}
         if not doubtful or len(doubtful) > MOST_LOOKED_UP:
             return len(found)
@@ -236,6 +238,11 @@ class DistinctItems:
             return True
         reach = 10 ** caps_of(span, step, fitting(disjunct, plain)).integer
         return any(end is None or abs(end) >= reach for end in (span.low, span.high))
+
+
+def _read_apart(numbers: set[Fraction]) -> set[Fraction]:
+    """Return one number for each that readers tell apart: integers, and other decimals as float64."""
+    return set({number if number.denominator == 1 else float(number): number for number in sorted(numbers)}.values())
 
 
 def _is_free(disjunct: StringDisjunct) -> bool:

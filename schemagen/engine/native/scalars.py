@@ -10,15 +10,19 @@ from typing import TYPE_CHECKING
 from schemagen.engine.native.builder import EMPTY_NODE, JSON, UTF8
 from schemagen.engine.native.node_cache import PatternLowering
 from schemagen.regex import ast
+from schemagen.schema.numbers.expressions import fraction_regex
 from schemagen.schema.numbers.rules import (
     NumberRule,
     caps_of,
+    certain_rules,
     fitting,
+    has_fractions_only,
     nothing_between,
     range_rules,
     span_of,
     step_of,
     step_rules,
+    takes_fractions,
     value_rules,
 )
 from schemagen.schema.scalars import listed_numbers, plain_texts
@@ -97,17 +101,25 @@ class ScalarLowering:
         return node
 
     def _range(self, disjunct: NumberDisjunct, style: NumberStyle) -> int:
-        style = fitting(disjunct, style)
-        caps = caps_of(span_of(disjunct), step_of(disjunct), style)
-        texts = self._rules(range_rules(disjunct, style, caps))
+        short = fitting(disjunct, style)
+        caps = caps_of(span_of(disjunct), step_of(disjunct), short)
+        steps = sorted(disjunct.not_multiples | ({Fraction(1)} if has_fractions_only(disjunct) else frozenset()))
+        texts = self._rules(range_rules(disjunct, style if steps and takes_fractions(disjunct) else short, caps))
+        if texts == EMPTY_NODE and has_fractions_only(disjunct):
+            return EMPTY_NODE
         if texts == EMPTY_NODE and (error := nothing_between(span_of(disjunct), step_of(disjunct))) is not None:
             raise error
-        steps = sorted(disjunct.not_multiples | ({Fraction(1)} if disjunct.integer is False else frozenset()))
         outside = [step_rules(step, style, caps) for step in steps]
         outside += [value_rules(value, style, caps) for value in sorted(disjunct.not_values)]
         if not outside:
             return texts
-        return self.builder.conjunction([texts, *(self.builder.complement(self._rules(rules)) for rules in outside)])
+        parts = [texts, *(self.builder.complement(self._rules(rules)) for rules in outside)]
+        if steps:
+            certain = [self._rules(certain_rules(disjunct, style, caps))]
+            if takes_fractions(disjunct):
+                certain.append(self.patterns.lower(fraction_regex(), UTF8))
+            parts.append(self.any_of(certain))
+        return self.builder.conjunction(parts)
 
     def _rules(self, rules: list[NumberRule]) -> int:
         return self.any_of(

@@ -206,21 +206,6 @@ def number_superset_regex(bounds: NumberBounds, style: NumberStyle | None = None
     return ast.union(plain, _any_exponent(number_mantissa()))
 
 
-def number_literal_regex(value: float | Decimal | Fraction) -> ast.Regex:
-    """The one canonical text of an enum or const number: what json.dumps writes.
-
-    Args:
-        value: A finite number; a Decimal or Fraction is written without exponent, as an integer where it is one.
-
-    Returns:
-        The literal.
-
-    Raises:
-        LimitError: The value is not finite in decimal notation.
-    """
-    return ast.literal(decimal_text(value))
-
-
 def number_value_regex(value: float | Decimal | Fraction, style: NumberStyle | None = None) -> ast.Regex:
     """Every text that could denote ``value``, for use under negation: ``1 1.0 1.00 10e-1``; ``-0`` for 0.
 
@@ -243,6 +228,29 @@ def number_value_regex(value: float | Decimal | Fraction, style: NumberStyle | N
     same_digits = ast.concat(ast.optional(MINUS), filler, *spelled, filler)
     near = ast.conjunction(number_mantissa(), ast.union(same_digits, _inexact_texts()))
     return ast.union(plain, _any_exponent(near))
+
+
+def number_whole_regex() -> ast.Regex:
+    """Any JSON number text without a point and without an exponent."""
+    digits = ast.union(ast.char_set("0"), ast.concat(number_ranges.NONZERO, ast.star(DIGIT)))
+    return ast.concat(ast.optional(MINUS), digits)
+
+
+def fraction_regex() -> ast.Regex:
+    """Decimals that no float64 rounds to an integer: after the point neither zeros only nor nines, as far as float64 tells.
+
+    Of i digits before the point and k after it, float64 keeps those that are 10**-k from an integer if i + k <= `EXACT_DIGITS`.
+    """
+    zero, nine = ast.char_set("0"), ast.char_set("9")
+    rests = ast.repeat(DIGIT, 1, None)
+    parts: list[ast.Regex] = []
+    for before in range(1, EXACT_DIGITS):
+        kept = EXACT_DIGITS - before
+        near = [ast.concat(ast.repeat(digit, kept, kept), ast.star(DIGIT)) for digit in (zero, nine)]
+        after = ast.conjunction(rests, *map(ast.complement, [*near, ast.star(zero)]))
+        whole = ast.concat(number_ranges.NONZERO, ast.repeat(DIGIT, before - 1, before - 1))
+        parts.append(ast.concat(ast.union(whole, zero) if before == 1 else whole, POINT, after))
+    return ast.concat(ast.optional(MINUS), ast.union(*parts))
 
 
 def number_mantissa() -> ast.Regex:

@@ -25,6 +25,7 @@ from schemagen.errors import LimitError
 from schemagen.schema.numbers.spans import (
     EXACT_INTEGERS,
     LARGEST,
+    LARGEST_FLOAT,
     MAX_BOUND_DIGITS,
     Span,
     float_ends,
@@ -50,7 +51,7 @@ MAX_SHORT_DIGITS = 20
 EXACT_DIGITS = 15
 #: (most, digits): float64 holds exactly each whole number up to `most` that has no more than so many significant digits. A
 #: number of d digits below 10**p is m * 10**(p-d), which float64 holds if m * 5**(p-d) < 2**53.
-EXACT_FLOATS = ((Fraction(EXACT_INTEGERS), EXACT_DIGITS), (Fraction(10**19), 8), (Fraction(10**22), 1))
+EXACT_FLOATS = tuple((Fraction(10**power), digits) for power, digits in ((17, 13), (19, 8), (20, 6), (21, 4), (22, 1)))
 #: (digits, power of ten of the first one, whether the end itself is outside); no digits: no end.
 End = tuple[str, int, bool]
 NO_END: End = ("", 0, False)
@@ -123,6 +124,11 @@ def step_of(disjunct: NumberDisjunct) -> Fraction | None:
     return common_multiple(disjunct.multiples | ({Fraction(1)} if disjunct.integer else frozenset()))
 
 
+def has_fractions_only(disjunct: NumberDisjunct) -> bool:
+    """Whether no integer is in a disjunct, however it is written."""
+    return disjunct.integer is False and not disjunct.plain
+
+
 def caps_of(span: Span, step: Fraction | None, style: NumberStyle) -> Caps:
     """Return the caps of a style, raised to what the ends of a range and a step need.
 
@@ -160,17 +166,55 @@ def range_rules(disjunct: NumberDisjunct, style: NumberStyle, caps: Caps) -> lis
     """
     exact, step = span_of(disjunct), step_of(disjunct)
     divisor, power = (0, 0) if step is None else decimal_step(step)
-    limited = (
-        disjunct.integer is False or disjunct.not_multiples or (step is not None and not _is_dyadic(divisor, power))
-    )
+    limited = step is not None and not _is_dyadic(divisor, power)
     plain = NumberRule(
         (NO_END, NO_END, NO_END, NO_END), 0, divisor, power, caps.integer, caps.fraction, 0, _forms(disjunct, style)
     )
     plain = replace(plain, exact_digits=EXACT_DIGITS if limited else 0)
     read_as_floats = not style.integer_fraction and disjunct.integer is not True
     if step is not None and rounds_away(step) and not read_as_floats and plain.forms != WHOLE:
-        return _exact_rules(plain, exact)
-    return _rules(plain, exact, float_ends(exact), read_as_floats=read_as_floats)
+        return _exact_rules(plain, exact, step)
+    if has_fractions_only(disjunct):  # float64 keeps no fraction of a larger number for certain
+        exact = finite(exact, Fraction(10**EXACT_DIGITS))
+    rules = _rules(plain, exact, float_ends(exact), read_as_floats=read_as_floats)
+    return _without_zero(rules) if has_fractions_only(disjunct) or disjunct.not_multiples else rules
+
+
+def _without_zero(rules: list[NumberRule]) -> list[NumberRule]:
+    """Return rules without the texts that are read as 0, which is an integer and a multiple of every step."""
+    digits, power, _ = _end(float_readings(Fraction(0)).high or Fraction(0), strict=True)
+    least: End = (digits, power, True)
+    nonzero = []
+    for rule in rules:
+        low, high, below, above = rule.ends
+        ends = (least if low == NO_END else low, high, least if below == NO_END else below, above)
+        nonzero.append(replace(rule, ends=ends, inside=rule.inside & 3))
+    return [rule for rule in nonzero if rule.inside]
+
+
+def certain_rules(disjunct: NumberDisjunct, style: NumberStyle, caps: Caps) -> list[NumberRule]:
+    """Return rules of texts of which the decimal tells whether they are read as multiples that the disjunct excludes.
+
+    These are whole numbers and those of few digits, and fractions that are small; for other fractions see
+    `expressions.fraction_regex`.
+    """
+    short = fitting(disjunct, style)
+    plain = NumberRule((NO_END, NO_END, NO_END, NO_END), 0, 0, 0, caps.integer, caps.fraction, 0, WHOLE)
+    free = Span(None, low_strict=False, high=None, high_strict=False)
+    few = replace(plain, forms=POINT | (EXPONENT if short.exponents else 0), exact_digits=EXACT_DIGITS)
+    rules = [] if has_fractions_only(disjunct) else _bounded(plain, free)
+    rules += _bounded(few, finite(free, Fraction(10**EXACT_DIGITS)))
+    if takes_fractions(disjunct):
+        near = finite(float_ends(span_of(disjunct)), Fraction(1, 10))
+        rules += _bounded(replace(plain, forms=POINT | (EXPONENT if style.exponents else 0)), near)
+    return rules
+
+
+def takes_fractions(disjunct: NumberDisjunct) -> bool:
+    """Whether a disjunct that excludes multiples has the fractions, because all that it excludes are integers."""
+    step = step_of(disjunct)
+    has_fractions = step is None or step.denominator != 1
+    return has_fractions and all(other.denominator == 1 for other in disjunct.not_multiples)
 
 
 def step_rules(step: Fraction, style: NumberStyle, caps: Caps) -> list[NumberRule]:
@@ -186,6 +230,8 @@ def value_rules(value: Fraction, style: NumberStyle, caps: Caps) -> list[NumberR
     """Return rules of every text that could denote a value, as a decimal or as a float64; for use under negation."""
     exact = Span(value, low_strict=False, high=value, high_strict=False)
     forms = WHOLE | POINT | (EXPONENT if style.exponents else 0)
+    if style.integer_fraction and value.denominator == 1 and not is_float(value):
+        forms = WHOLE
     plain = NumberRule((NO_END, NO_END, NO_END, NO_END), 0, 0, 0, caps.integer, caps.fraction, 0, forms)
     return _rules(plain, exact, float_readings(value), read_as_floats=not style.integer_fraction)
 
@@ -193,7 +239,8 @@ def value_rules(value: Fraction, style: NumberStyle, caps: Caps) -> list[NumberR
 def _forms(disjunct: NumberDisjunct, style: NumberStyle) -> int:
     if disjunct.integer is True and (disjunct.plain or not style.integer_fraction):
         return WHOLE
-    return WHOLE | POINT | (EXPONENT if style.exponents else 0)
+    others = POINT | (EXPONENT if style.exponents else 0)
+    return others if disjunct.integer is False and disjunct.plain else WHOLE | others
 
 
 def _rules(plain: NumberRule, exact: Span, floats: Span, *, read_as_floats: bool) -> list[NumberRule]:
@@ -204,20 +251,37 @@ def _rules(plain: NumberRule, exact: Span, floats: Span, *, read_as_floats: bool
     if read_as_floats or all(end is None or abs(end) <= EXACT_INTEGERS for end in (exact.low, exact.high)):
         return _bounded(plain, finite(floats))
     return [
-        *_bounded(replace(plain, forms=WHOLE, fraction_digits=0), exact),
+        *_bounded(_whole(plain), exact),
         *_bounded(replace(plain, forms=others), finite(floats)),
     ]
 
 
-def _exact_rules(plain: NumberRule, exact: Span) -> list[NumberRule]:
-    """Return rules of whole numbers, and of those with a point or an exponent that float64 holds exactly."""
-    (most, _), *_ = EXACT_FLOATS
-    if finite(exact, most) == exact:
-        return _bounded(plain, exact)
-    rules = _bounded(replace(plain, forms=WHOLE, fraction_digits=0), exact)
+def _whole(plain: NumberRule) -> NumberRule:
+    return replace(plain, forms=plain.forms & WHOLE, fraction_digits=0)
+
+
+def _exact_rules(plain: NumberRule, exact: Span, step: Fraction) -> list[NumberRule]:
+    """Return rules of whole numbers, and of those with a point or an exponent that float64 holds exactly.
+
+    Up to 2**53 these are all integers, up to 2**54 the even ones, and beyond that those of few digits.
+    """
+    dense = Fraction(EXACT_INTEGERS)
+    if finite(exact, dense) == exact:
+        return _bounded(replace(plain, exact_digits=0), exact)
+    others = replace(plain, forms=plain.forms & ~WHOLE, exact_digits=0)
+    rules = _bounded(_whole(plain), exact)
+    rules += _bounded(others, finite(exact, dense))
+    if lcm(step.numerator, 2) <= MAX_DIVISOR:
+        divisor, power = decimal_step(Fraction(lcm(step.numerator, 2)))
+        rules += _bounded(replace(others, divisor=divisor, power=power), finite(exact, 2 * dense))
     for most, digits in EXACT_FLOATS:
-        rules += _bounded(replace(plain, forms=plain.forms & ~WHOLE, exact_digits=digits), finite(exact, most))
+        rules += _bounded(replace(others, exact_digits=digits), finite(exact, most))
     return rules
+
+
+def is_float(value: Fraction) -> bool:
+    """Whether a float64 equals the value."""
+    return abs(value) <= LARGEST_FLOAT and Fraction(float(value)) == value
 
 
 def finite(span: Span, most: Fraction = LARGEST) -> Span:
@@ -231,8 +295,8 @@ def finite(span: Span, most: Fraction = LARGEST) -> Span:
 
 
 def _bounded(plain: NumberRule, span: Span) -> list[NumberRule]:
-    """Return the rule with the ends of a span, none if the span is empty."""
-    if span.is_empty():
+    """Return the rule with the ends of a span, none if the span is empty or no form is left."""
+    if span.is_empty() or not plain.forms:
         return []
     ends: list[End] = []
     inside = 0

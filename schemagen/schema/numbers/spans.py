@@ -19,7 +19,7 @@ MAX_BOUND_DIGITS = 40
 FINITE_EXPONENT = 308
 #: The largest float64, as json.dumps writes it.
 LARGEST = Fraction(Decimal("1.7976931348623157e308"))
-_LARGEST_FLOAT = Fraction(float(LARGEST))
+LARGEST_FLOAT = Fraction(float(LARGEST))
 #: Integers up to here are all float64.
 EXACT_INTEGERS = 2**53
 #: Digits of an end between two float64 numbers.
@@ -95,9 +95,9 @@ def float_ends(span: Span) -> Span:
 
 def _float_end(low: Fraction | None, strict: bool) -> tuple[Fraction | None, bool]:
     """A lower end as of `float_ends`."""
-    if low is None or low < -_LARGEST_FLOAT:
+    if low is None or low < -LARGEST_FLOAT:
         return None, False
-    if low > _LARGEST_FLOAT:
+    if low > LARGEST_FLOAT:
         return low, strict
     nearest = float(low)
     if not strict and (low.denominator != 1 or abs(low) <= EXACT_INTEGERS):
@@ -130,7 +130,7 @@ def _shortened(value: Fraction) -> Fraction:
 
 def float_readings(value: Fraction) -> Span:
     """Every decimal that a validator could read as the value."""
-    if abs(value) > _LARGEST_FLOAT:
+    if abs(value) > LARGEST_FLOAT:
         return Span(value, low_strict=False, high=value, high_strict=False)
     nearest = float(value)
     above, below = math.nextafter(nearest, math.inf), math.nextafter(nearest, -math.inf)
