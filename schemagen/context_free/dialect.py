@@ -151,7 +151,11 @@ class _Rules:
         self._scopes += 1
         if start not in grammar.rules:
             known = ", ".join(list(grammar.rules)[:8])
-            fix = f"give the name of one of its rules as start=: {known}" if known else f"write {start}: ..."
+            fix = (
+                f"rename one of its rules to {start}, or give its name as start=: {known}"
+                if known
+                else f"write {start}: ..."
+            )
             raise self._scanner.error(f"the grammar has no rule {start!r} to start from", grammar.at, fix=fix)
         scope = _Scope(self._scanner, grammar, prefix, self.places, self._patterns)
         if not prefix and self._lexer == "any":

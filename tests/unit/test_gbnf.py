@@ -25,7 +25,7 @@ def test_the_start_is_named() -> None:
     assert derives(GBNF("start ::= [a-z]", start="start"), "x")
     with pytest.raises(GrammarSyntaxError, match="no rule 'root'") as caught:
         schemagen.compile(GBNF("start ::= [a-z]"), BYTES)
-    assert caught.value.fix == "give the name of one of its rules as start=: start"
+    assert caught.value.fix == "rename one of its rules to root, or give its name as start=: start"
     with pytest.raises(OptionTypeError, match="start=1"):
         GBNF("root ::= [a-z]", start=1)  # type: ignore[arg-type]
 
