@@ -19,7 +19,7 @@ from schemagen.schema.algebra import MAX_DISJUNCTS, Algebra, NotExpressibleError
 from schemagen.schema.constants import Constants
 from schemagen.schema.document import Document, Subschema
 from schemagen.schema.emptiness import InProgressError, PlainEmptiness
-from schemagen.schema.keyword_table import NEGATING, READERS, SCHEMA_MAPS, TABLE, asserted
+from schemagen.schema.keyword_table import NEGATING, READERS, SCHEMA_MAPS, asserted
 from schemagen.schema.keywords import Node, branches_alone, exactly_one, shown
 from schemagen.schema.nodes import (
     ANYTHING,
@@ -103,14 +103,16 @@ class Normaliser:
     def name_pattern(self, names: Expression) -> ast.Regex:
         """Return the strings that a schema allows, as a pattern.
 
-        A schema may be that of its own names: what it says of objects is not read, as names are strings.
+        A schema may be that of its own names: what it says of the names of objects does not matter, as names are strings.
         """
-        if self._of_names is None and not self._reads_names:
+        if self._reads_names:
+            return ast.ANY_STRING
+        if self._of_names is None:
             self._of_names = self._for_names()
-        return ast.union(*(string_pattern(disjunct) for disjunct in (self._of_names or self).value(names).strings))
+        return ast.union(*(string_pattern(disjunct) for disjunct in self._of_names.value(names).strings))
 
     def _for_names(self) -> Normaliser:
-        """Return a reader of the same document that leaves out what is said of objects."""
+        """Return a reader of the same document that leaves out what is said of the names of objects."""
         reader = copy.copy(self)
         reader._memo, reader._open, reader._nodes = {}, [], {}  # noqa: SLF001 - of this class
         reader._emptiness, reader._reads_names = PlainEmptiness(), True  # noqa: SLF001 - of this class
@@ -297,8 +299,7 @@ class Normaliser:
         node = Node(self, self.subschemas, record, schema)
         self._log.read(record)
         for name in asserted(schema, draft):
-            if not (self._reads_names and TABLE[name].of == "object"):
-                READERS[name](node, schema[name])
+            READERS[name](node, schema[name])
         self._nodes[place] = node
         return node
 
