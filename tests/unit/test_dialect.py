@@ -3,6 +3,7 @@
 import itertools
 import json
 import re
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -206,6 +207,17 @@ def lexed(text: str, kinds: dict[str, tuple[str, bool]]) -> bool:
     return True
 
 
+def cut(text: str, kinds: dict[str, tuple[str, bool]]) -> bool:
+    """Whether there is any way to cut a text into terminals, of which a lazy one ends itself at its first match."""
+    ways = {0}
+    for at in range(len(text)):
+        for pattern, is_lazy in kinds.values() if at in ways else ():
+            ends = [end for end in range(at + 1, len(text) + 1) if re.fullmatch(pattern, text[at:end])]
+            ways |= {*(ends[:1] if is_lazy else ends)}
+    return len(text) in ways
+
+
+@pytest.mark.parametrize(("lexer", "reads"), [("longest", lexed), ("any", cut)])
 @pytest.mark.parametrize(
     "kinds",
     [
@@ -220,16 +232,18 @@ def lexed(text: str, kinds: dict[str, tuple[str, bool]]) -> bool:
         {"A": ("a*b", False), "B": ("a", False), "C": ("ab+c", False)},
     ],
 )
-def test_terminals_that_are_expected_at_once(kinds: dict[str, tuple[str, bool]]) -> None:
+def test_terminals_that_are_expected_at_once(
+    kinds: dict[str, tuple[str, bool]], lexer: Lexer, reads: Callable[[str, dict[str, tuple[str, bool]]], bool]
+) -> None:
     """Of all texts up to five characters those are read that can be cut up by the definition."""
     rules = "".join(f"{name}{'[lazy]' * lazy}: /{pattern}/\n" for name, (pattern, lazy) in kinds.items())
-    grammar = schemagen.compile(Dialect(f"start: ({' | '.join(kinds)})*\n{rules}"), BYTES)
+    grammar = schemagen.compile(Dialect(f"start: ({' | '.join(kinds)})*\n{rules}", lexer=lexer), BYTES)
     for length in range(6):
         for letters in itertools.product("abc", repeat=length):
             text = "".join(letters)
             matcher = grammar.matcher()
             read = matcher.accept_bytes(text.encode()) and matcher.is_accepting()
-            assert read == lexed(text, kinds), text
+            assert read == reads(text, kinds), text
 
 
 # --- the library -----------------------------------------------------------------------------------------------------
