@@ -83,10 +83,12 @@ class Places:
     Attributes:
         kinds: What may stand at each place, by the name of its symbol: one kind, or any of several, as in a list of keywords.
         labels: What the kinds are called in messages.
+        dispatched: Free text and the lazy terminals that interrupt it; see `resolved`.
     """
 
     kinds: dict[str, tuple[Kind, ...]] = field(default_factory=dict)
     labels: dict[Kind, str] = field(default_factory=dict)
+    dispatched: set[Kind] = field(default_factory=set)
 
     def kind(self, regex: ast.Regex, label: str, *, lazy: bool = False) -> Kind:
         """Return the kind of a terminal."""
@@ -387,11 +389,19 @@ class _Alike:
 
 
 class _Matches:
-    """What the kinds match beside others."""
+    """What the kinds match beside others.
 
-    def __init__(self, kinds: list[Kind], *, longest: bool) -> None:
+    Args:
+        kinds: The terminals.
+        longest: Whether the longest match is taken; otherwise any.
+        dispatched: Of any match, the kinds among which a lazy one ends the others, too.
+    """
+
+    def __init__(self, kinds: list[Kind], *, longest: bool, dispatched: set[Kind]) -> None:
         self._kinds = kinds
         self._longest = longest
+        everyone = (1 << len(kinds)) - 1
+        self._together = everyone if longest else _union(1 << at for at, kind in enumerate(kinds) if kind in dispatched)
         self._prefixes = Prefixes()
         self._alike = _Alike(kinds)
         self._lazy = _union(1 << number for number, kind in enumerate(kinds) if kind.lazy)
@@ -402,11 +412,7 @@ class _Matches:
 
     def compete(self) -> bool:
         """Whether some terminal matters to another, wherever they stand."""
-        everything = (1 << len(self._kinds)) - 1
-        return any(
-            self._alike.to(number) & (everything if self._longest or kind.lazy else self._lazy) & ~(1 << number)
-            for number, kind in enumerate(self._kinds)
-        )
+        return any(self._alike.to(number) & self._together & ~(1 << number) for number in _bits(self._together))
 
     def lexeme(self, number: int, mask: int) -> Lexeme:
         """Return how a kind is read beside those of a mask, itself among them."""
@@ -440,9 +446,10 @@ class _Matches:
         return self._longer[key]
 
     def _before_first(self, number: int, mask: int) -> ast.Regex:
-        """Return the texts of a kind during which no lazy one of a mask has a match that ends before."""
+        """Return the texts of a kind during which no lazy one of a mask that may end it has a match that ends before."""
         kind = self._kinds[number]
-        cuts = [self._kinds[each].text for each in _bits(mask & self._lazy & self._alike.to(number))]
+        ends_it = self._together if self._together >> number & 1 else 1 << number
+        cuts = [self._kinds[each].text for each in _bits(mask & ends_it & self._lazy & self._alike.to(number))]
         if not cuts:
             return kind.text
         rest = _ANYTHING_MORE if kind.lazy else ast.ANY_STRING
@@ -497,7 +504,8 @@ def resolved(
         start: The rule whose texts are meant.
         rules: Rules with a symbol of its own for each place of a terminal.
         places: These symbols.
-        longest: Whether the longest match is taken; otherwise any.
+        longest: Whether the longest match is taken, and a lazy terminal ends all those beside it; otherwise any match is, and a
+            lazy terminal ends itself alone, but for those that are `Places.dispatched`.
 
     Raises:
         LimitError: There are too many terminals and items.
@@ -506,7 +514,7 @@ def resolved(
     kinds = dict.fromkeys(itertools.chain.from_iterable(places.kinds.values()))
     numbers: dict[Kind, int] = {kind: number for number, kind in enumerate(kinds)}
     by_place = {name: tuple(numbers[kind] for kind in kinds) for name, kinds in places.kinds.items()}
-    matches = _Matches(list(numbers), longest=longest)
+    matches = _Matches(list(numbers), longest=longest, dispatched=places.dispatched)
     masks = _Expected(start, rules, by_place).by_place() if matches.compete() else {}
     symbols = _Symbols(list(kinds), places.labels, matches)
     replaced: dict[str, Expression] = {}

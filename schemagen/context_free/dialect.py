@@ -8,7 +8,8 @@ Terminals that the parser expects at once are run side by side, and the longest 
 is ignored may stand behind every terminal. Where llguidance and xgrammar differ:
 
 - The longest match is the longest in the text. llguidance goes on as long as any match might get longer, and gives up where it
-  does not: ``/[0-9]+(\.[0-9]+)?/ "."`` does not match ``1.`` there. xgrammar takes any match (``lexer="any"``).
+  does not: ``/[0-9]+(\.[0-9]+)?/ "."`` does not match ``1.`` there. xgrammar takes any match (``lexer="any"``), and a
+  lazy rule ends itself alone there; only in free text with tools (`_dispatched`) does it end others, too.
 - What is ignored may stand behind the last terminal, and before ``%json``, as in xgrammar.
 - The text of ``stop=`` is a part of the text. llguidance takes it away again where a rule follows that begins with it.
 """
@@ -18,7 +19,9 @@ from __future__ import annotations
 import difflib
 from typing import TYPE_CHECKING, Literal, NoReturn
 
-from schemagen.context_free.competition import Places, resolved
+from schemagen.context_free.competition import Kind, Places, resolved
+from schemagen.context_free.determinism import only_text
+from schemagen.context_free.dialect_guidance import without_guidance
 from schemagen.context_free.dialect_parameters import holds, needs_parameter, value_of
 from schemagen.context_free.dialect_parser import DialectParser, is_terminal_name
 from schemagen.context_free.dialect_syntax import (
@@ -59,7 +62,10 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from schemagen.arguments import PatternDialect
+    from schemagen.context_free.dialect_guidance import JsonLayout
     from schemagen.context_free.scanner import Scanner
+
+    JsonReader = Callable[[dict[str, object] | bool, JsonLayout | None], Expression]
 
 #: How terminals are told apart: by the longest match, or any.
 Lexer = Literal["longest", "any"]
@@ -87,6 +93,7 @@ class _Scope:
         self.grammar = grammar
         self.prefix = prefix
         self._scanner = scanner
+        self._patterns = patterns
         for definition in (*grammar.rules.values(), *grammar.terminals.values()):
             self._check_names(definition)
         self.terminals = Terminals(scanner, grammar, patterns)
@@ -99,8 +106,14 @@ class _Scope:
     def _check_names(self, definition: Definition) -> None:
         """Refuse names that are not defined."""
         self._check_all(definition.body)
-        if definition.attributes.ending is not None:
-            self._check_all(definition.attributes.ending)
+        ending = definition.attributes.ending
+        if ending is None:
+            return
+        self._check_all(ending)
+        if self._patterns == "ecma-262" and isinstance(ending, LiteralNode) and not ending.text:
+            raise self._scanner.error(
+                'stop=""', ending.at, why="the empty text ends nothing", fix="write the text that ends the rule"
+            )
 
     def _check_all(self, node: Node) -> None:
         for name in names(node):
@@ -117,11 +130,12 @@ class _Scope:
 class _Rules:
     """Rules that are made of definitions, those that are reached from the start."""
 
-    def __init__(self, scanner: Scanner, value: Callable[[dict[str, object] | bool], Expression], lexer: Lexer) -> None:
+    def __init__(self, scanner: Scanner, value: JsonReader, lexer: Lexer) -> None:
         self.rules: dict[str, Expression] = {}
         self.places = Places()
         self._scanner = scanner
         self._value = value
+        self._lexer = lexer
         self._patterns: PatternDialect = "ecma-262" if lexer == "any" else "rust"
         self._todo: list[tuple[_Scope, str, int | None]] = []
         self._calls: dict[str, Rule] = {}  # one object each: equal ones are found at once in dictionaries
@@ -137,9 +151,15 @@ class _Rules:
         self._scopes += 1
         if start not in grammar.rules:
             known = ", ".join(list(grammar.rules)[:8])
-            fix = f"name one of its rules as start: {known}" if known else f"write {start}: ..."
+            fix = (
+                f"rename one of its rules to {start}, or give its name as start=: {known}"
+                if known
+                else f"write {start}: ..."
+            )
             raise self._scanner.error(f"the grammar has no rule {start!r} to start from", grammar.at, fix=fix)
         scope = _Scope(self._scanner, grammar, prefix, self.places, self._patterns)
+        if not prefix and self._lexer == "any":
+            self.places.dispatched.update(_dispatched(scope, grammar.rules[start].body))
         call = self._call(scope, Name(start, grammar.rules[start].at), None)
         return sequence(self._ignored(scope), call) if grammar.skips_first else call
 
@@ -185,11 +205,8 @@ class _Rules:
 
     def _terminal_rule(self, scope: _Scope, definition: Definition) -> Expression:
         """Return a rule that is read as one terminal."""
-        attributes = definition.attributes
-        body, ending = definition.body, attributes.ending
-        regex = scope.terminals.language(body)
-        ends = ast.EPSILON if ending is None else scope.terminals.language(ending)
-        return self._place(scope, ast.concat(regex, ends), definition.name, lazy=attributes.lazy or ends != ast.EPSILON)
+        regex, lazy = _terminal_of(scope, definition)
+        return self._place(scope, regex, definition.name, lazy=lazy)
 
     def _call(self, scope: _Scope, name: Name, parameter: int | None) -> Expression:
         """Return the call of a rule, which may have a parameter."""
@@ -285,7 +302,8 @@ class _Rules:
             raise self._scanner.error(
                 "%json with something else than a JSON Schema", node.at, fix="write an object, true or false"
             )
-        return self._value(node.schema)
+        schema, layout = without_guidance(self._scanner, node.schema, node.at)
+        return self._value(schema, layout)
 
     def _place(self, scope: _Scope, regex: ast.Regex, label: str, *, lazy: bool = False) -> Expression:
         """Return a terminal, and behind it what is ignored, be the terminal empty or not."""
@@ -320,10 +338,61 @@ def _is_regular(node: Node) -> bool:
     if isinstance(node, Name):
         return is_terminal_name(node.name)
     if isinstance(node, Series | Choice | Conjunction):
-        return all(map(_is_regular, node.parts))
+        return (not isinstance(node, Series) or node.condition is None) and all(map(_is_regular, node.parts))
     if isinstance(node, Negation | Repetition):
         return _is_regular(node.part)
     return not isinstance(node, Json | Embedded | TokenNode)
+
+
+def _terminal_of(scope: _Scope, definition: Definition) -> tuple[ast.Regex, bool]:
+    """Return the language of a rule that is read as one terminal, and whether its first match ends it."""
+    ending = definition.attributes.ending
+    ends = ast.EPSILON if ending is None else scope.terminals.language(ending)
+    regex = ast.concat(scope.terminals.language(definition.body), ends)
+    return regex, definition.attributes.lazy or ends != ast.EPSILON
+
+
+def _dispatched(scope: _Scope, body: Node) -> list[Kind]:
+    """Return the terminals of free text with tools in it: of ``start: (a | b)* rest``, as xgrammar dispatches them.
+
+    ``rest`` is any text, and each of the others a rule that begins with a lazy one: any text up to a literal. So no ``rest``
+    holds one of these literals, and of several the first that comes counts. None are returned of another grammar.
+    """
+    if not isinstance(body, Series) or body.condition is not None or len(body.parts) != 2:
+        return []
+    loop, rest = body.parts
+    if not isinstance(loop, Repetition) or (loop.low, loop.high) != (0, None):
+        return []
+    tools = loop.part.parts if isinstance(loop.part, Choice) else (loop.part,)
+    heads = [_head_of(scope, tool) for tool in tools]
+    if not _is_any_text(scope, rest) or None in heads:
+        return []
+    return [Kind(nonempty(ast.ANY_STRING)), *(head for head in heads if head is not None)]
+
+
+def _head_of(scope: _Scope, tool: Node) -> Kind | None:
+    """Return the lazy terminal that a tool begins with, if that is any text up to a literal."""
+    rules = scope.grammar.rules
+    body = rules[tool.name].body if isinstance(tool, Name) and tool.name in rules else tool
+    first = body.parts[0] if isinstance(body, Series) and body.parts else body
+    definition = rules.get(first.name) if isinstance(first, Name) else None
+    if definition is None or not definition.attributes.is_shortest or not _is_regular(definition.body):
+        return None
+    regex, lazy = _terminal_of(scope, definition)
+    is_head = isinstance(regex, ast.Concat) and regex.parts[0] == ast.ANY_STRING
+    if not (lazy and is_head and isinstance(regex, ast.Concat) and only_text(ast.concat(*regex.parts[1:]))):
+        return None
+    return Kind(nonempty(regex), lazy=True)
+
+
+def _is_any_text(scope: _Scope, node: Node) -> bool:
+    """Whether an expression, or the rule that it calls, takes every text."""
+    if isinstance(node, Name) and not is_terminal_name(node.name):
+        definition = scope.grammar.rules[node.name]
+        node = definition.body
+        if definition.attributes.is_shortest or definition.has_parameter:
+            return False
+    return _is_regular(node) and scope.terminals.language(node) == ast.ANY_STRING
 
 
 def _ends_with_token(node: Node) -> bool:
@@ -357,7 +426,7 @@ def read_dialect(
     text: str,
     *,
     start: str = "start",
-    value: Callable[[dict[str, object] | bool], Expression],
+    value: JsonReader,
     lexer: Lexer = "longest",
 ) -> ContextFreeGrammar:
     """Return the rules of a grammar in the Lark dialect of llguidance and xgrammar.
@@ -365,7 +434,7 @@ def read_dialect(
     Args:
         text: The grammar.
         start: The rule whose texts are meant.
-        value: Returns what ``%json {...}`` stands for, of its schema.
+        value: Returns what ``%json {...}`` stands for, of its schema and how it is written.
         lexer: "longest": of the terminals that are expected at once the longest match is taken, as llguidance does, and
             patterns are in the syntax of Rust. "any": a terminal takes any of its texts, as in xgrammar, and patterns are
             in that of ECMA-262.

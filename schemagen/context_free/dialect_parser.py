@@ -8,6 +8,7 @@ Invariant: groups and grammars inside one another are at most `MAX_NESTING` deep
 from __future__ import annotations
 
 import json
+import math
 import re
 from dataclasses import replace
 from typing import Any
@@ -59,7 +60,7 @@ _WORDS = re.compile(r"\w+|\s+|[^\w\s]+")
 #: Alternatives in one place.
 MAX_ALTERNATIVES = 50_000
 #: What the options of a grammar may be, and whether an option that is true changes its texts.
-_OPTIONS = {"allow_initial_skip": False, "no_forcing": False, "allow_invalid_utf8": True}
+_OPTIONS = {"allow_initial_skip": False, "ignore_once": False, "no_forcing": False, "allow_invalid_utf8": True}
 
 
 def is_terminal_name(name: str) -> bool:
@@ -188,19 +189,19 @@ class DialectParser:
         if not isinstance(options, dict):
             raise self.scanner.error(f"{name} takes an object", at, fix=f'write {name} {{"no_forcing": true}}')
         for option, value in options.items():
-            if option == "skip_repetition" and value in ("once", "repeat"):
-                grammar.skips_once = value == "once"
-            elif option not in _OPTIONS or not isinstance(value, bool):
-                known = ", ".join((*_OPTIONS, "skip_repetition"))
+            if option not in _OPTIONS or not isinstance(value, bool):
+                known = ", ".join(_OPTIONS)
                 raise self.scanner.error(
                     f"the option {option!r} is not known, or not with this value", at, fix=f"the options are {known}"
                 )
-            elif value and _OPTIONS[option]:
+            if value and _OPTIONS[option]:
                 raise self.scanner.unsupported(
                     f"the option {option}", at, why="what is read is text, in UTF-8", fix="leave it out"
                 )
-            elif option == "allow_initial_skip":
+            if option == "allow_initial_skip":
                 grammar.skips_first = value
+            elif option == "ignore_once":
+                grammar.skips_once = value
 
     def _json(self) -> Any:
         """Read a JSON value."""
@@ -256,15 +257,26 @@ class DialectParser:
     def _attributes(self, name: str) -> Attributes:
         """Read the rest of ``[lazy, stop="...", ...]``."""
         given = Attributes()
+        seen: set[str] = set()
         self.scanner.match(_BLANKS)
         while not self.scanner.take("]"):
             key = self._name("an attribute")
+            if key[0] in seen and key[0] != "lazy":  # which both peers read
+                raise self.scanner.error(f"the attribute {key[0]!r} is given twice", key.start(), fix="leave one out")
+            seen.add(key[0])
             self.scanner.match(_BLANKS)
             given = self._attribute(given, key[0], key.start(), has_value=self.scanner.take("="))
             self.scanner.match(_BLANKS)
             if not self.scanner.take(",") and not self.scanner.sees("]"):
                 raise self.scanner.unexpected("',' or ']'", fix=f'write {name}[lazy, suffix="..."]: ...')
             self.scanner.match(_BLANKS)
+        if given.stop_capture is not None and given.ending is None:
+            raise self.scanner.error(
+                "stop_capture= without stop= or suffix=",
+                given.stop_capture,
+                why="it names the text that ends the rule",
+                fix='add stop="...", or leave it out',
+            )
         return given
 
     def _attribute(self, given: Attributes, key: str, at: int, *, has_value: bool) -> Attributes:
@@ -278,16 +290,32 @@ class DialectParser:
             known = "lazy, stop=, suffix=, stop_capture=, capture, capture=, max_tokens=, temperature="
             raise self.scanner.error(f"the attribute {key!r} is not known", at, fix=f"the attributes are {known}")
         if key in ("max_tokens", "temperature"):
-            if self.scanner.match(_NUMBER) is None:
-                raise self.scanner.unexpected("a number")
-            return replace(given, max_tokens=at) if key == "max_tokens" else replace(given, temperature=at)
+            return self._number(given, key, at)
         if key in ("capture", "stop_capture"):
-            if not isinstance(self._symbol(0), Literal):
-                raise self.scanner.error(f"the value of {key!r} is no string", at, fix=f'write {key}="name"')
-            return given
+            name = self._symbol(0)
+            if not isinstance(name, Literal) or not name.text:
+                fact = f"the value of {key!r} is {'empty' if isinstance(name, Literal) else 'not a string'}"
+                raise self.scanner.error(fact, at, fix=f'write {key}="name"')
+            return given if key == "capture" else replace(given, stop_capture=at)
         if given.ending is not None:
             raise self.scanner.error("two of stop= and suffix=", at, why="one of them ends it", fix="leave one out")
-        return replace(given, ending=self._symbol(0))
+        begin = self.scanner.at
+        ending = self._symbol(0)
+        if key == "suffix" and isinstance(ending, Literal) and not ending.text:
+            raise self.scanner.error('suffix=""', begin, why="the empty text ends nothing", fix="leave it out")
+        return replace(given, ending=ending)
+
+    def _number(self, given: Attributes, key: str, at: int) -> Attributes:
+        """Return the attributes with ``max_tokens=`` or ``temperature=``, whose number is next."""
+        number = self.scanner.match(_NUMBER)
+        if number is None:
+            raise self.scanner.unexpected("a number")
+        if key == "max_tokens":
+            return replace(given, max_tokens=at)
+        if not 0 <= float(number[0]) < math.inf:
+            fix = "write a finite number that is not negative"
+            raise self.scanner.error(f"temperature={number[0]}", number.start(), fix=fix)
+        return replace(given, temperature=at)
 
     # --- expressions ------------------------------------------------------------------------------------------------
 

@@ -158,12 +158,14 @@ class Attributes:
         ending: What ends it: ``stop=`` or ``suffix=``.
         max_tokens: Where ``max_tokens=`` stands.
         temperature: Where ``temperature=`` stands.
+        stop_capture: Where ``stop_capture=`` stands.
     """
 
     lazy: bool = False
     ending: Node | None = None
     max_tokens: int | None = None
     temperature: int | None = None
+    stop_capture: int | None = None
 
     @property
     def is_shortest(self) -> bool:

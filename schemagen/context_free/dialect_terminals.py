@@ -133,9 +133,19 @@ class Terminals:
         if isinstance(node, Repetition):
             return ast.repeat(self.language(node.part), node.low, node.high)
         if isinstance(node, Series | Choice | Conjunction):
-            join = {Series: ast.concat, Choice: ast.union, Conjunction: ast.conjunction}[type(node)]
-            return join(*map(self.language, node.parts))
+            return self._joined(node)
         raise self._no_terminal(node)
+
+    def _joined(self, node: Series | Choice | Conjunction) -> ast.Regex:
+        if isinstance(node, Series) and node.condition is not None:
+            raise self._scanner.error(
+                "a condition in a terminal, or in a rule that is one",
+                node.condition.at,
+                why="a terminal is a regular expression, whatever the parameter",
+                fix="leave %if out, or make it a rule without attributes",
+            )
+        join = {Series: ast.concat, Choice: ast.union, Conjunction: ast.conjunction}[type(node)]
+        return join(*map(self.language, node.parts))
 
     def _no_terminal(self, node: Json | Embedded | Token) -> Exception:
         what = {Json: "%json", Embedded: "%lark", Token: "a token"}[type(node)]

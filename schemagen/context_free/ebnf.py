@@ -13,6 +13,7 @@ W3C (XML 1.0, section 6): ``#x20``, ``[a-z#x20]``, ``[^...]``, literals in eithe
 
 from __future__ import annotations
 
+import math
 import re
 from typing import TYPE_CHECKING, ClassVar, Literal
 
@@ -35,8 +36,10 @@ _ESCAPES = Escapes({**{each: each for each in "\"\\/'?"}, **_CONTROLS}, hexadeci
 _SET_ESCAPES = Escapes({**_ESCAPES.characters, **{each: each for each in "^$.*+()[]{}|-"}}, hexadecimal=_HEXADECIMAL)
 _SET = CharacterSet(_SET_ESCAPES, has_anything=True)
 _OPTION = re.compile(
-    r"(?:lazy|capture)(?![\w=])|capture=\"(?:[^\"\\\n]|\\.)*\"|(?:temperature|max_tokens)=[0-9]+(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?"
+    r"(?:lazy|capture)(?![\w=])|(?:stop_)?capture=\"(?:[^\"\\\n]|\\.)*\"|capture_hidden_(?:stop|suffix)_bytes=[0-9]+"
+    r"|(?:temperature|max_tokens)=[0-9]+(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?"
 )
+_OPTION_NAME = re.compile(r"[^\s,\]=]*")
 #: ``{2, -1}``, as xgrammar prints it, has no upper end.
 _COUNTS = re.compile(r"\{\s*([0-9]*)\s*(?:(,)\s*(?:([0-9]*)|-1)\s*)?\}")
 _INTEGER = re.compile(r"[0-9]{1,18}(?![0-9])")
@@ -85,13 +88,19 @@ class _Xgrammar(_ByHeads):
         begin = self.scanner.at
         if not self.scanner.take("["):
             return
+        seen: set[str] = set()
         while True:
             self.scanner.match(self.blank)
             at = self.scanner.at
             option = self.scanner.match(_OPTION)
             if option is None:
-                fix = f"write {name}[temperature=0.7, capture, lazy] ::= ..."
-                raise self.scanner.error("an option of a rule that cannot be read", at, fix=fix)
+                raise self._unread_option(name)
+            key, _, value = option[0].partition("=")
+            if key in seen:
+                raise self.scanner.error(f"the option {key!r} is given twice", at, fix="leave one out")
+            if value == '""' or (key == "temperature" and float(value) == math.inf):
+                raise self.scanner.error(f"the option {option[0]}", at, fix="write a name, or a finite number")
+            seen.add(key)
             if option[0].startswith("max_tokens"):
                 raise self.scanner.unsupported(
                     f"the option {option[0]} of the rule {name!r}",
@@ -107,6 +116,13 @@ class _Xgrammar(_ByHeads):
             if not self.scanner.take(","):
                 raise self.scanner.unexpected("',' or ']'")
 
+    def _unread_option(self, name: str) -> Exception:
+        at = self.scanner.at
+        found = self.scanner.match(_OPTION_NAME)
+        what = f"the option {found[0]!r} of a rule" if found and found[0] else "an option of a rule"
+        fix = f"write {name}[temperature=0.7, capture, lazy] ::= ..."
+        return self.scanner.error(f"{what} that cannot be read", at, fix=fix)
+
     def resolve(self) -> None:
         """Write lazy rules as the texts that go on behind no other one."""
         more = Text(ast.repeat(ast.ANY_CHAR, 1, None))
@@ -120,8 +136,8 @@ class _Xgrammar(_ByHeads):
                 raise self.scanner.unsupported(
                     f"the lazy rule {name!r}, which is no regular expression",
                     at,
-                    why=f"{error.name!r} calls itself, or is read by an automaton of its own",
-                    fix="make rules without recursion lazy only",
+                    why=f"{error.name!r} calls itself before its end, or is read by an automaton of its own",
+                    fix="make rules lazy only that call themselves at their end or not at all",
                 ) from None
             self.rules[name] = text_of(language)
 

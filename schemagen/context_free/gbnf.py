@@ -65,12 +65,16 @@ class _Gbnf(Notation):
         return token_of(self.scanner, token[0], at) if token else None
 
 
-def read_gbnf(text: str) -> ContextFreeGrammar:
-    """Return the rules of a grammar in GBNF, which starts from ``root``.
+def read_gbnf(text: str, start: str) -> ContextFreeGrammar:
+    """Return the rules of a grammar in GBNF.
+
+    Args:
+        text: The grammar.
+        start: The rule whose texts are meant.
 
     Raises:
         GrammarError: It cannot be read, or a part of it cannot be enforced; ``line`` and ``column`` say where.
         UnsatisfiableSchemaError: It derives no text.
         LimitError: It is too long, nested too deep, or counts too far.
     """
-    return _Gbnf(text).read("root")
+    return _Gbnf(text).read(start)

@@ -6,11 +6,13 @@ those of its options that say something (`LarkSource`). From that the same parse
 
 from __future__ import annotations
 
+import difflib
 import re
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from schemagen.context_free.common_terminals import COMMON
 from schemagen.context_free.lark_work import check_text, check_work
 from schemagen.context_free.scanner import check_length
 from schemagen.errors import (
@@ -34,6 +36,8 @@ _NAMED = {"start", "parser", "lexer", "source_path"}
 _PLACE = re.compile(r",? at line (?P<line>\d+),? column (?P<column>\d+)(?: in [^\n]*?)?:?\s*(?:\n|$)")
 _MISSING = re.compile(r"(?:Rule|Terminal|Template) '(?P<name>\w+)' used but not defined")
 _START = re.compile(r"Using an undefined rule: NonTerminal\('(?P<name>.*)'\)")
+#: A definition as other notations have it.
+_EQUALS = re.compile(r"[ \t]*[?!]{0,2}(?P<name>\w+)(?:\.-?[0-9]+)?[ \t]*(?P<sign>::=|:=|=)")
 _COLLISION = re.compile(r"(?:Reduce/Reduce|Shift/Reduce) collision")
 _INVALID_TEXT = "it is no grammar in lark's language"
 
@@ -323,7 +327,8 @@ def translated(error: Exception, text: str) -> GrammarError:
     if missing is not None:
         line, column = place_of(missing["name"], text)
         kind = "terminal" if missing["name"].isupper() else "rule"
-        return GrammarSyntaxError(f"the {kind} {missing['name']!r} is not defined", line=line, column=column)
+        fix = _definition_of(missing["name"], kind, text)
+        return GrammarSyntaxError(f"the {kind} {missing['name']!r} is not defined", line=line, column=column, fix=fix)
     if _COLLISION.search(said):
         return UnsupportedGrammarError(
             f"LALR cannot read the grammar: {_on_one_line(said)}",
@@ -338,7 +343,28 @@ def translated(error: Exception, text: str) -> GrammarError:
     fact = said[: place.start()] if place else _on_one_line(said)
     if not fact or isinstance(error, (AssertionError, LookupError, AttributeError, TypeError)):
         fact = f"lark fails over it with {type(error).__name__}{': ' if fact else ''}{fact}"
-    return GrammarSyntaxError(f"{fact[:1].lower()}{fact[1:]}", line=line, column=column, why=_INVALID_TEXT)
+    fix = _colon_for_equals(text, line, column)
+    return GrammarSyntaxError(f"{fact[:1].lower()}{fact[1:]}", line=line, column=column, why=_INVALID_TEXT, fix=fix)
+
+
+def _definition_of(name: str, kind: str, text: str) -> str:
+    """Return how a rule or terminal that is missing would come to be there."""
+    defined = re.findall(r"^[ \t]*[?!]{0,2}(\w+)", text, re.MULTILINE)
+    if close := difflib.get_close_matches(name, [each for each in defined if each.isupper() == name.isupper()], 1):
+        return f"did you mean {close[0]!r}?"
+    written = f"define it: {name}: {'/.../' if kind == 'terminal' else '...'}"
+    return f"{written}, or import it: %import common.{name}" if name in COMMON else written
+
+
+def _colon_for_equals(text: str, line: int | None, column: int | None) -> str:
+    """Return the way out of ``name = ...`` or ``name ::= ...`` where lark stops at the sign; none elsewhere."""
+    lines = text.splitlines()
+    if line is None or column is None or not 0 < line <= len(lines):
+        return ""
+    found = _EQUALS.match(lines[line - 1])
+    if found is None or not found.start("sign") < column <= found.end("sign") + 1:
+        return ""
+    return f"write ':' instead of {found['sign']!r}: {found['name']}: ..."
 
 
 def _on_one_line(said: str) -> str:

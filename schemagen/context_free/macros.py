@@ -11,6 +11,7 @@ their list, one rule for each state, at most twice as many as chunks.
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -130,13 +131,18 @@ def _regex(macro: _Macro) -> Expression:
     return text_of(language)
 
 
+_LEADING_FLAGS = re.compile(r"\(\?([ims]+)\)")
+
+
 def _language(macro: _Macro, pattern: str, flags: str | None) -> ast.Regex:
     """Return the language of a pattern. Without flags a dot is any character; with them letters and classes are ASCII."""
     try:
         if flags is None:
             return parse_pattern(f"(?s:{pattern})", "ecma-262", search=False)
-        letters = "".join(sorted(set(flags) - {"u"}))
-        return parse_pattern(f"(?a{letters}:{pattern})", "python", search=False)
+        leading = _LEADING_FLAGS.match(pattern)
+        letters = "".join(sorted({*flags, *(leading[1] if leading else "")} - {"u"}))
+        body = pattern[leading.end() :] if leading else pattern
+        return parse_pattern(f"(?a{letters}:{body})", "python", search=False)
     except InvalidPatternError as error:
         raise macro.error(f"has the pattern {pattern!r:.60}, which cannot be read: {error.fact}", error.fix) from error
     except UnsupportedPatternError as error:
@@ -237,7 +243,11 @@ def _token_tag_dispatch(macro: _Macro) -> Expression:
     macro.check_names("loop_after_dispatch", "excludes")
     taken = [_token_and_rule(macro, pair) for pair in macro.given.positional]
     given = macro.given.named.get("excludes", ())
-    macro.left_out += _tokens(macro, given if isinstance(given, tuple) else (given,), " in excludes")
+    excluded = given if isinstance(given, tuple) else (given,)
+    macro.left_out += _tokens(macro, excluded, " in excludes")
+    for pair in macro.given.positional:
+        if isinstance(pair, tuple) and pair[0] in excluded:
+            raise macro.error(f"excludes the token {pair[0]!r}, which it names", "drop one of both")
     text = Text(ast.ANY_STRING)
     if macro.flag("loop_after_dispatch", default=True):
         return sequence(repeat(sequence(text, alternatives(*taken)), 0, None), text)

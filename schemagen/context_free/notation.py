@@ -144,7 +144,9 @@ class Notation(ABC):
         """Refuse rules that are missing, and a start that derives nothing."""
         known = ", ".join(list(self.defined)[:8])
         if start not in self.defined:
-            fix = f"give the name of one of its rules as start: {known}" if known else "write a rule"
+            fix = (
+                f"rename one of its rules to {start}, or give its name as start=: {known}" if known else "write a rule"
+            )
             raise self.scanner.error(
                 f"the grammar has no rule {start!r} to start from", len(self.scanner.text), fix=fix
             )

@@ -1,4 +1,4 @@
-"""The languages of rules that do not call themselves, written out: what can be taken away from one another."""
+"""The languages of rules that call themselves at their end alone, or not at all: what can be taken away from one another."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 class RecursiveRuleError(Exception):
-    """A rule that calls itself, however far around.
+    """A rule that calls itself, however far around, and not just at its end.
 
     Attributes:
         name: The rule.
@@ -55,11 +55,23 @@ class RegularRules:
 
     def _language(self, name: str) -> ast.Regex:
         if name not in self._differences:
-            return self._of(self._rules[name])
+            return self._of_rule(name)
         left, right = map(self._of, self._differences[name])
         if isinstance(left, ast.Chars) and isinstance(right, ast.Chars):
             return ast.Chars(ast.intersect_ranges(left.ranges, ast.invert_ranges(right.ranges)))
         return ast.conjunction(left, ast.complement(right))
+
+    def _of_rule(self, name: str) -> ast.Regex:
+        """Return the language of a body that may end with a call of its own rule: what stands before it is a loop."""
+        body, call = self._rules[name], Rule(name)
+        ways = body.parts if isinstance(body, Alternatives) else (body,)
+        again = [way.parts[:-1] for way in ways if isinstance(way, Sequence) and way.parts[-1] == call]
+        if not again:
+            return self._of(body)
+        ends = [self._of(way) for way in ways if not (isinstance(way, Sequence) and way.parts[-1] == call)]
+        return ast.concat(
+            ast.star(ast.union(*(ast.concat(*map(self._of, parts)) for parts in again))), ast.union(*ends)
+        )
 
     def _checked(self, name: str, regex: ast.Regex) -> ast.Regex:
         size, height = size_of(regex)

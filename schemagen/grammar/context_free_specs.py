@@ -112,22 +112,35 @@ class GrammarText(ContextFree[str]):
         return self.text.strip()
 
 
+def _check_start(start: object) -> None:
+    if not isinstance(start, str):
+        raise OptionTypeError(f"start={start!r:.80}", why=f"it is {kind_of(start)}", fix="give a name")
+
+
 @dataclass(frozen=True)
 class GBNF(GrammarText):
-    r"""Text that a grammar in GBNF derives, the format of llama.cpp; its start is the rule ``root``.
+    r"""Text that a grammar in GBNF derives, the format of llama.cpp.
 
     ``GBNF('root ::= "(" root ")" | [0-9]+')``. Literals and sets are over characters. Rules may be left recursive. A token
     (``<think>``, ``<[1000]>``) is a special or added one of the vocabulary.
 
     Args:
         text: The grammar.
+        start: The rule whose texts are meant; for llama.cpp it is always ``root``.
     """
+
+    start: str = "root"
+
+    def __post_init__(self) -> None:
+        """Refuse what is no text at once."""
+        super().__post_init__()
+        _check_start(self.start)
 
     def rules(self) -> ContextFreeGrammar:
         """Return the rules that the text is read as; see `ContextFree.rules`."""
         from schemagen.context_free.gbnf import read_gbnf
 
-        return read_gbnf(self.text)
+        return read_gbnf(self.text, self.start)
 
 
 @dataclass(frozen=True)
@@ -153,8 +166,7 @@ class EBNF(GrammarText):
         if self.dialect not in _DIALECTS:
             choices = ", ".join(map(repr, _DIALECTS))
             raise OptionError(f"dialect={self.dialect!r:.80}", fix=f"choose one of {choices}")
-        if not isinstance(self.start, str):
-            raise OptionTypeError(f"start={self.start!r:.80}", why=f"it is {kind_of(self.start)}", fix="give a name")
+        _check_start(self.start)
 
     def rules(self) -> ContextFreeGrammar:
         """Return the rules that the text is read as; see `ContextFree.rules`."""

@@ -5,13 +5,14 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from schemagen.arguments import kind_of
 from schemagen.context_free.lark_source import LarkSource, imported_lark, is_lark, source_of
+from schemagen.context_free.syntax import Guest
 from schemagen.errors import (
     LimitError,
     OptionError,
@@ -22,11 +23,13 @@ from schemagen.errors import (
 from schemagen.grammar.context_free_specs import GrammarText
 from schemagen.grammar.embedded import expression_of, frozen_spec, regex_of
 from schemagen.grammar.specs import Choice
+from schemagen.schema.layouts import Layout
 
 if TYPE_CHECKING:
     import lark
 
-    from schemagen.context_free.syntax import ContextFreeGrammar
+    from schemagen.context_free.dialect_guidance import JsonLayout
+    from schemagen.context_free.syntax import ContextFreeGrammar, Expression
     from schemagen.regex import ast
 
 LarkParser = Literal["earley", "lalr"]
@@ -139,7 +142,7 @@ class Lark(GrammarText):
         if self.dialect in _MATCHES:
             from schemagen.context_free.dialect import read_dialect
 
-            return read_dialect(self.text, start=self.start, value=expression_of, lexer=_MATCHES[self.dialect])
+            return read_dialect(self.text, start=self.start, value=_json_of, lexer=_MATCHES[self.dialect])
         from schemagen.context_free.lark_reader import grammar_of
 
         bound = {name: partial(expression_of, spec) for name, spec in self.bind}
@@ -244,6 +247,15 @@ class Lark(GrammarText):
         }
         shown = [f"{name}={getattr(self, name)!r}" for name, is_said in said.items() if is_said]
         return f"Lark({', '.join([repr(self.text), *shown])})"
+
+
+def _json_of(schema: dict[str, Any] | bool, layout: JsonLayout | None) -> Expression:
+    """Return what ``%json`` stands for, in the layout that it asks for, if any."""
+    found = expression_of(schema)
+    if layout is None or not isinstance(found, Guest):
+        return found
+    whitespace = layout if layout == "any" else Layout(separators=layout)
+    return Guest(replace(found.spec, whitespace=whitespace, around=False))
 
 
 def _check_words(dialect: Any, keywords: Any) -> None:

@@ -9,6 +9,7 @@ Invariant: an expression that needs its own value to be known (`{"$ref": "#"}`) 
 
 from __future__ import annotations
 
+import copy
 from typing import TYPE_CHECKING, Any, Literal
 
 from schemagen.errors import InvalidSchemaError, LimitError, UnsupportedSchemaError
@@ -86,6 +87,8 @@ class Normaliser:
         self.subschemas = Subschemas(self.document, self._log, dialect, strict=strict)
         self._constants = Constants(dialect)
         self._emptiness = PlainEmptiness()
+        self._reads_names = False
+        self._of_names: Normaliser | None = None
 
     # --- what keywords ask for ---------------------------------------------------------------------------------------
 
@@ -98,8 +101,22 @@ class Normaliser:
         return self.is_plainly_empty(intersection_of(*parts))
 
     def name_pattern(self, names: Expression) -> ast.Regex:
-        """Return the strings that a schema allows, as a pattern."""
-        return ast.union(*(string_pattern(disjunct) for disjunct in self.value(names).strings))
+        """Return the strings that a schema allows, as a pattern.
+
+        A schema may be that of its own names: what it says of the names of objects does not matter, as names are strings.
+        """
+        if self._reads_names:
+            return ast.ANY_STRING
+        if self._of_names is None:
+            self._of_names = self._for_names()
+        return ast.union(*(string_pattern(disjunct) for disjunct in self._of_names.value(names).strings))
+
+    def _for_names(self) -> Normaliser:
+        """Return a reader of the same document that leaves out what is said of the names of objects."""
+        reader = copy.copy(self)
+        reader._memo, reader._open, reader._nodes = {}, [], {}  # noqa: SLF001 - of this class
+        reader._emptiness, reader._reads_names = PlainEmptiness(), True  # noqa: SLF001 - of this class
+        return reader
 
     def unsupported(self, node: Node, keyword: str, why: str) -> None:
         """Refuse the keyword (strict), or note that it is checked afterwards."""
@@ -124,6 +141,8 @@ class Normaliser:
     def forget(self) -> None:
         """Drop what the keywords said: it refers back to here, and a cycle would wait for the garbage collector."""
         self._nodes.clear()
+        if self._of_names is not None:
+            self._of_names.forget()
 
     # --- values ------------------------------------------------------------------------------------------------------
 
@@ -228,7 +247,8 @@ class Normaliser:
                 f"a schema is {shown(record.schema)}, expected an object or a boolean", at=record.pointer
             )
         value = self._combined(place, self._node(place))
-        self.subschemas.remember(place, value)
+        if not self._reads_names:
+            self.subschemas.remember(place, value)
         return value
 
     def _combined(self, place: SchemaRef, node: Node) -> ValueSet:

@@ -91,6 +91,11 @@ class Style:
     is_spaced: bool = True
     is_escaped: bool = False
 
+    @property
+    def says_kind(self) -> bool:
+        """Whether the JSON type of a value stands before it."""
+        return any("{kind}" in text for text in self.other)
+
     def behind_name(self, kind: str, gap: ast.Regex) -> ast.Regex:
         """Return what stands between the name and a value of a JSON type."""
         texts = self.string if kind == "string" else (self.inner or {}).get(kind, self.other)
@@ -144,6 +149,7 @@ STYLES = {
         ('" type="string"<|sep|>',),
         ('" type="{kind}"<|sep|>',),
         "<|close|>argument<|sep|>",
+        is_escaped=True,
     ),
 }
 
@@ -254,6 +260,10 @@ class Parameters:
             sequence(Text(behind), alternatives(*self._texts(schema, value, kinds, at)), end)
             for behind, kinds in groups.items()
         ]
+        if schema in (True, {}) and self.style.says_kind:  # who writes what nobody declares may call 1 an integer
+            behind = self.style.behind_name("integer", self.gap)
+            whole = self._texts({"type": "integer"}, self._value_set({"type": "integer"}), ["number"], at)
+            ways.append(sequence(Text(behind), *whole, end))
         return sequence(head, alternatives(*ways))
 
     def _texts(self, schema: Any, value: ValueSet, kinds: list[str], at: str) -> Iterator[Expression]:

@@ -47,7 +47,7 @@ from schemagen.structural_tags.fields import Fields, shown
 from schemagen.structural_tags.parameters import STYLES, Parameters
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
     from schemagen.context_free.syntax import ContextFreeGrammar, Expression, Token
     from schemagen.engine.options import WhitespacePolicy
@@ -434,9 +434,14 @@ def _any_tokens(reader: Reader, fields: Fields, _around: Around) -> Expression:
     return Text(ast.ANY_STRING)
 
 
-def _leave_out(reader: Reader, fields: Fields) -> None:
-    """Note the tokens that no text has; that they are special ones is seen when the vocabulary is known."""
-    reader.assembly.left_out += fields.each("exclude_tokens", fields.token, ())
+def _leave_out(reader: Reader, fields: Fields, taken: Sequence[Token] = ()) -> None:
+    """Note the tokens that no text has, and none is taken of; that they are special ones is seen with the vocabulary."""
+    excluded = fields.each("exclude_tokens", fields.token, ())
+    for index, token in enumerate(excluded):
+        if token in taken:
+            at = fields.place("exclude_tokens", index)
+            raise GrammarSyntaxError(f"the token {token} begins a tag and is excluded", at=at, fix="drop one of both")
+    reader.assembly.left_out += excluded
 
 
 def _token_triggered_tags(reader: Reader, fields: Fields, around: Around) -> Expression:
@@ -456,7 +461,7 @@ def _token_triggered_tags(reader: Reader, fields: Fields, around: Around) -> Exp
                 f"no tag begins with the token {trigger}", at=fields.place("trigger_tokens", index), fix="drop it"
             )
     stop, needed = fields.flag("stop_after_first"), fields.flag("at_least_one")
-    _leave_out(reader, fields)
+    _leave_out(reader, fields, triggers)
     first = reader.assembly.shared(alternatives(*(sequence(tag.begin, tag.rest) for tag in tags)), "tags")
     if stop and needed:
         return first
@@ -475,7 +480,7 @@ def _between_tokens(taken: Expression, *, loop: bool) -> Expression:
 def _token_dispatch(reader: Reader, fields: Fields, around: Around) -> Expression:
     """Return text in which a token is followed by its format."""
     pairs = fields.some("rules", lambda value, at: _pair(reader, value, at, around, fields.token))
-    _leave_out(reader, fields)
+    _leave_out(reader, fields, [token for token, _ in pairs])
     taken = alternatives(*(sequence(token, rest) for token, rest in pairs))
     return _between_tokens(taken, loop=fields.flag("loop", default=True))
 

@@ -11,6 +11,7 @@ Invariants: a rule has the path of its hole for a name, such as ``steps[].name``
 
 from __future__ import annotations
 
+import difflib
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple, TypeVar, cast, overload
 
@@ -103,7 +104,13 @@ class Template(ContextFree[T_co]):
     def __init__(self: Template[Filled], text: Any, /, **holes: Any) -> None: ...
     @overload
     def __init__(self: Template[T], text: Any, into: type[T], /, **holes: Any) -> None: ...
-    def __init__(self, text: Any, into: Any = None, /, **holes: Any) -> None:
+    def __init__(self, text: Any, into: Any = None, /, *others: Any, **holes: Any) -> None:
+        if others:
+            raise OptionTypeError(
+                f"a template with {1 + len(others)} classes",
+                why="what a hole takes is said by its name, and not by its position",
+                fix='name the holes: Template("{a} {b}", a=str, b=int)',
+            )
         pieces = pieces_of(text)
         given = _specs_of(pieces, into, holes)
         object.__setattr__(self, "text", _rewritten(pieces))
@@ -193,9 +200,10 @@ def _specs_of(pieces: list[Piece], into: Any, holes: dict[str, Any]) -> dict[str
     """Return what each hole takes: by its keyword, by the word in its braces, or by the field of its name."""
     names = [name for _, name, _ in pieces if name is not None]
     if unknown := [name for name in holes if name not in names]:
-        raise OptionError(
-            f"{unknown[0]}= names no hole", why=f"the holes are {', '.join(names) or 'none'}", fix="write {name} in it"
-        )
+        close = difflib.get_close_matches(unknown[0], names, 1)
+        fix = f"did you mean {close[0]}=?" if close else f"write {{{unknown[0]}}} in it, or leave {unknown[0]}= out"
+        why = f"the holes are {', '.join(names) or 'none'}"
+        raise OptionError(f"{unknown[0]}= names no hole", why=why, fix=fix)
     fields = None if into is None else fields_of(into)
     if fields is not None:
         _check_fields(names, fields, into)
@@ -220,17 +228,19 @@ def _check_fields(names: list[str], fields: Fields, into: Any) -> None:
     Raises:
         OptionError: A field without a default has no hole, or a hole names no field.
     """
+    if others := [name for name in names if name not in fields.types]:
+        close = difflib.get_close_matches(others[0], fields.types, 1)
+        fix = "leave out the hole, or the class: the value then has an attribute for each hole"
+        raise OptionError(
+            f"the hole {{{others[0]}}} is not a field of {into.__name__}",
+            why=f"its fields are {', '.join(fields.types) or 'none'}",
+            fix=f"did you mean {{{close[0]}}}?" if close else fix,
+        )
     if missing := sorted(fields.required - {*names}):
         raise OptionError(
             f"the template has no hole for {missing[0]!r}",
             why=f"it is a field of {into.__name__} without a default",
             fix=f"write {{{missing[0]}}} in it",
-        )
-    if others := [name for name in names if name not in fields.types]:
-        raise OptionError(
-            f"the hole {{{others[0]}}} is no field of {into.__name__}",
-            why=f"its fields are {', '.join(fields.types) or 'none'}",
-            fix="leave out the hole, or the class: the value then has an attribute for each hole",
         )
 
 

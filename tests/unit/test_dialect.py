@@ -1,7 +1,9 @@
 """The Lark dialect of llguidance and xgrammar: what each construct derives, and the error of each mistake with its place."""
 
 import itertools
+import json
 import re
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -26,7 +28,7 @@ from schemagen.regex import matches, parse_python, parse_rust
 from tests.grammars import BYTES, check_masks_along, derives
 
 
-def value_of_schema(schema: Any) -> Text:
+def value_of_schema(schema: Any, _layout: object) -> Text:
     """What %json stands for: here a regular expression."""
     return Text(parse_python(schemagen.to_regex(schema)))
 
@@ -90,7 +92,7 @@ CASES = [
     Case("what is ignored behind nothing", 'start: A b "c"\nA: "a"?\nb: "b"?\n%ignore /_/', ["c", "_c", "a_b_c_"], ["_ac"]),
     Case("an ignored text at the start", '%llguidance {"allow_initial_skip": true}\n%ignore / /\nstart: "a"', ["a", "  a "], ["b"]),
     Case("options of xgrammar", '%grammar_options {"allow_initial_skip": true, "no_forcing": false}\n%ignore / /\nstart: "a"', [" a"], [""]),
-    Case("an ignored text once", '%llguidance {"skip_repetition": "once"}\n%ignore /[ ]{1,2}/\nstart: "a" "b"', ["a b", "a  b", "ab"], ["a   b"]),
+    Case("an ignored text once", '%llguidance {"ignore_once": true}\n%ignore /[ ]{1,2}/\nstart: "a" "b"', ["a b", "a  b", "ab"], ["a   b"]),
     Case("the longest match of a terminal", 'start: A "b" | "c"\nA: /[ab]+/', ["c"], ["ab", "abb"]),
     Case("the longest match beside others", 'start: (A | B "!")*\nA: /a+/\nB: /a+b/', ["aa", "aab!", "aab!a"], ["ab", "aab"]),
     Case("the longest match goes back", 'start: N "." N?\nN: /[0-9]+(\\.[0-9]+)?/', ["1.", "1.5.", "1.5.2"], ["1.5"]),
@@ -136,7 +138,17 @@ def test_what_a_grammar_derives(case: Case) -> None:
 ANY = [
     Case("any match of a terminal", 'start: A "b"\nA: /[ab]+/', ["ab", "abb"], ["a"]),
     Case("lazy repetitions are others", 'start: /"(.*?)"/ "!"', ['"a"!', '"a"b"!'], ['"a"']),
-    Case("the shortest match all the same", TOOLS, ["x<f=12;y", "<"], ["<f", "x<f=;"]),
+    Case("free text with tools", TOOLS, ["x<f=12;y", "<", "a<f-;b<f=1;"], ["<f", "x<f=;", "<f<f-;"]),
+    Case("free text with one tool", 'start: tool* /(?:.|\\n)*/\n%ignore / /\ntool: head "="\nhead[stop="<f"]: /.*/s', ["x<f=y", "<"], ["<f", "x<f"]),
+    Case("no free text with tools", 'start: tool | T\ntool: head "="\nhead[lazy]: T "<f"\nT: /.*/s', ["<f", "x<f=", "x"], []),
+    Case("free text with tools and an end", 'start: tool* T "!"\ntool: head "="\nhead[lazy]: T "<f"\nT: /.*/s', ["<f!", "x<f=!"], ["x"]),
+    Case("a loop of tools before other text", 'start: tool* /[^<]*/\ntool: head "="\nhead[suffix="<f"]: /.*/s', ["<f=x", "x<f=<f="], ["<f"]),
+    Case("the shortest match", "start: a*\na[lazy]: /[ab]+b/", ["ab", "abab", "aab", "bb"], ["abb", "bbb"]),
+    Case("a lazy terminal beside another", 'start: a | b\na[lazy]: /x/\nb: "xy"', ["x", "xy"], ["y", "xyy"]),
+    Case("a lazy terminal ends itself", 'start: a "1" | b "2"\na[lazy]: /x/\nb: /xy?/', ["x1", "x2", "xy2"], ["xy1", "x"]),
+    Case("a suffix beside another", 'start: a | b\na[suffix="!"]: /[a-z]*/\nb: /[a-z]!!/', ["!", "a!", "a!!"], ["!!", "a"]),
+    Case("a stop beside another", 'start: a "1" | b "2"\na[stop="!"]: /[a-z!]*/\nb: /[a-z]!!?/', ["a!1", "a!2", "a!!2"], ["a!!1"]),
+    Case("lazy terminals beside each other", 'start: a "b" | c "b"\na[lazy]: /.*e/\nc[lazy]: /.*ee/', ["xeb", "xeeb"], ["xeeeb"]),
     Case("what is ignored", 'start: A "b"\nA: /a+/\n%ignore /a/', ["aab"], ["b"]),
     Case("classes of patterns are ASCII", r"start: /\w\d\W\D/", ["a1é\u0661", "_0-x"], ["é1--", "a\u0661--", "a1a-"]),
     Case("blanks of patterns", r"start: /\s\S/", ["\u00a0a", "\vé"], ["aa", "  "]),
@@ -195,6 +207,17 @@ def lexed(text: str, kinds: dict[str, tuple[str, bool]]) -> bool:
     return True
 
 
+def cut(text: str, kinds: dict[str, tuple[str, bool]]) -> bool:
+    """Whether there is any way to cut a text into terminals, of which a lazy one ends itself at its first match."""
+    ways = {0}
+    for at in range(len(text)):
+        for pattern, is_lazy in kinds.values() if at in ways else ():
+            ends = [end for end in range(at + 1, len(text) + 1) if re.fullmatch(pattern, text[at:end])]
+            ways |= {*(ends[:1] if is_lazy else ends)}
+    return len(text) in ways
+
+
+@pytest.mark.parametrize(("lexer", "reads"), [("longest", lexed), ("any", cut)])
 @pytest.mark.parametrize(
     "kinds",
     [
@@ -209,16 +232,18 @@ def lexed(text: str, kinds: dict[str, tuple[str, bool]]) -> bool:
         {"A": ("a*b", False), "B": ("a", False), "C": ("ab+c", False)},
     ],
 )
-def test_terminals_that_are_expected_at_once(kinds: dict[str, tuple[str, bool]]) -> None:
+def test_terminals_that_are_expected_at_once(
+    kinds: dict[str, tuple[str, bool]], lexer: Lexer, reads: Callable[[str, dict[str, tuple[str, bool]]], bool]
+) -> None:
     """Of all texts up to five characters those are read that can be cut up by the definition."""
     rules = "".join(f"{name}{'[lazy]' * lazy}: /{pattern}/\n" for name, (pattern, lazy) in kinds.items())
-    grammar = schemagen.compile(Dialect(f"start: ({' | '.join(kinds)})*\n{rules}"), BYTES)
+    grammar = schemagen.compile(Dialect(f"start: ({' | '.join(kinds)})*\n{rules}", lexer=lexer), BYTES)
     for length in range(6):
         for letters in itertools.product("abc", repeat=length):
             text = "".join(letters)
             matcher = grammar.matcher()
             read = matcher.accept_bytes(text.encode()) and matcher.is_accepting()
-            assert read == lexed(text, kinds), text
+            assert read == reads(text, kinds), text
 
 
 # --- the library -----------------------------------------------------------------------------------------------------
@@ -360,7 +385,18 @@ ERRORS: list[tuple[str, type[GrammarError], int, int, str]] = [
     ("start[lazy=1]: /a/", GrammarSyntaxError, 1, 7, "'lazy'"),
     ("start[lazy stop]: /a/", GrammarSyntaxError, 1, 12, "',' or ']'"),
     ("start[max_tokens=x]: /a/", GrammarSyntaxError, 1, 18, "a number"),
-    ("start[capture=x]: /a/", GrammarSyntaxError, 1, 7, "no string"),
+    ("start[capture=x]: /a/", GrammarSyntaxError, 1, 7, "not a string"),
+    ('start[capture=""]: /a/', GrammarSyntaxError, 1, 7, "'capture' is empty"),
+    ('start[stop="a", stop_capture=""]: /a/', GrammarSyntaxError, 1, 17, "'stop_capture' is empty"),
+    ("start[capture, capture]: /a/", GrammarSyntaxError, 1, 16, "'capture' is given twice"),
+    ('start[capture, capture="a"]: /a/', GrammarSyntaxError, 1, 16, "'capture' is given twice"),
+    ("start[temperature=1, temperature=1]: /a/", GrammarSyntaxError, 1, 22, "'temperature' is given twice"),
+    ("start[temperature=-0.1]: /a/", GrammarSyntaxError, 1, 19, "temperature=-0.1"),
+    ("start[temperature=1e999]: /a/", GrammarSyntaxError, 1, 19, "temperature=1e999"),
+    ('start[suffix=""]: /a/', GrammarSyntaxError, 1, 14, 'suffix=""'),
+    ('start[stop_capture="x"]: /a/', GrammarSyntaxError, 1, 7, "stop_capture= without stop="),
+    ('start: BAR\nBAR: "b" %if and(true,true)', GrammarSyntaxError, 2, 14, "a condition in a terminal"),
+    ('start: b\nb[lazy]: "b" %if true', GrammarSyntaxError, 2, 18, "a condition in a terminal, or in a rule"),
     ('start[stop="a", suffix="b"]: /a/', GrammarSyntaxError, 1, 17, "two of"),
     ("A[lazy]: /a/", GrammarSyntaxError, 1, 1, "attributes"),
     ("start[lazy]: x\nx: /a/", GrammarSyntaxError, 1, 14, "the rule 'x'"),
@@ -385,6 +421,8 @@ ERRORS: list[tuple[str, type[GrammarError], int, int, str]] = [
     ('start: %lark { start: "a"', GrammarSyntaxError, 1, 8, "never closed"),
     ('start: %lark { a: "a" }', GrammarSyntaxError, 1, 15, "no rule 'start'"),
     ('start: "a" }', GrammarSyntaxError, 1, 12, "stands where"),
+    ('%llguidance {"skip_repetition": "once"}', GrammarSyntaxError, 1, 12, "'skip_repetition'"),
+    ('%llguidance {"ignore_once": 1}', GrammarSyntaxError, 1, 12, "'ignore_once'"),
     ('%llguidance {"nope": true}', GrammarSyntaxError, 1, 12, "'nope'"),
     ("%llguidance []", GrammarSyntaxError, 1, 12, "object"),
     ('%llguidance {"allow_invalid_utf8": true}', UnsupportedGrammarError, 1, 12, "allow_invalid_utf8"),
@@ -409,7 +447,57 @@ def test_mistakes(grammar: str, kind: type[GrammarError], line: int, column: int
     assert fact in caught.value.fact
 
 
+GUIDANCE_ERRORS = [
+    ("[]", GrammarSyntaxError, "x-guidance is not an object"),
+    ('{"whitespace": 1}', GrammarSyntaxError, "the option 'whitespace' of x-guidance is not known"),
+    ('{"whitespace_flexible": 0}', GrammarSyntaxError, "the option 'whitespace_flexible' of x-guidance is 0"),
+    ('{"key_separator": "="}', GrammarSyntaxError, "the option 'key_separator' of x-guidance is '='"),
+    ('{"item_separator": ", "}', UnsupportedGrammarError, "the option 'item_separator' of x-guidance"),
+    ('{"whitespace_pattern": " ?"}', UnsupportedGrammarError, "the option 'whitespace_pattern' of x-guidance"),
+    ('{"coerce_one_of": true}', UnsupportedGrammarError, "the option 'coerce_one_of' of x-guidance"),
+    ('{"lenient": true}', UnsupportedGrammarError, "the option 'lenient' of x-guidance"),
+    ('{"json_allowed_escapes": "n"}', UnsupportedGrammarError, "the option 'json_allowed_escapes' of x-guidance"),
+    (
+        '{"json_allow_general_unicode_escapes": false}',
+        UnsupportedGrammarError,
+        "the option 'json_allow_general_unicode_escapes' of x-guidance",
+    ),
+]
+
+
+@pytest.mark.parametrize(("options", "kind", "fact"), GUIDANCE_ERRORS, ids=[each[0] for each in GUIDANCE_ERRORS])
+@pytest.mark.parametrize("dialect", ["llguidance", "xgrammar"])
+def test_options_of_llguidance_that_are_refused(
+    dialect: Any, options: str, kind: type[GrammarError], fact: str
+) -> None:
+    """Each by its name and place."""
+    with pytest.raises(kind) as caught:
+        schemagen.Lark(f'start: "<" %json {{"x-guidance": {options}}}', dialect=dialect).rules()
+    assert (caught.value.line, caught.value.column) == (1, 12)
+    assert fact in caught.value.fact
+
+
+@pytest.mark.parametrize(
+    ("options", "accepted", "rejected"),
+    [
+        ({"whitespace_flexible": False}, ['{"a":[1,2]}'], ['{"a": [1,2]}', '{"a":[1, 2]}']),
+        ({"whitespace_flexible": False, "item_separator": ", "}, ['{"a":[1, 2]}'], ['{"a":[1,2]}']),
+        ({"whitespace_flexible": False, "key_separator": ": "}, ['{"a": [1,2]}'], ['{"a":[1,2]}', '{"a": [1, 2]}']),
+        ({"whitespace_flexible": True}, ['{\n"a" :[1 ,  2]}', '{"a":[1]}'], ['{"a":[1]} ', ' {"a":[1]}']),
+        ({"coerce_one_of": False, "lenient": False, "item_separator": ","}, ['{"a": [1, 2]}'], ['{"a":[1 , 2]}']),
+    ],
+)
+def test_options_of_llguidance_that_are_kept(options: dict[str, Any], accepted: list[str], rejected: list[str]) -> None:
+    """Those of the layout; without them it is that of the compilation."""
+    schema = {"type": "object", "required": ["a"], "additionalProperties": False}
+    schema["properties"] = {"a": {"type": "array", "items": {"type": "integer"}}}
+    spec = schemagen.Lark(f"start: %json {json.dumps({**schema, 'x-guidance': options})}", dialect="llguidance")
+    assert [text for text in accepted if not derives(spec, text)] == []
+    assert [text for text in rejected if derives(spec, text)] == []
+
+
 ANY_ERRORS = [
+    ('start[stop=""]: /a/', GrammarSyntaxError, 12, 'stop=""'),
     (r"start: /a\b/", UnsupportedGrammarError, 10, "word boundary"),
     ("start: /a(?=b)/", UnsupportedGrammarError, 10, "look-around"),
     ("start: /a(?<!b)/", UnsupportedGrammarError, 10, "look-around"),

@@ -8,10 +8,26 @@ import pytest
 import schemagen
 from schemagen import GBNF
 from schemagen.context_free.scanner import MAX_LENGTH, MAX_NESTING
-from schemagen.errors import GrammarSyntaxError, LimitError, UnsatisfiableSchemaError, UnsupportedGrammarError
+from schemagen.errors import (
+    GrammarSyntaxError,
+    LimitError,
+    OptionTypeError,
+    UnsatisfiableSchemaError,
+    UnsupportedGrammarError,
+)
 from schemagen.prompts.messages import with_texts
 from schemagen.schema.report import Entry
 from tests.grammars import BYTES, check_masks_along, derives
+
+
+def test_the_start_is_named() -> None:
+    """It is `root`, as in llama.cpp, or the rule that is given, as the error of a missing one says."""
+    assert derives(GBNF("start ::= [a-z]", start="start"), "x")
+    with pytest.raises(GrammarSyntaxError, match="no rule 'root'") as caught:
+        schemagen.compile(GBNF("start ::= [a-z]"), BYTES)
+    assert caught.value.fix == "rename one of its rules to root, or give its name as start=: start"
+    with pytest.raises(OptionTypeError, match="start=1"):
+        GBNF("root ::= [a-z]", start=1)  # type: ignore[arg-type]
 
 
 class Case(NamedTuple):
@@ -251,7 +267,7 @@ def test_what_a_grammar_is() -> None:
     assert spec == GBNF(spec.text)
     assert len({spec, GBNF(spec.text)}) == 1
     assert pickle.loads(pickle.dumps(spec)) == spec  # noqa: S301
-    assert repr(GBNF("root ::= [a]")) == "GBNF(text='root ::= [a]')"
+    assert repr(GBNF("root ::= [a]")) == "GBNF(text='root ::= [a]', start='root')"
     grammar = schemagen.compile(spec, BYTES)
     assert schemagen.compile(GBNF(spec.text), BYTES) is grammar
     assert grammar.spec == spec

@@ -448,7 +448,7 @@ def test_the_other_dialects_are_read_by_their_reader(monkeypatch: pytest.MonkeyP
 
     def read_dialect(text: str, *, start: str, value: Any, lexer: str) -> ContextFreeGrammar:
         assert (text, start, lexer) == ("s: x", "s", match)
-        return ContextFreeGrammar(start, {start: value({"const": "a"})})
+        return ContextFreeGrammar(start, {start: value({"const": "a"}, None)})
 
     module.read_dialect = read_dialect  # type: ignore[attr-defined]
     monkeypatch.setitem(sys.modules, "schemagen.context_free.dialect", module)
@@ -505,6 +505,25 @@ def test_a_mistake_has_its_place(grammar: str, line: int | None, column: int | N
     with pytest.raises(GrammarSyntaxError, match=words) as caught:
         schemagen.compile(Lark(grammar), BYTES)
     assert (caught.value.line, caught.value.column) == (line, column)
+
+
+@pytest.mark.parametrize(
+    ("grammar", "fix"),
+    [
+        ("start = foo", "write ':' instead of '=': start: ..."),
+        ('start: foo\n\n?foo.2 ::= "a"', "write ':' instead of '::=': foo: ..."),
+        ('start: "a" $', ""),
+        ("start: FOO", "define it: FOO: /.../"),
+        ("start: INT", "define it: INT: /.../, or import it: %import common.INT"),
+        ('start: NMAE\nNAME: "a"', "did you mean 'NAME'?"),
+        ("start: foo", "define it: foo: ..."),
+    ],
+)
+def test_a_mistake_has_its_fix(grammar: str, fix: str) -> None:
+    """Of a sign of another notation, and of what is not defined."""
+    with pytest.raises(GrammarSyntaxError) as caught:
+        schemagen.compile(Lark(grammar), BYTES)
+    assert caught.value.fix == fix
 
 
 def test_conflicts_are_no_mistakes() -> None:

@@ -391,6 +391,32 @@ def test_undeclared_names_are_any_text_where_they_are_escaped(name: str, is_one:
     assert derives(structural(schema(value, style="qwen_xml")), f"<parameter={name}>1</parameter>") == is_the_declared
 
 
+def argument(name: str, value: str, kind: str) -> str:
+    """A parameter of the style kimi_k3_xml."""
+    return f'<|open|>argument key="{name}" type="{kind}"<|sep|>{value}<|close|>argument<|sep|>'
+
+
+def test_names_of_kimi_are_escaped() -> None:
+    """As XML writes them, those that are declared and those that are not."""
+    spec = structural(schema({"type": "object", "properties": {'we"i&k': {"type": "string"}}}, style="kimi_k3_xml"))
+    assert derives(spec, argument("we&quot;i&amp;k", "x", "string"))
+    assert not derives(spec, argument('we"i&k', "x", "string"))
+    free = structural(schema(True, style="kimi_k3_xml"))
+    assert derives(free, argument("a&lt;b", "x", "string"))
+    assert not derives(free, argument("a<b", "x", "string"))
+
+
+@pytest.mark.parametrize("value", [True, {"type": "object", "additionalProperties": True}, {"type": "object"}])
+def test_integers_of_kimi_where_nothing_is_declared(value: Any) -> None:
+    """They are integers or numbers; where an integer is declared it is a number."""
+    free = structural(schema(value, style="kimi_k3_xml"))
+    assert all(derives(free, argument("k", "1", kind)) for kind in ("integer", "number"))
+    assert not any(derives(free, argument("k", text, "integer")) for text in ("1.5", "x", "null", ""))
+    declared = structural(schema({"type": "object", "properties": {"k": {"type": "integer"}}}, style="kimi_k3_xml"))
+    assert derives(declared, argument("k", "1", "number"))
+    assert not derives(declared, argument("k", "1", "integer"))
+
+
 @pytest.mark.parametrize(("style", "write"), [("cohere_xml", cohere), ("minimax_m3_xml", minimax)])
 def test_unions_of_objects_as_tags(style: str, write: Callable[[str, str, str], str]) -> None:
     """An object or null, one of several objects, and a list of such: each as one of its kind."""
@@ -785,6 +811,19 @@ WRONG: list[tuple[Any, str]] = [
     (
         {"type": "token_triggered_tags", "trigger_tokens": [1], "tags": [tag({"type": "token", "token": 2}, X, "e")]},
         "/format/tags/0/begin",
+    ),
+    (
+        {
+            "type": "token_triggered_tags",
+            "trigger_tokens": [1],
+            "tags": [tag({"token": 1}, X, "e")],
+            "exclude_tokens": [2, 1],
+        },
+        "/format/exclude_tokens/1",
+    ),
+    (
+        {"type": "token_dispatch", "rules": [[1, X]], "exclude_tokens": [1]},
+        "/format/exclude_tokens/0",
     ),
     (
         {"type": "token_triggered_tags", "trigger_tokens": [1, 2], "tags": [tag({"token": 1}, X, "e")]},
