@@ -1,4 +1,4 @@
-"""The shape of an answer in each format, short enough for a small model: signatures, skeletons, headers of tables; or an example.
+"""The shape of an answer in each format, short enough for a small model: signatures, skeletons, headers of tables; or a value.
 
 Constraints stand where they are short: ``age: int >= 0``. Nothing raises: what cannot be described is ``any``.
 """

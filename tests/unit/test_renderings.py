@@ -10,7 +10,8 @@ import pytest
 from pydantic import BaseModel, Field, TypeAdapter
 
 import schemagen
-from schemagen.errors import OptionError
+from schemagen.errors import GenerationError, OptionError
+from schemagen.prompts.messages import as_messages
 from schemagen.prompts.renderings import check_show_schema, example_text, schema_text, told, typescript_text
 from schemagen.prompts.shape import SHAPE_INSTRUCTION, shape_text
 
@@ -148,3 +149,13 @@ def test_an_example_is_shown_in_the_format(bundled_lm):
     rendered = bundled_lm.render("two parts", list[Part], as_="csv", show_schema="example", chat_template=False)
     assert rendered.rstrip().endswith("in the form of this example:\ntitle,count\n...,2")
     assert "str" not in rendered.partition("example:")[2]
+
+
+def test_a_wrong_prompt_is_told_all_that_a_prompt_may_be():
+    """A text, and a list of messages as well; a content may be a list of parts."""
+    with pytest.raises(GenerationError) as caught:
+        as_messages(5)
+    assert caught.value.fix == "give a str, or a list of messages"
+    with pytest.raises(GenerationError) as caught:
+        as_messages([{"role": "user", "content": 5}])
+    assert caught.value.fix.startswith("give a str, or a list of parts")
