@@ -184,7 +184,7 @@ wheel: $(DEV) ## Build the source distribution and a manylinux wheel for each of
 	PATH="$(abspath $(BIN)):$$PATH" $(BIN)/auditwheel repair --wheel-dir dist build/wheels/*.whl
 	@ls -l dist
 
-wheel-test: $(DEV) ## Install what `make wheel` built in empty environments without a compiler, and run the demo there
+wheel-test: $(DEV) ## Install the wheels of `make wheel` in empty environments without a compiler, and run the demo there
 	$(BIN)/python tools/check_wheel.py install dist/*
 
 docs: $(DEV) ## Build the documentation into site/, warnings are errors

@@ -102,6 +102,17 @@ def test_every_dependency_is_pinned() -> None:
     assert wanted <= pinned
 
 
+def test_make_removes_the_distribution_of_the_older_name() -> None:
+    """An environment that has `schemagen` installed would import it beside `schemagen-lm`."""
+    lines = (ROOT / "Makefile").read_text(encoding="utf-8").splitlines()
+    installs = [
+        at for at, line in enumerate(lines) if "pip install" in line.replace("$(PIP)", "pip") and "FT_" not in line
+    ]
+    assert len(installs) == 3
+    for at in installs:
+        assert "without-old" in lines[at - 1] or "pip uninstall --quiet --yes schemagen" in lines[at - 1]
+
+
 def test_every_make_target_is_explained() -> None:
     """`make` alone lists all targets that are not files."""
     makefile = (ROOT / "Makefile").read_text(encoding="utf-8")
