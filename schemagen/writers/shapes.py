@@ -282,7 +282,8 @@ class _YamlSkeleton(Skeleton):
 
     def literal(self, value: Any) -> str:
         """Return a scalar as YAML writes it."""
-        return scalar_text(value, in_flow=False) if isinstance(value, str) else super().literal(value)
+        plain = scalar_text(value, in_flow=False) if isinstance(value, str) else None
+        return json.dumps(value, ensure_ascii=False, default=str) if plain is None else plain
 
     def lines(self, schema: Any) -> list[str]:
         """Return the lines of a value."""
