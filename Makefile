@@ -71,16 +71,20 @@ $(BIN)/python:
 	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 10) and "schemagen needs Python >= 3.10")'
 	$(PYTHON) -m venv $(VENV)
 
+# Environments made before the distribution was named schemagen-lm have one named schemagen, which would stay beside it.
+define without-old
+	@$(1) -m pip uninstall --quiet --yes schemagen 2>/dev/null
+endef
+
 # What a user gets: the wheel, compiled, with the run-time dependencies.
 $(INSTALLED): pyproject.toml CMakeLists.txt constraints.txt $(SOURCES) | $(BIN)/python
+	$(call without-old,$(BIN)/python)
 	$(PIP) install --quiet -c constraints.txt .
-	@cd / && $(abspath $(BIN))/python -c 'import schemagen._core' 2>/dev/null || printf '%s\n' \
-	  'WARNING: schemagen was installed WITHOUT its compiled core, usually for want of a C++20 compiler:' \
-	  '         everything but recursive types works, slowly. `$(PIP) install -v .` shows what failed.'
 	@touch $@
 
 # What a contributor gets: every tool, and `import schemagen` means the source tree, with the core built in place.
 $(DEV): pyproject.toml constraints.txt | $(BIN)/python
+	$(call without-old,$(BIN)/python)
 	SCHEMAGEN_CORE_IN_PLACE=1 $(PIP) install --quiet -c constraints.txt --editable ".[dev]"
 	@touch $@
 
@@ -154,6 +158,7 @@ core-ft: ## Build the core for a free-threaded Python (FT_PYTHON), and run the t
 integrations: core ## Install Ray, datasets and MLX into an environment of their own, and run the tests that need them
 	@test -x $(INTEGRATIONS)/bin/python || $(BIN)/python -m venv $(INTEGRATIONS)
 	@test $(INTEGRATIONS)/.installed -nt pyproject.toml || { \
+	  $(INTEGRATIONS)/bin/python -m pip uninstall --quiet --yes schemagen 2>/dev/null; \
 	  SCHEMAGEN_CORE_IN_PLACE=1 $(INTEGRATIONS)/bin/python -m pip install --quiet -c constraints.txt --editable ".[integrations]" \
 	  && touch $(INTEGRATIONS)/.installed; }
 	$(INTEGRATIONS)/bin/python -m pytest -m integrations tests/integrations $(ARGS)
@@ -179,7 +184,7 @@ wheel: $(DEV) ## Build the source distribution and a manylinux wheel for each of
 	PATH="$(abspath $(BIN)):$$PATH" $(BIN)/auditwheel repair --wheel-dir dist build/wheels/*.whl
 	@ls -l dist
 
-wheel-test: $(DEV) ## Install what `make wheel` built in empty environments without a compiler, and run the demo there
+wheel-test: $(DEV) ## Install the wheels of `make wheel` in empty environments without a compiler, and run the demo there
 	$(BIN)/python tools/check_wheel.py install dist/*
 
 docs: $(DEV) ## Build the documentation into site/, warnings are errors

@@ -222,7 +222,7 @@ def installed(asked: list[str] | None) -> list[str]:
     found = []
     for name in asked or ENGINES:
         if importlib.util.find_spec(ENGINES[name][1]) is None:
-            print(f"skipped: {name} is not installed (pip install {name})")
+            print(f"skipped: {name} is not installed (benchmarks/README.md)")
         else:
             found.append(name)
     return found

@@ -193,7 +193,9 @@ def _texts(task: str, found: Result) -> Iterator[str]:
         right = html.escape(json.dumps(one["right"], ensure_ascii=False), quote=False)
         question = html.escape(one["prompt"].rpartition("\n")[2], quote=False)
         yield f"**{TASKS[task].title}**: {question}"
+        yield "Alone:"
         yield f"<pre><code>{text}</code></pre>"
+        yield "The right answer, from the data:"
         yield f"<pre><code>{right}</code></pre>"
 
 

@@ -33,7 +33,7 @@ ROOT = Path(__file__).resolve().parents[1]
 RESULTS = ROOT / "benchmarks" / "results"
 BUNDLED = ROOT / "schemagen" / "lm" / "bundled"
 PACKAGES = (
-    *("schemagen", "llguidance", "xgrammar", "outlines-core", "outlines", "lm-format-enforcer"),
+    *("llguidance", "xgrammar", "outlines-core", "outlines", "lm-format-enforcer"),
     *("transformers", "tokenizers", "numpy", "torch", "jsonschema"),
 )
 #: Names of what is kept of a list of times; a number is a percentile.
@@ -99,7 +99,9 @@ def _cpu_name() -> str:
 
 def versions() -> dict[str, str]:
     """Return the version of each package that is installed."""
-    found = {}
+    import schemagen
+
+    found = {"schemagen": schemagen.__version__}
     for name in PACKAGES:
         with contextlib.suppress(importlib.metadata.PackageNotFoundError):
             found[name] = importlib.metadata.version(name)

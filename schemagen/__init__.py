@@ -210,7 +210,7 @@ __all__ = [
 
 
 #: Distributions of their own, reached as `schemagen.NAME` where they are installed -> their module.
-_PLUG_INS = {"vllm": "schemagen_vllm"}
+_PLUG_INS = {"sglang": "schemagen_sglang", "vllm": "schemagen_vllm"}
 
 
 def __getattr__(name: str) -> Any:
@@ -241,7 +241,9 @@ def _plug_in(name: str) -> Any:
     except ModuleNotFoundError as error:
         if error.name != _PLUG_INS[name]:
             raise
-        raise AttributeError(f"schemagen.{name} is a plug-in: pip install schemagen-{name}") from None
+        from schemagen.installing import plug_in_command
+
+        raise AttributeError(f"schemagen.{name} is a plug-in: {plug_in_command(name)}") from None
 
 
 def __dir__() -> list[str]:

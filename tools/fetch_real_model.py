@@ -49,7 +49,7 @@ def check(path: Path, wanted: str) -> None:
 
 
 def download(folder: Path) -> Path:
-    """Have pip download the wheel; return its path.
+    """Download the wheel with pip; return its path.
 
     Raises:
         SystemExit: pip could not.

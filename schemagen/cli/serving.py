@@ -10,6 +10,7 @@ import typer
 
 from schemagen.cli.console import busy
 from schemagen.errors import OptionError
+from schemagen.installing import install_command
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -49,7 +50,7 @@ def serve_model(
     if missing:
         raise OptionError(
             f"the server needs {', '.join(missing)}, not installed here",
-            fix="pip install 'schemagen[serve]'",
+            fix=install_command("serve"),
             code="no-server",
         )
     import schemagen

@@ -23,6 +23,7 @@ from schemagen.errors import (
     SchemagenError,
     UnsupportedGrammarError,
 )
+from schemagen.installing import install_command
 
 if TYPE_CHECKING:
     from types import ModuleType
@@ -165,7 +166,7 @@ def imported_lark(name: str = "lark") -> ModuleType:
         raise SchemagenError(
             "lark is not installed",
             why="it reads the grammars of schemagen.Lark",
-            fix='pip install "lark>=1.2,<2", which is what the extra `lark` of schemagen asks for',
+            fix=install_command("lark"),
             code="no-lark",
         ) from error
 

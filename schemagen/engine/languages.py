@@ -1,25 +1,58 @@
-"""Engines of regular languages: the compiled core, or pure Python where that is not installed."""
+"""Whether there is a compiled core, and its engines of regular languages."""
 
 from __future__ import annotations
 
 from functools import lru_cache
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from schemagen.engine.options import Options
+from schemagen.errors import SchemagenError
+from schemagen.installing import install_command
 
 if TYPE_CHECKING:
     from schemagen.engine.protocol import Engine
     from schemagen.regex import ast
     from schemagen.vocabulary import Vocabulary
 
+#: What the sources of the core have, and no installed package.
+SOURCE_OF_CORE = "core/python/module.cpp"
+
 
 def has_core() -> bool:
     """Whether the compiled core is installed."""
     try:
-        import schemagen._core  # noqa: F401 - the question is whether it can be
-    except ImportError:
+        require_core()
+    except SchemagenError:
         return False
     return True
+
+
+def require_core() -> None:
+    """Import the compiled core.
+
+    Raises:
+        SchemagenError: It is not installed; no other engine takes its place unless it is asked for.
+    """
+    try:
+        import schemagen._core  # noqa: F401 - the question is whether it can be
+    except ImportError as error:
+        why, fix = _core_missing(str(error))
+        raise SchemagenError("the compiled core is not installed", why=why, fix=fix, code="no-compiled-core") from error
+
+
+def _core_missing(reason: str) -> tuple[str, str]:
+    """Return why there is no compiled core, and what to do: sources that were never built are not a broken installation."""
+    tree = Path(__file__).resolve().parents[2]
+    if not (tree / SOURCE_OF_CORE).is_file():
+        return (
+            reason,
+            f"install a C++20 compiler, then {install_command()}; or install a wheel that was built elsewhere",
+        )
+    return (
+        f"Python imports it from the sources in {tree}, where the core has not been built",
+        "run `make core` there, or start Python in another folder if schemagen is installed as well",
+    )
 
 
 @lru_cache(maxsize=512)
@@ -29,11 +62,8 @@ def compile_language(regex: ast.Regex, vocabulary: Vocabulary) -> Engine:
     Raises:
         UnsatisfiableSchemaError: It has no text.
         LimitError: A limit stopped the work.
+        SchemagenError: The compiled core is not installed.
     """
-    if has_core():
-        from schemagen.engine.native.lowering import compile_pattern
+    from schemagen.engine.native.lowering import compile_pattern
 
-        return compile_pattern(regex, vocabulary, Options())
-    from schemagen.engine.reference.index import ReferenceEngine
-
-    return ReferenceEngine(regex, vocabulary)
+    return compile_pattern(regex, vocabulary, Options())

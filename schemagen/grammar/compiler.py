@@ -118,8 +118,8 @@ def compile(  # noqa: A001, PLR0913 - the field's verb, as in re.compile; option
         limits: Bounds on the work; the defaults stop hostile schemas in seconds.
         cache: "memory" keeps the last grammars, up to 256 MB and 1024 of them, so that compiling the same thing again costs
             microseconds (`cache_info`, `clear_cache`). None keeps nothing.
-        engine: "native" is the compiled core, "reference" pure Python without recursive schemas, "auto" native where it
-            is installed.
+        engine: "native" is the compiled core, and so is "auto": an error where it is not installed. "reference" is pure
+            Python, slow and without recursive schemas.
         as_: How a value is written: "json"; "python", a constructor call; "yaml"; "xml"; and "csv" or "markdown", a table of a
             ``list[Row]``. The value is the same. Other than "json" is for types, and but for "python" for schemas, too;
             ``property_order``, ``whitespace`` and ``resources`` are for JSON.

@@ -8,23 +8,21 @@ reference engine.
 from __future__ import annotations
 
 import sys
-import warnings
 from dataclasses import replace
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
+from schemagen.engine.languages import require_core
 from schemagen.engine.options import DEFAULT_STYLE, Deadline, Limits, Options
 from schemagen.errors import (
     InvalidSchemaError,
     PatternError,
     SchemaError,
-    SchemagenError,
     UnsatisfiableSchemaError,
     UnsupportedGrammarError,
     UnsupportedSchemaError,
 )
 from schemagen.grammar.context_free_specs import ContextFree
-from schemagen.grammar.schema_values import frames_inside
 from schemagen.grammar.specs import Choice, Regex, no_spec
 from schemagen.schema.numbers.rules import MAX_EXPONENT, MAX_SHORT_DIGITS
 from schemagen.schema.report import Entry, Report
@@ -44,10 +42,6 @@ if TYPE_CHECKING:
 
 #: Its automaton is built whole, in Python: more states would take minutes.
 MAX_REFERENCE_STATES = 20_000
-
-
-#: What the sources of the core have, and no installed package.
-SOURCE_OF_CORE = "core/python/module.cpp"
 
 
 #: From so many texts on, those of a Choice are no expressions.
@@ -250,51 +244,18 @@ def report_of(schema: Any, arguments: dict[str, Any], target: Target[Any] | None
 
 
 def choose_engine(engine: EngineName) -> Literal["native", "reference"]:
-    """Return the engine that is meant, and warn once where the core is missing."""
+    """Return the engine that is meant.
+
+    Raises:
+        SchemagenError: It is the compiled core, which is not installed.
+    """
     if engine == "reference":
         return "reference"
     # An import statement takes longer, though it does nothing. A module that another thread is just importing is there
     # already, without what it defines last.
-    if hasattr(sys.modules.get("schemagen._core"), "fill_rows"):
-        return "native"
-    try:
-        import schemagen._core  # noqa: F401 - only to see whether it is there
-    except ImportError as error:
-        if engine == "native":
-            raise SchemagenError(
-                "the compiled core is not installed",
-                why=_core_missing(str(error))[0],
-                fix=f"{_core_missing()[1]}, or use engine='reference'",
-                code="no-compiled-core",
-            ) from error
-        _warn_slow()
-        return "reference"
+    if not hasattr(sys.modules.get("schemagen._core"), "fill_rows"):
+        require_core()
     return "native"
-
-
-@lru_cache(maxsize=1)
-def _warn_slow() -> None:
-    """Say once that the compiled core is missing."""
-    why, fix = _core_missing("it was installed without one")
-    warnings.warn(
-        f"schemagen runs without its compiled core ({why}): the pure-Python engine is slow and knows no recursive schemas. "
-        f"To mend it, {fix}.",
-        RuntimeWarning,
-        stacklevel=frames_inside(),
-    )
-
-
-def _core_missing(reason: str = "") -> tuple[str, str]:
-    """Return why there is no compiled core, and what to do: sources that were never built are no broken installation."""
-    from pathlib import Path
-
-    tree = Path(__file__).resolve().parents[2]
-    if not (tree / SOURCE_OF_CORE).is_file():
-        return reason, "install a C++20 compiler and reinstall schemagen"
-    return (
-        f"Python imports it from the sources in {tree}, where the core has not been built",
-        "run `make core` there, or start Python in another folder if schemagen is installed as well",
-    )
 
 
 def pattern_of(spec: Regex | Choice[Any] | ContextFree[Any]) -> ast.Regex:

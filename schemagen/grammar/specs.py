@@ -115,7 +115,9 @@ def type_of_adapter(spec: Any) -> Any:
 
 def no_spec(spec: Any) -> InvalidSchemaError:
     """Return the error for something that is neither a type nor a schema, with what may have been meant."""
-    return InvalidSchemaError(f"{_shown(spec)} is no type and no schema", why=f"a spec is {_KINDS}", fix=_fix(spec))
+    return InvalidSchemaError(
+        f"{_shown(spec)} is neither a type nor a schema", why=f"it is {kind_of(spec)}", fix=_fix(spec)
+    )
 
 
 def list_of_others(spec: list[Any] | tuple[Any, ...]) -> InvalidSchemaError:

@@ -52,6 +52,15 @@ class Written(ContextFree[T_co]):
     format: ClassVar[TextFormat]
 
     @abstractmethod
+    def shown(self, *, is_example: bool = False) -> str:
+        """Return what a prompt shows of the values: types where they stand, or one with words in their place."""
+
+    @property
+    def example_instruction(self) -> str:
+        """What a prompt says before an example, as `instruction` is before the shape."""
+        return f"{self.instruction.rpartition(', ')[0]}, in the form of this example:"
+
+    @abstractmethod
     def writer(self) -> RuleWriter:
         """Return what writes the values as rules."""
 
@@ -198,11 +207,11 @@ class AsPython(Written[T_co]):
             raise refused_by_type(text, error, read.json) from error
         return found
 
-    def shown(self) -> str:
-        """Return the signatures of the classes."""
-        from schemagen.writers.shapes import python_shape
+    def shown(self, *, is_example: bool = False) -> str:
+        """Return the signatures of the classes, or a call."""
+        from schemagen.writers.shapes import python_example, python_shape
 
-        return python_shape(self._classes.schema)
+        return (python_example if is_example else python_shape)(self._classes.schema)
 
 
 class AsYaml(Written[T_co]):
@@ -224,11 +233,11 @@ class AsYaml(Written[T_co]):
 
         return read_yaml(text)
 
-    def shown(self) -> str:
-        """Return a document with types in place of values."""
+    def shown(self, *, is_example: bool = False) -> str:
+        """Return a document with types in place of values, or an example."""
         from schemagen.writers.shapes import yaml_shape
 
-        return yaml_shape(self.schema)
+        return yaml_shape(self.schema, is_example=is_example)
 
 
 class AsXml(Written[T_co]):
@@ -255,11 +264,11 @@ class AsXml(Written[T_co]):
 
         return read_xml(text, self.writer())  # a new one: writers are for one thread
 
-    def shown(self) -> str:
-        """Return a document with types in place of values."""
+    def shown(self, *, is_example: bool = False) -> str:
+        """Return a document with types in place of values, or an example."""
         from schemagen.writers.shapes import xml_shape
 
-        return xml_shape(self.schema, self.writer().root_name)
+        return xml_shape(self.schema, self.writer().root_name, is_example=is_example)
 
 
 class _Table(Written[T_co]):
@@ -273,11 +282,11 @@ class _Table(Written[T_co]):
         """Return a table as JSON."""
         return self.writer().read(text)  # a new one: writers are for one thread
 
-    def shown(self) -> str:
-        """Return the names of the columns, and a row of types."""
+    def shown(self, *, is_example: bool = False) -> str:
+        """Return the names of the columns, and a row of types or of examples."""
         from schemagen.writers.shapes import table_shape
 
-        return table_shape(self.schema, "|" if self.format == "markdown" else ",")
+        return table_shape(self.schema, "|" if self.format == "markdown" else ",", is_example=is_example)
 
 
 class AsCsv(_Table[T_co]):

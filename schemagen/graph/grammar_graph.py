@@ -15,7 +15,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any, cast
 
 from schemagen.engine.counting import CountingEngine
-from schemagen.engine.languages import compile_language, has_core
+from schemagen.engine.languages import compile_language
 from schemagen.engine.options import DEFAULT_LIMITS, Options
 from schemagen.engine.tokens import marked_for
 from schemagen.grammar.grammar import Grammar
@@ -83,7 +83,7 @@ class GrammarGraph:
     @property
     def is_native(self) -> bool:
         """Whether it runs in the compiled core."""
-        return has_core() and all(part.language.is_native for part in self.parts if isinstance(part.language, Grammar))
+        return all(part.language.is_native for part in self.parts if isinstance(part.language, Grammar))
 
     @property
     def reads_ahead(self) -> bool:

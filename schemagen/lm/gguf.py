@@ -18,6 +18,7 @@ from tempfile import mkdtemp
 from typing import TYPE_CHECKING, Any
 
 from schemagen.errors import ModelError
+from schemagen.installing import install_command
 
 if TYPE_CHECKING:
     import os
@@ -36,7 +37,7 @@ def check_reader() -> None:
         raise ModelError(
             "a .gguf file, and the package gguf is not installed",
             why="transformers reads these files with it; it is an extra",
-            fix='pip install "gguf>=0.10", or install schemagen with its extra gguf',
+            fix=install_command("gguf"),
             code="no-gguf",
         )
 

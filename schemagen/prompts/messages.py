@@ -14,6 +14,7 @@ from schemagen.arguments import check_flag, kind_of
 from schemagen.errors import GenerationError
 from schemagen.grammar.context_free_specs import ContextFree
 from schemagen.grammar.specs import Choice
+from schemagen.grammar.written import Written
 from schemagen.prompts.renderings import check_show_schema, told
 
 #: The sentences between the caller's prompt and what is not JSON.
@@ -80,7 +81,7 @@ def _fix_of_prompt(given: Any) -> str:
     """Say what to give instead of something that is no prompt."""
     if isinstance(given, type):
         return f"the prompt comes first: lm(prompt, {given.__name__})"
-    return "put a single message into a list" if isinstance(given, Mapping) else "give a str"
+    return "put a single message into a list" if isinstance(given, Mapping) else "give a str, or a list of messages"
 
 
 def _message(message: Any, at: str) -> dict[str, Any]:
@@ -112,7 +113,7 @@ def _message(message: Any, at: str) -> dict[str, Any]:
             f"the content of a message is {content!r:.60}",
             at=f"{at}/content",
             why="a content is a text, or a list of parts that are texts",
-            fix="give a str",
+            fix='give a str, or a list of parts: {"type": "text", "text": "..."}',
         )
     return dict(message)
 
@@ -153,10 +154,14 @@ def with_shape(messages: list[dict[str, Any]], schema: Any, show: ShowSchema = T
     return _extended(messages, told(schema, show))
 
 
-def with_texts(messages: list[dict[str, Any]], spec: Choice[Any] | Regex | ContextFree[Any]) -> list[dict[str, Any]]:
+def with_texts(
+    messages: list[dict[str, Any]], spec: Choice[Any] | Regex | ContextFree[Any], show: ShowSchema = True
+) -> list[dict[str, Any]]:
     """Append the options of a choice, a pattern, or a grammar, as `with_shape` does with the shape of JSON."""
     if isinstance(spec, Choice):
         return _extended(messages, f"{CHOICE_INSTRUCTION}\n{' | '.join(_told(spec.options))}")
+    if isinstance(spec, Written) and show == "example":
+        return _extended(messages, f"{spec.example_instruction}\n{spec.shown(is_example=True)}")
     if isinstance(spec, ContextFree):
         return _extended(messages, f"{spec.instruction}\n{spec.shown()}")
     return _extended(messages, f"{PATTERN_INSTRUCTION}\n{spec.pattern}")

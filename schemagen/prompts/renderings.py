@@ -42,6 +42,20 @@ def check_show_schema(value: Any) -> None:
     )
 
 
+def check_for_format(show: ShowSchema, as_: str) -> None:
+    """Refuse a rendering that describes JSON, for an answer in another format.
+
+    Raises:
+        OptionError: It would be ignored.
+    """
+    if as_ != "json" and show in ("json_schema", "typescript"):
+        raise OptionError(
+            f"show_schema={show!r} beside as_={as_!r}",
+            why="it describes JSON, and the answer is written in another format",
+            fix="give 'shape' or 'example', or leave show_schema out",
+        )
+
+
 def told(schema: Any, show: ShowSchema) -> str:
     """Return what a prompt says of a schema: an instruction, a line break, and the text of the rendering.
 

@@ -10,6 +10,7 @@ from schemagen.grammar.grammar import Grammar
 from schemagen.grammar.refusals import after_attempts, reasons
 from schemagen.prompts.healing import heal
 from schemagen.prompts.messages import as_messages, check_flags, render, with_correction, with_shape, with_texts
+from schemagen.prompts.renderings import check_for_format
 from schemagen.request.pipeline import Prepared, Refusal, Request
 from schemagen.writers.formats import check_format
 
@@ -59,8 +60,11 @@ class AnswerForm:
         Raises:
             SchemaError: As `schemagen.compile`.
             VocabularyError: It is one over the vocabulary of another model.
-            OptionError: It was compiled for another format.
+            OptionError: It was compiled for another format, or ``show_schema`` does not describe the format.
         """
+        check_for_format(
+            self.show_schema, getattr(spec.spec, "format", "json") if isinstance(spec, Grammar) else self.as_
+        )
         if not isinstance(spec, Grammar):
             return lm.compile(spec, whitespace=self.whitespace, property_order=self.property_order, as_=self.as_)
         if self.as_ not in ("json", getattr(spec.spec, "format", "json")):
@@ -87,7 +91,9 @@ class AnswerForm:
         if not self.show_schema:
             return messages
         schema = grammar.schema
-        return with_texts(messages, grammar.spec) if schema is None else with_shape(messages, schema, self.show_schema)
+        if schema is None:
+            return with_texts(messages, grammar.spec, self.show_schema)
+        return with_shape(messages, schema, self.show_schema)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

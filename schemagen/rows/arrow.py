@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 from schemagen.errors import OptionError
 from schemagen.grammar.context_free_specs import ContextFree
 from schemagen.grammar.specs import Choice, Regex
+from schemagen.installing import install_command
 from schemagen.types.reflection import is_type, reflect
 
 if TYPE_CHECKING:
@@ -54,7 +55,7 @@ def _missing() -> OptionError:
     return OptionError(
         "Parquet and Rows need pyarrow",
         why="it is not installed",
-        fix="pip install pyarrow, which is what the extra `parquet` of schemagen asks for",
+        fix=install_command("parquet"),
         code="no-pyarrow",
     )
 

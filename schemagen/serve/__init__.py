@@ -46,6 +46,7 @@ def create_app(
         OptionError: An argument cannot be meant, or a package is missing.
     """
     from schemagen.errors import OptionError
+    from schemagen.installing import install_command
 
     try:
         from schemagen.serve.app import ServerParts, build_app
@@ -55,7 +56,7 @@ def create_app(
             raise
         raise OptionError(
             f"the server needs {name_of}, which is not installed",
-            fix="pip install 'schemagen[serve]'",
+            fix=install_command("serve"),
             code="no-server",
         ) from error
     parts = ServerParts.of(

@@ -10,15 +10,14 @@ from __future__ import annotations
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from schemagen.engine.languages import has_core
 from schemagen.grammar.compiler import compile as compile_spec
 from schemagen.grammar.embedded import given_spec
-from schemagen.grammar.pipeline import choose_engine
 from schemagen.vocabulary import Vocabulary
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from schemagen.engine.options import PropertyOrder
     from schemagen.grammar.grammar import Grammar
 
 
@@ -118,9 +117,9 @@ class _Ends:
 
 def _grammar(spec: Any) -> Grammar:
     """Return the grammar of an item in the widest layout, whichever it was written in."""
-    native = choose_engine("auto") == "native"
-    order: PropertyOrder = "any" if native else "schema"
-    return compile_spec(given_spec(spec), _byte_vocabulary(), whitespace="any", property_order=order)
+    if has_core():
+        return compile_spec(given_spec(spec), _byte_vocabulary(), whitespace="any", property_order="any")
+    return compile_spec(given_spec(spec), _byte_vocabulary(), whitespace="any", engine="reference")
 
 
 @lru_cache(maxsize=1)

@@ -1,10 +1,12 @@
-"""The shape of an answer, short enough for a small model, in each format: signatures, skeletons, headers of tables.
+"""The shape of an answer in each format, short enough for a small model: signatures, skeletons, headers of tables; or a value.
 
 Constraints stand where they are short: ``age: int >= 0``. Nothing raises: what cannot be described is ``any``.
 """
 
 from __future__ import annotations
 
+import csv
+import io
 import json
 from typing import TYPE_CHECKING, Any
 
@@ -19,6 +21,8 @@ _NAMES = {"integer": "int", "number": "float", "string": "str", "boolean": "bool
 _BOUNDS = (("minimum", ">="), ("exclusiveMinimum", ">"), ("maximum", "<="), ("exclusiveMaximum", "<"))
 #: Nested references that are written out.
 _MAX_DEPTH = 12
+#: Values inside of one another that an example shows: a recursive type has no end.
+_MAX_SHOWN = 4
 
 
 class Shapes:
@@ -27,13 +31,17 @@ class Shapes:
     Args:
         schema: A JSON Schema.
         names: JSON's names of types -> those to use.
+        is_example: Whether values stand in the place of types, without notes on what may be left out or repeated.
     """
 
     #: Whether strings that are listed are shown in quotes.
     has_quotes = True
 
-    def __init__(self, schema: Mapping[str, Any], names: Mapping[str, str] | None = None) -> None:
+    def __init__(
+        self, schema: Mapping[str, Any], names: Mapping[str, str] | None = None, *, is_example: bool = False
+    ) -> None:
         self.root = schema
+        self.is_example = is_example
         self._names = _NAMES if names is None else names
 
     def resolved(self, schema: Any) -> Mapping[str, Any]:
@@ -49,6 +57,8 @@ class Shapes:
 
     def scalar(self, schema: Mapping[str, Any]) -> str:
         """Return what a schema of a scalar says; "any" where that is not known."""
+        if self.is_example:
+            return self.literal(example_of(schema))
         if "const" in schema or "enum" in schema:
             values = schema.get("enum", [schema.get("const")])
             plain = (value if isinstance(value, str) and not self.has_quotes else None for value in values)
@@ -67,6 +77,34 @@ class Shapes:
             ]
             bounds += [f"like {schema['pattern']}"] if "pattern" in schema and "format" not in schema else []
         return " ".join([name, *bounds])
+
+    def literal(self, value: Any) -> str:
+        """Return a scalar as the format writes it."""
+        return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, default=str)
+
+    def note(self, text: str) -> str:
+        """Return a note behind a value, which an example has not."""
+        return "" if self.is_example else text
+
+
+def example_of(schema: Mapping[str, Any]) -> Any:
+    """Return a value that shows what a scalar is; not always a valid one."""
+    if "const" in schema:
+        return schema["const"]
+    if schema.get("enum"):
+        values = schema["enum"]
+        return " | ".join(values) if all(isinstance(value, str) for value in values) else values[0]
+    kinds = schema.get("type") or "string"
+    kind = next((each for each in kinds if each != "null"), "null") if isinstance(kinds, list) else kinds
+    if kind == "string":
+        return schema.get("format") or schema.get("description") or "..."
+    number = schema.get("minimum", 0)
+    return {"integer": number, "number": number, "boolean": True}.get(str(kind))
+
+
+def shown_branches(branches: list[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
+    """Return the alternative that an example shows: the first that is not null."""
+    return [each for each in branches if each.get("type") != "null"][:1] or branches[:1]
 
 
 def python_shape(schema: Mapping[str, Any]) -> str:
@@ -139,11 +177,58 @@ class _Signatures(Shapes):
         return "{" + ", ".join(members) + "}"
 
 
+def python_example(schema: Mapping[str, Any]) -> str:
+    """Return a constructor call with values.
+
+    Args:
+        schema: As for `python_shape`.
+    """
+    return _PythonExample(schema, is_example=True).write(schema, 0)
+
+
+class _PythonExample(Shapes):
+    """An expression of Python."""
+
+    def literal(self, value: Any) -> str:
+        """Return a scalar as Python writes it, texts in double quotes."""
+        return json.dumps(value, ensure_ascii=False) if isinstance(value, str) else repr(value)
+
+    def write(self, schema: Any, depth: int) -> str:
+        """Return the expression of a schema."""
+        schema = self.resolved(schema)
+        form = str(schema.get(FORM, ""))
+        if form.startswith("call "):
+            return f"{form.removeprefix('call ')}({', '.join(self._arguments(schema, depth))})"
+        branches = schema.get("anyOf") or schema.get("oneOf") or schema.get("allOf")
+        if branches:
+            return self.write(shown_branches([self.resolved(each) for each in branches])[0], depth)
+        if schema.get("type") == "array":
+            parts = schema.get("prefixItems") or [schema.get("items", {})]
+            items = ", ".join(self.write(part, depth + 1) for part in parts) if depth < _MAX_SHOWN else ""
+            if form == "tuple" or "prefixItems" in schema:
+                return f"({items}{',' * (items != '' and len(parts) == 1)})"
+            return f"{{{items}}}" if form == "set" and items else f"[{items}]"
+        if schema.get("type") == "object":
+            properties = schema.get("properties", {}) if depth < _MAX_SHOWN else {}
+            members = (f"{json.dumps(key)}: {self.write(part, depth + 1)}" for key, part in properties.items())
+            return f"{{{', '.join(members)}}}"
+        return self.scalar(schema)
+
+    def _arguments(self, schema: Mapping[str, Any], depth: int) -> list[str]:
+        if depth > _MAX_SHOWN:
+            return ["..."]
+        if schema.get("type") == "array":
+            named = [(part.get("title", "").lower(), part) for part in schema.get("prefixItems", ())]
+        else:
+            named = [*schema.get("properties", {}).items()]
+        return [f"{key}={self.write(part, depth + 1)}" for key, part in named]
+
+
 class Skeleton(Shapes):
     """The lines of a value with types in place of scalars; what a format looks like is the business of a subclass."""
 
-    def __init__(self, schema: Mapping[str, Any]) -> None:
-        super().__init__(schema, {**_NAMES, "boolean": "true | false", "null": "null"})
+    def __init__(self, schema: Mapping[str, Any], *, is_example: bool = False) -> None:
+        super().__init__(schema, {**_NAMES, "boolean": "true | false", "null": "null"}, is_example=is_example)
         self._open: list[Any] = []
 
     def branches(self, schema: Any) -> list[Mapping[str, Any]]:
@@ -151,7 +236,8 @@ class Skeleton(Shapes):
         schema = self.resolved(schema)
         for key in ("anyOf", "oneOf"):
             if key in schema:
-                return [branch for part in schema[key] for branch in self.branches(part)]
+                found = [branch for part in schema[key] for branch in self.branches(part)]
+                return shown_branches(found) if self.is_example else found
         if schema.get("allOf"):
             return self.branches(schema["allOf"][0])
         return [schema]
@@ -164,7 +250,7 @@ class Skeleton(Shapes):
         kind = schema.get("type")
         if kind == "array":
             parts = schema.get("prefixItems") or [schema.get("items", {})]
-            return f"[{', '.join(map(self.words, parts))}{'' if 'prefixItems' in schema else ', ...'}]"
+            return f"[{', '.join(map(self.words, parts))}{'' if 'prefixItems' in schema else self.note(', ...')}]"
         if kind == "object":
             if any(schema is each for each in self._open):
                 return str(schema.get("title", "the same again"))
@@ -185,14 +271,19 @@ class Skeleton(Shapes):
         return found[0] if is_written else None
 
 
-def yaml_shape(schema: Mapping[str, Any]) -> str:
-    """Return a document of YAML with types in place of values."""
-    writer = _YamlSkeleton(schema)
+def yaml_shape(schema: Mapping[str, Any], *, is_example: bool = False) -> str:
+    """Return a document of YAML with types in place of values, or with examples of them."""
+    writer = _YamlSkeleton(schema, is_example=is_example)
     return "\n".join(writer.lines(schema))
 
 
 class _YamlSkeleton(Skeleton):
     """A document of YAML; a comment says what may be left out."""
+
+    def literal(self, value: Any) -> str:
+        """Return a scalar as YAML writes it."""
+        plain = scalar_text(value, in_flow=False) if isinstance(value, str) else None
+        return json.dumps(value, ensure_ascii=False, default=str) if plain is None else plain
 
     def lines(self, schema: Any) -> list[str]:
         """Return the lines of a value."""
@@ -207,12 +298,13 @@ class _YamlSkeleton(Skeleton):
 
     def _items(self, schema: Mapping[str, Any]) -> list[str]:
         first, *others = self.lines(schema.get("items", {}))
-        return [f"- {first}", *(f"  {line}" for line in others), "- ..."]
+        found = [f"- {first}", *(f"  {line}" for line in others)]
+        return found if self.is_example else [*found, "- ..."]
 
     def _members(self, schema: Mapping[str, Any]) -> list[str]:
         needed, found = {*schema.get("required", ())}, []
         for key, part in schema["properties"].items():
-            note = "" if key in needed else "  # optional"
+            note = "" if key in needed else self.note("  # optional")
             if self.container(part) is None:
                 found.append(f"{scalar_text(key, in_flow=True)}: {self.words(part)}{note}")
             else:
@@ -220,14 +312,15 @@ class _YamlSkeleton(Skeleton):
         return found
 
 
-def xml_shape(schema: Mapping[str, Any], root: str) -> str:
+def xml_shape(schema: Mapping[str, Any], root: str, *, is_example: bool = False) -> str:
     """Return a document of XML with types in place of values.
 
     Args:
         schema: The schema.
         root: The name of the root element.
+        is_example: Whether examples stand there instead.
     """
-    return "\n".join(_XmlSkeleton(schema).element(root, schema))
+    return "\n".join(_XmlSkeleton(schema, is_example=is_example).element(root, schema))
 
 
 class _XmlSkeleton(Skeleton):
@@ -235,8 +328,13 @@ class _XmlSkeleton(Skeleton):
 
     has_quotes = False
 
+    def literal(self, value: Any) -> str:
+        """Return a scalar as the text of an element."""
+        return super().literal(value).replace("&", "&amp;").replace("<", "&lt;")
+
     def element(self, name: str, schema: Any, note: str = "") -> list[str]:
         """Return the lines of an element."""
+        note = self.note(note)
         found = self.container(schema)
         if found is None:
             return [f"<{name}>{self._text(schema)}</{name}>{note}"]
@@ -267,21 +365,30 @@ class _XmlSkeleton(Skeleton):
         return found
 
 
-def table_shape(schema: Mapping[str, Any], separator: str) -> str:
+def table_shape(schema: Mapping[str, Any], separator: str, *, is_example: bool = False) -> str:
     """Return the names of the columns of a table, and a row of types.
 
     Args:
         schema: Of the list of rows.
         separator: "," for CSV, "|" for Markdown.
+        is_example: Whether the row has examples instead.
     """
-    writer = _TableSkeleton(schema)
+    writer = _TableSkeleton(schema, is_example=is_example)
     row = writer.resolved(writer.resolved(schema).get("items", {}))
     columns = row.get("properties", {})
     cells = [writer.cell(part, is_needed=key in row.get("required", ())) for key, part in columns.items()]
+    more = [] if is_example else ["..."]
     if separator == ",":
-        return "\n".join([",".join(columns), ",".join(cells), "..."])
+        row_text = _csv_line(cells) if is_example else ",".join(cells)
+        return "\n".join([",".join(columns), row_text, *more])
     lines = [f"| {' | '.join(columns)} |", f"|{' --- |' * len(columns)}"]
-    return "\n".join([*lines, f"| {' | '.join(cell.replace('|', 'or') for cell in cells)} |", "..."])
+    return "\n".join([*lines, f"| {' | '.join(cell.replace('|', 'or') for cell in cells)} |", *more])
+
+
+def _csv_line(cells: list[str]) -> str:
+    line = io.StringIO()
+    csv.writer(line, lineterminator="").writerow(cells)
+    return line.getvalue()
 
 
 class _TableSkeleton(Skeleton):
@@ -293,5 +400,5 @@ class _TableSkeleton(Skeleton):
         """Return the type of a cell."""
         branches = self.branches(schema)
         kinds = [each for each in branches if each.get("type") != "null"]
-        note = "" if is_needed and len(kinds) == len(branches) else " or nothing"
+        note = "" if is_needed and len(kinds) == len(branches) else self.note(" or nothing")
         return f"{self.words({'anyOf': kinds})}{note}"

@@ -26,6 +26,7 @@ from typing import TYPE_CHECKING, Any
 
 from schemagen.context_free.syntax import NOTHING, Text, alternatives, sequence
 from schemagen.errors import SchemagenError
+from schemagen.installing import install_command
 from schemagen.regex import ast, matches
 from schemagen.regex.spellings import quoted, quoted_text
 from schemagen.regex.wildcards import unquoted_text
@@ -221,7 +222,7 @@ def imported_yaml() -> Any:
         raise SchemagenError(
             "PyYAML is not installed",
             why="it reads what a model wrote as YAML",
-            fix='pip install "schemagen[yaml]"',
+            fix=install_command("yaml"),
             code="no-yaml",
         ) from error
     return yaml

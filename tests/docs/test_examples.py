@@ -186,7 +186,7 @@ def test_batch_mixes_nothing(tmp_path: Path, change: str) -> None:
     assert output.read_text(encoding="utf-8") == '{"id": "m1", "value": 1}\n'
 
 
-@pytest.mark.skipif(find_spec("fastapi") is None, reason="fastapi is not installed (pip install 'schemagen[examples]')")
+@pytest.mark.skipif(find_spec("fastapi") is None, reason="fastapi is not installed (pip install '.[examples]')")
 def test_endpoint_answers_with_the_object() -> None:
     """The endpoint returns a booking, describes it in its schema, and refuses what is too long."""
     from fastapi.testclient import TestClient

@@ -1,6 +1,7 @@
 """What `compile` leaves behind: the collector as it was, copies, and a report that is written when it is asked for."""
 
 import gc
+import subprocess
 import sys
 from pathlib import Path
 from typing import Any, Union
@@ -9,9 +10,10 @@ import pytest
 from pydantic import BaseModel
 
 import schemagen
+from schemagen.engine import languages
 from schemagen.engine.protocol import Constraint
-from schemagen.grammar import pipeline
 from schemagen.grammar.schema_size import _counter, _is_larger
+from schemagen.installing import install_command
 from schemagen.schema.document import Document
 from schemagen.schema.normalise import Normaliser
 
@@ -109,25 +111,57 @@ def test_a_missing_core_is_told_from_sources_that_were_not_built(
     byte_vocabulary, tmp_path, monkeypatch, is_source
 ) -> None:
     """In a fresh clone nothing is broken: the core has to be built, or the installed package imported."""
-    source = tmp_path / pipeline.SOURCE_OF_CORE
+    source = tmp_path / languages.SOURCE_OF_CORE
     source.parent.mkdir(parents=True)
     if is_source:
         source.touch()
-    monkeypatch.setattr(pipeline, "__file__", str(tmp_path / "schemagen" / "grammar" / "pipeline.py"))
+    monkeypatch.setattr(languages, "__file__", str(tmp_path / "schemagen" / "engine" / "languages.py"))
     monkeypatch.setitem(sys.modules, "schemagen._core", None)
-    pipeline._warn_slow.cache_clear()
-    expected = "has not been built.*run `make core` there" if is_source else "reinstall schemagen"
-    with pytest.warns(RuntimeWarning, match=expected):
-        schemagen.compile({"type": "null"}, byte_vocabulary, cache=None)
     with pytest.raises(schemagen.SchemagenError, match="is not installed") as caught:
-        schemagen.compile({"type": "null"}, byte_vocabulary, cache=None, engine="native")
+        schemagen.compile({"type": "null"}, byte_vocabulary, cache=None)
+    assert caught.value.code == "no-compiled-core"
     assert ("make core" in caught.value.fix) == is_source
-    pipeline._warn_slow.cache_clear()
+    assert (install_command() in caught.value.fix) == (not is_source)
+
+
+WITHOUT_CORE = """
+import sys, warnings
+warnings.simplefilter("error")
+sys.modules["schemagen._core"] = None  # an import of it is an ImportError
+import schemagen
+from schemagen.engine.languages import compile_language
+from schemagen.regex import parse_pattern
+vocabulary = schemagen.Vocabulary.byte_vocabulary()
+for make in (
+    lambda: schemagen.compile({"type": "integer"}, vocabulary),
+    lambda: schemagen.compile(schemagen.Regex("a+"), vocabulary),
+    lambda: schemagen.compile(schemagen.GBNF('root ::= "a"'), vocabulary),
+    lambda: schemagen.compile(int, vocabulary, engine="native"),
+    lambda: schemagen.text.list_of(int).shown() and schemagen.compile(schemagen.text.list_of(int), vocabulary),
+    lambda: compile_language(parse_pattern("a+", "python", search=False), vocabulary),
+):
+    try:
+        make()
+    except schemagen.SchemagenError as error:
+        assert error.code == "no-compiled-core" and error.fix, error
+    else:
+        raise AssertionError("something else answered")
+for spec in (int, schemagen.Regex("[0-9]+"), schemagen.text.list_of(int), ["1", "2"]):
+    grammar = schemagen.compile(spec, vocabulary, engine="reference")
+    assert grammar.engine == "reference"
+    assert grammar.validate("1") is not None
+"""
+
+
+def test_without_its_core_the_package_is_imported_and_compiles_nothing_by_itself() -> None:
+    """No engine takes the place of the compiled core unless it is asked for; then there is no warning."""
+    run = subprocess.run([sys.executable, "-c", WITHOUT_CORE], capture_output=True, text=True, check=False)
+    assert run.returncode == 0, run.stderr
 
 
 def test_sources_are_known_by_a_file_that_they_have() -> None:
     """If the file is moved, a clone that was never built would pass for a broken installation."""
-    assert (Path(__file__).parents[2] / pipeline.SOURCE_OF_CORE).is_file()
+    assert (Path(__file__).parents[2] / languages.SOURCE_OF_CORE).is_file()
 
 
 def test_references_are_in_the_report(byte_vocabulary) -> None:

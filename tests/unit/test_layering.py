@@ -12,6 +12,7 @@ PACKAGE = Path(__file__).parents[2] / "schemagen"
 #: Lowest first. Each imports only those before it.
 LAYERS = (
     "errors",
+    "installing",
     "events",
     "generation",
     "arguments",
@@ -54,6 +55,7 @@ RANK[""] = RANK["cli"]
 #: What a layer may import beside the standard library. The compiled core counts as a third party.
 THIRD_PARTIES = {
     "errors": set(),
+    "installing": set(),
     "events": set(),
     "generation": set(),
     "options": set(),

@@ -18,8 +18,8 @@ TOML = import_module("tomllib" if sys.version_info >= (3, 11) else "tomli")
 PYPROJECT = (ROOT / "pyproject.toml").read_text(encoding="utf-8")
 
 
-def build_wheel(folder: Path, **environment: str) -> tuple[zipfile.Path, str]:
-    """Build a wheel of a copy of the tree; return what is in it and what the build said."""
+def run_pip(folder: Path, **environment: str) -> subprocess.CompletedProcess[str]:
+    """Build a wheel of a copy of the tree."""
     tree = folder / "tree"
     ignored = shutil.ignore_patterns("_core*.so", "__pycache__", "build")
     for name in ("schemagen", "core"):
@@ -31,20 +31,23 @@ def build_wheel(folder: Path, **environment: str) -> tuple[zipfile.Path, str]:
         "-m",
         "pip",
         "wheel",
-        "-v",
         "--no-deps",
         "--no-build-isolation",
         "--wheel-dir",
         str(folder),
         ".",
     ]
-    run = subprocess.run(
+    return subprocess.run(
         command, cwd=tree, env={**os.environ, **environment}, capture_output=True, text=True, check=False
     )
-    said = run.stdout + run.stderr
-    assert run.returncode == 0, said
+
+
+def build_wheel(folder: Path) -> zipfile.Path:
+    """Build a wheel of a copy of the tree; return what is in it."""
+    run = run_pip(folder)
+    assert run.returncode == 0, run.stdout + run.stderr
     (wheel,) = folder.glob("*.whl")
-    return zipfile.Path(wheel), said
+    return zipfile.Path(wheel)
 
 
 def names_in(wheel: zipfile.Path) -> set[str]:
@@ -61,20 +64,22 @@ def sources() -> set[str]:
 @pytest.mark.slow
 def test_wheel_has_the_core_and_the_model(tmp_path: Path) -> None:
     """The wheel holds every source file, the data of the bundled model, and the compiled core."""
-    wheel, _ = build_wheel(tmp_path)
+    wheel = build_wheel(tmp_path)
+    assert Path(wheel.root.filename or "").name.startswith("schemagen_lm-")
     compiled = {name for name in names_in(wheel) if re.fullmatch(r"schemagen/_core\..*(so|pyd)", name)}
     assert len(compiled) == 1
     assert names_in(wheel) - compiled == sources()
 
 
 @pytest.mark.slow
-def test_wheel_without_a_compiler_is_pure_and_says_so(tmp_path: Path) -> None:
-    """Where nothing compiles the wheel is pure Python, and one warning says what that means."""
-    wheel, said = build_wheel(tmp_path, CXX=shutil.which("false") or "/bin/false")
-    assert wheel.root.filename is not None
-    assert wheel.root.filename.endswith("-py3-none-any.whl")
-    assert names_in(wheel) == sources()
-    assert said.count("WITHOUT its compiled core") == 1
+def test_without_a_compiler_the_build_fails_and_says_what_is_missing(tmp_path: Path) -> None:
+    """pip shows what failed and how to mend it, without -v; there is no slower wheel instead."""
+    run = run_pip(tmp_path, CXX=shutil.which("false") or "/bin/false")
+    assert run.returncode != 0
+    said = run.stdout + run.stderr
+    assert "the compiled core of schemagen was not built" in said
+    assert "g++ >= 11" in said
+    assert not [*tmp_path.glob("*.whl")]
 
 
 def test_versions_agree() -> None:
@@ -88,13 +93,24 @@ def test_every_dependency_is_pinned() -> None:
     project = TOML.loads(PYPROJECT)["project"]
     listed = project["dependencies"] + [name for extra in project["optional-dependencies"].values() for name in extra]
     unmarked = [requirement for requirement in listed if ";" not in requirement]
-    wanted = {re.match(r"[A-Za-z0-9.-]+", requirement)[0] for requirement in unmarked} - {"schemagen"}  # type: ignore[index]
+    wanted = {re.match(r"[A-Za-z0-9.-]+", requirement)[0] for requirement in unmarked} - {"schemagen-lm"}  # type: ignore[index]
     pins = dict(
         re.findall(r"^([A-Za-z0-9_.-]+)==(\S+?)(?:;.*)?$", (ROOT / "constraints.txt").read_text(), flags=re.MULTILINE)
     )
     pinned = {name.lower().replace("_", "-") for name in pins}
     assert {"torch", "transformers", "pydantic", "pytest"} <= wanted
     assert wanted <= pinned
+
+
+def test_make_removes_the_distribution_of_the_older_name() -> None:
+    """An environment that has `schemagen` installed would import it beside `schemagen-lm`."""
+    lines = (ROOT / "Makefile").read_text(encoding="utf-8").splitlines()
+    installs = [
+        at for at, line in enumerate(lines) if "pip install" in line.replace("$(PIP)", "pip") and "FT_" not in line
+    ]
+    assert len(installs) == 3
+    for at in installs:
+        assert "without-old" in lines[at - 1] or "pip uninstall --quiet --yes schemagen" in lines[at - 1]
 
 
 def test_every_make_target_is_explained() -> None:

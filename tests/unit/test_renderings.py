@@ -9,7 +9,9 @@ from typing import Annotated, Literal
 import pytest
 from pydantic import BaseModel, Field, TypeAdapter
 
-from schemagen.errors import OptionError
+import schemagen
+from schemagen.errors import GenerationError, OptionError
+from schemagen.prompts.messages import as_messages
 from schemagen.prompts.renderings import check_show_schema, example_text, schema_text, told, typescript_text
 from schemagen.prompts.shape import SHAPE_INSTRUCTION, shape_text
 
@@ -123,3 +125,37 @@ def test_what_names_no_rendering_is_refused(value):
     with pytest.raises(OptionError) as caught:
         check_show_schema(value)
     assert "'typescript'" in caught.value.why
+
+
+@pytest.fixture(scope="module")
+def bundled_lm():
+    """The bundled model."""
+    return schemagen.load_bundled()
+
+
+@pytest.mark.parametrize("show", ["json_schema", "typescript"])
+@pytest.mark.parametrize("as_", ["csv", "yaml", "xml", "markdown", "python"])
+def test_what_describes_json_is_refused_for_other_formats(show, as_, bundled_lm):
+    """It would be ignored without a word; also where the format was settled when the grammar was compiled."""
+    rows = list[Part]
+    for spec, options in ((rows, {"as_": as_}), (bundled_lm.compile(rows, as_=as_), {})):
+        with pytest.raises(OptionError, match=f"show_schema='{show}' beside as_='{as_}'") as caught:
+            bundled_lm.render("two parts", spec, show_schema=show, **options)
+        assert "'example'" in caught.value.fix
+
+
+def test_an_example_is_shown_in_the_format(bundled_lm):
+    """A row of values, where the shape has a row of types."""
+    rendered = bundled_lm.render("two parts", list[Part], as_="csv", show_schema="example", chat_template=False)
+    assert rendered.rstrip().endswith("in the form of this example:\ntitle,count\n...,2")
+    assert "str" not in rendered.partition("example:")[2]
+
+
+def test_a_wrong_prompt_is_told_all_that_a_prompt_may_be():
+    """A text, and a list of messages as well; a content may be a list of parts."""
+    with pytest.raises(GenerationError) as caught:
+        as_messages(5)
+    assert caught.value.fix == "give a str, or a list of messages"
+    with pytest.raises(GenerationError) as caught:
+        as_messages([{"role": "user", "content": 5}])
+    assert caught.value.fix.startswith("give a str, or a list of parts")

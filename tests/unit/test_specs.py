@@ -11,6 +11,7 @@ import pytest
 from pydantic import BaseModel, ConfigDict, Field, TypeAdapter
 
 import schemagen
+from schemagen.arguments import kind_of
 from schemagen.errors import (
     InvalidSchemaError,
     OptionError,
@@ -356,3 +357,13 @@ def test_a_misspelt_type_is_told(byte_vocabulary, engine, name, fix) -> None:
     with pytest.raises(InvalidSchemaError, match="expected a JSON type") as caught:
         schemagen.compile({"type": name}, byte_vocabulary, engine=engine, cache=None)
     assert caught.value.fix.startswith(fix)
+
+
+@pytest.mark.parametrize("spec", [3, 2.5, b"x", object()])
+def test_a_wrong_spec_is_told_what_it_is_and_what_to_give(spec) -> None:
+    """The reason is not the advice over again."""
+    with pytest.raises(InvalidSchemaError, match="is neither a type nor a schema") as caught:
+        schemagen.compile(spec, schemagen.Vocabulary.byte_vocabulary())
+    assert caught.value.why == f"it is {kind_of(spec)}"
+    assert caught.value.fix.startswith("give ")
+    assert caught.value.why not in caught.value.fix

@@ -5,6 +5,8 @@ from __future__ import annotations
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
+from schemagen.engine.languages import require_core
+
 if TYPE_CHECKING:
     from schemagen import _core
     from schemagen.engine.options import Options
@@ -18,7 +20,8 @@ FIXED, NO_GAPS = 4, ("", "", "", "")
 
 @lru_cache(maxsize=1)
 def _builder_class() -> type[_core.Builder]:
-    """Import the core when it is first needed; the package runs without it."""
+    """Import the core when it is first needed."""
+    require_core()
     from schemagen import _core
 
     return _core.Builder
