@@ -82,7 +82,7 @@ def _parsed(value: Any) -> Any:
 
 def _grammar_text(text: str) -> Any:
     """Return a grammar in the notation that it is written in: rules with ``::=`` are GBNF, those with a colon lark's."""
-    return GBNF(text) if "::=" in text else Lark(text)
+    return GBNF(text) if "::=" in text else Lark(text, imports="library")
 
 
 class Compiler:

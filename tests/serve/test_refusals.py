@@ -367,3 +367,26 @@ def test_a_client_that_goes_away_while_it_sends_is_no_fault(lm, caplog):
     asyncio.run(main())
     assert not caplog.records
     assert sent[0]["status"] == 499
+
+
+@pytest.mark.parametrize("field", ["guided_grammar", "structured_outputs"])
+def test_a_grammar_does_not_look_at_the_disk(client, tmp_path, monkeypatch, field):
+    """What it imports is looked for in lark's library alone: the answer tells nobody which files lie on the server."""
+    pytest.importorskip("lark")
+    monkeypatch.chdir(tmp_path)
+
+    def answer(text):
+        given = text if field == "guided_grammar" else {"grammar": text}
+        return client.post("/v1/chat/completions", json=chat_body(**{field: given}))
+
+    texts = ["start: X\n%import .x (X)", "start: X\n%import x (X)", "start: X\n%import .y (X)"]
+    before = [answer(text).json() for text in texts]
+    (tmp_path / "x.lark").write_text("X: /x/", encoding="utf-8")
+    after = [answer(text).json() for text in texts]
+    assert before == after
+    for body in after:
+        assert body["error"]["code"] == "invalid-grammar"
+        assert "not in lark's library" in body["error"]["message"]
+        assert "Assertion" not in json.dumps(body)
+    common = answer("start: DIGIT\n%import common.DIGIT").json()
+    assert common["choices"][0]["message"]["content"].isdigit()
