@@ -39,10 +39,10 @@ class RequestError(SchemagenError):
         self.headers = headers or {}
 
 
-def unsupported(param: str, value: Any, fix: str) -> RequestError:
-    """Return the error of a field that this server does not act on."""
+def unsupported(param: str, told: str, fix: str) -> RequestError:
+    """Return the error of a field that this server does not act on; `told` is the field with its value."""
     return RequestError(
-        f"{param}={value!r:.80} is not supported",
+        f"{told} is not supported",
         param=param,
         why="schemagen serve does not act on it, and does not ignore what would change the answer",
         fix=fix,
