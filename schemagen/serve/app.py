@@ -7,6 +7,7 @@ import time
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
+from functools import partial
 from importlib import resources
 from typing import TYPE_CHECKING, Any
 
@@ -16,11 +17,13 @@ from starlette.exceptions import HTTPException
 from starlette.middleware.trustedhost import TrustedHostMiddleware
 from starlette.requests import ClientDisconnect
 
+from schemagen.errors import LimitError
 from schemagen.serve.access import check_key, check_kind, read_bytes
+from schemagen.serve.compiling import CompileLine, client_of
 from schemagen.serve.completions import Completion
-from schemagen.serve.constraints import Compiler
+from schemagen.serve.constraints import Compiler, compiled_fields
 from schemagen.serve.continuous import ContinuousBatches, can_be_continuous
-from schemagen.serve.errors import RequestError, body_of, log_fault, status_of
+from schemagen.serve.errors import RequestError, about, body_of, log_fault, status_of
 from schemagen.serve.jobs import Outbox
 from schemagen.serve.metrics import Metrics
 from schemagen.serve.micro_batches import MicroBatches
@@ -50,7 +53,8 @@ class ServerParts:
         planner: Reads requests.
         scheduler: Writes texts.
         metrics: Counts.
-        compilers: The threads in which requests are read.
+        readers: The threads in which requests are read, and planned where nothing is compiled for them.
+        compilers: Where they wait for their turn to compile.
     """
 
     lm: LanguageModel
@@ -59,7 +63,8 @@ class ServerParts:
     planner: Planner
     scheduler: Scheduler
     metrics: Metrics
-    compilers: ThreadPoolExecutor
+    readers: ThreadPoolExecutor
+    compilers: CompileLine
 
     @classmethod
     def of(
@@ -67,17 +72,21 @@ class ServerParts:
     ) -> ServerParts:
         """Make them; the thread of the model starts here."""
         scheduler = _scheduler(lm, limits, continuous=continuous)
-        metrics = Metrics(scheduler.counts)
+        compilers = CompileLine(limits.compilers, limits.max_waiting, limits.compile.max_seconds)
+        metrics = Metrics(scheduler.counts, compilers.left_behind)
         scheduler.on_rows = metrics.rows.observe
         compiler = Compiler(lm.vocabulary, limits.compile, metrics.compile_seconds.observe)
-        threads = ThreadPoolExecutor(limits.compilers, thread_name_prefix="schemagen-compile")
+        readers = ThreadPoolExecutor(limits.compilers, thread_name_prefix="schemagen-read")
         known = name or str(getattr(lm.model.config, "name_or_path", "")) or "schemagen"
-        return cls(lm, known, limits, Planner(lm, compiler, limits, show_schema), scheduler, metrics, threads)
+        return cls(
+            lm, known, limits, Planner(lm, compiler, limits, show_schema), scheduler, metrics, readers, compilers
+        )
 
     def close(self) -> None:
         """End the threads; what is being written is answered with an error."""
         self.scheduler.close()
-        self.compilers.shutdown(wait=False, cancel_futures=True)
+        self.compilers.close()
+        self.readers.shutdown(wait=False, cancel_futures=True)
 
 
 def _scheduler(lm: LanguageModel, limits: ServerLimits, *, continuous: bool | None) -> Any:
@@ -194,13 +203,9 @@ async def _answer(
         check_kind(request)
         body = await read_bytes(request, parts.limits.max_body_bytes)
         begun, allowed = time.monotonic(), parts.limits.timeout
-
-        def plan() -> Plan:
-            return plan_of(read_body(body, kind))
-
-        planning = asyncio.get_running_loop().run_in_executor(parts.compilers, plan)
+        client = client_of(request.client.host if request.client else None)
         try:
-            planned = await asyncio.wait_for(planning, allowed)
+            planned = await asyncio.wait_for(_plan(parts, client, partial(read_body, body, kind), plan_of), allowed)
         except asyncio.TimeoutError:
             raise timed_out(allowed or 0.0) from None
         shape = Shape.of(planned.request.model or parts.name, is_chat=kind is ChatRequest)
@@ -220,6 +225,20 @@ async def _answer(
         return Response(status_code=499)
     parts.metrics.requests.labels(path, 200).inc()
     return JSONResponse(found)
+
+
+async def _plan(parts: ServerParts, client: str, read: Callable[[], Any], plan_of: Callable[[Any], Plan]) -> Plan:
+    """Return the plan of a request; what compiles nothing waits for nobody who does."""
+    loop = asyncio.get_running_loop()
+    given = await loop.run_in_executor(parts.readers, read)
+    compiled = compiled_fields(given)
+    if not compiled:
+        return await loop.run_in_executor(parts.readers, plan_of, given)
+    try:
+        return await parts.compilers.run(client, partial(plan_of, given))
+    except LimitError as error:
+        about(error, compiled[0])
+        raise
 
 
 def _outbox(app: FastAPI) -> Outbox:

@@ -58,6 +58,11 @@ def constraint_fields(request: ChatRequest | CompletionRequest) -> dict[str, Any
     return found
 
 
+def compiled_fields(request: ChatRequest | CompletionRequest) -> list[str]:
+    """Return the names of the fields of a request for which something is compiled."""
+    return [*constraint_fields(request), *(["tools"] if getattr(request, "tools", None) else [])]
+
+
 def _itself(schema: Any) -> Any:
     return schema
 

@@ -243,6 +243,7 @@ def mutated(seed):
     return route, body
 
 
+@pytest.mark.filterwarnings("ignore:the schema has no keyword of JSON Schema")
 @pytest.mark.parametrize("seeds", [range(500), pytest.param(range(500, 5500), marks=pytest.mark.slow)], ids=len)
 def test_a_changed_request_is_answered_or_refused(client, seeds):
     """A request with anything in it replaced is answered, or refused with a 4xx: never a fault of the server."""
