@@ -129,7 +129,7 @@ class Planner:
                 raise unsupported(
                     asked,
                     f"{asked} beside tools",
-                    'give one of both, or tool_choice="none" for an answer without calls',
+                    'give one of both, or "tool_choice": "none" for an answer without calls',
                 )
             if grammar is None:
                 return self._calls(request, messages)

@@ -28,15 +28,18 @@ if TYPE_CHECKING:
 
 #: Field -> the values with which it means nothing, and what to do about others.
 _ONLY: dict[str, tuple[tuple[Any, ...], str]] = {
-    "logprobs": ((None, False), "leave it out; lm.run(...) in Python has masked_mass"),
+    "logprobs": (
+        (None, False),
+        'leave it out; a stream with "schemagen": {"trace": true} tells how many tokens were allowed',
+    ),
     "top_logprobs": ((None, 0), "leave it out"),
     "prompt_logprobs": ((None,), "leave it out"),
     "frequency_penalty": ((None, 0, 0.0), "leave it out, or set repetition_penalty in the model's generation_config"),
     "presence_penalty": ((None, 0, 0.0), "leave it out, or set repetition_penalty in the model's generation_config"),
     "repetition_penalty": ((None, 1, 1.0), "leave it out, or set it in the model's generation_config"),
     "logit_bias": ((None, {}), "leave it out; what may be written is said by a schema, a pattern or a grammar"),
-    "functions": ((None,), 'write tools=[{"type": "function", "function": {...}}]'),
-    "function_call": ((None,), "write tool_choice"),
+    "functions": ((None,), 'write "tools": [{"type": "function", "function": {...}}]'),
+    "function_call": ((None,), 'write "tool_choice"'),
     "modalities": ((None, ["text"]), 'leave it out, or write ["text"]'),
     "audio": ((None,), "leave it out: models here write text"),
     "web_search_options": ((None,), "leave it out, and pass a tool of your own"),

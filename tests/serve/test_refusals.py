@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import random
+import re
 import threading
 
 import pytest
@@ -24,6 +25,8 @@ PRODUCT = {
     "allOf": [{"oneOf": [{"required": [f"k{i}{j}"]} for j in range(4)]} for i in range(12)],
 }
 
+#: What only a caller from Python can write.
+OF_PYTHON = re.compile(r"\b[a-z_]+=(False|True|None|'|\[|\{|\.\.\.)|\blm\.|\bschemagen\.|Limits\(|max_new_tokens")
 FUNCTION = "tools.0.function"
 
 
@@ -164,6 +167,27 @@ def test_a_request_is_refused(client, more, status, code, param):
     assert error["code"] == code or code is None, error
     assert error["param"] == param or param is None, error
     assert error["message"]
+    assert not OF_PYTHON.search(error["message"]), error
+
+
+@pytest.mark.parametrize(
+    ("more", "told"),
+    [
+        ({"messages": [{"role": "user", "content": "word " * 3000}]}, '"schemagen": {"show_schema": false}'),
+        ({"logprobs": True}, '"schemagen": {"trace": true}'),
+        ({"guided_json": PERSON, "max_tokens": 3}, "max_tokens"),
+        ({"tools": [function("f", PERSON)], "tool_choice": "required", "max_tokens": 3}, '"max_tokens": '),
+        ({"guided_json": PRODUCT}, "start the server with a higher max_alternatives"),
+        ({"guided_json": {"type": "string", "pattern": r"(a)\1"}}, "leave it out"),
+        ({"guided_grammar": "x: /a/"}, "name the first rule start"),
+        ({"guided_grammar": "start: X\n%declare X"}, "write its definition into the grammar"),
+    ],
+)
+def test_an_error_names_fields_of_http(client, more, told):
+    """Not the options of Python that mean the same."""
+    error = client.post("/v1/chat/completions", json=chat_body(**more)).json()["error"]
+    assert told in error["fix"], error
+    assert not OF_PYTHON.search(error["message"]), error
 
 
 BODIES = {
@@ -255,7 +279,9 @@ def test_a_changed_request_is_answered_or_refused(client, seeds):
         assert response.status_code == 200 or 400 <= response.status_code < 500, (body, response.text)
         statuses.add(response.status_code)
         if response.status_code != 200:
-            assert response.json()["error"]["code"]
+            error = response.json()["error"]
+            assert error["code"]
+            assert not OF_PYTHON.search(error.get("fix", "")), (body, error)
     assert statuses == {200, 400}
 
 
