@@ -12,13 +12,14 @@ from importlib import resources
 from typing import TYPE_CHECKING, Any
 
 from fastapi import FastAPI, Request
+from fastapi.openapi.docs import get_swagger_ui_html
 from fastapi.responses import HTMLResponse, JSONResponse, Response, StreamingResponse
 from starlette.exceptions import HTTPException
 from starlette.middleware.trustedhost import TrustedHostMiddleware
 from starlette.requests import ClientDisconnect
 
 from schemagen.errors import LimitError
-from schemagen.serve.access import check_key, check_kind, read_bytes
+from schemagen.serve.access import SECURITY_HEADERS, check_key, check_kind, content_policy, read_bytes
 from schemagen.serve.compiling import CompileLine, client_of
 from schemagen.serve.completions import Completion
 from schemagen.serve.constraints import Compiler, compiled_fields
@@ -97,7 +98,9 @@ def _scheduler(lm: LanguageModel, limits: ServerLimits, *, continuous: bool | No
     return made(lm, max_rows=limits.max_rows, max_waiting=limits.max_waiting)
 
 
-def build_app(parts: ServerParts, *, api_key: str | None, allowed_hosts: Sequence[str] | None) -> FastAPI:
+def build_app(
+    parts: ServerParts, *, api_key: str | None, allowed_hosts: Sequence[str] | None, docs: bool = False
+) -> FastAPI:
     """Return the app; arguments as for `schemagen.serve.create_app`."""
 
     @asynccontextmanager
@@ -105,13 +108,15 @@ def build_app(parts: ServerParts, *, api_key: str | None, allowed_hosts: Sequenc
         yield
         await asyncio.to_thread(parts.close)
 
-    app = FastAPI(title="schemagen serve", lifespan=lifespan, redoc_url=None)
+    app = FastAPI(title="schemagen serve", lifespan=lifespan, docs_url=None, redoc_url=None, openapi_url=None)
     app.state.schemagen = parts
     if allowed_hosts is not None:
         app.add_middleware(TrustedHostMiddleware, allowed_hosts=[*allowed_hosts])
     _add_errors(app, parts)
     _add_information(app, parts, api_key)
     _add_completions(app, parts, api_key)
+    if docs:
+        _add_docs(app, api_key)
     return app
 
 
@@ -127,6 +132,10 @@ def _add_errors(app: FastAPI, parts: ServerParts) -> None:
             code="no-route",
         )
         return _refusal(refused, parts, "other")
+
+    @app.exception_handler(RequestError)
+    async def of_request(request: Request, error: RequestError) -> Response:
+        return _refusal(error, parts, request.url.path)
 
     @app.exception_handler(Exception)
     async def of_server(request: Request, error: Exception) -> Response:
@@ -150,26 +159,37 @@ def _add_information(app: FastAPI, parts: ServerParts, api_key: str | None) -> N
 
     @app.get("/metrics")
     async def metrics(request: Request) -> Response:
-        try:
-            check_key(request, api_key)
-        except RequestError as error:
-            return _refusal(error, parts, "/metrics")
+        check_key(request, api_key)
         return Response(parts.metrics.text(), media_type="text/plain; version=0.0.4; charset=utf-8")
 
     @app.get("/v1/models")
     async def models(request: Request) -> Response:
-        try:
-            check_key(request, api_key)
-        except RequestError as error:
-            return _refusal(error, parts, "/v1/models")
+        check_key(request, api_key)
         entry = {"id": parts.name, "object": "model", "created": 0, "owned_by": "schemagen"}
         return JSONResponse({"object": "list", "data": [entry]})
 
-    page = resources.files("schemagen.serve").joinpath("page.html")
+    page = resources.files("schemagen.serve").joinpath("page.html").read_text(encoding="utf-8")
+    headers = {**SECURITY_HEADERS, "Content-Security-Policy": content_policy(page)}
 
     @app.get("/", include_in_schema=False)
     async def index() -> Response:
-        return HTMLResponse(page.read_text(encoding="utf-8"))
+        return HTMLResponse(page, headers=headers)
+
+
+def _add_docs(app: FastAPI, api_key: str | None) -> None:
+    """Add the description of the routes, and FastAPI's page of it."""
+
+    @app.get("/openapi.json", include_in_schema=False)
+    async def description(request: Request) -> Response:
+        check_key(request, api_key)
+        return JSONResponse(app.openapi())
+
+    @app.get("/docs", include_in_schema=False)
+    async def page(request: Request) -> Response:
+        check_key(request, api_key)
+        found = get_swagger_ui_html(openapi_url="openapi.json", title=app.title)
+        found.headers.update(SECURITY_HEADERS)
+        return found
 
 
 def _add_completions(app: FastAPI, parts: ServerParts, api_key: str | None) -> None:

@@ -328,6 +328,32 @@ def test_a_key_is_asked_for(lm):
         assert refused.headers["www-authenticate"] == "Bearer"
 
 
+def test_a_description_of_the_routes_is_off(lm):
+    """Unless it is asked for; and with a key it needs the key."""
+    with TestClient(create_app(lm)) as client:
+        assert [client.get(path).status_code for path in ("/docs", "/openapi.json", "/redoc")] == [404] * 3
+    with TestClient(create_app(lm, docs=True)) as client:
+        assert "/v1/chat/completions" in client.get("/openapi.json").json()["paths"]
+        assert "openapi.json" in client.get("/docs").text
+    with TestClient(create_app(lm, docs=True, api_key="secret")) as client:
+        for path in ("/docs", "/openapi.json"):
+            assert client.get(path).status_code == 401
+            assert client.get(path, headers={"authorization": "Bearer secret"}).status_code == 200
+
+
+def test_the_page_is_held_by_headers(client):
+    """No frame, no other type, no other host, and no script but its own; tests/serve/test_page.py runs it so."""
+    headers = client.get("/").headers
+    assert headers["x-content-type-options"] == "nosniff"
+    assert headers["x-frame-options"] == "DENY"
+    assert headers["referrer-policy"] == "no-referrer"
+    policy = dict(part.split(" ", 1) for part in headers["content-security-policy"].split("; "))
+    assert policy["default-src"] == policy["frame-ancestors"] == policy["base-uri"] == "'none'"
+    assert policy["connect-src"] == "'self'"
+    for kind in ("script-src", "style-src"):
+        assert re.fullmatch(r"'sha256-[A-Za-z0-9+/]{43}='", policy[kind])
+
+
 def test_other_names_of_this_machine_are_refused(lm):
     """A page in a browser may reach the server under a name of its own; without a key that name is not taken."""
     with TestClient(create_app(lm, allowed_hosts=["localhost"]), base_url="http://evil.example") as client:
