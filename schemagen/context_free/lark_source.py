@@ -368,7 +368,8 @@ def translated(error: Exception, text: str) -> GrammarError:
         )
     elsewhere = _ELSEWHERE.search(said)
     if isinstance(error, FileNotFoundError) or elsewhere is not None:
-        name = error.filename if elsewhere is None else "/".join(_TOKEN.findall(elsewhere[0])) + ".lark"
+        tokens = _TOKEN.findall(elsewhere[0]) if elsewhere is not None else []
+        name = error.filename if isinstance(error, FileNotFoundError) else "/".join(tokens) + ".lark"
         return GrammarSyntaxError(
             f"the grammar {name!r} cannot be imported", why="there is no such file where lark looks"
         )

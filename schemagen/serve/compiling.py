@@ -81,10 +81,10 @@ class CompileLine:
                 self._leave(client)
             raise
         thread = _Work(work, self._ended)
-        thread.start()
         found: asyncio.Future[T] = asyncio.wrap_future(thread.found)
         found.add_done_callback(lambda each: each.cancelled() or each.exception())  # which nobody may be waiting for
         try:
+            thread.start()
             done, _ = await asyncio.wait({found}, timeout=2 * self._seconds)
             if done:
                 return found.result()
