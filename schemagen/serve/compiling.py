@@ -63,7 +63,7 @@ class CompileLine:
         self._lock = brief_lock()
         self._lines: OrderedDict[str, deque[Future[None]]] = OrderedDict()
         self._running: set[str] = set()  # clients
-        self._left: set[_Work[Any]] = set()  # given up, and not at their end
+        self._left: set[_Work] = set()  # given up, and not at their end
         self._is_closed = False
 
     async def run(self, client: str, work: Callable[[], T]) -> T:
@@ -167,7 +167,7 @@ class CompileLine:
         self._lines.clear()
         return found
 
-    def _leave(self, client: str, thread: _Work[Any] | None = None) -> None:
+    def _leave(self, client: str, thread: _Work | None = None) -> None:
         """Let the next ones begin; a thread that has not ended is given up."""
         with self._lock:
             self._running.discard(client)
@@ -179,7 +179,7 @@ class CompileLine:
         _begin(ready)
         _fail(stuck, _stuck())
 
-    def _ended(self, thread: _Work[Any]) -> None:
+    def _ended(self, thread: _Work) -> None:
         """Forget a thread that ended."""
         with self._lock:
             self._left.discard(thread)

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import time
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
+from schemagen.context_free.lark_source import imported_lark
 from schemagen.errors import BudgetError, SchemagenError
 from schemagen.grammar.compiler import compile as compile_grammar
 from schemagen.grammar.context_free_specs import GBNF
@@ -37,7 +39,7 @@ def constraint_fields(request: ChatRequest | CompletionRequest) -> dict[str, Any
     elif form is not None and form.type == "json_object":
         found["response_format"] = lambda: _ANY_OBJECT
     outputs = request.structured_outputs
-    given = {
+    given: dict[str, tuple[Any, Callable[[Any], Any]]] = {
         "guided_json": (request.guided_json, _itself),
         "guided_regex": (request.guided_regex, Regex),
         "guided_choice": (request.guided_choice, Choice),
@@ -85,6 +87,8 @@ class Compiler:
         self.vocabulary = vocabulary
         self.limits = limits
         self._on_seconds = on_seconds
+        with suppress(SchemagenError):  # without lark, grammars of it are refused later
+            imported_lark("lark.load_grammar")  # now, for the first grammar of a client would spend its time on it
 
     def grammar_of(self, request: ChatRequest | CompletionRequest) -> tuple[Grammar | None, str]:
         """Return the grammar of the answer, and the field that asks for it; None if nothing does.
