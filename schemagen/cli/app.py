@@ -339,6 +339,7 @@ def serve(  # noqa: PLR0913 - every option is a parameter
     show_schema: Annotated[
         bool, typer.Option("--show-schema/--no-show-schema", help="Append the shape of the answer to chats.")
     ] = True,
+    docs: Annotated[bool, typer.Option("--docs", help="Answer /docs and /openapi.json, too.")] = False,
 ) -> None:
     """Answer OpenAI's API (chat and text completions, streams, tools) with a model in this process."""
     from schemagen.cli.serving import serve_model
@@ -355,7 +356,8 @@ def serve(  # noqa: PLR0913 - every option is a parameter
     }
     continuous = {Batching.MICRO: False, Batching.CONTINUOUS: True}.get(batching)
     address = {"host": host, "port": port, "api_key": api_key, "no_key": no_key}
-    serve_model(model, name=name, address=address, limits=limits, show_schema=show_schema, continuous=continuous)
+    options = {"show_schema": show_schema, "continuous": continuous, "docs": docs}
+    serve_model(model, name=name, address=address, limits=limits, **options)
 
 
 @app.command(name="compile")

@@ -27,8 +27,7 @@ def serve_model(
     name: str | None,
     address: Mapping[str, Any],
     limits: Mapping[str, Any],
-    show_schema: bool,
-    continuous: bool | None,
+    **options: Any,
 ) -> None:
     """Load a model and answer requests until the process is told to stop.
 
@@ -37,8 +36,7 @@ def serve_model(
         name: What clients call it; None: its own name.
         address: Fields of `schemagen.serve.run.Address`.
         limits: Fields of `ServerLimits`, and ``compile_seconds``; those that are None keep their defaults.
-        show_schema: As for `schemagen.serve.create_app`.
-        continuous: As for `schemagen.serve.create_app`.
+        options: As for `schemagen.serve.create_app`.
 
     Raises:
         OptionError: A package of the extra is missing, or other machines could ask without a key.
@@ -60,7 +58,7 @@ def serve_model(
     with busy("loading the model"):
         lm = schemagen.load_bundled() if model is None else schemagen.load(model)
     known = name or model or "bundled"
-    app = place.app(lm, name=known, limits=_limits(limits), show_schema=show_schema, continuous=continuous)
+    app = place.app(lm, name=known, limits=_limits(limits), **options)
     listen(app, place, partial(typer.echo, err=True))
 
 

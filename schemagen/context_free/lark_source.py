@@ -10,7 +10,7 @@ import difflib
 import re
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from schemagen.context_free.common_terminals import COMMON
 from schemagen.context_free.lark_work import check_text, check_work
@@ -26,6 +26,7 @@ from schemagen.errors import (
 from schemagen.installing import install_command
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
     from types import ModuleType
 
     from lark import Lark
@@ -40,6 +41,9 @@ _START = re.compile(r"Using an undefined rule: NonTerminal\('(?P<name>.*)'\)")
 #: A definition as other notations have it.
 _EQUALS = re.compile(r"[ \t]*[?!]{0,2}(?P<name>\w+)(?:\.-?[0-9]+)?[ \t]*(?P<sign>::=|:=|=)")
 _COLLISION = re.compile(r"(?:Reduce/Reduce|Shift/Reduce) collision")
+#: What lark asserts where the only grammar of a name lies in the working directory, in which it does not look.
+_ELSEWHERE = re.compile(r"Couldn't import grammar \(.*\), but")
+_TOKEN = re.compile(r"Token\('\w+', '(\w+)'\)")
 _INVALID_TEXT = "it is no grammar in lark's language"
 
 
@@ -72,6 +76,7 @@ class LarkSource:
         lexer: What finds the terminals, by lark's name.
         path: The file of the grammar, from which relative imports are found; for one in a package its name, too.
         options: Lark's other options that were given.
+        imports: "files" or "library": whether grammars are imported from files too, or from lark's own library alone.
     """
 
     text: str
@@ -80,6 +85,7 @@ class LarkSource:
     lexer: str
     path: str | tuple[str, str] | None = None
     options: tuple[tuple[str, Any], ...] = ()
+    imports: Literal["files", "library"] = "files"
 
     def parser_of(self, definitions: str = "", *, parses: bool = True, **options: Any) -> Lark:
         r"""Return the parser.
@@ -107,11 +113,15 @@ class LarkSource:
         keep = given.get("keep_all_tokens", False)
         parses = parses or self.parser != "earley" or not self.lexer.startswith("dynamic")
         try:
-            grammar, _ = reader.load_grammar(text, path or "<string>", given.get("import_paths", []), keep)
+            builder = (reader.GrammarBuilder if self.imports == "files" else _library_builder())(
+                keep, given.get("import_paths", [])
+            )
+            builder.load_grammar(text, path or "<string>")
+            grammar = builder.build()
             check_work(grammar, lalr=self.parser == "lalr")
             made: Lark = (lark.Lark if parses else _without_parser())(grammar, **{**given, **options})
             made.source_grammar = text
-        except LimitError:
+        except SchemagenError:
             raise
         except RecursionError:
             raise LimitError(
@@ -120,6 +130,32 @@ class LarkSource:
         except Exception as error:  # lark raises also what its own mistakes are, such as an IndexError for `x: x`
             raise translated(error, self.text) from error
         return made
+
+
+@lru_cache(maxsize=1)
+def _library_builder() -> type[Any]:
+    """Return a class of builders that import from lark's own library alone, and never look for a file."""
+    reader = imported_lark("lark.load_grammar")
+
+    class LibraryBuilder(reader.GrammarBuilder):  # type: ignore[misc, name-defined]
+        def do_import(self, dotted_path: Any, base_path: Any, aliases: Any, base_mangle: Any = None) -> None:
+            if base_path is not None or not _is_in_library(dotted_path):
+                raise GrammarSyntaxError(
+                    f"the grammar {'/'.join(dotted_path) + '.lark'!r:.80} is imported, which is not in lark's library",
+                    why="with imports='library' no file is looked for",
+                    fix="write the rules into the grammar itself, or import from common",
+                )
+            super().do_import(dotted_path, base_path, aliases, base_mangle)
+
+    return LibraryBuilder
+
+
+def _is_in_library(dotted_path: Sequence[str]) -> bool:
+    try:
+        imported_lark("lark.load_grammar").stdlib_loader(None, "/".join(dotted_path) + ".lark")
+    except OSError:
+        return False
+    return True
 
 
 @lru_cache(maxsize=1)
@@ -336,14 +372,19 @@ def translated(error: Exception, text: str) -> GrammarError:
             why="after some texts the next terminal does not tell what was read",
             fix="use parser='earley', or write the grammar without this conflict",
         )
-    if isinstance(error, FileNotFoundError):
-        return GrammarSyntaxError(f"the grammar {error.filename!r} cannot be imported", why="there is no such file")
+    elsewhere = _ELSEWHERE.search(said)
+    if isinstance(error, FileNotFoundError) or elsewhere is not None:
+        tokens = _TOKEN.findall(elsewhere[0]) if elsewhere is not None else []
+        name = error.filename if isinstance(error, FileNotFoundError) else "/".join(tokens) + ".lark"
+        return GrammarSyntaxError(
+            f"the grammar {name!r} cannot be imported", why="there is no such file where lark looks"
+        )
     place = _PLACE.search(said)
     line = int(place["line"]) if place else None
     column = int(place["column"]) if place else None
     fact = said[: place.start()] if place else _on_one_line(said)
     if not fact or isinstance(error, (AssertionError, LookupError, AttributeError, TypeError)):
-        fact = f"lark fails over it with {type(error).__name__}{': ' if fact else ''}{fact}"
+        fact = f"lark fails over it {': ' if fact else ''}{fact}"
     fix = _colon_for_equals(text, line, column)
     return GrammarSyntaxError(f"{fact[:1].lower()}{fact[1:]}", line=line, column=column, why=_INVALID_TEXT, fix=fix)
 

@@ -35,9 +35,11 @@ if TYPE_CHECKING:
 LarkParser = Literal["earley", "lalr"]
 LarkLexer = Literal["dynamic", "dynamic_complete", "contextual", "basic"]
 LarkDialect = Literal["lark", "llguidance", "xgrammar"]
+LarkImports = Literal["files", "library"]
 
 #: Parser -> the lexers that it works with, lark's default first.
 _LEXERS = {"earley": ("dynamic", "dynamic_complete", "basic"), "lalr": ("contextual", "basic")}
+_IMPORTS = ("files", "library")
 _DIALECTS = ("lark", "llguidance", "xgrammar")
 #: Dialect -> which match of a terminal is taken, in those that lark does not read.
 _MATCHES: dict[str, Literal["longest", "any"]] = {"llguidance": "longest", "xgrammar": "any"}
@@ -66,6 +68,8 @@ class Lark(GrammarText):
             ``parser``, ``lexer``, ``bind`` and ``keywords`` are for dialect "lark" alone.
         keywords: "reserved": a terminal such as ``NAME: /[a-z]+/`` takes no literal of the grammar, and none is read at the
             beginning of a longer name. Only for Earley's lexer "dynamic", which has no reserved words.
+        imports: "files": ``%import`` looks for files and in lark's own library, as lark does. "library": in the library alone,
+            for grammars from strangers.
 
     Attributes:
         text: The grammar.
@@ -75,6 +79,7 @@ class Lark(GrammarText):
         bind: Names and what is bound to them.
         dialect: "lark", "llguidance" or "xgrammar".
         keywords: "reserved" or None.
+        imports: "files" or "library".
         path: The file that the grammar is from, or None.
         options: More options of the ``lark.Lark`` that was given.
 
@@ -90,10 +95,11 @@ class Lark(GrammarText):
     bind: tuple[tuple[str, Any], ...]
     dialect: LarkDialect
     keywords: Literal["reserved"] | None
+    imports: LarkImports
     path: str | tuple[str, str] | None
     options: tuple[tuple[str, Any], ...]
 
-    def __init__(
+    def __init__(  # noqa: PLR0913 - every option is a parameter
         self,
         grammar: str | os.PathLike[str] | lark.Lark,
         *,
@@ -103,10 +109,11 @@ class Lark(GrammarText):
         bind: Mapping[str, Any] | None = None,
         dialect: LarkDialect = "lark",
         keywords: Literal["reserved"] | None = None,
+        imports: LarkImports = "files",
     ) -> None:
-        _check_words(dialect, keywords)
-        given = {"start": start, "parser": parser, "lexer": lexer}
-        source = _instance(grammar, given, dialect) if is_lark(grammar) else _text(grammar, given)
+        _check_words(dialect, keywords, imports)
+        given: dict[str, Any] = {"start": start, "parser": parser, "lexer": lexer}
+        source = _instance(grammar, given, dialect, imports) if is_lark(grammar) else _text(grammar, given)
         fields = {
             "text": source.text,
             "start": source.start,
@@ -115,6 +122,7 @@ class Lark(GrammarText):
             "bind": _bindings(bind),
             "dialect": dialect,
             "keywords": keywords,
+            "imports": imports,
             "path": source.path,
             "options": source.options,
         }
@@ -208,11 +216,14 @@ class Lark(GrammarText):
 
         return self.parser != "lalr" or has_conflicts(self._parser)
 
+    @property
+    def _source(self) -> LarkSource:
+        return LarkSource(self.text, self.start, self.parser, self.lexer, self.path, self.options, self.imports)
+
     @cached_property
     def _parser(self) -> Any:
         """Lark's parser, without what is bound; it may have rules and terminals alone."""
-        source = LarkSource(self.text, self.start, self.parser, self.lexer, self.path, self.options)
-        return source.parser_of(parses=False)
+        return self._source.parser_of(parses=False)
 
     @cached_property
     def _reader(self) -> Any:
@@ -225,8 +236,7 @@ class Lark(GrammarText):
             )
         if not self.bind and self._parser.parser is not None:
             return self._parser
-        source = LarkSource(self.text, self.start, self.parser, self.lexer, self.path, self.options)
-        return source.parser_of("\n".join(_definition(name, spec) for name, spec in self.bind))
+        return self._source.parser_of("\n".join(_definition(name, spec) for name, spec in self.bind))
 
     def __getstate__(self) -> dict[str, Any]:
         """Return what is pickled: parsers are made again."""
@@ -242,6 +252,7 @@ class Lark(GrammarText):
             "bind": bool(self.bind),
             "dialect": self.dialect != "lark",
             "keywords": self.keywords is not None,
+            "imports": self.imports != "files",
             "path": self.path is not None,
             "options": bool(self.options),
         }
@@ -258,16 +269,19 @@ def _json_of(schema: dict[str, Any] | bool, layout: JsonLayout | None) -> Expres
     return Guest(replace(found.spec, whitespace=whitespace, around=False))
 
 
-def _check_words(dialect: Any, keywords: Any) -> None:
+def _check_words(dialect: Any, keywords: Any, imports: Any) -> None:
+    if imports not in _IMPORTS:
+        raise OptionError(f"imports={imports!r:.80}", fix=f"choose one of {', '.join(map(repr, _IMPORTS))}")
     if dialect not in _DIALECTS:
         raise OptionError(f"dialect={dialect!r:.80}", fix=f"choose one of {', '.join(map(repr, _DIALECTS))}")
     if keywords not in (None, "reserved"):
         raise OptionError(f"keywords={keywords!r:.80}", fix="choose 'reserved' or None")
 
 
-def _instance(parser: Any, given: dict[str, Any], dialect: str) -> LarkSource:
+def _instance(parser: Any, given: dict[str, Any], dialect: str, imports: str) -> LarkSource:
     """Return what a parser of lark was made of; no option may be given beside it."""
-    for name, value in [*given.items(), ("dialect", None if dialect == "lark" else dialect)]:
+    others = {"dialect": None if dialect == "lark" else dialect, "imports": None if imports == "files" else imports}
+    for name, value in {**given, **others}.items():
         if value is not None:
             raise OptionError(
                 f"{name}={value!r:.80} beside a lark.Lark",

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 __all__ = ["ServerLimits", "create_app"]
 
 
-def create_app(
+def create_app(  # noqa: PLR0913 - every option is a parameter
     lm: LanguageModel,
     *,
     name: str = "",
@@ -28,6 +28,7 @@ def create_app(
     allowed_hosts: Sequence[str] | None = None,
     show_schema: bool = True,
     continuous: bool | None = None,
+    docs: bool = False,
 ) -> FastAPI:
     """Return a FastAPI app that answers as OpenAI's API does; mount it in your own, or run it with uvicorn.
 
@@ -41,6 +42,8 @@ def create_app(
         show_schema: Whether the shape of an answer is appended to the prompts of chats, as `LanguageModel.run` does.
         continuous: Whether requests go through the continuous batching of transformers; None: where the model is on an
             accelerator and can be batched so.
+        docs: Whether ``/docs`` and ``/openapi.json`` are answered, to clients with the key if there is one. The page loads its
+            scripts from a CDN.
 
     Raises:
         OptionError: An argument cannot be meant, or a package is missing.
@@ -62,4 +65,4 @@ def create_app(
     parts = ServerParts.of(
         lm, name=name, limits=limits or ServerLimits(), show_schema=show_schema, continuous=continuous
     )
-    return build_app(parts, api_key=api_key, allowed_hosts=allowed_hosts)
+    return build_app(parts, api_key=api_key, allowed_hosts=allowed_hosts, docs=docs)

@@ -7,20 +7,24 @@ import time
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
+from functools import partial
 from importlib import resources
 from typing import TYPE_CHECKING, Any
 
 from fastapi import FastAPI, Request
+from fastapi.openapi.docs import get_swagger_ui_html
 from fastapi.responses import HTMLResponse, JSONResponse, Response, StreamingResponse
 from starlette.exceptions import HTTPException
 from starlette.middleware.trustedhost import TrustedHostMiddleware
 from starlette.requests import ClientDisconnect
 
-from schemagen.serve.access import check_key, check_kind, read_bytes
+from schemagen.errors import LimitError
+from schemagen.serve.access import SECURITY_HEADERS, check_key, check_kind, content_policy, read_bytes
+from schemagen.serve.compiling import CompileLine, client_of
 from schemagen.serve.completions import Completion
-from schemagen.serve.constraints import Compiler
+from schemagen.serve.constraints import Compiler, compiled_fields
 from schemagen.serve.continuous import ContinuousBatches, can_be_continuous
-from schemagen.serve.errors import RequestError, body_of, log_fault, status_of
+from schemagen.serve.errors import RequestError, about, body_of, log_fault, status_of
 from schemagen.serve.jobs import Outbox
 from schemagen.serve.metrics import Metrics
 from schemagen.serve.micro_batches import MicroBatches
@@ -50,7 +54,8 @@ class ServerParts:
         planner: Reads requests.
         scheduler: Writes texts.
         metrics: Counts.
-        compilers: The threads in which requests are read.
+        readers: The threads in which requests are read, and planned where nothing is compiled for them.
+        compilers: Where they wait for their turn to compile.
     """
 
     lm: LanguageModel
@@ -59,7 +64,8 @@ class ServerParts:
     planner: Planner
     scheduler: Scheduler
     metrics: Metrics
-    compilers: ThreadPoolExecutor
+    readers: ThreadPoolExecutor
+    compilers: CompileLine
 
     @classmethod
     def of(
@@ -67,17 +73,21 @@ class ServerParts:
     ) -> ServerParts:
         """Make them; the thread of the model starts here."""
         scheduler = _scheduler(lm, limits, continuous=continuous)
-        metrics = Metrics(scheduler.counts)
+        compilers = CompileLine(limits.compilers, limits.max_waiting, limits.compile.max_seconds)
+        metrics = Metrics(scheduler.counts, compilers.left_behind)
         scheduler.on_rows = metrics.rows.observe
         compiler = Compiler(lm.vocabulary, limits.compile, metrics.compile_seconds.observe)
-        threads = ThreadPoolExecutor(limits.compilers, thread_name_prefix="schemagen-compile")
+        readers = ThreadPoolExecutor(limits.compilers, thread_name_prefix="schemagen-read")
         known = name or str(getattr(lm.model.config, "name_or_path", "")) or "schemagen"
-        return cls(lm, known, limits, Planner(lm, compiler, limits, show_schema), scheduler, metrics, threads)
+        return cls(
+            lm, known, limits, Planner(lm, compiler, limits, show_schema), scheduler, metrics, readers, compilers
+        )
 
     def close(self) -> None:
         """End the threads; what is being written is answered with an error."""
         self.scheduler.close()
-        self.compilers.shutdown(wait=False, cancel_futures=True)
+        self.compilers.close()
+        self.readers.shutdown(wait=False, cancel_futures=True)
 
 
 def _scheduler(lm: LanguageModel, limits: ServerLimits, *, continuous: bool | None) -> Any:
@@ -88,7 +98,9 @@ def _scheduler(lm: LanguageModel, limits: ServerLimits, *, continuous: bool | No
     return made(lm, max_rows=limits.max_rows, max_waiting=limits.max_waiting)
 
 
-def build_app(parts: ServerParts, *, api_key: str | None, allowed_hosts: Sequence[str] | None) -> FastAPI:
+def build_app(
+    parts: ServerParts, *, api_key: str | None, allowed_hosts: Sequence[str] | None, docs: bool = False
+) -> FastAPI:
     """Return the app; arguments as for `schemagen.serve.create_app`."""
 
     @asynccontextmanager
@@ -96,13 +108,15 @@ def build_app(parts: ServerParts, *, api_key: str | None, allowed_hosts: Sequenc
         yield
         await asyncio.to_thread(parts.close)
 
-    app = FastAPI(title="schemagen serve", lifespan=lifespan, redoc_url=None)
+    app = FastAPI(title="schemagen serve", lifespan=lifespan, docs_url=None, redoc_url=None, openapi_url=None)
     app.state.schemagen = parts
     if allowed_hosts is not None:
         app.add_middleware(TrustedHostMiddleware, allowed_hosts=[*allowed_hosts])
     _add_errors(app, parts)
     _add_information(app, parts, api_key)
     _add_completions(app, parts, api_key)
+    if docs:
+        _add_docs(app, api_key)
     return app
 
 
@@ -118,6 +132,10 @@ def _add_errors(app: FastAPI, parts: ServerParts) -> None:
             code="no-route",
         )
         return _refusal(refused, parts, "other")
+
+    @app.exception_handler(RequestError)
+    async def of_request(request: Request, error: RequestError) -> Response:
+        return _refusal(error, parts, request.url.path)
 
     @app.exception_handler(Exception)
     async def of_server(request: Request, error: Exception) -> Response:
@@ -141,26 +159,37 @@ def _add_information(app: FastAPI, parts: ServerParts, api_key: str | None) -> N
 
     @app.get("/metrics")
     async def metrics(request: Request) -> Response:
-        try:
-            check_key(request, api_key)
-        except RequestError as error:
-            return _refusal(error, parts, "/metrics")
+        check_key(request, api_key)
         return Response(parts.metrics.text(), media_type="text/plain; version=0.0.4; charset=utf-8")
 
     @app.get("/v1/models")
     async def models(request: Request) -> Response:
-        try:
-            check_key(request, api_key)
-        except RequestError as error:
-            return _refusal(error, parts, "/v1/models")
+        check_key(request, api_key)
         entry = {"id": parts.name, "object": "model", "created": 0, "owned_by": "schemagen"}
         return JSONResponse({"object": "list", "data": [entry]})
 
-    page = resources.files("schemagen.serve").joinpath("page.html")
+    page = resources.files("schemagen.serve").joinpath("page.html").read_text(encoding="utf-8")
+    headers = {**SECURITY_HEADERS, "Content-Security-Policy": content_policy(page)}
 
     @app.get("/", include_in_schema=False)
     async def index() -> Response:
-        return HTMLResponse(page.read_text(encoding="utf-8"))
+        return HTMLResponse(page, headers=headers)
+
+
+def _add_docs(app: FastAPI, api_key: str | None) -> None:
+    """Add the description of the routes, and FastAPI's page of it."""
+
+    @app.get("/openapi.json", include_in_schema=False)
+    async def description(request: Request) -> Response:
+        check_key(request, api_key)
+        return JSONResponse(app.openapi())
+
+    @app.get("/docs", include_in_schema=False)
+    async def page(request: Request) -> Response:
+        check_key(request, api_key)
+        found = get_swagger_ui_html(openapi_url="openapi.json", title=app.title)
+        found.headers.update(SECURITY_HEADERS)
+        return found
 
 
 def _add_completions(app: FastAPI, parts: ServerParts, api_key: str | None) -> None:
@@ -194,13 +223,9 @@ async def _answer(
         check_kind(request)
         body = await read_bytes(request, parts.limits.max_body_bytes)
         begun, allowed = time.monotonic(), parts.limits.timeout
-
-        def plan() -> Plan:
-            return plan_of(read_body(body, kind))
-
-        planning = asyncio.get_running_loop().run_in_executor(parts.compilers, plan)
+        client = client_of(request.client.host if request.client else None)
         try:
-            planned = await asyncio.wait_for(planning, allowed)
+            planned = await asyncio.wait_for(_plan(parts, client, partial(read_body, body, kind), plan_of), allowed)
         except asyncio.TimeoutError:
             raise timed_out(allowed or 0.0) from None
         shape = Shape.of(planned.request.model or parts.name, is_chat=kind is ChatRequest)
@@ -220,6 +245,20 @@ async def _answer(
         return Response(status_code=499)
     parts.metrics.requests.labels(path, 200).inc()
     return JSONResponse(found)
+
+
+async def _plan(parts: ServerParts, client: str, read: Callable[[], Any], plan_of: Callable[[Any], Plan]) -> Plan:
+    """Return the plan of a request; what compiles nothing waits for nobody who does."""
+    loop = asyncio.get_running_loop()
+    given = await loop.run_in_executor(parts.readers, read)
+    compiled = compiled_fields(given)
+    if not compiled:
+        return await loop.run_in_executor(parts.readers, plan_of, given)
+    try:
+        return await parts.compilers.run(client, partial(plan_of, given))
+    except LimitError as error:
+        about(error, compiled[0])
+        raise
 
 
 def _outbox(app: FastAPI) -> Outbox:

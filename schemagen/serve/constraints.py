@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-import json
 import time
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
-from schemagen.errors import BudgetError, InvalidSchemaError, SchemagenError
+from schemagen.context_free.lark_source import imported_lark
+from schemagen.errors import BudgetError, SchemagenError
 from schemagen.grammar.compiler import compile as compile_grammar
 from schemagen.grammar.context_free_specs import GBNF
 from schemagen.grammar.lark_spec import Lark
 from schemagen.grammar.specs import Choice, Regex
 from schemagen.serve.errors import RequestError, about
+from schemagen.serve.requests import JsonSchemaFormat, StructuralTagFormat
 from schemagen.structural_tags.spec import StructuralTag
 
 if TYPE_CHECKING:
@@ -30,22 +32,22 @@ def constraint_fields(request: ChatRequest | CompletionRequest) -> dict[str, Any
     """Return the fields of a request that constrain the answer, by their names, with what makes the spec of each."""
     found: dict[str, Any] = {}
     form = request.response_format
-    if form is not None and form.type == "json_object":
+    if isinstance(form, JsonSchemaFormat):
+        found["response_format.json_schema.schema"] = lambda: form.json_schema.schema_
+    elif isinstance(form, StructuralTagFormat):
+        found["response_format"] = lambda: StructuralTag(form.model_dump(exclude_unset=True))
+    elif form is not None and form.type == "json_object":
         found["response_format"] = lambda: _ANY_OBJECT
-    elif form is not None and form.type == "json_schema":
-        found["response_format.json_schema.schema"] = lambda: _schema_of(form)
-    elif form is not None and form.type == "structural_tag":
-        found["response_format"] = lambda: StructuralTag(form.model_dump(exclude={"json_schema"}))
     outputs = request.structured_outputs
-    given = {
-        "guided_json": (request.guided_json, _parsed),
+    given: dict[str, tuple[Any, Callable[[Any], Any]]] = {
+        "guided_json": (request.guided_json, _itself),
         "guided_regex": (request.guided_regex, Regex),
         "guided_choice": (request.guided_choice, Choice),
         "guided_grammar": (request.guided_grammar, _grammar_text),
     }
     if outputs is not None:
         given |= {
-            "structured_outputs.json": (outputs.json_, _parsed),
+            "structured_outputs.json": (outputs.json_, _itself),
             "structured_outputs.regex": (outputs.regex, Regex),
             "structured_outputs.choice": (outputs.choice, Choice),
             "structured_outputs.grammar": (outputs.grammar, _grammar_text),
@@ -58,31 +60,18 @@ def constraint_fields(request: ChatRequest | CompletionRequest) -> dict[str, Any
     return found
 
 
-def _schema_of(form: Any) -> Any:
-    schema = None if form.json_schema is None else form.json_schema.schema_
-    if schema is None:
-        raise RequestError(
-            "response_format has no schema",
-            param="response_format.json_schema.schema",
-            fix='write {"type": "json_schema", "json_schema": {"name": "...", "schema": {...}}}',
-            code="invalid-field",
-        )
+def compiled_fields(request: ChatRequest | CompletionRequest) -> list[str]:
+    """Return the names of the fields of a request for which something is compiled."""
+    return [*constraint_fields(request), *(["tools"] if getattr(request, "tools", None) else [])]
+
+
+def _itself(schema: Any) -> Any:
     return schema
-
-
-def _parsed(value: Any) -> Any:
-    """Return a schema that may be given as JSON text, as vLLM takes it."""
-    if not isinstance(value, str):
-        return value
-    try:
-        return json.loads(value)
-    except (ValueError, RecursionError) as error:
-        raise InvalidSchemaError(f"the schema is no JSON: {error}", fix="give a JSON Schema") from None
 
 
 def _grammar_text(text: str) -> Any:
     """Return a grammar in the notation that it is written in: rules with ``::=`` are GBNF, those with a colon lark's."""
-    return GBNF(text) if "::=" in text else Lark(text)
+    return GBNF(text) if "::=" in text else Lark(text, imports="library")
 
 
 class Compiler:
@@ -98,6 +87,8 @@ class Compiler:
         self.vocabulary = vocabulary
         self.limits = limits
         self._on_seconds = on_seconds
+        with suppress(SchemagenError):  # without lark, grammars of it are refused later
+            imported_lark("lark.load_grammar")  # now, for the first grammar of a client would spend its time on it
 
     def grammar_of(self, request: ChatRequest | CompletionRequest) -> tuple[Grammar | None, str]:
         """Return the grammar of the answer, and the field that asks for it; None if nothing does.
@@ -124,7 +115,7 @@ class Compiler:
         started = time.perf_counter()
         try:
             return compile_grammar(
-                _checked(make(), param),
+                make(),
                 self.vocabulary,
                 whitespace="compact" if compact else extension.whitespace,
                 property_order=extension.property_order,
@@ -138,15 +129,6 @@ class Compiler:
             raise
         finally:
             self._on_seconds(time.perf_counter() - started)
-
-
-def _checked(spec: Any, param: str) -> Any:
-    """Refuse a schema that is none, which in Python might be another spec."""
-    if isinstance(spec, (list, str, int, float)) and not isinstance(spec, bool):
-        raise InvalidSchemaError(
-            f"{param} is no JSON Schema", why=f"it is {spec!r:.60}", fix="give an object, or a boolean"
-        )
-    return spec
 
 
 def check_room(constraint: Constraint, budget: int, asked: str) -> None:

@@ -8,6 +8,7 @@ the four fields of OpenAI, and in the message, which is all that most clients sh
 from __future__ import annotations
 
 import logging
+import re
 from typing import Any, ClassVar
 
 from schemagen.errors import LogitsError, MatcherError, ModelError, SchemagenError, VocabularyError
@@ -39,10 +40,10 @@ class RequestError(SchemagenError):
         self.headers = headers or {}
 
 
-def unsupported(param: str, value: Any, fix: str) -> RequestError:
-    """Return the error of a field that this server does not act on."""
+def unsupported(param: str, told: str, fix: str) -> RequestError:
+    """Return the error of a field that this server does not act on; `told` is the field with its value."""
     return RequestError(
-        f"{param}={value!r:.80} is not supported",
+        f"{told} is not supported",
         param=param,
         why="schemagen serve does not act on it, and does not ignore what would change the answer",
         fix=fix,
@@ -75,7 +76,8 @@ def body_of(error: Exception) -> dict[str, Any]:
     if not isinstance(error, SchemagenError):
         return {"error": {"message": f"{type(error).__name__} in the server", "type": "server_error", "param": None,
                           "code": "internal-error"}}  # fmt: skip
-    told = (("", error.fact), ("Why: ", error.why), ("Fix: ", error.fix))
+    parts = {name: in_http(getattr(error, name)) for name in ("at", "why", "fix")}
+    told = (("", in_http(error.fact)), ("Why: ", parts["why"]), ("Fix: ", parts["fix"]))
     message = ". ".join(label + text.rstrip(".") for label, text in told if text)
     found: dict[str, Any] = {
         "message": _printable(message),
@@ -83,9 +85,35 @@ def body_of(error: Exception) -> dict[str, Any]:
         "param": getattr(error, "param", "") or None,
         "code": error.code,
     }
-    return {
-        "error": found | {name: _printable(text) for name in ("at", "why", "fix") if (text := getattr(error, name))}
-    }
+    return {"error": found | {name: _printable(text) for name, text in parts.items() if text}}
+
+
+#: Options of Python in errors of the package -> what a client of HTTP has instead.
+_IN_HTTP = [
+    (re.compile(pattern), meant)
+    for pattern, meant in (
+        (r"\bshow_schema=False\b", '"schemagen": {"show_schema": false}'),
+        (r"\bproperty_order='schema'", '"schemagen": {"property_order": "schema"}'),
+        (r"\bmax_new_tokens=", '"max_tokens": '),
+        (r"\bmax_new_tokens\b", "max_tokens"),
+        (r"\btool_choice='(\w+)'", r'"tool_choice": "\1"'),
+        (r"\braise (?:schemagen\.)?Limits\((\w+)=\.\.\.\)", r"start the server with a higher \1"),
+        (r",? or compile with strict=False[^.;]*", ""),
+        (r"\bpass the document: compile\(.*\)", "put the document into $defs"),
+        (r",? or (?:generate yourself with schemagen\.LogitsProcessor|chat_template=False)", ""),
+        (r",? or choose a profile .*", ""),
+        (r"\bgive start=", "name the first rule start"),
+        (r"\bgive bind=\{.*\}, a pattern, a type or another spec", "write its definition into the grammar"),
+        (r"\bwith imports='library' ", ""),
+    )
+]
+
+
+def in_http(text: str) -> str:
+    """Return what an error says, in the words of HTTP."""
+    for pattern, meant in _IN_HTTP:
+        text = pattern.sub(meant, text)
+    return text.strip()
 
 
 _TYPES = {401: "authentication_error", 404: "not_found_error", 429: "rate_limit_error"}

@@ -18,7 +18,8 @@ class ServerLimits:
 
     Attributes:
         max_body_bytes: Largest body of a request.
-        max_waiting: Most texts that wait for the model; one request more is answered with 429.
+        max_waiting: Most texts that wait for the model, and most requests that wait to be compiled; one more is answered
+            with 429.
         max_rows: Most texts that the model writes at once; fewer, where the memory of its device holds fewer.
         max_new_tokens: Most tokens that a request may ask for.
         default_new_tokens: Tokens of a request that does not say how many.
@@ -26,8 +27,9 @@ class ServerLimits:
         max_tools: Most tools of one request.
         timeout: Seconds that a request may take from its body to its last token, waiting included; then it is ended with
             504, or its stream with an error. None: as many as it needs.
-        compilers: Threads that read requests and compile their schemas.
-        compile: Bounds on each schema, pattern and grammar; ``max_seconds`` also bounds each later call on it.
+        compilers: Most compilations at once; each client (an address) has one of them. As many threads read requests.
+        compile: Bounds on each schema, pattern and grammar; ``max_seconds`` also bounds each later call on it. What takes twice
+            as long until a request is planned is given up.
 
     Raises:
         OptionError: A number is no whole number above 0, or the timeout no number above 0.

@@ -18,9 +18,10 @@ class Metrics:
 
     Args:
         counts: Returns how many texts wait, and how many are being written.
+        left_behind: Returns how many threads of compilations were given up and did not end.
     """
 
-    def __init__(self, counts: Callable[[], tuple[int, int]]) -> None:
+    def __init__(self, counts: Callable[[], tuple[int, int]], left_behind: Callable[[], int]) -> None:
         self.registry = CollectorRegistry()
         own = self.registry
         self.requests = Counter("schemagen_requests", "Requests by path and status", ["path", "status"], registry=own)
@@ -40,6 +41,8 @@ class Metrics:
         waiting.set_function(lambda: counts()[0])
         running = Gauge("schemagen_running", "Texts that are being written", registry=own)
         running.set_function(lambda: counts()[1])
+        left = Gauge("schemagen_compilations_left_behind", "Threads of compilations that do not end", registry=own)
+        left.set_function(left_behind)
 
     def text(self) -> bytes:
         """Return all of it."""

@@ -26,12 +26,12 @@ from schemagen.request.answers import AnswerForm
 from schemagen.request.settings import Settings, token_ids_of
 from schemagen.serve.answers import CallReader, Reader, TextReader
 from schemagen.serve.constraints import check_room
-from schemagen.serve.errors import RequestError, unsupported
+from schemagen.serve.errors import RequestError, about, unsupported
 from schemagen.serve.jobs import Job, Sampling
 from schemagen.serve.requests import NamedTool
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Mapping, Sequence
 
     from schemagen.engine.protocol import Constraint
     from schemagen.grammar.grammar import Grammar
@@ -39,7 +39,7 @@ if TYPE_CHECKING:
     from schemagen.serve.constraints import Compiler
     from schemagen.serve.jobs import Outbox
     from schemagen.serve.limits import ServerLimits
-    from schemagen.serve.requests import ChatRequest, CommonRequest, CompletionRequest
+    from schemagen.serve.requests import ChatRequest, CommonRequest, CompletionRequest, FunctionTool, Message
     from schemagen.vocabulary import Vocabulary
 
 #: Tools that are remembered by their JSON, so that the grammar of their calls is, too.
@@ -123,11 +123,13 @@ class Planner:
             SchemagenError: The request cannot be done.
         """
         grammar, asked = self.compiler.grammar_of(request)
-        messages = as_messages([_message(message, request.messages) for message in request.messages])
+        messages = _messages(request.messages)
         if request.tools or request.tool_choice not in (None, "auto", "none"):
             if grammar is not None and request.tool_choice != "none":
                 raise unsupported(
-                    asked, "beside tools", 'give one of both, or tool_choice="none" for an answer without calls'
+                    asked,
+                    f"{asked} beside tools",
+                    'give one of both, or "tool_choice": "none" for an answer without calls',
                 )
             if grammar is None:
                 return self._calls(request, messages)
@@ -164,7 +166,9 @@ class Planner:
         """Return the plan of texts."""
         if grammar is not None and request.stops:
             raise unsupported(
-                "stop", request.stop, "leave it out: a constrained answer ends by itself, and half of one is none"
+                "stop",
+                "stop beside a constraint",
+                "leave it out: such an answer ends by itself, and half of one is none",
             )
         budgets = [self._budget(request, len(prompt)) for prompt in prompts]
         if grammar is not None:
@@ -180,7 +184,7 @@ class Planner:
     def _calls(self, request: ChatRequest, messages: list[dict[str, Any]]) -> Plan:
         """Return the plan of an answer that may call tools."""
         if request.stops:
-            raise unsupported("stop", request.stop, "leave it out: calls end by themselves")
+            raise unsupported("stop", "stop beside tools", "leave it out: calls end by themselves")
         given = request.tools or []
         if not given or len(given) > self.limits.max_tools:
             raise _too_many("tools", len(given), self.limits.max_tools)
@@ -202,10 +206,9 @@ class Planner:
 
         return Plan(request, [prompt], wire.graph, [budget], self._sampling(request), reader)
 
-    def _tool(self, given: dict[str, Any]) -> Tool[..., Any]:
+    def _tool(self, tool: FunctionTool) -> Tool[..., Any]:
         """Return a tool; the same one for the same JSON, so that its grammar is found again."""
-        if given.get("type", "function") != "function":
-            raise unsupported("tools", given.get("type"), 'give tools of the type "function"')
+        given = tool.model_dump(exclude_unset=True)
         key = json.dumps(given)
         with self._lock:
             found = self._tools.pop(key, None) or Tool.from_dict(given)
@@ -258,58 +261,29 @@ def _too_many(param: str, given: int, most: int) -> RequestError:
     )
 
 
-def _message(message: dict[str, Any], messages: list[dict[str, Any]]) -> dict[str, Any]:
-    """Return a message as chat templates know it: roles of today under their usual names, results with their tool's name.
+def _messages(given: Sequence[Message]) -> list[dict[str, Any]]:
+    """Return messages as chat templates know them: roles of today under their usual names, results with their tool's name.
 
     Raises:
-        GenerationError: It is none.
+        GenerationError: There are none, or one has no text.
     """
-    found = {key: value for key, value in message.items() if value is not None or key == "content"}
-    if found.get("role") == "developer":
-        found["role"] = "system"
-    if not found.get("tool_calls"):
-        found.pop("tool_calls", None)
-    if found.get("role") == "tool":
-        names = {call_id: name for each in messages for call_id, name in _calls_in(each)}
-        found.setdefault("name", names.get(found.get("tool_call_id"), "the call"))
-    if found.get("role") == "assistant" and found.get("content") is None and not found.get("tool_calls"):
-        found["content"] = ""
-    list(_calls_in(found, strict=True))
-    return found
-
-
-def _calls_in(message: dict[str, Any], *, strict: bool = False) -> list[tuple[Any, Any]]:
-    """Return the ids and names of the calls in a message.
-
-    Raises:
-        GenerationError: With `strict`: one is none.
-    """
-    calls = message.get("tool_calls") or []
-    found: list[tuple[Any, Any]] = []
-    for call in calls if isinstance(calls, list) else [calls]:
-        function = call.get("function") if isinstance(call, dict) else None
-        if isinstance(function, dict) and isinstance(function.get("name"), str):
-            if strict:
-                _check_arguments(function.get("arguments"))
-            found.append((str(call.get("id")), function["name"]))
-        elif strict:
-            raise GenerationError(
-                f"a call of a message is {call!r:.60}",
-                fix='write {"id": "...", "type": "function", "function": {"name": "...", "arguments": "{...}"}}',
-                code="invalid-prompt",
-            )
-    return found
-
-
-def _check_arguments(given: Any) -> None:
+    names = {call.id: call.function.name for each in given for call in each.tool_calls or ()}
     try:
-        parsed = json.loads(given) if isinstance(given, str) and given else given
-    except (ValueError, RecursionError):
-        parsed = given
-    if parsed and not isinstance(parsed, dict):
-        raise GenerationError(
-            f"the arguments of a call are {given!r:.60}",
-            why="they are a JSON object, as text",
-            fix="send the message of the assistant back as it came",
-            code="invalid-prompt",
-        )
+        return as_messages([_message(message, names) for message in given])
+    except GenerationError as error:
+        about(error, "messages")
+        raise
+
+
+def _message(message: Message, names: Mapping[str | None, str]) -> dict[str, Any]:
+    written = message.model_dump(exclude_unset=True)
+    found = {key: value for key, value in written.items() if value is not None or key == "content"}
+    if message.role == "developer":
+        found["role"] = "system"
+    if not message.tool_calls:
+        found.pop("tool_calls", None)
+    if message.role == "tool":
+        found.setdefault("name", names.get(message.tool_call_id, "the call"))
+    if message.role == "assistant" and message.content is None and not message.tool_calls:
+        found["content"] = ""
+    return found

@@ -1,35 +1,45 @@
-"""The bodies of requests: what OpenAI's API and vLLM's name, read by pydantic.
+"""The bodies of requests: what OpenAI's API and vLLM's name, each field with its type, read by pydantic.
 
-A field is one of these: acted on; harmless, so that it is taken and has no effect (`HARMLESS`); taken only with the value that
+A field is one of these: acted on; harmless, so that it is taken and has no effect (`Harmless`); taken only with the value that
 means nothing (`_ONLY`); or unknown, which is an error. Nothing that would change an answer is ignored.
 """
 
 from __future__ import annotations
 
-from typing import Any, Literal
+import json
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, StrictInt, ValidationError, model_validator
+from pydantic import (
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    StrictBool,
+    StrictInt,
+    ValidationError,
+    model_validator,
+)
 from pydantic_core import from_json
 
 from schemagen.serve.errors import RequestError, unsupported
 
-#: Fields that change nothing in an answer: who asks, where it is billed, how it is cached, which engine masks.
-HARMLESS = frozenset({
-    "user", "metadata", "store", "service_tier", "safety_identifier", "prompt_cache_key", "prompt_cache_retention",
-    "prediction", "guided_decoding_backend", "structured_outputs_backend", "request_id", "priority",
-})  # fmt: skip
+if TYPE_CHECKING:
+    from pydantic_core import ErrorDetails
 
 #: Field -> the values with which it means nothing, and what to do about others.
 _ONLY: dict[str, tuple[tuple[Any, ...], str]] = {
-    "logprobs": ((None, False), "leave it out; lm.run(...) in Python has masked_mass"),
+    "logprobs": (
+        (None, False),
+        'leave it out; a stream with "schemagen": {"trace": true} tells how many tokens were allowed',
+    ),
     "top_logprobs": ((None, 0), "leave it out"),
     "prompt_logprobs": ((None,), "leave it out"),
     "frequency_penalty": ((None, 0, 0.0), "leave it out, or set repetition_penalty in the model's generation_config"),
     "presence_penalty": ((None, 0, 0.0), "leave it out, or set repetition_penalty in the model's generation_config"),
     "repetition_penalty": ((None, 1, 1.0), "leave it out, or set it in the model's generation_config"),
     "logit_bias": ((None, {}), "leave it out; what may be written is said by a schema, a pattern or a grammar"),
-    "functions": ((None,), 'write tools=[{"type": "function", "function": {...}}]'),
-    "function_call": ((None,), "write tool_choice"),
+    "functions": ((None,), 'write "tools": [{"type": "function", "function": {...}}]'),
+    "function_call": ((None,), 'write "tool_choice"'),
     "modalities": ((None, ["text"]), 'leave it out, or write ["text"]'),
     "audio": ((None,), "leave it out: models here write text"),
     "web_search_options": ((None,), "leave it out, and pass a tool of your own"),
@@ -51,6 +61,29 @@ class _Part(BaseModel):
     model_config = ConfigDict(extra="forbid", strict=False, populate_by_name=True)
 
 
+class _Open(BaseModel):
+    """An object whose other keys are kept, for the chat template or the reader of structural tags."""
+
+    model_config = ConfigDict(extra="allow")
+
+
+def _parsed(value: Any) -> Any:
+    """Return a schema that is given as JSON text, as vLLM takes it.
+
+    Raises:
+        ValueError: The text is not JSON.
+    """
+    try:
+        return from_json(value) if isinstance(value, str) else value
+    except ValueError as error:
+        raise ValueError(f"the text is not JSON: {error}") from None
+
+
+#: A JSON Schema.
+Schema = dict[str, Any] | StrictBool
+SchemaOrText = Annotated[Schema, BeforeValidator(_parsed)]
+
+
 class StreamOptions(_Part):
     """What a stream tells beside the text."""
 
@@ -62,12 +95,12 @@ class StreamOptions(_Part):
 class StructuredOutputs(_Part):
     """The field ``structured_outputs`` of vLLM: one constraint."""
 
-    json_: Any = Field(None, alias="json")
+    json_: SchemaOrText | None = Field(None, alias="json")
     regex: str | None = None
     choice: list[str] | None = None
     grammar: str | None = None
     json_object: bool | None = None
-    structural_tag: Any = None
+    structural_tag: str | dict[str, Any] | list[dict[str, Any]] | None = None
     disable_any_whitespace: bool = False
     disable_fallback: bool | None = None
 
@@ -88,7 +121,59 @@ class Extension(_Part):
     property_order: Literal["schema", "any"] = "schema"
 
 
-class CommonRequest(_Part):
+class Harmless(_Part):
+    """Fields that change nothing in an answer: who asks, where it is billed, how it is cached, which engine masks."""
+
+    user: str | None = None
+    metadata: dict[str, Any] | None = None
+    store: bool | None = None
+    service_tier: str | None = None
+    safety_identifier: str | None = None
+    prompt_cache_key: str | None = None
+    prompt_cache_retention: str | None = None
+    prediction: dict[str, Any] | None = None
+    guided_decoding_backend: str | None = None
+    structured_outputs_backend: str | None = None
+    request_id: str | None = None
+    priority: int | None = None
+
+
+class TextFormat(_Part):
+    """An answer that may be any text, or any object."""
+
+    type: Literal["text", "json_object"]
+    json_schema: None = None
+
+
+class JsonSchema(_Part):
+    """The schema of a response format."""
+
+    name: str = ""
+    description: str | None = None
+    schema_: Schema = Field(alias="schema")
+    strict: bool | None = None
+
+
+class JsonSchemaFormat(_Part):
+    """An answer that is an instance of a schema."""
+
+    type: Literal["json_schema"]
+    json_schema: JsonSchema
+
+
+class StructuralTagFormat(_Open):
+    """An answer that is a text of a structural tag, whose keys are told by its own reader."""
+
+    type: Literal["structural_tag"]
+    format: dict[str, Any] | None = None
+    structures: list[dict[str, Any]] | None = None
+    triggers: list[str] | None = None
+
+
+ResponseFormat = Annotated[TextFormat | JsonSchemaFormat | StructuralTagFormat, Field(discriminator="type")]
+
+
+class CommonRequest(Harmless):
     """What both kinds of completions take."""
 
     model: str = ""
@@ -102,27 +187,26 @@ class CommonRequest(_Part):
     min_p: float | None = Field(None, ge=0, le=1)
     stop: str | list[str] | None = None
     max_tokens: int | None = Field(None, ge=1)
-    guided_json: Any = None
+    guided_json: SchemaOrText | None = None
     guided_regex: str | None = None
     guided_choice: list[str] | None = None
     guided_grammar: str | None = None
+    response_format: ResponseFormat | None = None
     structured_outputs: StructuredOutputs | None = None
     extension: Extension = Field(default_factory=Extension, alias="schemagen")
 
     @model_validator(mode="before")
     @classmethod
-    def _without_harmless(cls, given: Any) -> Any:
-        """Take out what changes nothing, and refuse what would."""
+    def _without_meaningless(cls, given: Any) -> Any:
+        """Take out values that mean nothing, and refuse others of the same fields."""
         if not isinstance(given, dict):
             return given
         kept = {}
         for name, value in given.items():
-            if name in HARMLESS:
-                continue
             if name in _ONLY and name not in cls.model_fields:
                 meaningless, fix = _ONLY[name]
                 if not any(value == each and type(value) is type(each) for each in meaningless):
-                    raise unsupported(name, value, fix)
+                    raise unsupported(name, f'"{name}": {json.dumps(value):.80}', fix)
                 continue
             kept[name] = value
         return kept
@@ -144,22 +228,69 @@ class CommonRequest(_Part):
         return self.max_tokens
 
 
-class JsonSchema(_Part):
-    """The schema of a response format."""
+class ContentPart(_Open):
+    """A part of the content of a message."""
 
-    name: str = ""
+    type: str
+    text: str | None = None
+
+
+def _is_object(value: Any) -> Any:
+    """Refuse arguments that are neither a JSON object, or the text of one, nor empty.
+
+    Raises:
+        ValueError: They are something else.
+    """
+    meant = from_json(value) if isinstance(value, str) and value else value
+    if meant and not isinstance(meant, dict):
+        raise ValueError("the arguments of a call are a JSON object, as text: send the message back as it came")
+    return value
+
+
+class CalledFunction(_Open):
+    """Which tool was called, and with what."""
+
+    name: str
+    arguments: Annotated[str | dict[str, Any] | None, BeforeValidator(_is_object)] = None
+
+
+class MessageCall(_Open):
+    """A call in a message of the assistant."""
+
+    id: str | None = None
+    type: Literal["function"] = "function"
+    function: CalledFunction
+
+
+class Message(_Open):
+    """A message of a chat; its other keys are for the chat template."""
+
+    role: str
+    content: str | list[ContentPart] | None = None
+    name: str | None = None
+    tool_calls: list[MessageCall] | None = None
+    tool_call_id: str | None = None
+
+
+class Function(_Open):
+    """A function that may be called."""
+
+    name: str = Field(pattern=r"^[A-Za-z0-9_.-]{1,64}$")
     description: str | None = None
-    schema_: Any = Field(None, alias="schema")
+    parameters: dict[str, Any] | None = None
     strict: bool | None = None
 
 
-class ResponseFormat(BaseModel):
-    """What an answer has to be; a structural tag keeps its other keys."""
+class FunctionTool(_Open):
+    """A tool; the function may stand there without the object around it."""
 
-    model_config = ConfigDict(extra="allow")
+    type: Literal["function"] = "function"
+    function: Function
 
-    type: Literal["text", "json_object", "json_schema", "structural_tag"]
-    json_schema: JsonSchema | None = None
+    @model_validator(mode="before")
+    @classmethod
+    def _wrapped(cls, given: Any) -> Any:
+        return {"function": given} if isinstance(given, dict) and "name" in given and "function" not in given else given
 
 
 class NamedFunction(_Part):
@@ -178,10 +309,9 @@ class NamedTool(_Part):
 class ChatRequest(CommonRequest):
     """The body of ``POST /v1/chat/completions``."""
 
-    messages: list[dict[str, Any]]
+    messages: list[Message]
     max_completion_tokens: int | None = Field(None, ge=1)
-    response_format: ResponseFormat | None = None
-    tools: list[dict[str, Any]] | None = None
+    tools: list[FunctionTool] | None = None
     tool_choice: Literal["auto", "required", "none"] | NamedTool | None = None
     parallel_tool_calls: bool | None = None
 
@@ -195,7 +325,6 @@ class CompletionRequest(CommonRequest):
     """The body of ``POST /v1/completions``; a prompt may be a text, tokens, or a list of either."""
 
     prompt: str | list[StrictInt] | list[str] | list[list[StrictInt]]
-    response_format: ResponseFormat | None = None
 
     @property
     def prompts(self) -> list[str | list[int]]:
@@ -224,13 +353,14 @@ def read_body(body: bytes, kind: type[CommonRequest]) -> Any:
     try:
         return kind.model_validate(given)
     except ValidationError as error:
-        raise _refused(error) from None
+        raise _refused(error, given) from None
 
 
-def _refused(error: ValidationError) -> RequestError:
-    """Return the first complaint of pydantic, as an error that names the field."""
-    first = error.errors(include_url=False, include_input=False)[0]
-    param = ".".join(str(step) for step in first["loc"])
+def _refused(error: ValidationError, given: Any) -> RequestError:
+    """Return the complaint of pydantic that is deepest in the body, as an error that names the field."""
+    found = [(_field_of(each, given), each) for each in error.errors(include_url=False, include_input=False)]
+    field, first = max(found, key=lambda each: len(each[0]))
+    param = ".".join(map(str, field))
     if first["type"] == "extra_forbidden":
         return RequestError(
             f"{param} is no field of this request",
@@ -239,4 +369,24 @@ def _refused(error: ValidationError) -> RequestError:
             fix="leave it out, or check its spelling",
             code="unknown-field",
         )
-    return RequestError(f"{param or 'the body'}: {first['msg']}", param=param, fix="correct it", code="invalid-field")
+    told = dict.fromkeys(each["msg"] for place, each in found if place == field)  # of each form that it may have
+    said = (
+        ", or ".join(told)
+        .replace(", or Input should be", ", or")
+        .replace("a valid dictionary", "an object")
+        .removeprefix("Value error, ")
+    )
+    fix = "add it" if first["type"] == "missing" else "correct it"
+    return RequestError(f"{param or 'the body'}: {said}", param=param, fix=fix, code="invalid-field")
+
+
+def _field_of(complaint: ErrorDetails, given: Any) -> list[int | str]:
+    """Return the path of a complaint in the body: without the steps that name forms which the value may have."""
+    found: list[int | str] = []
+    for index, step in enumerate(complaint["loc"]):
+        is_there = step in given if isinstance(given, dict) else isinstance(given, list) and isinstance(step, int)
+        if is_there:
+            given = given[step]
+        if is_there or (complaint["type"] == "missing" and index + 1 == len(complaint["loc"])):
+            found.append(step)
+    return found

@@ -5,10 +5,10 @@ from __future__ import annotations
 import ipaddress
 import socket
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from schemagen.errors import OptionError
-from schemagen.serve import ServerLimits, create_app
+from schemagen.serve import create_app
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -62,15 +62,10 @@ class Address:
         except ValueError:
             return self.host == "localhost"
 
-    def app(
-        self, lm: LanguageModel, *, name: str, limits: ServerLimits, show_schema: bool, continuous: bool | None = None
-    ) -> FastAPI:
-        """Return the app for this address; see `schemagen.serve.create_app`."""
+    def app(self, lm: LanguageModel, **options: Any) -> FastAPI:
+        """Return the app for this address; options as for `schemagen.serve.create_app`."""
         hosts = _LOCAL_NAMES if self.is_local and self.api_key is None else None
-        return create_app(
-            lm, name=name, limits=limits, api_key=self.api_key, allowed_hosts=hosts, show_schema=show_schema,
-            continuous=continuous,
-        )  # fmt: skip
+        return create_app(lm, api_key=self.api_key, allowed_hosts=hosts, **options)
 
 
 def listen(app: FastAPI, address: Address, tell: Callable[[str], None]) -> None:

@@ -9,7 +9,7 @@ import jsonschema
 import pytest
 
 import schemagen
-from schemagen.serve.requests import HARMLESS
+from schemagen.serve.requests import Harmless
 from tests.serve.conftest import PERSON, WEATHER, as_format, chat_body, chunks_of, function, message_of
 
 PROMPTS = ["Ada Lovelace, 36, London", "Grace Hopper, 85, New York", "Tom", "12 apples for Emmy Noether in Erlangen"]
@@ -202,7 +202,9 @@ def test_harmless_fields_change_nothing(client):
     """Who asks, and where it is billed, is taken and has no effect."""
     more = {"response_format": as_format(PERSON), "frequency_penalty": 0, "logprobs": False, "modalities": ["text"]}
     plain = chat(client, response_format=as_format(PERSON))["choices"]
-    assert chat(client, **more, **dict.fromkeys(HARMLESS, "x"))["choices"] == plain
+    others = {"store": True, "priority": 3, "metadata": {"x": "y"}, "prediction": {"type": "content", "content": "x"}}
+    harmless = dict.fromkeys(Harmless.model_fields, "x") | others
+    assert chat(client, **more, **harmless)["choices"] == plain
 
 
 def test_the_shape_is_shown_unless_one_says_not_to(client, lm):

@@ -47,14 +47,15 @@ def test_what_cannot_be_meant_is_refused(words, status, said):
     ],
 )
 def test_who_batches_is_passed_on(monkeypatch, words, continuous):
-    """And the timeout is a limit."""
+    """And the timeout is a limit, and --docs is passed on."""
     found = {}
     monkeypatch.setattr("schemagen.serve.run.create_app", lambda _, **given: found.update(given))
     monkeypatch.setattr("schemagen.serve.run.listen", lambda *_: None)
-    result = CliRunner().invoke(app, ["serve", "--bundled", "--timeout", "2.5", *words])
+    result = CliRunner().invoke(app, ["serve", "--bundled", "--timeout", "2.5", "--docs", *words])
     assert result.exit_code == 0, result.output
     assert found["continuous"] is continuous
     assert found["limits"].timeout == 2.5
+    assert found["docs"] is True
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="signals are another matter there")

@@ -100,7 +100,9 @@ def test_each_example_is_a_schema_that_can_be_answered(browser, address):
     [
         ("{", "no JSON"),
         ('{"type": "integer", "minimum": 3, "maximum": 2}', "no value can satisfy"),
-        ("[1]", "JSON Schema"),
+        ('{"type": "int"}', "At: /type"),
+        ('{"properties": {"a/b": {"minimum": "x"}}}', "At: /properties/a~1b/minimum"),
+        ("[1]", "should be an object"),
     ],
 )
 def test_what_is_refused_is_said(browser, address, schema, said):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import random
+import re
 import threading
 
 import pytest
@@ -24,6 +25,16 @@ PRODUCT = {
     "allOf": [{"oneOf": [{"required": [f"k{i}{j}"]} for j in range(4)]} for i in range(12)],
 }
 
+#: What only a caller from Python can write.
+OF_PYTHON = re.compile(r"\b[a-z_]+=(False|True|None|'|\[|\{|\.\.\.)|\blm\.|\bschemagen\.|Limits\(|max_new_tokens")
+FUNCTION = "tools.0.function"
+
+
+def called(arguments):
+    """Return a call in a message."""
+    return {"id": "c", "type": "function", "function": {"name": "f", "arguments": arguments}}
+
+
 #: What is added to a good request -> status, code, and the field that is named.
 REFUSED = {
     "logprobs": ({"logprobs": True}, 400, "unsupported", "logprobs"),
@@ -38,9 +49,9 @@ REFUSED = {
     "budget": ({"max_tokens": 3, "guided_json": PERSON}, 400, "budget-exhausted", None),
     "too long an array": ({"guided_json": {"type": "array", "minItems": 10**5}}, 400, "budget-exhausted", None),
     "invalid": ({"guided_json": {"type": "integr"}}, 400, "invalid-schema", "guided_json"),
-    "no schema": ({"guided_json": [1, 2]}, 400, "invalid-schema", "guided_json"),
-    "half a schema": ({"guided_json": '{"type":'}, 400, "invalid-schema", "guided_json"),
-    "a number": ({"guided_json": 5}, 400, "invalid-schema", "guided_json"),
+    "no schema": ({"guided_json": [1, 2]}, 400, "invalid-field", "guided_json"),
+    "half a schema": ({"guided_json": '{"type":'}, 400, "invalid-field", "guided_json"),
+    "a number": ({"guided_json": 5}, 400, "invalid-field", "guided_json"),
     "unsatisfiable": (
         {"response_format": as_format({"type": "integer", "minimum": 3, "maximum": 2})},
         400,
@@ -51,7 +62,19 @@ REFUSED = {
         {"response_format": {"type": "json_schema"}},
         400,
         "invalid-field",
+        "response_format.json_schema",
+    ),
+    "a schema that is none": (
+        {"response_format": {"type": "json_schema", "json_schema": {"name": "x", "schema": [1]}}},
+        400,
+        "invalid-field",
         "response_format.json_schema.schema",
+    ),
+    "a schema of any object": (
+        {"response_format": {"type": "json_object", "schema": INTEGER}},
+        400,
+        "unknown-field",
+        "response_format.schema",
     ),
     "not regular": ({"guided_regex": r"(a)\1"}, 400, "unsupported-pattern", "guided_regex"),
     "half a pattern": ({"guided_regex": "("}, 400, "invalid-pattern", "guided_regex"),
@@ -76,24 +99,58 @@ REFUSED = {
         None,
     ),
     "no tools": ({"tools": [], "tool_choice": "required"}, 400, None, None),
-    "a tool without name": ({"tools": [{"type": "function", "function": {}}]}, 400, "tool-error", None),
-    "another tool": ({"tools": [{"type": "web_search"}]}, 400, "unsupported", "tools"),
+    "a tool without name": (
+        {"tools": [{"type": "function", "function": {}}]},
+        400,
+        "invalid-field",
+        FUNCTION + ".name",
+    ),
+    "another tool": ({"tools": [{"type": "web_search"}]}, 400, "invalid-field", "tools.0.type"),
+    "a tool's name": ({"tools": [function("a b", PERSON)]}, 400, "invalid-field", FUNCTION + ".name"),
+    "parameters": ({"tools": [function("f", "x")]}, 400, "invalid-field", FUNCTION + ".parameters"),
+    "no parameters": ({"tools": [function("f", True)]}, 400, "invalid-field", FUNCTION + ".parameters"),
+    "a list of parameters": ({"tools": [function("f", [1])]}, 400, "invalid-field", FUNCTION + ".parameters"),
+    "an id": (
+        {"messages": [{"role": "tool", "content": "x", "tool_call_id": []}]},
+        400,
+        "invalid-field",
+        "messages.0.tool_call_id",
+    ),
+    "arguments": (
+        {"messages": [{"role": "assistant", "tool_calls": [called("[1]")]}]},
+        400,
+        "invalid-field",
+        "messages.0.tool_calls.0.function.arguments",
+    ),
+    "deep arguments": (
+        {"messages": [{"role": "assistant", "tool_calls": [called('{"a":' + "[" * 900 + "]" * 900 + "}")]}]},
+        400,
+        "invalid-field",
+        "messages.0.tool_calls.0.function.arguments",
+    ),
+    "half a text": (
+        {"messages": [{"role": "user", "content": [{"type": "text", "text": 5}]}]},
+        400,
+        "invalid-field",
+        "messages.0.content.0.text",
+    ),
+    "harmless": ({"user": 5}, 400, "invalid-field", "user"),
     "a tool that is none": ({"tools": [function("f", {"type": "integer"})]}, 400, None, None),
     "a hostile tool": ({"tools": [function("f", PRODUCT)]}, 400, "limit-reached", None),
     "many": ({"n": 17, "temperature": 1}, 400, "too-many", "n"),
     "no messages": ({"messages": []}, 400, "empty-prompt", None),
-    "no role": ({"messages": [{"content": "x"}]}, 400, "invalid-prompt", None),
+    "no role": ({"messages": [{"content": "x"}]}, 400, "invalid-field", "messages.0.role"),
     "picture": (
         {"messages": [{"role": "user", "content": [{"type": "image_url", "image_url": {"url": "x"}}]}]},
         400,
         "invalid-prompt",
-        None,
+        "messages",
     ),
     "calls that are none": (
         {"messages": [{"role": "assistant", "tool_calls": [{"id": 1}]}]},
         400,
-        "invalid-prompt",
-        None,
+        "invalid-field",
+        "messages.0.tool_calls.0.id",
     ),
     "too long": ({"messages": [{"role": "user", "content": "word " * 3000}]}, 400, "budget-exhausted", None),
     "wrong type": ({"messages": "x"}, 400, "invalid-field", "messages"),
@@ -110,6 +167,27 @@ def test_a_request_is_refused(client, more, status, code, param):
     assert error["code"] == code or code is None, error
     assert error["param"] == param or param is None, error
     assert error["message"]
+    assert not OF_PYTHON.search(error["message"]), error
+
+
+@pytest.mark.parametrize(
+    ("more", "told"),
+    [
+        ({"messages": [{"role": "user", "content": "word " * 3000}]}, '"schemagen": {"show_schema": false}'),
+        ({"logprobs": True}, '"schemagen": {"trace": true}'),
+        ({"guided_json": PERSON, "max_tokens": 3}, "max_tokens"),
+        ({"tools": [function("f", PERSON)], "tool_choice": "required", "max_tokens": 3}, '"max_tokens": '),
+        ({"guided_json": PRODUCT}, "start the server with a higher max_alternatives"),
+        ({"guided_json": {"type": "string", "pattern": r"(a)\1"}}, "leave it out"),
+        ({"guided_grammar": "x: /a/"}, "name the first rule start"),
+        ({"guided_grammar": "start: X\n%declare X"}, "write its definition into the grammar"),
+    ],
+)
+def test_an_error_names_fields_of_http(client, more, told):
+    """Not the options of Python that mean the same."""
+    error = client.post("/v1/chat/completions", json=chat_body(**more)).json()["error"]
+    assert told in error["fix"], error
+    assert not OF_PYTHON.search(error["message"]), error
 
 
 BODIES = {
@@ -139,40 +217,72 @@ def test_a_body_that_is_none_is_refused(client, body):
     assert client.get("/health").json() == {"status": "ok"}
 
 
+STRANGE = [None, -1, 10**30, "", "\0", "x", [], {}, [1], [[]], {"type": []}, True, "x" * 2000, 0.5, {"$ref": "#"}]
+
+
 def changed(draw, value):
     """Return a JSON value with something in it replaced, left out or repeated."""
-    strange = [None, -1, 10**30, "", "\0", [], {}, [[]], {"type": []}, True, "x" * 2000, 0.5, {"$ref": "#"}]
-    if isinstance(value, dict) and value and draw.random() < 0.8:
+    if isinstance(value, dict) and value and draw.random() < 0.85:
         key = draw.choice(list(value))
         rest = {name: each for name, each in value.items() if name != key}
         return rest if draw.random() < 0.2 else {**rest, key: changed(draw, value[key])}
-    if isinstance(value, list) and value and draw.random() < 0.8:
+    if isinstance(value, list) and value and draw.random() < 0.85:
         index = draw.randrange(len(value))
         return [*value[:index], changed(draw, value[index]), *value[index + 1 :]]
-    return draw.choice(strange)
+    return draw.choice(STRANGE)
 
 
+TALK = [
+    {"role": "system", "content": [{"type": "text", "text": "You save."}]},
+    {"role": "user", "content": "Ada"},
+    {"role": "assistant", "content": None, "tool_calls": [called('{"name": "Ada"}')]},
+    {"role": "tool", "tool_call_id": "c", "name": "save", "content": "done"},
+    {"role": "user", "content": "And now?"},
+]
+TAG = {"type": "tag", "begin": "<a>", "content": {"type": "json_schema", "json_schema": INTEGER}, "end": "</a>"}
 SEEDS = [
-    chat_body(response_format=as_format(PERSON), max_tokens=30),
-    chat_body(tools=[function("save", PERSON)], tool_choice="required", max_tokens=40),
-    chat_body(structured_outputs={"regex": "[ab]{2}"}, stop=None, n=2, temperature=1.0, max_tokens=5),
-    chat_body(guided_grammar='root ::= "a" root | "b"', stream_options={"include_usage": True}, max_tokens=5),
+    chat_body(response_format=as_format(PERSON), user="u", metadata={"a": "b"}),
+    chat_body(tools=[function("save", PERSON)], tool_choice="required", parallel_tool_calls=False),
+    chat_body(messages=TALK, tools=[function("save", PERSON)], tool_choice="auto"),
+    chat_body(tools=[function("f", INTEGER)], tool_choice={"type": "function", "function": {"name": "f"}}),
+    chat_body(structured_outputs={"regex": "[ab]{2}", "json": None}, stop=None, n=2, temperature=1.0, seed=3),
+    chat_body(guided_grammar='root ::= "a" root | "b"', stream_options={"include_usage": True}, logprobs=False),
+    chat_body(response_format={"type": "structural_tag", "format": TAG}, top_p=0.5, top_k=3, min_p=0.1),
+    chat_body(guided_choice=["a", "b"], schemagen={"trace": False, "whitespace": "compact", "show_schema": False}),
+    chat_body(guided_json='{"type": "integer"}', logit_bias={}, modalities=["text"], frequency_penalty=0),
+    {"prompt": ["Ada", "Grace"], "guided_regex": "a|b", "stop": ["x"], "echo": False},
+    {"prompt": [[1, 2], [3]], "response_format": {"type": "text"}, "priority": 3},
 ]
 
 
-@pytest.mark.parametrize("seed", range(60))
-def test_a_changed_request_is_answered_or_refused(client, seed):
-    """A request with anything in it replaced is answered, or refused with a 4xx: never a fault of the server."""
+def mutated(seed):
+    """Return a route, and a body for it of which up to three parts are changed."""
     draw = random.Random(seed)
-    body = changed(draw, SEEDS[seed % len(SEEDS)])
-    if isinstance(body, dict) and draw.random() < 0.5:
+    body = draw.choice(SEEDS)
+    route = "/v1/completions" if "prompt" in body else "/v1/chat/completions"
+    for _ in range(draw.randint(1, 3)):
         body = changed(draw, body)
-    if isinstance(body, dict):
-        body = {**body, "stream": False} | ({"max_tokens": 30} if "max_tokens" in body else {"max_tokens": 20})
-    response = client.post("/v1/chat/completions", json=body)
-    assert response.status_code == 200 or 400 <= response.status_code < 500, (body, response.text)
-    if response.status_code != 200:
-        assert response.json()["error"]["code"]
+    if isinstance(body, dict) and body.get("max_tokens", 1) in (1, 80):
+        body["max_tokens"] = 8  # so that what is answered is answered soon
+    return route, body
+
+
+@pytest.mark.filterwarnings("ignore:the schema has no keyword of JSON Schema")
+@pytest.mark.parametrize("seeds", [range(500), pytest.param(range(500, 5500), marks=pytest.mark.slow)], ids=len)
+def test_a_changed_request_is_answered_or_refused(client, seeds):
+    """A request with anything in it replaced is answered, or refused with a 4xx: never a fault of the server."""
+    statuses = set()
+    for seed in seeds:
+        route, body = mutated(seed)
+        content = json.dumps(body).encode()
+        response = client.post(route, content=content, headers={"content-type": "application/json"})
+        assert response.status_code == 200 or 400 <= response.status_code < 500, (body, response.text)
+        statuses.add(response.status_code)
+        if response.status_code != 200:
+            error = response.json()["error"]
+            assert error["code"]
+            assert not OF_PYTHON.search(error.get("fix", "")), (body, error)
+    assert statuses == {200, 400}
 
 
 def test_a_stream_that_is_refused_has_a_status(client):
@@ -216,6 +326,32 @@ def test_a_key_is_asked_for(lm):
         refused = client.get("/v1/models")
         assert refused.json()["error"]["type"] == "authentication_error"
         assert refused.headers["www-authenticate"] == "Bearer"
+
+
+def test_a_description_of_the_routes_is_off(lm):
+    """Unless it is asked for; and with a key it needs the key."""
+    with TestClient(create_app(lm)) as client:
+        assert [client.get(path).status_code for path in ("/docs", "/openapi.json", "/redoc")] == [404] * 3
+    with TestClient(create_app(lm, docs=True)) as client:
+        assert "/v1/chat/completions" in client.get("/openapi.json").json()["paths"]
+        assert "openapi.json" in client.get("/docs").text
+    with TestClient(create_app(lm, docs=True, api_key="secret")) as client:
+        for path in ("/docs", "/openapi.json"):
+            assert client.get(path).status_code == 401
+            assert client.get(path, headers={"authorization": "Bearer secret"}).status_code == 200
+
+
+def test_the_page_is_held_by_headers(client):
+    """No frame, no other type, no other host, and no script but its own; tests/serve/test_page.py runs it so."""
+    headers = client.get("/").headers
+    assert headers["x-content-type-options"] == "nosniff"
+    assert headers["x-frame-options"] == "DENY"
+    assert headers["referrer-policy"] == "no-referrer"
+    policy = dict(part.split(" ", 1) for part in headers["content-security-policy"].split("; "))
+    assert policy["default-src"] == policy["frame-ancestors"] == policy["base-uri"] == "'none'"
+    assert policy["connect-src"] == "'self'"
+    for kind in ("script-src", "style-src"):
+        assert re.fullmatch(r"'sha256-[A-Za-z0-9+/]{43}='", policy[kind])
 
 
 def test_other_names_of_this_machine_are_refused(lm):
@@ -367,3 +503,26 @@ def test_a_client_that_goes_away_while_it_sends_is_no_fault(lm, caplog):
     asyncio.run(main())
     assert not caplog.records
     assert sent[0]["status"] == 499
+
+
+@pytest.mark.parametrize("field", ["guided_grammar", "structured_outputs"])
+def test_a_grammar_does_not_look_at_the_disk(client, tmp_path, monkeypatch, field):
+    """What it imports is looked for in lark's library alone: the answer tells nobody which files lie on the server."""
+    pytest.importorskip("lark")
+    monkeypatch.chdir(tmp_path)
+
+    def answer(text):
+        given = text if field == "guided_grammar" else {"grammar": text}
+        return client.post("/v1/chat/completions", json=chat_body(**{field: given}))
+
+    texts = ["start: X\n%import .x (X)", "start: X\n%import x (X)", "start: X\n%import .y (X)"]
+    before = [answer(text).json() for text in texts]
+    (tmp_path / "x.lark").write_text("X: /x/", encoding="utf-8")
+    after = [answer(text).json() for text in texts]
+    assert before == after
+    for body in after:
+        assert body["error"]["code"] == "invalid-grammar"
+        assert "not in lark's library" in body["error"]["message"]
+        assert "Assertion" not in json.dumps(body)
+    common = answer("start: DIGIT\n%import common.DIGIT").json()
+    assert common["choices"][0]["message"]["content"].isdigit()
