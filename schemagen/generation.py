@@ -35,10 +35,10 @@ class Generation(Generic[T]):
         reasoning: What the model thought before it answered; None if it was not asked to (``reasoning=`` of
             `LanguageModel.run`).
         reasoning_tokens: How many of the tokens are thoughts, what ends them included.
-        finish_reason: Why the text is over. "complete": it ended where the model wanted it to end, or where there was no more to
-            write. "budget": ``max_new_tokens`` closed it; at some token the budget left out the likeliest of those that the
-            grammar allows, because the text could not have been completed in time after it, or the last token of the budget came
-            where the text could go on. The value is valid, and may be shorter than the model would have made it.
+        finish_reason: Why the text is over. "complete": it ended where the model wanted it to, or where nothing more could be
+            written. "budget": ``max_new_tokens`` closed it. Either the budget left out, at some token, the likeliest of those
+            that the grammar allows, because the text could not have been completed in time after it; or the last token of the
+            budget came where the text could go on. The value is valid, and may be shorter than the model would have made it.
     """
 
     value: T

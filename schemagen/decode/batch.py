@@ -215,7 +215,7 @@ def _may_read_ahead(
     return len(grammars) == 1 and can_read_ahead(model, inputs, alone, grammars[0])
 
 
-def _result(  # noqa: PLR0913 - what one row took from its chunk
+def _result(
     row: Row, generated: list[int], options: dict[str, Any], seconds: float, budget: int | None, *, was_left_out: bool
 ) -> Decoded | Exception:
     """Read one row of the output."""

@@ -16,7 +16,7 @@ ELEVENS = {"type": "array", "items": {"const": 11}, "minItems": 1}
 class Harmless(LogitsProcessor):
     """Changes nothing, but only ``generate`` of transformers takes it."""
 
-    def __call__(self, input_ids, scores):
+    def __call__(self, input_ids, scores):  # noqa: ARG002 - as the base class has it
         """Return the scores."""
         return scores
 
