@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Generic, Literal, TypeAlias, TypeVar
 
 from schemagen.errors import GenerationError
@@ -43,7 +43,7 @@ class Generation(Generic[T]):
 
     value: T
     text: str
-    token_ids: tuple[int, ...]
+    token_ids: tuple[int, ...] = field(repr=False)  # hundreds of numbers say nothing to a reader
     prompt_tokens: int
     seconds: float
     masked_mass: float | None

@@ -632,3 +632,12 @@ def test_the_reason_is_written_with_the_value(job):
         found = [json.loads(line) for line in job.output.read_text(encoding="utf-8").splitlines()]
     reasons = [row["finish_reason"] for row in found]
     assert reasons == ["budget" if index == 5 else "complete" for index in range(25)]
+
+
+def test_parquet_without_pyarrow_has_one_message(tmp_path, monkeypatch):
+    """That it is not installed, and nothing about the file."""
+    monkeypatch.setitem(sys.modules, "pyarrow.parquet", None)
+    (tmp_path / "in.parquet").write_bytes(b"")
+    with pytest.raises(OptionError) as caught:
+        open_source(str(tmp_path / "in.parquet"))
+    assert caught.value.code == "no-pyarrow"
