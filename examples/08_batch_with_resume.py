@@ -5,6 +5,7 @@
 
 import argparse
 import json
+import tempfile
 from itertools import islice
 from pathlib import Path
 
@@ -31,9 +32,11 @@ def has_value(line: str) -> bool:
 
 parser = argparse.ArgumentParser(description=__doc__)
 parser.add_argument("path", nargs="?", type=Path, default=Path(__file__).parent / "data" / "messages.jsonl")
-parser.add_argument("--output", type=Path, default=Path("contacts.jsonl"))
+folder = Path(tempfile.gettempdir(), "schemagen-examples", "batch-with-resume")
+parser.add_argument("--output", type=Path, default=folder / "contacts.jsonl", help="default: %(default)s")
 parser.add_argument("--model", help="name or folder of a transformers model; without it, the bundled one")
 args = parser.parse_args()
+args.output.parent.mkdir(parents=True, exist_ok=True)
 
 # Values of two types or models must not mix in one file: what it was made with is kept beside it.
 made_with = {"schema": Contact.model_json_schema(), "model": args.model}

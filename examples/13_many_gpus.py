@@ -7,6 +7,7 @@ The command `torchrun ... -m schemagen batch SPEC INPUT --output FILE --shard au
 """
 
 import argparse
+import tempfile
 from pathlib import Path
 
 import torch
@@ -27,9 +28,11 @@ class Contact(BaseModel):
 
 parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
 parser.add_argument("path", nargs="?", default=str(Path(__file__).parent / "data" / "messages.jsonl"))
-parser.add_argument("--output", type=Path, default=Path("contacts.jsonl"))
+folder = Path(tempfile.gettempdir(), "schemagen-examples", "many-gpus")
+parser.add_argument("--output", type=Path, default=folder / "contacts.jsonl", help="default: %(default)s")
 parser.add_argument("--model", help="name or folder of a transformers model; without it, the bundled one")
 args = parser.parse_args()
+args.output.parent.mkdir(parents=True, exist_ok=True)
 
 state = PartialState(cpu=not torch.cuda.is_available())  # knows the rank of this process and its device
 shard = rows.Shard(state.process_index + 1, state.num_processes)

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Generic, TypeAlias, TypeVar
 
 if TYPE_CHECKING:
     from schemagen.calling import Tool, ToolCall, ToolResult
-    from schemagen.generation import Generation
+    from schemagen.generation import FinishReason, Generation
     from schemagen.streaming.partial import Partial
 
 T = TypeVar("T")
@@ -109,6 +109,11 @@ class Completed(Generic[T]):
     def token_ids(self) -> tuple[int, ...]:
         """The generated tokens, EOS included if it was generated."""
         return self.generation.token_ids
+
+    @property
+    def finish_reason(self) -> FinishReason:
+        """Whether the value is complete, or was closed by its budget: `Generation.finish_reason`."""
+        return self.generation.finish_reason
 
 
 @dataclass(frozen=True, slots=True)

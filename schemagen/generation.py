@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Generic, TypeVar
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Generic, Literal, TypeAlias, TypeVar
 
 from schemagen.errors import GenerationError
 
@@ -11,6 +11,9 @@ if TYPE_CHECKING:
     from schemagen.errors import SchemagenError
 
 T = TypeVar("T")
+
+#: Why a text is over.
+FinishReason: TypeAlias = Literal["complete", "budget"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,11 +35,15 @@ class Generation(Generic[T]):
         reasoning: What the model thought before it answered; None if it was not asked to (``reasoning=`` of
             `LanguageModel.run`).
         reasoning_tokens: How many of the tokens are thoughts, what ends them included.
+        finish_reason: Why the text is over. "complete": it ended where the model wanted it to, or where nothing more could be
+            written. "budget": ``max_new_tokens`` closed it. Either the budget left out, at some token, the likeliest of those
+            that the grammar allows, because the text could not have been completed in time after it; or the last token of the
+            budget came where the text could go on. The value is valid, and may be shorter than the model would have made it.
     """
 
     value: T
     text: str
-    token_ids: tuple[int, ...]
+    token_ids: tuple[int, ...] = field(repr=False)  # hundreds of numbers say nothing to a reader
     prompt_tokens: int
     seconds: float
     masked_mass: float | None
@@ -45,6 +52,7 @@ class Generation(Generic[T]):
     reasoning_tokens: int = 0
     interventions: int | None = None
     passes: int | None = None
+    finish_reason: FinishReason = "complete"
 
     @property
     def new_tokens(self) -> int:

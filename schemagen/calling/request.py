@@ -16,6 +16,7 @@ from schemagen.calling.wire import build, special_markers
 from schemagen.calling.wire_profiles import Profile, detect_profile, find_profile
 from schemagen.errors import ValidationFailed
 from schemagen.grammar.compiler import compile as compile_grammar
+from schemagen.grammar.refusals import counted
 from schemagen.request.pipeline import Refusal, Request
 
 if TYPE_CHECKING:
@@ -200,6 +201,6 @@ def refusal_of(result: ToolResult, attempts: int) -> ValidationFailed:
         error=error,
         attempts=attempts,
         at=result.call.name,
-        why=f"the text satisfies the schema; {attempts} attempt(s), {error.error_count()} complaint(s)",
-        fix="state the rule in the types of the parameters (bounds, pattern, Literal), or allow more retries",
+        why=f"the text satisfies the schema; {counted(attempts, 'attempt')}, {counted(error.error_count(), 'error')}",
+        fix="state the rule in the types of the parameters (bounds, pattern, Literal), or allow more attempts by retries=",
     )

@@ -24,6 +24,7 @@ from schemagen.rows import (
     answers_of,
     format_of,
     open_source,
+    value_check,
 )
 
 if TYPE_CHECKING:
@@ -105,7 +106,9 @@ class BatchCommand:
             id_column=self.columns.id,
             failures=failures and str(failures),
         )
-        return Output(output, format_of(output, self.target), key, failures=failures, resume=self.resume)
+        accepts = value_check(self.target) if self.resume and output.exists() else None
+        shape = format_of(output, self.target)
+        return Output(output, shape, key, failures=failures, resume=self.resume, accepts=accepts)
 
 
 @contextmanager

@@ -18,6 +18,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from schemagen.decode.batch_size import cut, rows_that_fit
+from schemagen.decode.finish_reason import finish_reason
 from schemagen.decode.forked import settle_threads
 from schemagen.decode.logits_processor import BatchProcessor
 from schemagen.decode.loop import (
@@ -184,15 +185,18 @@ def _generate(
         run = read_ahead(
             model, inputs["input_ids"], grammars[0], budget, options, seed=rows[0].seed, speculation=speculation
         )
-        generated, broken = [run.token_ids], {}
+        generated, broken, closed = [run.token_ids], {}, [run.tally.left_out > 0]
     else:
         processor = BatchProcessor(grammars, max_new_tokens=budget, pad_token_id=pad)
         seeds = [row.seed for row in rows]
         sequences = generate_rows(model, inputs, {**options, "pad_token_id": pad}, processor, ends=ends, seeds=seeds)
         generated, broken = sequences[:, width:].tolist(), processor.errors
+        closed = [processor.has_left_out(tokens, row) for row, tokens in enumerate(generated)]
     seconds = (time.perf_counter() - started) / len(rows)
     return [
-        broken[index] if index in broken else _result(row, generated[index], options, seconds)
+        broken[index]
+        if index in broken
+        else _result(row, generated[index], options, seconds, budget, was_left_out=closed[index])
         for index, row in enumerate(rows)
     ]
 
@@ -211,10 +215,14 @@ def _may_read_ahead(
     return len(grammars) == 1 and can_read_ahead(model, inputs, alone, grammars[0])
 
 
-def _result(row: Row, generated: list[int], options: dict[str, Any], seconds: float) -> Decoded | Exception:
+def _result(
+    row: Row, generated: list[int], options: dict[str, Any], seconds: float, budget: int | None, *, was_left_out: bool
+) -> Decoded | Exception:
     """Read one row of the output."""
     try:
         text, used = finish(row.grammar, generated, options)
     except GenerationError as error:
         return error
-    return Decoded(text, tuple(generated[:used]), len(row.token_ids), seconds, None)
+    token_ids = tuple(generated[:used])
+    reason = finish_reason(row.grammar, token_ids, budget, was_left_out=was_left_out)
+    return Decoded(text, token_ids, len(row.token_ids), seconds, None, finish_reason=reason)

@@ -27,6 +27,7 @@ from transformers import LogitsProcessor as TransformersLogitsProcessor
 
 from schemagen.arguments import check_grammars
 from schemagen.decode.broken_logits import logits_error
+from schemagen.decode.finish_reason import allows, left_out
 from schemagen.decode.generate_call import TokenLimit
 from schemagen.decode.sequences import Cursor, Sequences
 from schemagen.errors import BitmaskShapeError, DeadEndError, LogitsError, MatcherError
@@ -87,7 +88,7 @@ class LogitsProcessor(TransformersLogitsProcessor):  # type: ignore[misc]  # tra
         self._grammars = grammar
         self._token_limit = TokenLimit(max_new_tokens)
         self._pad_token_id = pad_token_id
-        self._measure_mass = measure_mass
+        self._measure_mass = self._notes_left_out = measure_mass
         self._inplace = inplace
         self._begin()
 
@@ -96,11 +97,12 @@ class LogitsProcessor(TransformersLogitsProcessor):  # type: ignore[misc]  # tra
         self._generation = threading.local()
         self._lock = long_lock()
         self._removed: list[torch.Tensor] = []
+        self._left_out: list[tuple[int, list[int]]] = []  # prompts, and texts so far, at whose next token it was so
         self.constrained_steps = 0
 
     def __getstate__(self) -> dict[str, Any]:
         """Pickle what the processor was made of; generations that go on, and measurements, stay here."""
-        own = {"_generation", "_lock", "_removed", "constrained_steps"}
+        own = {"_generation", "_lock", "_removed", "_left_out", "constrained_steps"}
         return {name: value for name, value in self.__dict__.items() if name not in own}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
@@ -136,7 +138,20 @@ class LogitsProcessor(TransformersLogitsProcessor):  # type: ignore[misc]  # tra
         self._generation.__dict__.clear()
         with self._lock:
             self._removed = []
+            self._left_out = []
             self.constrained_steps = 0
+
+    def has_left_out(self, token_ids: Sequence[int], prompt: int = 0) -> bool:
+        """Whether the budget left out the likeliest token that the grammar allows, at one of the tokens of a text.
+
+        It is noted where masses are measured, and in batches.
+
+        Args:
+            token_ids: The text.
+            prompt: Of which prompt of the batch; 0 where one grammar is for all.
+        """
+        found = list(token_ids)
+        return any(prompt == of and found[: len(before)] == before for of, before in self._left_out)
 
     @contextmanager
     def continuous_batching(self, model: Any) -> Iterator[None]:
@@ -221,6 +236,8 @@ class LogitsProcessor(TransformersLogitsProcessor):  # type: ignore[misc]  # tra
         live = self._fill(cursors, bitmask)
         if live:
             removed = removed_mass(scores, bitmask, live, covered) if self._measure_mass else None
+            if self._notes_left_out:
+                self._note_left_out(scores, bitmask, cursors, live)
             with self._lock:
                 self.constrained_steps += len(live)
                 if removed is not None:
@@ -232,6 +249,23 @@ class LogitsProcessor(TransformersLogitsProcessor):  # type: ignore[misc]  # tra
         for row in sorted(set(live).intersection(broken)):
             self._refuse(self._error_of(row, cursors[row], scores, masked), masked, cursors)
         return masked
+
+    def _note_left_out(
+        self, scores: torch.Tensor, bitmask: torch.Tensor, cursors: Sequence[Cursor | None], live: list[int]
+    ) -> None:
+        """Note the rows in which the budget leaves out the likeliest token that the grammar allows."""
+        if self._budgets(cursors, live) is None:
+            return
+        per_prompt = len(cursors) // (len(self._grammars) if isinstance(self._grammars, (list, tuple)) else 1)
+        for row, likeliest in zip(live, scores[live].argmax(dim=-1).tolist(), strict=True):
+            cursor, prompt = cursors[row], row // per_prompt
+            assert cursor is not None, "live rows have a grammar"
+            words = bitmask[row, : -(-cursor.grammar.vocabulary.size // BITS)]
+            if allows(words, likeliest) or self.has_left_out(cursor.generated, prompt):
+                continue
+            if left_out(cursor.matcher, scores[row], words):
+                with self._lock:
+                    self._left_out.append((prompt, list(cursor.generated)))
 
     def limit_of_request(self, stated: int | None) -> int | None:
         """Return how many tokens a request of continuous batching may have, given its own limit."""
@@ -342,6 +376,7 @@ class BatchProcessor(LogitsProcessor):
         self, grammars: Sequence[Constraint], *, max_new_tokens: int | None = None, pad_token_id: int | None = None
     ) -> None:
         super().__init__(grammars, max_new_tokens=max_new_tokens, pad_token_id=pad_token_id)
+        self._notes_left_out = True
         self._count = len(grammars)
         self.errors: dict[int, LogitsError] = {}
 

@@ -17,6 +17,7 @@ import torch
 
 from schemagen.arguments import check_count, check_seed
 from schemagen.decode.broken_logits import LogitsCheck
+from schemagen.decode.finish_reason import finish_reason
 from schemagen.decode.forked import settle_threads
 from schemagen.decode.logits_processor import LogitsProcessor
 from schemagen.decode.row_sampling import SAMPLING, can_sample_rows, row_sampler, samples
@@ -29,6 +30,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
     from schemagen.engine.protocol import Constraint
+    from schemagen.generation import FinishReason
     from schemagen.options.speculation import Speculation
 
 #: Tokens when neither `max_new_tokens` nor `max_length` is given.
@@ -53,6 +55,7 @@ class Decoded:
         masked_mass: Mean probability that the constraint removed per token; None if there was none to measure.
         interventions: Tokens where the constraint forbade the model's likeliest one; None if that was not counted.
         passes: How often the model was called; None if that was not counted.
+        finish_reason: As `schemagen.decode.finish_reason` has it.
     """
 
     text: str
@@ -62,6 +65,7 @@ class Decoded:
     masked_mass: float | None
     interventions: int | None = None
     passes: int | None = None
+    finish_reason: FinishReason = "complete"
 
 
 def decode(
@@ -101,14 +105,19 @@ def decode(
         run = read_ahead(model, inputs["input_ids"], grammar, budget, options, seed=seed, speculation=speculation)
         text, used = finish(grammar, run.token_ids, options)
         seconds = time.perf_counter() - started
-        token_ids = tuple(run.token_ids[:used])
-        return Decoded(text, token_ids, prompt_tokens, seconds, run.masked_mass, run.tally.interventions, run.passes)
+        token_ids, tally = tuple(run.token_ids[:used]), run.tally
+        reason = finish_reason(grammar, token_ids, budget, was_left_out=tally.left_out > 0)
+        return Decoded(
+            text, token_ids, prompt_tokens, seconds, run.masked_mass, tally.interventions, run.passes, reason
+        )
     processor = LogitsProcessor(grammar, max_new_tokens=budget, measure_mass=True)
     sequences = generate_rows(model, inputs, options, processor, ends=grammar.vocabulary.eos_token_ids, seeds=[seed])
     seconds = time.perf_counter() - started
     generated = sequences[0, prompt_tokens:].tolist()
     text, used = finish(grammar, generated, options)
-    return Decoded(text, tuple(generated[:used]), prompt_tokens, seconds, processor.masked_mass)
+    token_ids = tuple(generated[:used])
+    reason = finish_reason(grammar, token_ids, budget, was_left_out=processor.has_left_out(token_ids))
+    return Decoded(text, token_ids, prompt_tokens, seconds, processor.masked_mass, finish_reason=reason)
 
 
 def read_ahead(

@@ -43,6 +43,20 @@ def parsed(text: str) -> Any:
         raise not_json(text, error, str(error)) from error
 
 
+def counted(number: int, noun: str) -> str:
+    """Return a number with its noun: "1 error", "2 errors"."""
+    return f"{number} {noun}{'' if number == 1 else 's'}"
+
+
+def title_of(error: ValidationError) -> str:
+    """Return the name of the type that refused a value; pydantic calls a type without a name by the schema of its core."""
+    return (
+        "the type"
+        if "[" in error.title and error.title.startswith(("function-", "lax-or-strict", "json-or-python"))
+        else error.title
+    )
+
+
 def refused_by_type(text: str, error: ValidationError, json_text: str | None = None) -> ValidationFailed:
     """Return the error of a text that pydantic refuses; a validator of the type did, or the text is none of the grammar.
 
@@ -55,11 +69,11 @@ def refused_by_type(text: str, error: ValidationError, json_text: str | None = N
     if first["type"] == "json_invalid":
         return not_json(text, error, str(first["msg"]))
     return ValidationFailed(
-        f"a validator of {error.title} refused the value: {first['msg']}",
+        f"a validator of {title_of(error)} refused the value: {first['msg']}",
         text=text,
         error=error,
         at=_pointer(json_text or text, first["loc"]),
-        why=f"the text is {'JSON' if json_text is None else 'well formed'}; {error.error_count()} complaint(s)",
+        why=f"the text is {'JSON' if json_text is None else 'well formed'}; {counted(error.error_count(), 'error')}",
         fix=_STATE_IT,
     )
 
@@ -80,8 +94,8 @@ def after_attempts(error: ValidationFailed, text: str, attempts: int) -> Validat
     complaints: Any = getattr(error.error, "error_count", None)
     why = error.why
     if complaints is not None:
-        why = f"the text satisfies the schema; {attempts} attempt(s), {complaints()} complaint(s)"
-    fix = f"{_STATE_IT}, or allow more retries" if error.fix == _STATE_IT else error.fix
+        why = f"the text satisfies the schema; {counted(attempts, 'attempt')}, {counted(complaints(), 'error')} in the last"
+    fix = f"{_STATE_IT}, or allow more attempts: retries={attempts}" if error.fix == _STATE_IT else error.fix
     return ValidationFailed(error.fact, text=text, error=error.error, attempts=attempts, at=error.at, why=why, fix=fix)
 
 

@@ -232,7 +232,7 @@ class Choice(HashedOnce, Generic[T]):
     value is the member.
 
     Args:
-        options: The texts, a list of them, or an enum.
+        options: The texts, a list of them, or an enum. A text that is given twice counts once.
 
     Attributes:
         options: The texts.

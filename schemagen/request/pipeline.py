@@ -190,6 +190,7 @@ class Request(ABC):
             attempts=self.attempt,
             reasoning=output.reasoning,
             reasoning_tokens=output.reasoning_tokens,
+            finish_reason=decoded.finish_reason,
         )
 
 

@@ -4,6 +4,7 @@
 """
 
 from schemagen.rows.formats import Format, format_of
+from schemagen.rows.kept import value_check
 from schemagen.rows.output import Output, StandardOutput
 from schemagen.rows.record import RunKey
 from schemagen.rows.row import Result, Row, Shard
@@ -26,4 +27,5 @@ __all__ = [
     "answers_of",
     "format_of",
     "open_source",
+    "value_check",
 ]

@@ -6,6 +6,7 @@ import csv
 import io
 import json
 from abc import ABC, abstractmethod
+from dataclasses import replace
 from itertools import islice
 from typing import TYPE_CHECKING, Any
 
@@ -18,7 +19,7 @@ if TYPE_CHECKING:
 
 #: Rows of a row group.
 _GROUP = 16384
-_CSV_NAMES = ["index", "id", "value", "error", "error_message", "error_text"]
+_CSV_NAMES = ["index", "id", "value", "error", "error_message", "error_text", "finish_reason"]
 _ERROR = ("type", "code", "message", "text")
 
 
@@ -60,7 +61,7 @@ class Format(ABC):
 
 
 class JsonLinesFormat(Format):
-    """An object on each line: ``index``, perhaps ``id``, and ``value`` exactly as it was generated, or ``error``."""
+    """An object on each line: ``index``, perhaps ``id``, ``value`` exactly as generated and ``finish_reason``, or ``error``."""
 
     def encode(self, results: Sequence[Result], *, first: bool) -> bytes:  # noqa: ARG002 - there is no header
         """Return the lines."""
@@ -78,8 +79,17 @@ class JsonLinesFormat(Format):
                 except (ValueError, RecursionError):
                     continue
                 if isinstance(found, dict) and isinstance(found.get("index"), int):
-                    value = "" if "value" in found else None
-                    yield Result(found["index"], found.get("id"), value, found.get("error"), line)
+                    reason = found.get("finish_reason") or ""
+                    result = Result(found["index"], found.get("id"), None, found.get("error"), line, reason)
+                    yield replace(result, value=_value_in(line, result, found["value"])) if "value" in found else result
+
+
+def _value_in(line: bytes, result: Result, value: Any) -> str:
+    """Return the value of a line as it was generated; as JSON has it, if somebody else wrote the line."""
+    before, _, after = line_of(replace(result, value="\0")).partition("\0")
+    text = line.rstrip(b"\n").decode("utf-8", "replace")
+    as_written = text.startswith(before) and text.endswith(after)
+    return text[len(before) : -len(after)] if as_written else json_text(value)
 
 
 class CsvFormat(Format):
@@ -92,7 +102,7 @@ class CsvFormat(Format):
             error = result.error or {}
             told = [error.get(name, "") for name in ("code", "message", "text")]
             name = result.id if isinstance(result.id, str | None) else json_text(result.id)
-            rows.append([result.index, name, result.value, *told])
+            rows.append([result.index, name, result.value, *told, result.finish_reason])
         return "".join(map(_csv_line, rows)).encode("utf-8", "backslashreplace")
 
     def read(self, path: Path, size: int | None) -> Iterator[Result]:
@@ -105,9 +115,9 @@ class CsvFormat(Format):
             next(table, None)
             for cells in table:
                 if len(cells) == len(_CSV_NAMES):
-                    index, name, value, code, message, text = cells
+                    index, name, value, code, message, text, reason = cells
                     error = {"code": code, "message": message, "text": text} if code else None
-                    yield Result(int(index), name, None if error else value, error)
+                    yield Result(int(index), name, None if error else value, error, finish_reason=reason)
 
 
 def _csv_line(cells: Sequence[Any]) -> str:
@@ -138,7 +148,7 @@ class _Head(io.RawIOBase):
 
 
 class ParquetFormat(Format):
-    """A Parquet file: ``index``, ``id``, ``value`` as a struct or other type of its schema or as JSON text, ``error``.
+    """A Parquet file: ``index``, ``id``, ``value`` as a type of its schema or as JSON text, ``error``, ``finish_reason``.
 
     Args:
         spec: Whose values they are.
@@ -175,7 +185,8 @@ class ParquetFormat(Format):
                     value = found["value"]
                     if value is not None and self._type is not None:
                         value = json_text(value)
-                    yield Result(found["index"], found.get("id"), None if found["error"] else value, found["error"])
+                    kept, reason = None if found["error"] else value, found["finish_reason"] or ""
+                    yield Result(found["index"], found.get("id"), kept, found["error"], finish_reason=reason)
 
     def finish(self, lines: Path, path: Path, ids: Sequence[str]) -> None:
         """Write the file, row group by row group."""
@@ -184,7 +195,8 @@ class ParquetFormat(Format):
         as_text = id_type == pa.string() and ids != ("str",)
         value = self._type if self._type is not None else pa.string()
         error = pa.struct([(name, pa.string()) for name in _ERROR])
-        schema = pa.schema([("index", pa.int64()), ("id", id_type), ("value", value), ("error", error)])
+        parts = [("index", pa.int64()), ("id", id_type), ("value", value), ("error", error)]
+        schema = pa.schema([*parts, ("finish_reason", pa.string())])
         with parquet().ParquetWriter(path, schema) as writer, lines.open("rb") as stream:
             while group := list(islice(stream, _GROUP)):
                 found = [self._columns(json.loads(line), as_text=as_text) for line in group]
@@ -197,14 +209,16 @@ class ParquetFormat(Format):
             name = json_text(name)
         if self._type is None and "value" in found:
             value = json_text(value)
-        return {"index": found["index"], "id": name, "value": value, "error": found.get("error")}
+        error, reason = found.get("error"), found.get("finish_reason")
+        return {"index": found["index"], "id": name, "value": value, "error": error, "finish_reason": reason}
 
 
 def line_of(result: Result) -> str:
     """Return the line of a result."""
     head = json_text({"index": result.index} | ({} if result.id is None else {"id": result.id}))[:-1]
     if result.value is not None:
-        return f'{head}, "value": {result.value}}}'
+        told = f', "finish_reason": {json_text(result.finish_reason)}' if result.finish_reason else ""
+        return f'{head}, "value": {result.value}{told}}}'
     return f'{head}, "error": {json_text(result.error)}}}'
 
 

@@ -12,15 +12,16 @@ from __future__ import annotations
 
 import os
 import sys
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, BinaryIO, Protocol
 
-from schemagen.errors import OptionError
+from schemagen.errors import OptionError, SchemagenError
 from schemagen.rows.formats import line_of
 from schemagen.rows.record import Progress, Record, fresh
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Callable, Iterator, Sequence
     from pathlib import Path
 
     from schemagen.rows.formats import Format
@@ -133,9 +134,21 @@ class StandardOutput:
         return results
 
     def write(self, window: Window) -> None:
-        """Print the lines of a window."""
-        sys.stdout.write("".join(f"{line_of(result)}\n" for result in window.results))
-        sys.stdout.flush()
+        """Print the lines of a window.
+
+        Raises:
+            SchemagenError: They cannot be written.
+        """
+        try:
+            sys.stdout.write("".join(f"{line_of(result)}\n" for result in window.results))
+            sys.stdout.flush()
+        except OSError as error:
+            nowhere = os.open(os.devnull, os.O_WRONLY)  # for what is still in the buffer when Python exits
+            os.dup2(nowhere, sys.stdout.fileno())
+            os.close(nowhere)
+            raise unwritten(
+                "standard output", error, fix="write to a file that can be gone on with: --output"
+            ) from error
         self.progress = after(self.progress, window)
 
     def close(self, *, complete: bool) -> None:
@@ -151,6 +164,7 @@ class Output:
         key: What its values depend on.
         failures: A file for the rows without a value, too; None: none.
         resume: Whether the file may be there, to go on with.
+        accepts: Whether a value that the file has is one; a row without one is generated again. None: all are.
 
     Attributes:
         progress: How far it is.
@@ -159,10 +173,21 @@ class Output:
         OptionError: It is there and is not to be gone on with, or was made with something else.
     """
 
-    def __init__(self, path: Path, shape: Format, key: RunKey, *, failures: Path | None = None, resume: bool) -> None:
+    def __init__(
+        self,
+        path: Path,
+        shape: Format,
+        key: RunKey,
+        *,
+        failures: Path | None = None,
+        resume: bool,
+        accepts: Callable[[str], bool] | None = None,
+    ) -> None:
         self._path = path
         self._beside = path.with_name(path.name + ".part")
         self._format = shape
+        self._accepts = accepts if shape.appends else None  # a column of Parquet has a type itself
+        self._has_refused = False
         self._failures_path = failures
         self._record = Record.beside(path, key)
         self._journal: Journal | None = None
@@ -182,6 +207,10 @@ class Output:
             self.progress = replace(self.progress, beside=False, before=None, complete=True)
         elif self.progress.beside and self._is_short():
             self.progress = Progress(before=self.progress.before, beside=True)
+        if self._accepts is not None and not self.progress.beside and not self._is_short():
+            known = self._format.read(path, self.progress.bytes)
+            valid = sum(result.value is not None and self._accepts(result.value) for result in known)
+            self._has_refused = valid + self.progress.failed < self.progress.rows
 
     @property
     def checkpoints(self) -> list[tuple[int, str]]:
@@ -194,7 +223,11 @@ class Output:
         before = self.progress.before
         if before is None or not self._path.exists():
             return iter(())
-        return self._format.read(self._path, before.bytes if self._format.appends else None)
+        known = self._format.read(self._path, before.bytes if self._format.appends else None)
+        accepts = self._accepts
+        if accepts is None:
+            return known
+        return (result for result in known if result.value is not None and accepts(result.value))
 
     def checked(self, results: list[Result]) -> list[Result]:
         """Return results that the format can write."""
@@ -210,12 +243,13 @@ class Output:
             OptionError: The file cannot be written.
         """
         progress = self.progress
-        if not (more or progress.failed or progress.beside or self._is_short() or not progress.complete):
+        wrong = progress.failed or self._has_refused or self._is_short()
+        if not (more or wrong or progress.beside or not progress.complete):
             if progress != self._as_read:
                 self._record.write(progress)
             self._beside.unlink(missing_ok=True)  # the last run was cut off before it did this
             return False
-        again = progress.failed or self._is_short() or not self._format.appends
+        again = wrong or not self._format.appends
         try:
             if not progress.beside and not self._is_new and again:
                 self.progress = fresh(progress)
@@ -230,22 +264,48 @@ class Output:
         return True
 
     def write(self, window: Window) -> None:
-        """Add a window, then count it."""
+        """Add a window, then count it.
+
+        Raises:
+            SchemagenError: It cannot be written; what was counted before is intact.
+        """
         assert self._journal is not None, "the output is open"
-        self._journal.append(self._format.encode(window.results, first=self._journal.size == 0))
-        if self._failures is not None:
-            self._failures.append(window.failures)
-        failures = self._failures.size if self._failures is not None else 0
-        self.progress = replace(after(self.progress, window), bytes=self._journal.size, failures_bytes=failures)
-        self._record.write(self.progress)
+        try:
+            self._journal.append(self._format.encode(window.results, first=self._journal.size == 0))
+            if self._failures is not None:
+                self._failures.append(window.failures)
+            failures = self._failures.size if self._failures is not None else 0
+            progress = replace(after(self.progress, window), bytes=self._journal.size, failures_bytes=failures)
+            self._record.write(progress)
+        except OSError as error:
+            raise self._unwritten(error) from error
+        self.progress = progress
+
+    def _unwritten(self, error: OSError) -> SchemagenError:
+        rows = self.progress.rows
+        return unwritten(
+            repr(str(self._path)), error, fix=f"make room; --resume goes on after the {rows} rows that are there"
+        )
 
     def close(self, *, complete: bool) -> None:
-        """Close the files; if the input was read to its end, a file beside the output replaces it."""
+        """Close the files; if the input was read to its end, a file beside the output replaces it.
+
+        Raises:
+            SchemagenError: That cannot be written.
+        """
         for journal in (self._journal, self._failures):
             if journal is not None:
-                journal.close()
+                with suppress(OSError):  # of what could not be written before, and is not counted
+                    journal.close()
         if not complete:
             return
+        try:
+            self._complete()
+        except OSError as error:
+            raise self._unwritten(error) from error
+
+    def _complete(self) -> None:
+        """Put the output where it belongs, and say that it is complete."""
         done = replace(self.progress, complete=True, beside=False, before=None)
         if not self._format.appends:
             made = self._path.with_name(self._path.name + ".tmp")
@@ -264,6 +324,16 @@ class Output:
         file = self._beside if self.progress.beside else self._path
         counted = self.progress.bytes if self._format.appends or self.progress.beside else 0
         return file.exists() and file.stat().st_size < counted
+
+
+def unwritten(name: str, error: OSError, *, fix: str) -> SchemagenError:
+    """Return the error of an output that could not be written to its end."""
+    return SchemagenError(
+        f"cannot write to {name}: {error.strerror or error}",
+        why="rows that were written before are intact",
+        fix=fix,
+        code="cannot-write",
+    )
 
 
 def after(before: Progress, window: Window) -> Progress:

@@ -28,7 +28,8 @@ class Row:
         prompt: A text or a chat; None if there is neither.
         id: What the row calls itself; None if it does not.
         place: Where it stands, for people: "line 7".
-        refusal: Why it cannot be read; None if it can.
+        refusal: Why it cannot be read, as what is said of its place: "is not JSON: ..."; None if it can.
+        fix: What to do about that.
     """
 
     index: int
@@ -36,6 +37,7 @@ class Row:
     id: Any = None
     place: str = ""
     refusal: str | None = None
+    fix: str = ""
 
     def failure(self) -> Failure:
         """Return the failure of a row that has no prompt."""
@@ -45,10 +47,10 @@ class Row:
             error = GenerationError(f"{place} has no prompt", at=where, fix=f"give {fix}", code="empty-prompt")
         else:
             error = GenerationError(
-                f"{place} is not JSON: {self.refusal}",
+                f"{place} {self.refusal}",
                 at=where,
-                why="each line of the input is a JSON value of its own",
-                fix=f"write {fix}, as json.dumps does",
+                why="other rows are not affected",
+                fix=self.fix or f"write {fix}, as json.dumps does",
                 code="invalid-line",
             )
         return Failure(self.index, None, error)
@@ -64,6 +66,7 @@ class Result:
         value: JSON text on one line; None for a failure.
         error: ``type``, ``code``, ``message`` and ``text`` of a failure; None for a value.
         encoded: The bytes that an output of this format has for it, where they are known.
+        finish_reason: Of a value: `Generation.finish_reason`; empty for a failure.
     """
 
     index: int
@@ -71,6 +74,7 @@ class Result:
     value: str | None
     error: Mapping[str, str] | None = None
     encoded: bytes | None = None
+    finish_reason: str = ""
 
     @classmethod
     def of(cls, row: Row, outcome: Generation[Any] | Failure, *, text: bool = False) -> Result:
@@ -79,11 +83,11 @@ class Result:
         Args:
             row: The row.
             outcome: What was generated.
-            text: Whether what is generated is no JSON, as with a grammar, so that the value is a JSON string of it.
+            text: Whether what is generated is not JSON, as with a grammar, so that the value is a JSON string of it.
         """
         if isinstance(outcome, Generation):
             value = json_text(outcome.text) if text else outcome.text.translate(_ONE_LINE)
-            return cls(row.index, row.id, value)
+            return cls(row.index, row.id, value, finish_reason=outcome.finish_reason)
         error = outcome.error
         parts = {"type": type(error).__name__, "code": error.code, "message": error.fact, "text": outcome.text}
         return cls(row.index, row.id, None, parts)

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, BinaryIO
 
 from schemagen.errors import OptionError
 from schemagen.rows.arrow import arrow, parquet
-from schemagen.rows.row import Row, Shard, as_prompt
+from schemagen.rows.row import Row, Shard, as_prompt, json_text
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -51,8 +51,8 @@ class Columns:
                 return name
         raise OptionError(
             f"{source} has no column {' or '.join(map(repr, wanted))}",
-            why=f"its columns are {', '.join(map(repr, names))}"[:300],
-            fix="name the column of the prompts: --prompt-column NAME",
+            why=f"its columns are {', '.join(map(repr, names))}"[:300] if names else "it has no columns at all",
+            fix="name the column of the prompts: --prompt-column NAME" if names else "name another file",
         )
 
     def of_object(self, found: Mapping[str, Any]) -> tuple[Any, Any]:
@@ -118,19 +118,33 @@ class Csv(Source):
         self._path = path
         self._columns = columns
         with _opened(path) as stream:
-            self._prompt = columns.of_names(next(self._table(stream), []), repr(str(path)))
+            names = next(self._table(stream), (0, []))[1]
+        self._prompt = columns.of_names(names, repr(str(path)))
+        for name in (self._prompt, columns.id):
+            if names.count(name) > 1:
+                raise OptionError(
+                    f"{str(path)!r} has the column {name!r} {names.count(name)} times, line 1",
+                    why="which of them is meant cannot be told",
+                    fix="rename the others",
+                )
 
     def rows(self, shard: Shard) -> Iterator[Row]:
         """Yield the rows of a shard."""
         with _opened(self._path) as stream:
             table = self._table(stream)
-            names = next(table)
+            names = next(table)[1]
             at, at_id = names.index(self._prompt), names.index(self._columns.id) if self._columns.id in names else -1
-            for index, cells in enumerate(table):
+            for index, (line, cells) in enumerate(table):
                 if shard.has(index):
                     said = cells[at] if at < len(cells) else None
                     name = cells[at_id] if 0 <= at_id < len(cells) else None
-                    yield Row(index, self._read(said), name, f"row {index + 1} of the table")
+                    place = f"row {index + 1} of the table, line {line}"
+                    if len(cells) > len(names):
+                        refusal = f"has {len(cells)} cells, and the header {len(names)}"
+                        fix = "put cells that have commas in them into quotation marks"
+                        yield Row(index, None, name, place, refusal, fix)
+                    else:
+                        yield Row(index, self._read(said), name, place)
 
     def count(self) -> int:
         """Return how many rows the table has."""
@@ -145,18 +159,19 @@ class Csv(Source):
         except (ValueError, RecursionError):
             return None
 
-    def _table(self, stream: BinaryIO) -> Iterator[list[str]]:
-        """Yield the rows that are not empty, the header first."""
+    def _table(self, stream: BinaryIO) -> Iterator[tuple[int, list[str]]]:
+        """Yield the rows that are not empty, the header first, each with the number of its last line."""
         import io
 
         if csv.field_size_limit() < _LONGEST_FIELD:
             csv.field_size_limit(_LONGEST_FIELD)
         try:
             with io.TextIOWrapper(stream, encoding="utf-8-sig", newline="") as text:
-                yield from (cells for cells in csv.reader(text) if cells)
+                table = csv.reader(text)
+                yield from ((table.line_num, cells) for cells in table if cells)
         except (UnicodeDecodeError, csv.Error) as error:
             raise OptionError(
-                f"cannot read {str(self._path)!r}: {error}", why="it is no CSV in UTF-8", fix="convert it"
+                f"cannot read {str(self._path)!r}: {error}", why="it is not CSV in UTF-8", fix="convert it"
             ) from error
 
 
@@ -168,19 +183,43 @@ class Parquet(Source):
         self._files = sorted(path.glob("*.parquet")) if path.is_dir() else [path]
         if not self._files:
             raise OptionError(f"no Parquet files in {str(path)!r}", why="none ends in .parquet", fix="name the file")
-        with self._open(self._files[0]) as file:
-            self._names = list(file.schema_arrow.names)
-        self._prompt = columns.of_names(self._names, repr(str(self._files[0])))
+        found: dict[str, list[str]] = {}
+        for each in self._files:
+            with self._open(each) as file:
+                names = list(file.schema_arrow.names)
+            found.setdefault(columns.of_names(names, repr(str(each))), names)
+        self._prompt, self._names = next(iter(found.items()))
+        if len(found) > 1:
+            raise OptionError(
+                f"the files in {str(path)!r} have their prompts in the columns {' and '.join(map(repr, found))}",
+                why="all have to have the same one",
+                fix="name the column of the prompts: --prompt-column NAME",
+            )
 
     def rows(self, shard: Shard) -> Iterator[Row]:
         """Yield the rows of a shard."""
         index = 0
-        wanted = [self._prompt, *([self._columns.id] if self._columns.id in self._names else [])]
         for path in self._files:
             with self._open(path) as file:
-                for batch in file.iter_batches(_PARQUET_ROWS, columns=wanted):
+                has_ids = self._columns.id in file.schema_arrow.names
+                wanted = [self._prompt, *([self._columns.id] if has_ids else [])]
+                for batch in self._batches(file, wanted, path):
                     yield from self._rows_of(batch, index, shard)
                     index += batch.num_rows
+
+    @staticmethod
+    def _batches(file: Any, columns: Sequence[str], path: Path) -> Iterator[Any]:
+        """Yield the pieces of a file.
+
+        Raises:
+            OptionError: It is damaged.
+        """
+        try:
+            yield from file.iter_batches(_PARQUET_ROWS, columns=columns)
+        except (OSError, ValueError) as error:
+            raise OptionError(
+                f"cannot read {str(path)!r}: {error}", why="the file is damaged", fix="write it again"
+            ) from error
 
     def _rows_of(self, batch: Any, first: int, shard: Shard) -> Iterator[Row]:
         """Yield the rows of a piece; only those of the shard become Python objects."""
@@ -190,8 +229,22 @@ class Parquet(Source):
         for at, found in zip(mine, batch.to_pylist(), strict=True):
             prompt, index = found[self._prompt], first + at
             if isinstance(prompt, list):  # a struct has all fields of the table, most of them empty
-                prompt = [{key: value for key, value in each.items() if value is not None} for each in prompt if each]
-            yield Row(index, as_prompt(prompt), found.get(self._columns.id), f"row {index + 1} of the table")
+                prompt = [
+                    {key: value for key, value in each.items() if value is not None} if isinstance(each, dict) else each
+                    for each in prompt
+                    if each
+                ]
+            yield self._row(index, as_prompt(prompt), found.get(self._columns.id))
+
+    def _row(self, index: int, prompt: Any, name: Any) -> Row:
+        """Return a row; one without a prompt if its id cannot be written."""
+        place = f"row {index + 1} of the table"
+        try:
+            json_text(name)
+        except (TypeError, ValueError):
+            refusal = f"has an id of the type {type(name).__name__}, which JSON cannot hold"
+            return Row(index, None, None, place, refusal, f"make the column {self._columns.id!r} text or numbers")
+        return Row(index, prompt, name, place)
 
     def count(self) -> int:
         """Return how many rows the files say that they have."""
@@ -203,11 +256,12 @@ class Parquet(Source):
 
     @staticmethod
     def _open(path: Path) -> Any:
+        reader = parquet()
         try:
-            return parquet().ParquetFile(path)
+            return reader.ParquetFile(path)
         except (OSError, ValueError) as error:
             raise OptionError(
-                f"cannot read {str(path)!r}: {error}", why="it is not there, or no Parquet", fix="name another file"
+                f"cannot read {str(path)!r}: {error}", why="it is not there, or not Parquet", fix="name another file"
             ) from error
 
 
@@ -230,7 +284,7 @@ def row_of_line(line: bytes, index: int, number: int, columns: Columns) -> Row:
         found = json.loads(line.decode())
     except (ValueError, RecursionError) as error:  # also a number of thousands of digits, or nested very deep
         told = f"{error.msg}, column {error.colno}" if isinstance(error, json.JSONDecodeError) else str(error)
-        return Row(index, None, place=place, refusal=told)
+        return Row(index, None, place=place, refusal=f"is not JSON: {told}")
     if isinstance(found, dict):
         prompt, name = columns.of_object(found)
         return Row(index, as_prompt(prompt), name, place)

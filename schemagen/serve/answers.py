@@ -98,7 +98,6 @@ class TextReader(Reader):
         """Return what the end adds, and the ``finish_reason``; errors as for `Reader.end`."""
         if self._constraint is not None:
             finish(self._constraint, self.token_ids, {"max_new_tokens": len(self.token_ids)})
-            reason = "stop"
         self._held += self._characters.decode(b"", final=True)
         stopped = any(stop in self._held for stop in self._stops)
         return self._said(len(self._held) - (self._doubtful() if stopped else 0)), reason
@@ -152,10 +151,10 @@ class CallReader(Reader):
 
     def end(self, reason: FinishReason) -> tuple[list[Delta], str]:
         """Return what the end adds, and the ``finish_reason``; errors as for `Reader.end`."""
-        del reason
         finish(self._wire.graph, self.token_ids, {"max_new_tokens": len(self.token_ids)})
         self._reader.finish()
-        return self._deltas(), "tool_calls" if self._sent and not self._named else "stop"
+        deltas = self._deltas()
+        return deltas, "tool_calls" if reason == "stop" and self._sent and not self._named else reason
 
 
 def _unjudged(written: RawCall, content: str) -> ToolCall:

@@ -84,6 +84,9 @@ class Chooser:
             return self._masked(jobs, scores, [row for row in live if not jobs[row].is_over])
         for row, broken in processor.errors.items():
             jobs[row].fail(broken)
+        for row in live:
+            cursor = cursors[row]
+            jobs[row].was_left_out |= cursor is not None and processor.has_left_out(cursor.generated, row)
         return masked
 
     @staticmethod

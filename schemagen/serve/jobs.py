@@ -15,6 +15,7 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Literal, TypeAlias
 
+from schemagen.decode.finish_reason import may_go_on
 from schemagen.decode.sequences import Cursor
 from schemagen.threads.forking import brief_lock
 
@@ -154,6 +155,7 @@ class Job:
         mailbox: To whom they are told.
         generated: The tokens so far.
         cursor: The place in the constraint, where there is one.
+        was_left_out: Whether its budget left out a token, as `schemagen.decode.finish_reason` has it.
         is_cancelled: Whether nobody waits for it any more.
         is_over: Whether it was ended.
         created: When it was made, as `time.perf_counter` says it.
@@ -170,6 +172,7 @@ class Job:
     streams: bool = False
     generated: list[int] = field(default_factory=list)
     cursor: Cursor | None = None
+    was_left_out: bool = False
     is_cancelled: bool = False
     is_over: bool = False
     created: float = field(default_factory=time.perf_counter)
@@ -226,8 +229,10 @@ class Job:
             if last in self.vocabulary.eos_token_ids or self._stops_at(last):
                 return "stop"
         elif self.cursor.is_over:
-            return "stop"
-        return "length" if len(self.generated) >= self.max_new_tokens else None
+            return "length" if self.was_left_out else "stop"
+        if len(self.generated) < self.max_new_tokens:
+            return None
+        return "length" if self.cursor is None or self.was_left_out or may_go_on(self.cursor.matcher) else "stop"
 
     def _stops_at(self, token_id: int) -> bool:
         """Whether one of the texts at which to stop is complete."""

@@ -25,6 +25,7 @@ import torch
 from schemagen.decode.batch_size import rows_that_fit
 from schemagen.decode.loop import complete_options, inputs_of
 from schemagen.decode.speculation import can_read_ahead, decode_ahead
+from schemagen.decode.speculation.choice import Tally
 from schemagen.serve.choosing import Chooser
 from schemagen.serve.row_cache import CachedRows, can_cache_rows
 from schemagen.serve.scheduling import closed, put_in_line
@@ -197,7 +198,7 @@ class MicroBatches:
         options = complete_options(model, len(job.token_ids), {"max_new_tokens": job.max_new_tokens})
         if not can_read_ahead(model, inputs, options, job.constraint):
             return False
-        reader = _Listener(job, self._wants_alone)
+        reader, tally = _Listener(job, self._wants_alone), Tally()
         with suppress(_SegmentOver):
             decode_ahead(
                 model,
@@ -206,7 +207,9 @@ class MicroBatches:
                 job.max_new_tokens,
                 speculation=self._lm.speculation,
                 streamer=reader,
+                tally=tally,
             )
+        job.was_left_out |= tally.left_out > 0
         if not job.is_over:
             job.stand()
             job.check_end()

@@ -13,6 +13,7 @@ from typing_extensions import NotRequired, ReadOnly, Required, get_type_hints, i
 
 from schemagen.arguments import kind_of
 from schemagen.errors import OptionError, OptionTypeError, ValidationFailed
+from schemagen.grammar.refusals import counted, title_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -148,11 +149,11 @@ def _validated(tp: Any, text: str, validate: Callable[[TypeAdapter[Any]], Any]) 
         first = error.errors()[0]
         place = "".join(f"/{step}" for step in first["loc"])
         raise ValidationFailed(
-            f"a validator of {error.title} refused the value: {first['msg']}",
+            f"a validator of {title_of(error)} refused the value: {first['msg']}",
             text=text,
             error=error,
             at=place,
-            why=f"the text fits the template; {error.error_count()} complaint(s)",
+            why=f"the text fits the template; {counted(error.error_count(), 'error')}",
             fix="state the rule in the types of the holes",
         ) from error
 

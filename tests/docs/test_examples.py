@@ -39,6 +39,8 @@ def as_a_program(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setattr(socket.socket, "connect", no_network)
     monkeypatch.setattr(sys, "argv", ["example"])
     monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("TMPDIR", str(tmp_path))
+    monkeypatch.setattr("tempfile.tempdir", None)
 
 
 def test_every_example_has_an_expectation() -> None:
@@ -133,7 +135,7 @@ def test_formats_say_the_same(capsys: pytest.CaptureFixture[str]) -> None:
 
 def test_batch_goes_on_where_it_was(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     """After a crash in the middle of a line, only what has no value is generated again."""
-    output = tmp_path / "contacts.jsonl"
+    output = tmp_path / "schemagen-examples" / "batch-with-resume" / "contacts.jsonl"
     run("08_batch_with_resume.py")
     first = output.read_text(encoding="utf-8").splitlines()
     output.write_text("\n".join(first[:2]) + "\n" + first[3][:20], encoding="utf-8")
@@ -147,6 +149,20 @@ def test_batch_goes_on_where_it_was(capsys: pytest.CaptureFixture[str], tmp_path
         "m4": {"name": "Lena Fischer", "email": "lena.fischer@example.com", "phone": "+49 30 1234"},
         "m5": {"name": "Omar Haddad", "email": None, "phone": None},
     }
+
+
+def test_examples_keep_out_of_the_way_of_others(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """One after another in one folder, in either order, and nothing of theirs is left in it."""
+    folder = tmp_path / "folder"
+    folder.mkdir()
+    monkeypatch.chdir(folder)
+    for name in ("08_batch_with_resume.py", "13_many_gpus.py", "08_batch_with_resume.py"):
+        run(name)
+    lines = [line for line in capsys.readouterr().out.splitlines() if "kept" in line]
+    assert lines == ["0 kept, 4 new, 1 failed", EXPECTED["13_many_gpus.py"], "4 kept, 0 new, 1 failed"]
+    assert list(folder.iterdir()) == []
 
 
 def test_two_processes_share_the_rows(tmp_path: Path) -> None:
@@ -168,7 +184,7 @@ def test_two_processes_share_the_rows(tmp_path: Path) -> None:
             "contacts-00002-of-00002.jsonl: 2 kept, 0 new, 0 failed",
         ],
     ]
-    files = sorted(tmp_path.glob("contacts-*.jsonl"))
+    files = sorted(tmp_path.rglob("contacts-*.jsonl"))
     rows = [json.loads(line) for path in files for line in path.read_text(encoding="utf-8").splitlines()]
     assert [(row["index"], row["id"]) for row in rows] == [(0, "m1"), (2, "m3"), (4, "m5"), (1, "m2"), (3, "m4")]
     assert [row["id"] for row in rows if "error" in row] == ["m3"]
@@ -177,7 +193,9 @@ def test_two_processes_share_the_rows(tmp_path: Path) -> None:
 @pytest.mark.parametrize("change", ["another type", "nothing known"])
 def test_batch_mixes_nothing(tmp_path: Path, change: str) -> None:
     """An output of another type is left alone, and so is one of which it is not known."""
-    output, record = tmp_path / "contacts.jsonl", tmp_path / "contacts.meta.json"
+    folder = tmp_path / "schemagen-examples" / "batch-with-resume"
+    folder.mkdir(parents=True)
+    output, record = folder / "contacts.jsonl", folder / "contacts.meta.json"
     output.write_text('{"id": "m1", "value": 1}\n', encoding="utf-8")
     if change == "another type":
         record.write_text(json.dumps({"schema": {"type": "integer"}, "model": None}), encoding="utf-8")

@@ -250,7 +250,10 @@ def test_batch_survives_every_line(tmp_path: Path) -> None:
     result = run("batch", '{"const": 1}', str(source), "--output", str(output))
     assert result.exit_code == 1
     first, second, *others = rows_of(output.read_text(encoding="utf-8"))
-    assert (first, second) == ({"index": 0, "value": 1}, {"index": 1, "id": "\ud800", "value": 1})
+    assert (first, second) == (
+        {"index": 0, "value": 1, "finish_reason": "complete"},
+        {"index": 1, "id": "\ud800", "value": 1, "finish_reason": "complete"},
+    )
     assert [other["error"]["code"] for other in others] == ["invalid-line"] * 3
     assert [other["error"]["message"][: len("line 3 is not JSON: ")] for other in others] == [
         f"line {number} is not JSON: " for number in (3, 4, 5)
@@ -265,7 +268,7 @@ def test_batch_goes_on_where_it_was(tmp_path: Path) -> None:
     assert run(*command).exit_code == 0
     first = rows_of(output.read_text(encoding="utf-8"))
     assert run(*command).exit_code == 2
-    done = '{"index": 1, "id": 1, "value": 1000}'
+    done = '{"index": 1, "id": 1, "value": 11, "finish_reason": "complete"}'
     failed = '{"index": 0, "error": {"code": "budget-exhausted"}}'
     output.write_text(f'{failed}\n{done}\n{{"index": 2, "val', encoding="utf-8")
     result = run(*command, "--resume")
@@ -365,7 +368,7 @@ def test_batch_reads_and_writes_tables(tmp_path: Path) -> None:
     ]  # fmt: skip
     assert [isinstance(row["value"], int) for row in found] == [True, False, True]
     lines = (tmp_path / "out.csv").read_text(encoding="utf-8").splitlines()
-    assert lines[0] == "index,id,value,error,error_message,error_text"
+    assert lines[0] == "index,id,value,error,error_message,error_text,finish_reason"
     assert [line.split(",")[:3] for line in lines[1:]] == [
         [str(row["index"]), row["id"], str(row["value"] or "")] for row in found
     ]
@@ -457,7 +460,12 @@ def test_batch_writes_one_line_for_each_row() -> None:
     line = line_of(Result.of(Row(3, "x", "é"), Generation(None, text, (), 0, 0.0, None)))
     assert "1.0e-5" in line
     assert not {"\n", "\r"} & set(line)
-    assert json.loads(line) == {"index": 3, "id": "é", "value": json.loads(text)}
+    assert json.loads(line) == {
+        "index": 3,
+        "id": "é",
+        "value": json.loads(text),
+        "finish_reason": "complete",
+    }
 
 
 @pytest.mark.parametrize("arguments", [("-", "-"), (AGE, "nowhere.jsonl"), (AGE, "-", "--batch-size", "0")])

@@ -167,3 +167,27 @@ def test_refused_arguments_are_a_retry_or_part_of_the_turn(access, strict):
         assert isinstance(found.value, ModelTurn)
         (result,) = found.value.found
         assert "must be even" in result.text
+
+
+def test_a_refusal_names_the_option_and_the_type():
+    """How to ask again, how often it was asked, and no schema of pydantic's core in the place of a name."""
+    from typing import Annotated
+
+    from pydantic import AfterValidator, FilePath, TypeAdapter, ValidationError
+
+    from schemagen.grammar.refusals import after_attempts, refused_by_type
+
+    for spec in (FilePath, Annotated[int, AfterValidator(lambda value: int("x" * value))]):
+        with pytest.raises(ValidationError) as caught:
+            TypeAdapter(spec).validate_json('"/no/such"' if spec is FilePath else "3")
+        told = after_attempts(refused_by_type("3", caught.value), "3", 1)
+        assert told.fact.startswith("a validator of the type refused the value: ")
+        assert "retries=1" in told.fix
+        assert "1 attempt, 1 error" in told.why
+
+
+def test_the_repr_of_a_generation_is_short():
+    """It does not show every token."""
+    from schemagen.generation import Generation
+
+    assert "token_ids" not in repr(Generation(1, "1", tuple(range(500)), 3, 0.0, None))

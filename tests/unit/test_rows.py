@@ -3,18 +3,36 @@
 import csv
 import io
 import json
+import os
 import signal
 import subprocess
 import sys
 import time
+from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
 import pytest
+from pydantic import AfterValidator
 
-from schemagen.errors import GenerationError, OptionError
+from schemagen import GBNF
+from schemagen.errors import GenerationError, OptionError, SchemagenError
 from schemagen.generation import Failure, Generation
-from schemagen.rows import Columns, Output, Row, RowsRun, RunKey, Shard, format_of, open_source, output as output_module
+from schemagen.rows import (
+    Columns,
+    Output,
+    Result,
+    Row,
+    RowsRun,
+    RunKey,
+    Shard,
+    StandardOutput,
+    format_of,
+    open_source,
+    output as output_module,
+    value_check,
+)
+from schemagen.rows.output import Window
 from schemagen.rows.record import Record
 from schemagen.rows.row import PromptDigest
 
@@ -68,10 +86,12 @@ class Job:
         lines = [json.dumps({"id": f"id {number}", "prompt": f"prompt {number}"}) for number in range(rows)]
         self.source.write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
 
-    def run(self, answers: Answers, *, resume: bool = True, window: int = 4, **options: Any) -> Any:
+    def run(
+        self, answers: Answers, *, resume: bool = True, window: int = 4, accepts: Any = None, **options: Any
+    ) -> Any:
         key = RunKey.of("spec", options.pop("spec", SPEC), model=None, **options)
         shape = format_of(self.output, SPEC)
-        sink = Output(self.output, shape, key, failures=self.failures, resume=resume)
+        sink = Output(self.output, shape, key, failures=self.failures, resume=resume, accepts=accepts)
         source = open_source(str(self.source), Columns())
         run = RowsRun(source, sink, lambda: answers, Shard(), window=window, with_failures=True, progress=False)
         return run.run(self.output)
@@ -472,4 +492,152 @@ def test_a_lone_carriage_return_stays_in_its_cell():
     text = CsvFormat.encode(CsvFormat.__new__(CsvFormat), results, first=True).decode()
     rows = list(csv.reader(io.StringIO(text, newline="")))
     assert [row[1] for row in rows[1:]] == ["a\rb", "c"]
-    assert rows[2][-2:] == ["m\r", "t\r\nu"]
+    assert rows[2][-3:] == ["m\r", "t\r\nu", ""]
+
+
+def found_in(source: Path) -> list[Row]:
+    """The rows of a source."""
+    return list(open_source(str(source)).rows(Shard()))
+
+
+def test_rows_of_parquet_that_cannot_be_read_are_failures(tmp_path):
+    """Prompts that are lists of texts, and ids that JSON cannot hold; other rows are read."""
+    pa, pq = pytest.importorskip("pyarrow"), pytest.importorskip("pyarrow.parquet")
+    path = tmp_path / "in.parquet"
+    pq.write_table(pa.table({"prompt": [["a", "b"], ["c"]]}), path)
+    assert [row.failure().error.code for row in found_in(path) if row.prompt is None] == ["empty-prompt"] * 2
+    pq.write_table(pa.table({"prompt": ["a", "b"], "id": pa.array([b"x", None])}), path)
+    first, second = found_in(path)
+    assert first.prompt is None
+    assert "id of the type bytes" in first.failure().error.fact
+    assert second.prompt == "b"
+
+
+def test_each_file_of_a_folder_has_the_column(tmp_path):
+    """A file without it is named before anything is generated; one without ids has none."""
+    pa, pq = pytest.importorskip("pyarrow"), pytest.importorskip("pyarrow.parquet")
+    pq.write_table(pa.table({"prompt": ["a"], "id": ["x"]}), tmp_path / "1.parquet")
+    pq.write_table(pa.table({"prompt": ["b"]}), tmp_path / "2.parquet")
+    assert [(row.prompt, row.id) for row in found_in(tmp_path)] == [("a", "x"), ("b", None)]
+    pq.write_table(pa.table({"text": ["c"]}), tmp_path / "3.parquet")
+    with pytest.raises(OptionError, match=r"3\.parquet' has no column"):
+        open_source(str(tmp_path))
+    pq.write_table(pa.table({"messages": [[{"role": "user", "content": "c"}]]}), tmp_path / "3.parquet")
+    with pytest.raises(OptionError, match="'prompt' and 'messages'"):
+        open_source(str(tmp_path))
+
+
+def test_csv_that_does_not_fit_its_header(tmp_path):
+    """Surplus cells are a failure of their row, which names the line; a column that is there twice is an error."""
+    path = tmp_path / "in.csv"
+    path.write_text('id,prompt\n4,"two\nlines"\n5,a,b,c\n6,d\n', encoding="utf-8")
+    first, second, third = found_in(path)
+    assert (first.prompt, third.prompt) == ("two\nlines", "d")
+    assert second.failure().error.fact == "row 2 of the table, line 4 has 4 cells, and the header 2"
+    for header, told in [("prompt,prompt", r"'prompt' 2 times, line 1"), ("prompt,id,id", "'id' 2 times")]:
+        path.write_text(f"{header}\na,b\n", encoding="utf-8")
+        with pytest.raises(OptionError, match=told):
+            open_source(str(path))
+    path.write_text("", encoding="utf-8")
+    with pytest.raises(OptionError) as caught:
+        open_source(str(path))
+    assert caught.value.why == "it has no columns at all"
+
+
+def test_a_full_disk_stops_the_run_and_it_goes_on_later(tmp_path, monkeypatch):
+    """With a message; what is counted stays, and the next run writes the rest."""
+    job, written = Job(tmp_path, ".jsonl"), []
+    sync = os.fsync
+
+    def full(descriptor):
+        written.append(descriptor)
+        if len(written) > 7:
+            raise OSError(28, "No space left on device")
+        sync(descriptor)
+
+    monkeypatch.setattr("os.fsync", full)
+    with pytest.raises(SchemagenError, match="No space left") as caught:
+        job.run(Answers())
+    assert caught.value.code == "cannot-write"
+    monkeypatch.setattr("os.fsync", sync)
+    answers = Answers()
+    job.run(answers)
+    assert 0 < len(answers.asked) < 25
+    job.check(25, set())
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="there is no full device")
+def test_a_full_standard_output_stops_the_run(monkeypatch):
+    """With a message, and Python has nothing to complain about when it exits."""
+    with Path("/dev/full").open("w", encoding="utf-8") as stream:
+        monkeypatch.setattr("sys.stdout", stream)
+        window = Window([Result(0, None, "1")], "")
+        with pytest.raises(SchemagenError, match="standard output: No space left"):
+            StandardOutput().write(window)
+
+
+@pytest.mark.parametrize("ending", [".jsonl", ".csv"])
+@pytest.mark.parametrize("bad", [set(), {7}])
+def test_values_that_were_edited_are_generated_again(bad, ending, tmp_path):
+    """A key that the type does not have; the others are kept, and failures are tried again as well."""
+    job, accepts = Job(tmp_path, ending), value_check(SPEC)
+    job.run(Answers(bad), accepts=accepts)
+    untouched = Answers(bad)
+    job.run(untouched, accepts=accepts)
+    assert untouched.asked == sorted(bad)
+    text = job.output.read_text(encoding="utf-8")
+    name = '"n": 3,' if ending == ".jsonl" else '""n"": 3,'
+    assert text.count(name) == 1
+    job.output.write_text(text.replace(name, name.replace("n", "m")), encoding="utf-8")
+    answers = Answers()
+    assert job.run(answers, accepts=accepts).kept == 24 - len(bad)
+    assert answers.asked == sorted({3} | bad)
+    job.check(25, set())
+
+
+def evenly(value):
+    """Refuse lists whose sum is odd."""
+    if sum(value) % 2:
+        raise ValueError("an odd sum")
+    return value
+
+
+def test_the_values_of_other_specs_are_checked():
+    """By the grammar and by the validators of a type; whitespace does not count, and texts of grammars are strings."""
+    even = value_check(Annotated[list[int], AfterValidator(evenly)])
+    assert even("[1,   1]")
+    assert not even("[1, true]")
+    assert not even("[1")
+    digits = value_check(GBNF("root ::= [0-9]+"))
+    assert digits('"12"')
+    assert not digits("12")
+    assert not digits('"x"')
+
+
+def test_the_reason_is_written_with_the_value(job):
+    """In every format, and it stays when failures are tried again."""
+
+    class Short(Answers):
+        def of(self, row):
+            found = super().of(row)
+            return replace(found, finish_reason="budget") if row.index == 5 else found
+
+    job.run(Short({2}))
+    job.run(Short())
+    if job.output.suffix == ".parquet":
+        found = pytest.importorskip("pyarrow.parquet").read_table(job.output).to_pylist()
+    elif job.output.suffix == ".csv":
+        found = list(csv.DictReader(io.StringIO(job.output.read_text(encoding="utf-8"))))
+    else:
+        found = [json.loads(line) for line in job.output.read_text(encoding="utf-8").splitlines()]
+    reasons = [row["finish_reason"] for row in found]
+    assert reasons == ["budget" if index == 5 else "complete" for index in range(25)]
+
+
+def test_parquet_without_pyarrow_has_one_message(tmp_path, monkeypatch):
+    """That it is not installed, and nothing about the file."""
+    monkeypatch.setitem(sys.modules, "pyarrow.parquet", None)
+    (tmp_path / "in.parquet").write_bytes(b"")
+    with pytest.raises(OptionError) as caught:
+        open_source(str(tmp_path / "in.parquet"))
+    assert caught.value.code == "no-pyarrow"

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from schemagen.decode.broken_logits import logits_error
+from schemagen.decode.finish_reason import allows, left_out
 from schemagen.masks.bitmask import BITS, allocate_token_bitmask
 from schemagen.masks.logits import has_overflow, mask_and_check, removed_mass
 
@@ -32,11 +33,13 @@ class Tally:
         removed: Probability that they took away, added up over `measured` tokens.
         measured: See there.
         interventions: Tokens where the likeliest of all was forbidden.
+        left_out: Tokens where the budget left out the likeliest of those that the grammar allows.
     """
 
     removed: float = 0.0
     measured: int = 0
     interventions: int = 0
+    left_out: int = 0
 
     @property
     def masked_mass(self) -> float | None:
@@ -79,7 +82,9 @@ class Choices:
             return token
         masked = self._masked(matcher, scores, rest, draft)
         token = int(masked.argmax()) if self._sampler is None else self._drawn(self._sampler, masked, draft)
-        self.tally.interventions += not self._allows(likeliest)
+        if not allows(self._words[0], likeliest):
+            self.tally.interventions += 1
+            self.tally.left_out += rest is not None and left_out(matcher, scores[0], self._words[0])
         return token
 
     def _unmasked(self, matcher: Any, scores: torch.Tensor, rest: int | None, likeliest: int) -> int | None:
@@ -89,11 +94,21 @@ class Choices:
         token = likeliest
         if self._sampler is not None:
             token = self._sampler.draw(self._sampler.probabilities(scores))
-        if not matcher.accept_token(token):
+        if not self._fits(matcher, token, rest):
             return None
+        if token != likeliest and rest is not None and not self._fits(matcher, likeliest, rest):
+            matcher.fill_next_token_bitmask(self._words, 0, budget=rest)
+            self.tally.left_out += left_out(matcher, scores[0], self._words[0])
+        return token
+
+    @staticmethod
+    def _fits(matcher: Any, token: int, rest: int | None) -> bool:
+        """Whether a token is allowed, and the text can be completed within the budget after it."""
+        if not matcher.accept_token(token):
+            return False
         needed = None if rest is None or matcher.is_terminated() else matcher.tokens_to_finish()
         matcher.rollback(1)
-        return None if needed is not None and rest is not None and needed > rest - 1 else token
+        return needed is None or rest is None or needed < rest
 
     def _masked(self, matcher: Any, scores: torch.Tensor, rest: int | None, draft: Draft | None) -> torch.Tensor:
         """Return the scores under the mask, float [1, V], and measure what it takes away."""
@@ -120,10 +135,6 @@ class Choices:
         if draft is None or draft.probabilities is None:
             return sampler.draw(wanted)
         return verified(wanted, draft.probabilities, draft.tokens[0], sampler)
-
-    def _allows(self, token: int) -> bool:
-        word, bit = divmod(token, BITS)
-        return word < self._words.shape[1] and bool(int(self._words[0, word]) >> bit & 1)
 
 
 def verified(wanted: torch.Tensor, proposed: torch.Tensor, token: int, sampler: RowSampler) -> int:

@@ -75,6 +75,7 @@ def decode_ahead(  # noqa: PLR0913 - what varies from call to call
     sampler: RowSampler | None = None,
     budget: bool = True,
     streamer: Any = None,
+    tally: Tally | None = None,
 ) -> Run:
     """Write the text that ``model.generate`` writes with a `LogitsProcessor` under greedy search or sampling.
 
@@ -89,6 +90,7 @@ def decode_ahead(  # noqa: PLR0913 - what varies from call to call
         sampler: Draws the tokens; None: greedy search.
         budget: Whether the mask sees to it that the text is complete within `max_new_tokens`.
         streamer: Gets the prompt and then each token, as from ``generate``.
+        tally: Where what the masks do is counted; for those who may stop the loop by an exception of their streamer.
 
     Raises:
         LogitsError: The model gives logits from which no token can be chosen.
@@ -98,6 +100,7 @@ def decode_ahead(  # noqa: PLR0913 - what varies from call to call
     """
     loop = _Loop(model, input_ids, grammar, max_new_tokens, budget=budget, streamer=streamer)
     loop.prepare(speculation, sampler)
+    loop.choices.tally = tally or loop.choices.tally
     while len(loop.run.token_ids) < max_new_tokens and not loop.matcher.is_terminated():
         loop.step()
     loop.run.tally = loop.choices.tally
