@@ -2,12 +2,20 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
+from pydantic.errors import PydanticInvalidForJsonSchema
+from pydantic_core import PydanticOmit
+
+from schemagen.types.discriminators import tag_property
 from schemagen.types.schemas.notes import NotedSchemas, noted
+from schemagen.types.user_code import construction_words, discriminator_words
 
 if TYPE_CHECKING:
     from schemagen.types.schemas.notes import Json
+
+_NO_MEMBER = "a union without any member that JSON can express"
 
 
 class ObjectSchemas(NotedSchemas):
@@ -15,12 +23,12 @@ class ObjectSchemas(NotedSchemas):
 
     def model_schema(self, schema: Any) -> Json:
         """A model: a closed object, or whatever the root of a RootModel is."""
-        result = super().model_schema(schema)
+        result = noted(super().model_schema(schema), self.note(construction_words(schema)))
         return result if schema.get("root_model") else _closed(result)
 
     def dataclass_schema(self, schema: Any) -> Json:
         """A dataclass: a closed object."""
-        return _closed(super().dataclass_schema(schema))
+        return _closed(noted(super().dataclass_schema(schema), self.note(construction_words(schema))))
 
     def typed_dict_schema(self, schema: Any) -> Json:
         """A TypedDict: a closed object."""
@@ -52,17 +60,35 @@ class ObjectSchemas(NotedSchemas):
 
     def tagged_union_schema(self, schema: Any) -> Json:
         """A discriminated union: the tag is required even where the class has a default for it."""
+        discriminator = schema["discriminator"]
+        words = discriminator_words(discriminator)
+        if words is not None:
+            return noted(self._chosen_by(schema), self.note([words]))
         result = super().tagged_union_schema(schema)
         if not result["oneOf"]:
-            self.handle_invalid_for_json_schema(schema, "a union without any member that JSON can express")
+            self.handle_invalid_for_json_schema(schema, _NO_MEMBER)
         # The members exclude each other by their tag, so `anyOf` says the same and costs less to decide.
         union: Json = {"anyOf": result["oneOf"]}
         tag = result.get("discriminator", {}).get("propertyName")
         if tag is not None:
             return {**union, "required": [tag]}
-        if callable(schema["discriminator"]):
+        if callable(discriminator):
             return union
-        return noted(union, self.note([f"discriminator {schema['discriminator']}"]))
+        return noted(union, self.note([f"discriminator {discriminator}"]))
+
+    def _chosen_by(self, schema: Any) -> Json:
+        """A union with a function that tells the tag; a function that returns a property asks for the tag in it."""
+        found = tag_property(schema["discriminator"], schema["choices"])
+        members: list[Json] = []
+        for tag, choice in schema["choices"].items():
+            with suppress(PydanticInvalidForJsonSchema, PydanticOmit):
+                member = self.generate_inner(choice)
+                if found is not None and found.name in self.inlined(member).get("properties", ()):
+                    member = {"allOf": [member, found.demand(tag)]}
+                members.append(member)
+        if not members:
+            self.handle_invalid_for_json_schema(schema, _NO_MEMBER)
+        return {"anyOf": members}
 
 
 def _closed(result: Json) -> Json:
