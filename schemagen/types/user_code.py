@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 #: What of a core schema holds no part by which JSON is validated.
-_ASIDE = frozenset(
+ASIDE = frozenset(
     {
         "serialization",
         "metadata",
@@ -61,7 +61,7 @@ def demands(core: Any) -> Iterator[str]:
     elif isinstance(core, dict):
         yield from filter(None, _own_words(core))
         for key, part in core.items():
-            if key not in _ASIDE:
+            if key not in ASIDE:
                 yield from demands(part)
 
 
