@@ -171,7 +171,7 @@ def _locate(tp: Any, error: Exception, depth: int = 0) -> tuple[list[str], Any, 
         if inner is not None:
             path, culprit, cause = _locate(part, inner, depth + 1)
             return [step, *path], culprit, cause
-    return [], tp, error
+    return [error.step] if isinstance(error, RefusedTypeError) else [], tp, error
 
 
 def _failure(tp: Any) -> Exception | None:

@@ -9,10 +9,13 @@ from pydantic.errors import PydanticInvalidForJsonSchema
 from pydantic_core import PydanticOmit
 
 from schemagen.types.discriminators import tag_property
+from schemagen.types.refusals import RefusedTypeError
 from schemagen.types.schemas.notes import NotedSchemas, noted
 from schemagen.types.user_code import construction_words, discriminator_words
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from schemagen.types.schemas.notes import Json
 
 _NO_MEMBER = "a union without any member that JSON can express"
@@ -32,31 +35,44 @@ class ObjectSchemas(NotedSchemas):
 
     def typed_dict_schema(self, schema: Any) -> Json:
         """A TypedDict: a closed object."""
+        self._refuse_nested_aliases(schema["fields"].items())
         return _closed(super().typed_dict_schema(schema))
+
+    def model_fields_schema(self, schema: Any) -> Json:
+        """The fields of a model."""
+        self._refuse_nested_aliases(schema["fields"].items())
+        return super().model_fields_schema(schema)
+
+    def dataclass_args_schema(self, schema: Any) -> Json:
+        """The fields of a dataclass."""
+        self._refuse_nested_aliases((field["name"], field) for field in schema["fields"])
+        return super().dataclass_args_schema(schema)
 
     def model_field_schema(self, schema: Any) -> Json:
         """A field of a model."""
-        self._refuse_nested_alias(schema)
+        _leave_out_nested_alias(schema)
         return super().model_field_schema(schema)
 
     def dataclass_field_schema(self, schema: Any) -> Json:
         """A field of a dataclass."""
-        self._refuse_nested_alias(schema)
+        _leave_out_nested_alias(schema)
         return super().dataclass_field_schema(schema)
 
     def typed_dict_field_schema(self, schema: Any) -> Json:
         """A field of a TypedDict."""
-        self._refuse_nested_alias(schema)
+        _leave_out_nested_alias(schema)
         return super().typed_dict_field_schema(schema)
 
-    def _refuse_nested_alias(self, schema: Any) -> None:
-        """Refuse a field that is only reachable through an `AliasPath` of several steps."""
-        alias = schema.get("validation_alias")
-        if not isinstance(alias, list):
-            return
-        paths = alias if alias and isinstance(alias[0], list) else [alias]
-        if all(len(path) > 1 for path in paths):
-            self.handle_invalid_for_json_schema(schema, f"a field found only by the alias path {paths[0]}")
+    def _refuse_nested_aliases(self, fields: Iterable[tuple[str, Any]]) -> None:
+        """Refuse fields without a default that are only reachable through an `AliasPath` of several steps."""
+        for name, field in fields:
+            path = _nested_alias(field)
+            if path is not None and self.field_is_required(field, total=True):
+                raise RefusedTypeError(
+                    f"the field {name} is found only by the alias path {path}",
+                    fix="give the field a default, or an alias of one step as well: AliasChoices",
+                    step=f".{name}",
+                )
 
     def tagged_union_schema(self, schema: Any) -> Json:
         """A discriminated union: the tag is required even where the class has a default for it."""
@@ -96,3 +112,18 @@ def _closed(result: Json) -> Json:
     if result.get("type") == "object":
         result.setdefault("additionalProperties", False)
     return result
+
+
+def _nested_alias(field: Any) -> list[str | int] | None:
+    """Return an alias path of several steps if there is no other way to a field, which then is no property of the object."""
+    alias = field.get("validation_alias")
+    if not isinstance(alias, list):
+        return None
+    paths = alias if alias and isinstance(alias[0], list) else [alias]
+    return paths[0] if all(len(path) > 1 for path in paths) else None
+
+
+def _leave_out_nested_alias(field: Any) -> None:
+    """Leave out a field that is found inside of another value: it has a default."""
+    if _nested_alias(field) is not None:
+        raise PydanticOmit
