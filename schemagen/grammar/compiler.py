@@ -90,7 +90,7 @@ def clear_cache() -> None:
 
 def compile(  # noqa: A001, PLR0913 - the field's verb, as in re.compile; options are keywords
     spec: Any,
-    vocabulary: Vocabulary,
+    vocabulary: Vocabulary = None,  # type: ignore[assignment] # left out it is an error that says what to give
     *,
     property_order: PropertyOrder = "schema",
     whitespace: WhitespacePolicy = "flexible",
@@ -106,7 +106,8 @@ def compile(  # noqa: A001, PLR0913 - the field's verb, as in re.compile; option
     Args:
         spec: Any type that pydantic's TypeAdapter takes (or a TypeAdapter), a JSON Schema (dict or bool), a `Regex`, a
             `Choice`, or a grammar (`GBNF`, `EBNF`, `Lark`). A list of texts means a `Choice` of them, a compiled pattern of
-            `re` a `Regex` with its flags. A dict may be changed afterwards, but not by another thread in the meantime.
+            `re` a `Regex` with its flags. Of a ``response_format`` of
+            OpenAI the schema in it is taken. A dict may be changed afterwards, but not by another thread in the meantime.
         vocabulary: The tokens of the model.
         property_order: "schema" keeps keys in the order of declaration, additional keys last; "any" takes any order.
         whitespace: "flexible" takes compact, spaced and indented JSON, mixed; "compact" none; "spaced" the layout of
@@ -240,7 +241,9 @@ def understood(spec: Any) -> Any:
     Raises:
         SchemagenError: It is no spec, or one with parts that would be lost.
     """
-    if isinstance(spec, (dict, type, Regex, Choice, ContextFree)):
+    if isinstance(spec, dict):
+        return _without_envelope(spec)
+    if isinstance(spec, (type, Regex, Choice, ContextFree)):
         return spec
     if isinstance(spec, re.Pattern):
         return Regex(pattern_text(spec))
@@ -251,6 +254,14 @@ def understood(spec: Any) -> Any:
             raise list_of_others(spec)
         return Choice(spec)
     return type_of_adapter(spec)
+
+
+def _without_envelope(spec: dict[str, Any]) -> Any:
+    """Return the schema in a ``response_format`` of OpenAI, whose type is none of JSON Schema; any other dict as it is."""
+    if spec.get("type") != "json_schema":
+        return spec
+    inner = spec.get("json_schema", spec)
+    return inner["schema"] if isinstance(inner, Mapping) and isinstance(inner.get("schema"), dict | bool) else spec
 
 
 def recompile(spec: Any, vocabulary: Vocabulary, arguments: dict[str, Any]) -> Grammar:
@@ -307,6 +318,8 @@ def _no_cache(cache: Any) -> OptionError:
 def _no_vocabulary(given: Any) -> VocabularyError:
     """Return the error of something that is no vocabulary, with what to give instead of it."""
     fix = "pass lm.vocabulary, or schemagen.Vocabulary.from_tokenizer(tokenizer, vocab_size=...)"
+    if given is None:
+        fix += "; or call lm.compile(spec)"
     if hasattr(type(given), "vocabulary"):
         fix = "it has one: pass its .vocabulary, schemagen.compile(spec, lm.vocabulary), or call lm.compile(spec)"
     elif callable(getattr(given, "get_vocab", None)):

@@ -131,13 +131,15 @@ class LanguageModel(SingleAnswers, BatchAnswers, MappedAnswers, StreamedAnswers,
         whitespace: WhitespacePolicy = "flexible",
         property_order: PropertyOrder = "schema",
         as_: TextFormat = "json",
+        strict: bool = True,
     ) -> Grammar:
         """Return the grammar of a type, schema, `Regex` or `Choice` over the vocabulary of this model; cached.
 
         Raises:
             SchemaError: As `schemagen.compile`.
         """
-        return compile_grammar(spec, self.vocabulary, whitespace=whitespace, property_order=property_order, as_=as_)
+        layout: Any = {"whitespace": whitespace, "property_order": property_order}
+        return compile_grammar(spec, self.vocabulary, **layout, as_=as_, strict=strict)
 
     def generate_text(
         self,

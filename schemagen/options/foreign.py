@@ -52,6 +52,7 @@ FOREIGN = {
     "timeout": "transformers has max_time=, in seconds; half a text is an error then",
     "logit_bias": "transformers has sequence_bias=",
     "parallel_tool_calls": "it is called parallel",
+    "strict": "it is for compiling: lm(prompt, lm.compile(spec, strict=False))",
 }  # fmt: skip
 
 #: Names of other libraries -> the argument that they stand for.

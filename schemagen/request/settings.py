@@ -47,6 +47,7 @@ class ModelAccess(ABC):
         whitespace: WhitespacePolicy = "flexible",
         property_order: PropertyOrder = "schema",
         as_: TextFormat = "json",
+        strict: bool = True,
     ) -> Grammar:
         """Return the grammar of a type, schema, `Regex` or `Choice` over this vocabulary."""
 

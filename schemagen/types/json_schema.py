@@ -10,8 +10,9 @@ where it belongs however pydantic moves parts into definitions; `read_schema` ta
 Invariants: closed objects unless ``extra="allow"``; no pattern with a look-around; nothing is dropped in silence: what
 no keyword can say is listed, for the caller to report.
 
-Alternative rejected: walking pydantic's core schema ourselves. It has no stability promise; the methods overridden
-here are the documented extension points of `GenerateJsonSchema`.
+Alternative rejected: making the schema by walking pydantic's core schema ourselves. It has no stability promise; the methods
+overridden here are the documented extension points of `GenerateJsonSchema`. The walk of `user_code.demands` only adds to the
+report what a class has hidden by writing its JSON Schema itself.
 """
 
 from __future__ import annotations
@@ -28,6 +29,7 @@ from schemagen.types.schemas.strings import StringSchemas
 from schemagen.types.schemas.times import TimeSchemas
 from schemagen.types.schemas.values import ValueSchemas
 from schemagen.types.texts import ascii_base64_pattern
+from schemagen.types.user_code import demands
 
 if TYPE_CHECKING:
     from pydantic import TypeAdapter
@@ -69,7 +71,8 @@ def read_schema(adapter: TypeAdapter[Any], generator: type[TypeSchema] | None = 
     found = dict.fromkeys(notes_taken(schema, NOTE))
     words = {what for _, what in found}
     # A schema that a class wrote itself has lost the notes of its parts: then nothing is known but what they said.
-    return ReadSchema(schema, (*found, *(("", what) for what in dict.fromkeys(unsaid) if what not in words)), capped)
+    lost = dict.fromkeys([*unsaid, *demands(adapter.core_schema)])
+    return ReadSchema(schema, (*found, *(("", what) for what in lost if what not in words)), capped)
 
 
 class TypeSchema(ObjectSchemas, MapSchemas, SetSchemas, ValueSchemas, StringSchemas, TimeSchemas):

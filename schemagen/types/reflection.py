@@ -23,6 +23,7 @@ from pydantic.errors import PydanticInvalidForJsonSchema, PydanticSchemaGenerati
 from pydantic_core import SchemaError as CoreSchemaError
 
 from schemagen.errors import LimitError, SchemaError, UnsatisfiableSchemaError, UnsupportedTypeError
+from schemagen.types.decimals import DecimalReader, has_decimal
 from schemagen.types.json_schema import ReadSchema, read_schema
 from schemagen.types.refusals import RefusedTypeError
 
@@ -60,6 +61,8 @@ class Target(Generic[T]):
             schema and some words ("date in the past").
         capped: What validation accepts and the schema leaves out, in the same form.
         dialect: Whose reading of formats and numbers the schema means.
+        adapter: pydantic's reader of the type.
+        decimals: What reads a type with a Decimal in it in place of the adapter.
     """
 
     type: TypeForm[T]
@@ -69,13 +72,17 @@ class Target(Generic[T]):
     capped: tuple[tuple[str, str], ...] = ()
     dialect: Literal["python"] = "python"
     adapter: TypeAdapter[T] = field(kw_only=True, repr=False, compare=False)
+    decimals: DecimalReader | None = field(default=None, kw_only=True, repr=False, compare=False)
 
     def validate(self, text: str) -> T:
-        """Return the instance that a JSON text describes.
+        """Return the instance that a JSON text describes; a Decimal has the digits of the text.
 
         Raises:
             pydantic.ValidationError: Unchanged, if the text is not JSON or a validator refuses it.
         """
+        if self.decimals is not None:
+            instance: T = self.decimals.validate(text)
+            return instance
         return self.adapter.validate_json(text)
 
 
@@ -103,7 +110,8 @@ def reflect(tp: TypeForm[T]) -> Target[T]:
             why="pydantic needs some 25 calls within one another for each class that is within another",
             fix="raise it with sys.setrecursionlimit, or nest fewer classes",
         ) from error
-    return Target(tp, read.schema, _name(tp), read.checked, read.capped, adapter=adapter)
+    decimals = DecimalReader(adapter) if has_decimal(adapter.core_schema) else None
+    return Target(tp, read.schema, _name(tp), read.checked, read.capped, adapter=adapter, decimals=decimals)
 
 
 def is_type(spec: object) -> bool:
@@ -163,7 +171,7 @@ def _locate(tp: Any, error: Exception, depth: int = 0) -> tuple[list[str], Any, 
         if inner is not None:
             path, culprit, cause = _locate(part, inner, depth + 1)
             return [step, *path], culprit, cause
-    return [], tp, error
+    return [error.step] if isinstance(error, RefusedTypeError) else [], tp, error
 
 
 def _failure(tp: Any) -> Exception | None:

@@ -369,3 +369,18 @@ def test_a_single_tool_is_no_list(lm, tools):
         with pytest.raises(ToolError, match="is not a list") as caught:
             door("x", tools)
         assert "tools=[" in caught.value.fix
+
+
+def test_strict_is_an_option_of_compile(lm):
+    """The way out that the errors of schemas name is open, and a call that does not take it says so."""
+    schema = {"type": "string", "pattern": r"^(a|b)\1$", "maxLength": 4}
+    with pytest.raises(schemagen.SchemagenError, match="strict=False"):
+        lm.compile(schema)
+    with pytest.raises(OptionError, match="strict= is no option here") as caught:
+        lm("x", schema, strict=False)
+    assert "lm.compile(spec, strict=False)" in caught.value.fix
+    grammar = lm.compile(schema, strict=False)
+    assert not grammar.report.is_exact
+    assert grammar.validate('"aa"') == "aa"
+    with pytest.raises(schemagen.ValidationFailed):
+        grammar.validate('"ab"')

@@ -272,3 +272,28 @@ def test_a_grammar_is_a_constraint(byte_vocabulary):
     assert isinstance(grammar, Constraint)
     assert grammar.is_native
     assert (grammar.thought_tokens, grammar.min_new_tokens, grammar.least_new_tokens) == (0, 4, 4)
+
+
+def test_without_a_vocabulary_the_error_says_what_to_give():
+    """It is no TypeError of Python."""
+    with pytest.raises(schemagen.VocabularyError, match="None instead of a Vocabulary") as caught:
+        schemagen.compile(int)
+    assert "lm.vocabulary" in caught.value.fix
+
+
+@pytest.mark.parametrize(
+    "envelope",
+    [
+        lambda schema: {"type": "json_schema", "json_schema": {"name": "x", "strict": True, "schema": schema}},
+        lambda schema: {"type": "json_schema", "name": "x", "schema": schema},
+    ],
+)
+def test_the_schema_of_a_response_format_is_taken(envelope):
+    """Those of the two APIs of OpenAI; no type of JSON Schema is called so."""
+    schema = {"type": "object", "properties": {"a": {"type": "integer"}}, "required": ["a"]}
+    vocabulary = schemagen.Vocabulary.byte_vocabulary()
+    grammar = schemagen.compile(envelope(schema), vocabulary)
+    assert grammar.spec == schema
+    assert grammar.report.is_exact
+    with pytest.raises(schemagen.InvalidSchemaError):
+        schemagen.compile({"type": "json_schema"}, vocabulary)

@@ -562,14 +562,40 @@ def test_the_depth_of_json_in_a_string_is_reported():
     assert report.is_exact
 
 
-def test_alias_paths_of_several_steps_are_refused():
+def test_alias_paths_of_several_steps_are_refused_with_their_field():
     """A field inside another JSON value has no property of its own."""
 
     class Inner(BaseModel):
         x: int = Field(validation_alias=p.AliasPath("a", 0))
 
-    with pytest.raises(UnsupportedTypeError, match="Inner"):
-        reflect(Inner)
+    for tp, at in [(Inner, "Inner.x"), (list[Inner], "[0].x")]:
+        with pytest.raises(UnsupportedTypeError, match="found only by the alias path") as caught:
+            reflect(tp)
+        assert caught.value.at.endswith(at)
+        assert "default" in caught.value.fix
+
+
+def test_a_field_with_a_default_that_is_found_inside_another_value_is_left_out():
+    """The others are written, and the default is what the class makes of it."""
+
+    class Inner(BaseModel):
+        x: int = Field(3, validation_alias=p.AliasPath("a", 0))
+        y: int = Field(4, validation_alias=p.AliasChoices(p.AliasPath("b", 0), p.AliasPath("c", "d")))
+        z: int
+
+    @p.dataclasses.dataclass
+    class Record:
+        z: int
+        x: int = Field(3, validation_alias=p.AliasPath("a", 0))
+
+    class Keyed(te.TypedDict):
+        z: int
+        x: te.NotRequired[A[int, Field(validation_alias=p.AliasPath("a", 0))]]
+
+    for tp in (Inner, Record, Keyed):
+        target = reflect(tp)
+        assert list(target.schema["properties"]) == target.schema["required"] == ["z"]
+    assert reflect(Inner).validate('{"z": 1}') == Inner.model_validate({"z": 1})
 
 
 @pytest.mark.skipif(sys.version_info >= (3, 12), reason="pydantic reads typing.TypedDict since Python 3.12")

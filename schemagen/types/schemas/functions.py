@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from schemagen.types.bounds import bound_keywords, bound_words, is_bound_validator
 from schemagen.types.schemas.notes import NotedSchemas, noted
+from schemagen.types.user_code import validator_words
 
 if TYPE_CHECKING:
     from schemagen.types.schemas.notes import Json
@@ -22,12 +22,29 @@ _FILES = {
 class FunctionSchemas(NotedSchemas):
     """Schemas with functions: a bound becomes its keyword, a validator of the user a note."""
 
+    def generate_inner(self, schema: Any) -> Json:
+        """Any schema; where a class wrote the JSON Schema of a validator itself, the note of the validator stands beside it."""
+        before = len(self.unsaid)
+        result = super().generate_inner(schema)
+        if (
+            not schema["type"].startswith("function-")
+            or "$ref" in result
+            or bound_keywords(schema, strings_change=False)
+        ):
+            return result
+        lost = [what for what in self._words(schema) if what not in self.unsaid[before:]]
+        return noted(result, self.note(lost))
+
     def function_after_schema(self, schema: Any) -> Json:
         """A validator run on the finished value; where it is a bound that pydantic found no schema for, the bound."""
         bound = bound_keywords(schema, strings_change=self.strings_change)
         if bound is None:
             return noted(super().function_after_schema(schema), self.name_validator(schema))
         return {"allOf": [super().function_after_schema(schema), bound]}
+
+    def function_before_schema(self, schema: Any) -> Json:
+        """A validator run on the JSON value."""
+        return noted(super().function_before_schema(schema), self.name_validator(schema))
 
     def function_wrap_schema(self, schema: Any) -> Json:
         """A validator run around another."""
@@ -39,12 +56,15 @@ class FunctionSchemas(NotedSchemas):
 
     def name_validator(self, schema: Any) -> list[str]:
         """Name a validator of the user, or a bound that pydantic checks by a function because no schema holds it."""
+        return self.note(self._words(schema))
+
+    def _words(self, schema: Any) -> list[str]:
         function = schema["function"]["function"]
-        while isinstance(function, partial):
-            function = function.func
-        module, name = getattr(function, "__module__", ""), getattr(function, "__name__", repr(function))
-        if is_bound_validator(function):
-            return self.note([bound_words(schema)])
-        if name in _FILES:
-            return self.note([_FILES[name]])
-        return [] if str(module).startswith("pydantic") else self.note([f"validator {name.strip('_')}"])
+        words = validator_words(function)
+        if words is not None:
+            return [words]
+        bound = getattr(function, "func", function)
+        if is_bound_validator(bound):
+            return [bound_words(schema)]
+        name = getattr(function, "__name__", "")
+        return [_FILES[name]] if name in _FILES else []
