@@ -5,6 +5,8 @@ from __future__ import annotations
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
+from schemagen.threads.clock import spent
+
 if TYPE_CHECKING:
     from schemagen import _core
     from schemagen.engine.options import Options
@@ -35,6 +37,7 @@ def builder_of(options: Options) -> _core.Builder:
         max_seconds=options.limits.max_seconds,
         max_gap=options.max_gap,
         around=options.around,
+        spent=spent(),
         separators=NO_GAPS if isinstance(whitespace, str) else whitespace.gaps,
         indent=None if isinstance(whitespace, str) else whitespace.step,
     )
