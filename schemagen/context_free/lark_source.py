@@ -21,6 +21,7 @@ from schemagen.errors import (
     SchemagenError,
     UnsupportedGrammarError,
 )
+from schemagen.threads.clock import polled
 
 if TYPE_CHECKING:
     from types import ModuleType
@@ -104,6 +105,8 @@ class LarkSource:
         try:
             grammar, _ = reader.load_grammar(text, path or "<string>", given.get("import_paths", []), keep)
             check_work(grammar, lalr=self.parser == "lalr")
+            if self.parser == "lalr":
+                given["_plugins"] = {"LALR_Parser": _watched_parser()}
             made: Lark = (lark.Lark if parses else _without_parser())(grammar, **{**given, **options})
             made.source_grammar = text
         except LimitError:
@@ -115,6 +118,19 @@ class LarkSource:
         except Exception as error:  # lark raises also what its own mistakes are, such as an IndexError for `x: x`
             raise translated(error, self.text) from error
         return made
+
+
+@lru_cache(maxsize=1)
+def _watched_parser() -> type[Any]:
+    """Return lark's parser with tables that are made in time: a short grammar may have states without end to them."""
+    base: Any = imported_lark("lark.parsers.lalr_parser").LALR_Parser
+
+    class WatchedParser(base):  # type: ignore[misc]
+        def __init__(self, *arguments: Any, **options: Any) -> None:
+            with polled():
+                super().__init__(*arguments, **options)
+
+    return WatchedParser
 
 
 @lru_cache(maxsize=1)

@@ -8,11 +8,21 @@ Invariant: `poll` stands where an exception leaves everything that is shared as 
 
 from __future__ import annotations
 
+import itertools
 import math
+import sys
 import threading
 import time
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
 
 from schemagen.errors import LimitError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+#: Calls of functions of others between two looks.
+_CALLS = 64
 
 
 class Deadline:
@@ -79,6 +89,30 @@ def poll() -> None:
     deadline = _here.deadline
     if deadline is not None:
         deadline.check()
+
+
+@contextmanager
+def polled() -> Iterator[None]:
+    """Let the clock of this thread's call stop code that knows nothing of it, at any call of a function of Python.
+
+    It is looked at by a trace function, so not where somebody else traces, and not where nothing limits the call.
+
+    Cost: 0.2 us a call of a function.
+    """
+    if _here.deadline is None or sys.gettrace() is not None:
+        yield
+        return
+    calls = itertools.count(1)
+
+    def traced(_frame: object, _event: str, _argument: object) -> None:
+        if not next(calls) % _CALLS:
+            poll()
+
+    sys.settrace(traced)
+    try:
+        yield
+    finally:
+        sys.settrace(None)
 
 
 def spent() -> float:

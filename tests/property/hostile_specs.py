@@ -61,6 +61,11 @@ class Hostile:
         """Return what one of some ways makes."""
         return self._random.choice(ways)()
 
+    def nested(self, begin: str, inner: str, end: str) -> str:
+        """Return something within many brackets."""
+        depth = self.many(140)
+        return begin * depth + inner + end * depth
+
     # --- patterns ----------------------------------------------------------------------------------------------------------
 
     def pattern(self) -> str:
@@ -74,8 +79,10 @@ class Hostile:
             lambda: f"({'ab|' * self.many(300_000)})",
             lambda: "(?:a|b)*a" + "(?:a|b)" * self.many(300) + part,
             lambda: "".join(f"(?!.*{number}{part})" for number in range(self.many(300))) + ".*",
-            lambda: "(?:" * self.many(140) + part + ")*" * 2,
-            lambda: r"\b(?:" + "|".join(f"w{number}" for number in range(self.many(5_000))) + r")\b.*" * self.many(20),
+            lambda: self.nested("(?:", part, ")*"),
+            lambda: (
+                (r"\b(?:" + "|".join(f"w{number}" for number in range(self.many(5_000))) + r")\b.*") * self.many(20)
+            ),
         )
 
     PARTS = (
@@ -98,12 +105,12 @@ class Hostile:
     def text_group(self) -> str:
         """Return a pattern with groups that stand for kinds of texts."""
         words = " ".join(f"w{self._random.randint(0, 50)}" for _ in range(self.many(3_000)))
-        stops = "|".join(f"{self._random.randint(0, 10**6)}" for _ in range(self.many(300)))
+        stop = str(self._random.randint(0, 10**6)) * self.many(20)
         return self.pick(
             lambda: f"(?P<SUBSTRING_OF>{words})" * self.many(20),
             lambda: f"(?P<DELIMITED_SUBSEQUENCE_OF> |{words.replace(chr(32), chr(124))})" * self.many(20),
-            lambda: f"(?P<TEXT_UNTIL>{stops})" * self.many(30),
-            lambda: f"(?:(?P<TEXT_UNTIL>{stops}))*" + self.pattern(),
+            lambda: f"(?P<TEXT_UNTIL>{stop})" * self.many(30),
+            lambda: f"(?:(?P<TEXT_UNTIL>{stop}))*" + self.pattern(),
         )
 
     # --- schemas -----------------------------------------------------------------------------------------------------------
@@ -170,7 +177,7 @@ class Hostile:
             lambda: f"start: r0\n{self.rules(':')}",
             lambda: f"start: ({used})+\n{patterns}\n%ignore / /",
             lambda: f"start: (A | B)+\nA: /{'(?:a|ab)' * self.many(40)}(?=b)/\nB: /b*?{'(?:b|a+)' * self.many(20)}c/",
-            lambda: f"start: {'[' * 1}{' '.join(['[A]'] * self.many(20))}]\nA: /a|b/",
+            lambda: f"start: (A [B])~0..{self.many(40)} C\nA: /a|b/\nB: /b+/\nC: /[abc]{{1,{self.many(100)}}}/",
         )
 
     def gbnf(self) -> str:
@@ -178,7 +185,7 @@ class Hostile:
         return self.pick(
             lambda: f"root ::= r0\n{self.rules('::=')}",
             lambda: f"root ::= ({self.words(5_000)})+",
-            lambda: f"root ::= {'(' * self.many(100)}" + '"a"' + ")*" * 3,
+            lambda: "root ::= " + self.nested("(", '"a"', ")*"),
             lambda: f"root ::= ([a-z]{{1,{self.many(400)}}} x){{1,{self.many(400)}}}\nx ::= [0-9]* | root",
             lambda: 'root ::= root root root | "a" | ""\n' + self.rules("::="),
         )

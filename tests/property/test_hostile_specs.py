@@ -36,7 +36,7 @@ def seconds_of(make: Callable[[], Any], max_seconds: float) -> float:
 
 @pytest.mark.parametrize(
     ("max_seconds", "count", "largest"),
-    [(0.2, 22, 0.03), pytest.param(1.0, 200, 1.0, marks=pytest.mark.slow)],
+    [(0.2, 22, 0.3), pytest.param(1.0, 200, 1.0, marks=pytest.mark.slow)],
 )
 def test_no_compilation_misses_the_clock(max_seconds: float, count: int, largest: float) -> None:
     """Specs of every kind that ask for much work end in time."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 import threading
 import time
 
@@ -79,3 +80,14 @@ def test_patterns_end_in_time(pattern):
     with pytest.raises(LimitError, match=r"0\.2 s"):
         schemagen.compile(Regex(pattern), BYTES, cache=None, limits=Limits(max_seconds=0.2))
     assert time.process_time() - began < 0.4
+
+
+def test_tables_of_lark_end_in_time():
+    """A short grammar whose LALR tables have states without end: lark, which knows no clock, is stopped."""
+    steps = "\n".join(f'r{number}: "a" r{number + 1} | "b" r{number + 1}' for number in range(1, 20))
+    grammar = Lark(f'start: "a" start | "b" start | "a" r1\n{steps}\nr20: "c"', parser="lalr")
+    began = time.process_time()
+    with pytest.raises(LimitError, match=r"0\.3 s"):
+        schemagen.compile(grammar, BYTES, cache=None, limits=Limits(max_seconds=0.3))
+    assert time.process_time() - began < 1
+    assert sys.gettrace() is None
