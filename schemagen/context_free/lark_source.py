@@ -105,8 +105,8 @@ class LarkSource:
         try:
             grammar, _ = reader.load_grammar(text, path or "<string>", given.get("import_paths", []), keep)
             check_work(grammar, lalr=self.parser == "lalr")
-            if self.parser == "lalr":
-                given["_plugins"] = {"LALR_Parser": _watched_parser()}
+            if parses:
+                given["_plugins"] = _watched()
             made: Lark = (lark.Lark if parses else _without_parser())(grammar, **{**given, **options})
             made.source_grammar = text
         except LimitError:
@@ -121,16 +121,20 @@ class LarkSource:
 
 
 @lru_cache(maxsize=1)
-def _watched_parser() -> type[Any]:
-    """Return lark's parser with tables that are made in time: a short grammar may have states without end to them."""
-    base: Any = imported_lark("lark.parsers.lalr_parser").LALR_Parser
+def _watched() -> dict[str, type[Any]]:
+    """Return the parts of lark that may take minutes over a short grammar, made so that they are stopped in time."""
+    lexers, parsers = imported_lark("lark.lexer"), imported_lark("lark.parsers.lalr_parser")
+    parts = (parsers.LALR_Parser, lexers.BasicLexer, lexers.ContextualLexer)
+    return {part.__name__: _watched_part(part) for part in parts}
 
-    class WatchedParser(base):  # type: ignore[misc]
+
+def _watched_part(base: Any) -> type[Any]:
+    class Watched(base):  # type: ignore[misc]
         def __init__(self, *arguments: Any, **options: Any) -> None:
             with polled():
                 super().__init__(*arguments, **options)
 
-    return WatchedParser
+    return Watched
 
 
 @lru_cache(maxsize=1)
