@@ -26,6 +26,7 @@ class Builder:
         separators: tuple[str, str, str, str] = ("", "", "", ""),
         indent: str | None = None,
         around: bool = True,
+        spent: float = 0.0,
     ) -> None: ...
     @property
     def generation(self) -> int: ...

@@ -28,6 +28,7 @@ inline std::string_view view(const nb::bytes& bytes) { return {bytes.c_str(), by
 
 class Builder {
 public:
+    static constexpr double kNanoseconds = 1e9;  // in a second
     using Strings =
         std::vector<std::tuple<NodeId, uint32_t, int64_t>>;  // regex, least and most characters (-1: no end)
 
@@ -35,8 +36,9 @@ public:
         std::tuple<std::string, std::string, std::string, std::string>;  // before and behind a comma, a colon
 
     Builder(bool any_order, int whitespace, uint32_t max_indent, uint64_t max_states, double max_seconds,
-            uint32_t max_gap, Separators separators, const std::optional<std::string>& indent, bool around)
-        : shared_(SharedAutomata::current()) {
+            uint32_t max_gap, Separators separators, const std::optional<std::string>& indent, bool around,
+            double spent)
+        : shared_(SharedAutomata::current()), began_(Work::now() - static_cast<int64_t>(spent * kNanoseconds)) {
         auto& [before_comma, after_comma, before_colon, after_colon] = separators;
         FixedLayout fixed{std::move(before_comma), std::move(after_comma), std::move(before_colon),
                           std::move(after_colon),  indent.has_value(),     indent.value_or("")};
@@ -381,7 +383,7 @@ private:
     std::shared_ptr<SharedAutomata> shared_;
     std::shared_ptr<JsonAutomaton> json_;
     Budget budget_;
-    const int64_t began_ = Work::now();
+    const int64_t began_;  // the time counts from here: the seconds that the caller had spent are counted, too
 };
 
 }  // namespace schemagen

@@ -655,10 +655,10 @@ void bind_vocabulary(nb::module_& m) {
 void bind_builder(nb::module_& m) {
     nb::class_<Builder>(m, "Builder")
         .def(nb::init<bool, int, uint32_t, uint64_t, double, uint32_t, Builder::Separators, std::optional<std::string>,
-                      bool>(),
+                      bool, double>(),
              "any_order"_a = false, "whitespace"_a = 0, "max_indent"_a = 40, "max_states"_a = 200000,
              "max_seconds"_a = 10.0, "max_gap"_a = 64, "separators"_a = Builder::Separators(), "indent"_a = nb::none(),
-             "around"_a = true)
+             "around"_a = true, "spent"_a = 0.0)
         .def_prop_ro("generation", &Builder::generation)
         .def("chars", &Builder::chars)
         .def("concat", &Builder::concat)

@@ -22,6 +22,7 @@ from schemagen.context_free.matching import alike, matched
 from schemagen.context_free.syntax import MARK, Indentation, Lexeme, Terminal
 from schemagen.errors import UnsupportedGrammarError
 from schemagen.regex import ast
+from schemagen.threads.clock import poll
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -102,6 +103,7 @@ class Scanners:
                 continue
             key = number, earlier & self._alike[number], self._words[number] & present
             if key not in self._known:
+                poll()
                 rivals = sorted(_members(key[1]), key=place.__getitem__)
                 words = sorted(_members(key[2]), key=place.__getitem__)
                 self._known[key] = tuple(self._ways_of(number, rivals, words))
@@ -115,6 +117,7 @@ class Scanners:
         for number, terminal in enumerate(terminals):
             if terminal.pattern.type == "str":
                 continue
+            poll()
             match = re.compile(terminal.pattern.to_regexp(), flags).match
             for word, literal in literals:
                 text = literal.pattern.value

@@ -24,6 +24,7 @@ from schemagen.errors import (
     UnsupportedGrammarError,
 )
 from schemagen.installing import install_command
+from schemagen.threads.clock import polled
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -119,6 +120,8 @@ class LarkSource:
             builder.load_grammar(text, path or "<string>")
             grammar = builder.build()
             check_work(grammar, lalr=self.parser == "lalr")
+            if parses:
+                given["_plugins"] = _watched()
             made: Lark = (lark.Lark if parses else _without_parser())(grammar, **{**given, **options})
             made.source_grammar = text
         except SchemagenError:
@@ -156,6 +159,23 @@ def _is_in_library(dotted_path: Sequence[str]) -> bool:
     except OSError:
         return False
     return True
+
+
+@lru_cache(maxsize=1)
+def _watched() -> dict[str, type[Any]]:
+    """Return the parts of lark that may take minutes over a short grammar, made so that they are stopped in time."""
+    lexers, parsers = imported_lark("lark.lexer"), imported_lark("lark.parsers.lalr_parser")
+    parts = (parsers.LALR_Parser, lexers.BasicLexer, lexers.ContextualLexer)
+    return {part.__name__: _watched_part(part) for part in parts}
+
+
+def _watched_part(base: Any) -> type[Any]:
+    class Watched(base):  # type: ignore[misc]
+        def __init__(self, *arguments: Any, **options: Any) -> None:
+            with polled():
+                super().__init__(*arguments, **options)
+
+    return Watched
 
 
 @lru_cache(maxsize=1)

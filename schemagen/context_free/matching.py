@@ -18,6 +18,7 @@ most one place for the mark.
 
 from __future__ import annotations
 
+import itertools
 import re
 import sys
 from functools import lru_cache
@@ -27,6 +28,7 @@ from schemagen.context_free.determinism import first_characters, is_deterministi
 from schemagen.context_free.syntax import MARK, Lexeme
 from schemagen.errors import UnsupportedPatternError
 from schemagen.regex import ast, parse_python
+from schemagen.threads.clock import poll
 
 if sys.version_info >= (3, 11):
     from re import (
@@ -38,7 +40,7 @@ else:
     import sre_parse as parser
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Iterator
 
 #: What the compiled pattern of `re` says of each class.
 _CATEGORIES = {
@@ -55,6 +57,8 @@ _ESCAPED = re.compile(r"\\(.)", re.DOTALL)
 #: Repetitions with an end are written out, up to so many characters.
 MAX_COPIES = 200
 MAX_WRITTEN = 100_000
+#: Characters by which branches are told apart.
+MAX_BEGINNING = 32
 
 
 @lru_cache(maxsize=1024)
@@ -212,6 +216,7 @@ def alike(patterns: list[str]) -> list[int]:
     beginnings = _beginnings(firsts)
     for number, first in enumerate(firsts):
         out[number] |= unknown
+        poll()
         if first is None:
             continue
         if isinstance(first, str):
@@ -340,8 +345,10 @@ class _Marked:
 
     def _branch(self, branches: list[Any], rest: str, flags: int) -> str:
         ways = []
-        for at, branch in enumerate(branches):
-            others = "".join(f"(?!{self._plain(each, flags)}{rest})" for each in branches[:at])
+        plain = [f"{self._plain(each, flags)}{rest}" for each in branches]
+        for branch, earlier in zip(branches, _rivals([_beginning(each, flags) for each in branches]), strict=True):
+            poll()
+            others = f"(?!{'|'.join(plain[each] for each in earlier)})" if earlier else ""
             ways.append(others + self._sequence(list(branch), rest, flags))
         return f"(?:{'|'.join(ways)})"
 
@@ -369,6 +376,32 @@ class _Marked:
             more = f"(?:{once}|(?!{plain}{plain}{bounds}{rest}))" if greedy else f"(?:|(?!{rest}){once})"
             self._check(more)
         return out + more
+
+
+def _beginning(branch: Iterable[tuple[Any, Any]], flags: int) -> str:
+    """Return characters that every text of a branch begins with, and that are only themselves."""
+    begun = ""
+    for code, argument in branch:
+        if code is not codes.LITERAL or flags & re.IGNORECASE or argument == ord(MARK) or len(begun) == MAX_BEGINNING:
+            break
+        begun += chr(argument)
+    return begun
+
+
+def _rivals(beginnings: list[str]) -> Iterator[list[int]]:
+    """Yield for each branch those before it that can match where it does: of many keywords few begin with one another.
+
+    Args:
+        beginnings: What each branch begins with.
+    """
+    ends: dict[str, list[int]] = {}  # the branches of a beginning
+    longer: dict[str, list[int]] = {}  # the branches that go on behind it
+    for number, text in enumerate(beginnings):
+        shorter = (ends.get(text[:length], ()) for length in range(len(text) + 1))
+        yield sorted({*longer.get(text, ()), *itertools.chain.from_iterable(shorter)})
+        ends.setdefault(text, []).append(number)
+        for length in range(len(text)):
+            longer.setdefault(text[:length], []).append(number)
 
 
 def _bounds(low: int, high: Any) -> str:

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import time
 from dataclasses import dataclass
 from typing import Literal, NamedTuple
 
-from schemagen.errors import LimitError, OptionError
+from schemagen.errors import OptionError
 from schemagen.schema.layouts import Layout, WhitespacePolicy
 from schemagen.schema.numbers.expressions import NumberStyle
 
-__all__ = ["DEFAULT_LIMITS", "DEFAULT_STYLE", "Deadline", "Limits", "Options", "PropertyOrder", "WhitespacePolicy"]
+__all__ = ["DEFAULT_LIMITS", "DEFAULT_STYLE", "Limits", "Options", "PropertyOrder", "WhitespacePolicy"]
 
 PropertyOrder = Literal["schema", "any"]
 
@@ -84,30 +83,3 @@ class Options(NamedTuple):
         if self.whitespace == "any":
             return f"any; soft cap: {self.max_gap} characters of whitespace in one place"
         return f"{self.whitespace}; soft cap: {self.max_indent} characters of indentation"
-
-
-class Deadline:
-    """When a compilation that starts now has taken too long.
-
-    Args:
-        max_seconds: Until then, by the wall clock.
-    """
-
-    __slots__ = ("_max_seconds", "_started")
-
-    def __init__(self, max_seconds: float) -> None:
-        self._max_seconds = max_seconds
-        self._started = time.monotonic()
-
-    def check(self) -> None:
-        """Stop if it has passed.
-
-        Raises:
-            LimitError: It has.
-        """
-        passed = time.monotonic() - self._started
-        if passed > self._max_seconds:
-            raise LimitError(
-                f"compiled for {passed:.1f} s, limit {self._max_seconds} s",
-                fix="raise schemagen.Limits(max_seconds=...) or make the schema smaller",
-            )

@@ -32,6 +32,7 @@ from schemagen.grammar.schema_size import check_size
 from schemagen.grammar.schema_values import check_values, warn_of_names
 from schemagen.grammar.specs import Choice, Regex, list_of_others, pattern_text, type_of_adapter
 from schemagen.schema.layouts import POLICIES, Layout
+from schemagen.threads.clock import Deadline
 from schemagen.threads.free_threading import HAS_LOCK, LARGE, snapshot
 from schemagen.writers.formats import check_format
 
@@ -204,7 +205,8 @@ def _compile_without_collector(
         if collecting:
             gc.disable()
             _pauses.append(True)
-        return _compile(frozen, vocabulary, options, arguments)
+        with Deadline(options.limits.max_seconds):
+            return _compile(frozen, vocabulary, options, arguments)
     except RecursionError as error:
         raise LimitError(
             "the schema is nested deeper than Python's recursion limit",

@@ -13,7 +13,7 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from schemagen.engine.languages import require_core
-from schemagen.engine.options import DEFAULT_STYLE, Deadline, Limits, Options
+from schemagen.engine.options import DEFAULT_STYLE, Limits, Options
 from schemagen.errors import (
     InvalidSchemaError,
     PatternError,
@@ -26,6 +26,7 @@ from schemagen.grammar.context_free_specs import ContextFree
 from schemagen.grammar.specs import Choice, Regex, no_spec
 from schemagen.schema.numbers.rules import MAX_EXPONENT, MAX_SHORT_DIGITS
 from schemagen.schema.report import Entry, Report
+from schemagen.threads.clock import Deadline
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -22,7 +22,7 @@ boundary in a loop, a tempered dot before a terminator, a look-behind in a group
 general, but gives larger expressions.
 
 Invariant: each result is a language of complete rests of the text; nothing is approximated. Work is bounded by
-`MAX_WORK` nodes, since T(x|y, K) repeats K.
+`MAX_WORK` and `MAX_SIZE`, since T(x|y, K) repeats K.
 """
 
 from __future__ import annotations
@@ -44,6 +44,7 @@ from schemagen.regex.ast import (
     complement,
     concat,
     conjunction,
+    intersect_ranges,
     repeat,
     star,
     union,
@@ -71,12 +72,14 @@ from schemagen.regex.syntax import (
     Syntax,
     sequence,
 )
+from schemagen.threads.clock import poll
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
 MAX_UNROLL = 64
-MAX_WORK = 400_000
+#: Nodes that are made, and those of one expression when it is written out.
+MAX_WORK, MAX_SIZE = 400_000, 200_000
 
 #: One language per kind of previous character; index 0 is the start of the text.
 Follow = tuple[Regex, ...]
@@ -93,7 +96,8 @@ class Translator:
         alphabet = Alphabet(before_sets(syntax))
         #: The characters of each kind; kind 0, the start of the text, has none.
         self.kinds: tuple[Ranges, ...] = ((), *(alphabet.ranges(1 << number) for number in range(alphabet.size)))
-        self._work = 0
+        self._endings: dict[tuple[Regex, tuple[int, ...]], Regex] = {}
+        self._holds: dict[int, tuple[bool, ...]] = {}
         self._sizes: dict[int, tuple[Regex, int]] = {}
 
     def same(self, language: Regex) -> Follow:
@@ -102,10 +106,9 @@ class Translator:
 
     def translate(self, node: Syntax, follow: Follow) -> Follow:
         """Return T(node, follow)."""
+        poll()
         result = self._dispatch(node, follow)
-        for language in dict.fromkeys(map(id, result)):
-            self._work += self._size(next(r for r in result if id(r) == language))
-        if self._work > MAX_WORK:
+        if max(map(self._size, result)) > MAX_SIZE or len(self._sizes) > MAX_WORK:
             raise NotAlgebraicError
         return result
 
@@ -127,10 +130,11 @@ class Translator:
 
     def _before(self, node: Before, follow: Follow) -> Follow:
         """Keep the continuation where the previous character is one that the assertion asks for."""
-        kept = [language if node.edge else EMPTY for language in follow[:1]]
-        for ranges, language in zip(self.kinds[1:], follow[1:], strict=True):
-            kept.append(language if restrict_first(Chars(ranges), node.ranges, edge=False) != EMPTY else EMPTY)
-        return tuple(kept)
+        holds = self._holds.get(id(node))
+        if holds is None:
+            kinds = (bool(intersect_ranges(ranges, node.ranges)) for ranges in self.kinds[1:])
+            holds = self._holds[id(node)] = (node.edge, *kinds)
+        return tuple(language if here else EMPTY for here, language in zip(holds, follow, strict=True))
 
     def _ahead(self, node: Syntax, follow: Follow) -> Follow:
         """Intersect the continuation with what the assertion says about the rest of the text."""
@@ -155,13 +159,11 @@ class Translator:
 
     def _plain(self, node: Regex, follow: Follow) -> Follow:
         """Put a part without assertions before the continuation, split by its last character where that matters."""
-        groups: dict[Regex, list[tuple[int, int]]] = {}
-        for ranges, language in zip(self.kinds[1:], follow[1:], strict=True):
+        groups: dict[Regex, list[int]] = {}
+        for kind, language in enumerate(follow[1:], 1):
             if language != EMPTY:
-                groups.setdefault(language, []).extend(ranges)
-        pieces = {
-            language: restrict_last(node, chars(*ranges).ranges, edge=False) for language, ranges in groups.items()
-        }
+                groups.setdefault(language, []).append(kind)
+        pieces = {language: self._ending(node, tuple(kinds)) for language, kinds in groups.items()}
         if not nullable(node):
             return self.same(union(*(join(piece, language) for language, piece in pieces.items())))
         known: dict[Regex, Regex] = {}
@@ -169,6 +171,14 @@ class Translator:
             if here not in known:
                 known[here] = _stay_or_pass(here, pieces)
         return tuple(known[here] for here in follow)
+
+    def _ending(self, node: Regex, kinds: tuple[int, ...]) -> Regex:
+        """Return the texts of a part that end with a character of some kinds."""
+        known = self._endings.get((node, kinds))
+        if known is None:
+            ranges = chars(*(pair for kind in kinds for pair in self.kinds[kind])).ranges
+            known = self._endings[node, kinds] = restrict_last(node, ranges, edge=False)
+        return known
 
     def _loop(self, node: Loop, follow: Follow) -> Follow:
         """Unroll, or use one of the closed forms."""
@@ -232,12 +242,15 @@ class Translator:
 
     def _size(self, regex: Regex) -> int:
         """Return how many nodes an expression has when it is written out, each shared part as often as it occurs."""
-        known = self._sizes.get(id(regex))
+        sizes = self._sizes
+        known = sizes.get(id(regex))
         if known is not None:
             return known[1]
         size = 1
         if isinstance(regex, (Concat, Alternation, Conjunction)):
-            size += sum(map(self._size, regex.parts))
+            for part in regex.parts:  # long ones have mostly parts of before
+                known = sizes.get(id(part))
+                size += self._size(part) if known is None else known[1]
         elif not isinstance(regex, (Chars, Substring)):
             size += self._size(regex.inner)
         self._sizes[id(regex)] = (regex, size)

@@ -18,6 +18,7 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, Union as _Union
 
 from schemagen.regex.hashing import HashedOnce, hashed_once
+from schemagen.threads.clock import poll
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -94,8 +95,17 @@ ANY_CHAR = Chars(((0, MAX_CODE_POINT),))
 ANY_STRING = Repeat(ANY_CHAR, 0, None)
 
 
+#: From so many ranges on, what is worked out of sets is remembered: a pattern asks the same of \\w, which has 770, at each \\b.
+_MANY_RANGES = 32
+
+
 def normalise_ranges(ranges: Iterable[tuple[int, int]]) -> Ranges:
     """Sort the ranges and merge those that overlap or touch."""
+    given = tuple(ranges)
+    return _normalised(given) if len(given) < _MANY_RANGES else _remembered_normalised(given)
+
+
+def _normalised(ranges: Ranges) -> Ranges:
     merged: list[tuple[int, int]] = []
     for low, high in sorted(ranges):
         if merged and low <= merged[-1][1] + 1:
@@ -103,6 +113,9 @@ def normalise_ranges(ranges: Iterable[tuple[int, int]]) -> Ranges:
         else:
             merged.append((low, high))
     return tuple(merged)
+
+
+_remembered_normalised = lru_cache(maxsize=128)(_normalised)
 
 
 def invert_ranges(ranges: Ranges) -> Ranges:
@@ -120,6 +133,11 @@ def invert_ranges(ranges: Ranges) -> Ranges:
 
 def intersect_ranges(left: Ranges, right: Ranges) -> Ranges:
     """Return the code points that are in both."""
+    work_out = _common if len(left) + len(right) < _MANY_RANGES else _remembered_common
+    return work_out(left, right)
+
+
+def _common(left: Ranges, right: Ranges) -> Ranges:
     both: list[tuple[int, int]] = []
     i = j = 0
     while i < len(left) and j < len(right):
@@ -131,6 +149,9 @@ def intersect_ranges(left: Ranges, right: Ranges) -> Ranges:
         else:
             j += 1
     return tuple(both)
+
+
+_remembered_common = lru_cache(maxsize=128)(_common)
 
 
 def chars(*ranges: tuple[int, int]) -> Chars:
@@ -173,7 +194,9 @@ def union(*parts: Regex) -> Regex:
     """Any of the parts; duplicates and empty languages are dropped, single characters are merged."""
     ranges: list[tuple[int, int]] = []
     flat: dict[Regex, None] = {}
-    for part in parts:
+    for number, part in enumerate(parts, 1):
+        if not number % 1024:
+            poll()
         for piece in part.parts if isinstance(part, Alternation) else (part,):
             if isinstance(piece, Chars):
                 ranges.extend(piece.ranges)

@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING
 
 from schemagen.errors import LimitError, UnsupportedPatternError
 from schemagen.regex.assertions import NotAlgebraicError, Translator, prefix_language
-from schemagen.regex.ast import ANY_STRING, EPSILON, Chars, Concat, Ranges, Regex
+from schemagen.regex.ast import ANY_STRING, EPSILON, Concat, Ranges, Regex
 from schemagen.regex.derivatives import Algebra, State, character_sets
 from schemagen.regex.elimination import Automaton, automaton_regex
 from schemagen.regex.syntax import (
@@ -37,6 +37,7 @@ from schemagen.regex.syntax import (
     Syntax,
     sequence,
 )
+from schemagen.threads.clock import poll
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -90,6 +91,7 @@ class _Machine:
         #: Keeps the nodes alive whose ids are keys above.
         self._syntax = syntax
         self._leaves: dict[int, State] = {}
+        self._sets_by_node: dict[int, int] = {}
 
     def _sets(self, nodes: Iterable[Syntax], behinds: Iterable[Regex], kinds: Iterable[Ranges]) -> Iterator[Ranges]:
         """Yield every character set that a state can depend on."""
@@ -133,6 +135,7 @@ class _Machine:
         algebra, threads = self.algebra, _Threads()
         stack, seen = list(seeds), set()
         while stack:
+            poll()
             entry = stack.pop()
             rest, obligation = entry
             if entry in seen or obligation is algebra.bottom:
@@ -174,7 +177,7 @@ class _Machine:
         if isinstance(node, Loop):
             return self._rounds(node, then, obligation)
         if isinstance(node, Before):
-            holds = node.edge if kind == 0 else self._kind_bits[kind] & self.algebra.alphabet.bits(node.ranges) != 0
+            holds = node.edge if kind == 0 else self._kind_bits[kind] & self._bits(node) != 0
             return [(then, obligation)] if holds else []
         if isinstance(node, LookBehind):
             holds = behinds[self._behind_index[id(node)]].nullable != node.negative
@@ -191,6 +194,13 @@ class _Machine:
             options.append((self._rest(node.inner, self._rest(again, then)), obligation))
         return options
 
+    def _bits(self, node: After | Before) -> int:
+        """Return the classes of a set, which takes long to be found by its ranges."""
+        known = self._sets_by_node.get(id(node))
+        if known is None:
+            known = self._sets_by_node[id(node)] = self.algebra.alphabet.bits(node.ranges)
+        return known
+
     def _leaf(self, node: Regex) -> State:
         if id(node) not in self._leaves:
             self._leaves[id(node)] = self.algebra.build(node)
@@ -202,7 +212,7 @@ class _Machine:
             return self._leaf(self._claims[id(node)][kind])
         if isinstance(node, Ahead):
             return self._leaf(node.language)
-        some = self.algebra.concat(self.algebra.build(Chars(node.ranges)), self.algebra.top)
+        some = self.algebra.concat(self.algebra.chars(self._bits(node)), self.algebra.top)
         return self.algebra.union([self.algebra.empty, some]) if node.edge else some
 
 
@@ -273,6 +283,7 @@ def eliminate_booleans(regex: Regex) -> Regex:
     index = {states[0]: 0}
     edges: list[dict[int, int]] = []
     for state in states:
+        poll()
         targets: dict[int, int] = {}
         for bits, target in algebra.successors(state):
             if target not in index:

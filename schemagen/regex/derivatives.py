@@ -38,6 +38,7 @@ from schemagen.regex.ast import (
 )
 from schemagen.regex.edges import nullable
 from schemagen.regex.substrings import substring_automaton
+from schemagen.threads.clock import poll
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -153,6 +154,7 @@ class Algebra:
 
     def build(self, regex: Regex) -> State:
         """Return the state of an expression whose sets are all known to the alphabet."""
+        poll()
         if isinstance(regex, Chars):
             return self.chars(self.alphabet.bits(regex.ranges))
         if isinstance(regex, Concat):
@@ -279,6 +281,7 @@ class Algebra:
         """Return what may follow a character of class ``number``."""
         found = state.derivatives.get(number)
         if found is None:
+            poll()
             found = state.derivatives[number] = self._derive(state, number)
         return found
 
@@ -318,6 +321,7 @@ class Algebra:
         """Return disjoint sets of classes on each of which the derivative is the same."""
         found = self._partitions.get(state)
         if found is None:
+            poll()
             found = self._partitions[state] = tuple(self._partition(state))
         return found
 
@@ -352,6 +356,7 @@ class Algebra:
 
 def _refine(left: Iterable[int], right: Iterable[int]) -> list[int]:
     """Return the non-empty intersections of two partitions."""
+    poll()
     return [both for a in left for b in right if (both := a & b)]
 
 

@@ -1,11 +1,13 @@
 """What can stand at the two ends of a regular expression: empty or not, which first and last characters.
 
 All functions are structural, exact, and linear in the size of the expression, except that `restrict_first` and
-`restrict_last` may repeat the tail of a concatenation once per leading part that may be empty (at most `MAX_SPLITS`
-times; after that they fall back to a Conjunction, which is exact as well).
+`restrict_last` may repeat the parts of a concatenation up to the first that cannot be empty (at most `MAX_SPLITS` of them;
+if there are more they fall back to a Conjunction, which is exact as well).
 """
 
 from __future__ import annotations
+
+from functools import lru_cache
 
 from schemagen.regex.ast import (
     ANY_STRING,
@@ -30,6 +32,7 @@ from schemagen.regex.ast import (
     repeat,
     union,
 )
+from schemagen.threads.clock import poll
 
 MAX_SPLITS = 4
 
@@ -71,9 +74,10 @@ def first_characters(regex: Regex) -> Ranges:
     if isinstance(regex, Concat):
         found: list[tuple[int, int]] = []
         for part in regex.parts:
-            found.extend(first_characters(part))
+            first = first_characters(part)
             if not nullable(part):
-                break
+                return chars(*found, *first).ranges if found else first
+            found.extend(first)
         return chars(*found).ranges
     if isinstance(regex, Alternation):
         return chars(*(pair for part in regex.parts for pair in first_characters(part))).ranges
@@ -91,6 +95,7 @@ def first_characters(regex: Regex) -> Ranges:
 
 def restrict_first(regex: Regex, ranges: Ranges, *, edge: bool) -> Regex:
     """Return the matches that begin with one of ``ranges``; with ``edge`` the empty match stays as well."""
+    poll()
     empty = EPSILON if edge and nullable(regex) else EMPTY
     first = first_characters(regex)
     allowed = intersect_ranges(first, ranges)
@@ -100,6 +105,12 @@ def restrict_first(regex: Regex, ranges: Ranges, *, edge: bool) -> Regex:
         return regex
     kept = _begin_with(regex, Chars(ranges))
     return optional_of(kept) if empty == EPSILON else kept
+
+
+@lru_cache(maxsize=256)
+def _restricted(regex: Regex, ranges: Ranges) -> Regex:
+    """Return what `restrict_first` does of a part of a concatenation: the same few stand at each place of a long pattern."""
+    return restrict_first(regex, ranges, edge=False)
 
 
 def restrict_last(regex: Regex, ranges: Ranges, *, edge: bool) -> Regex:
@@ -143,11 +154,12 @@ def _begin_concat(regex: Concat, allowed: Chars) -> Regex:
         leading += 1
     if leading > MAX_SPLITS:
         return conjunction(regex, concat(allowed, ANY_STRING))
-    options = [
-        concat(restrict_first(part, allowed.ranges, edge=False), *regex.parts[index + 1 :])
-        for index, part in enumerate(regex.parts[: leading + 1])
-    ]
-    return union(*options)
+    # The parts up to the first that cannot be empty, and behind them, once, the others: repeated for each of the ways, they
+    # would double with each word boundary of a pattern.
+    begun: Regex = EMPTY
+    for part in regex.parts[: leading + 1]:
+        begun = union(concat(begun, part), _restricted(part, allowed.ranges))
+    return concat(begun, *regex.parts[leading + 1 :])
 
 
 def absorb_right(regex: Regex) -> Regex:

@@ -25,6 +25,7 @@ from schemagen.regex.ast import (
     union,
 )
 from schemagen.regex.edges import optional_of
+from schemagen.threads.clock import poll
 
 if TYPE_CHECKING:
     from schemagen.regex.derivatives import Alphabet
@@ -60,6 +61,7 @@ def automaton_regex(automaton: Automaton, alphabet: Alphabet) -> Regex:
     paths[start][0] = EPSILON
     todo = set(range(count))
     while todo:
+        poll()
         state = min(todo, key=lambda s: (_cost(paths, s), s))
         todo.discard(state)
         _eliminate(paths, state)
@@ -75,6 +77,7 @@ def _eliminate(paths: dict[int, dict[int, Regex]], state: int) -> None:
         if into is None:
             continue
         for target, out in outgoing.items():
+            poll()
             through = _join(into, around, out)
             known = targets.get(target)
             if known is None:
@@ -100,6 +103,7 @@ def _join(into: Regex, around: Regex, out: Regex) -> Regex:
 
 def _cost(paths: dict[int, dict[int, Regex]], state: int) -> int:
     """Return how much longer all expressions become when ``state`` is eliminated."""
+    poll()
     incoming = [targets[state] for source, targets in paths.items() if source != state and state in targets]
     outgoing = [path for target, path in paths[state].items() if target != state]
     sizes_in, sizes_out = sum(map(size, incoming)), sum(map(size, outgoing))
@@ -161,6 +165,7 @@ def minimise(automaton: Automaton) -> Automaton:
         signatures: dict[tuple[int, frozenset[tuple[int, int]]], int] = {}
         refined = []
         for state in range(count):
+            poll()
             merged = _merge_targets(automaton.edges[state], block)
             refined.append(signatures.setdefault((block[state], frozenset(merged.items())), len(signatures)))
         block = refined

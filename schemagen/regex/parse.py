@@ -33,6 +33,7 @@ from schemagen.regex.syntax import (
     sequence,
 )
 from schemagen.regex.text_groups import TEXT_GROUPS, TextGroup
+from schemagen.threads.clock import poll
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -123,6 +124,7 @@ class Parser:
         special: dict[str, Callable[[], None]] = {"|": self._next_alternative, "(": self._open_group, ")": self._close}
         special.update(dict.fromkeys("*+?{", self._quantifier))
         while cursor.position < len(cursor.pattern):
+            poll()
             if self._literals():
                 continue
             if cursor.flags.verbose and (skipped := self._ignored.match(cursor.pattern, cursor.position)):

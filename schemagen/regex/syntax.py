@@ -20,6 +20,7 @@ pattern without assertions needs no translation at all.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import TYPE_CHECKING, Union as _Union
 
 from schemagen.regex.ast import (
@@ -43,6 +44,7 @@ from schemagen.regex.ast import (
     union,
 )
 from schemagen.regex.edges import absorb_right, nullable, restrict_first, restrict_last
+from schemagen.threads.clock import poll
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -141,6 +143,7 @@ def sequence(parts: Iterable[Syntax]) -> Syntax:
     flat: list[Syntax] = []
     run: list[Regex] = []
     for part in parts:
+        poll()
         for piece in part.parts if isinstance(part, Sequence) else (part,):
             if isinstance(piece, PLAIN):
                 run.append(piece)
@@ -182,6 +185,7 @@ def choice(parts: Iterable[Syntax]) -> Syntax:
     plain: list[Regex] = []
     rest: dict[Syntax, None] = {}
     for part in parts:
+        poll()
         for piece in part.parts if isinstance(part, Choice) else (part,):
             if isinstance(piece, PLAIN):
                 plain.append(piece)
@@ -245,6 +249,7 @@ def _single_character(inner: Syntax) -> Before | None:
     return None
 
 
+@lru_cache(maxsize=16)
 def word_boundary(word: Ranges, *, negative: bool, in_empty: bool = True) -> Syntax:
     r"""``\b``, or with ``negative`` ``\B``, for the given word characters; ``in_empty``: ``\B`` matches in the empty text."""
     other = invert_ranges(word)

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import warnings
-from dataclasses import dataclass, field, replace
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, fields
 from functools import cached_property
 from operator import index
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, SupportsIndex
 
-from schemagen.arguments import kind_of
+from schemagen.arguments import check_flag, kind_of
 from schemagen.errors import ModelWarning, VocabularyError
 from schemagen.threads.forking import long_lock, without_property_locks
 from schemagen.vocabulary import storage
@@ -20,7 +21,7 @@ from schemagen.vocabulary.roundtrip import check_round_trip
 
 if TYPE_CHECKING:
     import os
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Sequence
 
 #: Of one vocabulary, for grammars that name tokens: each has a trie of its own.
 MOST_MARKED = 4
@@ -30,11 +31,13 @@ _building = long_lock()
 
 
 @without_property_locks
-@dataclass(frozen=True, eq=False, repr=False)
+@dataclass(frozen=True, eq=False, repr=False, init=False)
 class Vocabulary:
     """The bytes of every token id of a model; immutable, hashable, picklable, equal by `fingerprint`.
 
     Build it with `from_tokenizer`, `for_model`, `from_tokens` or `byte_vocabulary`; `save` and `load` keep it in a file.
+
+    Invariant: what `__init__` says of its arguments; `_unchecked` is for what was one already, and for `marked`.
 
     Attributes:
         tokens: Bytes of each id, as many as the logits are wide. ``b""`` is a token that no text contains (special
@@ -49,9 +52,56 @@ class Vocabulary:
 
     tokens: tuple[bytes, ...]
     eos_token_ids: tuple[int, ...]
-    special_token_ids: frozenset[int] = frozenset()
-    adds_prefix_space: bool = False
-    token_names: Mapping[int, str] = field(default_factory=dict)
+    special_token_ids: frozenset[int]
+    adds_prefix_space: bool
+    token_names: Mapping[int, str]
+
+    def __init__(
+        self,
+        tokens: Sequence[bytes | str | None],
+        eos_token_ids: Iterable[int] | int,
+        special_token_ids: Iterable[int] = (),
+        adds_prefix_space: bool = False,
+        token_names: Mapping[int, str] | None = None,
+    ) -> None:
+        """Check the parts, and clear the tokens that are no text.
+
+        Args:
+            tokens: As for `from_tokens`.
+            eos_token_ids: As for `from_tokens`.
+            special_token_ids: As for `from_tokens`.
+            adds_prefix_space: Whether the tokenizer puts a space before a text it encodes (SentencePiece).
+            token_names: As for `from_tokens`.
+
+        Raises:
+            VocabularyError: As for `from_tokens`.
+        """
+        data = _checked_tokens(tokens)
+        eos = tuple(sorted(_checked_ids("eos_token_ids", eos_token_ids)))
+        special = _checked_ids("special_token_ids", special_token_ids).union(eos)
+        names = _checked_names({} if token_names is None else token_names)
+        prefix_space = check_flag("adds_prefix_space", adds_prefix_space)
+        for token_id in (*special, *names):
+            if not 0 <= token_id < len(data):
+                kind = "EOS" if token_id in eos else "special" if token_id in special else "named"
+                raise VocabularyError(
+                    f"{kind} token id {token_id} is outside the vocabulary of {len(data)} ids",
+                    why="the model has no logit for it",
+                    fix="pass the width of the model's logits as `vocab_size`, or correct the id",
+                )
+        for token_id in special:
+            data[token_id] = b""
+        self._set(tuple(data), eos, special, prefix_space, names)
+
+    def _set(self, *values: object) -> None:
+        self.__dict__.update(zip(_FIELDS, values, strict=True))
+
+    @classmethod
+    def _unchecked(cls, *values: object) -> Vocabulary:
+        """Return a vocabulary of the values of its fields, as they are."""
+        made = cls.__new__(cls)
+        made._set(*values)  # noqa: SLF001 - its own class
+        return made
 
     @classmethod
     def from_tokenizer(
@@ -112,7 +162,7 @@ class Vocabulary:
         tokens = _fit(tokens, len(tokens) if vocab_size is None else vocab_size)
         special = {i for i in reading.special_ids if i < len(tokens)}
         names = {i: name for i, name in reading.names.items() if i < len(tokens)}
-        return cls._build(tokens, eos, special, names, adds_prefix_space=adds_prefix_space)
+        return cls(tokens, eos, special, adds_prefix_space, names)
 
     @classmethod
     def for_model(cls, tokenizer: Any, model: Any, *, cache: str | os.PathLike[str] | None = None) -> Vocabulary:
@@ -157,13 +207,10 @@ class Vocabulary:
             token_names: By which grammars can name tokens, special or not: ``{128010: "<|python_tag|>"}``.
 
         Raises:
-            VocabularyError: There are no tokens, an id is not one of theirs, or a name is no text.
+            VocabularyError: There are no tokens, one is neither bytes nor text, an id is no number or not one of theirs, or
+                a name is no text.
         """
-        data = [_token_bytes(i, token) for i, token in enumerate(tokens)]
-        if not data:
-            raise VocabularyError("a vocabulary of 0 tokens", why="nothing could be generated", fix="pass the tokens")
-        names = _checked_names(token_names or {})
-        return cls._build(data, as_ids(eos_token_ids), set(special_token_ids), names, adds_prefix_space=False)
+        return cls(tokens, eos_token_ids, special_token_ids, token_names=token_names)
 
     @classmethod
     def byte_vocabulary(cls) -> Vocabulary:
@@ -206,34 +253,9 @@ class Vocabulary:
     def _from_record(cls, record: storage.Record) -> Vocabulary:
         """Return the vocabulary of a file, whose fingerprint is known already."""
         of_ids = record.eos_token_ids, record.special_token_ids
-        found = cls(record.tokens, *of_ids, record.adds_prefix_space, record.token_names)
+        found = cls._unchecked(record.tokens, *of_ids, record.adds_prefix_space, record.token_names)
         found.__dict__["fingerprint"] = record.fingerprint
         return found
-
-    @classmethod
-    def _build(
-        cls,
-        tokens: list[bytes],
-        eos: Iterable[int],
-        special: set[int],
-        names: dict[int, str],
-        *,
-        adds_prefix_space: bool,
-    ) -> Vocabulary:
-        """Clear the tokens that are no text and check that their ids exist."""
-        eos_ids = tuple(sorted(eos))
-        special_ids = frozenset(special).union(eos_ids)
-        for token_id in (*special_ids, *names):
-            if not 0 <= token_id < len(tokens):
-                kind = "EOS" if token_id in eos_ids else "special" if token_id in special_ids else "named"
-                raise VocabularyError(
-                    f"{kind} token id {token_id} is outside the vocabulary of {len(tokens)} ids",
-                    why="the model has no logit for it",
-                    fix="pass the width of the model's logits as `vocab_size`, or correct the id",
-                )
-        for token_id in special_ids:
-            tokens[token_id] = b""
-        return cls(tuple(tokens), eos_ids, special_ids, adds_prefix_space, names)
 
     def with_eos(self, eos_token_ids: Iterable[int] | int) -> Vocabulary:
         """Return this vocabulary with more EOS ids besides its own, such as the stop tokens of one request.
@@ -246,13 +268,11 @@ class Vocabulary:
 
         Cost: O(V); tables of its own are built when a grammar is compiled.
         """
-        more = as_ids(eos_token_ids)
+        more = _checked_ids("eos_token_ids", eos_token_ids)
         if more <= {*self.eos_token_ids}:
             return self
-        special = {*self.special_token_ids, *more}
-        names = dict(self.token_names)
-        prefix = self.adds_prefix_space
-        return self._build([*self.tokens], {*self.eos_token_ids, *more}, special, names, adds_prefix_space=prefix)
+        eos = {*self.eos_token_ids, *more}
+        return type(self)(self.tokens, eos, self.special_token_ids, self.adds_prefix_space, self.token_names)
 
     @property
     def size(self) -> int:
@@ -288,7 +308,8 @@ class Vocabulary:
                 while len(kept) >= MOST_MARKED:
                     del kept[next(iter(kept))]
                 marks = {*self.special_token_ids, *(i for i in self.token_names if not self.tokens[i]), *taken}
-                kept[taken] = replace(self, tokens=marked_tokens(self.tokens, marks))
+                rest = (getattr(self, name) for name in _FIELDS[1:])
+                kept[taken] = self._unchecked(marked_tokens(self.tokens, marks), *rest)
             return kept[taken]
 
     @cached_property
@@ -354,6 +375,9 @@ class Vocabulary:
         return {key: value for key, value in self.__dict__.items() if key not in ("tables", "_marked")}
 
 
+_FIELDS = tuple(each.name for each in fields(Vocabulary))
+
+
 def _warn_of_text(tokenizer: Any, eos_token_ids: Iterable[int]) -> None:
     """Warn of EOS ids that are ordinary text, such as a default that a configuration was left with."""
     found = text_pieces(tokenizer, sorted(eos_token_ids))
@@ -384,23 +408,62 @@ def _fit(tokens: list[bytes], size: int) -> list[bytes]:
     return tokens[:size] + [b""] * (size - len(tokens))
 
 
+def _checked_tokens(tokens: Sequence[bytes | str | None]) -> list[bytes]:
+    """Return the bytes of each token of a new vocabulary."""
+    if isinstance(tokens, str | bytes | Mapping) or not isinstance(tokens, Iterable):
+        raise VocabularyError(
+            f"the tokens are {tokens!r:.40}, {kind_of(tokens)}",
+            why="the place of a token is its id",
+            fix="pass a list of the bytes of each id",
+        )
+    data = [token if type(token) is bytes else _token_bytes(i, token) for i, token in enumerate(tokens)]
+    if not data:
+        raise VocabularyError("a vocabulary of 0 tokens", why="nothing could be generated", fix="pass the tokens")
+    return data
+
+
 def _token_bytes(token_id: int, token: bytes | str | None) -> bytes:
-    """Return the bytes of one token of `Vocabulary.from_tokens`."""
+    """Return the bytes of one token."""
     if token is None:
         return b""
     if isinstance(token, str):
-        return token.encode("utf-8")
+        try:
+            return token.encode("utf-8")
+        except UnicodeEncodeError as error:
+            raise VocabularyError(
+                f"token {token_id} is {token!r}",
+                why="half a surrogate pair has no UTF-8",
+                fix="pass the bytes of the token",
+            ) from error
     if isinstance(token, bytes):
-        return token
+        return bytes(token)
     raise VocabularyError(
-        f"token {token_id} is {token!r}, {kind_of(token)}",
+        f"token {token_id} is {token!r:.40}, {kind_of(token)}",
         why="a token is bytes, text, or None for an id without text",
         fix="convert it with `bytes(...)`",
     )
 
 
+def _checked_ids(name: str, given: Iterable[int] | int) -> frozenset[int]:
+    """Return an id, or several, as a set."""
+    ids: list[Any] = list(given) if isinstance(given, Iterable) and not isinstance(given, str | bytes) else [given]
+    if all(isinstance(each, SupportsIndex) and not isinstance(each, bool) for each in ids):
+        return frozenset(map(index, ids))
+    raise VocabularyError(
+        f"{name}={given!r:.80}",
+        why="the model knows tokens by number",
+        fix=f"pass ids: {name}=[2], or {name}=() for none",
+    )
+
+
 def _checked_names(token_names: Mapping[int, str]) -> dict[int, str]:
-    """Return the names of tokens that were passed to `Vocabulary.from_tokens`."""
+    """Return the names of the tokens of a new vocabulary."""
+    if not isinstance(token_names, Mapping):
+        raise VocabularyError(
+            f"token_names={token_names!r:.80}",
+            why=f"it is {kind_of(token_names)}",
+            fix='pass the names by id: {128010: "<|python_tag|>"}',
+        )
     for token_id, name in token_names.items():
         for kind, what, value in ((SupportsIndex, "token id", token_id), (str, "name of a token", name)):
             if not isinstance(value, kind):

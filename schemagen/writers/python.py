@@ -15,8 +15,10 @@ from __future__ import annotations
 import ast as python_ast
 import json
 import keyword
+import sys
 import unicodedata
 from collections import Counter, deque
+from contextlib import AbstractContextManager, nullcontext
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from schemagen.context_free.syntax import EMPTY_TEXT, NOTHING, Text, alternatives, repeat, sequence
@@ -24,6 +26,7 @@ from schemagen.regex import ast
 from schemagen.regex.spellings import SURROGATES, quoted, quoted_text
 from schemagen.schema.keyword_table import asserted
 from schemagen.schema.nodes import Intersection, SchemaRef, intersection_of
+from schemagen.threads.forking import long_lock
 from schemagen.writers.classes import FORM
 from schemagen.writers.walk import JSON_NUMBER, RuleWriter
 
@@ -195,6 +198,13 @@ class PythonSyntaxError(ValueError):
     """A text that is none of those that are written."""
 
 
+#: CPython 3.11 before 3.11.8 counts how deep a tree is in one place for all threads: where one is interrupted in
+#: `ast.parse`, it may end in "SystemError: AST constructor recursion depth mismatch" (python/cpython#106905).
+HAS_AST_FAULT = sys.implementation.name == "cpython" and (3, 11) <= sys.version_info < (3, 11, 8)
+
+_parsing: AbstractContextManager[object] = long_lock() if HAS_AST_FAULT else nullcontext()
+
+
 class _Source(NamedTuple):
     """A text that was parsed.
 
@@ -218,7 +228,8 @@ class _Source(NamedTuple):
         if "\n" in text or "\r" in text:
             raise PythonSyntaxError("the text has more than one line")
         try:
-            tree = python_ast.parse(text, mode="eval").body
+            with _parsing:
+                tree = python_ast.parse(text, mode="eval").body
         except (SyntaxError, ValueError, MemoryError, RecursionError) as error:
             raise PythonSyntaxError(f"the text is no Python expression: {error}") from error
         return cls(text.encode(), tree, named)

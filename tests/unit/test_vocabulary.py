@@ -441,6 +441,46 @@ class TestFromTokens:
         with pytest.raises(VocabularyError, match=message):
             Vocabulary.from_tokens(tokens, eos_token_ids=eos)
 
+    def test_constructor_clears_what_is_no_text(self):
+        """The constructor is `from_tokens` by another name: an EOS id is no text, whatever its bytes."""
+        vocabulary = Vocabulary([b'"', "a", None, b"</s>", b"<x>"], eos_token_ids=[3], special_token_ids=[4])
+        assert vocabulary.tokens == (b'"', b"a", b"", b"", b"")
+        assert vocabulary == Vocabulary.from_tokens(
+            [b'"', "a", None, b"</s>", b"<x>"], eos_token_ids=3, special_token_ids={4}
+        )
+        matcher = schemagen.compile({"type": "string"}, vocabulary).matcher()
+        assert matcher.accept_bytes(b'"')
+        assert matcher.allowed_tokens() == [0, 1]
+
+    @pytest.mark.parametrize("build", [Vocabulary, Vocabulary.from_tokens])
+    @pytest.mark.parametrize(
+        ("given", "message"),
+        [
+            ({"tokens": 5}, "the tokens are 5, an int"),
+            ({"tokens": "ab"}, "the tokens are 'ab', a str"),
+            ({"tokens": {"a": 0}}, "a dict"),
+            ({"tokens": [b"a", bytearray(b"b")]}, "token 1 is bytearray"),
+            ({"tokens": ["\ud800"]}, "token 0 is '.ud800'"),
+            ({"eos_token_ids": "0"}, "eos_token_ids='0'"),
+            ({"eos_token_ids": 0.5}, "eos_token_ids=0.5"),
+            ({"eos_token_ids": None}, "eos_token_ids=None"),
+            ({"eos_token_ids": [True]}, r"eos_token_ids=\[True\]"),
+            ({"special_token_ids": [b"a"]}, "special_token_ids="),
+            ({"special_token_ids": [7]}, "special token id 7 is outside the vocabulary of 1 ids"),
+            ({"token_names": ["x"]}, "token_names="),
+        ],
+    )
+    def test_wrong_types(self, build, given, message):
+        """What cannot be meant is a VocabularyError that shows it."""
+        with pytest.raises(VocabularyError, match=message):
+            build(**{"tokens": [b"a"], "eos_token_ids": (), **given})
+
+    def test_ids_of_numpy(self):
+        """Numbers of numpy are ids, and become plain ones."""
+        vocabulary = Vocabulary([b"a", b"b"], np.array([1]), token_names={np.int64(0): "<a>"})
+        assert (vocabulary.eos_token_ids, vocabulary.token_names) == ((1,), {0: "<a>"})
+        assert type(vocabulary.eos_token_ids[0]) is int
+
     def test_decode_refuses_foreign_ids(self):
         """Ids of another vocabulary are not decoded to something."""
         vocabulary = Vocabulary.from_tokens(["a"], eos_token_ids=())

@@ -3,6 +3,7 @@
 import dataclasses
 import json
 import pickle
+import sys
 import typing as t
 from concurrent.futures import ThreadPoolExecutor
 
@@ -768,3 +769,33 @@ def test_examples_are_quoted_where_the_format_asks_for_it():
         assert spec.value_of(spec.shown(is_example=True)) == Odd(a="one, two", b="a < b & c", c="yes")
     for as_ in ("yaml", "xml", "python"):
         assert 0 < len(compiled(Tree, as_).spec.shown(is_example=True)) < 1000
+
+
+@pytest.mark.parametrize("reads", [100, pytest.param(2_000, marks=pytest.mark.slow)])
+def test_threads_read_python_at_once(reads):
+    """CPython 3.11 before 3.11.8 fails where threads parse at once; ours take turns there."""
+    grammar = compiled(list[Person], "python")
+    text = f"[{', '.join([PYTHON] * 8)}]"
+    interval = sys.getswitchinterval()
+    sys.setswitchinterval(1e-6)
+    try:
+        with ThreadPoolExecutor(8) as pool:
+            assert all(pool.map(lambda _: read_often(grammar, text, reads), range(8)))
+    finally:
+        sys.setswitchinterval(interval)
+
+
+def read_often(grammar, text, reads):
+    """Read a text again and again, and leave cycles behind: the fault shows where the collector runs while a tree is made."""
+    for _ in range(reads):
+        cycle = Cyclic()
+        cycle.itself = cycle
+        del cycle
+        assert len(grammar.validate(text)) == 8
+    return True
+
+
+class Cyclic:
+    def __del__(self):  # noqa: D105 - what a collection runs: where it switches threads
+        for _ in range(20):
+            pass

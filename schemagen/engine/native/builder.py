@@ -6,6 +6,7 @@ from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from schemagen.engine.languages import require_core
+from schemagen.threads.clock import spent
 
 if TYPE_CHECKING:
     from schemagen import _core
@@ -38,6 +39,7 @@ def builder_of(options: Options) -> _core.Builder:
         max_seconds=options.limits.max_seconds,
         max_gap=options.max_gap,
         around=options.around,
+        spent=spent(),
         separators=NO_GAPS if isinstance(whitespace, str) else whitespace.gaps,
         indent=None if isinstance(whitespace, str) else whitespace.step,
     )

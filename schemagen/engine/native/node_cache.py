@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from schemagen.engine.native.builder import UTF8
 from schemagen.regex import ast
 from schemagen.regex.automaton import eliminate_booleans
+from schemagen.threads.clock import poll
 from schemagen.threads.forking import brief_lock
 
 if TYPE_CHECKING:
@@ -115,6 +116,7 @@ class PatternLowering:
         return [nodes[id(part)] for part in parts]
 
     def _lower(self, regex: ast.Regex, encoding: int) -> int:
+        poll()
         if isinstance(regex, ast.Chars):
             return self.builder.chars(encoding, [end for pair in regex.ranges for end in pair])
         if isinstance(regex, ast.Repeat):

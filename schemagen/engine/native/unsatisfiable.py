@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
-from schemagen.engine.options import Deadline
 from schemagen.errors import SchemagenError, UnsatisfiableSchemaError
 from schemagen.schema.conflicts.search import explain
 from schemagen.schema.normalise import Normaliser
+from schemagen.threads.clock import Deadline
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

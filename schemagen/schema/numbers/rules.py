@@ -148,7 +148,9 @@ def caps_of(span: Span, step: Fraction | None, style: NumberStyle) -> Caps:
             why="numbers are compared digit by digit",
             fix="use a range that is closer to zero",
         )
-    if step is not None and not style.integer_fraction:  # Python's Decimal counts the zeros after its last place as well
+    if (
+        step is not None and not style.integer_fraction
+    ):  # Python's Decimal counts the zeros after its last place as well
         return Caps(whole, fraction_length(step))
     needed = [fraction_length(end) + 1 for end in (span.low, span.high, step) if end]
     return Caps(whole, max(style.max_fraction_digits, min(MAX_BOUND_DIGITS, max(needed, default=0))))
