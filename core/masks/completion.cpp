@@ -440,11 +440,15 @@ bool Completions::keep_needed(const Configuration& config, uint32_t budget, Aren
             if (need < budget) tokens.add_to(kept, tables_.words());
         });
     const uint32_t id = id_of(config);
-    if (id != kNone && takes_most(config, arena)) {
-        known_[id].max_tokens_needed = is_sure ? most + 1 : kUnknown;
-        known_[id].exact = true;
-    }
+    if (is_sure && id != kNone && takes_most(config, arena))
+        known_[id].max_tokens_needed = most + 1, known_[id].exact = true;
     return is_sure;
+}
+
+// Whether it took too long to find out what is needed behind each of its tokens.
+bool Completions::is_given_up(const Configuration& config) {
+    const uint32_t id = id_of(config);
+    return id != kNone && known_[id].exact && known_[id].max_tokens_needed == kUnknown;
 }
 
 bool Completions::Tokens::among(const uint32_t* allowed, size_t size) const {
@@ -718,15 +722,15 @@ uint32_t Completions::tighten(const Configuration& config, uint32_t budget, uint
         if (is_far(config, budget)) return allowed;
         if (!keep_fitting(config, budget, arena, kept.data()) && !accepting) keep_text(config, kept.data(), arena);
     } else if (!by_text) {
-        // Near the end the answer most likely is no, and what it takes to find that out is what the mask takes.
-        const bool near = budget < least + kSlack && takes_most(config, arena);
         if (is_far(config, budget)) return allowed;
-        for (bool exact : {false, true})
-            if (const uint32_t far = near ? kUnknown : max_tokens_needed(config, arena, exact);
-                far != kUnknown && budget >= far)
-                return allowed;
-        by_text = (!near && max_tokens_needed(config, arena, true) == kUnknown) ||
-                  !keep_needed(config, budget, arena, words, kept.data());
+        // Near the end some token most likely does not fit, so it is not asked first whether all do.
+        const bool near = budget < least + kSlack && takes_most(config, arena) && !is_given_up(config);
+        if (!near || !keep_needed(config, budget, arena, words, kept.data())) {
+            for (bool exact : {false, true})
+                if (const uint32_t far = max_tokens_needed(config, arena, exact); far != kUnknown && budget >= far)
+                    return allowed;
+            by_text = is_given_up(config) || !keep_needed(config, budget, arena, words, kept.data());
+        }
     }
     if (by_text) {
         if (budget > least + kSlack) return allowed;

@@ -65,8 +65,8 @@ private:
         uint32_t tokens = kUnasked;
         // Most tokens that may be needed from here, the next one included, or more than these; kUnknown: not found out.
         uint32_t max_tokens_needed = kUnasked;
-        bool exact = false;  // `max_tokens_needed` is not more
-        uint8_t byte = 0;    // the next one of the text, if `upper` is known
+        bool exact = false;     // `max_tokens_needed` is not more
+        uint8_t byte = 0;       // the next one of the text, if `upper` is known
         uint32_t next = kNone;  // and where it leads, if `tokens` are settled
     };
     // Some tokens: a list, or a bitmask.
@@ -134,8 +134,8 @@ private:
                           const uint32_t* among, const Ask& ask, const Visit& visit);
     template <class Ask>
     void read_tails(const Configuration& behind, Arena& arena, const Ask& ask);
-    bool keep_needed(const Configuration& config, uint32_t budget, Arena& arena, const uint32_t* among,
-                     uint32_t* kept);
+    bool is_given_up(const Configuration& config);
+    bool keep_needed(const Configuration& config, uint32_t budget, Arena& arena, const uint32_t* among, uint32_t* kept);
     template <class Visit>
     bool each_place(const Configuration& config, uint32_t budget, Arena& arena, const Visit& visit);
 
