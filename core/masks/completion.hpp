@@ -14,6 +14,11 @@
 // without a budget, and who asks for the text is told so. What one text may not ask for (Allowance) is no way to an
 // end.
 //
+// Tokens are not asked one by one. Those that stay inside a string or an extra key are told by the state they lead to,
+// which is remembered for all grammars (StringMasks::rest); those that close a string by the tail behind the quote.
+// Each class is asked once. Of a text whose tokens were counted each place notes the next one, so a search ends where
+// it meets such a text, and no token count is made twice.
+//
 // Most tokens of a mask need no search: behind them the text may end, or was counted, or its end is more bytes away
 // than so many of the longest token have. Where the work for one mask is not enough for the others, a machine whose
 // places are told by their identity alone (`is_alone`) keeps what is known to fit, what leaves `kSlack` tokens more
