@@ -6,6 +6,11 @@ Each text is written twice over a vocabulary of single bytes, from a grammar of 
 budget, once without. The budgets are `ample`, twice what the text takes, and `own`, what it takes and no token more, so
 that the mask has to look at the end of the text all the time. Long texts are measured in windows: at their beginning,
 in the middle and at the end; between them tokens are accepted and no mask is made.
+
+Then come random texts over the vocabulary of a tokenizer, within budgets that hardly suffice: the CPU time of each mask,
+of which a random token is accepted.
+
+    python benchmarks/budgets.py --only random --tokenizer llama3
 """
 
 from __future__ import annotations
@@ -13,6 +18,7 @@ from __future__ import annotations
 import random
 import statistics
 import sys
+import time
 from typing import TYPE_CHECKING, Any
 
 import harness
@@ -117,6 +123,41 @@ def measure(case: str, window: int, seed: int) -> dict[str, Any]:
     return found
 
 
+def tags(least: int) -> dict[str, Any]:
+    """Return a schema that needs 31 tokens of Llama 3 at least if it asks for 50 tags."""
+    array = {"type": "array", "items": {"type": "string"}} | ({"minItems": least} if least else {})
+    return {"type": "object", "properties": {"name": {"type": "string"}, "tags": array}, "required": ["name", "tags"]}
+
+
+#: Schema, tokens that a text may have, and whether the masks are told so.
+RANDOM = {
+    "50 tags, 48 tokens": (tags(50), 48, True),
+    "50 tags, 48 tokens, no budget": (tags(50), 48, False),
+    "50 tags, 110 tokens": (tags(50), 110, True),
+    "any tags, 48 tokens": (tags(0), 48, True),
+}
+
+
+def measure_random(vocabulary: schemagen.Vocabulary, case: str, texts: int, seed: int) -> dict[str, Any]:
+    """Return the CPU microseconds of the masks of random texts."""
+    import schemagen
+
+    schema, tokens, budgeted = RANDOM[case]
+    grammar = schemagen.compile(schema, vocabulary, cache=None)
+    words = np.zeros((1, -(-vocabulary.size // 32)), dtype=np.int32)
+    rng, times = np.random.default_rng(seed), list[float]()
+    for _ in range(texts):
+        matcher = grammar.matcher()
+        for left in range(tokens, 0, -1):
+            start = time.process_time_ns()
+            matcher.fill_next_token_bitmask(words, 0, budget=left if budgeted else None)
+            times.append((time.process_time_ns() - start) / 1e3)
+            token = int(rng.choice(np.flatnonzero(np.unpackbits(words.view(np.uint8)[0], bitorder="little"))))
+            if token in vocabulary.eos_token_ids or not matcher.accept_token(token):
+                break
+    return {"min_new_tokens": grammar.min_new_tokens, "masks": len(times), "us": harness.aggregate(times)}
+
+
 def walk(grammar: schemagen.Grammar, text: bytes, window: int, most: Callable[[int], int] | None) -> list[float]:
     """Return the microseconds of each mask in the windows of a text, whose bytes are tokens."""
     matcher = grammar.matcher()
@@ -140,6 +181,7 @@ def main(arguments: list[str] | None = None) -> int:
     """Run what was asked for."""
     made = harness.parser(__doc__, "budgets")
     made.add_argument("--window", type=int, default=0, help="masks in each of three windows; 0: all masks of the text")
+    made.add_argument("--texts", type=int, default=20, help="random texts of each case")
     made.add_argument("--only", help="cases whose name contains this")
     options = made.parse_args(arguments)
     found: dict[str, Any] = {}
@@ -147,6 +189,14 @@ def main(arguments: list[str] | None = None) -> int:
         if options.only and options.only not in case:
             continue
         found[case] = measure(case, options.window, options.seed)
+        print(f"{case}: {found[case]}", flush=True)
+    import schemagen
+
+    vocabulary = schemagen.Vocabulary.from_tokenizer(harness.load_tokenizer(options.tokenizer))
+    for case in RANDOM:
+        if options.only and options.only not in f"random {case}":
+            continue
+        found[case] = measure_random(vocabulary, case, options.texts, options.seed)
         print(f"{case}: {found[case]}", flush=True)
     harness.write_result(options.out, "budgets", {"window": options.window, "seed": options.seed}, {"cases": found})
     return 0

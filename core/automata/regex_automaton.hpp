@@ -27,6 +27,11 @@ public:
 
 private:
     StringBody string_body(const Configuration& config, uint32_t longest) override;
+    StringBody free_of_text(const Configuration& config) override { return string_body(config, 0); }
+    bool go_on(Configuration& config, uint32_t state, uint32_t) override {
+        config.state = state;
+        return true;
+    }
     bool list_tokens(const Configuration& config, const Trie& trie, TokenList& out) override;
     uint32_t most_tokens(const Configuration& config) override {
         return shared_->kernel.shortest_at_most(shared_->dfa.component(config.state, 0));

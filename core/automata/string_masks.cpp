@@ -28,6 +28,13 @@ size_t StringInner::memory_bytes() const {
     return bytes;
 }
 
+size_t StringRest::memory_bytes() const {
+    size_t bytes = sizeof(*this);
+    for (const StringClass& one : inner) bytes += sizeof(one) + (one.tokens.size() + one.words.size()) * 4;
+    for (const StringExit& exit : exits) bytes += sizeof(exit) + exit.tails.size() * 8;
+    return bytes;
+}
+
 size_t StringMasks::Hash::operator()(const Key& key) const { return mix(key.vocabulary, key.state); }
 
 // Make room for what is about to be remembered. What is in use is kept alive by the masks that refer to it.
@@ -36,6 +43,7 @@ void StringMasks::charge(size_t bytes) {
         inner_.clear();
         exits_.clear();
         literal_.clear();
+        rests_.clear();
         bytes_ = 0;
     }
     bytes_ += bytes;
@@ -80,6 +88,17 @@ std::shared_ptr<const LiteralRest> StringMasks::literal(uint32_t state, uint32_t
     auto made = std::make_shared<const LiteralRest>(find_literal(state, node, tables));
     charge(sizeof(LiteralRest) + 96 + made->tokens.size() * 4 + made->ends.size() * sizeof(LiteralEnd));
     literal_.emplace(key, made);
+    return made;
+}
+
+std::shared_ptr<const StringRest> StringMasks::rest(uint32_t state, uint32_t node, size_t depth,
+                                                    const VocabularyTables& tables) {
+    const Key key{tables.serial(), uint64_t{state} << 32 | node};
+    if (auto it = rests_.find(key); it != rests_.end()) return it->second;
+    dfa_.kernel().before_write();
+    auto made = std::make_shared<const StringRest>(find_rest(state, node, depth, tables));
+    charge(made->memory_bytes() + 96);
+    rests_.emplace(key, made);
     return made;
 }
 
@@ -388,6 +407,44 @@ LiteralRest StringMasks::find_literal(uint32_t from, uint32_t top, const Vocabul
         return true;
     });
     rest.tokens.shrink_to_fit();
+    return rest;
+}
+
+// The tokens that stay in the string by where they end, and those that close it.
+StringRest StringMasks::find_rest(uint32_t from, uint32_t top, size_t depth, const VocabularyTables& tables) {
+    struct Place {
+        uint32_t state, chars;
+        size_t length;
+    };
+    const Trie& trie = tables.all();
+    StringRest rest;
+    std::map<std::pair<uint32_t, uint32_t>, size_t> inner, exits;
+    descend(trie, top, Place{from, 0, depth}, [&](const Place& before, uint8_t byte, uint32_t node, Place& at) {
+        at = {dfa_.next(before.state, byte), before.chars, before.length + 1};
+        if (at.state) {
+            at.chars += dfa_.boundary(at.state);
+            const auto tokens = trie.tokens_at(node);
+            if (tokens.empty()) return true;
+            const auto [it, fresh] = inner.try_emplace({at.state, at.chars}, rest.inner.size());
+            if (fresh) rest.inner.push_back({at.state, at.chars, {}, {}});
+            auto& all = rest.inner[it->second].tokens;
+            all.insert(all.end(), tokens.begin(), tokens.end());
+            return true;
+        }
+        if (byte != '"' || !dfa_.accepting(before.state)) return false;
+        const auto [it, fresh] = exits.try_emplace({before.state, before.chars}, rest.exits.size());
+        if (fresh) rest.exits.push_back({before.state, before.chars, {}});
+        for (uint32_t token : trie.tokens_below(node))
+            if (uint32_t tail = tables.tail_of(token, at.length); tail != VocabularyTables::kNoTail)
+                rest.exits[it->second].tails.emplace_back(tail, token);
+        return false;
+    });
+    for (StringClass& one : rest.inner) {
+        if (one.tokens.size() <= tables.words()) continue;
+        one.words.assign(tables.words(), 0);
+        for (uint32_t token : one.tokens) set_bit(one.words.data(), token);
+        one.tokens = {};
+    }
     return rest;
 }
 

@@ -75,6 +75,19 @@ struct LiteralRest {
     std::vector<LiteralEnd> ends;
 };
 
+// The tokens that go on in a string below a node of the trie, by where they end.
+struct StringClass {
+    uint32_t state, chars;         // behind the token, and code points read since the node
+    std::vector<uint32_t> tokens;  // either these,
+    std::vector<uint32_t> words;   // or a bitmask of them
+};
+
+struct StringRest {
+    std::vector<StringClass> inner;
+    StringExits exits;
+    size_t memory_bytes() const;
+};
+
 // What walks write in, kept between them; each thread has one.
 struct Workspace {
     struct Level {
@@ -97,6 +110,8 @@ public:
     // Of a state; with `counting` also by code points, for strings with length bounds (marked states).
     std::shared_ptr<const StringInner> inner(uint32_t state, bool counting, const VocabularyTables& tables);
     std::shared_ptr<const StringExits> exits(uint32_t state, bool counting, const VocabularyTables& tables);
+    // Of a state at a node of the trie, so many bytes deep.
+    std::shared_ptr<const StringRest> rest(uint32_t state, uint32_t node, size_t depth, const VocabularyTables& tables);
     std::shared_ptr<const std::vector<uint32_t>> shared(const std::vector<uint32_t>& words);
     std::shared_ptr<const LiteralRest> literal(uint32_t state, uint32_t node, const VocabularyTables& tables);
     static bool ends_literal(uint8_t byte) { return byte == ',' || byte == '}' || byte == ']' || is_space(byte); }
@@ -126,6 +141,7 @@ private:
     bool after_any(uint32_t state, const Slice& slice, bool ending, std::vector<uint32_t>& targets);
     uint32_t needed(uint32_t state);
     LiteralRest find_literal(uint32_t from, uint32_t top, const VocabularyTables& tables);
+    StringRest find_rest(uint32_t from, uint32_t top, size_t depth, const VocabularyTables& tables);
     StringExits find_exits(uint32_t from, bool counting, const VocabularyTables& tables);
     void charge(size_t bytes);
 
@@ -148,6 +164,7 @@ private:
     std::unordered_map<Key, std::shared_ptr<const StringInner>, Hash> inner_;
     std::unordered_map<Key, std::shared_ptr<const StringExits>, Hash> exits_;
     std::unordered_map<Key, std::shared_ptr<const LiteralRest>, Hash> literal_;
+    std::unordered_map<Key, std::shared_ptr<const StringRest>, Hash> rests_;
     size_t bytes_ = 0;
 };
 

@@ -20,6 +20,11 @@ class StringView {
 public:
     // `longest`: bytes of the longest token; bounds further away than that do not matter.
     virtual StringBody string_body(const Configuration& config, uint32_t longest) = 0;
+    // `state` and `key` alone, where what follows, up to the end of the text, depends on no text: not on that of a key
+    // either.
+    virtual StringBody free_of_text(const Configuration&) { return {}; }
+    // Go on inside the string, as if `chars` more code points had led to `state`; false: that is too long for it.
+    virtual bool go_on(Configuration&, uint32_t, uint32_t) { return false; }
 
 protected:
     ~StringView() = default;

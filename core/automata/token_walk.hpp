@@ -9,9 +9,10 @@ namespace schemagen {
 
 // Depth-first over the trie of the vocabulary: `visit(node, config)` for each node that tokens end at. The frames of
 // the config are gone when the walk has left its subtree; those of `from` stay, so a config with the frame of `from` is
-// safe to keep.
-template <class Visit>
-void walk_tokens(Automaton& automaton, const Trie& trie, const Configuration& from, Arena& arena, const Visit& visit) {
+// safe to keep. `settle(node, config, depth)`: whether what is below a node, so many bytes deep, is not to be walked.
+template <class Visit, class Settle>
+void walk_tokens(Automaton& automaton, const Trie& trie, const Configuration& from, Arena& arena, const Visit& visit,
+                 const Settle& settle) {
     struct Level {
         Configuration config;
         uint32_t at, end;
@@ -26,6 +27,7 @@ void walk_tokens(Automaton& automaton, const Trie& trie, const Configuration& fr
         uint32_t at = trie.first_child[node], end = trie.first_child[node + 1];
         levels.push_back({config, at, end, end - at > kMany ? automaton.next_bytes(config) : all, mark});
     };
+    if (settle(trie.root(), from, 0)) return;
     open(from, trie.root(), arena.mark());
     while (!levels.empty()) {
         Level& level = levels.back();
@@ -45,11 +47,16 @@ void walk_tokens(Automaton& automaton, const Trie& trie, const Configuration& fr
         }
         uint32_t node = trie.child[k];
         if (!trie.tokens_at(node).empty()) visit(node, next);
-        if (trie.first_child[node] != trie.first_child[node + 1])
+        if (trie.has_children(node) && !settle(node, next, levels.size()))
             open(next, node, mark);
         else
             arena.release(mark);
     }
+}
+
+template <class Visit>
+void walk_tokens(Automaton& automaton, const Trie& trie, const Configuration& from, Arena& arena, const Visit& visit) {
+    walk_tokens(automaton, trie, from, arena, visit, [](uint32_t, const Configuration&, size_t) { return false; });
 }
 
 // Whether two configurations with the same frame are at the same place.

@@ -26,6 +26,8 @@ public:
     uint32_t& tails_of(const Configuration& config) const override;
     bool is_text_dependent(const Configuration& config) const override;
     StringBody string_body(const Configuration& config, uint32_t longest) override;
+    StringBody free_of_text(const Configuration& config) override;
+    bool go_on(Configuration& config, uint32_t state, uint32_t chars) override;
     uint32_t literal_state(const Configuration& config) const override;
     bool close_string(Configuration& config, uint32_t state, uint32_t chars, Arena& arena) override;
     Configuration as_declared_key(const Configuration& config) override;

@@ -152,17 +152,22 @@ bool Stepper::string_fits(const Configuration& config, uint32_t k) const {
            (config.count <= most && program_.dfa().chars_to_accept(config.state, k) <= most - config.count);
 }
 
+bool Stepper::string_fits(const Configuration& config) const {
+    const LazyDfa::State& state = program_.dfa().state(config.state);
+    if (!state.marked) return true;
+    const Position& p = *positions_[states_.position_of(config.frame->state)];
+    for (uint32_t k = 0; k < p.strings.size(); ++k)
+        if (state.alive[k] && string_fits(config, k)) return true;
+    return false;
+}
+
 bool Stepper::step_string(Configuration& config, uint8_t byte, Arena& arena) {
     uint32_t target = program_.dfa().next(config.state, byte);
     if (target) {
         config.state = target;
         const LazyDfa::State& state = program_.dfa().state(target);
-        if (!state.marked) return true;
-        config.count += state.boundary;
-        const Position& p = *positions_[states_.position_of(config.frame->state)];
-        for (uint32_t k = 0; k < p.strings.size(); ++k)
-            if (state.alive[k] && string_fits(config, k)) return true;
-        return false;
+        config.count += state.marked && state.boundary;
+        return !state.marked || string_fits(config);
     }
     if (byte != '"') return false;
     Bits satisfied = string_satisfied(config);

@@ -20,6 +20,8 @@ public:
     Configuration start();
     bool step(Configuration& config, uint8_t byte, Arena& arena);
     Bits string_satisfied(const Configuration& config);
+    // Whether the string that is being read can still be finished in the room that its lengths leave.
+    bool string_fits(const Configuration& config) const;
     Bits literal_satisfied(const Configuration& config);
     bool close_key(Configuration& config, Arena& arena);
     bool close_value(Configuration& config, const Bits& satisfied, const KeyByte* start, uint8_t last, Arena& arena);

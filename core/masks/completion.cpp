@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "automata/token_walk.hpp"
+#include "util/bits.hpp"
 #include "util/hash.hpp"
 #include "util/limits.hpp"
 
@@ -33,8 +34,12 @@ bool is_wide(uint32_t most) { return most < Automaton::kFar && most > kWide; }
 
 }  // namespace
 
-Completions::Completions(Automaton& automaton, const VocabularyTables& tables)
-    : automaton_(automaton), guide_(guide_of(automaton)), tables_(tables) {}
+Completions::Completions(Automaton& automaton, const VocabularyTables& tables, StringMasks& strings)
+    : automaton_(automaton),
+      guide_(guide_of(automaton)),
+      tables_(tables),
+      strings_(strings),
+      string_view_(automaton.facets().strings) {}
 
 // Asked for when it is needed: most grammars never search, and reading the roots of a large trie takes a while.
 void Completions::prepare() {
@@ -289,8 +294,10 @@ bool Completions::complete(const Configuration& config, Arena& arena) {
 
 // The text from here to the end, and the configurations on its way. Where the tokens of a configuration were counted
 // its text stays what it was, though a shorter one may be found later: what is counted on the way to it includes these
-// tokens. For the same reason what is known of a configuration goes before the way on which it was met.
-bool Completions::follow(const Configuration& config, Arena& arena, std::string& text, std::vector<uint32_t>& ids) {
+// tokens. For the same reason what is known of a configuration goes before the way on which it was met. Unless the
+// `whole` text is wanted it ends at the first configuration of which the rest is noted, whose id is the last one then.
+bool Completions::follow(const Configuration& config, Arena& arena, std::string& text, std::vector<uint32_t>& ids,
+                         bool whole) {
     Configuration at = config;
     auto go = [&](uint8_t byte) {
         text.push_back(static_cast<char>(byte));
@@ -301,6 +308,7 @@ bool Completions::follow(const Configuration& config, Arena& arena, std::string&
         if (!complete(at, arena)) return false;
         if (path_.empty()) {
             ids.push_back(id_of(at));
+            if (!whole && is_noted(ids.back())) return true;
             if (!go(known_[ids.back()].byte)) return false;
         } else {
             for (char byte : std::string(path_)) {
@@ -311,7 +319,29 @@ bool Completions::follow(const Configuration& config, Arena& arena, std::string&
             }
         }
     }
+    ids.push_back(id_of(at));
+    if (ids.back() != kNone) known_[ids.back()].upper = known_[ids.back()].tokens = 0;
     return true;
+}
+
+// Whether so much of the rest is noted as one token may have.
+bool Completions::is_noted(uint32_t id) const {
+    for (uint32_t bytes = 0; bytes < longest_; ++bytes, id = known_[id].next) {
+        if (!is_settled(id)) return false;
+        if (known_[id].tokens == 0) return true;
+    }
+    return is_settled(id);
+}
+
+// [k]: the fewest tokens of the text from byte k on, and of the rest that is noted of the configuration it leads to.
+std::vector<uint32_t> Completions::count_tokens(std::string& text, uint32_t id) const {
+    std::vector<uint32_t> behind;
+    for (uint32_t bytes = 0; id != kNone; id = known_[id].next) {
+        behind.push_back(known_[id].tokens);
+        if (known_[id].tokens == 0 || bytes++ == longest_) break;
+        text.push_back(static_cast<char>(known_[id].byte));
+    }
+    return spelling_->fewest_tokens(text, behind);
 }
 
 std::string Completions::text(const Configuration& config, Arena& arena) {
@@ -327,7 +357,7 @@ std::string Completions::completion_text(const Configuration& config, Arena& are
     out.clear();
     std::vector<uint32_t> ids;
     Arena::Mark mark = arena.mark();
-    if (!follow(config, arena, out, ids)) out.clear();
+    if (!follow(config, arena, out, ids, true)) out.clear();
     arena.release(mark);
     return out;
 }
@@ -351,16 +381,20 @@ uint32_t Completions::needed(const Configuration& config, Arena& arena) {
     text.clear();
     std::vector<uint32_t> ids;
     Arena::Mark mark = arena.mark();
-    bool found = follow(config, arena, text, ids);
+    bool found = follow(config, arena, text, ids, false);
     arena.release(mark);
     spend(text.size());
     if (!found) {
         if (id != kNone && work_ > 0) known_[id].tokens = kNever;
         return kNever;
     }
-    std::vector<uint32_t> fewest = spelling_->fewest_tokens(text);
-    for (size_t k = 0; k < ids.size(); ++k)
-        if (ids[k] != kNone && known_[ids[k]].tokens == kUnasked) known_[ids[k]].tokens = fewest[k];
+    const size_t size = text.size();
+    const std::vector<uint32_t> fewest = count_tokens(text, ids.back());
+    for (size_t k = 0; k < size; ++k) {
+        if (ids[k] == kNone || known_[ids[k]].tokens != kUnasked) continue;
+        known_[ids[k]].tokens = fewest[k];
+        known_[ids[k]].next = ids[k + 1];
+    }
     return fewest[0];
 }
 
@@ -384,33 +418,141 @@ uint32_t Completions::need_within(const Configuration& config, uint32_t budget, 
 bool Completions::keep_fitting(const Configuration& config, uint32_t budget, Arena& arena, uint32_t* kept) {
     uint32_t most = 0;
     const bool is_sure = each_need(
-        tables_.all(), config, arena, [&](const Configuration& next) { return need_within(next, budget - 1, arena); },
-        [&](uint32_t node, uint32_t need) {
+        tables_.all(), config, arena, nullptr,
+        [&](const Configuration& next) { return need_within(next, budget - 1, arena); },
+        [&](const Tokens& tokens, uint32_t need) {
             most = std::max(most, need);
-            if (need < budget)
-                for (uint32_t token : tables_.all().tokens_at(node)) kept[token >> 5] |= 1u << (token & 31);
+            if (need < budget) tokens.add_to(kept, tables_.words());
         });
     const uint32_t id = id_of(config);
     if (is_sure && most < budget && id != kNone) known_[id].max_tokens_needed = most + 1;
     return is_sure;
 }
 
-// Every token that can be read with the tokens needed behind it, as `ask` tells them. Inside a string most lead to a
-// few configurations, one after another. Returns false if that took too long: what is needed behind some of them is not
-// known.
+// The same of a mask, where what is needed is searched for whatever the budget: so more can be remembered.
+bool Completions::keep_needed(const Configuration& config, uint32_t budget, Arena& arena, const uint32_t* mask,
+                              uint32_t* kept) {
+    uint32_t most = 0;
+    const bool is_sure = each_need(
+        tables_.all(), config, arena, mask, [&](const Configuration& next) { return needed(next, arena); },
+        [&](const Tokens& tokens, uint32_t need) {
+            most = std::max(most, std::min(need, kUnknown - 2));
+            if (need < budget) tokens.add_to(kept, tables_.words());
+        });
+    const uint32_t id = id_of(config);
+    if (is_sure && id != kNone && takes_most(config, arena))
+        known_[id].max_tokens_needed = most + 1, known_[id].exact = true;
+    return is_sure;
+}
+
+// Whether it took too long to find out what is needed behind each of its tokens.
+bool Completions::is_given_up(const Configuration& config) {
+    const uint32_t id = id_of(config);
+    return id != kNone && known_[id].exact && known_[id].max_tokens_needed == kUnknown;
+}
+
+bool Completions::Tokens::among(const uint32_t* allowed, size_t size) const {
+    if (!words) return std::any_of(list.begin(), list.end(), [&](uint32_t token) { return has_bit(allowed, token); });
+    for (size_t w = 0; w < size; ++w)
+        if (words[w] & allowed[w]) return true;
+    return false;
+}
+
+void Completions::Tokens::add_to(uint32_t* allowed, size_t size) const {
+    for (uint32_t token : list) set_bit(allowed, token);
+    for (size_t w = 0; words && w < size; ++w) allowed[w] |= words[w];
+}
+
+// Every token that can be read with the tokens needed behind it, as `ask` tells them; with `among` only those of a mask
+// have to come. Those that stay inside a string are told by where they end. Returns false if that took too long: what
+// is needed behind some of them is not known.
 template <class Ask, class Visit>
-bool Completions::each_need(const Trie& trie, const Configuration& config, Arena& arena, const Ask& ask,
-                            const Visit& visit) {
+bool Completions::each_need(const Trie& trie, const Configuration& config, Arena& arena, const uint32_t* among,
+                            const Ask& ask, const Visit& visit) {
     Configuration last;
     uint32_t need = kUnasked;
     work_ = kMostWork;
-    walk_tokens(automaton_, trie, config, arena, [&](uint32_t node, const Configuration& next) {
-        if (need == kUnasked || next.frame != config.frame || !same_place(last, next)) need = ask(next);
-        visit(node, need);
-        last = next;
-        if (next.frame != config.frame) need = kUnasked;  // its frames go with the next step
-    });
+    walk_tokens(
+        automaton_, trie, config, arena,
+        [&](uint32_t node, const Configuration& next) {
+            if (need == kUnasked || next.frame != config.frame || !same_place(last, next)) need = ask(next);
+            visit(Tokens{trie.tokens_at(node)}, need);
+            last = next;
+            if (next.frame != config.frame) need = kUnasked;  // its frames go with the next step
+        },
+        [&](uint32_t node, const Configuration& at, size_t depth) {
+            return &trie == &tables_.all() && each_class(node, at, depth, arena, among, ask, visit);
+        });
     return std::exchange(work_, kNoLimit) > 0;
+}
+
+// The same of the tokens below a node of the trie, by classes: false, if it did not lead into a string.
+template <class Ask, class Visit>
+bool Completions::each_class(uint32_t node, const Configuration& config, size_t depth, Arena& arena,
+                             const uint32_t* among, const Ask& ask, const Visit& visit) {
+    constexpr size_t kFew = 16;
+    const Trie& trie = tables_.all();
+    if (!string_view_ || (node != trie.root() && trie.tokens_below(node).size() < kFew)) return false;
+    const StringBody body = string_view_->free_of_text(config);
+    if (!body.state) return false;
+    const auto rest = strings_.rest(body.state, node, depth, tables_);
+    for (const StringClass& one : rest->inner) {
+        const Tokens tokens{one.tokens, one.words.empty() ? nullptr : one.words.data()};
+        Configuration next = config;
+        if ((among && !tokens.among(among, tables_.words())) || !string_view_->go_on(next, one.state, one.chars))
+            continue;
+        poll();
+        visit(tokens, ask(next));
+    }
+    std::vector<uint64_t> key, read;  // of the place behind the quote
+    for (const StringExit& exit : rest->exits) {
+        auto comes = [&](const auto& pair) { return !among || has_bit(among, pair.second); };
+        if (std::none_of(exit.tails.begin(), exit.tails.end(), comes)) continue;
+        if (body.key) {
+            each_key_closing(exit, config, depth, arena, among, ask, visit);
+            continue;
+        }
+        const Arena::Mark mark = arena.mark();
+        Configuration next = config;
+        if (string_view_->go_on(next, exit.state, exit.chars) && automaton_.step(next, '"', arena)) {
+            key.clear();
+            if (!automaton_.identity(next, true, key) || key != read) read_tails(next, arena, ask);
+            read = key;
+            for (const auto& pair : exit.tails)
+                if (comes(pair) && tail_needs_[pair.first] != kUnasked)
+                    visit(Tokens{{&pair.second, 1}}, tail_needs_[pair.first]);
+        }
+        arena.release(mark);
+    }
+    return true;
+}
+
+// The tokens that close a key: what it is matters to what may follow, so each is read.
+template <class Ask, class Visit>
+void Completions::each_key_closing(const StringExit& exit, const Configuration& config, size_t depth, Arena& arena,
+                                   const uint32_t* among, const Ask& ask, const Visit& visit) {
+    for (const auto& [tail, token] : exit.tails) {
+        if (among && !has_bit(among, token)) continue;
+        poll();
+        const Arena::Mark mark = arena.mark();
+        Configuration next = config;
+        const std::string_view bytes = tables_.token(token).substr(depth);
+        if (std::all_of(bytes.begin(), bytes.end(),
+                        [&](char byte) { return automaton_.step(next, static_cast<uint8_t>(byte), arena); }))
+            visit(Tokens{{&token, 1}}, ask(next));
+        arena.release(mark);
+    }
+}
+
+// Note of every tail what is needed behind it.
+template <class Ask>
+void Completions::read_tails(const Configuration& behind, Arena& arena, const Ask& ask) {
+    tail_needs_.assign(tables_.tail_count(), kUnasked);
+    tail_needs_[0] = ask(behind);
+    walk_tokens(automaton_, tables_.tails(), behind, arena, [&](uint32_t node, const Configuration& next) {
+        const uint32_t need = ask(next);
+        for (uint32_t tail : tables_.tails().tokens_at(node)) tail_needs_[tail] = need;
+    });
 }
 
 // Every token that can be read, with whether the rest fits into `budget`. Returns false if finding that out took too
@@ -443,9 +585,9 @@ uint32_t Completions::max_tokens_needed(const Configuration& config, Arena& aren
     bool walk = most == kNever;
     if (walk) most = 0;
     const bool is_sure = each_need(
-        walk ? tables_.all() : tables_.quoted(), from, arena,
+        walk ? tables_.all() : tables_.quoted(), from, arena, nullptr,
         [&](const Configuration& next) { return needed(next, arena); },
-        [&](uint32_t, uint32_t need) { most = std::max(most, std::min(need, kUnknown - 2)); });
+        [&](const Tokens&, uint32_t need) { most = std::max(most, std::min(need, kUnknown - 2)); });
     most = is_sure ? most + 1 : kUnknown;
     arena.release(mark);
     if (id != kNone) known_[id].max_tokens_needed = most, known_[id].exact = walk;
@@ -544,14 +686,18 @@ bool Completions::fits(const Configuration& config, uint32_t budget, Arena& aren
     return needed(config, arena) <= budget;
 }
 
-// Whether each configuration with the identity of this one takes the same tokens, and none is known to change nothing.
-bool Completions::is_alone(const Configuration& config, Arena& arena) {
+// Whether it takes every token that any configuration with its identity takes.
+bool Completions::takes_most(const Configuration& config, Arena& arena) {
     const Arena::Mark mark = arena.mark();
     const Configuration from = guide_.least_constrained(config, arena);
-    const bool out = from.frame == config.frame && same_place(from, config) && !guide_.text_matters(config) &&
-                     !guide_.stays_inside(config, config);
+    const bool out = from.frame == config.frame && same_place(from, config) && !guide_.text_matters(config);
     arena.release(mark);
     return out;
+}
+
+// Whether each configuration with the identity of this one takes the same tokens, and none is known to change nothing.
+bool Completions::is_alone(const Configuration& config, Arena& arena) {
+    return takes_most(config, arena) && !guide_.stays_inside(config, config);
 }
 
 uint32_t Completions::tighten(const Configuration& config, uint32_t budget, uint32_t* words, uint32_t allowed,
@@ -576,13 +722,15 @@ uint32_t Completions::tighten(const Configuration& config, uint32_t budget, uint
         if (is_far(config, budget)) return allowed;
         if (!keep_fitting(config, budget, arena, kept.data()) && !accepting) keep_text(config, kept.data(), arena);
     } else if (!by_text) {
-        for (bool exact : {false, true})
-            if (const uint32_t far = max_tokens_needed(config, arena, exact); far != kUnknown && budget >= far)
-                return allowed;
-        by_text = max_tokens_needed(config, arena, true) == kUnknown ||
-                  !each_need(
-                      tables_.all(), config, arena, [&](const Configuration& next) { return needed(next, arena); },
-                      [&](uint32_t node, uint32_t need) { keep(node, need < budget); });
+        if (is_far(config, budget)) return allowed;
+        // Near the end some token most likely does not fit, so it is not asked first whether all do.
+        const bool near = budget < least + kSlack && takes_most(config, arena) && !is_given_up(config);
+        if (!near || !keep_needed(config, budget, arena, words, kept.data())) {
+            for (bool exact : {false, true})
+                if (const uint32_t far = max_tokens_needed(config, arena, exact); far != kUnknown && budget >= far)
+                    return allowed;
+            by_text = is_given_up(config) || !keep_needed(config, budget, arena, words, kept.data());
+        }
     }
     if (by_text) {
         if (budget > least + kSlack) return allowed;

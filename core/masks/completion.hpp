@@ -14,6 +14,11 @@
 // without a budget, and who asks for the text is told so. What one text may not ask for (Allowance) is no way to an
 // end.
 //
+// Tokens are not asked one by one. Those that stay inside a string or an extra key are told by the state they lead to,
+// which is remembered for all grammars (StringMasks::rest); those that close a string by the tail behind the quote.
+// Each class is asked once. Of a text whose tokens were counted each place notes the next one, so a search ends where
+// it meets such a text, and no token count is made twice.
+//
 // Most tokens of a mask need no search: behind them the text may end, or was counted, or its end is more bytes away
 // than so many of the longest token have. Where the work for one mask is not enough for the others, a machine whose
 // places are told by their identity alone (`is_alone`) keeps what is known to fit, what leaves `kSlack` tokens more
@@ -23,11 +28,14 @@
 #include <algorithm>
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
 #include "automata/automaton.hpp"
 #include "automata/completion_guide.hpp"
+#include "automata/string_masks.hpp"
+#include "automata/string_view.hpp"
 #include "masks/spelling.hpp"
 #include "util/key_table.hpp"
 #include "vocabulary/vocabulary.hpp"
@@ -36,7 +44,7 @@ namespace schemagen {
 
 class Completions {
 public:
-    Completions(Automaton& automaton, const VocabularyTables& tables);
+    Completions(Automaton& automaton, const VocabularyTables& tables, StringMasks& strings);
     static constexpr uint32_t kNever = UINT32_MAX;
 
     // Fewest tokens to write the shortest text from here, 0 where the text may end; kNever: none is known.
@@ -62,8 +70,16 @@ private:
         uint32_t tokens = kUnasked;
         // Most tokens that may be needed from here, the next one included, or more than these; kUnknown: not found out.
         uint32_t max_tokens_needed = kUnasked;
-        bool exact = false;  // `max_tokens_needed` is not more
-        uint8_t byte = 0;    // the next one of the text, if `upper` is known
+        bool exact = false;     // `max_tokens_needed` is not more
+        uint8_t byte = 0;       // the next one of the text, if `upper` is known
+        uint32_t next = kNone;  // and where it leads, if `tokens` are settled
+    };
+    // Some tokens: a list, or a bitmask.
+    struct Tokens {
+        std::span<const uint32_t> list;
+        const uint32_t* words = nullptr;
+        bool among(const uint32_t* allowed, size_t size) const;
+        void add_to(uint32_t* allowed, size_t size) const;
     };
     struct Level {
         Configuration config;
@@ -96,7 +112,9 @@ private:
     bool greedy_search(const Configuration& config, Arena& arena);
     void keep_path(uint32_t left);
     void keep_way_to(const std::vector<Reached>& reached, uint32_t node);
-    bool follow(const Configuration& config, Arena& arena, std::string& text, std::vector<uint32_t>& ids);
+    bool follow(const Configuration& config, Arena& arena, std::string& text, std::vector<uint32_t>& ids, bool whole);
+    bool is_noted(uint32_t id) const;
+    std::vector<uint32_t> count_tokens(std::string& text, uint32_t id) const;
     uint32_t needed(const Configuration& config, Arena& arena);
     std::string completion_text(const Configuration& config, Arena& arena);
     uint32_t most(const Configuration& config);
@@ -104,19 +122,34 @@ private:
     bool fits(const Configuration& config, uint32_t budget, Arena& arena);
     uint32_t max_tokens_needed(const Configuration& config, Arena& arena, bool exact);
     uint32_t most_inside(const Configuration& config, Arena& arena);
+    bool takes_most(const Configuration& config, Arena& arena);
     bool is_alone(const Configuration& config, Arena& arena);
     uint32_t need_within(const Configuration& config, uint32_t budget, Arena& arena);
     bool keep_fitting(const Configuration& config, uint32_t budget, Arena& arena, uint32_t* kept);
     uint32_t keep_text(const Configuration& config, uint32_t* kept, Arena& arena);
     uint32_t keep_to_text(const Configuration& config, uint32_t* words, Arena& arena);
     template <class Ask, class Visit>
-    bool each_need(const Trie& trie, const Configuration& config, Arena& arena, const Ask& ask, const Visit& visit);
+    bool each_need(const Trie& trie, const Configuration& config, Arena& arena, const uint32_t* among, const Ask& ask,
+                   const Visit& visit);
+    template <class Ask, class Visit>
+    bool each_class(uint32_t node, const Configuration& config, size_t depth, Arena& arena, const uint32_t* among,
+                    const Ask& ask, const Visit& visit);
+    template <class Ask, class Visit>
+    void each_key_closing(const StringExit& exit, const Configuration& config, size_t depth, Arena& arena,
+                          const uint32_t* among, const Ask& ask, const Visit& visit);
+    template <class Ask>
+    void read_tails(const Configuration& behind, Arena& arena, const Ask& ask);
+    bool is_given_up(const Configuration& config);
+    bool keep_needed(const Configuration& config, uint32_t budget, Arena& arena, const uint32_t* among, uint32_t* kept);
     template <class Visit>
     bool each_place(const Configuration& config, uint32_t budget, Arena& arena, const Visit& visit);
 
     Automaton& automaton_;
     CompletionGuide& guide_;
     const VocabularyTables& tables_;
+    StringMasks& strings_;
+    StringView* string_view_;
+    std::vector<uint32_t> tail_needs_;   // [tail], kUnasked: it cannot be read
     std::optional<Spelling> spelling_;   // once prepared
     uint32_t growth_ = Automaton::kFar;  // Automaton::growth
     uint32_t longest_ = 1;               // bytes of a token

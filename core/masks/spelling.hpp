@@ -1,6 +1,7 @@
 // How few tokens spell a text.
 #pragma once
 #include <cstdint>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -17,7 +18,8 @@ public:
     // Whether every byte of JSON is a token. Bytes that begin no character do not matter.
     bool spells_all() const { return spells_all_; }
     // [k]: the fewest tokens that spell the text from byte k on; kFar and above: none do.
-    std::vector<uint32_t> fewest_tokens(const std::string& text) const;
+    // `behind`: the same of what the text ends with, as far as that is known.
+    std::vector<uint32_t> fewest_tokens(const std::string& text, std::span<const uint32_t> behind = {}) const;
     // Of the whole text, where every text can be spelled; kFar elsewhere.
     uint32_t count(const std::string& text) const { return spells_all_ ? fewest_tokens(text)[0] : Automaton::kFar; }
 

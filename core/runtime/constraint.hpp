@@ -65,7 +65,7 @@ private:
             : shared(std::move(shared_)),
               automaton(std::move(automaton_)),
               masks(make_masks(*automaton, tables, shared->strings)),
-              completions(*automaton, tables) {}
+              completions(*automaton, tables, shared->strings) {}
         std::shared_ptr<SharedAutomata> shared;
         std::shared_ptr<Automaton> automaton;
         std::unique_ptr<MaskEngine> masks;

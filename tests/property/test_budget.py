@@ -434,3 +434,48 @@ def test_unique_numbers_count_without_exponents_behind_the_first(least, needed):
     grammar = schemagen.compile({**spec, "minItems": items}, BYTES, cache=None)
     assert grammar.min_new_tokens == needed
     assert len(grammar.matcher().shortest_completion()) == needed
+
+
+_STRING = {"type": "string"}
+#: Schemas whose masks near the end of a budget are told by where tokens lead: inside strings and keys, and out of them.
+_STRINGS = [
+    {
+        "type": "object",
+        "properties": {"name": _STRING, "tags": {"type": "array", "items": _STRING, "minItems": 12}},
+        "required": ["name", "tags"],
+    },
+    {"type": "array", "items": {"type": "string", "minLength": 3, "maxLength": 9}, "minItems": 3},
+    {"type": "array", "items": {"type": "string", "pattern": "^é*[a-z]+日?$"}, "minItems": 3},
+    {"type": "array", "items": {"enum": ["été", "naïve", "日本"]}, "minItems": 3},
+    {"type": "object", "additionalProperties": _STRING, "properties": {"ab": _STRING}, "required": ["ab"]},
+    schemagen.Regex("(é|[a-z ]){4,}!"),
+]
+
+
+@pytest.mark.parametrize("order", ["schema", "any"])
+@pytest.mark.parametrize("spec", _STRINGS, ids=[str(spec)[:60] for spec in _STRINGS])
+def test_masks_in_strings_are_those_of_each_token_by_itself(spec, order, bundled_vocabulary):
+    """Near the end of a budget, a token is in the mask exactly if the shortest rest behind it fits, asked one by one."""
+    grammar = schemagen.compile(spec, bundled_vocabulary, property_order=order, cache=None)
+    rng, eos = random.Random(4), set(bundled_vocabulary.eos_token_ids)
+    quoted = [token for token, data in enumerate(bundled_vocabulary.tokens) if data and set(data) & set(b'"\\\xc3\xe6')]
+    compared = 0
+    for extra in (0, 3, 8):
+        matcher = grammar.matcher()
+        left = grammar.min_new_tokens + extra
+        for step in range(12):
+            allowed = mask_of(matcher, bundled_vocabulary, budget=left)
+            if step % 3 == extra % 3:
+                whole = mask_of(matcher, bundled_vocabulary) - eos
+                sample = {*rng.sample(sorted(whole), min(60, len(whole))), *whole.intersection(quoted)}
+                for token in sample:
+                    behind = matcher.fork()
+                    assert behind.accept_token(token)
+                    assert (token in allowed) == (behind.tokens_to_finish() < left), bundled_vocabulary.tokens[token]
+                    compared += 1
+            going_on = sorted(allowed - eos)
+            if not going_on or left == 0:
+                break
+            assert matcher.accept_token(rng.choice(going_on))
+            left -= 1
+    assert compared >= 10
