@@ -35,6 +35,7 @@ def grown(spec: GBNF | Lark, text: bytes) -> int:
 
 
 def repeated(piece: bytes, length: int) -> bytes:
+    """As many bytes of a piece again and again."""
     return (piece * length)[:length]
 
 
