@@ -479,7 +479,10 @@ std::vector<SymbolId> FrameParser::open_rules(ParserState state, SymbolId termin
     for (size_t k = 1; k + 1 < flat.size() && calls.empty(); k += 2) {
         const FrameId frame = flat[k];
         if (flat[k + 1] != kinds_[frames_[frame].kind].initial)
-            for (ItemId item : vectors_[flat[k + 1]]) note(frame, grammar_.rule_of(item));
+            for (ItemId item : vectors_[flat[k + 1]]) {  // without those that begin here, in a frame that is reused
+                const auto first = grammar_.closure(grammar_.first_item(grammar_.rule_of(item)));
+                if (!std::ranges::binary_search(first, item)) note(frame, grammar_.rule_of(item));
+            }
         else if (flat.size() == 3)  // nothing was read
             for (const Return& each : returns_of(frame)) note(frame, each.rule);
     }
