@@ -108,6 +108,7 @@ std::vector<FrameParser::Return> FrameParser::returns_of(FrameId frame) const {
 // The frame, or one of those that it returns to, if the same may follow there: so what calls itself in several ways, as
 // `s: s s`, needs one frame for all places. That takes a return which calls at the begin of the other frame have, too.
 FrameId FrameParser::same_as(FrameId frame) {
+    if (frames_[frame].level < kDeep) return frame;
     if (frames_[frame].same != kUnknown) return frames_[frame].same;
     FrameId same = frame, last = kRoot;
     for (const Return& each : returns_of(frame)) {
@@ -152,7 +153,7 @@ void FrameParser::keep_widest(std::vector<FrameId>& frames, SymbolId rule) {
 
 // The same of an item that is in several frames.
 void FrameParser::keep_widest(std::vector<Active>& active) {
-    if (active.size() < 2) return;
+    if (active.size() < kMany) return;
     Items twice;
     met_.resize(grammar_.item_count());
     for (const Active& each : active)
@@ -308,7 +309,7 @@ private:
             }
         if (returns.empty()) return;
         std::vector<Return> widest(returns.begin(), returns.end());
-        if (widest.size() > 1) parser_.keep_widest(widest);
+        if (widest.size() >= kMany) parser_.keep_widest(widest);
         const FrameId called = parser_.frame_of(std::move(widest)), frame = parser_.same_as(called);
         const VectorId initial = parser_.kinds_[parser_.frames_[called].kind].initial;
         for (auto& [known, vector] : active) {

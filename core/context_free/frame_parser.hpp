@@ -48,6 +48,9 @@ private:
     using VectorId = uint32_t;
     using Items = std::vector<ItemId>;
     static constexpr FrameId kRoot = 0;  // returns out of the grammar
+    // What an ordinary text does not come to. From there on frames are compared, which takes time.
+    static constexpr uint32_t kDeep = 16;  // level of a frame
+    static constexpr size_t kMany = 8;     // frames of a state, returns of a frame
     static constexpr uint32_t kUnknown = UINT32_MAX;
 
     // Rules called at one place, with those that they begin with.
