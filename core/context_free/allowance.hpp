@@ -17,8 +17,7 @@ struct Allowance {
     }
     void check_alternatives(size_t reached) const {
         if (reached > max_alternatives)
-            throw LimitExceeded("max_alternatives", static_cast<double>(reached),
-                                static_cast<double>(max_alternatives));
+            throw LimitExceeded("readings", static_cast<double>(reached), static_cast<double>(max_alternatives));
     }
 };
 

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <set>
+#include <tuple>
 
 #include "util/work.hpp"
 
@@ -53,7 +54,7 @@ uint32_t FrameParser::kind_of(const std::vector<SymbolId>& called) {
     const size_t known = kind_keys_.size();
     const uint32_t key = kind_keys_.intern(called);
     if (key < known) return key - 1;
-    Kind kind{called, 0, {}};
+    Kind kind{called, 0, {}, {}};
     std::set<SymbolId> rules(called.begin(), called.end());
     Items items;
     for (size_t k = 0; k < kind.rules.size(); ++k)
@@ -67,12 +68,16 @@ uint32_t FrameParser::kind_of(const std::vector<SymbolId>& called) {
         }
     sort_unique(kind.rules);
     sort_unique(kind.inner);
+    for (auto [_, behind] : kind.inner)
+        kind.after_inner.insert(kind.after_inner.end(), grammar_.closure(behind).begin(),
+                                grammar_.closure(behind).end());
+    sort_unique(kind.after_inner);
     kind.initial = vector_of(std::move(items));
     kinds_.push_back(std::move(kind));
     return key - 1;
 }
 
-FrameParser::FrameId FrameParser::frame_of(std::vector<Return> returns) {
+FrameId FrameParser::frame_of(std::vector<Return> returns) {
     sort_unique(returns);
     allowance_.check_alternatives(returns.size());
     std::vector<SymbolId> called;
@@ -98,6 +103,92 @@ std::vector<FrameParser::Return> FrameParser::returns_of(FrameId frame) const {
     out.reserve(flat.size() / 3);
     for (size_t k = 0; k + 2 < flat.size(); k += 3) out.push_back({flat[k], flat[k + 1], flat[k + 2]});
     return out;
+}
+
+// The frame, or one of those that it returns to, if the same may follow there: so what calls itself in several ways, as
+// `s: s s`, needs one frame for all places. That takes a return which calls at the begin of the other frame have, too.
+FrameId FrameParser::same_as(FrameId frame) {
+    if (frames_[frame].level < kDeep) return frame;
+    if (frames_[frame].same != kUnknown) return frames_[frame].same;
+    FrameId same = frame, last = kRoot;
+    for (const Return& each : returns_of(frame)) {
+        if (each.parent == last || each.parent == kRoot) continue;
+        if (!std::ranges::binary_search(kinds_[frames_[each.parent].kind].after_inner, each.item)) continue;
+        last = each.parent;
+        if (!is_same(frame, last)) continue;
+        same = last;
+        break;
+    }
+    return frames_[frame].same = same;
+}
+
+// Rules that were called there come first: they tell most frames apart.
+bool FrameParser::is_same(FrameId frame, FrameId other) {
+    const uint32_t kind = frames_[frame].kind;
+    const auto alike = [&](SymbolId rule) {
+        return continuations_.within(frame, other, rule) && continuations_.within(other, frame, rule);
+    };
+    return std::ranges::includes(kinds_[frames_[other].kind].rules, kinds_[kind].rules) &&
+           std::ranges::all_of(kind_keys_[kind + 1], alike) && std::ranges::all_of(kinds_[kind].rules, alike);
+}
+
+// Of frames where a rule is complete, those after which something may follow that may not follow at another one of
+// them.
+void FrameParser::keep_widest(std::vector<FrameId>& frames, SymbolId rule) {
+    constexpr size_t kMostCompared = 8;
+    std::ranges::sort(frames);
+    std::vector<FrameId> kept;
+    for (FrameId frame : frames) {
+        const size_t first = kept.size() - std::min(kept.size(), kMostCompared);
+        const auto newest = kept.begin() + static_cast<ptrdiff_t>(first);
+        if (std::any_of(newest, kept.end(), [&](FrameId each) { return continuations_.within(frame, each, rule); }))
+            continue;
+        kept.erase(
+            std::remove_if(newest, kept.end(), [&](FrameId each) { return continuations_.within(each, frame, rule); }),
+            kept.end());
+        kept.push_back(frame);
+    }
+    frames = std::move(kept);
+}
+
+// The same of an item that is in several frames.
+void FrameParser::keep_widest(std::vector<Active>& active) {
+    if (active.size() < kMany) return;
+    Items twice;
+    met_.resize(grammar_.item_count());
+    for (const Active& each : active)
+        for (ItemId item : each.items) {
+            if (met_[item]) twice.push_back(item);
+            met_[item] = true;
+        }
+    for (const Active& each : active)
+        for (ItemId item : each.items) met_[item] = false;
+    sort_unique(twice);
+    for (ItemId item : twice) {
+        std::vector<FrameId> frames;
+        for (const Active& each : active)
+            if (std::ranges::find(each.items, item) != each.items.end()) frames.push_back(each.frame);
+        keep_widest(frames, grammar_.rule_of(item));
+        for (Active& each : active)
+            if (std::ranges::find(frames, each.frame) == frames.end()) std::erase(each.items, item);
+    }
+    if (!twice.empty()) std::erase_if(active, [](const Active& each) { return each.items.empty(); });
+}
+
+// The same of an item to which a rule returns in several frames. In any order.
+void FrameParser::keep_widest(std::vector<Return>& returns) {
+    std::ranges::sort(returns, {}, [](const Return& each) { return std::tuple(each.rule, each.item, each.parent); });
+    std::vector<Return> kept;
+    for (size_t from = 0, to = 0; from < returns.size(); from = to) {
+        const Return first = returns[from];
+        std::vector<FrameId> frames;
+        for (; to < returns.size() && returns[to].rule == first.rule && returns[to].item == first.item; ++to)
+            if (returns[to].parent != kRoot) frames.push_back(returns[to].parent);
+        if (frames.size() != to - from) kept.push_back({first.rule, kRoot, first.item});
+        if (frames.size() > 1) keep_widest(frames, grammar_.rule_of(first.item));
+        for (FrameId frame : frames) kept.push_back({first.rule, frame, first.item});
+    }
+    returns = std::move(kept);
 }
 
 FrameParser::VectorId FrameParser::vector_of(Items items) {
@@ -161,6 +252,7 @@ public:
             std::swap(active_[done], *next);
             complete(done);
         }
+        parser_.keep_widest(active_);
         std::vector<std::pair<FrameId, VectorId>> out;
         out.reserve(active_.size() + 1);
         for (Active& active : active_) out.emplace_back(active.frame, parser_.vector_of(std::move(active.items)));
@@ -216,8 +308,10 @@ private:
                 add_return(returns, rule, frame, item, seen);
             }
         if (returns.empty()) return;
-        const FrameId frame = parser_.frame_of({returns.begin(), returns.end()});
-        const VectorId initial = parser_.kinds_[parser_.frames_[frame].kind].initial;
+        std::vector<Return> widest(returns.begin(), returns.end());
+        if (widest.size() >= kMany) parser_.keep_widest(widest);
+        const FrameId called = parser_.frame_of(std::move(widest)), frame = parser_.same_as(called);
+        const VectorId initial = parser_.kinds_[parser_.frames_[called].kind].initial;
         for (auto& [known, vector] : active) {
             if (known != frame) continue;
             const auto one = parser_.vectors_[vector], other = parser_.vectors_[initial];
@@ -281,9 +375,16 @@ ParserState FrameParser::united(ParserState one, ParserState other) {
             all.insert(all.end(), items.begin(), items.end());
         }
     }
+    std::vector<Active> all;
+    all.reserve(frames.size());
+    for (auto& [key, items] : frames) {
+        sort_unique(items);
+        all.push_back({key.second, std::move(items)});
+    }
+    keep_widest(all);
     std::vector<std::pair<FrameId, VectorId>> active;
-    active.reserve(frames.size());
-    for (auto& [key, items] : frames) active.emplace_back(key.second, vector_of(std::move(items)));
+    active.reserve(all.size());
+    for (Active& each : all) active.emplace_back(each.frame, vector_of(std::move(each.items)));
     const ParserState out = intern_state(active, accepting(one) || accepting(other));
     unions_.insert(one, other, out);
     return out;
@@ -379,7 +480,10 @@ std::vector<SymbolId> FrameParser::open_rules(ParserState state, SymbolId termin
     for (size_t k = 1; k + 1 < flat.size() && calls.empty(); k += 2) {
         const FrameId frame = flat[k];
         if (flat[k + 1] != kinds_[frames_[frame].kind].initial)
-            for (ItemId item : vectors_[flat[k + 1]]) note(frame, grammar_.rule_of(item));
+            for (ItemId item : vectors_[flat[k + 1]]) {  // without those that begin here, in a frame that is reused
+                const auto first = grammar_.closure(grammar_.first_item(grammar_.rule_of(item)));
+                if (!std::ranges::binary_search(first, item)) note(frame, grammar_.rule_of(item));
+            }
         else if (flat.size() == 3)  // nothing was read
             for (const Return& each : returns_of(frame)) note(frame, each.rule);
     }
@@ -396,14 +500,16 @@ std::vector<SymbolId> FrameParser::open_rules(ParserState state, SymbolId termin
 }
 
 size_t FrameParser::memory_bytes() const {
-    size_t bytes = kind_keys_.memory_bytes() + return_lists_.memory_bytes() + vectors_.memory_bytes() +
-                   states_.memory_bytes() + frame_index_.memory_bytes() + shifts_.memory_bytes() +
-                   unions_.memory_bytes() + (viable_.capacity() + min_bytes_.capacity()) * sizeof(uint32_t);
+    size_t bytes = continuations_.memory_bytes() + met_.capacity() / 8 + kind_keys_.memory_bytes() +
+                   return_lists_.memory_bytes() + vectors_.memory_bytes() + states_.memory_bytes() +
+                   frame_index_.memory_bytes() + shifts_.memory_bytes() + unions_.memory_bytes() +
+                   (viable_.capacity() + min_bytes_.capacity()) * sizeof(uint32_t);
     bytes += frames_.capacity() * sizeof(Frame);
     for (const Frame& frame : frames_) bytes += frame.min_bytes_behind.capacity() * sizeof(uint32_t);
     for (const auto& [_, all] : distances_) bytes += 64 + all.capacity() * sizeof(Distance);
     for (const VectorView& each : views_) bytes += sizeof(each) + each.calls.capacity() * 8;
-    for (const Kind& kind : kinds_) bytes += kind.rules.capacity() * 4 + kind.inner.capacity() * 8;
+    for (const Kind& kind : kinds_)
+        bytes += (kind.rules.capacity() + kind.after_inner.capacity()) * 4 + kind.inner.capacity() * 8;
     return bytes;
 }
 

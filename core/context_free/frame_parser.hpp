@@ -8,7 +8,10 @@
 // any side, rules that may be empty, ambiguous ones.
 //
 // A call in the last place of a rule returns to where that rule returns to (Leo 1991), so right recursion needs no more
-// frames than left recursion. Worst case, as Earley's: a state of n frames after n terminals.
+// frames than left recursion. Only which texts are read counts, not how often: a new frame after which the same may
+// follow as after one that it returns to is that frame, and of an item in several frames only those are followed after
+// which more may follow than after the others (continuations.hpp). Worst case, as Earley's: a state of n frames after n
+// terminals.
 //
 // Invariants: returns lead to frames of lower levels; vectors are closed under rules that may be empty and under
 // completion; every item in a vector can be completed, for the grammar has no unproductive rules.
@@ -21,6 +24,7 @@
 #include <vector>
 
 #include "context_free/allowance.hpp"
+#include "context_free/continuations.hpp"
 #include "context_free/parser.hpp"
 #include "util/pair_map.hpp"
 
@@ -40,10 +44,13 @@ public:
     size_t memory_bytes() const override;
 
 private:
-    using FrameId = uint32_t;
+    friend class Continuations;
     using VectorId = uint32_t;
     using Items = std::vector<ItemId>;
     static constexpr FrameId kRoot = 0;  // returns out of the grammar
+    // What an ordinary text does not come to. From there on frames are compared, which takes time.
+    static constexpr uint32_t kDeep = 16;  // level of a frame
+    static constexpr size_t kMany = 8;     // frames of a state, returns of a frame
     static constexpr uint32_t kUnknown = UINT32_MAX;
 
     // Rules called at one place, with those that they begin with.
@@ -51,7 +58,8 @@ private:
         std::vector<SymbolId> rules;  // sorted
         VectorId initial;
         std::vector<std::pair<SymbolId, ItemId>>
-            inner;  // sorted: a rule called where the frame begins, the item behind
+            inner;          // sorted: a rule called where the frame begins, the item behind
+        Items after_inner;  // sorted: what such calls may return to
     };
     struct Return {
         SymbolId rule;
@@ -62,6 +70,7 @@ private:
     struct Frame {
         uint32_t kind, level, returns;           // the last: of return_lists_
         std::vector<uint32_t> min_bytes_behind;  // [rule of the kind], when it was asked for
+        FrameId same = kUnknown;                 // the frame that it is, when it was asked for
     };
     // A frame that is being read, while a state is made.
     struct Active {
@@ -79,6 +88,11 @@ private:
     uint32_t kind_of(const std::vector<SymbolId>& called);
     FrameId frame_of(std::vector<Return> returns);
     std::vector<Return> returns_of(FrameId frame) const;
+    FrameId same_as(FrameId frame);
+    bool is_same(FrameId frame, FrameId other);
+    void keep_widest(std::vector<Active>& active);
+    void keep_widest(std::vector<Return>& returns);
+    void keep_widest(std::vector<FrameId>& frames, SymbolId rule);
     VectorId vector_of(Items items);
     const VectorView& view(VectorId vector);
     ParserState intern_state(const std::vector<std::pair<FrameId, VectorId>>& active, bool accepting);
@@ -102,6 +116,8 @@ private:
     std::vector<LexemeSets::SetId> viable_;  // [state], kUnknown as long as nobody asked
     std::vector<uint32_t> min_bytes_;        // [state], likewise
     std::unordered_map<ParserState, std::vector<Distance>> distances_;
+    Continuations continuations_{*this};
+    std::vector<bool> met_;  // [item], of one state; none is left set
     ParserState start_ = kNoParse;
 };
 

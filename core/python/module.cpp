@@ -97,7 +97,17 @@ void raise_long_text(const LimitExceeded& e) {
                "split it, and let one call choose the part");
 }
 
+void raise_many_readings(const LimitExceeded& e) {
+    raise_ours(
+        "LimitError",
+        shown(e.reached) + " ways to read one text are followed side by side, the limit is " + shown(e.limit) +
+            " (max_alternatives)",
+        "the grammar leaves open in so many places of the text which rule is read",
+        "raise schemagen.Limits(max_alternatives=...), or let a terminal say sooner which rule it begins or ends");
+}
+
 void raise_limit(const LimitExceeded& e) {
+    if (e.knob == "readings") return raise_many_readings(e);
     if (e.knob == "max_substring_bytes") return raise_long_text(e);
     if (e.knob == "completion") return raise_no_completion(e);
     if (e.knob == "max_seconds") return raise_too_long(e);

@@ -24,7 +24,7 @@ class Limits:
             where it stands in the way. A state takes about 0.5 KB; those of patterns, formats and numbers are shared by all
             grammars, and only the one that needs them first is charged.
         max_alternatives: Most alternatives of one JSON type in one place: what combining anyOf, oneOf, not and if
-            multiplies.
+            multiplies. Of a context-free grammar, most ways to read one text that are followed side by side.
         max_seconds: Most wall-clock seconds for `compile`, and for each call on the grammar and its matchers.
         max_depth: Most schemas nested in one another without a value between them (`$ref` to `allOf` to `$ref` ...).
     """

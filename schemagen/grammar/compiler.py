@@ -85,7 +85,7 @@ def cache_info() -> CacheInfo:
 
 
 def clear_cache() -> None:
-    """Forget the grammars that `compile` keeps in memory; those in use are not touched."""
+    """Forget the grammars that `compile` keeps in memory and give free memory back; those in use are not touched."""
     _memory.clear()
 
 

@@ -122,6 +122,29 @@ def test_random_grammars_read_what_the_definition_derives(seed: int) -> None:
             assert word + rest in derived
 
 
+@pytest.mark.parametrize("seed", range(60))
+def test_longer_texts_of_random_grammars(seed: int) -> None:
+    """Long enough that the ways to read one are compared and united at several places."""
+    source, grammar = random.Random(seed), random_grammar(seed)
+    try:
+        constraint = compile_context_free(grammar, VOCABULARY, Options(limits=DEFAULT_LIMITS))
+    except UnsatisfiableSchemaError:
+        return
+    for length in (8, 10):
+        matcher, word = constraint.matcher(), ""
+        while len(word) < length:  # along what may follow, so that many of the texts are derived
+            following = [each for each in "ab" if matcher.fork().accept_bytes(each.encode())]
+            if not following:
+                break
+            word += source.choice(following)
+            assert matcher.accept_bytes(word[-1].encode())
+            assert matcher.is_accepting() == Definition(grammar, word).derived, (grammar, word)
+        for each in (word[:-1] + "ab"[word.endswith("a")] if word else "a", word + "a", word + "b"):
+            other = constraint.matcher()
+            read = other.accept_bytes(each.encode())
+            assert (read and other.is_accepting()) == Definition(grammar, each).derived, (grammar, each)
+
+
 def nested(low: str, high: str) -> ContextFreeGrammar:
     """As many of the one as of the other."""
     return ContextFreeGrammar(

@@ -1,5 +1,7 @@
 """The memory of `compile`: bounded by bytes that grow, least recently used first, safe between threads."""
 
+import subprocess
+import sys
 from concurrent.futures import ThreadPoolExecutor
 from types import SimpleNamespace
 
@@ -121,3 +123,32 @@ def test_threads_share_one_memory() -> None:
     assert info.bytes == sum(keys(memory)) <= 500
     assert info.hits + info.misses == 8 * 500
     assert 0 < info.grammars <= 20
+
+
+GIVES_BACK = """
+import schemagen
+
+def resident():
+    with open("/proc/self/statm") as file:
+        return int(file.read().split()[1]) * 4096
+
+vocabulary = schemagen.Vocabulary.byte_vocabulary()
+for number in range(100):
+    spec = schemagen.Lark(f'start: NAME "=" value\\nvalue: NUMBER | "[" value* "]"\\nNAME: /[a-z]{{1,9}}{number}/\\nNUMBER: /[0-9]+/')
+    matcher = schemagen.compile(spec, vocabulary).matcher()
+    for byte in f"ab{number}=[1[2]]".encode():
+        matcher.allowed_tokens()
+        assert matcher.accept_token(byte)
+counted, before = schemagen.cache_info().bytes, resident()
+del matcher
+schemagen.clear_cache()
+print(counted, before - resident())
+"""
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="reads /proc, and other C libraries decide by themselves")
+def test_cleared_memory_is_given_back() -> None:
+    """At least half of the bytes that the grammars counted go back to the system at once, though others are used beside them."""
+    run = subprocess.run([sys.executable, "-c", GIVES_BACK], capture_output=True, text=True, check=True)
+    counted, given_back = map(int, run.stdout.split())
+    assert given_back > counted / 2 > 500_000
