@@ -32,15 +32,14 @@ def has_value(line: str) -> bool:
 
 parser = argparse.ArgumentParser(description=__doc__)
 parser.add_argument("path", nargs="?", type=Path, default=Path(__file__).parent / "data" / "messages.jsonl")
-folder = Path(tempfile.gettempdir(), "schemagen-examples", "batch-with-resume")
-parser.add_argument("--output", type=Path, default=folder / "contacts.jsonl", help="default: %(default)s")
+output = Path(tempfile.gettempdir(), "schemagen-examples", "batch-with-resume", "contacts.jsonl")
+parser.add_argument("--output", type=Path, default=output, help="default: %(default)s")
 parser.add_argument("--model", help="name or folder of a transformers model; without it, the bundled one")
 args = parser.parse_args()
 args.output.parent.mkdir(parents=True, exist_ok=True)
 
 # Values of two types or models must not mix in one file: what it was made with is kept beside it.
-made_with = {"schema": Contact.model_json_schema(), "model": args.model}
-record = args.output.with_suffix(".meta.json")
+made_with, record = {"schema": Contact.model_json_schema(), "model": args.model}, args.output.with_suffix(".meta.json")
 if args.output.exists() and (not record.exists() or json.loads(record.read_text(encoding="utf-8")) != made_with):
     raise SystemExit(f"{args.output} was made with another type or model: choose another --output")
 record.write_text(json.dumps(made_with), encoding="utf-8")
@@ -51,17 +50,15 @@ beside = args.output.with_suffix(".part")
 beside.write_text("".join(f"{line}\n" for line in kept.values()), encoding="utf-8")
 beside.replace(args.output)
 
-rows = [json.loads(line) for line in args.path.read_text(encoding="utf-8").splitlines()]
-todo = iter([row for row in rows if row["id"] not in kept])
+rows = args.path.read_text(encoding="utf-8").splitlines()
+todo = (row for row in map(json.loads, rows) if row["id"] not in kept)
 lm = schemagen.load(args.model) if args.model else schemagen.load_bundled()
 values = failures = 0
-while window := list(islice(todo, 64)):  # what a crash may cost
+while window := list(islice(todo, 64)):  # a crash costs one window at most
     with args.output.open("a", encoding="utf-8") as output:
         for row, found in zip(window, lm.batch([row["prompt"] for row in window], Contact), strict=True):
-            if isinstance(found, schemagen.Failure):
-                failures += 1
-                print(json.dumps({"id": row["id"], "error": found.error.code}), file=output)
-            else:
-                values += 1
-                print(json.dumps({"id": row["id"], "value": found.model_dump(mode="json")}), file=output)
+            failed = isinstance(found, schemagen.Failure)
+            answer = {"error": found.error.code} if failed else {"value": found.model_dump(mode="json")}
+            print(json.dumps({"id": row["id"], **answer}), file=output)
+            failures, values = failures + failed, values + (not failed)
 print(f"{len(kept)} kept, {values} new, {failures} failed")

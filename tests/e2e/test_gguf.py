@@ -141,7 +141,7 @@ def test_without_the_package_the_extra_is_named(file, monkeypatch):
     with pytest.raises(ModelError) as caught:
         schemagen.load(file)
     assert caught.value.code == "no-gguf"
-    assert "extra gguf" in caught.value.fix
+    assert "extra `gguf`" in caught.value.fix
 
 
 def test_what_cannot_be_read_is_said(file, tmp_path):

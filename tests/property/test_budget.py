@@ -426,11 +426,18 @@ def test_the_least_budget_of_a_large_schema_is_known():
     assert many.min_new_tokens == len("{" + ",".join(f'"p{k}":0' for k in range(3000)) + "}")
 
 
-@pytest.mark.parametrize(("least", "needed"), [(100_000, 19), (10**18, 26)])
-def test_unique_numbers_count_without_exponents_behind_the_first(least, needed):
-    """Behind a number an array of unique items has no exponents, and the fewest tokens are counted so."""
-    spec = {"type": "array", "items": {"type": "integer", "minimum": least}, "uniqueItems": True}
-    items = 3 if least < 10**6 else 2
+@pytest.mark.parametrize(
+    ("bounds", "needed"),
+    [
+        ({"minimum": 100_000}, len("[1e5,1e6,1e7]")),
+        ({"minimum": 10**18}, len("[1e18,1e19]")),
+        ({"minimum": 100_000, "maximum": 999_999}, len("[1e5,100001,100002]")),
+    ],
+)
+def test_unique_numbers_after_the_first_have_exponents_where_they_need_them(bounds, needed):
+    """Where all values are usually written without an exponent they are, after the first one; tokens are counted so."""
+    spec = {"type": "array", "items": {"type": "integer", **bounds}, "uniqueItems": True}
+    items = 3 if bounds["minimum"] < 10**6 else 2
     grammar = schemagen.compile({**spec, "minItems": items}, BYTES, cache=None)
     assert grammar.min_new_tokens == needed
     assert len(grammar.matcher().shortest_completion()) == needed

@@ -151,7 +151,7 @@ def test_specs_are_values(spec: Any) -> None:
         ),
         (
             text.subsequence_of(["a", schemagen.GBNF('root ::= "a"')], min=0),
-            """subsequence_of(['a', GBNF(text='root ::= "a"')], sep=', ', min=0)""",
+            """subsequence_of(['a', GBNF(text='root ::= "a"', start='root')], sep=', ', min=0)""",
             'some or none of these items, in this order, separated by ", ". Items: "a"; a text that this grammar derives: root ::= "a"',
         ),
     ],
