@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from schemagen.engine.options import Limits
 from schemagen.schema.keyword_table import READERS
 from schemagen.schema.numbers.expressions import NumberStyle
+from schemagen.schema.numbers.rules import MAX_SHORT_DIGITS
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -97,6 +98,7 @@ def render(verdicts: Mapping[str, Verdict], maskbench: tuple[Mapping[str, int], 
         "departures": _not_pass(verdicts),
         "maskbench": _maskbench(*maskbench),
         "integer_digits": str(style.max_integer_digits),
+        "short_digits": str(MAX_SHORT_DIGITS),
         "fraction_digits": str(style.max_fraction_digits),
         "max_states": f"{limits.max_states:,}",
         "max_alternatives": f"{limits.max_alternatives:,}",

@@ -1,6 +1,7 @@
 #include "json/number_values.hpp"
 
 #include <algorithm>
+#include <charconv>
 #include <cmath>
 #include <cstdint>
 #include <cstdlib>
@@ -72,11 +73,11 @@ NumberEnd end_of(Decimal value, bool upper, bool open) {
     value.exponent = first - static_cast<int32_t>(kEndDigits) + 1;
     if (upper) {
         size_t k = kEndDigits;
-        while (k-- > 0 && value.digits[k] == 9) value.digits[k] = 0;
-        if (k == SIZE_MAX)
+        for (; k > 0 && value.digits[k - 1] == 9; --k) value.digits[k - 1] = 0;
+        if (k == 0)
             value.digits.insert(value.digits.begin(), 1);
         else
-            ++value.digits[k];
+            ++value.digits[k - 1];
     }
     value.trim();
     const auto moved = value.exponent + static_cast<int32_t>(value.digits.size()) - 1;
@@ -92,7 +93,7 @@ NumberSide readings(double magnitude) {
     return {true, end_of(low, false, open), end_of(decimal_of(2 * mantissa + 1, power - 1), true, open)};
 }
 
-std::string integer_text(bool negative, std::string digits, int64_t zeros) {
+std::string integer_text(bool negative, const std::string& digits, int64_t zeros) {
     constexpr int64_t kPlainDigits = 40;
     std::string out = negative ? "-" : "";
     const auto length = static_cast<int64_t>(digits.size());
@@ -108,7 +109,15 @@ std::string float_text(bool negative, double magnitude) {
     if (power < 0) return (negative ? "-" : "") + std::to_string(mantissa) + "p" + std::to_string(power);
     Decimal value = decimal_of(mantissa, power);
     for (char& digit : value.digits) digit = static_cast<char>(digit + '0');
-    return integer_text(negative, std::move(value.digits), value.exponent);
+    return integer_text(negative, value.digits, value.exponent);
+}
+
+// The number after a mark of canonical text; 0 if there is none.
+int32_t exponent_of(std::string_view canonical, size_t mark) {
+    int32_t exponent = 0;
+    if (mark < canonical.size())
+        std::from_chars(canonical.data() + mark + 1, canonical.data() + canonical.size(), exponent);
+    return exponent;
 }
 
 }  // namespace
@@ -158,7 +167,7 @@ std::vector<NumberRule> spellings(std::string_view canonical) {
     NumberSide& side = rule.sides[negative];
     if (const size_t mark = magnitude.find('p'); mark != std::string::npos) {
         const double mantissa = std::strtod(magnitude.substr(0, mark).c_str(), nullptr);
-        side = readings(std::ldexp(mantissa, std::atoi(magnitude.c_str() + mark + 1)));
+        side = readings(std::ldexp(mantissa, exponent_of(magnitude, mark)));
         return {rule};
     }
     const double nearest = std::strtod(magnitude.c_str(), nullptr);
@@ -170,7 +179,7 @@ std::vector<NumberRule> spellings(std::string_view canonical) {
     NumberRule whole = rule;
     whole.forms = NumberRule::kWhole;
     const size_t mark = std::min(magnitude.find('e'), magnitude.size());
-    Decimal exact{magnitude.substr(0, mark), mark < magnitude.size() ? std::atoi(magnitude.c_str() + mark + 1) : 0};
+    Decimal exact{magnitude.substr(0, mark), exponent_of(magnitude, mark)};
     for (char& digit : exact.digits) digit = static_cast<char>(digit - '0');
     exact.trim();
     const auto first = exact.exponent + static_cast<int32_t>(exact.digits.size()) - 1;

@@ -239,7 +239,8 @@ NodeId Nodes::without_idle_exponents(NodeId id) {
     const Node node = nodes_[id];
     if (node.kind == Kind::kNumber) {
         before_write();
-        return numbers_[node.a].phase < NumberPhase::kExponent ? number_node(numbers_.without_idle_exponents(node.a)) : id;
+        return numbers_[node.a].phase < NumberPhase::kExponent ? number_node(numbers_.without_idle_exponents(node.a))
+                                                               : id;
     }
     if (node.kind != Kind::kOr && node.kind != Kind::kAnd) return id;
     std::vector<NodeId> parts = kids_of(node);
