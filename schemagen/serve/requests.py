@@ -7,7 +7,7 @@ means nothing (`_ONLY`); or unknown, which is an error. Nothing that would chang
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal, cast
 
 from pydantic import (
     BaseModel,
@@ -383,10 +383,11 @@ def _refused(error: ValidationError, given: Any) -> RequestError:
 def _field_of(complaint: ErrorDetails, given: Any) -> list[int | str]:
     """Return the path of a complaint in the body: without the steps that name forms which the value may have."""
     found: list[int | str] = []
+    inside: Any = given
     for index, step in enumerate(complaint["loc"]):
-        is_there = step in given if isinstance(given, dict) else isinstance(given, list) and isinstance(step, int)
+        is_there = step in inside if isinstance(inside, dict) else isinstance(inside, list) and isinstance(step, int)
         if is_there:
-            given = given[step]
+            inside = cast("Any", inside)[step]
         if is_there or (complaint["type"] == "missing" and index + 1 == len(complaint["loc"])):
             found.append(step)
     return found

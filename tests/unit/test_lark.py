@@ -515,7 +515,7 @@ def test_a_mistake_has_its_place(grammar: str, line: int | None, column: int | N
         ('start: "a" $', ""),
         ("start: FOO", "define it: FOO: /.../"),
         ("start: INT", "define it: INT: /.../, or import it: %import common.INT"),
-        ('start: NMAE\nNAME: "a"', "did you mean 'NAME'?"),
+        ('start: NAMES\nNAME: "a"', "did you mean 'NAME'?"),
         ("start: foo", "define it: foo: ..."),
     ],
 )
