@@ -252,7 +252,7 @@ def _rules(plain: NumberRule, exact: Span, floats: Span, *, read_as_floats: bool
     others = plain.forms & ~WHOLE
     if not others:
         return _bounded(plain, exact)
-    if read_as_floats or all(end is None or abs(end) <= EXACT_INTEGERS for end in (exact.low, exact.high)):
+    if read_as_floats or all(end is None or abs(end) < EXACT_INTEGERS for end in (exact.low, exact.high)):
         return _bounded(plain, finite(floats))
     return [
         *_bounded(_whole(plain), exact),
