@@ -5,8 +5,9 @@
 // that are read as one float are those between the middles of it and its two neighbours, an interval of decimals,
 // which is what a NumberRule describes.
 //
-// Invariants: two texts have the same canonical text if and only if readers call their numbers equal. Each text of
-// `spellings` means the number; those it leaves out differ from a middle by less than one part in 10^24.
+// Invariants: two texts have the same canonical text if and only if readers call their numbers equal. `spellings` has
+// every text that means the number. Of other texts it has only those that differ from a middle by less than one part in
+// 10^23: the ends have few digits and are moved outwards.
 #pragma once
 #include <string>
 #include <string_view>

@@ -122,16 +122,14 @@ def _float_texts(value: Fraction) -> list[str]:
         nearest = float(value)
     except OverflowError:
         return []
+    is_integer = value.denominator == 1
     text = json.dumps(nearest)
     mantissa, has_exponent, exponent = text.partition("e")
-    if value.denominator == 1:
-        if nearest != value:
-            return []
-        texts = [text] if has_exponent else [text, "-0.0"] if not value else [text]
-        if has_exponent:
-            texts.append(f"{value.numerator}.0")
-    elif not has_exponent or Fraction(Decimal(text)) != value:
+    if not value:
+        return [text, f"-{text}"]
+    if is_integer and not has_exponent:
+        return [text] if nearest == value else []
+    if not has_exponent or (nearest if is_integer else Fraction(Decimal(text))) != value:
         return []
-    else:
-        texts = [text]
-    return [*texts, f"{mantissa}e{exponent[0]}{exponent[1:].lstrip('0')}"] if has_exponent else texts
+    texts = [text, f"{mantissa}e{exponent[0]}{exponent[1:].lstrip('0')}"]
+    return [*texts, f"{value.numerator}.0"] if is_integer else texts
