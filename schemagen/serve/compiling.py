@@ -24,7 +24,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from schemagen.errors import LimitError
 from schemagen.serve.errors import RequestError
-from schemagen.serve.scheduling import closed
+from schemagen.serve.scheduling import closed, queue_full
 from schemagen.threads.forking import brief_lock
 
 if TYPE_CHECKING:
@@ -227,13 +227,9 @@ def _fail(turns: list[Future[None]], error: RequestError) -> None:
 
 
 def _too_many(most: int) -> RequestError:
-    return RequestError(
+    return queue_full(
         f"{most} requests are waiting to be compiled, and no more may",
-        status=429,
-        headers={"Retry-After": "1"},
         why="the server is asked to compile more than it can; each client has one compilation at a time",
-        fix="ask again in a moment; most clients do by themselves",
-        code="queue-full",
     )
 
 

@@ -55,11 +55,19 @@ def put_in_line(waiting: deque[Job], jobs: Sequence[Job], most: int) -> None:
 
 def too_many(waiting: int, most: int) -> RequestError:
     """Return the error of a request that finds the queue full."""
-    return RequestError(
+    return queue_full(
         f"{waiting} texts are waiting for the model, and at most {most} may",
+        why="the server is asked for more than it can write",
+    )
+
+
+def queue_full(fact: str, *, why: str) -> RequestError:
+    """Return the error of a request that has to come again in a moment (429)."""
+    return RequestError(
+        fact,
         status=429,
         headers={"Retry-After": "1"},
-        why="the server is asked for more than it can write",
+        why=why,
         fix="ask again in a moment; most clients do by themselves",
         code="queue-full",
     )
