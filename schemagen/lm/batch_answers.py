@@ -11,7 +11,7 @@ from schemagen.request.answers import AnswerForm
 from schemagen.request.settings import ModelAccess, Settings
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Callable, Iterable, Sequence
 
     from typing_extensions import TypeForm, Unpack
 
@@ -39,7 +39,7 @@ class BatchAnswers(ModelAccess):
     ) -> list[str | Failure]: ...
     @overload
     def batch(
-        self, prompts: Iterable[Prompt], spec: Sequence[type[T]], **options: Unpack[BatchOptions]
+        self, prompts: Iterable[Prompt], spec: Sequence[Callable[..., T]], **options: Unpack[BatchOptions]
     ) -> list[T | Failure]: ...
     @overload
     def batch(
@@ -82,7 +82,7 @@ class BatchAnswers(ModelAccess):
     ) -> list[str | Failure]: ...
     @overload
     async def abatch(
-        self, prompts: Iterable[Prompt], spec: Sequence[type[T]], **options: Unpack[BatchOptions]
+        self, prompts: Iterable[Prompt], spec: Sequence[Callable[..., T]], **options: Unpack[BatchOptions]
     ) -> list[T | Failure]: ...
     @overload
     async def abatch(
@@ -108,7 +108,7 @@ class BatchAnswers(ModelAccess):
     ) -> list[Generation[str] | Failure]: ...
     @overload
     def run_batch(
-        self, prompts: Iterable[Prompt], spec: Sequence[type[T]], **options: Unpack[BatchOptions]
+        self, prompts: Iterable[Prompt], spec: Sequence[Callable[..., T]], **options: Unpack[BatchOptions]
     ) -> list[Generation[T] | Failure]: ...
     @overload
     def run_batch(
@@ -194,7 +194,7 @@ class BatchAnswers(ModelAccess):
     ) -> list[Generation[str] | Failure]: ...
     @overload
     async def arun_batch(
-        self, prompts: Iterable[Prompt], spec: Sequence[type[T]], **options: Unpack[BatchOptions]
+        self, prompts: Iterable[Prompt], spec: Sequence[Callable[..., T]], **options: Unpack[BatchOptions]
     ) -> list[Generation[T] | Failure]: ...
     @overload
     async def arun_batch(
