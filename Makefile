@@ -115,6 +115,9 @@ test-all: test ## Everything of `test`, then the slow tests, those of the real m
 	$(MAKE) integrations
 	$(MAKE) core-asan core-tsan
 
+# Without its bytecode every process of a test compiles the whole package again.
+unexport PYTHONDONTWRITEBYTECODE
+
 # --- parts -----------------------------------------------------------------------------------------------------------
 
 pytest: core ## Run the tests alone, on all cores (TESTS=tests/unit ARGS="-x -n 0")

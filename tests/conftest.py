@@ -1,15 +1,35 @@
 """Tokenizers and vocabularies that many tests share."""
 
 import os
+from collections import defaultdict
 from pathlib import Path
+from zlib import crc32
 
 import pytest
 
 from schemagen.vocabulary import Vocabulary
 from tests import corpora
 
+# Each process that shares the cores with others has one thread; two would wait for each other.
+if "PYTEST_XDIST_WORKER" in os.environ:
+    os.environ.setdefault("OMP_NUM_THREADS", "1")
+
 ROOT = Path(__file__).parents[1]
 BUNDLED = ROOT / "schemagen" / "lm" / "bundled"
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(items):
+    """Mark as slow the cases that a test marked `sampled(n)` leaves out: it keeps one in n, chosen by a hash of the name."""
+    cases = defaultdict(list)
+    for item in items:
+        if item.get_closest_marker("sampled"):
+            cases[item.nodeid.partition("[")[0]].append(item)
+    for of_test in cases.values():
+        (n,) = of_test[0].get_closest_marker("sampled").args
+        of_test.sort(key=lambda item: crc32(item.nodeid.encode()))
+        for item in of_test[-(-len(of_test) // n) :]:
+            item.add_marker("slow")
 
 
 @pytest.hookimpl(wrapper=True, tryfirst=True)

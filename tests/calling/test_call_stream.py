@@ -27,6 +27,8 @@ from schemagen.events import (
     ToolReturned,
 )
 
+pytestmark = pytest.mark.sampled(5)
+
 NASTY = 'say "hi"\n\tto \\ <é> 日本 😀 {"name": "send"}] </tool'
 
 

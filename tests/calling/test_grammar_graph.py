@@ -27,6 +27,8 @@ from schemagen.regex import ast
 from schemagen.regex.wildcards import text_up_to, text_without
 from schemagen.testing import mask_of
 
+pytestmark = pytest.mark.sampled(3)
+
 #: Tokens that end one thing and begin the next; some hold several boundaries, one a whole call.
 PIECES = [
     b"<function=", b">\n<", b"<parameter=", b"</parameter>", b"\n</parameter>\n</function>", b"a\n</parameter>\n<parameter=unit>\nf", b"</", b"\n</p", b"\n\n<",

@@ -12,6 +12,8 @@ from schemagen.calling.history import render_chat
 from schemagen.calling.tools import as_tools
 from schemagen.calling.wire import write_calls
 
+pytestmark = pytest.mark.sampled(3)
+
 MARKERS = " ".join(dict.fromkeys(marker for profile in profiles().values() for marker in profile.markers))
 NASTY = 'say "hi"\n\tto \\ <é> 日本 😀 {"name": "send"}] ' + MARKERS
 

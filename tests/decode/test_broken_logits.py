@@ -12,6 +12,8 @@ from schemagen.errors import GenerationError, LogitsError, ModelError
 from tests.decode.tiny import EOS, PAD, VOCABULARY, WIDTH, batch_of, compiled
 from tests.models import llama_config
 
+pytestmark = pytest.mark.sampled(3)
+
 #: What breaks: how the logits [B, V] of the last position become.
 BREAKS = {
     "all NaN": lambda logits: torch.full_like(logits, float("nan")),

@@ -16,6 +16,8 @@ import torch
 import schemagen
 from tests.decode import tiny as _tiny
 
+pytestmark = pytest.mark.sampled(6)
+
 BOUNDED, EOS, KINDS, PAD = _tiny.BOUNDED, _tiny.EOS, _tiny.KINDS, _tiny.PAD
 Slow, batch_of, compiled, model, read = _tiny.Slow, _tiny.batch_of, _tiny.compiled, _tiny.model, _tiny.read
 

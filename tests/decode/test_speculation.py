@@ -26,6 +26,8 @@ from schemagen.decode.speculation.context import Context  # noqa: E402
 from schemagen.decode.speculation.memories import memory_of_model, planner_of  # noqa: E402
 from tests.decode.tiny import llama  # noqa: E402
 
+pytestmark = pytest.mark.sampled(3)
+
 SPECS = {
     "person": PERSON,
     "long keys": {

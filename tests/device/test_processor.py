@@ -13,6 +13,8 @@ pytest.importorskip("transformers")
 from schemagen.decode import DeviceLogitsProcessor, LogitsProcessor  # noqa: E402 - needs torch
 from tests.decode.tiny import llama  # noqa: E402
 
+pytestmark = pytest.mark.sampled(3)
+
 FREE_KEYS = {"type": "object", "additionalProperties": {"type": "integer"}, "minProperties": 1}
 TREE = {"$ref": "#/$defs/t", "$defs": {"t": {"type": "array", "items": {"$ref": "#/$defs/t"}, "maxItems": 3}}}
 SPECS = {"person": PERSON, "regex": schemagen.Regex("[ab]{2,7}(x|yz)*"), "free keys": FREE_KEYS, "tree": TREE}

@@ -106,11 +106,13 @@ def luminance(colour: str) -> float:
     return sum(weight * part for weight, part in zip((0.2126, 0.7152, 0.0722), linear, strict=True))
 
 
-def test_pages_ask_nobody_and_fit_on_a_phone(browser: Chrome, served: str, site: Path) -> None:
+@pytest.mark.sampled(10)
+@pytest.mark.parametrize("part", range(10))
+def test_pages_ask_nobody_and_fit_on_a_phone(browser: Chrome, served: str, site: Path, part: int) -> None:
     """No page loads anything from elsewhere, complains on the console, or is wider than a phone."""
     resize(browser, PHONE)
     assert len(pages(site)) > 10
-    for page in pages(site):
+    for page in pages(site)[part::10]:
         browser.get(served + page)
         loaded = browser.execute_script("return performance.getEntriesByType('resource').map(entry => entry.name)")
         assert [address for address in loaded if not address.startswith((served, "data:", "blob:"))] == [], page

@@ -165,6 +165,7 @@ def test_examples_keep_out_of_the_way_of_others(
     assert list(folder.iterdir()) == []
 
 
+@pytest.mark.slow
 def test_two_processes_share_the_rows(tmp_path: Path) -> None:
     """Under torchrun each process does its rows and no others; started again, they do what failed and nothing else."""
     program = str(ROOT / "examples" / "13_many_gpus.py")

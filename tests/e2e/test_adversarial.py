@@ -12,6 +12,8 @@ from pydantic import BaseModel, Field
 import schemagen
 from schemagen.errors import BudgetError, LogitsError
 
+pytestmark = pytest.mark.sampled(3)
+
 
 class Unit(Enum):
     METRE = "m"

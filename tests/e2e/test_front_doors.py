@@ -19,6 +19,8 @@ import schemagen
 from schemagen.errors import BudgetError, ModelError, OptionError, SchemagenError
 from schemagen.options import GenerateOptions, names_of
 
+pytestmark = pytest.mark.sampled(2)
+
 INF, NAN = float("inf"), float("nan")
 
 

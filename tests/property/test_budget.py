@@ -12,6 +12,8 @@ from schemagen.testing import mask_of
 from schemagen.vocabulary import Vocabulary
 from tests.suite.cases import load_cases
 
+pytestmark = pytest.mark.sampled(3)
+
 #: A toy vocabulary whose texts can be enumerated: some bytes, and tokens across the borders of JSON.
 _PIECES = [bytes((byte,)) for byte in b'{}[]":,01ab- \n'] + [
     b'{"',

@@ -24,6 +24,8 @@ from schemagen.errors import UnsatisfiableSchemaError
 from schemagen.regex import ast, matches
 from schemagen.testing import brute_force_mask
 
+pytestmark = pytest.mark.sampled(3)
+
 TOKENS = [b"", *(bytes([byte]) for byte in b"ab"), b"ab", b"ba", b"aab", b"abab", b"bb", b"aa", b"aaa", b"abb"]
 VOCABULARY = Vocabulary(TOKENS, eos_token_ids=[0])
 LONGEST = 6

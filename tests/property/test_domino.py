@@ -9,6 +9,8 @@ from schemagen.engine.reference.subterminals import Domino
 from schemagen.errors import UnsatisfiableSchemaError
 from tests.property.small_grammars import EOS, OPTIONS, TOKENS, VOCABULARY, certain_mask, derived, random_grammar
 
+pytestmark = pytest.mark.sampled(5)
+
 
 def check(seed: int) -> None:
     """Compare masks along random texts."""

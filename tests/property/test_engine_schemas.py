@@ -252,7 +252,7 @@ LAYOUTS = st.sampled_from(
 SEEDS = st.integers(0, 2**20)
 
 
-@settings(max_examples=250, **FEW)
+@settings(max_examples=80, **FEW)
 @given(schemas(), SEEDS, st.integers(0, 40), ORDERS, LAYOUTS, VOCABULARIES)
 def test_a_masked_walk_ends_in_an_instance(schema, seed, steps, order, whitespace, vocabulary):
     """Any text that the masks let through to the end parses, repeats no key and satisfies jsonschema."""
@@ -267,7 +267,7 @@ def test_many_masked_walks_end_in_instances(schema, seed, steps, order, whitespa
     check_sound(schema, seed, steps, order, whitespace, vocabulary)
 
 
-@settings(max_examples=300, **FEW)
+@settings(max_examples=40, **FEW)
 @given(schemas(formats=False), values(), SEEDS)
 def test_a_valid_instance_is_accepted(schema, value, seed):
     """What json.dumps writes for a valid instance is accepted: compact, spaced and indented, however it is split."""
@@ -282,7 +282,7 @@ def test_many_valid_instances_are_accepted(schema, value, seed):
     check_complete(schema, value, seed, PIECES)
 
 
-@settings(max_examples=200, **FEW)
+@settings(max_examples=70, **FEW)
 @given(schemas(formats=False), st.lists(values(), min_size=1, max_size=3))
 def test_an_invalid_value_is_refused(schema, candidates):
     """What json.dumps writes for a value that jsonschema refuses is never accepted."""
@@ -294,7 +294,7 @@ def test_an_invalid_value_is_refused(schema, candidates):
             assert not (matcher.accept_bytes(text.encode()) and matcher.is_accepting()), text
 
 
-@settings(max_examples=100, **FEW)
+@settings(max_examples=40, **FEW)
 @given(schemas(), SEEDS, ORDERS)
 def test_every_state_has_a_way_out(schema, seed, order):
     """After 200 uniformly random tokens there is still a token, and closing ends the text."""
@@ -317,7 +317,7 @@ def test_two_compilations_give_the_same_masks(schema, seed):
             break
 
 
-@settings(max_examples=100, **FEW)
+@settings(max_examples=40, **FEW)
 @given(schemas(), SEEDS)
 def test_masks_equal_brute_force(schema, seed):
     """A token is in the mask exactly if its bytes can follow, for all ids of a small vocabulary."""

@@ -22,6 +22,8 @@ from tests.property.language_walks import (  # noqa: E402
     written_anew,
 )
 
+pytestmark = pytest.mark.sampled(4)
+
 WALKS = 8
 #: Walks of a slow test, and how many there are of each language.
 CHUNK, CHUNKS = 250, 10

@@ -20,6 +20,8 @@ from schemagen.testing import brute_force_mask  # noqa: E402
 from tests.grammars import parses  # noqa: E402
 from tests.property.lark_grammars import GRAMMARS  # noqa: E402
 
+pytestmark = pytest.mark.sampled(8)
+
 WORDS = [
     "if",
     "if ",

@@ -17,6 +17,8 @@ from tests.property.lark_grammars import GRAMMARS, IGNORING_GRAMMARS, MORE_GRAMM
 from tests.property.random_lark import CHARACTERS, random_grammar, random_ignoring_grammar  # noqa: E402
 from tests.property.test_lark_grammars import WAYS, texts  # noqa: E402
 
+pytestmark = pytest.mark.sampled(3)
+
 BYTES = Vocabulary([b"", *(bytes([byte]) for byte in range(1, 256)), b"ab", b"aab", b"1+", b"ba"], eos_token_ids=[0])
 #: Length of the texts behind which a mask is compared with brute force.
 MASKED = 2

@@ -111,7 +111,7 @@ def plain(value: float, places: int) -> str:
     return text if len(text.partition(".")[2]) <= places else "0"
 
 
-@settings(max_examples=500, deadline=None, derandomize=True)
+@settings(max_examples=150, deadline=None, derandomize=True)
 @given(value=FLOATS)
 def test_every_float_written_without_an_exponent_matches(value: float) -> None:
     """What json.dumps, pydantic and JavaScript write without an exponent is within the caps on digits."""
@@ -129,7 +129,7 @@ TEXTS = st.from_regex(
 )
 
 
-@settings(max_examples=300, deadline=None, derandomize=True)
+@settings(max_examples=100, deadline=None, derandomize=True)
 @given(text=TEXTS, bounds=BOUNDS, offset=st.sampled_from([-1, 0, 1]))
 def test_validators_agree_with_every_match(text: str, bounds: NumberBounds, offset: int) -> None:
     """Validators (jsonschema, pydantic), which compare what json.loads makes of a text, accept every text that matches."""

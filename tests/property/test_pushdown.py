@@ -11,6 +11,8 @@ from schemagen.engine.reference.transducers import detokenizer
 from schemagen.errors import LimitError, UnsatisfiableSchemaError, UnsupportedGrammarError
 from tests.property.small_grammars import EOS, OPTIONS, TOKENS, VOCABULARY, certain_mask, derived, random_grammar
 
+pytestmark = pytest.mark.sampled(10)
+
 T_V = detokenizer({token_id: token for token_id, token in enumerate(TOKENS) if token})
 
 

@@ -9,6 +9,8 @@ import pytest
 
 import schemagen
 
+pytestmark = pytest.mark.sampled(3)
+
 native = pytest.importorskip("schemagen.engine.native.lowering", reason="the core reads")
 
 SCALARS: list[dict[str, Any]] = [

@@ -19,6 +19,8 @@ from tests.property.small_grammars import (
     random_grammar,
 )
 
+pytestmark = pytest.mark.sampled(3)
+
 
 def check(seed: int) -> None:
     """Compare verdicts on all short texts, then masks and completions along random ones."""

@@ -13,6 +13,8 @@ from schemagen.templates.text import pieces_of
 from schemagen.testing import random_text
 from tests.grammars import BYTES, derives
 
+pytestmark = pytest.mark.sampled(3)
+
 FIXED = ("a", "b", "ab", "ba", "aa", "", "é", "{")
 PATTERNS = ("a*", "[ab]?", "(ab)*", "b+", "a|ab")
 

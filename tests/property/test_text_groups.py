@@ -17,6 +17,8 @@ from schemagen import Regex, text
 from schemagen.testing import check_masks, mask_of, random_text
 from tests.grammars import BYTES, PIECES, check_masks_along, derives
 
+pytestmark = pytest.mark.sampled(5)
+
 MOBY = "Call me Ishmael. Call me maybe."
 ITEMS = ["a", "a,b", "b", "ca", "c"]
 

@@ -15,6 +15,8 @@ from schemagen.errors import UnsupportedTypeError
 from schemagen.testing import random_text
 from tests.zoo import extra, fields, standard
 
+pytestmark = pytest.mark.sampled(4)
+
 PAGES = {"standard": standard.ENTRIES, "extra": extra.ENTRIES, "fields": fields.ENTRIES}
 ZOO = {f"{page}: {name}": entry for page, entries in PAGES.items() for name, entry in entries.items()}
 BYTES = schemagen.Vocabulary.byte_vocabulary()

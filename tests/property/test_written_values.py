@@ -15,6 +15,8 @@ from schemagen.testing import random_text
 from tests.property.plain_writers import data_of, python_text, xml_has, xml_text, yaml_text
 from tests.property.test_writers import BYTES, FORMATS, ZOO, grammar_of
 
+pytestmark = pytest.mark.sampled(4)
+
 FEW, MANY = 4, 200
 QUIET = {"deadline": None, "derandomize": True, "database": None, "suppress_health_check": list(HealthCheck)}
 #: Types of which the second level and those below are in flow style or on one line.

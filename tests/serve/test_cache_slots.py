@@ -11,6 +11,8 @@ from transformers import LlamaForCausalLM
 from schemagen.serve.cache_slots import CacheSlots, empty_cache
 from tests.models import llama_config
 
+pytestmark = pytest.mark.sampled(3)
+
 VOCABULARY = 50
 
 

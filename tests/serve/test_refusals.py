@@ -15,6 +15,8 @@ from schemagen.serve import ServerLimits, create_app
 from schemagen.serve.run import Address
 from tests.serve.conftest import PERSON, as_format, chat_body, function
 
+pytestmark = pytest.mark.sampled(2)
+
 EVERYWHERE = "0.0.0.0"  # noqa: S104 - what is refused
 INTEGER = {"type": "integer"}
 DEEP = INTEGER

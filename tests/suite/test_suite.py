@@ -208,6 +208,7 @@ def test_labels_are_confirmed_by_an_independent_validator(case):
     assert [text for text in case.rejected if case.is_instance(text)] == []
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("name", VOCABULARIES)
 @native_case
 def test_native_engine_reads_the_texts(case, name, request):
@@ -216,6 +217,7 @@ def test_native_engine_reads_the_texts(case, name, request):
     check_texts(case, case.compile(vocabulary, "native"), tokenizer, ids)
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("name", VOCABULARIES)
 @native_case
 def test_native_masks_equal_brute_force(case, name, request):
@@ -259,12 +261,14 @@ def test_native_masks_equal_brute_force_on_long_walks(case, name, request):
         walk(grammar.matcher(), rng, 60, lambda m, rng=rng: check_mask_by_trie(m, vocabulary, rng, seen))
 
 
+@pytest.mark.sampled(3)
 @reference_case
 def test_reference_engine_reads_the_texts(case, small_vocabulary):
     """The reference engine accepts and refuses the texts of a case."""
     check_texts(case, case.compile(small_vocabulary, "reference"), None, _ids_of(small_vocabulary))
 
 
+@pytest.mark.sampled(3)
 @shared_case
 def test_engines_agree_on_every_mask(case, small_vocabulary):
     """Both engines give the same masks on random walks and along the texts of the case, and brute force the same again.

@@ -77,6 +77,7 @@ def run(program: str) -> str:
     return done.stdout.strip()
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("busy", ["compiling", "filling", "long_calls", "asking"])
 def test_a_child_works_whatever_threads_of_its_parent_do(busy):
     """Children that are forked while four threads are at work compile, fill and end."""
@@ -130,6 +131,7 @@ print(ended)
     assert run(program) == str([0] * 5)
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize(
     "call", ['lm("Ada, 36", int)', 'lm.batch(["Ada, 36"] * 2, int)', 'lm.generate_text("Ada, 36")']
 )

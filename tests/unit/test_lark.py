@@ -33,6 +33,8 @@ from schemagen.errors import (  # noqa: E402
 )
 from tests.grammars import BYTES, check_masks_along, derives, parses  # noqa: E402
 
+pytestmark = pytest.mark.sampled(2)
+
 STATEMENTS = r"""
 start: stmt+
 stmt: "if" NAME ":" | NAME "=" NAME ";"

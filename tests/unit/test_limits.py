@@ -15,6 +15,8 @@ from pathlib import Path
 
 import pytest
 
+pytestmark = pytest.mark.sampled(3)
+
 HANG_S = 20
 MEMORY_LIMIT_MB = 200
 END = 256

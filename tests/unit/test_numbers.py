@@ -28,6 +28,8 @@ from schemagen.schema.numbers.expressions import (
 )
 from schemagen.schema.numbers.multiples import Multiple, multiple_of_regex
 
+pytestmark = pytest.mark.sampled(3)
+
 STYLE = NumberStyle()
 SHAPE = re.compile(r"-?(0|[1-9][0-9]*)(\.[0-9]+)?([eE][+-]?[0-9]+)?")
 

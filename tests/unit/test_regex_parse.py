@@ -11,6 +11,8 @@ from schemagen.errors import InvalidPatternError, LimitError, PatternError, Unsu
 from schemagen.regex import Recogniser, matches, parse_ecma, parse_python, to_python_re
 from schemagen.regex.ast import ANY_STRING, Chars, Repeat, concat, literal
 
+pytestmark = pytest.mark.sampled(2)
+
 ASCII_TEXTS = [
     *[
         "",

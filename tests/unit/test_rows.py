@@ -311,6 +311,7 @@ job.run(Slow(), window=50)
 """
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.skipif(not hasattr(signal, "SIGKILL"), reason="this system has no SIGKILL")
 def test_killed_and_gone_on_with(job: Job) -> None:
     """SIGKILL when the output has some rows, three times; then each row is there once."""

@@ -27,6 +27,8 @@ from schemagen.text import substring_of
 from schemagen.text.substrings import MAX_BYTES, SubstringOf
 from tests.grammars import BYTES, PIECES, derives
 
+pytestmark = pytest.mark.sampled(3)
+
 ALPHABET = "aé€"
 WORDS = ["".join(word) for length in range(5) for word in itertools.product(ALPHABET, repeat=length)]
 

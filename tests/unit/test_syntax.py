@@ -13,6 +13,7 @@ WORDS = ["".join(word) for length in range(7) for word in product("ab,", repeat=
 ITEM = Text(ast.union(*map(ast.literal, ITEMS)))
 
 
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("high", [None, 0, 1, 2, 3])
 @pytest.mark.parametrize("low", [0, 1, 2])
 @pytest.mark.parametrize("separator", ["", ",", "b,"])

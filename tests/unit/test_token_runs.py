@@ -14,6 +14,8 @@ from schemagen.errors import LimitError, MatcherError, OptionError, UnsupportedG
 from schemagen.prompts.reasoning_grammar import ReasoningFormat
 from schemagen.testing import mask_of
 
+pytestmark = pytest.mark.sampled(3)
+
 TOKENS = [b"", b"a", b"b", b"ab", b"ba", b"\n", b"a\nb", b"\xc3", b"\xa9", b"\xc3\xa9", b"<", b"<a", b"b>", b">", b"1"]
 SMALL = schemagen.Vocabulary.from_tokens(TOKENS, eos_token_ids=[0])
 #: Tokens of whole characters, and those of them without line breaks.

@@ -26,6 +26,8 @@ from schemagen.regex import Recogniser
 from schemagen.testing import check_masks
 from schemagen.writers.yaml import agreed_numbers, plain_scalars, scalar_text
 
+pytestmark = pytest.mark.sampled(2)
+
 BYTES = schemagen.Vocabulary.byte_vocabulary()
 
 

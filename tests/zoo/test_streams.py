@@ -12,6 +12,8 @@ from schemagen.streaming.json_reader import JsonReader
 from schemagen.streaming.partial import Partial, snapshot
 from tests.zoo import extra, fields, standard, walks
 
+pytestmark = pytest.mark.sampled(3)
+
 PAGES = {"standard": standard.ENTRIES, "extra": extra.ENTRIES, "fields": fields.ENTRIES}
 ZOO = {f"{page}: {name}": entry for page, entries in PAGES.items() for name, entry in entries.items()}
 BYTES = schemagen.Vocabulary.byte_vocabulary()

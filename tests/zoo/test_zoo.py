@@ -11,6 +11,8 @@ from pydantic import TypeAdapter
 import schemagen
 from tests.zoo import extra, fields, standard, walks
 
+pytestmark = pytest.mark.sampled(2)
+
 PAGES = {"standard": standard.ENTRIES, "extra": extra.ENTRIES, "fields": fields.ENTRIES}
 ZOO = {f"{page}: {name}": entry for page, entries in PAGES.items() for name, entry in entries.items()}
 BYTES = schemagen.Vocabulary.byte_vocabulary()
