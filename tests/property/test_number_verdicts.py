@@ -16,6 +16,7 @@ from fractions import Fraction
 from typing import Any
 
 import jsonschema
+import numpy as np
 import pytest
 
 import schemagen
@@ -23,6 +24,34 @@ from schemagen.errors import LimitError, UnsatisfiableSchemaError, UnsupportedSc
 from schemagen.schema.document import DIALECTS
 
 VOCABULARY = schemagen.Vocabulary.byte_vocabulary()
+#: Pieces of numbers of up to five characters beside the bytes, as the tokens of a model cut them.
+PIECES = (
+    *(
+        "10",
+        "12",
+        "25",
+        "50",
+        "99",
+        "100",
+        "000",
+        "0000",
+        "123",
+        "999",
+        "0.",
+        ".0",
+        ".5",
+        "0.0",
+        "1.",
+        "-1",
+        "-0",
+        "-0.",
+    ),
+    *("e1", "e-", "E+", "e+0", "1e", "1E2", "0e", ".0e", "e10", "e-30", "E308", "e400", "5,", ",1", "0]", "1,2", "-,"),
+)
+TOKENS = schemagen.Vocabulary.from_tokens(
+    [None, *(bytes([byte]) for byte in range(256)), *(piece.encode() for piece in PIECES)], eos_token_ids=[0]
+)
+NUMERIC = frozenset(b"0123456789+-.eE,[]")
 VALIDATORS = {
     4: jsonschema.Draft4Validator,
     7: jsonschema.Draft7Validator,
@@ -176,6 +205,69 @@ def judge(seed: int, schemas: int, texts: int) -> Counter[str]:
                 assert not canonical or is_capped(text, json.dumps(schema)), (json.dumps(schema), text)
                 seen["other spellings"] += 1
     return seen
+
+
+def walked(grammar: schemagen.Grammar, rng: random.Random) -> str:
+    """A text of random allowed tokens, those of numbers wherever there is one, and of the shortest end."""
+    matcher, text = grammar.matcher(), b""
+    for _ in range(rng.randint(0, 30)):
+        allowed = [token for token in matcher.allowed_tokens() if TOKENS.tokens[token]]
+        numeric = [token for token in allowed if NUMERIC.issuperset(TOKENS.tokens[token])]
+        if not allowed:
+            break
+        token = rng.choice(numeric or allowed)
+        assert matcher.accept_token(token), (text, TOKENS.tokens[token])
+        text += TOKENS.tokens[token]
+    return (text + matcher.shortest_completion()).decode()
+
+
+def check_tokens(grammar: schemagen.Grammar, text: bytes, rng: random.Random) -> None:
+    """Cut in any way into tokens, a text that the grammar reads is in the masks to its end."""
+    matcher, words = grammar.matcher(), (TOKENS.size + 31) // 32
+    while text:
+        fitting = [token for token, data in enumerate(TOKENS.tokens) if data and text.startswith(data)]
+        token = rng.choice(fitting)
+        mask = np.zeros((1, words), dtype=np.int32)
+        matcher.fill_next_token_bitmask(mask)
+        assert mask[0, token // 32] >> (token % 32) & 1, (text, TOKENS.tokens[token])
+        assert matcher.accept_token(token)
+        text = text[len(TOKENS.tokens[token]) :]
+    assert matcher.accept_token(0), "the text may end"
+
+
+def walk(seed: int, schemas: int, walks: int) -> Counter[str]:
+    """Walk through masks, judge the texts, and read each again in other tokens; count what happened."""
+    rng, seen = random.Random(seed), Counter[str]()
+    for _ in range(schemas):
+        schema, draft, _ = random_case(rng)
+        validator = VALIDATORS[draft](schema)
+        try:
+            grammar = schemagen.compile(schema, TOKENS, cache=None)
+            texts = [walked(grammar, rng) for _ in range(walks)]
+        except (UnsatisfiableSchemaError, LimitError, UnsupportedSchemaError):
+            continue
+        for text in texts:
+            value = json.loads(text)
+            assert validator.is_valid(value) or has_infinity(value), (json.dumps(schema), text)
+            check_tokens(grammar, text.encode(), rng)
+            seen["walks"] += 1
+            seen["exponents"] += "e" in text.lower()
+    return seen
+
+
+@pytest.mark.parametrize("seed", range(2))
+def test_masks_lead_to_valid_numbers(seed: int) -> None:
+    """Some hundred walks."""
+    assert walk(seed, 30, 6)["walks"] > 100
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("seed", range(100, 120))
+def test_masks_lead_to_valid_numbers_on_many_walks(seed: int) -> None:
+    """Twenty thousand walks."""
+    seen = walk(seed, 250, 5)
+    assert seen["walks"] > 1000
+    assert seen["exponents"] > 300
 
 
 @pytest.mark.parametrize("seed", range(4))
