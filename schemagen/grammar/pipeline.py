@@ -237,8 +237,9 @@ def report_of(schema: Any, arguments: dict[str, Any], target: Target[Any] | None
                 "digits",
                 "enforced",
                 f"soft cap: {style.max_integer_digits} before and {style.max_fraction_digits} after the point, or what "
-                f"the bounds need; exponents up to {MAX_EXPONENT:,}; {MAX_SHORT_DIGITS} before the point where multiples are "
-                "excluded, and fewer where a number with a point or an exponent must be read as an integer or a multiple",
+                f"the bounds need; exponents up to {MAX_EXPONENT:,}; where multiples are excluded {MAX_SHORT_DIGITS} before "
+                "the point, and exponents near zero alone; fewer digits in a number with a point or an exponent that must be "
+                "an integer or a multiple, and none that is one by rounding alone",
             ),
         )
     )
