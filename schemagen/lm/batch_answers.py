@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, TypeVar, overload
+from typing import TYPE_CHECKING, Any, overload
+
+from typing_extensions import TypeVar
 
 from schemagen.lm.threads import in_thread
 from schemagen.options import BatchOptions, names_of
@@ -23,7 +25,8 @@ if TYPE_CHECKING:
     from schemagen.prompts.renderings import ShowSchema
     from schemagen.writers.formats import TextFormat
 
-T = TypeVar("T")
+#: For mypy, a list of several types solves it to nothing; it is then Any.
+T = TypeVar("T", default=Any)
 
 
 class BatchAnswers(ModelAccess):
