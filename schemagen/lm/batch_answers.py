@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, TypeVar, overload
+from typing import TYPE_CHECKING, Any, overload
+
+from typing_extensions import TypeVar
 
 from schemagen.lm.threads import in_thread
 from schemagen.options import BatchOptions, names_of
@@ -11,7 +13,7 @@ from schemagen.request.answers import AnswerForm
 from schemagen.request.settings import ModelAccess, Settings
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
+    from collections.abc import Iterable, Sequence
 
     from typing_extensions import TypeForm, Unpack
 
@@ -23,7 +25,8 @@ if TYPE_CHECKING:
     from schemagen.prompts.renderings import ShowSchema
     from schemagen.writers.formats import TextFormat
 
-T = TypeVar("T")
+#: For mypy, a list of several types solves it to nothing; it is then Any.
+T = TypeVar("T", default=Any)
 
 
 class BatchAnswers(ModelAccess):
@@ -39,7 +42,7 @@ class BatchAnswers(ModelAccess):
     ) -> list[str | Failure]: ...
     @overload
     def batch(
-        self, prompts: Iterable[Prompt], spec: Sequence[Callable[..., T]], **options: Unpack[BatchOptions]
+        self, prompts: Iterable[Prompt], spec: Sequence[type[T]], **options: Unpack[BatchOptions]
     ) -> list[T | Failure]: ...
     @overload
     def batch(
@@ -82,7 +85,7 @@ class BatchAnswers(ModelAccess):
     ) -> list[str | Failure]: ...
     @overload
     async def abatch(
-        self, prompts: Iterable[Prompt], spec: Sequence[Callable[..., T]], **options: Unpack[BatchOptions]
+        self, prompts: Iterable[Prompt], spec: Sequence[type[T]], **options: Unpack[BatchOptions]
     ) -> list[T | Failure]: ...
     @overload
     async def abatch(
@@ -108,7 +111,7 @@ class BatchAnswers(ModelAccess):
     ) -> list[Generation[str] | Failure]: ...
     @overload
     def run_batch(
-        self, prompts: Iterable[Prompt], spec: Sequence[Callable[..., T]], **options: Unpack[BatchOptions]
+        self, prompts: Iterable[Prompt], spec: Sequence[type[T]], **options: Unpack[BatchOptions]
     ) -> list[Generation[T] | Failure]: ...
     @overload
     def run_batch(
@@ -194,7 +197,7 @@ class BatchAnswers(ModelAccess):
     ) -> list[Generation[str] | Failure]: ...
     @overload
     async def arun_batch(
-        self, prompts: Iterable[Prompt], spec: Sequence[Callable[..., T]], **options: Unpack[BatchOptions]
+        self, prompts: Iterable[Prompt], spec: Sequence[type[T]], **options: Unpack[BatchOptions]
     ) -> list[Generation[T] | Failure]: ...
     @overload
     async def arun_batch(

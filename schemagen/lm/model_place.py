@@ -9,6 +9,7 @@ from pathlib import Path
 from struct import error as StructError  # noqa: N812 - it is a class
 from typing import TYPE_CHECKING, Any
 
+from schemagen.arguments import as_text, kind_of
 from schemagen.errors import ModelError
 
 if TYPE_CHECKING:
@@ -59,7 +60,8 @@ class ModelPlace:
         """
         if not isinstance(name_or_path, (str, os.PathLike)) or not str(name_or_path):
             raise ModelError(
-                f"{name_or_path!r:.80} is neither a name nor a folder",
+                f"{as_text(name_or_path)} is neither a name nor a folder",
+                why=f"it is {kind_of(name_or_path)}",
                 fix="give a name on the Hugging Face hub, or a folder; for a model that is loaded already: from_transformers",
             )
         path = Path(name_or_path).expanduser()
@@ -161,7 +163,9 @@ class ModelPlace:
         return ModelError(
             f"transformers cannot load {self.name!r}: {_told(error)}",
             why="it is not there, cannot be reached, or is no causal language model",
-            fix="check the name at https://huggingface.co, your network, and token= for a gated model; or give a folder",
+            fix="check the name at https://huggingface.co, your network, and token= for a gated model; or give a folder. "
+            f"For a machine without a network: hf download {self.name} where there is one, and HF_HUB_OFFLINE=1 here, "
+            "so that nothing waits for it",
         )
 
     def _damaged(self, folder: Path, error: Exception) -> ModelError:

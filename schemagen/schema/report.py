@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from dataclasses import dataclass
+from html import escape
 from typing import TYPE_CHECKING, Literal
 
 if TYPE_CHECKING:
@@ -62,6 +63,12 @@ class Report:
     def __repr__(self) -> str:
         """Show the counts; `print` shows the entries."""
         return f"Report({', '.join(f'{count} {status}' for status, count in self.counts.items()) or 'no keywords'})"
+
+    def _repr_html_(self) -> str:
+        """Show the entries as a table in a notebook."""
+        rows = (("status", "at", "keyword", "note"), *((e.status, e.pointer or "/", e.keyword, e.note) for e in self))
+        cells = ("".join(f"<td>{escape(cell)}</td>" for cell in row) for row in rows)
+        return f"<table>{''.join(f'<tr>{row}</tr>' for row in cells)}</table>"
 
     def __str__(self) -> str:
         """Render one line per entry."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ipaddress
 import socket
+import warnings
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -81,6 +82,8 @@ def listen(app: FastAPI, address: Address, tell: Callable[[str], None]) -> None:
     """
     import uvicorn
 
+    # It is for whoever wrote the schema, and that is a client.
+    warnings.filterwarnings("ignore", "the schema has no keyword", UserWarning)
     with socket.socket(socket.AF_INET6 if ":" in address.host else socket.AF_INET) as found:
         found.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         try:

@@ -250,6 +250,15 @@ def test_places_without_a_model(place, fact):
     assert fact in caught.value.fact
 
 
+def test_a_model_in_place_of_a_name():
+    """It is named in one short line, not drawn whole."""
+    with pytest.raises(ModelError) as caught:
+        schemagen.load(schemagen.load_bundled().model)
+    assert "\n" not in caught.value.fact
+    assert len(caught.value.fact) < 130
+    assert caught.value.why.endswith("ForCausalLM")
+
+
 def test_folders_without_a_model(tmp_path, monkeypatch):
     """An empty folder, a file, and a folder whose files are no model."""
     monkeypatch.chdir(tmp_path)
@@ -307,9 +316,11 @@ def test_a_damaged_folder_is_not_looked_for_on_the_hub(tmp_path):
 
 
 def test_names_without_a_model():
-    """What transformers says is the cause."""
-    with pytest.raises(ModelError, match="transformers cannot load 'no/such'"):
+    """What transformers says is the cause; where there is no network the files have to be there before."""
+    with pytest.raises(ModelError, match="transformers cannot load 'no/such'") as caught:
         schemagen.load("no/such", local_files_only=True)
+    assert "hf download no/such" in caught.value.fix
+    assert "HF_HUB_OFFLINE=1" in caught.value.fix
 
 
 @pytest.mark.parametrize(

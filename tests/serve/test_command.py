@@ -7,11 +7,15 @@ import signal
 import subprocess
 import sys
 import threading
+import warnings
 
 import pytest
+import uvicorn
 from typer.testing import CliRunner
 
+import schemagen
 from schemagen.cli.app import app
+from schemagen.serve.run import Address, listen
 from tests.serve.conftest import chat_body
 
 try:
@@ -89,3 +93,14 @@ def test_the_process_answers_until_it_is_told_to_stop():
         rest = process.stderr.read()
         watchdog.cancel()
     assert "Traceback" not in rest, rest
+
+
+def test_a_schema_of_a_client_makes_no_warning(monkeypatch):
+    """A warning of Python tells who wrote the schema, and that is not who reads the terminal of the server."""
+    byte_vocabulary = schemagen.Vocabulary.byte_vocabulary()
+    schema = {"nothing": 1}
+    monkeypatch.setattr(uvicorn.Server, "run", lambda *_, **__: schemagen.compile(schema, byte_vocabulary, cache=None))
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        listen(app, Address(port=0), lambda _: None)
+    assert not caught

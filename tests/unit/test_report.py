@@ -67,3 +67,12 @@ def test_a_report_is_short_in_a_console() -> None:
     assert repr(report) == "Report(3 enforced, 1 annotation, 1 unknown)"
     assert report.counts == {"enforced": 3, "annotation": 1, "unknown": 1}
     assert len(str(report).splitlines()) == len(report) == 5
+
+
+def test_a_notebook_shows_a_table_in_which_nothing_of_a_schema_is_markup() -> None:
+    """Each entry is a row; names are those of a stranger's schema."""
+    report = schemagen.compile({"properties": {"<script>": {"type": "integer"}}}, VOCABULARY, cache=None).report
+    shown = report._repr_html_()
+    assert shown.count("<tr>") == len(report) + 1
+    assert "<td>/properties/&lt;script&gt;</td><td>type</td>" in shown
+    assert "<script" not in shown
