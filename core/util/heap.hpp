@@ -17,6 +17,9 @@ constexpr size_t heap_block(size_t bytes) {
 // Of one entry of a map or set that has a node for each: it adds a link, and the bucket or two more links.
 constexpr size_t heap_node(size_t entry) { return heap_block(entry + 2 * sizeof(void*)) + sizeof(void*); }
 
+// Of a deque as long as it is empty: it begins with room for some items, and for the places of such rooms.
+constexpr size_t kEmptyDeque = heap_block(512) + heap_block(8 * sizeof(void*));
+
 template <class T>
 size_t heap_bytes(const std::vector<T>& items) {
     return heap_block(items.capacity() * sizeof(T));
