@@ -185,7 +185,7 @@ size_t Adjacency::memory_bytes() const {
                    used_.size() * heap_node(sizeof(*used_.begin()));
     for (const Known& known : known_) {
         bytes += heap_bytes(known.followed);
-        if (known.states) bytes += heap_block(sizeof(*known.states)) + heap_bytes(*known.states);
+        if (known.states) bytes += heap_block(sizeof(std::vector<State>)) + heap_bytes(*known.states);
     }
     for (const auto& ending : endings_) bytes += heap_node(sizeof(ending)) + heap_bytes(ending.first);
     for (const auto& keeping : keeping_) bytes += heap_node(sizeof(keeping)) + heap_bytes(keeping.second.of);

@@ -20,7 +20,7 @@ uint32_t TailTree::number(const TokenSet* tokens) {
     if (same == alike.end()) {
         alike.push_back(found);
         kinds_.push_back(tokens);
-        bytes_ += heap_node(sizeof(*equal_.begin())) + heap_block(sizeof(found)) + sizeof(tokens);
+        bytes_ += heap_node(sizeof(*equal_.begin())) + heap_block(sizeof(found)) + sizeof(void*);
     }
     bytes_ += heap_node(sizeof(*numbers_.begin()));
     return numbers_[tokens] = found;
