@@ -225,7 +225,7 @@ def test_what_is_counted_is_what_the_process_grows_by() -> None:
 @pytest.mark.slow
 @pytest.mark.skipif(sys.platform != "linux", reason="reads /proc")
 def test_a_cache_of_bounded_size_is_a_process_of_bounded_size() -> None:
-    """Two thousand grammars take no more than one thousand if the cache keeps 250; memos of the front end stay after all."""
+    """Two thousand grammars take no more than one thousand if the cache keeps 250, and most of it comes back."""
     warm, half, full, cleared = memory_of_many(2000, 40, max_grammars=250)
     assert full[0] - half[0] < 0.25 * (half[0] - warm[0])
     assert full[0] - cleared[0] > 0.5 * (full[0] - warm[0])
